@@ -1,0 +1,159 @@
+"""Chain recursions against the enumeration of all paths."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.special import logsumexp
+
+from sklearn_crcrf.structures import Chain, Edges, Parts
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+import oracle
+
+
+@st.composite
+def chains(draw):
+    """A few short sequences with random scores of a random scale; some edges, some -inf."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    n_labels = draw(st.integers(1, 4))
+    lengths = draw(st.lists(st.integers(0, 4), min_size=1, max_size=4))
+    scale = draw(st.sampled_from([1.0, 30.0, 1000.0]))
+    forbidden = draw(st.sampled_from([0.0, 0.0, 0.3]))
+    n_tokens, n_rows = sum(lengths), 3
+    transition = scale * rng.normal(size=(n_labels, n_labels))
+    transition[rng.random(transition.shape) < forbidden] = -np.inf
+    gains = sp.random_array((n_rows, n_labels**2), density=0.5, format="csr", rng=rng)
+    gains.data *= 3 * scale
+    edges = Edges.from_gains(rng.integers(-1, n_rows, n_tokens), gains, transition)
+    parts = Parts(
+        scale * rng.normal(size=(n_tokens, n_labels)),
+        transition,
+        scale * rng.normal(size=n_labels),
+        scale * rng.normal(size=n_labels),
+        edges,
+    )
+    return np.append(0, np.cumsum(lengths)), parts
+
+
+@settings(max_examples=150, deadline=None)
+@given(chains())
+def test_maximum_is_the_best_of_all_paths(chain):
+    offsets, parts = chain
+    value, y = Chain(offsets).maximum(parts)
+    for s, (a, b) in enumerate(zip(offsets[:-1], offsets[1:], strict=True)):
+        _, scores = oracle.paths(parts, a, b)
+        assert_allclose(value[s], scores.max(), rtol=1e-12)
+        if np.isfinite(value[s]):
+            assert_allclose(oracle.score(parts, a, y[a:b]), scores.max(), rtol=1e-12)
+
+
+@settings(max_examples=150, deadline=None)
+@given(chains())
+def test_marginals_are_sums_over_all_paths(chain):
+    offsets, parts = chain
+    log_z, marginals = Chain(offsets).marginals(parts)
+    for s, (a, b) in enumerate(zip(offsets[:-1], offsets[1:], strict=True)):
+        every, scores = oracle.paths(parts, a, b)
+        assert_allclose(log_z[s], logsumexp(scores), rtol=1e-10)
+        if np.isinf(log_z[s]):
+            continue
+        probability = np.exp(scores - logsumexp(scores))
+        for t in range(b - a):
+            reference = np.zeros(len(parts.transition))
+            np.add.at(reference, [path[t] for path in every], probability)
+            assert_allclose(marginals[a + t], reference, atol=1e-9)
+
+
+@settings(max_examples=100, deadline=None)
+@given(chains())
+def test_expected_transitions_are_sums_over_all_paths(chain):
+    offsets, parts = chain
+    log_z, expected = Chain(offsets).expectations(parts)
+    if np.isinf(log_z).any() or np.isinf(parts.transition).any():
+        return
+    reference, raised = np.zeros(parts.transition.shape), 0.0
+    for a, b in zip(offsets[:-1], offsets[1:], strict=True):
+        every, scores = oracle.paths(parts, a, b)
+        for path, p in zip(every, np.exp(scores - logsumexp(scores)), strict=True):
+            for t in range(1, b - a):
+                i, j = path[t - 1], path[t]
+                reference[i, j] += p
+                gain = oracle.transition_score(parts, a + t, i, j) - parts.transition[i, j]
+                raised += p * gain
+    assert_allclose(expected.transition, reference, atol=1e-8)
+    assert_allclose(expected.raised, raised, rtol=1e-7, atol=1e-7)
+
+
+@settings(max_examples=100, deadline=None)
+@given(chains(), st.integers(1, 6))
+def test_k_best_are_the_k_best_of_all_paths(chain, k):
+    offsets, parts = chain
+    found = Chain(offsets).k_best(parts, k)
+    for (values, paths), a, b in zip(found, offsets[:-1], offsets[1:], strict=True):
+        _, scores = oracle.paths(parts, a, b)
+        best = np.sort(scores[scores > -np.inf])[::-1][:k]
+        assert_allclose(values, best, rtol=1e-12)
+        assert len({tuple(p) for p in paths}) == len(paths)
+        for value, path in zip(values, paths, strict=True):
+            assert_allclose(oracle.score(parts, a, path), value, rtol=1e-12)
+
+
+@settings(max_examples=50, deadline=None)
+@given(chains(), st.randoms())
+def test_path_score(chain, random):
+    offsets, parts = chain
+    y = np.array([random.randrange(len(parts.transition)) for _ in range(offsets[-1])], dtype=int)
+    if not np.isfinite(parts.transition).all():
+        return
+    score = Chain(offsets).path_score(parts, y)
+    reference = [
+        oracle.score(parts, a, y[a:b]) for a, b in zip(offsets[:-1], offsets[1:], strict=True)
+    ]
+    assert_allclose(score, reference, rtol=1e-9, atol=1e-9)
+
+
+def _plain(state, transition):
+    zeros = np.zeros(len(transition))
+    return Parts(state, transition, zeros, zeros, Edges.none(len(state)))
+
+
+def test_ties_go_to_the_lowest_label():
+    parts = _plain(np.zeros((5, 4)), np.zeros((4, 4)))
+    assert_array_equal(Chain(np.array([0, 5])).maximum(parts)[1], np.zeros(5))
+
+
+def test_a_long_sequence_neither_overflows_nor_underflows():
+    rng = np.random.default_rng(0)
+    parts = _plain(100 * rng.normal(size=(20_000, 3)), rng.normal(size=(3, 3)))
+    log_z, marginals = Chain(np.array([0, 20_000])).marginals(parts)
+    assert np.isfinite(log_z).all()
+    assert_allclose(marginals.sum(axis=1), 1.0, rtol=1e-9)
+
+
+@pytest.mark.parametrize("floor", [-1e4, -np.inf])
+def test_only_one_path_lies_above_the_floor(floor):
+    # Every common transition underflows against the raised ones.
+    transition = np.full((3, 3), floor)
+    gains = sp.csr_array(np.array([[0, 1.0, 0, 0, 0, 0, 0, 0, 0]]))
+    edges = Edges.from_gains(np.array([-1, 0, -1]), gains, np.full((3, 3), 0.0))
+    parts = Parts(np.zeros((3, 3)), transition, np.zeros(3), np.zeros(3), edges)
+    log_z, marginals = Chain(np.array([0, 3])).marginals(parts)
+    _, scores = oracle.paths(parts, 0, 3)
+    assert_allclose(log_z, logsumexp(scores))
+    if np.isfinite(floor):
+        assert_allclose(marginals.sum(axis=1), 1.0)
+        assert_allclose(marginals[:2].argmax(axis=1), [0, 1])
+
+
+def test_one_label():
+    parts = _plain(np.array([[1.0], [2.0]]), np.zeros((1, 1)))
+    value, y = Chain(np.array([0, 2])).maximum(parts)
+    assert_allclose(value, 3.0)
+    assert_array_equal(y, 0)
+    assert_allclose(Chain(np.array([0, 2])).marginals(parts)[1], 1.0)
