@@ -1,0 +1,94 @@
+"""What the metrics share: one flat form of their inputs, and division by zero."""
+
+import warnings
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from sklearn.exceptions import UndefinedMetricWarning
+
+from ..segments import is_nested, label_sequences
+from ..sequences import SequenceArray
+
+__all__ = [
+    "Pair",
+    "ZeroDivision",
+    "check_same_layout",
+    "divide",
+    "flatten",
+    "sample_lengths",
+    "sample_weights",
+    "token_weights",
+]
+
+ZeroDivision = float | Literal["warn"]
+
+
+class Pair(NamedTuple):
+    """True and predicted values token by token, and the weight of every token."""
+
+    true: SequenceArray
+    pred: SequenceArray
+    weight: np.ndarray  # (n_tokens,)
+
+
+def flatten(y_true: Any, y_pred: Any, sample_weight: Any = None) -> Pair:
+    """Flatten labels and check that they fit together."""
+    true, pred = label_sequences(y_true, "y_true"), label_sequences(y_pred, "y_pred")
+    check_same_layout(true, pred, "y_pred")
+    return Pair(true, pred, token_weights(sample_weight, sample_lengths(y_true, true)))
+
+
+def sample_lengths(y: Any, labels: SequenceArray) -> np.ndarray:
+    """Tokens in each sample: a sequence, or in one-dimensional ``y`` a single token."""
+    return labels.lengths if is_nested(y) else np.ones(len(labels.data), dtype=np.int64)
+
+
+def check_same_layout(true: SequenceArray, other: SequenceArray, name: str) -> None:
+    """Check that ``other`` has one entry for every label in ``y_true``."""
+    if len(true) != len(other):
+        raise ValueError(f"y_true has {len(true)} sequences, but {name} has {len(other)}")
+    differ = np.flatnonzero(true.lengths != other.lengths)
+    if len(differ):
+        i = int(differ[0])
+        raise ValueError(
+            f"sequence {i} has {true.lengths[i]} labels in y_true, "
+            f"but {other.lengths[i]} tokens in {name}"
+        )
+
+
+def token_weights(sample_weight: Any, lengths: np.ndarray) -> np.ndarray:
+    """Spread the weights of samples over their tokens."""
+    return np.repeat(sample_weights(sample_weight, len(lengths)), lengths)
+
+
+def sample_weights(sample_weight: Any, n_samples: int) -> np.ndarray:
+    """One weight per sample, all one by default."""
+    if sample_weight is None:
+        return np.ones(n_samples)
+    weight = np.asarray(sample_weight, dtype=np.float64)
+    if weight.shape != (n_samples,):
+        raise ValueError(
+            f"sample_weight must have shape ({n_samples},), one weight per sample, "
+            f"got {weight.shape}"
+        )
+    return weight
+
+
+def divide(numerator: Any, denominator: Any, zero_division: ZeroDivision, metric: str) -> Any:
+    """``numerator / denominator``, and ``zero_division`` where the denominator is zero."""
+    denominator = np.asarray(denominator, dtype=np.float64)
+    defined = denominator != 0
+    if isinstance(zero_division, str):
+        if zero_division != "warn":
+            raise ValueError(f"zero_division must be 'warn', 0, 1 or np.nan, got {zero_division!r}")
+        if not defined.all():
+            warnings.warn(
+                f"{metric} is undefined, because nothing is there to be counted, and set to 0.0; "
+                f"the parameter zero_division controls this",
+                UndefinedMetricWarning,
+                stacklevel=4,
+            )
+        zero_division = 0.0
+    out = np.full(denominator.shape, zero_division, dtype=np.float64)
+    np.divide(numerator, denominator, out=out, where=defined)
+    return out if out.ndim else float(out)

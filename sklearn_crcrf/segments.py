@@ -1,0 +1,324 @@
+"""Segments: from IOB1, IOB2 and IOBES labels to (sequence, start, end, type), and back."""
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .sequences import SequenceArray, locate
+
+__all__ = ["Segments", "convert_scheme", "segments_to_labels", "to_segments"]
+
+_PREFIXES = {"IOB1": "BI", "IOB2": "BI", "IOBES": "BIES"}
+_READINGS = ("conlleval", "strict")
+
+
+class Segments(NamedTuple):
+    """Segments as four parallel arrays, in the order of the text.
+
+    Attributes
+    ----------
+    sequence : ndarray of int64 of shape (n_segments,)
+        The sequence that the segment lies in.
+    start, end : ndarray of int64 of shape (n_segments,)
+        Positions in that sequence; the segment ends before ``end``.
+    type : ndarray of object of shape (n_segments,)
+        What follows the prefix of the label: "PER" for "B-PER", "" for a bare "B".
+    """
+
+    sequence: np.ndarray
+    start: np.ndarray
+    end: np.ndarray
+    type: np.ndarray
+
+
+def to_segments(y: Any, scheme: str = "IOB2", reading: str = "conlleval") -> Segments:
+    """Read the segments off labels.
+
+    Parameters
+    ----------
+    y : list of label lists, SequenceArray or 1-D array
+        Labels; a one-dimensional array is a single sequence.
+    scheme : {"IOB1", "IOB2", "IOBES"}, default="IOB2"
+        What the prefixes mean. In IOB1, ``B`` only parts a segment from one of the same type
+        directly before it; in IOB2 every segment begins with ``B``; in IOBES, besides, a
+        segment of several tokens ends with ``E`` and one of a single token is ``S``.
+    reading : {"conlleval", "strict"}, default="conlleval"
+        What to make of labels that break the scheme. "conlleval" forgives them, like the
+        evaluation script of the CoNLL shared tasks [1]_: a segment is a longest run of labels
+        of one type in which no label but the first is ``B`` or ``S`` and none but the last is
+        ``E`` or ``S``. "strict" keeps those of these segments that the scheme allows as they
+        are written.
+
+    Returns
+    -------
+    Segments
+
+    Raises
+    ------
+    ValueError
+        If a label is neither "O" nor one of the prefixes of the scheme, followed by "-" and the
+        type; the message names the sequence and the position.
+
+    Notes
+    -----
+    The script of the shared tasks does not know ``S``. As in its extensions to IOBES, ``S``
+    begins and ends a segment, and ``E`` always ends one.
+
+    References
+    ----------
+    .. [1] E. F. Tjong Kim Sang and S. Buchholz, "Introduction to the CoNLL-2000 shared task:
+       chunking", CoNLL 2000.
+
+    Examples
+    --------
+    >>> from sklearn_crcrf.segments import to_segments
+    >>> y = [["B-PER", "I-PER", "O", "I-LOC"], ["B-LOC"]]
+    >>> to_segments(y)
+    Segments(sequence=array([0, 0, 1]), start=array([0, 3, 0]), end=array([2, 4, 1]),
+             type=array(['PER', 'LOC', 'LOC'], dtype=object))
+    >>> to_segments(y, reading="strict").type
+    array(['PER', 'LOC'], dtype=object)
+    """
+    return find_segments(label_sequences(y, "y"), scheme, reading, "y")
+
+
+def segments_to_labels(segments: Segments, lengths: Any, scheme: str = "IOB2") -> SequenceArray:
+    """Write segments as labels.
+
+    Parameters
+    ----------
+    segments : Segments
+        Segments that do not overlap, in any order.
+    lengths : array-like of int of shape (n_sequences,)
+        The length of every sequence.
+    scheme : {"IOB1", "IOB2", "IOBES"}, default="IOB2"
+
+    Returns
+    -------
+    SequenceArray
+        One label per token; its ``tolist`` gives nested lists.
+
+    Raises
+    ------
+    ValueError
+        If a segment is empty, leaves its sequence or overlaps another one.
+
+    Examples
+    --------
+    >>> from sklearn_crcrf.segments import Segments, segments_to_labels
+    >>> segments = Segments([0, 0], [0, 3], [2, 4], ["PER", "LOC"])
+    >>> segments_to_labels(segments, [5], "IOBES").tolist()
+    [['B-PER', 'E-PER', 'O', 'S-LOC', 'O']]
+    """
+    _check_option("scheme", scheme, _PREFIXES)
+    lengths = np.asarray(lengths, dtype=np.int64)
+    labels = SequenceArray.from_lengths(np.full(lengths.sum(), "O", dtype=object), lengths)
+    segments = _in_order(segments)
+    _check_places(segments, lengths)
+
+    sequence, start, end, kind = segments
+    types, kind = factorize(kind)
+    first = labels.offsets[sequence] + start
+    last = labels.offsets[sequence] + end - 1
+    begin, inside, close, single = (
+        np.array([_label(prefix, name) for name in types], dtype=object)[kind] for prefix in "BIES"
+    )
+    labels.data[_ranges(first, end - start)] = np.repeat(inside, end - start)
+    if scheme == "IOB1":
+        touching = np.zeros(len(first), dtype=bool)
+        touching[1:] = (
+            (first[1:] == last[:-1] + 1) & (sequence[1:] == sequence[:-1]) & (kind[1:] == kind[:-1])
+        )
+        labels.data[first[touching]] = begin[touching]
+    else:
+        labels.data[first] = begin
+    if scheme == "IOBES":
+        labels.data[last] = np.where(first == last, single, close)
+    return labels
+
+
+def convert_scheme(y: Any, source: str, target: str, reading: str = "conlleval") -> Any:
+    """Write the same segments in another scheme.
+
+    Parameters
+    ----------
+    y : list of label lists, SequenceArray or 1-D array
+        Labels; a one-dimensional array is a single sequence.
+    source, target : {"IOB1", "IOB2", "IOBES"}
+        The scheme of ``y``, and the one wanted.
+    reading : {"conlleval", "strict"}, default="conlleval"
+        What to make of labels in ``y`` that break the scheme, see :func:`to_segments`.
+
+    Returns
+    -------
+    list of label lists, SequenceArray or 1-D array
+        Labels in the layout of ``y``.
+
+    Raises
+    ------
+    ValueError
+        As in :func:`to_segments`.
+
+    Examples
+    --------
+    >>> from sklearn_crcrf.segments import convert_scheme
+    >>> convert_scheme([["I-PER", "I-PER", "B-PER"]], "IOB1", "IOBES")
+    [['B-PER', 'E-PER', 'S-PER']]
+    """
+    labels = label_sequences(y, "y")
+    converted = segments_to_labels(
+        find_segments(labels, source, reading, "y"), labels.lengths, target
+    )
+    if isinstance(y, SequenceArray):
+        return converted
+    return converted.tolist() if is_nested(y) else converted.data
+
+
+def find_segments(labels: SequenceArray, scheme: str, reading: str, name: str) -> Segments:
+    """Segments of labels already flat; ``name`` is what an error calls the labels."""
+    _check_option("scheme", scheme, _PREFIXES)
+    _check_option("reading", reading, _READINGS)
+    prefix, kind, types = _parse(labels, scheme, name)
+    cut = _cuts(prefix, kind, labels.offsets)
+    inside = kind >= 0
+    start = np.flatnonzero(cut[:-1] & inside)
+    end = np.flatnonzero(cut[1:] & inside) + 1
+    first_of_sequence = np.zeros(len(cut), dtype=bool)
+    first_of_sequence[labels.offsets] = True
+    if reading == "strict":
+        follows_same = ~first_of_sequence[start] & (kind[start - 1] == kind[start])
+        proper = _is_proper(scheme, prefix[start], prefix[end - 1], follows_same)
+        start, end = start[proper], end[proper]
+    sequence = np.searchsorted(labels.offsets, start, side="right") - 1
+    offset = labels.offsets[sequence]
+    return Segments(sequence, start - offset, end - offset, types[kind[start]])
+
+
+def label_sequences(y: Any, name: str) -> SequenceArray:
+    """Labels in any layout as a SequenceArray; one-dimensional labels are a single sequence."""
+    if isinstance(y, SequenceArray):
+        labels = y
+    elif is_nested(y):
+        labels = SequenceArray.from_sequences(y)
+    elif hasattr(y, "__array__"):
+        flat = np.asarray(y)
+        labels = SequenceArray(flat, [0, len(flat)])
+    else:
+        labels = SequenceArray.from_sequences([y])
+    if labels.data.ndim != 1:
+        raise ValueError(f"{name} must hold one value per token")
+    return labels
+
+
+def is_nested(y: Any) -> bool:
+    """Whether labels come in sequences, and not as one flat list or array."""
+    if isinstance(y, SequenceArray):
+        return True
+    first = next(iter(y), None)
+    return first is None or (
+        hasattr(first, "__len__") and not isinstance(first, (str, bytes, dict))
+    )
+
+
+def factorize(values: np.ndarray) -> tuple[list, np.ndarray]:
+    """The distinct values, sorted if they can be, and the index of each value among them."""
+    # Hashing beats the sorting of np.unique several times on arrays of Python objects.
+    values = values.tolist()
+    distinct = list(dict.fromkeys(values))
+    try:
+        distinct.sort()
+    except TypeError:
+        distinct.sort(key=lambda v: (type(v).__name__, repr(v)))
+    index = {value: i for i, value in enumerate(distinct)}
+    codes = np.fromiter(map(index.__getitem__, values), dtype=np.int64, count=len(values))
+    return distinct, codes
+
+
+def _parse(
+    labels: SequenceArray, scheme: str, name: str
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Prefix and type id (-1 outside) of every token, and the types."""
+    distinct, codes = factorize(labels.data)
+    parsed = [_split(label, _PREFIXES[scheme]) for label in distinct]
+    if None in parsed:
+        bad = parsed.index(None)
+        sequence, position = locate(labels.offsets, int(np.argmax(codes == bad)))
+        raise ValueError(
+            f"{name}: label {distinct[bad]!r} at position {position} of sequence {sequence} "
+            f"does not fit the scheme {scheme}"
+        )
+    types = sorted({kind for prefix, kind in parsed if prefix != "O"})
+    prefix = np.array([prefix for prefix, _ in parsed], dtype="U1")
+    kind = np.array([-1 if p == "O" else types.index(k) for p, k in parsed], dtype=np.int64)
+    return prefix[codes], kind[codes], np.array(types, dtype=object)
+
+
+def _split(label: Any, prefixes: str) -> tuple[str, str] | None:
+    """Prefix and type of a label, or None if it does not fit."""
+    if not isinstance(label, str):
+        return None
+    prefix, _, kind = label.partition("-")
+    if label == "O" or (len(prefix) == 1 and prefix in prefixes):
+        return prefix, kind
+    return None
+
+
+def _label(prefix: str, kind: str) -> str:
+    return f"{prefix}-{kind}" if kind else prefix
+
+
+def _cuts(prefix: np.ndarray, kind: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+    """Whether no segment spans the gap before token t, bool of shape (n_tokens + 1,)."""
+    opens = np.isin(prefix, ["B", "S"])
+    closes = np.isin(prefix, ["E", "S"])
+    cut = np.ones(len(kind) + 1, dtype=bool)
+    cut[1:-1] = (kind[1:] != kind[:-1]) | opens[1:] | closes[:-1]
+    cut[offsets] = True
+    return cut
+
+
+def _is_proper(
+    scheme: str, first: np.ndarray, last: np.ndarray, follows_same: np.ndarray
+) -> np.ndarray:
+    """Whether a run with these outer prefixes is a segment of the scheme as it is written."""
+    if scheme == "IOB1":
+        return (first == "I") | follows_same
+    if scheme == "IOB2":
+        return first == "B"
+    return (first == "S") | ((first == "B") & (last == "E"))
+
+
+def _in_order(segments: Segments) -> Segments:
+    sequence, start, end = (np.asarray(a, dtype=np.int64) for a in segments[:3])
+    order = np.lexsort((start, sequence))
+    kind = np.asarray(segments[3], dtype=object)
+    return Segments(sequence[order], start[order], end[order], kind[order])
+
+
+def _check_places(segments: Segments, lengths: np.ndarray) -> None:
+    sequence, start, end, _ = segments
+    outside = (sequence < 0) | (sequence >= len(lengths))
+    if outside.any():
+        raise ValueError(
+            f"segments: there is no sequence {sequence[outside][0]} of {len(lengths)} sequences"
+        )
+    wrong = (start < 0) | (start >= end) | (end > lengths[sequence])
+    wrong[1:] |= (sequence[1:] == sequence[:-1]) & (start[1:] < end[:-1])
+    if wrong.any():
+        i = int(np.argmax(wrong))
+        raise ValueError(
+            f"segments: the segment from {start[i]} to {end[i]} of sequence {sequence[i]} is "
+            f"empty, leaves the sequence or overlaps another one"
+        )
+
+
+def _ranges(starts: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+    """The numbers start, start + 1, ... of each of several runs, joined."""
+    before = np.cumsum(lengths) - lengths
+    return np.repeat(starts - before, lengths) + np.arange(lengths.sum())
+
+
+def _check_option(name: str, value: Any, options: Iterable[str]) -> None:
+    if value not in tuple(options):
+        raise ValueError(f"{name} must be one of {', '.join(options)}, got {value!r}")
