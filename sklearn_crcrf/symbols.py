@@ -1,11 +1,20 @@
 """Columns of symbols: the observation of each token, as integer codes into unique strings."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
+from numbers import Number
 from typing import Any
 
 import numpy as np
 
-__all__ = ["SymbolTable"]
+from .sequences import SequenceArray, locate
+from .vocabulary import InvalidTokenError, Vocabulary, describe
+
+__all__ = ["SymbolTable", "symbolize"]
+
+_SCALARS = (str, Number, np.bool_)
+_MEMBERS = (list, tuple, set, frozenset)
+_ABSENT = object()
 
 
 class SymbolTable:
@@ -96,6 +105,127 @@ class SymbolTable:
         return np.append(self.categories[j], None)[self.codes[:, j]]
 
 
+def symbolize(X: SequenceArray) -> SymbolTable:
+    """Turn the observations of all tokens into columns of symbols.
+
+    Parameters
+    ----------
+    X : SequenceArray of one-dimensional data, or of a SymbolTable
+        Strings, integers or booleans become one column named ``"token"``. Feature dicts become
+        one column per key, in the order of first occurrence: a string is its own symbol, a number
+        or bool is written out, a nested dict gives a column ``"key:inner"`` per inner key, and a
+        list or set of strings gives a column ``"key:member"`` per member, which says ``"True"``.
+
+    Returns
+    -------
+    SymbolTable
+        With n_tokens rows; code -1 where a token does not have the key.
+
+    Raises
+    ------
+    ValueError
+        If a token or a value is None, NaN or of any other kind, or if strings and dicts are
+        mixed. The message names the sequence and the position in it.
+
+    Examples
+    --------
+    >>> from sklearn_crcrf import SequenceArray
+    >>> from sklearn_crcrf.symbols import symbolize
+    >>> X = SequenceArray.from_sequences([[{"w": "a", "at": ["start"]}], [{"w": "b"}]])
+    >>> table = symbolize(X)
+    >>> table.names, table.column("at:start").tolist()
+    (('w', 'at:start'), ['True', None])
+    """
+    data = X.data
+    if isinstance(data, SymbolTable):
+        return data
+    if data.ndim != 1 or data.dtype.kind not in "OUbiu":
+        raise ValueError(
+            "X must hold token strings, feature dicts or symbols, "
+            f"but its data is of shape {data.shape} and type {data.dtype}"
+        )
+    if data.dtype.kind in "biu":
+        values, codes = np.unique(data, return_inverse=True)
+        return SymbolTable(codes[:, None], [values.astype(str)], ["token"])
+    if len(data) and isinstance(data[0], Mapping):
+        return _symbolize_dicts(data.tolist(), X.offsets)
+    vocabulary = Vocabulary()
+    try:
+        codes = vocabulary.add(data)
+    except InvalidTokenError as error:
+        raise invalid_token(
+            "the token must be a str", X.offsets, error.index, error.token
+        ) from None
+    return SymbolTable(codes[:, None], [vocabulary.symbols], ["token"])
+
+
+def invalid_token(what: str, offsets: np.ndarray, token: int, value: Any) -> ValueError:
+    """The error that says what token number ``token`` must be, and what it is instead."""
+    sequence, position = locate(offsets, token)
+    return ValueError(
+        f"X, sequence {sequence}, position {position}: {what}, but is {describe(value)}"
+    )
+
+
+def _symbolize_dicts(dicts: list, offsets: np.ndarray) -> SymbolTable:
+    _require("the token must be a dict", dicts, (Mapping,), offsets)
+    columns = list(_columns("", dicts, offsets))
+    if not columns:
+        return SymbolTable(np.empty((len(dicts), 0)), [], [])
+    names, codes, categories = zip(*columns, strict=True)
+    return SymbolTable(np.array(codes).T, categories, names)
+
+
+def _columns(prefix: str, dicts: list, offsets: np.ndarray) -> Iterator[tuple]:
+    """Yield the name, codes and categories of every key, then of what is nested below it."""
+    for key in dict.fromkeys(chain.from_iterable(dicts)):
+        if not isinstance(key, str):
+            holder = next(i for i, d in enumerate(dicts) if key in d)
+            raise invalid_token("a key of a feature dict must be a str", offsets, holder, key)
+        name = prefix + key
+        values = [d.get(key, _ABSENT) for d in dicts]
+        kinds = set(map(type, values))
+        if not kinds <= {str, object}:
+            allowed = (*_SCALARS, *_MEMBERS, Mapping)
+            _require(f"{name!r} must be a str, number, dict or list", values, allowed, offsets)
+        symbols = values if kinds == {str} else [_as_symbol(v) for v in values]
+        present = np.fromiter((s is not None for s in symbols), bool, len(symbols))
+        if present.any():
+            codes = np.full(len(symbols), -1, dtype=np.int32)
+            vocabulary = Vocabulary()
+            codes[present] = vocabulary.add([s for s in symbols if s is not None])
+            yield name, codes, vocabulary.symbols
+        if any(issubclass(kind, (*_MEMBERS, Mapping)) for kind in kinds):
+            yield from _columns(f"{name}:", _as_dicts(name, values, offsets), offsets)
+
+
+def _as_symbol(value: Any) -> str | None:
+    return str(value) if isinstance(value, _SCALARS) else None
+
+
+def _as_dicts(name: str, values: list, offsets: np.ndarray) -> list:
+    """Nested dicts as they are, lists and sets as dicts, and empty dicts for all else."""
+    dicts = []
+    for i, value in enumerate(values):
+        if isinstance(value, _MEMBERS):
+            for member in value:
+                if not isinstance(member, str):
+                    raise invalid_token(f"the members of {name!r} must be str", offsets, i, member)
+            # The order of a set differs from run to run.
+            ordered = sorted(value) if isinstance(value, (set, frozenset)) else value
+            value = dict.fromkeys(ordered, True)
+        dicts.append(value if isinstance(value, Mapping) else {})
+    return dicts
+
+
+def _require(what: str, values: list, allowed: tuple, offsets: np.ndarray) -> None:
+    """Raise for the first value that is not of the allowed kinds, or that is NaN."""
+    wrong = {k for k in set(map(type, values)) if not issubclass(k, allowed) and k is not object}
+    for i, value in enumerate(values):
+        if type(value) in wrong or value != value:
+            raise invalid_token(what, offsets, i, value)
+
+
 def _join_columns(tables: Sequence[SymbolTable]) -> SymbolTable:
     return SymbolTable(
         np.concatenate([t.codes for t in tables], axis=1),
@@ -110,17 +240,11 @@ def _join_rows(tables: Sequence[SymbolTable]) -> SymbolTable:
         raise ValueError("tables can be joined by rows only where their columns are the same")
     categories, columns = [], []
     for j in range(len(names)):
-        unique, codes = np.unique(
-            np.concatenate([t.categories[j] for t in tables]), return_inverse=True
-        )
-        starts = np.cumsum([0] + [len(t.categories[j]) for t in tables])
+        vocabulary = Vocabulary()
         columns.append(
             np.concatenate(
-                [
-                    np.append(codes[a:b], -1)[t.codes[:, j]]
-                    for t, a, b in zip(tables, starts[:-1], starts[1:], strict=True)
-                ]
+                [np.append(vocabulary.add(t.categories[j]), -1)[t.codes[:, j]] for t in tables]
             )
         )
-        categories.append(unique)
-    return SymbolTable(np.stack(columns, axis=1), categories, names)
+        categories.append(vocabulary.symbols)
+    return SymbolTable(np.array(columns).T, categories, names)

@@ -1,0 +1,7 @@
+"""Transformers from tokens to symbols and to sparse attributes."""
+
+from .token_features import TokenFeatures
+from .vectorizer import SequenceVectorizer
+from .window import Window
+
+__all__ = ["SequenceVectorizer", "TokenFeatures", "Window"]

@@ -1,0 +1,155 @@
+"""What the transformers of sequences share: their input, their tags and their output."""
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils._set_output import _get_output_config
+
+from ..sequences import SequenceArray, as_sequences
+from ..symbols import SymbolTable, symbolize
+from ..vocabulary import Vocabulary
+
+
+class SequenceTransformer(TransformerMixin, BaseEstimator):
+    """A transformer of sequences of strings, feature dicts or symbols."""
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        tags.input_tags.string = True
+        tags.input_tags.dict = True
+        return tags
+
+    def _output(self, result: SequenceArray, X: Any) -> Any:
+        """The result, in the container that ``set_output`` asks for."""
+        container = _get_output_config("transform", self)["dense"]
+        if container == "default":
+            return result
+        if container != "pandas":
+            raise ValueError(
+                f"the output of {type(self).__name__} can be 'default' or 'pandas', "
+                f"not {container!r}"
+            )
+        return _as_frame(result, X, self.get_feature_names_out())
+
+
+class SymbolTransformer(SequenceTransformer):
+    """A transformer from columns of symbols to columns of symbols, which learns nothing.
+
+    A subclass says which columns it makes, ``_names_out(names)``, and makes them,
+    ``_transform(table, lengths)``.
+    """
+
+    def fit(self, X: Any, y: Any = None):
+        """Check the parameters, and note the names of the columns.
+
+        Parameters
+        ----------
+        X : list of sequences of str or dict, SequenceArray, or DataFrame
+            The tokens.
+        y : ignored
+
+        Returns
+        -------
+        self
+        """
+        names = as_symbols(X).data.names
+        self._names_out(names)
+        self.feature_names_in_ = np.array(names, dtype=object)
+        return self
+
+    def transform(self, X: Any) -> SequenceArray:
+        """Make the columns.
+
+        Parameters
+        ----------
+        X : list of sequences of str or dict, SequenceArray, or DataFrame
+            The tokens.
+
+        Returns
+        -------
+        SequenceArray of SymbolTable
+            With the sequences of X.
+
+        Raises
+        ------
+        ValueError
+            If a token is not a string or dict, or a column is missing.
+        """
+        sequences = as_symbols(X)
+        table = self._transform(sequences.data, sequences.lengths)
+        return self._output(SequenceArray(table, sequences.offsets), X)
+
+    def get_feature_names_out(self, input_features: Sequence[str] | None = None) -> np.ndarray:
+        """Names of the columns that are made.
+
+        Parameters
+        ----------
+        input_features : sequence of str, optional
+            Names of the columns of the input. Default: those seen in fit, or ``["token"]``.
+
+        Returns
+        -------
+        ndarray of str objects
+        """
+        if input_features is None:
+            input_features = getattr(self, "feature_names_in_", ["token"])
+        return np.array(self._names_out(tuple(input_features)), dtype=object)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.requires_fit = False
+        return tags
+
+    @abstractmethod
+    def _names_out(self, names: tuple[str, ...]) -> list[str]: ...
+
+    @abstractmethod
+    def _transform(self, table: SymbolTable, lengths: np.ndarray) -> SymbolTable: ...
+
+
+def as_symbols(X: Any) -> SequenceArray:
+    """Bring the input of a transformer to a SequenceArray of a SymbolTable."""
+    if not hasattr(X, "iloc"):
+        sequences = as_sequences(X).X
+        return SequenceArray(symbolize(sequences), sequences.offsets)
+    rows = _rows_in_order(X)
+    columns = [_frame_column(X.iloc[:, j].iloc[rows.data]) for j in range(X.shape[1])]
+    codes = np.array([codes for codes, _ in columns]).reshape(X.shape[::-1]).T
+    table = SymbolTable(codes, [symbols for _, symbols in columns], [*map(str, X.columns)])
+    return SequenceArray(table, rows.offsets)
+
+
+def _rows_in_order(frame: Any) -> SequenceArray:
+    """The numbers of the rows of a DataFrame, as sequences."""
+    rows = as_sequences(frame.iloc[:, :0].assign(row=np.arange(len(frame)))).X
+    return SequenceArray(rows.data[:, 0], rows.offsets)
+
+
+def _frame_column(column: Any) -> tuple[np.ndarray, list[str]]:
+    codes, values = column.factorize()
+    vocabulary = Vocabulary()
+    symbols = vocabulary.add([str(v) for v in values])
+    return np.append(symbols, np.int32(-1))[codes], vocabulary.symbols
+
+
+def _as_frame(sequences: SequenceArray, X: Any, names: np.ndarray) -> Any:
+    """A DataFrame with one row per token, indexed by sequence and position, or as X is."""
+    import pandas as pd
+
+    if isinstance(sequences.data, SymbolTable):
+        table = sequences.data
+        columns = zip(table.names, table.codes.T, table.categories, strict=True)
+        frame = pd.DataFrame({n: pd.Categorical.from_codes(c, s) for n, c, s in columns})
+    else:
+        frame = pd.DataFrame.sparse.from_spmatrix(sequences.data, columns=names)
+    if isinstance(X, pd.DataFrame):
+        frame = frame.iloc[np.argsort(_rows_in_order(X).data)]
+        return frame.set_axis(X.index)
+    sequence = np.repeat(np.arange(len(sequences)), sequences.lengths)
+    position = np.arange(len(sequence)) - np.repeat(sequences.offsets[:-1], sequences.lengths)
+    index = pd.MultiIndex.from_arrays([sequence, position], names=["sequence", "position"])
+    return frame.set_axis(index)

@@ -1,0 +1,88 @@
+"""The spelling of tokens as columns of symbols."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..spelling import DEFAULT_FEATURES, SIMPLE_FEATURES, spelling_table
+from ..symbols import SymbolTable
+from ._base import SymbolTransformer
+
+__all__ = ["TokenFeatures"]
+
+_PRESETS = {"default": DEFAULT_FEATURES, "simple": SIMPLE_FEATURES}
+
+
+class TokenFeatures(SymbolTransformer):
+    """Add columns that describe how the tokens are spelled.
+
+    Every unique token is looked at once, however often it occurs. Nothing is learned in fit.
+
+    Parameters
+    ----------
+    features : {"default", "simple"} or sequence of str, default="default"
+        Which columns to add. ``"default"``: lower case, shape, prefixes of 1 to 3 and suffixes of
+        1 to 5 characters, capitalisation, and the part after a hyphen. ``"simple"``: the eleven
+        binary features of [1]_ (digit or upper case first, hyphen, nine English suffixes). Or
+        names that :func:`~sklearn_crcrf.spelling.spelling_table` knows.
+    column : str, optional
+        The column, or key of feature dicts, that holds the token. Default: the first.
+
+    Attributes
+    ----------
+    feature_names_in_ : ndarray of str objects
+        Names of the columns seen in fit; token strings are one column ``"token"``.
+
+    See Also
+    --------
+    Window : Columns of neighbouring tokens.
+    SequenceVectorizer : From columns of symbols to a sparse matrix.
+
+    References
+    ----------
+    .. [1] Zhu et al., "Empirical Co-occurrence Rate Networks for Sequence Labeling", ICMLA 2013.
+
+    Examples
+    --------
+    >>> from sklearn_crcrf.feature_extraction import TokenFeatures
+    >>> X = TokenFeatures(["shape", "suffix2"]).transform([["Ann", "sings"], ["Why"]])
+    >>> X.data.names
+    ('token', 'shape', 'suffix2')
+    >>> X.data.column("suffix2").tolist()
+    ['nn', 'gs', 'hy']
+    """
+
+    def __init__(self, features: str | Sequence[str] = "default", column: str | None = None):
+        self.features = features
+        self.column = column
+
+    def _names_out(self, names: tuple[str, ...]) -> list[str]:
+        self._token_column(names)
+        return [*names, *self._features()]
+
+    def _transform(self, table: SymbolTable, lengths: np.ndarray) -> SymbolTable:
+        j = self._token_column(table.names)
+        spelled = spelling_table(table.categories[j], self._features())
+        # The last row is for tokens without a symbol, whose code is -1.
+        codes = [np.append(column, np.int32(-1))[table.codes[:, j]] for column in spelled.codes.T]
+        codes = np.array(codes, dtype=np.int32).reshape(len(codes), len(table)).T
+        added = SymbolTable(codes, spelled.categories, spelled.names)
+        return np.concatenate([table, added], axis=1)
+
+    def _features(self) -> Sequence[str]:
+        if isinstance(self.features, str):
+            if self.features not in _PRESETS:
+                raise ValueError(
+                    f"features must be one of {[*_PRESETS]} or a sequence of names, "
+                    f"got {self.features!r}"
+                )
+            return _PRESETS[self.features]
+        return tuple(self.features)
+
+    def _token_column(self, names: tuple[str, ...]) -> int:
+        column = self.column
+        if column is None and names:
+            return 0
+        if column not in names:
+            raise ValueError(f"X has no column {column!r}; its columns are {[*names]}")
+        return names.index(column)

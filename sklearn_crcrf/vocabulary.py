@@ -1,0 +1,152 @@
+"""Strings as consecutive integers."""
+
+from collections.abc import Iterable
+from math import isfinite
+from typing import Any
+
+import numpy as np
+
+from ._kernels._interning import StringTable
+
+__all__ = ["InvalidTokenError", "Vocabulary"]
+
+
+class InvalidTokenError(ValueError):
+    """A token is not a string.
+
+    Parameters
+    ----------
+    index : int
+        Where the token stands in the list it came in.
+    token : object
+        The token.
+    """
+
+    def __init__(self, index: int, token: Any):
+        super().__init__(index, token)
+        self.index = index
+        self.token = token
+
+    def __str__(self) -> str:
+        return f"tokens[{self.index}] must be a str, but is {describe(self.token)}"
+
+
+class Vocabulary:
+    """An append-only map from strings to consecutive integers.
+
+    Strings are numbered in the order of their first occurrence. Threads may call ``lookup`` on
+    one vocabulary at the same time.
+
+    Parameters
+    ----------
+    symbols : iterable of str, default=()
+        The first strings to number.
+
+    Raises
+    ------
+    InvalidTokenError
+        If one of the symbols is not a str.
+
+    Examples
+    --------
+    >>> from sklearn_crcrf.vocabulary import Vocabulary
+    >>> vocabulary = Vocabulary(["the"])
+    >>> vocabulary.add(["a", "dog", "the", "dog"])
+    array([1, 2, 0, 2], dtype=int32)
+    >>> vocabulary.lookup(["dog", "cat"])
+    array([ 2, -1], dtype=int32)
+    >>> vocabulary.symbols
+    ['the', 'a', 'dog']
+    """
+
+    __slots__ = ("_table",)
+    __hash__ = None
+
+    def __init__(self, symbols: Iterable[str] = ()):
+        self._table = StringTable()
+        self.add(symbols)
+
+    @property
+    def symbols(self) -> list[str]:
+        """The strings, in the order of their ids."""
+        return self._table.symbols.copy()
+
+    def add(self, tokens: Iterable[str]) -> np.ndarray:
+        """The ids of the tokens; strings not seen before are given the next ids.
+
+        Parameters
+        ----------
+        tokens : list of str or 1-D array of str of shape (n_tokens,)
+
+        Returns
+        -------
+        ndarray of int32 of shape (n_tokens,)
+
+        Raises
+        ------
+        InvalidTokenError
+            If a token is not a str; the vocabulary then stays as it was.
+        """
+        return _fill(self._table.add, tokens)
+
+    def lookup(self, tokens: Iterable[str]) -> np.ndarray:
+        """The ids of the tokens, -1 where a string was never added.
+
+        Parameters
+        ----------
+        tokens : list of str or 1-D array of str of shape (n_tokens,)
+
+        Returns
+        -------
+        ndarray of int32 of shape (n_tokens,)
+
+        Raises
+        ------
+        InvalidTokenError
+            If a token is not a str.
+        """
+        return _fill(self._table.lookup, tokens)
+
+    def copy(self) -> "Vocabulary":
+        """A vocabulary with the same strings, to be extended on its own."""
+        return Vocabulary(self._table.symbols)
+
+    def __len__(self) -> int:
+        return len(self._table.symbols)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Vocabulary):
+            return NotImplemented
+        return self._table.symbols == other._table.symbols
+
+    def __repr__(self) -> str:
+        return f"<Vocabulary of {len(self)} symbols>"
+
+    def __getstate__(self) -> dict:
+        return {"symbols": self.symbols}
+
+    def __setstate__(self, state: dict) -> None:
+        self.__init__(state["symbols"])
+
+
+def describe(token: Any) -> str:
+    """What a token is that should have been something else, for an error message."""
+    if token is None or (isinstance(token, float) and not isfinite(token)):
+        return str(token)
+    return f"of type {type(token).__name__}"
+
+
+def _fill(method: Any, tokens: Iterable[str]) -> np.ndarray:
+    if isinstance(tokens, np.ndarray):
+        if tokens.ndim != 1:
+            raise ValueError(f"tokens must be one-dimensional, got shape {tokens.shape}")
+        tokens = tokens.tolist()
+    elif isinstance(tokens, str):
+        raise ValueError("tokens must be a list of str, not one str")
+    elif not isinstance(tokens, list):
+        tokens = list(tokens)
+    ids = np.empty(len(tokens), dtype=np.int32)
+    invalid = method(tokens, ids)
+    if invalid >= 0:
+        raise InvalidTokenError(invalid, tokens[invalid])
+    return ids

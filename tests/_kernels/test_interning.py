@@ -1,0 +1,57 @@
+import numpy as np
+import pytest
+from sklearn_crcrf._kernels._interning import StringTable
+
+
+def ids_of(table, tokens, method="add"):
+    ids = np.empty(len(tokens), dtype=np.int32)
+    assert getattr(table, method)(tokens, ids) == -1
+    return ids.tolist()
+
+
+@pytest.mark.parametrize("n", [0, 1, 63, 64, 65, 127, 128, 129, 1000, 50_000])
+def test_growth_keeps_every_id(n):
+    table = StringTable()
+    words = [f"w{i}" for i in range(n)]
+    assert ids_of(table, words) == list(range(n))
+    assert ids_of(table, words[::-1], "lookup") == list(range(n))[::-1]
+    assert table.symbols == words
+
+
+@pytest.mark.parametrize("length", [*range(40), 63, 64, 65, 1000])
+@pytest.mark.parametrize("letter", ["a", "\xe9", "\u4e2d", "\U0001f600", "\0"])
+def test_every_character_of_a_string_counts(length, letter):
+    words = [letter * length] if length else [""]
+    words += [letter * i + "b" + letter * (length - i - 1) for i in range(length)]
+    assert ids_of(StringTable(), words) == list(range(len(words)))
+
+
+def test_long_equal_prefixes_and_suffixes():
+    words = [f"{'p' * 300}{i}{'s' * 300}" for i in range(3000)]
+    table = StringTable()
+    assert ids_of(table, words + words) == [*range(3000), *range(3000)]
+
+
+def test_equal_bytes_of_different_width_are_different_strings():
+    narrow, wide = "\x01\x4e", "\u4e01"
+    assert narrow.encode("latin-1") == wide.encode("utf-16-le")
+    assert ids_of(StringTable(), [narrow, wide, narrow]) == [0, 1, 0]
+
+
+def test_ids_do_not_depend_on_the_key():
+    words = [str(i % 700) for i in range(2000)]
+    assert ids_of(StringTable(), words) == ids_of(StringTable(), words)
+
+
+@pytest.mark.parametrize("method", ["add", "lookup"])
+def test_first_invalid_item_is_reported_and_nothing_is_done(method):
+    table = StringTable()
+    ids = np.full(4, 7, dtype=np.int32)
+    assert getattr(table, method)(["a", "b", b"c", None], ids) == 2
+    assert table.symbols == []
+    assert ids.tolist() == [7, 7, 7, 7]
+
+
+def test_wrong_number_of_places():
+    with pytest.raises(ValueError, match="3 places, but there are 2 tokens"):
+        StringTable().add(["a", "b"], np.empty(3, dtype=np.int32))

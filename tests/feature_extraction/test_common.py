@@ -1,0 +1,132 @@
+"""What scikit-learn expects of every transformer."""
+
+import pickle
+
+import numpy as np
+import pytest
+from sklearn import config_context
+from sklearn.base import clone
+from sklearn.pipeline import FeatureUnion, make_pipeline
+from sklearn.utils import estimator_checks
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from sklearn_crcrf import SequenceArray
+from sklearn_crcrf.feature_extraction import SequenceVectorizer, TokenFeatures, Window
+
+TRANSFORMERS = [SequenceVectorizer(), TokenFeatures(), Window()]
+X = [["The", "dog", "barks"], [], ["Dogs", "bark"]]
+
+
+@parametrize_with_checks(TRANSFORMERS)
+def test_estimator_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize("transformer", TRANSFORMERS, ids=lambda t: type(t).__name__)
+@pytest.mark.parametrize(
+    "check",
+    [
+        "check_estimator_repr",
+        "check_estimator_tags_renamed",
+        "check_do_not_raise_errors_in_init_or_set_params",
+        "check_mixin_order",
+        "check_no_attributes_set_in_init",
+        "check_parameters_default_constructible",
+        "check_valid_tag_types",
+    ],
+)
+def test_checks_that_need_no_numbers(transformer, check):
+    # scikit-learn leaves these out for all estimators that do not take tables of numbers.
+    getattr(estimator_checks, check)(type(transformer).__name__, clone(transformer))
+
+
+@pytest.mark.parametrize("transformer", TRANSFORMERS, ids=lambda t: type(t).__name__)
+def test_lists_arrays_clones_and_pickles_agree(transformer):
+    transformer = clone(transformer)
+    expected = transformer.fit_transform(X)
+    assert transformer.transform(SequenceArray.from_sequences(X)) == expected
+    assert pickle.loads(pickle.dumps(transformer)).transform(X) == expected
+    assert clone(transformer).fit(X).transform(X) == expected
+    assert transformer.transform(X[1:]) == expected[1:]
+
+
+@pytest.mark.parametrize("transformer", TRANSFORMERS, ids=lambda t: type(t).__name__)
+def test_skops(transformer):
+    skops = pytest.importorskip("skops.io")
+    transformer = clone(transformer).fit(X)
+    dumped = skops.dumps(transformer)
+    trusted = skops.get_untrusted_types(data=dumped)
+    assert all(name.startswith("sklearn_crcrf.") for name in trusted)
+    assert skops.loads(dumped, trusted=trusted).transform(X) == transformer.transform(X)
+
+
+def make_steps():
+    union = FeatureUnion([("own", TokenFeatures()), ("near", Window([-1, 1]))])
+    return make_pipeline(union, SequenceVectorizer(dtype=np.float32))
+
+
+def test_union_and_pipeline():
+    pipeline = make_steps()
+    out = pipeline.fit_transform(X)
+    assert out == pipeline.transform(X)
+    assert out.lengths.tolist() == [3, 0, 2]
+    names = pipeline.get_feature_names_out()
+    assert {"token=The", "suffix2=og", "token[-1]=<boundary>"} <= set(names)
+    assert out.data.shape == (5, len(names))
+
+
+def test_union_of_vectorizers():
+    union = FeatureUnion([("a", SequenceVectorizer()), ("b", SequenceVectorizer())])
+    assert union.fit_transform(X).shape == (3, 10)
+    assert union.get_feature_names_out()[0] == "a__The"
+
+
+def test_union_of_equal_names_is_refused():
+    union = FeatureUnion([("a", TokenFeatures()), ("b", TokenFeatures("simple"))])
+    with pytest.raises(ValueError, match="must differ"):
+        union.fit_transform(X)
+
+
+@pytest.mark.parametrize("transformer", TRANSFORMERS, ids=lambda t: type(t).__name__)
+def test_pandas_output(transformer):
+    pytest.importorskip("pandas")
+    expected = clone(transformer).fit_transform(X)
+    transformer = clone(transformer).set_output(transform="pandas")
+    for frame in (transformer.fit_transform(X), transformer.transform(X)):
+        assert list(frame.columns) == list(transformer.get_feature_names_out())
+        assert frame.index.to_list() == [(0, 0), (0, 1), (0, 2), (2, 0), (2, 1)]
+        if isinstance(transformer, SequenceVectorizer):
+            assert np.array_equal(frame.to_numpy(), expected.data.toarray())
+        else:
+            for name in expected.data.names:
+                assert frame[name].tolist() == expected.data.column(name).tolist()
+
+
+def test_pandas_output_of_a_whole_pipeline():
+    pytest.importorskip("pandas")
+    expected = make_steps().fit_transform(X)
+    with config_context(transform_output="pandas"):
+        frame = make_steps().fit_transform(X)
+    assert np.array_equal(frame.to_numpy(), expected.data.toarray())
+
+
+def test_other_containers_are_refused():
+    transformer = TokenFeatures().set_output(transform="polars")
+    with pytest.raises(ValueError, match="can be 'default' or 'pandas'"):
+        transformer.transform(X)
+
+
+def test_frames_keep_their_rows_and_are_read_in_the_order_of_their_index():
+    pd = pytest.importorskip("pandas")
+    index = pd.MultiIndex.from_tuples([("s", 1), ("t", 0), ("s", 0)])
+    frame = pd.DataFrame({"w": ["b", "c", "a"], "n": [1, None, 2]}, index=index)
+    out = Window(["w[-1]"]).transform(frame)
+    assert out.data.column("w[-1]").tolist() == ["<boundary>", "a", "<boundary>"]
+    as_frame = Window(["w[-1]", "n[0]"]).set_output(transform="pandas").fit_transform(frame)
+    assert as_frame.index.equals(index)
+    assert as_frame["w[-1]"].tolist() == ["a", "<boundary>", "<boundary>"]
+    assert as_frame["n[0]"].isna().tolist() == [False, True, False]
+    single = TokenFeatures(["lower"], column="w").transform(frame.reset_index(drop=True))
+    assert single.lengths.tolist() == [1, 1, 1]
+    attributes = SequenceVectorizer().fit(frame).get_feature_names_out()
+    assert set(attributes) == {"w=a", "w=b", "w=c", "n=1.0", "n=2.0"}
