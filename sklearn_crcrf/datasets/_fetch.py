@@ -1,0 +1,111 @@
+"""Finding, downloading and verifying corpora."""
+
+import gzip
+import hashlib
+import io
+import os
+import re
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+from zipfile import ZipFile
+
+from sklearn.datasets import fetch_file, get_data_home
+
+from ._conll_writer import write_conll
+
+__all__ = ["BASE_URL", "DATA_VARIABLE", "Corpus", "Part", "find_part"]
+
+BASE_URL = "https://raw.githubusercontent.com/nltk/nltk_data/gh-pages/packages/corpora"
+DATA_VARIABLE = "SKLEARN_CRCRF_DATA"
+
+
+class Part(NamedTuple):
+    """One file of a corpus: its name here, its members in the archive, its checksum.
+
+    The checksum is the SHA-256 of the uncompressed text in columns, so that it is the same
+    wherever the text comes from and however it is compressed.
+    """
+
+    filename: str
+    members: str
+    sha256: str
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """Where a corpus comes from and how its original form is read."""
+
+    name: str
+    description: str
+    columns: tuple[str, ...]
+    parts: dict[str, Part]
+    parse: Callable[[str], tuple[list, list]]
+    repair: Callable[[str], str] = str
+
+
+def find_part(
+    corpus: Corpus,
+    part: Part,
+    *,
+    data_home: Any,
+    download_if_missing: bool,
+    n_retries: int,
+    delay: float,
+) -> tuple[str, Path]:
+    """The verified text of one part, in columns, and the file that it was read from."""
+    own_folder = os.environ.get(DATA_VARIABLE)
+    path = Path(own_folder or "", part.filename)
+    if not own_folder or not path.exists():
+        cache = Path(get_data_home(data_home)) / "sklearn_crcrf"
+        path = cache / part.filename
+        if not path.exists():
+            if not download_if_missing:
+                raise OSError(
+                    f"{part.filename} is neither in {cache} nor in a folder named by "
+                    f"{DATA_VARIABLE}, and `download_if_missing` is False"
+                )
+            _download(corpus, cache, n_retries=n_retries, delay=delay)
+    text = corpus.repair(gzip.decompress(path.read_bytes()).decode("utf-8"))
+    _verify(text, part, source=path)
+    return text, path
+
+
+def _download(corpus: Corpus, cache: Path, *, n_retries: int, delay: float) -> None:
+    """Fetch the archive of a corpus and cache all its parts as compressed text in columns."""
+    cache.mkdir(parents=True, exist_ok=True)
+    url = f"{BASE_URL}/{corpus.name}.zip"
+    with tempfile.TemporaryDirectory() as folder:
+        archive_path = fetch_file(url, folder=folder, n_retries=n_retries, delay=delay)
+        with ZipFile(archive_path) as archive:
+            texts = {p.filename: _convert(corpus, p, archive) for p in corpus.parts.values()}
+    for part in corpus.parts.values():
+        _verify(texts[part.filename], part, source=url)
+    for filename, text in texts.items():
+        _write_atomically(cache / filename, gzip.compress(text.encode("utf-8"), mtime=0))
+
+
+def _convert(corpus: Corpus, part: Part, archive: ZipFile) -> str:
+    members = sorted(name for name in archive.namelist() if re.fullmatch(part.members, name))
+    original = "\n".join(archive.read(name).decode("utf-8") for name in members)
+    text = io.StringIO()
+    write_conll(text, *corpus.parse(original), columns=corpus.columns)
+    return text.getvalue()
+
+
+def _verify(text: str, part: Part, *, source: Any) -> None:
+    found = hashlib.sha256(text.encode("utf-8")).hexdigest()
+    if found != part.sha256:
+        raise OSError(
+            f"{part.filename} from {source} has a text with the SHA256 checksum {found}, which "
+            f"differs from the expected {part.sha256}; the file may be damaged: delete it to "
+            "fetch it again"
+        )
+
+
+def _write_atomically(path: Path, data: bytes) -> None:
+    with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
+        file.write(data)
+    os.replace(file.name, path)

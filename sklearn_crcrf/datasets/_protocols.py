@@ -1,0 +1,119 @@
+"""Corpora cut into the parts on which published results were obtained."""
+
+import random
+import re
+from typing import Any, NamedTuple
+
+from ._corpora import fetch_brown, fetch_conll2002
+
+__all__ = ["BROWN_SPLITS", "Splits", "load_brown_splits", "load_dutch_ner"]
+
+# Name: start and end of the training part and of the test part among the sentences not held out.
+_BROWN_BOUNDS = {
+    "1000-4000": (0, 1000, 5000),
+    "2500-2500": (0, 2500, 5000),
+    "4000-1000": (0, 4000, 5000),
+    "17311-16312": (0, 17311, 33623),
+    "32623-1000": (0, 32623, 33623),
+}
+BROWN_SPLITS = tuple(_BROWN_BOUNDS)
+
+
+class Splits(NamedTuple):
+    """Three parts of a corpus, each a pair ``(X, y)`` of lists of lists of str."""
+
+    train: tuple[list, list]
+    tuning: tuple[list, list]
+    test: tuple[list, list]
+
+
+def load_brown_splits(name: str = "1000-4000", **options: Any) -> Splits:
+    """Load a split of the Brown corpus for part-of-speech tagging.
+
+    Sentences that end in ".", "?" or "!" are kept and every trailing -hl, -tl and -nc is
+    stripped from the tags. The sentences are shuffled by ``random.Random(0)``; the first 1,000
+    are for tuning, and the splits are cut from the 33,623 that follow. The sizes are those of
+    [1]_ and [2]_, whose choice of sentences is not known.
+
+    Parameters
+    ----------
+    name : {"1000-4000", "2500-2500", "4000-1000", "17311-16312", "32623-1000"}
+        Number of sentences to train and to test on.
+    **options
+        Passed to :func:`fetch_brown`: ``data_home``, ``download_if_missing``.
+
+    Returns
+    -------
+    Splits
+        ``train``, ``tuning`` and ``test``, each a pair of words and tags.
+
+    References
+    ----------
+    .. [1] Z. Zhu, D. Hiemstra, P. Apers, A. Wombacher, "Empirical Co-occurrence Rate Networks
+       for Sequence Labeling", ICMLA 2013.
+    .. [2] Z. Zhu, D. Hiemstra, P. Apers, A. Wombacher, "Closed Form Maximum Likelihood
+       Estimator of Conditional Random Fields", 2013.
+
+    Examples
+    --------
+    >>> from sklearn_crcrf.datasets import load_brown_splits
+    >>> (X_train, y_train), _, (X_test, y_test) = load_brown_splits()  # doctest: +SKIP
+    >>> len(X_train), len(X_test)  # doctest: +SKIP
+    (1000, 4000)
+    """
+    if name not in _BROWN_BOUNDS:
+        raise ValueError(f"name must be one of {list(_BROWN_BOUNDS)}, got {name!r}")
+    X, y = fetch_brown(return_X_y=True, **options)
+    order = [i for i, words in enumerate(X) if words[-1] in (".", "?", "!")]
+    random.Random(0).shuffle(order)
+    start, middle, end = _BROWN_BOUNDS[name]
+    tuning, rest = order[:1000], order[1000:34623]
+    bare = _BareTags()
+    return Splits(
+        *(
+            ([X[i] for i in part], [[bare[tag] for tag in y[i]] for i in part])
+            for part in (rest[start:middle], tuning, rest[middle:end])
+        )
+    )
+
+
+def load_dutch_ner(**options: Any) -> Splits:
+    """Load the Dutch named entities of CoNLL-2002 without sentences of a single token.
+
+    Parameters
+    ----------
+    **options
+        Passed to :func:`fetch_conll2002`: ``data_home``, ``download_if_missing``.
+
+    Returns
+    -------
+    Splits
+        ``train`` (13,221 sentences), ``tuning`` (testa, 2,306) and ``test`` (testb, 4,211),
+        each a pair of words and labels in IOB2.
+
+    References
+    ----------
+    .. [1] Z. Zhu, D. Hiemstra, P. Apers, A. Wombacher, "Empirical Co-occurrence Rate Networks
+       for Sequence Labeling", ICMLA 2013.
+
+    Examples
+    --------
+    >>> from sklearn_crcrf.datasets import load_dutch_ner
+    >>> [len(X) for X, y in load_dutch_ner()]  # doctest: +SKIP
+    [13221, 2306, 4211]
+    """
+    return Splits(*(_dutch_part(subset, options) for subset in ("train", "testa", "testb")))
+
+
+def _dutch_part(subset: str, options: dict) -> tuple[list, list]:
+    X, y = fetch_conll2002(subset, return_X_y=True, **options)
+    kept = [i for i, tokens in enumerate(X) if len(tokens) > 1]
+    return [[token["word"] for token in X[i]] for i in kept], [y[i] for i in kept]
+
+
+class _BareTags(dict):
+    """Tags without their suffixes, each computed once."""
+
+    def __missing__(self, tag: str) -> str:
+        self[tag] = re.sub(r"(?<=.)(-(hl|tl|nc))+$", "", tag)
+        return self[tag]
