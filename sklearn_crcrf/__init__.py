@@ -1,7 +1,16 @@
 """Sequence labelling as scikit-learn estimators."""
 
+from .empirical import EmpiricalCRF
+from .feature_extraction import SequenceVectorizer, TokenFeatures, Window
 from .sequences import SequenceArray, as_sequences
 
 __version__ = "0.1.0"
 
-__all__ = ["SequenceArray", "as_sequences"]
+__all__ = [
+    "EmpiricalCRF",
+    "SequenceArray",
+    "SequenceVectorizer",
+    "TokenFeatures",
+    "Window",
+    "as_sequences",
+]

@@ -1,16 +1,17 @@
 """Co-occurrence counts of symbols and labels: the sufficient statistics of empirical training."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from ._kernels._counting import count_keys
+from ._tables import BOUNDARY, Table, aggregate, merge, positive, split, subtract
+from .sequences import SequenceArray, locate
 
-__all__ = ["BOUNDARY", "Counts", "Table", "Template", "count_tokens"]
+__all__ = ["BOUNDARY", "Counts", "Table", "Template", "Window", "count_folds", "count_tokens"]
 
-BOUNDARY = -1
-"""The symbol, and the label, of every position outside the sequence."""
+_LARGEST_ID = np.iinfo(np.int32).max
 
 
 class Template(NamedTuple):
@@ -34,26 +35,13 @@ class Template(NamedTuple):
     labels: tuple[int, ...] = (0,)
 
 
-class Table(NamedTuple):
-    """The counts of one template.
-
-    Parameters
-    ----------
-    events : ndarray of shape (n_events, n_symbols + n_labels), int32
-        The ids of the symbols and labels that occurred together; rows are unique and sorted.
-    weights : ndarray of shape (n_events,), float64
-        How often they did, or the sum of the sample weights.
-    """
-
-    events: np.ndarray
-    weights: np.ndarray
-
-
 class Counts(Mapping):
     """Tables of co-occurrence counts, one per template; they add up and can be taken away.
 
-    All equal ``(template, ids)`` events of a corpus are one number, so the counts of two parts
-    of a corpus, from whatever machine or fold, sum to the counts of the whole.
+    Counts of the parts of a corpus, from whatever fold or machine, sum to the counts of the
+    whole. Counts of equal events are exact up to 2 ** 53 as long as the weights are integers;
+    with other weights, what is left of an event after a subtraction is taken for a rounding
+    error, and the event for gone, if it is below a billionth of what was there.
 
     Parameters
     ----------
@@ -76,39 +64,40 @@ class Counts(Mapping):
     def __getitem__(self, template: Template) -> Table:
         return self._tables[template]
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[Template]:
         return iter(self._tables)
 
     def __len__(self) -> int:
         return len(self._tables)
 
     def __add__(self, other: "Counts") -> "Counts":
-        return self._combine(other, 1.0)
+        if not isinstance(other, Counts):
+            return NotImplemented
+        return Counts({t: merge(a, b) for t, a, b in self._pairs(other)})
 
     def __sub__(self, other: "Counts") -> "Counts":
-        return self._combine(other, -1.0)
+        if not isinstance(other, Counts):
+            return NotImplemented
+        return Counts({t: subtract(a, b) for t, a, b in self._pairs(other)})
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Counts):
             return NotImplemented
-        return self._tables.keys() == other._tables.keys() and all(
-            np.array_equal(a, b)
-            for template in self
-            for a, b in zip(self[template], other[template], strict=True)
+        return self.keys() == other.keys() and all(
+            np.array_equal(a.events, b.events) and np.array_equal(a.weights, b.weights)
+            for _, a, b in self._pairs(other)
         )
 
     __hash__ = None
 
-    def _combine(self, other: "Counts", sign: float) -> "Counts":
-        if self._tables.keys() != other._tables.keys():
+    def __repr__(self) -> str:
+        n_events = sum(len(table.weights) for table in self.values())
+        return f"<Counts of {len(self)} templates, {n_events} events>"
+
+    def _pairs(self, other: "Counts") -> Iterator[tuple[Template, Table, Table]]:
+        if self.keys() != other.keys():
             raise ValueError("counts can be combined only if they are of the same templates")
-        tables = {}
-        for template, (events, weights) in self._tables.items():
-            more = other[template]
-            columns = np.concatenate([events, more.events]).T
-            table = _aggregate(columns, np.concatenate([weights, sign * more.weights]))
-            tables[template] = _drop_zeros(table)
-        return Counts(tables)
+        return ((template, self[template], other[template]) for template in self)
 
 
 def count_tokens(
@@ -123,18 +112,25 @@ def count_tokens(
     Parameters
     ----------
     columns : mapping from column name to int ndarray of shape (n_tokens,)
-        Ids of the symbols, not negative.
+        Ids of the symbols, from 0 to 2 ** 31 - 1.
     labels : int ndarray of shape (n_tokens,)
-        Ids of the labels, not negative.
+        Ids of the labels, from 0 to 2 ** 31 - 1.
     offsets : array-like of shape (n_sequences + 1,)
         Where the sequences begin and end.
     templates : iterable of Template
-    weights : ndarray of shape (n_tokens,), optional
-        Weight of each token; by default each counts one.
+    weights : array-like of shape (n_tokens,) or (1,), optional
+        Weight of each token, or of every token; not negative. By default each counts one, and
+        what counts zero is as if it was not there.
 
     Returns
     -------
     Counts
+
+    Raises
+    ------
+    ValueError
+        If a template names a column that there is not, the shapes do not agree, or an id or a
+        weight is out of range; the message names the sequence and the position in it.
 
     Examples
     --------
@@ -143,84 +139,145 @@ def count_tokens(
     >>> count_tokens({"word": words}, labels, [0, 2], [pair])[pair].events.tolist()
     [[-1, 5, -1, 0], [5, 6, 0, 1]]
     """
-    weights = np.ones(1) if weights is None else weights
-    window = Window(columns, labels, offsets)
-    return Counts({t: _aggregate(window.events(t), weights) for t in templates})
+    templates = list(templates)
+    window, weights = _check_input(columns, labels, offsets, templates, weights)
+    n_tokens = len(labels)
+    tables = {t: aggregate(window.events(t), weights, n_tokens) for t in templates}
+    return Counts({t: positive(table) for t, table in tables.items()})
+
+
+def count_folds(
+    columns: Mapping[str, np.ndarray],
+    labels: np.ndarray,
+    offsets: np.ndarray,
+    templates: Iterable[Template],
+    fold_of_sequence: np.ndarray,
+    weights: np.ndarray | None = None,
+) -> list[Counts]:
+    """Count the co-occurrences in every fold of a corpus, in one pass over it.
+
+    The counts of all folds sum to those of the corpus; these without the counts of one fold are
+    what a model is trained on to be tested on that fold.
+
+    Parameters
+    ----------
+    columns, labels, offsets, templates, weights
+        As in :func:`count_tokens`.
+    fold_of_sequence : int array-like of shape (n_sequences,)
+        The fold that each sequence is in, not negative.
+
+    Returns
+    -------
+    list of Counts
+        One for every fold up to the largest; a fold without sequences has empty tables.
+
+    Raises
+    ------
+    ValueError
+        As in :func:`count_tokens`, and if there is not one fold for every sequence.
+
+    Examples
+    --------
+    >>> word = Template((("word", 0),))
+    >>> words, labels = np.array([5, 6, 5]), np.array([0, 1, 0])
+    >>> folds = count_folds({"word": words}, labels, [0, 2, 3], [word], [0, 1])
+    >>> [fold[word].events.tolist() for fold in folds]
+    [[[5, 0], [6, 1]], [[5, 0]]]
+    """
+    templates = list(templates)
+    window, weights = _check_input(columns, labels, offsets, templates, weights)
+    lengths = np.diff(window.offsets)
+    fold = _check_ids("fold_of_sequence", fold_of_sequence, np.arange(len(lengths) + 1))
+    n_folds = int(fold.max(initial=-1)) + 1
+    fold = np.repeat(fold, lengths)
+    # The fold is the first id of every event, so the events of one fold come in one piece.
+    tables = {}
+    for template in templates:
+        events = chain([fold], window.events(template))
+        tables[template] = split(positive(aggregate(events, weights, len(fold))), n_folds)
+    return [Counts({t: tables[t][k] for t in templates}) for k in range(n_folds)]
 
 
 class Window:
-    """The columns of a run of sequences, and their neighbours at any offset."""
+    """The columns of a run of sequences, and their neighbours at any offset.
 
-    def __init__(self, columns: Mapping[str, np.ndarray], labels, offsets):
+    Parameters
+    ----------
+    columns : mapping from column name to int ndarray of shape (n_tokens,)
+        Ids of the symbols, at most 2 ** 31 - 1.
+    labels : int ndarray of shape (n_tokens,), or None
+        Ids of the labels; None where only symbols are asked for.
+    offsets : array-like of shape (n_sequences + 1,)
+        Where the sequences begin and end.
+
+    Examples
+    --------
+    >>> window = Window({"word": np.array([5, 6, 7])}, None, [0, 2, 3])
+    >>> window.symbols(Template((("word", -1),)))
+    [array([-1,  5, -1], dtype=int32)]
+    """
+
+    def __init__(self, columns: Mapping[str, np.ndarray], labels: Any, offsets: Any):
         self._columns = {**columns, None: labels}
-        offsets = np.asarray(offsets, dtype=np.int64)
-        lengths = np.diff(offsets)
-        position = np.arange(offsets[-1]) - np.repeat(offsets[:-1], lengths)
-        self._before = position
-        self._after = np.repeat(lengths, lengths) - 1 - position
+        self.offsets = np.asarray(offsets, dtype=np.int64)
 
     def symbols(self, template: Template) -> list[np.ndarray]:
         """The symbols of a template, one int32 array of shape (n_tokens,) for each."""
         return [self._shifted(column, offset) for column, offset in template.symbols]
 
-    def events(self, template: Template) -> list[np.ndarray]:
-        """The symbols of a template, then its labels."""
-        return self.symbols(template) + [self._shifted(None, k) for k in template.labels]
+    def events(self, template: Template) -> Iterator[np.ndarray]:
+        """The symbols of a template, then its labels, one after the other."""
+        for column, offset in (*template.symbols, *((None, k) for k in template.labels)):
+            yield self._shifted(column, offset)
 
     def _shifted(self, column: str | None, offset: int) -> np.ndarray:
         values = np.asarray(self._columns[column], dtype=np.int32)
         if offset == 0:
             return values
-        out = np.full(len(values), BOUNDARY, dtype=np.int32)
-        if abs(offset) < len(values):
-            if offset < 0:
-                out[-offset:] = values[:offset]
-                out[self._before < -offset] = BOUNDARY
-            else:
-                out[:-offset] = values[offset:]
-                out[self._after < offset] = BOUNDARY
-        return out
+        shifted = np.roll(values, -offset)
+        lengths = np.diff(self.offsets)
+        for distance in range(min(abs(offset), int(lengths.max(initial=0)))):
+            reaches_out = lengths > distance
+            edge = self.offsets[:-1] + distance if offset < 0 else self.offsets[1:] - 1 - distance
+            shifted[edge[reaches_out]] = BOUNDARY
+        return shifted
 
 
-def _aggregate(columns: Sequence[np.ndarray], weights: np.ndarray) -> Table:
-    """Sum the weights of equal rows; the columns hold ids from BOUNDARY upwards."""
-    if len(columns[0]) == 0:
-        return Table(np.empty((0, len(columns)), dtype=np.int32), np.empty(0))
-    widths = [int(column.max() - BOUNDARY).bit_length() for column in columns]
-    if sum(widths) > 64:
-        return _aggregate_wide(columns, weights)
-    keys, sums = count_keys(_pack(columns, widths), weights, max(1, sum(widths)))
-    return Table(_unpack(keys, widths), sums)
+def _check_input(columns, labels, offsets, templates, weights) -> tuple[Window, np.ndarray]:
+    offsets = SequenceArray(np.asarray(labels), offsets).offsets
+    named = {column for template in templates for column, _ in template.symbols}
+    if missing := named - columns.keys():
+        raise ValueError(f"columns has no {min(missing, key=str)!r}, which a template names")
+    ids = {name: _check_ids(f"columns[{name!r}]", columns[name], offsets) for name in named}
+    window = Window(ids, _check_ids("labels", labels, offsets), offsets)
+    return window, _check_weights(weights, offsets)
 
 
-def _aggregate_wide(columns: Sequence[np.ndarray], weights: np.ndarray) -> Table:
-    """Rows of more than 64 bits: all columns but the last are ranked and become one."""
-    *many, last = columns
-    first, rank = np.unique(np.stack(many, axis=1), axis=0, return_inverse=True)
-    events, sums = _aggregate([rank.astype(np.int32), last], weights)
-    return Table(np.concatenate([first[events[:, 0]], events[:, 1:]], axis=1), sums)
+def _check_ids(name: str, ids: Any, offsets: np.ndarray) -> np.ndarray:
+    ids = np.asarray(ids)
+    if ids.shape != (offsets[-1],) or (ids.dtype.kind not in "iu" and ids.size):
+        raise ValueError(
+            f"{name} must hold {offsets[-1]} integers, got shape {ids.shape} and type {ids.dtype}"
+        )
+    if ids.min(initial=0) < 0 or ids.max(initial=0) > _LARGEST_ID:
+        token = int(np.argmax((ids < 0) | (ids > _LARGEST_ID)))
+        raise _invalid(name, offsets, token, f"{ids[token]} is not from 0 to {_LARGEST_ID}")
+    return np.ascontiguousarray(ids, dtype=np.int32)
 
 
-def _pack(columns: Sequence[np.ndarray], widths: Sequence[int]) -> np.ndarray:
-    keys = np.zeros(len(columns[0]), dtype=np.uint64)
-    for column, width in zip(columns, widths, strict=True):
-        keys <<= np.uint64(width)
-        keys |= (column - np.int32(BOUNDARY)).astype(np.uint64)
-    return keys
+def _check_weights(weights: Any, offsets: np.ndarray) -> np.ndarray:
+    if weights is None:
+        return np.ones(1)
+    weights = np.ascontiguousarray(weights, dtype=np.float64)
+    if weights.shape not in ((offsets[-1],), (1,)):
+        raise ValueError(f"weights must have shape ({offsets[-1]},), got {weights.shape}")
+    proper = (weights >= 0) & (weights < np.inf)
+    if not proper.all():
+        token = int(np.argmin(proper))
+        raise _invalid("weights", offsets, token, f"{weights[token]} is negative or not finite")
+    return weights
 
 
-def _unpack(keys: np.ndarray, widths: Sequence[int]) -> np.ndarray:
-    events = np.empty((len(keys), len(widths)), dtype=np.int32)
-    for j in reversed(range(len(widths))):
-        mask = np.uint64((1 << widths[j]) - 1)
-        events[:, j] = (keys & mask).astype(np.int32) + np.int32(BOUNDARY)
-        keys = keys >> np.uint64(widths[j])
-    return events
-
-
-def _drop_zeros(table: Table) -> Table:
-    # Sums of weights that are not integers cancel only up to rounding.
-    left = np.abs(table.weights) > 1e-9
-    if (table.weights[left] < 0).any():
-        raise ValueError("some of these sequences were never counted, so they cannot be removed")
-    return Table(table.events[left], table.weights[left])
+def _invalid(name: str, offsets: np.ndarray, token: int, problem: str) -> ValueError:
+    sequence, position = locate(offsets, token)
+    return ValueError(f"{name}, sequence {sequence}, position {position}: {problem}")

@@ -1,8 +1,11 @@
-"""Count how often each key occurs: a radix sort, then run lengths."""
+"""Count equal events: rows of ids are packed into 64-bit keys, and the keys are radix-sorted.
+
+An id takes its place in a key plus one, so that -1, which is outside of a sequence, comes first.
+"""
 
 import numpy as np
 
-from libc.stdint cimport int64_t, uint64_t
+from libc.stdint cimport UINT32_MAX, int32_t, int64_t, uint32_t, uint64_t
 from libc.string cimport memset
 
 cdef enum:
@@ -10,18 +13,87 @@ cdef enum:
     N_BUCKETS = 1 << 11
 
 
+def push_ids(
+    uint64_t[::1] keys,            # (n_events,) INOUT
+    const int32_t[::1] ids,        # (n_events,) from -1 to 2 ** n_bits - 2 IN
+    int n_bits,                    # in [1, 32]
+):
+    """Append an id to every key."""
+    cdef Py_ssize_t i
+    with nogil:
+        for i in range(keys.shape[0]):
+            keys[i] = keys[i] << n_bits | <uint64_t>(<int64_t>ids[i] + 1)
+
+
+def pop_ids(
+    uint64_t[::1] keys,            # (n_events,) INOUT
+    int n_bits,                    # in [1, 32]
+    int32_t[::1] ids,              # (n_events,) OUT
+):
+    """Take the id that was appended last from every key."""
+    cdef:
+        Py_ssize_t i
+        uint64_t mask = (<uint64_t>1 << n_bits) - 1
+    with nogil:
+        for i in range(keys.shape[0]):
+            ids[i] = <int32_t>(<int64_t>(keys[i] & mask) - 1)
+            keys[i] >>= n_bits
+
+
+def count_keys(uint64_t[::1] keys, const double[::1] weights, int n_bits):
+    """Sum the weights of equal keys.
+
+    The time is linear in the number of events, and a sum is always taken in their order.
+
+    Parameters
+    ----------
+    keys : uint64 (n_events,), below 2 ** n_bits
+        They are overwritten.
+    weights : float64 (n_events,), or (1,) for events of equal weight
+        At most 2 ** 32 events can differ in weight.
+    n_bits : int in [0, 64]
+
+    Returns
+    -------
+    unique : uint64 (n_unique,), increasing
+    sums : float64 (n_unique,)
+    """
+    cdef:
+        Py_ssize_t n_events = keys.shape[0], n_ordered = 0, n_unique
+        uint64_t[::1] spare = np.empty(n_events, dtype=np.uint64)
+        uint32_t[::1] order, spare_order
+        double[::1] sums
+        int shift
+    if weights.shape[0] != 1:
+        n_ordered = n_events
+    if n_ordered > UINT32_MAX or weights.shape[0] not in (1, n_events):
+        raise ValueError(f"{weights.shape[0]} weights for {n_events} keys")
+    order = np.arange(n_ordered, dtype=np.uint32)
+    spare_order = np.empty_like(order)
+    for shift in range(0, n_bits, DIGIT_BITS):
+        with nogil:
+            scatter(keys, order, shift, spare, spare_order)
+        keys, spare = spare, keys
+        order, spare_order = spare_order, order
+    # The sorted keys are all that is left of the events: their sums take the place of the spares.
+    sums = np.asarray(spare).view(np.float64)
+    with nogil:
+        n_unique = run_lengths(keys, order, weights, sums)
+    return np.array(keys[:n_unique]), np.array(sums[:n_unique])
+
+
 cdef void scatter(
     const uint64_t[::1] keys,      # (n_events,) IN
-    const double[::1] weights,     # (n_events,) or (1,) for equal weights IN
+    const uint32_t[::1] order,     # (n_events,) which event a key is of, or (0,) IN
     int shift,
     uint64_t[::1] keys_out,        # (n_events,) OUT, ordered by the digit at shift
-    double[::1] weights_out,       # as weights OUT
+    uint32_t[::1] order_out,       # as order OUT
 ) noexcept nogil:
     cdef:
         int64_t starts[N_BUCKETS]
         int64_t n = keys.shape[0], i, total = 0, size
         uint64_t digit
-        bint equal = weights.shape[0] == 1
+        bint ordered = order.shape[0] > 0
     memset(starts, 0, sizeof(starts))
     for i in range(n):
         starts[(keys[i] >> shift) & (N_BUCKETS - 1)] += 1
@@ -32,56 +104,24 @@ cdef void scatter(
     for i in range(n):
         digit = (keys[i] >> shift) & (N_BUCKETS - 1)
         keys_out[starts[digit]] = keys[i]
-        if not equal:
-            weights_out[starts[digit]] = weights[i]
+        if ordered:
+            order_out[starts[digit]] = order[i]
         starts[digit] += 1
 
 
-cdef int64_t run_lengths(
+cdef Py_ssize_t run_lengths(
     uint64_t[::1] keys,            # (n_events,) sorted IN, the unique keys in front OUT
+    const uint32_t[::1] order,     # (n_events,) which event a key is of, or (0,) IN
     const double[::1] weights,     # (n_events,) or (1,) for equal weights IN
     double[::1] sums,              # (n_events,) OUT
 ) noexcept nogil:
     cdef:
-        int64_t n = keys.shape[0], i, n_unique = -1
-        bint equal = weights.shape[0] == 1
+        Py_ssize_t n = keys.shape[0], i, n_unique = 0
+        bint ordered = order.shape[0] > 0
     for i in range(n):
-        if n_unique < 0 or keys[i] != keys[n_unique]:
-            n_unique += 1
+        if n_unique == 0 or keys[i] != keys[n_unique - 1]:
             keys[n_unique] = keys[i]
             sums[n_unique] = 0.0
-        sums[n_unique] += weights[0 if equal else i]
-    return n_unique + 1
-
-
-def count_keys(const uint64_t[::1] keys, const double[::1] weights, int n_bits):
-    """Sum the weights of equal keys.
-
-    The time is linear in the number of events, and a sum is always taken in their order.
-
-    Parameters
-    ----------
-    keys : uint64 (n_events,), below 2 ** n_bits
-    weights : float64 (n_events,), or (1,) for events of equal weight
-    n_bits : int in [1, 64]
-
-    Returns
-    -------
-    unique : uint64 (n_unique,), increasing
-    sums : float64 (n_unique,)
-    """
-    cdef:
-        uint64_t[::1] a = np.array(keys), b = np.empty_like(a)
-        double[::1] u = np.array(weights), v = np.empty_like(u), sums
-        int shift
-        int64_t n_unique
-    for shift in range(0, n_bits, DIGIT_BITS):
-        with nogil:
-            scatter(a, u, shift, b, v)
-        a, b = b, a
-        if weights.shape[0] > 1:
-            u, v = v, u
-    sums = np.empty(a.shape[0])
-    with nogil:
-        n_unique = run_lengths(a, u, sums)
-    return np.array(a[:n_unique]), np.array(sums[:n_unique])
+            n_unique += 1
+        sums[n_unique - 1] += weights[order[i] if ordered else 0]
+    return n_unique

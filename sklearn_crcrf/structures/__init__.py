@@ -1,5 +1,6 @@
 """Structures: the sets of labellings that are summed and maximised over."""
 
-from .chain import Chain, Edges, Parts
+from .chain import Chain, Edges, PartCounts, Parts
+from .second_order import SecondOrderChain
 
-__all__ = ["Chain", "Edges", "Parts"]
+__all__ = ["Chain", "Edges", "PartCounts", "Parts", "SecondOrderChain"]

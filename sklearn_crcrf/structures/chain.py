@@ -1,5 +1,6 @@
 """The linear chain: paths, their best, their sum and their marginals."""
 
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -20,7 +21,7 @@ class Edges(NamedTuple):
     row : ndarray of shape (n_tokens,), int64
     indptr : ndarray of shape (n_rows + 1,), int64
     previous, current : ndarray of shape (n_entries,), int32
-        The labels before and at the token; no pair occurs twice in a row.
+        The labels before and at the token; in a row, pairs are different and increasing.
     score : ndarray of shape (n_entries,)
         Not below ``transition[previous, current]``.
     """
@@ -52,6 +53,7 @@ class Edges(NamedTuple):
         -------
         Edges
         """
+        gains.sort_indices()
         previous, current = np.divmod(gains.indices, len(transition))
         return cls(
             np.ascontiguousarray(row, dtype=np.int64),
@@ -108,16 +110,21 @@ class Chain:
 
     def path_score(self, parts: Parts, y: np.ndarray) -> np.ndarray:
         """Scores of the paths ``y`` (n_tokens,), float64 of shape (n_sequences,)."""
+        first, last, into = self.positions()
         score = parts.state[np.arange(len(y)), y]
-        first = self.offsets[:-1][np.diff(self.offsets) > 0]
-        last = self.offsets[1:][np.diff(self.offsets) > 0] - 1
-        inner = np.ones(len(y), dtype=bool)
-        inner[first] = False
-        into = np.flatnonzero(inner)
-        score[into] += self._transition_scores(parts, y, into)
         score[first] += parts.begin[y[first]]
         score[last] += parts.end[y[last]]
+        score[into] += self.transition_scores(parts, into, y[into - 1], y[into])
         return np.diff(np.append(0.0, np.cumsum(score))[self.offsets])
+
+    def path_counts(self, parts: Parts, y: np.ndarray) -> "PartCounts":
+        """How often the paths ``y`` use every part."""
+        _, _, into = self.positions()
+        state, transition = np.zeros(parts.state.shape), np.zeros(parts.transition.shape)
+        state[np.arange(len(y)), y] = 1.0
+        np.add.at(transition, (y[into - 1], y[into]), 1.0)
+        raised = self._raised(parts, into, y[into - 1], y[into])
+        return PartCounts(state, transition, float(raised.sum()))
 
     def maximum(self, parts: Parts) -> tuple[np.ndarray, np.ndarray]:
         """The best path of each sequence; of equals the one with the lowest labels at its end.
@@ -145,8 +152,8 @@ class Chain:
         log_z, expected = self._expected(parts, np.empty((0, 0)))
         return log_z, expected.state
 
-    def expectations(self, parts: Parts) -> tuple[np.ndarray, "Expected"]:
-        """Log-partition and the expected counts of all parts."""
+    def expectations(self, parts: Parts) -> tuple[np.ndarray, "PartCounts"]:
+        """Log-partition, and how often every part is used in expectation."""
         return self._expected(parts, np.zeros(parts.transition.shape))
 
     def k_best(self, parts: Parts, k: int) -> list[tuple[np.ndarray, np.ndarray]]:
@@ -158,7 +165,7 @@ class Chain:
             Arrays of shape (n_paths,) and (n_paths, length), with ``n_paths <= k`` where there
             are fewer possible paths.
         """
-        return [self._k_best(parts, a, b, k) for a, b in zip(self.offsets, self.offsets[1:])]
+        return [self._k_best(parts, a, b, k) for a, b in pairwise(self.offsets)]
 
     def _k_best(self, parts: Parts, start: int, stop: int, k: int):
         y = np.zeros((k, stop - start), dtype=np.int32)
@@ -171,34 +178,64 @@ class Chain:
         possible = value > -np.inf
         return value[possible], y[possible]
 
-    def _expected(self, parts: Parts, transition: np.ndarray) -> tuple[np.ndarray, "Expected"]:
+    def _expected(self, parts: Parts, transition: np.ndarray) -> tuple[np.ndarray, "PartCounts"]:
         marginals = parts.state.copy()
         log_z = np.empty(len(self.offsets) - 1)
         raised = np.zeros(1)
         _chain.forward_backward(
             self.offsets, marginals, *parts[1:4], *parts.edges, log_z, transition, raised
         )
-        return log_z, Expected(marginals, transition, float(raised[0]))
+        return log_z, PartCounts(marginals, transition, float(raised[0]))
 
-    def _transition_scores(self, parts: Parts, y: np.ndarray, into: np.ndarray) -> np.ndarray:
-        scores = parts.transition[y[into - 1], y[into]]
-        row = parts.edges.row[into]
-        n_labels = len(parts.transition)
-        for at in np.flatnonzero(row >= 0):
-            t, entries = into[at], slice(*parts.edges.indptr[row[at] : row[at] + 2])
-            pair = parts.edges.previous[entries] * n_labels + parts.edges.current[entries]
-            found = np.flatnonzero(pair == y[t - 1] * n_labels + y[t])
-            if len(found):
-                scores[at] = parts.edges.score[entries][found[0]]
-        return scores
+    def positions(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """First tokens, last tokens, and tokens that have one before them."""
+        filled = np.diff(self.offsets) > 0
+        first, last = self.offsets[:-1][filled], self.offsets[1:][filled] - 1
+        return first, last, np.setdiff1d(np.arange(self.offsets[-1]), first, assume_unique=True)
+
+    @classmethod
+    def transition_scores(
+        cls, parts: Parts, token: np.ndarray, previous: np.ndarray, current: np.ndarray
+    ) -> np.ndarray:
+        """Scores of single transitions, each into a given token; all of shape (n,)."""
+        return parts.transition[previous, current] + cls._raised(parts, token, previous, current)
+
+    @staticmethod
+    def _raised(parts: Parts, token: np.ndarray, previous: np.ndarray, current: np.ndarray):
+        """What the edges add to these transitions."""
+        edges, n_labels = parts.edges, len(parts.transition)
+        raised = np.zeros(len(token))
+        if len(edges.score) == 0:
+            return raised
+
+        def key(row, previous, current):
+            return (row * n_labels + previous) * n_labels + current
+
+        row_of_entry = np.repeat(np.arange(len(edges.indptr) - 1), np.diff(edges.indptr))
+        keys = key(row_of_entry, edges.previous, edges.current)
+        row = edges.row[token]
+        wanted = key(row, previous, current)
+        at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+        found = (row >= 0) & (keys[at] == wanted)
+        at = at[found]
+        raised[found] = edges.score[at] - parts.transition[previous[found], current[found]]
+        return raised
 
 
-class Expected(NamedTuple):
-    """Expected counts under the distribution that the scores define.
+class PartCounts(NamedTuple):
+    """How often parts are used, by paths or in expectation.
 
-    ``raised`` is the expected sum of what the edges add to the common transition scores.
+    Parameters
+    ----------
+    state : ndarray of shape (n_tokens, n_labels)
+    transition : ndarray of shape (n_labels, n_labels)
+    raised : float
+        Sum of what the edges add to the common transition scores.
     """
 
     state: np.ndarray
     transition: np.ndarray
     raised: float
+
+    def __sub__(self, other: "PartCounts") -> "PartCounts":
+        return PartCounts(*(a - b for a, b in zip(self, other, strict=True)))

@@ -14,6 +14,8 @@ from scipy.special import logsumexp
 from sklearn_crcrf.structures import Chain, Edges, Parts
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
+import itertools
+
 import oracle
 
 
@@ -46,7 +48,7 @@ def chains(draw):
 def test_maximum_is_the_best_of_all_paths(chain):
     offsets, parts = chain
     value, y = Chain(offsets).maximum(parts)
-    for s, (a, b) in enumerate(zip(offsets[:-1], offsets[1:], strict=True)):
+    for s, (a, b) in enumerate(itertools.pairwise(offsets)):
         _, scores = oracle.paths(parts, a, b)
         assert_allclose(value[s], scores.max(), rtol=1e-12)
         if np.isfinite(value[s]):
@@ -58,7 +60,7 @@ def test_maximum_is_the_best_of_all_paths(chain):
 def test_marginals_are_sums_over_all_paths(chain):
     offsets, parts = chain
     log_z, marginals = Chain(offsets).marginals(parts)
-    for s, (a, b) in enumerate(zip(offsets[:-1], offsets[1:], strict=True)):
+    for s, (a, b) in enumerate(itertools.pairwise(offsets)):
         every, scores = oracle.paths(parts, a, b)
         assert_allclose(log_z[s], logsumexp(scores), rtol=1e-10)
         if np.isinf(log_z[s]):
@@ -78,7 +80,7 @@ def test_expected_transitions_are_sums_over_all_paths(chain):
     if np.isinf(log_z).any() or np.isinf(parts.transition).any():
         return
     reference, raised = np.zeros(parts.transition.shape), 0.0
-    for a, b in zip(offsets[:-1], offsets[1:], strict=True):
+    for a, b in itertools.pairwise(offsets):
         every, scores = oracle.paths(parts, a, b)
         for path, p in zip(every, np.exp(scores - logsumexp(scores)), strict=True):
             for t in range(1, b - a):
@@ -112,9 +114,7 @@ def test_path_score(chain, random):
     if not np.isfinite(parts.transition).all():
         return
     score = Chain(offsets).path_score(parts, y)
-    reference = [
-        oracle.score(parts, a, y[a:b]) for a, b in zip(offsets[:-1], offsets[1:], strict=True)
-    ]
+    reference = [oracle.score(parts, a, y[a:b]) for a, b in itertools.pairwise(offsets)]
     assert_allclose(score, reference, rtol=1e-9, atol=1e-9)
 
 

@@ -1,0 +1,95 @@
+"""DataFrames as sequences: the columns are symbols or numbers, the index tells the sequences."""
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_array
+
+from ._ragged import SequenceArray
+from .sequences import Sequences, align_labels, label_rows, table_sequences
+from .symbols import SymbolTable
+from .vocabulary import Vocabulary
+
+__all__ = ["frame_columns", "frame_sequences"]
+
+
+def frame_sequences(X: Any, y: Any = None) -> Sequences:
+    """Bring a DataFrame, and one label per row, to the form of ``as_sequences``.
+
+    Parameters
+    ----------
+    X : DataFrame with n_tokens rows, or Series of symbols
+        With an index of several levels, the last one is the position of a row in its sequence,
+        and the other ones name the sequence, whose rows need not be next to each other. With a
+        simple index every row is a sequence of length one.
+    y : 1-D array-like of shape (n_tokens,) or SequenceArray, optional
+
+    Returns
+    -------
+    Sequences
+        They are in the order in which they occur first; ``mirror`` restores that of the rows.
+
+    Raises
+    ------
+    ValueError
+        If there are no rows, y is of another length, or the index has missing values.
+    """
+    if X.ndim == 1:
+        X = X.to_frame("token" if X.name is None else X.name)
+    data = frame_columns(X)
+    if X.index.nlevels == 1:
+        return table_sequences(data, y)
+    order, lengths = _read_index(X.index)
+    sequences = SequenceArray.from_lengths(data[order], lengths)
+    if y is not None and not isinstance(y, SequenceArray):
+        y = SequenceArray(label_rows(y, len(X))[order], sequences.offsets)
+    back = np.argsort(order)
+    labels = None if y is None else align_labels(y, sequences)
+    return Sequences(sequences, labels, lambda flat: np.asarray(flat)[back])
+
+
+def frame_columns(X: Any) -> Any:
+    """The columns of a DataFrame: an array if all are numeric, else a SymbolTable.
+
+    Parameters
+    ----------
+    X : DataFrame of shape (n_tokens, n_columns)
+
+    Returns
+    -------
+    ndarray or SymbolTable of shape (n_tokens, n_columns)
+        The values of a column of symbols are written out as strings; a missing value is no symbol.
+
+    Raises
+    ------
+    ValueError
+        If there are no rows or columns, or a numeric table has missing values.
+    """
+    if X.shape[1] == 0:
+        raise ValueError("X has no columns")
+    if len(X) == 0 or all(dtype.kind in "biufc" for dtype in X.dtypes):
+        return check_array(X)
+    columns = [_symbols(X.iloc[:, j]) for j in range(X.shape[1])]
+    codes, categories = zip(*columns, strict=True)
+    return SymbolTable(np.column_stack(codes), categories, [str(name) for name in X.columns])
+
+
+def _symbols(column: Any) -> tuple[np.ndarray, list[str]]:
+    try:
+        codes, values = column.factorize()
+    except TypeError as error:
+        raise ValueError(f"X, column {column.name!r}: {error}") from None
+    vocabulary = Vocabulary()
+    # Values that differ, such as 1 and "1", may be written alike.
+    ids = vocabulary.add([str(value) for value in values])
+    return np.append(ids, np.int32(-1))[codes], vocabulary.symbols
+
+
+def _read_index(index: Any) -> tuple[np.ndarray, np.ndarray]:
+    """The order of the rows that puts sequences together, and the lengths of the sequences."""
+    sequence, _ = index.droplevel(-1).factorize()
+    position, _ = index.get_level_values(-1).factorize(sort=True)
+    missing = np.flatnonzero((sequence < 0) | (position < 0))
+    if len(missing):
+        raise ValueError(f"the index of X has a missing value in row {missing[0]}")
+    return np.lexsort([position, sequence]), np.bincount(sequence)

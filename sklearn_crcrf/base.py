@@ -1,0 +1,284 @@
+"""What all sequence classifiers share: validation, and every way to predict."""
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from joblib import Parallel, delayed
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from .sequences import SequenceArray, Sequences, as_sequences, is_table
+from .structures import Chain, Parts
+
+__all__ = ["BaseSequenceClassifier"]
+
+# About so many scores are made at once.
+CHUNK = 2**20
+
+
+class Batch(NamedTuple):
+    """Whole sequences whose scores are made together, tokens ``start`` to ``stop``."""
+
+    start: int
+    stop: int
+    offsets: np.ndarray
+
+
+class BaseSequenceClassifier(ClassifierMixin, BaseEstimator):
+    """Base of classifiers that label every token of a sequence.
+
+    A subclass implements ``fit``, which sets ``classes_``; ``_prepare``, which encodes a
+    SequenceArray; ``_parts``, which gives the scores of one batch of what was prepared; and
+    ``_structure``. It has the parameters ``sample_unit`` and ``n_jobs``.
+    """
+
+    @abstractmethod
+    def _prepare(self, X: SequenceArray) -> Any:
+        """Encode all tokens of X, once for all batches."""
+
+    @abstractmethod
+    def _structure(self, offsets: np.ndarray) -> Chain:
+        """The structure of the sequences of a batch."""
+
+    @abstractmethod
+    def _parts(self, prepared: Any, batch: Batch) -> Parts:
+        """Scores of a batch."""
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.string = True
+        tags.input_tags.dict = True
+        tags.target_tags.required = True
+        if self.sample_unit == "sequence":
+            # Splitters that look at the labels of a classifier want one label per sample.
+            tags.estimator_type = None
+        return tags
+
+    def predict(self, X: Any) -> Any:
+        """The labels of the best path of each sequence.
+
+        Where no path is possible, every token has its best label.
+
+        Parameters
+        ----------
+        X : list of sequences, SequenceArray, 2-D array, CSR or DataFrame
+
+        Returns
+        -------
+        labels
+            In the layout of X: an object array of lists for lists, a SequenceArray for a
+            SequenceArray, else a 1-D array.
+        """
+        results, mirror = self._map(X, _best_paths)
+        return mirror(self.classes_[np.concatenate(results)])
+
+    def predict_proba(self, X: Any) -> Any:
+        """Marginal probabilities of the labels of each token, by forward-backward.
+
+        Parameters
+        ----------
+        X : as in :meth:`predict`
+
+        Returns
+        -------
+        probabilities
+            Columns as in ``classes_``: a list of arrays of shape (n_tokens, n_labels) for
+            lists, a SequenceArray for a SequenceArray, else a 2-D array.
+
+        Raises
+        ------
+        ValueError
+            If no path of a sequence is possible.
+        """
+        marginals, mirror = self._marginals(X)
+        return _as_list(mirror(marginals))
+
+    def predict_log_proba(self, X: Any) -> Any:
+        """Logarithms of :meth:`predict_proba`."""
+        marginals, mirror = self._marginals(X)
+        with np.errstate(divide="ignore"):
+            return _as_list(mirror(np.log(marginals)))
+
+    def predict_k_best(self, X: Any, k: int = 5) -> list[list[tuple[list, float]]]:
+        """The k best paths of each sequence with their probabilities.
+
+        Parameters
+        ----------
+        X : as in :meth:`predict`
+        k : int, default=5
+
+        Returns
+        -------
+        list of lists of (labels, probability)
+            Best first; fewer than k where a sequence has fewer possible paths.
+        """
+        if k < 1:
+            raise ValueError(f"k must be at least 1, got {k}")
+
+        def best(chain: Chain, parts: Parts) -> list:
+            log_z, _ = chain.marginals(parts)
+            return [
+                [
+                    (self.classes_[path].tolist(), float(np.exp(value - z)))
+                    for value, path in zip(*paths, strict=True)
+                ]
+                for z, paths in zip(log_z, chain.k_best(parts, k), strict=True)
+            ]
+
+        results, _ = self._map(X, best)
+        return [paths for result in results for paths in result]
+
+    def confidence(self, X: Any) -> np.ndarray:
+        """Probability of the best path of each sequence.
+
+        Parameters
+        ----------
+        X : as in :meth:`predict`
+
+        Returns
+        -------
+        ndarray of shape (n_sequences,)
+            1 for an empty sequence.
+        """
+
+        def probability(chain: Chain, parts: Parts) -> np.ndarray:
+            return np.exp(chain.maximum(parts)[0] - chain.marginals(parts)[0])
+
+        results, _ = self._map(X, probability)
+        return np.concatenate([np.empty(0), *results])
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Accuracy of the labels of all tokens.
+
+        Parameters
+        ----------
+        X, y : as in ``fit``
+        sample_weight : array-like of shape (n_samples,), optional
+            One weight for each sequence, or for each row of a table.
+
+        Returns
+        -------
+        float
+        """
+        check_is_fitted(self)
+        sequences = self._check_X(X, y)
+        correct = as_sequences(X, self.predict(X)).y.data == sequences.y.data
+        weights = token_weights(X, sequences, sample_weight)
+        return float(np.average(np.asarray(correct, dtype=float), weights=weights))
+
+    def _scores_per_token(self) -> int:
+        return len(self.classes_)
+
+    def _check_X(self, X: Any, y: Any = None, reset: bool = False) -> Sequences:
+        """Bring X and y to one form, and check the number and names of attributes."""
+        if is_table(X):
+            if y is not None:
+                check_classification_targets(y)
+            options = {"accept_sparse": "csr", "dtype": None, "reset": reset}
+            if hasattr(X, "iloc"):
+                options = {"skip_check_array": True, "reset": reset}
+            X = validate_data(self, X, **options)
+        sequences = as_sequences(X, y)
+        if not is_table(X):
+            self._check_n_attributes(sequences.X, reset)
+        return sequences
+
+    def _check_n_attributes(self, X: SequenceArray, reset: bool) -> None:
+        width = X.shape[1] if X.ndim > 1 else None
+        if reset:
+            for name in ("n_features_in_", "feature_names_in_"):
+                vars(self).pop(name, None)
+            if width is not None:
+                self.n_features_in_ = width
+        elif width is not None and width != getattr(self, "n_features_in_", width):
+            raise ValueError(
+                f"X has {width} features, but {type(self).__name__} is expecting "
+                f"{self.n_features_in_} features as input"
+            )
+
+    def _marginals(self, X: Any) -> tuple[np.ndarray, Callable]:
+        results, mirror = self._map(X, lambda chain, parts: chain.marginals(parts))
+        log_z, marginals = (np.concatenate(parts) for parts in zip(*results, strict=True))
+        impossible = np.flatnonzero(np.isneginf(log_z))
+        if len(impossible):
+            raise ValueError(f"no path of sequence {impossible[0]} is possible")
+        return marginals, mirror
+
+    def _map(self, X: Any, function: Callable[[Chain, Parts], Any]) -> tuple[list, Callable]:
+        """Apply a function to the scores of every batch, in order, on ``n_jobs`` threads."""
+        check_is_fitted(self)
+        sequences = self._check_X(X)
+        prepared = self._prepare(sequences.X)
+
+        def run(batch: Batch) -> Any:
+            return function(self._structure(batch.offsets), self._parts(prepared, batch))
+
+        batches = batches_of(sequences.X.offsets, self._scores_per_token())
+        parallel = Parallel(n_jobs=self.n_jobs, prefer="threads")
+        return parallel(delayed(run)(batch) for batch in batches), sequences.mirror
+
+
+def batches_of(offsets: np.ndarray, scores_per_token: int) -> Iterator[Batch]:
+    """Cut sequences into batches whose scores fit into the cache of a processor."""
+    n_tokens = max(1, CHUNK // scores_per_token)
+    first = 0
+    while first < len(offsets) - 1:
+        last = max(first + 1, int(np.searchsorted(offsets, offsets[first] + n_tokens, "right")) - 1)
+        start, stop = int(offsets[first]), int(offsets[last])
+        yield Batch(start, stop, offsets[first : last + 1] - start)
+        first = last
+
+
+def token_weights(X: Any, sequences: Sequences, sample_weight: Any) -> np.ndarray:
+    """The weight of each token.
+
+    Parameters
+    ----------
+    X : the input
+        In a table every row has a weight; otherwise every sequence has one, or every token.
+    sequences : Sequences
+        What ``as_sequences`` made of it.
+    sample_weight : None, number, array-like of shape (n_samples,), nested list or SequenceArray
+
+    Returns
+    -------
+    float64 ndarray of shape (n_tokens,)
+    """
+    if sample_weight is None:
+        sample_weight = 1.0
+    n_tokens, lengths = int(sequences.X.offsets[-1]), sequences.X.lengths
+    if np.isscalar(sample_weight):
+        weights = np.full(n_tokens, sample_weight, dtype=float)
+    elif is_table(X) or _is_nested(sample_weight):
+        weights = as_sequences(X, sample_weight).y.data.astype(float)
+    else:
+        weights = np.asarray(sample_weight, dtype=float)
+        if weights.shape != lengths.shape:
+            raise ValueError(
+                f"sample_weight has shape {weights.shape}, but there are {len(lengths)} sequences"
+            )
+        weights = np.repeat(weights, lengths)
+    if not np.isfinite(weights).all() or (weights < 0).any():
+        raise ValueError("sample_weight must be finite and not negative")
+    return weights
+
+
+def _is_nested(weights: Any) -> bool:
+    return isinstance(weights, SequenceArray) or (len(weights) > 0 and np.ndim(weights[0]) == 1)
+
+
+def _best_paths(chain: Chain, parts: Parts) -> np.ndarray:
+    """The best path of each sequence; the best label of each token where none is possible."""
+    value, y = chain.maximum(parts)
+    impossible = np.repeat(np.isneginf(value), np.diff(chain.offsets))
+    return np.where(impossible, parts.state.argmax(axis=1), y)
+
+
+def _as_list(mirrored: Any) -> Any:
+    """Probabilities of a list of sequences are a list of arrays."""
+    is_nested = isinstance(mirrored, np.ndarray) and mirrored.dtype == object
+    return list(mirrored) if is_nested else mirrored

@@ -1,0 +1,5 @@
+"""Empirical training: conditional random fields by counting."""
+
+from .estimator import EmpiricalCRF
+
+__all__ = ["EmpiricalCRF"]

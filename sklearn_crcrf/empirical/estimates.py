@@ -1,0 +1,49 @@
+"""Smoothed conditional probabilities of labels, given attributes."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from .rows import KeyIndex
+
+__all__ = ["Estimate", "smooth"]
+
+
+class Estimate(NamedTuple):
+    """P(y | attribute) wherever an attribute occurred with a label.
+
+    Parameters
+    ----------
+    index : KeyIndex
+        The row of each attribute.
+    counts : CSR of shape (n_attributes, n_labels)
+    probability : ndarray of shape (nnz,)
+        Of the entries of ``counts``.
+    """
+
+    index: KeyIndex
+    counts: sp.csr_array
+    probability: np.ndarray
+
+    def at(self, symbols: Sequence[np.ndarray], labels: np.ndarray) -> np.ndarray:
+        """Probabilities of ``labels[k]`` given ``symbols[0][k], symbols[1][k], ...``.
+
+        All of them must have occurred together.
+        """
+        return entry_values(self.counts, self.probability, self.index.rows(symbols), labels)
+
+
+def smooth(counts: sp.csr_array, prior: np.ndarray, strength: float) -> np.ndarray:
+    """(c + k q) / (n + k) for every entry c, where its prior is q and the strength is k."""
+    total = np.repeat(counts.sum(axis=1), np.diff(counts.indptr))
+    return (counts.data + strength * prior) / (total + strength)
+
+
+def entry_values(counts: sp.csr_array, values: np.ndarray, rows, columns) -> np.ndarray:
+    """``values`` of the entries (rows[k], columns[k]) of ``counts``; all must be entries."""
+    n_columns = counts.shape[1]
+    keys = np.repeat(np.arange(counts.shape[0], dtype=np.int64), np.diff(counts.indptr))
+    keys = keys * n_columns + counts.indices
+    return values[np.searchsorted(keys, rows.astype(np.int64) * n_columns + columns)]

@@ -1,0 +1,427 @@
+"""EmpiricalCRF: a conditional random field trained by counting."""
+
+from collections.abc import Callable, Mapping
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import _fit_context
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from ..base import BaseSequenceClassifier, Batch, token_weights
+from ..counts import Counts, Template
+from ..labels import LabelIds
+from ..sequences import SequenceArray, Sequences
+from ..structures import Chain, Parts, SecondOrderChain
+from .fit_exponents import fit_exponents
+from .frequencies import FrequencyModel
+from .model import Prepared, Statistics
+from .observations import Encoder, Observations, count_observations, relabel
+from .product_spelling import ProductSpelling
+from .rows import FLOOR
+from .signature_spelling import JointSpelling, MaxEntSpelling, MeanSpelling
+from .smoothed import SmoothedModel
+from .tabulate import Tabulator
+from .trigrams import TRIGRAMS, TrigramRates
+
+__all__ = ["EmpiricalCRF"]
+
+SPELLINGS = {
+    "product": ProductSpelling,
+    "joint": JointSpelling,
+    "mean": MeanSpelling,
+    "maxent": MaxEntSpelling,
+}
+# Likeliest labels of a token that a second-order chain considers.
+N_CANDIDATES = 8
+
+
+class EmpiricalCRF(BaseSequenceClassifier):
+    """Linear-chain CRF trained in closed form, by co-occurrence rates.
+
+    The probability of a labelling is a product of unary probabilities and co-occurrence rates,
+
+        p(y | x) = prod_i CR(y_i; y_{i+1} | x) prod_j p(y_j | x),
+        CR(a; b) = p(a, b) / (p(a) p(b)),
+
+    and each of them is estimated by counting [1]_ [2]_. By default every zero count is smoothed
+    from a broader estimate, and unknown words are judged by their spelling and their
+    neighbours. :meth:`ecrn` and :meth:`maxent` give the methods of the papers.
+
+    Parameters
+    ----------
+    mu_oov : float, default=1.0
+        Exponent of the distribution p(y | spelling) of an unknown word: below 1 its neighbours
+        count for more, above 1 its spelling does. In [0, inf).
+    sigma : float, default=1.0
+        Width of all priors. Every pseudo-count is divided by ``sigma ** 2``, and what is fitted
+        iteratively (``spelling="maxent"``, ``exponents="fit"``) has a Gaussian prior of this
+        standard deviation. In (0, inf]; ``inf`` means plain frequencies.
+    spelling : {"product", "joint", "mean", "maxent"}, default="product"
+        How p(y | spelling) is made: a product of the co-occurrence rates of y with affixes,
+        shape and case; or, from the eleven binary features of the papers, the frequency given
+        all of them, the mean of the frequencies given each, or an exponential model.
+    zeros : {"smoothed", "floored", "exact"}, default="smoothed"
+        What becomes of events that never occurred. If they are not smoothed, a known word has
+        only the labels it was seen with, pairs of words not seen together back off to the
+        spelling of both, context beyond these is not used, and a pair of labels of frequency
+        zero costs a large constant or is impossible.
+    exponents : None, "fit" or dict, default=None
+        Exponents of the experts, by their names as in ``exponents_``. A dict replaces some of
+        the defaults; ``"fit"`` finds all of them by maximum likelihood on a part of the data
+        that is not counted meanwhile.
+    validation_fraction : float, default=0.1
+        The last so many of the sequences are the part on which exponents are fitted.
+    order : {1, 2}, default=1
+        2 adds co-occurrence rates of three labels in a row, over the 8 likeliest labels of each
+        token.
+    observation : str, default=None
+        The key or column that holds the words, if tokens have several; the first by default.
+    binning : transformer, default=None
+        Gives integer codes to numeric columns; ten bins of equal frequency by default.
+    sample_unit : {"sequence", "token"}, default="sequence"
+        What scikit-learn is told that a sample is. With ``"token"``, for tables whose rows are
+        tokens, string scorers and stratified splits work.
+    n_jobs : int, default=None
+        Number of threads that predict.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_labels,)
+    coef_ : CSR of shape (n_attributes, n_labels)
+        Weights of attributes, not negative; a state score is a sum of rows times exponents.
+    transitions_ : ndarray of shape (n_labels, n_labels)
+        Scores of label pairs that hold for all tokens, row = previous label.
+    exponents_ : dict
+        The exponents in use, by name.
+    counts_ : Counts
+        The sufficient statistics.
+    n_features_in_ : int
+        Number of columns of X, where it has any.
+
+    References
+    ----------
+    .. [1] Zhu, Hiemstra, Apers, Wombacher, "Closed Form Maximum Likelihood Estimator of
+       Conditional Random Fields", 2013.
+    .. [2] Zhu et al., "Empirical Co-occurrence Rate Networks for Sequence Labeling", ICMLA 2013.
+
+    Examples
+    --------
+    >>> from sklearn_crcrf import EmpiricalCRF
+    >>> X = [["the", "dog", "walks"], ["a", "cat", "sleeps"], ["dogs", "sleep"]]
+    >>> y = [["D", "N", "V"], ["D", "N", "V"], ["N", "V"]]
+    >>> crf = EmpiricalCRF().fit(X, y)
+    >>> crf.predict([["the", "cat", "walks"]])
+    array([list(['D', 'N', 'V'])], dtype=object)
+    >>> crf.forget(X[:1], y[:1]).predict([["a", "cat"]])
+    array([list(['D', 'N'])], dtype=object)
+    """
+
+    _parameter_constraints: dict = {
+        "mu_oov": [Interval(Real, 0, None, closed="left")],
+        "sigma": [Interval(Real, 0, None, closed="right")],
+        "spelling": [StrOptions(set(SPELLINGS))],
+        "zeros": [StrOptions({"smoothed", "floored", "exact"})],
+        "exponents": [None, StrOptions({"fit"}), Mapping],
+        "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
+        "order": [Interval(Integral, 1, 2, closed="both")],
+        "observation": [str, None],
+        "binning": [HasMethods(["fit", "transform"]), None],
+        "sample_unit": [StrOptions({"sequence", "token"})],
+        "n_jobs": [Integral, None],
+    }
+
+    def __init__(
+        self,
+        mu_oov=1.0,
+        sigma=1.0,
+        *,
+        spelling="product",
+        zeros="smoothed",
+        exponents=None,
+        validation_fraction=0.1,
+        order=1,
+        observation=None,
+        binning=None,
+        sample_unit="sequence",
+        n_jobs=None,
+    ):
+        self.mu_oov = mu_oov
+        self.sigma = sigma
+        self.spelling = spelling
+        self.zeros = zeros
+        self.exponents = exponents
+        self.validation_fraction = validation_fraction
+        self.order = order
+        self.observation = observation
+        self.binning = binning
+        self.sample_unit = sample_unit
+        self.n_jobs = n_jobs
+
+    @classmethod
+    def ecrn(cls, **params: Any) -> "EmpiricalCRF":
+        """Empirical co-occurrence rate networks: plain frequencies with back-off ([2]_, III-D).
+
+        Parameters
+        ----------
+        **params
+            Parameters that differ from ``spelling="joint"``, ``zeros="floored"`` and
+            ``sigma=inf``; ``spelling="mean"`` averages over single features,
+            ``zeros="exact"`` makes events of frequency zero impossible.
+
+        Returns
+        -------
+        EmpiricalCRF
+        """
+        return cls(**{"spelling": "joint", "zeros": "floored", "sigma": np.inf, **params})
+
+    @classmethod
+    def maxent(cls, **params: Any) -> "EmpiricalCRF":
+        """The exponential extension: unknown words by fitted distributions ([1]_, 3.7.2).
+
+        Parameters
+        ----------
+        **params
+            Parameters that differ from ``spelling="maxent"``, ``zeros="floored"`` and
+            ``sigma=10``.
+
+        Returns
+        -------
+        EmpiricalCRF
+        """
+        return cls(**{"spelling": "maxent", "zeros": "floored", "sigma": 10.0, **params})
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "EmpiricalCRF":
+        """Count, and estimate.
+
+        Parameters
+        ----------
+        X : list of sequences, SequenceArray, 2-D array, CSR or DataFrame
+            Sequences of token strings, of feature dicts, or of rows of numbers; the rows of a
+            2-D array are sequences of one token, and a DataFrame with the index
+            (sequence, position) has a token in each row. The entries of a sparse matrix count
+            as so many occurrences of an attribute, so they must not be negative.
+        y : list of label lists, SequenceArray or 1-D array
+            Any hashable labels.
+        sample_weight : array-like of shape (n_samples,), nested list or SequenceArray, optional
+            One weight for each sequence, or for each row of a table, or for each token.
+
+        Returns
+        -------
+        EmpiricalCRF
+            Itself. If fitting fails or is interrupted, it stays as it was.
+
+        Raises
+        ------
+        ValueError
+            If there is no token, or input is not valid; the message says where.
+        """
+        return self._transact(self._fit, X, y, sample_weight, None)
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def partial_fit(
+        self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
+    ) -> "EmpiricalCRF":
+        """Count more data, and estimate again; the result is that of one fit to all data.
+
+        Exponents are fitted by the first call only.
+
+        Parameters
+        ----------
+        X, y, sample_weight : as in :meth:`fit`
+        classes : array-like of labels, optional
+            For the first call: all labels there will be. Without it, new labels may come.
+
+        Returns
+        -------
+        EmpiricalCRF
+        """
+        if not hasattr(self, "counts_"):
+            return self._transact(self._fit, X, y, sample_weight, classes)
+        return self._transact(self._update, X, y, sample_weight, Counts.__add__)
+
+    def forget(self, X: Any, y: Any, sample_weight: Any = None) -> "EmpiricalCRF":
+        """Remove data that was counted before, exactly: as if it had never been there.
+
+        Parameters
+        ----------
+        X, y, sample_weight : as they were given to :meth:`fit` or :meth:`partial_fit`
+
+        Returns
+        -------
+        EmpiricalCRF
+
+        Raises
+        ------
+        ValueError
+            If some of it was never counted, or nothing would be left.
+        """
+        check_is_fitted(self)
+        return self._transact(self._update, X, y, sample_weight, Counts.__sub__)
+
+    def fit_exponents(self, X: Any, y: Any) -> "EmpiricalCRF":
+        """Fit the exponents of a fitted model to data that was not counted.
+
+        Experts whose exponents were 0 at :meth:`fit` were not counted and take no part, unless
+        the parameter ``exponents`` is ``"fit"``.
+
+        Parameters
+        ----------
+        X, y : as in :meth:`fit`
+
+        Returns
+        -------
+        EmpiricalCRF
+        """
+        check_is_fitted(self)
+        return self._transact(self._fit_exponents_to, X, y)
+
+    def known_tokens(self, X: Any) -> Any:
+        """Which words were seen in training, bool in the layout of X."""
+        check_is_fitted(self)
+        sequences = self._check_X(X)
+        observations = self._encode(sequences.X)
+        seen = np.append(self.model_.statistics.n_seen, [0.0, 0.0])[observations.ids] > 0
+        return sequences.mirror(seen[observations.word])
+
+    @property
+    def coef_(self) -> sp.csr_array:
+        """Weights of attributes, CSR of shape (n_attributes, n_labels)."""
+        return self.model_.state.coef
+
+    @property
+    def transitions_(self) -> np.ndarray:
+        """Scores of label pairs that hold for all tokens, row = previous label."""
+        return self.model_.common_transitions()
+
+    def _transact(self, change: Callable, *args: Any) -> "EmpiricalCRF":
+        """Change the fitted state completely, or not at all."""
+        before = dict(vars(self))
+        try:
+            change(*args)
+        except BaseException:
+            vars(self).clear()
+            vars(self).update(before)
+            raise
+        return self
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any, classes: Any) -> None:
+        sequences, weights = self._check_training(X, y, sample_weight, reset=True)
+        self.tabulator_ = Tabulator(self.observation, self.binning).fit(sequences.X, weights)
+        table, attributes = self.tabulator_.transform(sequences.X)
+        spelling = SPELLINGS[self.spelling]
+        n_attributes = None if attributes is None else attributes.shape[1]
+        self.encoder_ = Encoder(table.names, spelling.features, spelling.symbols, n_attributes)
+        self._label_ids = LabelIds(classes)
+        self.exponents_ = dict(self.exponents) if isinstance(self.exponents, Mapping) else {}
+        observations = self.encoder_.learn(table, attributes)
+        labels = self._label_ids.learn(sequences.y)
+        offsets = sequences.X.offsets
+        if self.exponents == "fit":
+            self._fit_with_exponents(observations, labels, offsets, weights)
+        else:
+            self._estimate(self._count(observations, labels, offsets, weights))
+
+    def _fit_with_exponents(self, observations, labels, offsets, weights) -> None:
+        """Fit the exponents on the last sequences, after counting all others; then count all."""
+        n_sequences = len(offsets) - 1
+        n_counted = n_sequences - max(1, round(self.validation_fraction * n_sequences))
+        cut = offsets[n_counted]
+        kept_offsets = offsets[n_counted:] - cut
+        counted, kept = observations.split(cut)
+        counts = self._count(counted, labels[:cut], offsets[: n_counted + 1], weights[:cut])
+        kept_counts = self._count(kept, labels[cut:], kept_offsets, weights[cut:])
+        self._estimate(counts, more_labels=labels)
+        prepared = self.model_.prepare(kept, kept_offsets)
+        self._fit_exponents(prepared, self._rank[labels[cut:]], kept_offsets)
+        self._estimate(counts + kept_counts)
+
+    def _fit_exponents_to(self, X: Any, y: Any) -> None:
+        sequences, _ = self._check_training(X, y, None, reset=False)
+        if self.zeros != "smoothed":
+            raise ValueError(f'exponents are fitted only if zeros="smoothed", not {self.zeros!r}')
+        labels = self._rank[self._label_ids.lookup(sequences.y)]
+        if (labels < 0).any():
+            raise ValueError("y has labels that the model does not have")
+        self._fit_exponents(self._prepare(sequences.X), labels, sequences.X.offsets)
+
+    def _update(self, X: Any, y: Any, sample_weight: Any, combine: Callable) -> None:
+        """Combine the counts with those of more data."""
+        sequences, weights = self._check_training(X, y, sample_weight, reset=False)
+        observations = self.encoder_.learn(*self.tabulator_.transform(sequences.X))
+        labels = self._label_ids.learn(sequences.y)
+        more = self._count(observations, labels, sequences.X.offsets, weights)
+        self._estimate(combine(self.counts_, more))
+
+    def _check_training(self, X, y, sample_weight, reset) -> tuple[Sequences, np.ndarray]:
+        if y is None:
+            raise ValueError(
+                f"This {type(self).__name__} estimator requires y to be passed, but the target y "
+                "is None."
+            )
+        if self.exponents == "fit" and self.zeros != "smoothed":
+            raise ValueError(f'exponents="fit" needs zeros="smoothed", got {self.zeros!r}')
+        sequences = self._check_X(X, y, reset=reset)
+        if sequences.X.offsets[-1] == 0:
+            raise ValueError("X has no tokens: at least one sequence must not be empty")
+        weights = token_weights(X, sequences, sample_weight)
+        if not weights.any():
+            raise ValueError("sample_weight is zero for all tokens")
+        return sequences, weights
+
+    def _count(self, observations, labels, offsets, weights) -> Counts:
+        if self.zeros == "smoothed":
+            given = None if self.exponents == "fit" else self.exponents_
+            templates = SmoothedModel.templates(self.encoder_, given)
+        elif observations.attributes is None:
+            templates = FrequencyModel.templates(self.encoder_)
+        else:
+            raise ValueError(f'a sparse X needs zeros="smoothed", got {self.zeros!r}')
+        if self.order == 2:
+            templates = [*templates, TRIGRAMS]
+        return count_observations(observations, labels, offsets, templates, weights)
+
+    def _estimate(self, counts: Counts, more_labels: Any = ()) -> None:
+        """Set all that follows from counts."""
+        seen = counts[Template(((self.encoder_.names[0], 0),))].events[:, -1]
+        if len(seen) == 0:
+            raise ValueError("nothing would be left: all data was forgotten")
+        self.classes_, self._rank = self._label_ids.classes(np.append(seen, more_labels))
+        statistics = Statistics(self.encoder_, relabel(counts, self._rank), len(self.classes_))
+        strength = 1.0 / self.sigma**2
+        options = {"strength": strength, "mu_oov": self.mu_oov, "exponents": self.exponents_}
+        spelling = SPELLINGS[self.spelling]
+        if self.zeros == "smoothed":
+            self.model_ = SmoothedModel(statistics, spelling, **options)
+        else:
+            floor = FLOOR if self.zeros == "floored" else -np.inf
+            self.model_ = FrequencyModel(statistics, spelling, floor=floor, **options)
+        if self.order == 2:
+            self._trigrams = TrigramRates(statistics.counts[TRIGRAMS], len(self.classes_), strength)
+        self.exponents_ = self.model_.exponents.asdict()
+        self.counts_ = counts
+
+    def _fit_exponents(self, prepared: Prepared, labels: np.ndarray, offsets: np.ndarray) -> None:
+        """Set the exponents to those under which the labels are likeliest."""
+        self.exponents_ = fit_exponents(self.model_, prepared, labels, offsets, sigma=self.sigma)
+        self.model_.set_exponents(np.array(list(self.exponents_.values())))
+
+    def _structure(self, offsets: np.ndarray) -> Chain | SecondOrderChain:
+        if self.order == 1:
+            return Chain(offsets)
+        return SecondOrderChain(offsets, self._trigrams, N_CANDIDATES)
+
+    def _scores_per_token(self) -> int:
+        return len(self.classes_) if self.order == 1 else N_CANDIDATES**3
+
+    def _prepare(self, X: SequenceArray) -> Prepared:
+        return self.model_.prepare(self._encode(X), X.offsets)
+
+    def _encode(self, X: SequenceArray) -> Observations:
+        return self.encoder_.encode(*self.tabulator_.transform(X))
+
+    def _parts(self, prepared: Prepared, batch: Batch) -> Parts:
+        return self.model_.parts(prepared.slice(batch.start, batch.stop))

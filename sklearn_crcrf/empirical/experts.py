@@ -1,0 +1,136 @@
+"""Which attributes around a token say something of its label, and how much by default."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from ..counts import Template
+
+__all__ = ["EdgeExpert", "Expert", "context_experts", "edge_experts"]
+
+Symbols = Sequence[tuple[str, int]]
+
+
+class Expert(NamedTuple):
+    """An attribute made of symbols around a token, and its exponents.
+
+    Parameters
+    ----------
+    name : str
+        Such as ``"token[-1]|token[0]"``.
+    template : Template
+    known : float
+        Exponent for tokens whose word was seen in training.
+    unseen : float
+        Exponent for all other tokens.
+    broader : Template or None
+        The template, of some of these symbols, whose estimate is the prior; None for the
+        distribution of all labels.
+    """
+
+    name: str
+    template: Template
+    known: float = 0.0
+    unseen: float = 0.0
+    broader: Template | None = None
+
+
+class EdgeExpert(NamedTuple):
+    """An attribute that raises the transition into a token.
+
+    Parameters
+    ----------
+    template : Template
+        Counted with pairs of labels.
+    exponent : float
+    strength : float
+        Number of observations that the label bigrams, its prior, are worth.
+    before, here : (Template, int)
+        Whose estimates are those of the single labels, and which of the symbols they need.
+    """
+
+    template: Template
+    exponent: float
+    strength: float
+    before: tuple[Template, int]
+    here: tuple[Template, int]
+
+
+def context_experts(names: Sequence[str], features: Iterable[str]) -> Iterator[Expert]:
+    """All experts for these columns, the first of which holds the words.
+
+    The last ones have exponents 0: no default of theirs helps all corpora, so they take part
+    only where exponents are fitted or given.
+
+    Parameters
+    ----------
+    names : sequence of str
+    features : iterable of str
+        Spelling features of the words.
+
+    Yields
+    ------
+    Expert
+    """
+    word, *others = names
+    scale = max(1, len(others)) ** -0.5
+    yield _expert(_at(word, -1), 0.2, 0.45)
+    yield _expert(_at(word, +1), 0.2, 0.35)
+    yield _expert(_at(word, -1, 0), 0.25, broader=_at(word, 0))
+    yield _expert(_at(word, 0, +1), 0.33, broader=_at(word, 0))
+    yield _expert(_at(word, -2), 0.15, 0.25)
+    yield _expert(_at(word, -1, +1), 0.25, 0.25)
+    for offsets in ((2,), (-2, -1), (1, 2)):
+        yield _expert(_at(word, *offsets), 0.07, 0.07)
+    if "shape" in features:
+        yield _expert(_at(f"{word}:shape", -1, 0), 0.2, 0.1)
+        yield _expert(_at(f"{word}:shape", 0, +1), 0.12, 0.1)
+    for column in others:
+        # Longer and longer windows, each the prior of the next.
+        chain = [_at(column, *offsets) for offsets in ((0,), (0, 1), (-1, 0, 1))]
+        for broader, symbols in zip([None, *chain], chain, strict=False):
+            yield _expert(symbols, 0.7 * scale, 0.7 * scale, broader)
+    yield from _more_experts(word, others, features)
+
+
+def _more_experts(word: str, others: Sequence[str], features: Iterable[str]) -> Iterator[Expert]:
+    if "suffix3" in features:
+        for offsets in ((-1,), (1,), (-1, 1)):
+            yield _expert(_at(f"{word}:suffix3", *offsets))
+    if "shape" in features:
+        for offsets in ((-1,), (1,), (-1, 1), (-1, 0, 1)):
+            yield _expert(_at(f"{word}:shape", *offsets))
+    for column in others:
+        for offsets in ((-1,), (1,), (-2, -1), (-1, 0), (1, 2), (-2, -1, 0), (0, 1, 2)):
+            yield _expert(_at(column, *offsets))
+        for word_offset, offset in ((0, 0), (0, 1), (0, -1), (-1, 0), (1, 0)):
+            yield _expert([(word, word_offset), (column, offset)])
+
+
+def edge_experts(names: Sequence[str]) -> Iterator[EdgeExpert]:
+    """The experts on transitions; parameters as in :func:`context_experts`."""
+    word, *others = names
+    this_word, next_word = Template(_at(word, 0)), Template(_at(word, 1))
+    pair = Template(_at(word, -1, 0), (-1, 0))
+    yield EdgeExpert(pair, 0.75, 1.6, before=(this_word, 0), here=(this_word, 1))
+    single = Template(_at(word, 0), (-1, 0))
+    yield EdgeExpert(single, 0.35, 6.0, before=(next_word, 0), here=(this_word, 0))
+    scale = max(1, len(others)) ** -0.5
+    for column in others:
+        this = Template(_at(column, 0))
+        pair = Template(_at(column, -1, 0), (-1, 0))
+        yield EdgeExpert(pair, 0.8 * scale, 3.0, before=(this, 0), here=(this, 1))
+
+
+def _at(column: str, *offsets: int) -> tuple[tuple[str, int], ...]:
+    return tuple((column, offset) for offset in offsets)
+
+
+def _expert(
+    symbols: Symbols, known: float = 0.0, unseen: float = 0.0, broader: Symbols | None = None
+) -> Expert:
+    name = "|".join(
+        f"{column}[{offset:+d}]" if offset else f"{column}[0]" for column, offset in symbols
+    )
+    return Expert(
+        name, Template(tuple(symbols)), known, unseen, Template(broader) if broader else None
+    )

@@ -1,0 +1,115 @@
+"""The exponents of all experts: their names, their defaults, and how they are used."""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from .weights import FREQUENT, SELDOM, UNSEEN
+
+__all__ = ["Entry", "Exponents"]
+
+N_KINDS = 3
+
+
+class Entry(NamedTuple):
+    """One exponent.
+
+    Parameters
+    ----------
+    name : str
+    value : float
+        Its default.
+    cells : sequence of (kind, slot)
+        Where it is used in the table of exponents.
+    factors : sequence of float
+        What it is multiplied by there.
+    """
+
+    name: str
+    value: float
+    cells: Sequence[tuple[int, int]] = ()
+    factors: Sequence[float] = ()
+
+
+class Exponents:
+    """Named exponents, and the table of (kind of word, slot) that they fill.
+
+    Parameters
+    ----------
+    entries : sequence of Entry
+    n_slots : int
+
+    Attributes
+    ----------
+    names : list of str
+    values : ndarray of shape (n_exponents,)
+    """
+
+    def __init__(self, entries: Sequence[Entry], n_slots: int):
+        self.names = [entry.name for entry in entries]
+        self.values = np.array([entry.value for entry in entries])
+        self._n_slots = n_slots
+        self._map = np.zeros((N_KINDS * n_slots, len(entries)))
+        for k, entry in enumerate(entries):
+            for (kind, slot), factor in zip(entry.cells, entry.factors, strict=True):
+                self._map[kind * n_slots + slot, k] = factor
+
+    def __getitem__(self, name: str) -> float:
+        return float(self.values[self.names.index(name)])
+
+    def table(self) -> np.ndarray:
+        """Exponents of shape (n_kinds, n_slots)."""
+        return (self._map @ self.values).reshape(N_KINDS, self._n_slots)
+
+    def pullback(self, weight: np.ndarray) -> np.ndarray:
+        """Derivative by the values, given the derivative ``weight`` by the table."""
+        return weight.ravel() @ self._map
+
+    def update(self, values: Mapping[str, float]) -> None:
+        """Set some of the exponents.
+
+        Raises
+        ------
+        ValueError
+            If there is no exponent of a name, or one is not a finite number.
+        """
+        for name, value in values.items():
+            if name not in self.names:
+                raise ValueError(f"exponents: there is no {name!r}; known are {self.names}")
+            if not np.isfinite(value):
+                raise ValueError(f"exponents: {name!r} must be a finite number, got {value!r}")
+            self.values[self.names.index(name)] = value
+
+    def asdict(self) -> dict[str, float]:
+        """Exponents by name."""
+        return dict(zip(self.names, self.values.tolist(), strict=True))
+
+
+def state_entries(spelling, known_spelling: float, mu_oov: float, experts) -> list[Entry]:
+    """Entries for the slots in the order: spelling, word, context experts.
+
+    Parameters
+    ----------
+    spelling : ProductSpelling or SignatureSpelling
+    known_spelling : float
+        Default exponent of the spelling of known words, as a whole.
+    mu_oov : float
+        Multiplies the exponents of the spelling of unseen words.
+    experts : sequence of Expert
+    """
+    slots = range(len(spelling.names))
+    word = len(spelling.names)
+    entries = [
+        Entry(f"{name}/unseen", float(value), [(UNSEEN, slot)], [mu_oov])
+        for slot, name, value in zip(slots, spelling.names, spelling.exponents, strict=True)
+    ]
+    for suffix, kind in (("", FREQUENT), ("/seldom", SELDOM)):
+        entries.append(Entry("word" + suffix, 1.0, [(kind, word)], [1.0]))
+        cells = [(kind, slot) for slot in slots]
+        entries.append(Entry("spelling" + suffix, known_spelling, cells, spelling.exponents))
+        for slot, expert in enumerate(experts, word + 1):
+            entries.append(Entry(expert.name + suffix, expert.known, [(kind, slot)], [1.0]))
+    for slot, expert in enumerate(experts, word + 1):
+        entries.append(Entry(expert.name + "/unseen", expert.unseen, [(UNSEEN, slot)], [1.0]))
+    return entries

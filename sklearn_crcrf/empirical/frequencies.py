@@ -1,0 +1,158 @@
+"""Plain frequencies with back-off: the fully empirical training of the papers.
+
+A word, and a pair of neighbouring words, is scored by its own frequencies if it was seen, else
+by those of its spelling. Events of frequency zero have probability zero, or are floored.
+
+References
+----------
+.. [1] Zhu et al., "Empirical Co-occurrence Rate Networks for Sequence Labeling", ICMLA 2013.
+.. [2] Zhu et al., "Closed Form Maximum Likelihood Estimator of CRFs", 2013, eqs. 12 and 13.
+"""
+
+from collections.abc import Mapping
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..counts import Template, Window
+from ..structures import Edges, Parts
+from .estimates import entry_values
+from .exponents import Entry, Exponents, state_entries
+from .model import Prepared, Statistics, first_tokens, word_kinds
+from .observations import Encoder, Observations
+from .rows import FLOOR, STATE_FLOOR, KeyIndex, pair_counts, sum_rows
+from .weights import StateWeights
+
+__all__ = ["FrequencyModel"]
+
+
+class FrequencyModel:
+    """A chain whose scores are logarithms of frequencies.
+
+    Parameters
+    ----------
+    statistics : Statistics
+    spelling : type
+        The model of unseen words, and of neighbouring words not seen together.
+    floor : float
+        The logarithm that stands for that of zero; may be -inf.
+    strength : float
+        Of the prior of the spelling model, where it has one.
+    mu_oov : float
+        Exponent of the distribution of an unseen word ([2]_, 4.5).
+    exponents : mapping from name to float
+        Exponents that differ from their defaults.
+    """
+
+    @staticmethod
+    def templates(encoder: Encoder) -> list[Template]:
+        """What is counted."""
+        word = encoder.names[0]
+        return [Template(((word, 0),)), Template(((word, -1), (word, 0)), (-1, 0))]
+
+    def __init__(
+        self,
+        statistics: Statistics,
+        spelling: type,
+        *,
+        floor: float = FLOOR,
+        strength: float = 1.0,
+        mu_oov: float = 1.0,
+        exponents: Mapping[str, float] | None = None,
+    ):
+        self.statistics = stats = statistics
+        self._floor = floor
+        self.spelling = spelling(stats.encoder.lexicon, stats.by_word, stats.label_prior, strength)
+        frequency = stats.by_word.data / np.repeat(stats.n_seen, np.diff(stats.by_word.indptr))
+        words = stats.by_word.copy()
+        words.data = np.log(frequency) - STATE_FLOOR
+        self.exponents = Exponents(
+            [*state_entries(self.spelling, 0.0, mu_oov, []), Entry("edges", 1.0)],
+            n_slots=len(self.spelling.names) + 1,
+        )
+        self.exponents.update(exponents or {})
+        self.state = StateWeights([self.spelling.coef, words], self.exponents.table())
+        # Unseen words have all labels, unless their spelling has frequencies of zero.
+        self._has_zeros = np.array([True, True, self.spelling.has_zeros])
+        self._fit_pairs(frequency)
+
+    def prepare(self, observations: Observations, offsets: np.ndarray) -> Prepared:
+        """Look up the attributes of tokens."""
+        word, kind = word_kinds(self.statistics.n_seen, observations)
+        spelling = self.spelling.rows(observations.spelling)[observations.word]
+        rows = np.column_stack([spelling, np.where(word < 0, -1, word + self.state.starts[1])])
+        window = Window(observations.columns, None, offsets)
+        return Prepared(
+            rows.astype(np.int32), kind, self._edge_rows(window)[:, None], first_tokens(offsets)
+        )
+
+    def parts(self, prepared: Prepared) -> Parts:
+        """Scores of prepared tokens."""
+        n_labels = self.statistics.n_labels
+        state = self.state.scores(prepared.rows, prepared.kind)
+        if np.isinf(self._floor):
+            state[(state == 0.0) & self._has_zeros[prepared.kind][:, None]] = -np.inf
+        row, gains = self._edge_gains(prepared)
+        edges = Edges.from_gains(row, gains, np.full((n_labels, n_labels), FLOOR))
+        zeros = np.zeros(n_labels)
+        return Parts(state, self.common_transitions(), zeros, zeros, edges)
+
+    def common_transitions(self) -> np.ndarray:
+        """Scores of label pairs that hold for all tokens, (n_labels, n_labels)."""
+        n_labels = self.statistics.n_labels
+        return np.full((n_labels, n_labels), self._floor)
+
+    def _fit_pairs(self, frequency: np.ndarray) -> None:
+        """Logarithms of CR(y; y' | x, x') of the words seen next to each other ([2]_, eq. 13)."""
+        stats = self.statistics
+        template = self.templates(stats.encoder)[1]
+        keys, by_pair = pair_counts(stats.counts[template], stats.n_labels)
+        inner = (keys >= 0).all(axis=1)
+        keys, by_pair = keys[inner], by_pair[inner]
+        previous, current = np.divmod(by_pair.indices, stats.n_labels)
+        words = np.repeat(keys, np.diff(by_pair.indptr), axis=0)
+        here = entry_values(stats.by_word, frequency, words[:, 1], current)
+        before = entry_values(stats.by_word, frequency, words[:, 0], previous)
+        total = np.repeat(by_pair.sum(axis=1), np.diff(by_pair.indptr))
+        self._index = KeyIndex(keys)
+        self._pairs = _with_data(by_pair, np.log(by_pair.data / total / (before * here)))
+        everything = sum_rows(by_pair, np.zeros(len(keys), dtype=np.int64), 1)
+        self._label_pairs = _with_data(everything, np.log(_label_rate(everything, stats.n_labels)))
+        self.spelling.fit_pairs(stats.encoder.lexicon, keys, by_pair)
+
+    def _edge_rows(self, window: Window) -> np.ndarray:
+        """Rows of pairs of words, and behind them codes of pairs of spellings."""
+        word = self.statistics.word
+        here, before = window.symbols(self.templates(self.statistics.encoder)[1])[::-1]
+        row = self._index.rows([before, here])
+        code = self.spelling.pair_codes(window, word)
+        return np.where(row < 0, self._pairs.shape[0] + code, row).astype(np.int32)
+
+    def _edge_gains(self, prepared: Prepared) -> tuple[np.ndarray, sp.csr_array]:
+        """The row of each token, and log CR above the floor of the rows in use."""
+        wanted = np.where(prepared.first, -1, prepared.edges[:, 0])
+        used, row = np.unique(wanted, return_inverse=True)
+        n_pairs = self._pairs.shape[0]
+        rates = self.spelling.co_occurrence(used[used >= n_pairs] - n_pairs)
+        backed_off = _with_data(rates, np.log(rates.data))
+        blocks = [self._pairs[used[(used >= 0) & (used < n_pairs)]], backed_off, self._label_pairs]
+        gains = sp.vstack(blocks, format="csr")
+        gains.data = self.exponents["edges"] * gains.data - FLOOR
+        first = np.count_nonzero(used < 0)
+        row -= first
+        empty = np.diff(gains.indptr) == 0
+        row = np.where((row >= 0) & empty[row], gains.shape[0] - 1, row)
+        return row, gains
+
+
+def _with_data(matrix: sp.csr_array, data: np.ndarray) -> sp.csr_array:
+    return sp.csr_array((data, matrix.indices, matrix.indptr), shape=matrix.shape)
+
+
+def _label_rate(counts: sp.csr_array, n_labels: int) -> np.ndarray:
+    """CR(y; y') of the label pairs that occurred."""
+    joint = counts.data / counts.data.sum()
+    previous, current = np.divmod(counts.indices, n_labels)
+    before = np.bincount(previous, joint, n_labels)
+    after = np.bincount(current, joint, n_labels)
+    return joint / (before[previous] * after[current])

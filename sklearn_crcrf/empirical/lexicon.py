@@ -1,0 +1,83 @@
+"""What is known of the words of a corpus: their numbers, and the numbers of their spellings."""
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+
+import numpy as np
+
+from ..spelling import spelling_table
+from ..vocabulary import Vocabulary
+
+__all__ = ["UNKNOWN", "Lexicon", "mark_unknown"]
+
+UNKNOWN = -2
+"""The id of every symbol that was not seen in training."""
+
+
+class Lexicon:
+    """Numbers words and the features of their spelling.
+
+    Parameters
+    ----------
+    features : sequence of str
+        Spelling features, as in :func:`~sklearn_crcrf.spelling.spelling_table`.
+    symbols : mapping from feature to list of str, optional
+        Symbols of a feature that are numbered first, whether seen or not.
+
+    Examples
+    --------
+    >>> lexicon = Lexicon(["suffix1"])
+    >>> lexicon.add(["walks", "talks"])
+    array([0, 1], dtype=int32)
+    >>> lexicon.lookup(["talks", "stalks", "stalk"])
+    (array([ 1, -2, -2], dtype=int32), array([[ 0],
+           [ 0],
+           [-2]], dtype=int32))
+    """
+
+    def __init__(
+        self, features: Sequence[str], symbols: Mapping[str, Sequence[str]] = MappingProxyType({})
+    ):
+        self.features = tuple(features)
+        self.words = Vocabulary()
+        self._spellings = [Vocabulary(symbols.get(f, ())) for f in self.features]
+        self.spelling = np.empty((0, len(self.features)), dtype=np.int32)
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    def add(self, words: Sequence[str]) -> np.ndarray:
+        """Ids of unique words; those not seen before are given the next ids."""
+        n_before = len(self)
+        ids = self.words.add(words)
+        new = [word for word, i in zip(words, ids, strict=True) if i >= n_before]
+        table = spelling_table(new, self.features)
+        spelling = np.empty((len(new), len(self.features)), dtype=np.int32)
+        for j, vocabulary in enumerate(self._spellings):
+            spelling[:, j] = vocabulary.add(table.categories[j])[table.codes[:, j]]
+        self.spelling = np.concatenate([self.spelling, spelling])
+        return ids
+
+    def lookup(self, words: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+        """Ids of unique words, and of their spelling features, UNKNOWN where never seen.
+
+        Returns
+        -------
+        ids : ndarray of shape (n_words,), int32
+        spelling : ndarray of shape (n_words, n_features), int32
+        """
+        ids = mark_unknown(self.words.lookup(words))
+        spelling = np.empty((len(ids), len(self.features)), dtype=np.int32)
+        known = ids >= 0
+        spelling[known] = self.spelling[ids[known]]
+        table = spelling_table([words[i] for i in np.flatnonzero(~known)], self.features)
+        for j, vocabulary in enumerate(self._spellings):
+            spelling[~known, j] = mark_unknown(vocabulary.lookup(table.categories[j]))[
+                table.codes[:, j]
+            ]
+        return ids, spelling
+
+
+def mark_unknown(ids: np.ndarray) -> np.ndarray:
+    """Ids from a look-up, with UNKNOWN where nothing was found."""
+    return np.where(ids < 0, np.int32(UNKNOWN), ids)

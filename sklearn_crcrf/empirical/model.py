@@ -1,0 +1,90 @@
+"""What the two kinds of empirical models share: statistics of words, and encoded attributes."""
+
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..counts import Counts, Template
+from .observations import Encoder, Observations
+from .rows import label_counts, place_rows
+from .weights import FREQUENT, SELDOM, UNSEEN
+
+__all__ = ["Prepared", "Statistics"]
+
+# Words seen at most so often have exponents of their own.
+SELDOM_SEEN = 10
+
+
+class Statistics:
+    """Counts with what is needed of words and labels again and again.
+
+    Attributes
+    ----------
+    word : str
+        The column that holds the words.
+    by_word : CSR of shape (n_words, n_labels)
+        How often each word has each label.
+    n_seen : ndarray of shape (n_words,)
+        How often each word was seen.
+    label_prior : ndarray of shape (n_labels,)
+        Label probabilities, none of them zero.
+    """
+
+    def __init__(self, encoder: Encoder, counts: Counts, n_labels: int):
+        self.encoder = encoder
+        self.counts = counts
+        self.n_labels = n_labels
+        self.word = encoder.names[0]
+        self.by_word = self.words_at(0)
+        self.n_seen = self.by_word.sum(axis=1)
+        total = self.by_word.sum(axis=0)
+        self.label_prior = (total + 0.1) / (total.sum() + 0.1 * n_labels)
+
+    def words_at(self, offset: int) -> sp.csr_array:
+        """How often each label has each word at an offset, CSR of shape (n_words, n_labels)."""
+        keys, by_label = label_counts(self.counts[Template(((self.word, offset),))], self.n_labels)
+        inside = keys[:, 0] >= 0
+        return place_rows(by_label[inside], keys[inside, 0], len(self.encoder.lexicon))
+
+
+class Prepared(NamedTuple):
+    """The attributes of tokens, from which scores are made.
+
+    Parameters
+    ----------
+    rows : int32 ndarray of shape (n_tokens, n_slots)
+        Rows of the state weights.
+    kind : int8 ndarray of shape (n_tokens,)
+    edges : int32 ndarray of shape (n_tokens, n_edge_slots)
+        Rows of the edge weights.
+    first : bool ndarray of shape (n_tokens,)
+        Which tokens begin a sequence.
+    attributes : CSR of shape (n_tokens, n_attributes) or None
+    """
+
+    rows: np.ndarray
+    kind: np.ndarray
+    edges: np.ndarray
+    first: np.ndarray
+    attributes: sp.csr_array | None = None
+
+    def slice(self, start: int, stop: int) -> "Prepared":
+        """The tokens from ``start`` to ``stop``."""
+        return Prepared(*(None if part is None else part[start:stop] for part in self))
+
+
+def word_kinds(n_seen: np.ndarray, observations: Observations) -> tuple[np.ndarray, np.ndarray]:
+    """Word ids of the tokens, -1 for unseen words, and the kind of each."""
+    ids = np.where(observations.ids < 0, len(n_seen), observations.ids)
+    times = np.append(n_seen, 0.0)[ids]
+    kind = np.select([times > SELDOM_SEEN, times > 0], [FREQUENT, SELDOM], UNSEEN)
+    known = np.where(times > 0, ids, -1).astype(np.int32)
+    return known[observations.word], kind.astype(np.int8)[observations.word]
+
+
+def first_tokens(offsets: np.ndarray) -> np.ndarray:
+    """Which tokens begin a sequence, bool of shape (n_tokens,)."""
+    first = np.zeros(offsets[-1], dtype=bool)
+    first[offsets[:-1][np.diff(offsets) > 0]] = True
+    return first

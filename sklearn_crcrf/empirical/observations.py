@@ -1,0 +1,161 @@
+"""Observations as columns of integers."""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from .._tables import aggregate
+from ..counts import BOUNDARY, Counts, Table, Template, count_tokens
+from ..symbols import SymbolTable
+from ..vocabulary import Vocabulary
+from .lexicon import Lexicon, mark_unknown
+
+__all__ = ["ATTRIBUTES", "Encoder", "Observations", "count_observations", "relabel"]
+
+ATTRIBUTES = Template((("", 0),))
+"""Stands for the columns of a sparse X, which are counted with the labels of their tokens."""
+
+
+class Observations(NamedTuple):
+    """Encoded tokens.
+
+    Parameters
+    ----------
+    columns : dict of ndarray of shape (n_tokens,), int32
+        Ids of the symbols of every column, and of the spelling of the words.
+    word : ndarray of shape (n_tokens,)
+        Which of the unique words a token is.
+    ids : ndarray of shape (n_words,)
+        Ids of the unique words in the lexicon.
+    spelling : ndarray of shape (n_words, n_features)
+        Ids of their spelling features.
+    attributes : CSR of shape (n_tokens, n_attributes) or None
+        The rows of a sparse X.
+    """
+
+    columns: dict[str, np.ndarray]
+    word: np.ndarray
+    ids: np.ndarray
+    spelling: np.ndarray
+    attributes: sp.csr_array | None = None
+
+    def split(self, token: int) -> tuple["Observations", "Observations"]:
+        """The tokens before ``token``, and the others."""
+        return self._slice(slice(0, token)), self._slice(slice(token, None))
+
+    def _slice(self, tokens: slice) -> "Observations":
+        return self._replace(
+            columns={name: ids[tokens] for name, ids in self.columns.items()},
+            word=self.word[tokens],
+            attributes=None if self.attributes is None else self.attributes[tokens],
+        )
+
+
+class Encoder:
+    """Turns tables of symbols into integers, and learns new symbols where it is told to.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Columns of the tables; the first one holds the words.
+    features : sequence of str
+        Spelling features of the words, which become columns ``"word:feature"``.
+    symbols : mapping from feature to list of str
+        Symbols of a feature that are numbered first.
+    n_attributes : int or None
+        Number of columns of a sparse X.
+    """
+
+    def __init__(
+        self,
+        names: Sequence[str],
+        features: Sequence[str],
+        symbols: Mapping,
+        n_attributes: int | None,
+    ):
+        self.names = tuple(names)
+        self.n_attributes = n_attributes
+        self.lexicon = Lexicon(features, symbols)
+        self._vocabularies = [Vocabulary() for _ in self.names[1:]]
+
+    def learn(self, table: SymbolTable, attributes: sp.csr_array | None) -> Observations:
+        """Encode tokens, and give ids to the symbols that are new."""
+        return self._encode(table, attributes, _learn_words, Vocabulary.add)
+
+    def encode(self, table: SymbolTable, attributes: sp.csr_array | None) -> Observations:
+        """Encode tokens; symbols not learned are UNKNOWN."""
+        return self._encode(table, attributes, Lexicon.lookup, _lookup)
+
+    def _encode(self, table, attributes, encode_words, encode_symbols) -> Observations:
+        absent = [name for name in self.names if name not in table.names]
+        if absent:
+            raise ValueError(f"X has no symbols {absent}, which were seen during fit")
+        word, words = _with_absent(table, self.names[0])
+        ids, spelling = encode_words(self.lexicon, words)
+        columns = {self.names[0]: ids[word]}
+        for name, vocabulary in zip(self.names[1:], self._vocabularies, strict=True):
+            codes, symbols = _with_absent(table, name)
+            columns[name] = encode_symbols(vocabulary, symbols)[codes]
+        for j, feature in enumerate(self.lexicon.features):
+            columns[f"{self.names[0]}:{feature}"] = spelling[:, j][word]
+        return Observations(columns, word, ids, spelling, attributes)
+
+
+def count_observations(
+    observations: Observations,
+    labels: np.ndarray,
+    offsets: np.ndarray,
+    templates: Sequence[Template],
+    weights: np.ndarray | None,
+) -> Counts:
+    """Count encoded tokens; see :func:`~sklearn_crcrf.counts.count_tokens`."""
+    counts = count_tokens(observations.columns, labels, offsets, templates, weights)
+    if observations.attributes is None:
+        return counts
+    return Counts({**counts, ATTRIBUTES: _count_attributes(observations, labels, weights)})
+
+
+def relabel(counts: Counts, rank: np.ndarray) -> Counts:
+    """Counts in which every label id i is ``rank[i]``; ids of labels that occur are not -1."""
+    if np.array_equal(rank, np.arange(len(rank))):
+        return counts
+    rank = np.append(rank, BOUNDARY)  # the last entry is that of id -1
+    tables = {}
+    for template, (events, weights) in counts.items():
+        n_symbols = events.shape[1] - len(template.labels)
+        columns = [*events[:, :n_symbols].T, *rank[events[:, n_symbols:]].T]
+        tables[template] = aggregate(columns, weights, len(events))
+    return Counts(tables)
+
+
+def _count_attributes(observations: Observations, labels: np.ndarray, weights) -> Table:
+    """How much of each attribute occurred with each label."""
+    n_tokens, n_labels = len(labels), int(labels.max(initial=-1)) + 1
+    values = np.ones(n_tokens) if weights is None else weights
+    gold = sp.csr_array((values, labels, np.arange(n_tokens + 1)), shape=(n_tokens, n_labels))
+    counts = sp.coo_array((observations.attributes.T @ gold).tocsr())
+    used = counts.data != 0
+    events = np.stack([counts.coords[0][used], counts.coords[1][used]], axis=1)
+    order = np.lexsort(events.T[::-1])
+    return Table(events[order].astype(np.int32), counts.data[used][order])
+
+
+def _learn_words(lexicon: Lexicon, words: list) -> tuple[np.ndarray, np.ndarray]:
+    ids = lexicon.add(words)
+    return ids, lexicon.spelling[ids]
+
+
+def _lookup(vocabulary: Vocabulary, symbols: list) -> np.ndarray:
+    return mark_unknown(vocabulary.lookup(symbols))
+
+
+def _with_absent(table: SymbolTable, name: str) -> tuple[np.ndarray, list]:
+    """Codes and symbols of a column, where a token without a symbol has the empty one."""
+    j = table.names.index(name)
+    codes, symbols = table.codes[:, j], table.categories[j].tolist()
+    if len(codes) and codes.min() < 0:
+        symbols = [*symbols, ""]
+        codes = np.where(codes < 0, len(symbols) - 1, codes)
+    return codes, symbols

@@ -1,0 +1,128 @@
+"""Unknown words as a product of experts on their spelling."""
+
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..counts import Template, Window
+from .estimates import entry_values, smooth
+from .lexicon import Lexicon
+from .rows import KeyIndex, association, rank_rows, sum_rows
+
+__all__ = ["ProductSpelling"]
+
+# Words seen at most so often tell how unknown words behave.
+RARE = 15
+
+
+class Expert(NamedTuple):
+    """One attribute of the spelling, and its exponent.
+
+    The prior of its estimate is the estimate of the shorter attribute before it, or the
+    distribution of all rare words if there is none.
+    """
+
+    feature: str
+    exponent: float
+    shorter: str | None = None
+
+
+EXPERTS = (
+    Expert("suffix1", 0.63),
+    Expert("suffix2", 0.63, shorter="suffix1"),
+    Expert("suffix3", 0.63, shorter="suffix2"),
+    Expert("suffix4", 0.63, shorter="suffix3"),
+    Expert("suffix5", 0.63, shorter="suffix4"),
+    Expert("prefix1", 0.33),
+    Expert("prefix3", 0.23),
+    Expert("shape", 0.83),
+    Expert("lower", 0.63),
+    Expert("simple", 0.35),
+)
+
+
+class ProductSpelling:
+    """P(y | spelling) ~ p(y) prod_k CR(y; f_k) ** alpha_k, a product of co-occurrence rates.
+
+    All is estimated on rare words. Longer and longer suffixes are a chain in which each
+    estimate is the prior of the next.
+
+    Parameters
+    ----------
+    lexicon : Lexicon
+        With the spelling features of this class.
+    counts : CSR of shape (n_words, n_labels)
+        How often each word of the lexicon has each label.
+    label_prior : ndarray of shape (n_labels,)
+        Label probabilities of all words.
+    strength : float
+        Number of observations that every prior is worth.
+
+    Attributes
+    ----------
+    names : list of str
+        Names of the slots, one row of ``coef`` each.
+    exponents : ndarray of shape (n_slots,)
+    coef : CSR of shape (n_rows, n_labels)
+        Weights, not negative.
+    """
+
+    features = tuple(expert.feature for expert in EXPERTS)
+    symbols = {}
+    has_zeros = False
+
+    def __init__(self, lexicon: Lexicon, counts: sp.csr_array, label_prior, strength: float):
+        seen = counts.sum(axis=1)
+        rare = np.flatnonzero((seen > 0) & (seen <= RARE))
+        counts = counts[rare]
+        base = counts.sum(axis=0) + label_prior
+        base /= base.sum()
+        blocks = [sp.csr_array(np.log(base / base.min())[None, :])]
+        self._indexes, estimates = [], {}
+        for j, (feature, _, shorter) in enumerate(EXPERTS):
+            keys, first, which = rank_rows(lexicon.spelling[rare][:, [j]])
+            grouped = sum_rows(counts, which, len(keys))
+            if shorter is None:
+                prior = base[grouped.indices]
+            else:
+                shorter_of_word, of_shorter, estimate = estimates[shorter]
+                row = np.repeat(shorter_of_word[first], np.diff(grouped.indptr))
+                prior = entry_values(of_shorter, estimate, row, grouped.indices)
+            blocks.append(association(grouped, prior, strength))
+            self._indexes.append(KeyIndex(keys))
+            estimates[feature] = which, grouped, smooth(grouped, prior, strength)
+        self.names = ["label", *self.features]
+        self.exponents = np.array([1.0, *(expert.exponent for expert in EXPERTS)])
+        self.coef = sp.vstack(blocks, format="csr")
+        self._starts = np.cumsum([b.shape[0] for b in blocks])
+
+    def rows(self, spelling: np.ndarray) -> np.ndarray:
+        """Rows of ``coef`` for words with these spelling ids.
+
+        Parameters
+        ----------
+        spelling : int ndarray of shape (n_words, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_words, n_slots), int32
+            -1 where a slot has no row for a word.
+        """
+        rows = np.zeros((len(spelling), len(self.names)), dtype=np.int32)
+        for j, (index, start) in enumerate(zip(self._indexes, self._starts[:-1], strict=True)):
+            found = index.rows([spelling[:, j]])
+            rows[:, j + 1] = np.where(found < 0, -1, found + start)
+        return rows
+
+    def fit_pairs(self, lexicon: Lexicon, words: np.ndarray, counts: sp.csr_array) -> None:
+        """Nothing: the product says nothing of pairs of words."""
+        self._no_pairs = sp.csr_array((1, counts.shape[1]))
+
+    def pair_codes(self, window: Window, word: str) -> np.ndarray:
+        """All pairs are alike."""
+        return np.zeros_like(window.symbols(Template(((word, 0),)))[0])
+
+    def co_occurrence(self, codes: np.ndarray) -> sp.csr_array:
+        """No rates; see :class:`~sklearn_crcrf.empirical.signature_spelling.JointSpelling`."""
+        return self._no_pairs[codes]

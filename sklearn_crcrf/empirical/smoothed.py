@@ -1,0 +1,242 @@
+"""Smoothed co-occurrence rates: every zero count is filled from a broader estimate.
+
+A state score is a sum of rows of one sparse matrix over (attribute, label) pairs, each row
+multiplied by an exponent; see :func:`~sklearn_crcrf.empirical.rows.association`.
+"""
+
+from collections.abc import Mapping
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..counts import Template, Window
+from ..structures import Edges, PartCounts, Parts
+from .estimates import Estimate, smooth
+from .experts import context_experts, edge_experts
+from .exponents import Entry, Exponents, state_entries
+from .model import Prepared, Statistics, first_tokens, word_kinds
+from .observations import ATTRIBUTES, Encoder, Observations
+from .rows import KeyIndex, association, label_counts, pair_counts, place_rows
+from .transitions import label_transitions
+from .weights import StateWeights
+
+__all__ = ["SmoothedModel"]
+
+# Number of observations that the prior of an estimate is worth.
+WORD_STRENGTH = 0.45
+CONTEXT_STRENGTH = 2.0
+# How much the beginning and the end of a sequence say of the labels there.
+BOUNDARY_EXPONENT = 0.33
+# Scores of so many (word, label) pairs are made at once.
+BLOCK = 2**20
+
+
+class SmoothedModel:
+    """A chain whose scores are logarithms of smoothed estimates.
+
+    Parameters
+    ----------
+    statistics : Statistics
+    spelling : type
+        The model of unseen words.
+    strength : float
+        Multiplies the number of observations that every prior is worth.
+    mu_oov : float
+        Exponent of the distribution of an unseen word.
+    exponents : mapping from name to float
+        Exponents that differ from their defaults.
+    """
+
+    def __init__(
+        self,
+        statistics: Statistics,
+        spelling: type,
+        *,
+        strength: float,
+        mu_oov: float,
+        exponents: Mapping[str, float],
+    ):
+        self.statistics = statistics
+        self._strength = strength
+        self._fit_state(spelling, mu_oov, exponents)
+        word = statistics.word
+        self.transitions = label_transitions(
+            statistics.counts[Template(((word, 0),), (-1, 0))],
+            statistics.counts[Template(((word, 1),))],
+            statistics.label_prior,
+            strength,
+        )
+        self._fit_edges()
+
+    @staticmethod
+    def templates(encoder: Encoder, exponents: Mapping[str, float] | None) -> list[Template]:
+        """What is counted if these exponents differ from their defaults; None for all."""
+        names = encoder.names
+        experts = context_experts(names, encoder.lexicon.features)
+        used = [e.template for e in experts if exponents is None or _is_used(e, exponents)]
+        edges = [edge.template for edge in edge_experts(names)]
+        return [Template(((names[0], 0),)), *used, *edges]
+
+    def prepare(self, observations: Observations, offsets: np.ndarray) -> Prepared:
+        """Look up the attributes of tokens."""
+        word, kind = word_kinds(self.statistics.n_seen, observations)
+        window = Window(observations.columns, None, offsets)
+        n_spelling = len(self.spelling.names)
+        rows = np.empty((len(word), self.state.exponents.shape[1]), dtype=np.int32)
+        rows[:, :n_spelling] = self.spelling.rows(observations.spelling)[observations.word]
+        found = [word, *(i.rows(window.symbols(t)) for t, i in self._contexts)]
+        for slot, (row, start) in enumerate(zip(found, self.state.starts[1:], strict=True)):
+            rows[:, n_spelling + slot] = np.where(row < 0, -1, row + start)
+        edges = np.stack([i.rows(window.symbols(t)) for t, i in self._edges], axis=1)
+        return Prepared(rows, kind, edges, first_tokens(offsets), observations.attributes)
+
+    def parts(self, prepared: Prepared) -> Parts:
+        """Scores of prepared tokens."""
+        state = self.state.scores(prepared.rows, prepared.kind)
+        if prepared.attributes is not None:
+            state += self.exponents["attributes"] * (prepared.attributes @ self.attributes)
+        inner = self.common_transitions()
+        boundary = self.exponents["boundary"]
+        gains = self._edge_gains(prepared)
+        gains.data *= self.exponents["edges"]
+        row = np.where(prepared.first, -1, np.arange(len(prepared.first)))
+        return Parts(
+            state,
+            inner,
+            boundary * self.transitions.begin,
+            boundary * self.transitions.end,
+            Edges.from_gains(row, gains, inner),
+        )
+
+    def common_transitions(self) -> np.ndarray:
+        """Scores of label pairs that hold for all tokens, (n_labels, n_labels)."""
+        return self.exponents["transition"] * self.transitions.inner
+
+    def set_exponents(self, values: np.ndarray) -> None:
+        """Replace all exponents."""
+        self.exponents.values = values
+        self.state.exponents = self.exponents.table()
+
+    def pullback(self, prepared: Prepared, weight: PartCounts) -> np.ndarray:
+        """Derivative by the exponents, given the derivative by the parts."""
+        first, last = prepared.first, np.append(prepared.first[1:], True)
+        state = self.state.pullback(prepared.rows, prepared.kind, weight.state)
+        gradient = dict(zip(self.exponents.names, self.exponents.pullback(state), strict=True))
+        gradient["transition"] = (weight.transition * self.transitions.inner).sum()
+        gradient["boundary"] = (weight.state[first] @ self.transitions.begin).sum()
+        gradient["boundary"] += (weight.state[last] @ self.transitions.end).sum()
+        gradient["edges"] = weight.raised / self.exponents["edges"]
+        if prepared.attributes is not None:
+            scores = prepared.attributes @ self.attributes
+            gradient["attributes"] = scores.multiply(weight.state).sum()
+        return np.array(list(gradient.values()))
+
+    def _fit_state(self, spelling: type, mu_oov: float, exponents: Mapping[str, float]) -> None:
+        """Weights of the spelling, the words and their contexts."""
+        stats, strength = self.statistics, self._strength
+        encoder, prior = stats.encoder, stats.label_prior
+        self.spelling = spelling(encoder.lexicon, stats.by_word, prior, strength)
+        unseen = self._probability_unseen()
+        words = KeyIndex(np.arange(stats.by_word.shape[0], dtype=np.int32)[:, None])
+        probability = smooth(stats.by_word, unseen, WORD_STRENGTH * strength)
+        this_word = Template(((stats.word, 0),))
+        self._estimates = {this_word: Estimate(words, stats.by_word, probability)}
+        blocks = [self.spelling.coef, association(stats.by_word, unseen, WORD_STRENGTH * strength)]
+        experts = [
+            expert
+            for expert in context_experts(encoder.names, encoder.lexicon.features)
+            if expert.template in stats.counts
+        ]
+        blocks += [self._fit_context(expert) for expert in experts]
+        self._contexts = [(e.template, self._estimates[e.template].index) for e in experts]
+        entries = state_entries(self.spelling, 1.0, mu_oov, experts)
+        entries += [Entry("transition", 1.0), Entry("boundary", BOUNDARY_EXPONENT)]
+        entries += [Entry("edges", 1.0)]
+        if ATTRIBUTES in stats.counts:
+            entries.append(Entry("attributes", self._fit_attributes()))
+        self.exponents = Exponents(entries, n_slots=len(self.spelling.names) + 1 + len(experts))
+        self.exponents.update(exponents)
+        self.state = StateWeights(blocks, self.exponents.table())
+
+    def _fit_context(self, expert) -> sp.csr_array:
+        """Estimate one expert; its weights over its prior."""
+        template, stats = expert.template, self.statistics
+        strength = CONTEXT_STRENGTH * self._strength
+        keys, counts = label_counts(stats.counts[template], stats.n_labels)
+        if expert.broader is None:
+            prior = stats.label_prior[counts.indices]
+        else:
+            shared = [template.symbols.index(symbol) for symbol in expert.broader.symbols]
+            symbols = np.repeat(keys[:, shared], np.diff(counts.indptr), axis=0)
+            prior = self._estimates[expert.broader].at(list(symbols.T), counts.indices)
+        probability = smooth(counts, prior, strength)
+        self._estimates[template] = Estimate(KeyIndex(keys), counts, probability)
+        return association(counts, prior, strength)
+
+    def _fit_attributes(self) -> float:
+        """Weights of the columns of X; their exponent shrinks with their number per token."""
+        stats = self.statistics
+        table = stats.counts[ATTRIBUTES]
+        keys, counts = label_counts(table, stats.n_labels)
+        weights = association(
+            counts, stats.label_prior[counts.indices], CONTEXT_STRENGTH * self._strength
+        )
+        self.attributes = place_rows(weights, keys[:, 0], stats.encoder.n_attributes)
+        per_token = table.weights.sum() / max(stats.n_seen.sum(), 1.0)
+        return max(per_token, 1.0) ** -0.5
+
+    def _probability_unseen(self) -> np.ndarray:
+        """P(y | spelling of w) of the entries (w, y) of the counts by word."""
+        by_word, spelling = self.statistics.by_word, self.spelling
+        rows = spelling.rows(self.statistics.encoder.lexicon.spelling)
+        weights = StateWeights([spelling.coef], spelling.exponents[None, :])
+        values = np.empty(by_word.nnz)
+        step = max(1, BLOCK // by_word.shape[1])
+        for start in range(0, len(rows), step):
+            block = rows[start : start + step]
+            scores = weights.scores(block, np.zeros(len(block), dtype=np.int8))
+            np.exp(scores - scores.max(axis=1, keepdims=True), out=scores)
+            scores /= scores.sum(axis=1, keepdims=True)
+            indptr = by_word.indptr[start : start + len(block) + 1]
+            word = np.repeat(np.arange(len(block)), np.diff(indptr))
+            entries = slice(indptr[0], indptr[-1])
+            values[entries] = scores[word, by_word.indices[entries]]
+        return values
+
+    def _fit_edges(self) -> None:
+        """Gains of pairs of labels over the label bigrams, conditioned on symbols.
+
+        The prior of a pair is CR(y; y') p(y | x) p(y' | x'). All of one rate is conditioned on
+        the same features, from the same sample ([ECRN] III-D).
+        """
+        stats = self.statistics
+        rate = np.exp(self.transitions.inner)
+        blocks, self._edges = [], []
+        for expert in edge_experts(stats.encoder.names):
+            keys, counts = pair_counts(stats.counts[expert.template], stats.n_labels)
+            labels = np.divmod(counts.indices, stats.n_labels)
+            symbols = np.repeat(keys, np.diff(counts.indptr), axis=0)
+            prior = rate[labels]
+            for (template, position), label in zip(
+                [expert.before, expert.here], labels, strict=True
+            ):
+                prior = prior * self._estimates[template].at([symbols[:, position]], label)
+            gains = association(counts, prior, expert.strength * self._strength)
+            gains.data *= expert.exponent
+            blocks.append(gains)
+            self._edges.append((expert.template, KeyIndex(keys)))
+        self._edge_starts = np.cumsum([0, *(b.shape[0] for b in blocks[:-1])], dtype=np.int32)
+        self.edge_coef = sp.vstack(blocks, format="csr")
+
+    def _edge_gains(self, prepared: Prepared) -> sp.csr_array:
+        """What the edges add to the transitions, CSR of shape (n_tokens, n_labels ** 2)."""
+        used = (prepared.edges >= 0) & ~prepared.first[:, None]
+        indptr = np.append(0, np.cumsum(used.sum(axis=1)))
+        columns = (prepared.edges + self._edge_starts)[used]
+        shape = len(prepared.edges), self.edge_coef.shape[0]
+        return sp.csr_array((np.ones(len(columns)), columns, indptr), shape) @ self.edge_coef
+
+
+def _is_used(expert, exponents: Mapping[str, float]) -> bool:
+    names = [expert.name, f"{expert.name}/seldom", f"{expert.name}/unseen"]
+    return any([expert.known, expert.unseen, *(exponents.get(name, 0.0) for name in names)])

@@ -1,0 +1,56 @@
+"""Co-occurrence rates of three labels in a row, given the one in the middle."""
+
+import numpy as np
+
+from ..counts import BOUNDARY, Table, Template
+
+__all__ = ["TRIGRAMS", "TrigramRates"]
+
+TRIGRAMS = Template((), (-2, -1, 0))
+"""What is counted for a second-order chain."""
+
+STRENGTH = 10.0
+EXPONENT = 0.7
+
+
+class TrigramRates:
+    """log CR(i; k | j) of labels i, j, k in a row, smoothed towards independence given j.
+
+    CR(i; k | j) = p(k | i, j) / p(k | j), where p(k | i, j) has p(k | j) as its prior.
+
+    Parameters
+    ----------
+    trigrams : Table
+        Events are (label i, label j, label k).
+    n_labels : int
+    strength : float
+        Multiplies the number of observations that the prior is worth.
+    """
+
+    def __init__(self, trigrams: Table, n_labels: int, strength: float):
+        inner = trigrams.events[:, 0] != BOUNDARY
+        i, j, k = trigrams.events[inner].T.astype(np.int64)
+        weights = trigrams.weights[inner]
+        strength = STRENGTH * strength
+        pair, conditional = i * n_labels + j, j * n_labels + k
+        n_pair = np.bincount(pair, weights, n_labels**2)
+        of_middle = np.bincount(j, weights, n_labels)
+        probability = np.bincount(conditional, weights, n_labels**2)[conditional] / of_middle[j]
+        total = n_pair[pair] + strength
+        self._n_labels = n_labels
+        self._keys = pair * n_labels + k
+        self._scores = EXPONENT * np.log((weights / probability + strength) / total)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            unseen = np.where(n_pair > 0, np.log(strength / (n_pair + strength)), 0.0)
+        self._unseen = EXPONENT * np.maximum(unseen, np.log(np.finfo(float).tiny))
+
+    def __call__(self, i: np.ndarray, j: np.ndarray, k: np.ndarray) -> np.ndarray:
+        """Scores of trigrams, all of shape (n,)."""
+        pair = i * self._n_labels + j
+        wanted = pair * self._n_labels + k
+        scores = self._unseen[pair]
+        if len(self._keys):
+            at = np.minimum(np.searchsorted(self._keys, wanted), len(self._keys) - 1)
+            found = self._keys[at] == wanted
+            scores[found] = self._scores[at[found]]
+        return scores

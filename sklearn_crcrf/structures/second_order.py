@@ -1,0 +1,112 @@
+"""A chain whose scores reach back two labels, over the likeliest labels of each token."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from .chain import Chain, Edges, Parts
+
+__all__ = ["SecondOrderChain"]
+
+
+class SecondOrderChain:
+    """Linear chains in which the score of a label depends on the two labels before it.
+
+    Only the labels with the best state scores of each token are considered. A pair of them,
+    (previous, current), is one label of a first-order chain in which (i, j) can only be followed
+    by some (j, k), so every recursion is that of :class:`Chain`.
+
+    Parameters
+    ----------
+    offsets : ndarray of shape (n_sequences + 1,), int64
+    trigram_score : callable
+        Takes label ids i, j, k of shape (n,) and returns what is added where they follow each
+        other.
+    n_candidates : int
+        Number of labels considered per token.
+    """
+
+    def __init__(
+        self,
+        offsets: np.ndarray,
+        trigram_score: Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray],
+        n_candidates: int,
+    ):
+        self.offsets = np.ascontiguousarray(offsets, dtype=np.int64)
+        self._trigram_score = trigram_score
+        self._n_candidates = n_candidates
+
+    def maximum(self, parts: Parts) -> tuple[np.ndarray, np.ndarray]:
+        """As :meth:`Chain.maximum`."""
+        labels, pairs = self._expand(parts)
+        value, y = Chain(self.offsets).maximum(pairs)
+        return value, self._current(labels, y)
+
+    def marginals(self, parts: Parts) -> tuple[np.ndarray, np.ndarray]:
+        """As :meth:`Chain.marginals`; labels that were not considered have probability 0."""
+        labels, pairs = self._expand(parts)
+        log_z, of_pairs = Chain(self.offsets).marginals(pairs)
+        n = labels.shape[1]
+        marginals = np.zeros(parts.state.shape)
+        of_labels = of_pairs.reshape(-1, n, n).sum(axis=1)
+        np.put_along_axis(marginals, labels, of_labels, axis=1)
+        return log_z, marginals
+
+    def k_best(self, parts: Parts, k: int) -> list[tuple[np.ndarray, np.ndarray]]:
+        """As :meth:`Chain.k_best`."""
+        labels, pairs = self._expand(parts)
+        found = Chain(self.offsets).k_best(pairs, k)
+        return [
+            (values, np.stack([self._current(labels[a:b], y) for y in paths]))
+            for (values, paths), a, b in zip(
+                found, self.offsets[:-1], self.offsets[1:], strict=True
+            )
+        ]
+
+    @staticmethod
+    def _current(labels: np.ndarray, pairs: np.ndarray) -> np.ndarray:
+        n = labels.shape[1]
+        return labels[np.arange(len(pairs)), pairs % n].astype(np.int32)
+
+    def _expand(self, parts: Parts) -> tuple[np.ndarray, Parts]:
+        """The labels considered (n_tokens, n), and the parts of the chain of their pairs."""
+        n_tokens, n_labels = parts.state.shape
+        n = min(self._n_candidates, n_labels)
+        labels = np.argpartition(-parts.state, n - 1, axis=1)[:, :n]
+        labels.sort(axis=1)
+        first, last, into = Chain(self.offsets).positions()
+        state = np.take_along_axis(parts.state, labels, axis=1)
+        state[first] += parts.begin[labels[first]]
+        state[last] += parts.end[labels[last]]
+        pairs = np.repeat(state[:, None, :], n, axis=1)
+        # Before the first token there is nothing: only one of the equal previous labels counts.
+        pairs[first, 1:] = -np.inf
+        zeros = np.zeros(n * n)
+        edges = self._pair_edges(parts, labels, into, n_tokens)
+        return labels, Parts(
+            pairs.reshape(n_tokens, n * n), np.full((n * n, n * n), -np.inf), zeros, zeros, edges
+        )
+
+    def _pair_edges(self, parts: Parts, labels, into: np.ndarray, n_tokens: int) -> Edges:
+        """All transitions (i, j) -> (j, k) into these tokens, with their scores."""
+        n = labels.shape[1]
+        i, j, k = (index.ravel() for index in np.indices((n, n, n)))
+        before, here = labels[into - 1], labels[into]
+        single = Chain.transition_scores(
+            parts, np.repeat(into, n * n), np.repeat(before, n), np.tile(here, n).ravel()
+        )
+        scores = single.reshape(-1, n, n)[:, j, k]
+        second = np.flatnonzero(~np.isin(into - 1, self.offsets))
+        two_before = labels[into[second] - 2]
+        scores[second] += self._trigram_score(
+            two_before[:, i].ravel(), before[second][:, j].ravel(), here[second][:, k].ravel()
+        ).reshape(-1, n**3)
+        row = np.full(n_tokens, -1)
+        row[into] = np.arange(len(into))
+        return Edges(
+            row,
+            np.arange(len(into) + 1, dtype=np.int64) * n**3,
+            np.tile(i * n + j, len(into)).astype(np.int32),
+            np.tile(j * n + k, len(into)).astype(np.int32),
+            scores.ravel(),
+        )

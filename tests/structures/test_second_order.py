@@ -1,0 +1,72 @@
+"""The second-order chain against the enumeration of all paths."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.special import logsumexp
+
+from sklearn_crcrf.structures import Chain, Edges, Parts, SecondOrderChain
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+import itertools
+
+import oracle
+
+LENGTHS = [4, 0, 1, 2, 3]
+OFFSETS = np.append(0, np.cumsum(LENGTHS))
+
+
+@pytest.fixture
+def chain():
+    rng = np.random.default_rng(0)
+    n_labels, n_tokens = 3, OFFSETS[-1]
+    transition = rng.normal(size=(n_labels, n_labels))
+    gains = sp.random_array((3, n_labels**2), density=0.5, format="csr", rng=rng)
+    edges = Edges.from_gains(rng.integers(-1, 3, n_tokens), gains, transition)
+    parts = Parts(
+        rng.normal(size=(n_tokens, n_labels)), transition, *rng.normal(size=(2, n_labels)), edges
+    )
+    trigrams = rng.normal(size=(n_labels,) * 3)
+    return parts, trigrams
+
+
+def _paths(parts, trigrams, start, stop):
+    every, scores = oracle.paths(parts, start, stop)
+    more = [sum(trigrams[p[t - 2 : t + 1]] for t in range(2, len(p))) for p in every]
+    return every, scores + np.array(more)
+
+
+def test_against_all_paths(chain):
+    parts, trigrams = chain
+    structure = SecondOrderChain(OFFSETS, lambda i, j, k: trigrams[i, j, k], n_candidates=3)
+    value, y = structure.maximum(parts)
+    log_z, marginals = structure.marginals(parts)
+    best = structure.k_best(parts, 3)
+    for s, (a, b) in enumerate(itertools.pairwise(OFFSETS)):
+        every, scores = _paths(parts, trigrams, a, b)
+        assert_allclose(value[s], scores.max())
+        assert tuple(y[a:b]) == every[scores.argmax()]
+        assert_allclose(log_z[s], logsumexp(scores))
+        assert_allclose(best[s][0], np.sort(scores)[::-1][:3])
+        assert tuple(best[s][1][0]) == every[scores.argmax()]
+        probability = np.exp(scores - logsumexp(scores))
+        for t in range(b - a):
+            reference = np.bincount([p[t] for p in every], probability, 3)
+            assert_allclose(marginals[a + t], reference)
+
+
+def test_no_trigrams_is_the_first_order_chain(chain):
+    parts, _ = chain
+    structure = SecondOrderChain(OFFSETS, lambda i, j, k: np.zeros(len(i)), n_candidates=3)
+    for ours, theirs in zip(structure.maximum(parts), Chain(OFFSETS).maximum(parts), strict=True):
+        assert_allclose(ours, theirs)
+
+
+def test_only_the_best_labels_of_a_token_are_considered(chain):
+    parts, trigrams = chain
+    structure = SecondOrderChain(OFFSETS, lambda i, j, k: trigrams[i, j, k], n_candidates=1)
+    assert_array_equal(structure.maximum(parts)[1], parts.state.argmax(axis=1))
