@@ -43,12 +43,35 @@ cdef Edges edges_of(
     return edges
 
 
-cdef inline int64_t argmax(const double *x, int64_t n) noexcept nogil:
-    cdef int64_t i, best = 0
-    for i in range(1, n):
-        if x[i] > x[best]:
-            best = i
+cdef double maximum_sum(const double *x, const double *y, int64_t n) noexcept nogil:
+    """max_i x[i] + y[i], in lanes that a compiler can keep in vector registers."""
+    cdef:
+        double lanes[8]
+        double score, best = -INFINITY
+        int64_t i, lane
+    for lane in range(8):
+        lanes[lane] = -INFINITY
+    for i in range(0, n - 7, 8):
+        for lane in range(8):
+            score = x[i + lane] + y[i + lane]
+            lanes[lane] = score if score > lanes[lane] else lanes[lane]
+    for i in range(n - n % 8, n):
+        score = x[i] + y[i]
+        best = score if score > best else best
+    for lane in range(8):
+        best = lanes[lane] if lanes[lane] > best else best
     return best
+
+
+cdef inline int64_t argmax_sum(const double *x, const double *y, int64_t n) noexcept nogil:
+    """The first i with the largest x[i] + y[i]."""
+    cdef:
+        int64_t i
+        double best = maximum_sum(x, y, n)
+    for i in range(n):
+        if x[i] + y[i] == best:
+            return i
+    return 0
 
 
 cdef inline double maximum(const double *x, int64_t n) noexcept nogil:
@@ -65,18 +88,17 @@ cdef inline double maximum(const double *x, int64_t n) noexcept nogil:
 
 
 cdef void dominance_row(
-    const double[:, ::1] transition, int64_t best, double *row
+    const double[:, ::1] transition,
+    int64_t best,
+    double *negative,              # (n_labels,) work space
+    double *row,                   # (n_labels,) OUT
 ) noexcept nogil:
     """row[i] = max_j transition[i, j] - transition[best, j]: the most that i can gain on best."""
-    cdef:
-        int64_t n = transition.shape[0], i, j
-        double gain
+    cdef int64_t n = transition.shape[0], i, j
+    for j in range(n):
+        negative[j] = -transition[best, j]
     for i in range(n):
-        row[i] = -INFINITY
-        for j in range(n):
-            if transition[i, j] > -INFINITY:
-                gain = transition[i, j] - transition[best, j]
-                row[i] = gain if gain > row[i] else row[i]
+        row[i] = maximum_sum(&transition[i, 0], negative, n)
 
 
 cdef void viterbi_step(
@@ -102,18 +124,46 @@ cdef void viterbi_step(
             out[j] = score if score > out[j] else out[j]
 
 
-cdef void raise_by_edges(
-    Edges edges, int64_t t, const double *delta, double *into
+cdef inline int64_t first_entry(
+    Edges edges, int64_t start, int64_t stop, int64_t label
 ) noexcept nogil:
+    """The first of the entries from start to stop whose current label is not below ``label``."""
+    cdef int64_t middle
+    while start < stop:
+        middle = (start + stop) // 2
+        if edges.current[middle] < label:
+            start = middle + 1
+        else:
+            stop = middle
+    return start
+
+
+cdef void raise_by_edges(
+    Edges edges,
+    int64_t t,
+    const double *delta,           # (n_labels,) of token t - 1 IN
+    const double *state,           # (n_labels,) of token t IN
+    int64_t n,
+    double *into,                  # (n_labels,) INOUT
+) noexcept nogil:
+    """The best way into each label over the edges; impossible labels are passed over."""
     cdef:
-        int64_t k, j, row = edges.row[t]
+        int64_t k, j, stop, row = edges.row[t]
         double score
     if row < 0:
         return
-    for k in range(edges.indptr[row], edges.indptr[row + 1]):
+    k = edges.indptr[row]
+    stop = edges.indptr[row + 1]
+    while k < stop:
         j = edges.current[k]
+        if state[j] == -INFINITY:
+            while j < n and state[j] == -INFINITY:
+                j += 1
+            k = first_entry(edges, k, stop, j)
+            continue
         score = delta[edges.previous[k]] + edges.score[k]
         into[j] = score if score > into[j] else into[j]
+        k += 1
 
 
 cdef int64_t previous_label(
@@ -125,22 +175,19 @@ cdef int64_t previous_label(
 ) noexcept nogil:
     """The label of token t - 1 on the best path into ``label`` at t; the lowest of equals."""
     cdef:
-        int64_t n = transposed.shape[0], i, k, row = edges.row[t], best = 0
-        double score, best_score = -INFINITY
-        const double *into = &transposed[label, 0]
-    for i in range(n):
-        score = delta[i] + into[i]
-        if score > best_score:
-            best_score = score
-            best = i
+        int64_t n = transposed.shape[0], i, k, stop, row = edges.row[t]
+        int64_t best = argmax_sum(delta, &transposed[label, 0], n)
+        double score, best_score = delta[best] + transposed[label, best]
     if row >= 0:
-        for k in range(edges.indptr[row], edges.indptr[row + 1]):
-            if edges.current[k] == label:
-                i = edges.previous[k]
-                score = delta[i] + edges.score[k]
-                if score > best_score or (score == best_score and i < best):
-                    best_score = score
-                    best = i
+        stop = edges.indptr[row + 1]
+        for k in range(first_entry(edges, edges.indptr[row], stop, label), stop):
+            if edges.current[k] != label:
+                break
+            i = edges.previous[k]
+            score = delta[i] + edges.score[k]
+            if score > best_score or (score == best_score and i < best):
+                best_score = score
+                best = i
     return best
 
 
@@ -164,7 +211,8 @@ def viterbi(
         double[:, ::1] transposed = np.ascontiguousarray(transition.T)
         double[:, ::1] gains = np.empty((n, n))
         int8_t[::1] has_gains = np.zeros(n, dtype=np.int8)
-        double[::1] into = np.empty(n)
+        double[::1] into = np.empty(n), no_scores = np.zeros(n)
+        const double *zeros = &no_scores[0]
         Edges edges = edges_of(edge_row, edge_indptr, edge_previous, edge_current, edge_score)
     with nogil:
         for s in range(offsets.shape[0] - 1):
@@ -176,17 +224,17 @@ def viterbi(
             for j in range(n):
                 state[first, j] += begin[j]
             for t in range(first + 1, last + 1):
-                best = argmax(&state[t - 1, 0], n)
+                best = argmax_sum(&state[t - 1, 0], zeros, n)
                 if not has_gains[best]:
-                    dominance_row(transition, best, &gains[best, 0])
+                    dominance_row(transition, best, &into[0], &gains[best, 0])
                     has_gains[best] = 1
                 viterbi_step(transition, &gains[best, 0], best, &state[t - 1, 0], &into[0])
-                raise_by_edges(edges, t, &state[t - 1, 0], &into[0])
+                raise_by_edges(edges, t, &state[t - 1, 0], &state[t, 0], n, &into[0])
                 for j in range(n):
                     state[t, j] += into[j]
             for j in range(n):
                 state[last, j] += end[j]
-            labels[last] = <int32_t>argmax(&state[last, 0], n)
+            labels[last] = <int32_t>argmax_sum(&state[last, 0], zeros, n)
             values[s] = state[last, labels[last]]
             for t in range(last, first, -1):
                 labels[t - 1] = <int32_t>previous_label(

@@ -20,13 +20,14 @@ from .estimates import entry_values
 from .exponents import Entry, Exponents, state_entries
 from .model import Prepared, Statistics, first_tokens, word_kinds
 from .observations import Encoder, Observations
-from .rows import FLOOR, STATE_FLOOR, KeyIndex, pair_counts, sum_rows
+from .rows import FLOOR, KeyIndex, pair_counts, sum_rows
+from .storage import Storable
 from .weights import StateWeights
 
 __all__ = ["FrequencyModel"]
 
 
-class FrequencyModel:
+class FrequencyModel(Storable):
     """A chain whose scores are logarithms of frequencies.
 
     Parameters
@@ -65,7 +66,7 @@ class FrequencyModel:
         self.spelling = spelling(stats.encoder.lexicon, stats.by_word, stats.label_prior, strength)
         frequency = stats.by_word.data / np.repeat(stats.n_seen, np.diff(stats.by_word.indptr))
         words = stats.by_word.copy()
-        words.data = np.log(frequency) - STATE_FLOOR
+        words.data = np.log(frequency) - FLOOR
         self.exponents = Exponents(
             [*state_entries(self.spelling, 0.0, mu_oov, []), Entry("edges", 1.0)],
             n_slots=len(self.spelling.names) + 1,
@@ -90,8 +91,7 @@ class FrequencyModel:
         """Scores of prepared tokens."""
         n_labels = self.statistics.n_labels
         state = self.state.scores(prepared.rows, prepared.kind)
-        if np.isinf(self._floor):
-            state[(state == 0.0) & self._has_zeros[prepared.kind][:, None]] = -np.inf
+        state[(state == 0.0) & self._has_zeros[prepared.kind][:, None]] = -np.inf
         row, gains = self._edge_gains(prepared)
         edges = Edges.from_gains(row, gains, np.full((n_labels, n_labels), FLOOR))
         zeros = np.zeros(n_labels)
@@ -109,7 +109,7 @@ class FrequencyModel:
         keys, by_pair = pair_counts(stats.counts[template], stats.n_labels)
         inner = (keys >= 0).all(axis=1)
         keys, by_pair = keys[inner], by_pair[inner]
-        previous, current = np.divmod(by_pair.indices, stats.n_labels)
+        current, previous = np.divmod(by_pair.indices, stats.n_labels)
         words = np.repeat(keys, np.diff(by_pair.indptr), axis=0)
         here = entry_values(stats.by_word, frequency, words[:, 1], current)
         before = entry_values(stats.by_word, frequency, words[:, 0], previous)
@@ -152,7 +152,7 @@ def _with_data(matrix: sp.csr_array, data: np.ndarray) -> sp.csr_array:
 def _label_rate(counts: sp.csr_array, n_labels: int) -> np.ndarray:
     """CR(y; y') of the label pairs that occurred."""
     joint = counts.data / counts.data.sum()
-    previous, current = np.divmod(counts.indices, n_labels)
+    current, previous = np.divmod(counts.indices, n_labels)
     before = np.bincount(previous, joint, n_labels)
     after = np.bincount(current, joint, n_labels)
     return joint / (before[previous] * after[current])

@@ -9,7 +9,6 @@ from ..counts import BOUNDARY, Table
 
 __all__ = [
     "FLOOR",
-    "STATE_FLOOR",
     "KeyIndex",
     "association",
     "label_counts",
@@ -21,9 +20,6 @@ __all__ = [
 
 FLOOR = -1e4
 """Stands for log 0 of a pair of labels: the fewer such pairs, the better a path."""
-
-STATE_FLOOR = 100 * FLOOR
-"""Stands for log 0 of a label: worse than any number of pairs, so that words keep their labels."""
 
 # The weight of a label that has all counts of an attribute stays finite.
 WEAKEST = 1e-9
@@ -37,6 +33,10 @@ class KeyIndex:
     keys : ndarray of shape (n_keys, n_ids), int32
         Unique rows in lexicographic order.
 
+    Attributes
+    ----------
+    keys : ndarray of shape (n_keys, n_ids), int32
+
     Examples
     --------
     >>> import numpy as np
@@ -46,7 +46,7 @@ class KeyIndex:
     """
 
     def __init__(self, keys: np.ndarray):
-        self.n_keys = len(keys)
+        self.keys = keys
         first, *others = keys.T
         self._first = np.full(int(first.max(initial=BOUNDARY)) - BOUNDARY + 1, -1, np.int32)
         rank = _rank(first)
@@ -107,12 +107,14 @@ def pair_counts(table: Table, n_labels: int) -> tuple[np.ndarray, sp.csr_array]:
     -------
     keys : ndarray of shape (n_keys, n_symbols)
     counts : CSR of shape (n_keys, n_labels ** 2)
-        Column ``i * n_labels + j`` is the label i before label j.
+        Column ``j * n_labels + i`` is the label i before label j.
     """
     inner = table.events[:, -2] != BOUNDARY
     events = table.events[inner]
-    pairs = events[:, -2].astype(np.int64) * n_labels + events[:, -1]
-    return _group_rows(events[:, :-2], pairs, table.weights[inner], n_labels**2)
+    pairs = events[:, -1].astype(np.int64) * n_labels + events[:, -2]
+    keys, counts = _group_rows(events[:, :-2], pairs, table.weights[inner], n_labels**2)
+    counts.sort_indices()
+    return keys, counts
 
 
 def _group_rows(keys, columns, values, n_columns: int) -> tuple[np.ndarray, sp.csr_array]:

@@ -20,7 +20,8 @@ from threadpoolctl import threadpool_limits
 from ..counts import Template, Window
 from ..spelling import SIMPLE_FEATURES, spelling_table
 from .lexicon import Lexicon
-from .rows import STATE_FLOOR, sum_rows
+from .rows import FLOOR, sum_rows
+from .storage import Storable
 
 __all__ = ["JointSpelling", "MaxEntSpelling", "MeanSpelling"]
 
@@ -40,7 +41,7 @@ N_SIGNATURES = len(SIGNATURES)
 TINY = np.finfo(float).tiny
 
 
-class SignatureSpelling:
+class SignatureSpelling(Storable):
     """What the estimates by signature share.
 
     Parameters
@@ -77,7 +78,7 @@ class SignatureSpelling:
         by_signature = sum_rows(counts, lexicon.spelling[:, 0], N_SIGNATURES)
         self.probability = self._fit(by_signature.toarray())
         self.coef = sp.csr_array(self.probability)
-        self.coef.data = np.log(self.coef.data) - STATE_FLOOR
+        self.coef.data = np.log(self.coef.data) - FLOOR
 
     def rows(self, spelling: np.ndarray) -> np.ndarray:
         """Rows of ``coef`` for words with these spelling ids, int32 of shape (n_words, 1)."""
@@ -119,7 +120,7 @@ class SignatureSpelling:
         before, after = np.divmod(codes, N_SIGNATURES)
         rates = self._joint(before, after)
         pair = np.repeat(np.arange(len(codes)), np.diff(rates.indptr))
-        i, j = np.divmod(rates.indices, self.probability.shape[1])
+        j, i = np.divmod(rates.indices, self.probability.shape[1])
         rates.data /= self.probability[before[pair], i] * self.probability[after[pair], j]
         return rates
 

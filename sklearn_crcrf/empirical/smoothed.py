@@ -17,6 +17,7 @@ from .exponents import Entry, Exponents, state_entries
 from .model import Prepared, Statistics, first_tokens, word_kinds
 from .observations import ATTRIBUTES, Encoder, Observations
 from .rows import KeyIndex, association, label_counts, pair_counts, place_rows
+from .storage import Storable
 from .transitions import label_transitions
 from .weights import StateWeights
 
@@ -31,7 +32,7 @@ BOUNDARY_EXPONENT = 0.33
 BLOCK = 2**20
 
 
-class SmoothedModel:
+class SmoothedModel(Storable):
     """A chain whose scores are logarithms of smoothed estimates.
 
     Parameters
@@ -67,6 +68,7 @@ class SmoothedModel:
             strength,
         )
         self._fit_edges()
+        del self._estimates
 
     @staticmethod
     def templates(encoder: Encoder, exponents: Mapping[str, float] | None) -> list[Template]:
@@ -214,7 +216,7 @@ class SmoothedModel:
         blocks, self._edges = [], []
         for expert in edge_experts(stats.encoder.names):
             keys, counts = pair_counts(stats.counts[expert.template], stats.n_labels)
-            labels = np.divmod(counts.indices, stats.n_labels)
+            labels = np.divmod(counts.indices, stats.n_labels)[::-1]
             symbols = np.repeat(keys, np.diff(counts.indptr), axis=0)
             prior = rate[labels]
             for (template, position), label in zip(

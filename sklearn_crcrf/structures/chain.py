@@ -21,7 +21,8 @@ class Edges(NamedTuple):
     row : ndarray of shape (n_tokens,), int64
     indptr : ndarray of shape (n_rows + 1,), int64
     previous, current : ndarray of shape (n_entries,), int32
-        The labels before and at the token; in a row, pairs are different and increasing.
+        The labels before and at the token; the pairs of a row are different, and in the order
+        of the current label, then of the previous one.
     score : ndarray of shape (n_entries,)
         Not below ``transition[previous, current]``.
     """
@@ -46,7 +47,7 @@ class Edges(NamedTuple):
         ----------
         row : ndarray of shape (n_tokens,)
         gains : CSR of shape (n_rows, n_labels ** 2), not negative
-            Column ``i * n_labels + j`` is the transition from label i to label j.
+            Column ``j * n_labels + i`` is the transition from label i to label j.
         transition : ndarray of shape (n_labels, n_labels)
 
         Returns
@@ -54,13 +55,13 @@ class Edges(NamedTuple):
         Edges
         """
         gains.sort_indices()
-        previous, current = np.divmod(gains.indices, len(transition))
+        current, previous = np.divmod(gains.indices, len(transition))
         return cls(
             np.ascontiguousarray(row, dtype=np.int64),
             gains.indptr.astype(np.int64),
             previous.astype(np.int32),
             current.astype(np.int32),
-            transition.ravel()[gains.indices] + gains.data,
+            transition[previous, current] + gains.data,
         )
 
 
@@ -209,7 +210,7 @@ class Chain:
             return raised
 
         def key(row, previous, current):
-            return (row * n_labels + previous) * n_labels + current
+            return (row * n_labels + current) * n_labels + previous
 
         row_of_entry = np.repeat(np.arange(len(edges.indptr) - 1), np.diff(edges.indptr))
         keys = key(row_of_entry, edges.previous, edges.current)

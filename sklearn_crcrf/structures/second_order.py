@@ -90,7 +90,7 @@ class SecondOrderChain:
     def _pair_edges(self, parts: Parts, labels, into: np.ndarray, n_tokens: int) -> Edges:
         """All transitions (i, j) -> (j, k) into these tokens, with their scores."""
         n = labels.shape[1]
-        i, j, k = (index.ravel() for index in np.indices((n, n, n)))
+        j, k, i = (index.ravel() for index in np.indices((n, n, n)))
         before, here = labels[into - 1], labels[into]
         single = Chain.transition_scores(
             parts, np.repeat(into, n * n), np.repeat(before, n), np.tile(here, n).ravel()

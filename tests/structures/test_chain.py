@@ -140,7 +140,7 @@ def test_a_long_sequence_neither_overflows_nor_underflows():
 def test_only_one_path_lies_above_the_floor(floor):
     # Every common transition underflows against the raised ones.
     transition = np.full((3, 3), floor)
-    gains = sp.csr_array(np.array([[0, 1.0, 0, 0, 0, 0, 0, 0, 0]]))
+    gains = sp.csr_array(np.array([[0, 0, 0, 1.0, 0, 0, 0, 0, 0]]))
     edges = Edges.from_gains(np.array([-1, 0, -1]), gains, np.full((3, 3), 0.0))
     parts = Parts(np.zeros((3, 3)), transition, np.zeros(3), np.zeros(3), edges)
     log_z, marginals = Chain(np.array([0, 3])).marginals(parts)
