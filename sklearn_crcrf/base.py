@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .sequences import SequenceArray, Sequences, as_sequences, is_table
+from .sequences import SequenceArray, Sequences, as_sequences, is_table, locate
 from .structures import Chain, Parts
 
 __all__ = ["BaseSequenceClassifier"]
@@ -142,14 +142,15 @@ class BaseSequenceClassifier(ClassifierMixin, BaseEstimator):
         Returns
         -------
         ndarray of shape (n_sequences,)
-            1 for an empty sequence.
+            1 for an empty sequence, 0 if no path is possible.
         """
 
         def probability(chain: Chain, parts: Parts) -> np.ndarray:
-            return np.exp(chain.maximum(parts)[0] - chain.marginals(parts)[0])
+            log_z, _ = chain.marginals(parts)
+            return np.exp(chain.maximum(parts)[0] - np.where(np.isneginf(log_z), 0.0, log_z))
 
         results, _ = self._map(X, probability)
-        return np.concatenate([np.empty(0), *results])
+        return np.concatenate(results)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Accuracy of the labels of all tokens.
@@ -163,12 +164,20 @@ class BaseSequenceClassifier(ClassifierMixin, BaseEstimator):
         Returns
         -------
         float
+
+        Raises
+        ------
+        ValueError
+            If there is no token, or none that has any weight.
         """
         check_is_fitted(self)
         sequences = self._check_X(X, y)
-        correct = as_sequences(X, self.predict(X)).y.data == sequences.y.data
         weights = token_weights(X, sequences, sample_weight)
-        return float(np.average(np.asarray(correct, dtype=float), weights=weights))
+        if not weights.any():
+            raise ValueError("there is nothing to score: X has no tokens of any weight")
+        predicted = as_sequences(X, self.predict(X)).y.data
+        correct = predicted.astype(object) == sequences.y.data.astype(object)
+        return float(np.average(correct.astype(float), weights=weights))
 
     def _scores_per_token(self) -> int:
         return len(self.classes_)
@@ -223,10 +232,12 @@ class BaseSequenceClassifier(ClassifierMixin, BaseEstimator):
 
 
 def batches_of(offsets: np.ndarray, scores_per_token: int) -> Iterator[Batch]:
-    """Cut sequences into batches whose scores fit into the cache of a processor."""
-    n_tokens = max(1, CHUNK // scores_per_token)
+    """Cut sequences into batches of some CHUNK scores; there is always at least one."""
+    n_tokens, n_sequences = max(1, CHUNK // scores_per_token), len(offsets) - 1
     first = 0
-    while first < len(offsets) - 1:
+    if n_sequences == 0:
+        yield Batch(0, 0, offsets)
+    while first < n_sequences:
         last = max(first + 1, int(np.searchsorted(offsets, offsets[first] + n_tokens, "right")) - 1)
         start, stop = int(offsets[first]), int(offsets[last])
         yield Batch(start, stop, offsets[first : last + 1] - start)
@@ -262,13 +273,18 @@ def token_weights(X: Any, sequences: Sequences, sample_weight: Any) -> np.ndarra
                 f"sample_weight has shape {weights.shape}, but there are {len(lengths)} sequences"
             )
         weights = np.repeat(weights, lengths)
-    if not np.isfinite(weights).all() or (weights < 0).any():
-        raise ValueError("sample_weight must be finite and not negative")
+    improper = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
+    if len(improper):
+        sequence, position = locate(sequences.X.offsets, improper[0])
+        raise ValueError(
+            f"sample_weight, sequence {sequence}, position {position}: it must be finite and not "
+            f"negative, but is {weights[improper[0]]}"
+        )
     return weights
 
 
 def _is_nested(weights: Any) -> bool:
-    return isinstance(weights, SequenceArray) or (len(weights) > 0 and np.ndim(weights[0]) == 1)
+    return isinstance(weights, SequenceArray) or np.ndim(next(iter(weights), 0)) == 1
 
 
 def _best_paths(chain: Chain, parts: Parts) -> np.ndarray:

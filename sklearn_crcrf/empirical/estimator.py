@@ -1,12 +1,14 @@
 """EmpiricalCRF: a conditional random field trained by counting."""
 
 from collections.abc import Callable, Mapping
+from functools import reduce
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import _fit_context
+from sklearn.base import _fit_context, clone
+from sklearn.model_selection import check_cv
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
@@ -15,10 +17,17 @@ from ..counts import Counts, Template
 from ..labels import LabelIds
 from ..sequences import SequenceArray, Sequences
 from ..structures import Chain, Parts, SecondOrderChain
+from .experts import symbol_names
 from .fit_exponents import fit_exponents
 from .frequencies import FrequencyModel
 from .model import Prepared, Statistics
-from .observations import Encoder, Observations, count_observations, relabel
+from .observations import (
+    Encoder,
+    Observations,
+    count_observation_folds,
+    count_observations,
+    relabel,
+)
 from .product_spelling import ProductSpelling
 from .rows import FLOOR
 from .signature_spelling import JointSpelling, MaxEntSpelling, MeanSpelling
@@ -92,6 +101,8 @@ class EmpiricalCRF(BaseSequenceClassifier):
     classes_ : ndarray of shape (n_labels,)
     coef_ : CSR of shape (n_attributes, n_labels)
         Weights of attributes, not negative; a state score is a sum of rows times exponents.
+    attribute_names_ : ndarray of shape (n_attributes,)
+        What the rows of ``coef_`` are for.
     transitions_ : ndarray of shape (n_labels, n_labels)
         Scores of label pairs that hold for all tokens, row = previous label.
     exponents_ : dict
@@ -279,6 +290,33 @@ class EmpiricalCRF(BaseSequenceClassifier):
         check_is_fitted(self)
         return self._transact(self._fit_exponents_to, X, y)
 
+    @_fit_context(prefer_skip_nested_validation=True)
+    def predict_out_of_fold(self, X: Any, y: Any, cv: Any = 5) -> Any:
+        """The labels of all sequences, each by a model trained on the other folds.
+
+        All folds are counted in one pass, and the counts of one are taken away at a time, so it
+        costs little more than one fit. This estimator itself stays as it is.
+
+        Parameters
+        ----------
+        X, y : as in :meth:`fit`
+        cv : int or splitter, default=5
+            Number of consecutive folds, or what gives test sets that have every sequence once.
+
+        Returns
+        -------
+        labels
+            In the layout of X.
+
+        Raises
+        ------
+        ValueError
+            If the parameter ``exponents`` is ``"fit"``: give those of a fitted model as a dict.
+        """
+        if self.exponents == "fit":
+            raise ValueError('exponents="fit" needs a fit; give the exponents as a dict')
+        return clone(self)._predict_out_of_fold(X, y, cv)
+
     def known_tokens(self, X: Any) -> Any:
         """Which words were seen in training, bool in the layout of X."""
         check_is_fitted(self)
@@ -291,6 +329,21 @@ class EmpiricalCRF(BaseSequenceClassifier):
     def coef_(self) -> sp.csr_array:
         """Weights of attributes, CSR of shape (n_attributes, n_labels)."""
         return self.model_.state.coef
+
+    @property
+    def attribute_names_(self) -> np.ndarray:
+        """What the rows of ``coef_`` are for, such as ``"token[-1]=the|token[0]=dog"``."""
+        names = []
+        for symbols, keys in self.model_.attribute_keys():
+            # The last entry is that of id -1.
+            columns = [
+                np.array([*self.encoder_.symbols(column), "<boundary>"], dtype=object)[ids]
+                for (column, _), ids in zip(symbols, keys.T, strict=True)
+            ]
+            where = symbol_names(symbols)
+            rows = zip(*columns, strict=True) if symbols else [()] * len(keys)
+            names += ["|".join(map("=".join, zip(where, row, strict=True))) for row in rows]
+        return np.array(names, dtype=object)
 
     @property
     def transitions_(self) -> np.ndarray:
@@ -310,6 +363,15 @@ class EmpiricalCRF(BaseSequenceClassifier):
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, classes: Any) -> None:
         sequences, weights = self._check_training(X, y, sample_weight, reset=True)
+        observations, labels = self._start(sequences, weights, classes)
+        offsets = sequences.X.offsets
+        if self.exponents == "fit":
+            self._fit_with_exponents(observations, labels, offsets, weights)
+        else:
+            self._estimate(self._count(observations, labels, offsets, weights))
+
+    def _start(self, sequences: Sequences, weights, classes) -> tuple[Observations, np.ndarray]:
+        """Make the encoders, and encode the observations and labels of all tokens."""
         self.tabulator_ = Tabulator(self.observation, self.binning).fit(sequences.X, weights)
         table, attributes = self.tabulator_.transform(sequences.X)
         spelling = SPELLINGS[self.spelling]
@@ -318,12 +380,7 @@ class EmpiricalCRF(BaseSequenceClassifier):
         self._label_ids = LabelIds(classes)
         self.exponents_ = dict(self.exponents) if isinstance(self.exponents, Mapping) else {}
         observations = self.encoder_.learn(table, attributes)
-        labels = self._label_ids.learn(sequences.y)
-        offsets = sequences.X.offsets
-        if self.exponents == "fit":
-            self._fit_with_exponents(observations, labels, offsets, weights)
-        else:
-            self._estimate(self._count(observations, labels, offsets, weights))
+        return observations, self._label_ids.learn(sequences.y)
 
     def _fit_with_exponents(self, observations, labels, offsets, weights) -> None:
         """Fit the exponents on the last sequences, after counting all others; then count all."""
@@ -347,6 +404,27 @@ class EmpiricalCRF(BaseSequenceClassifier):
         if (labels < 0).any():
             raise ValueError("y has labels that the model does not have")
         self._fit_exponents(self._prepare(sequences.X), labels, sequences.X.offsets)
+
+    def _predict_out_of_fold(self, X: Any, y: Any, cv: Any) -> Any:
+        sequences, weights = self._check_training(X, y, None, reset=True)
+        observations, labels = self._start(sequences, weights, None)
+        X = sequences.X
+        tests = [test for _, test in check_cv(cv).split(np.empty(len(X)))]
+        fold_of_sequence = np.empty(len(X), dtype=np.int64)
+        for fold, test in enumerate(tests):
+            fold_of_sequence[test] = fold
+        if not np.array_equal(np.sort(np.concatenate(tests)), np.arange(len(X))):
+            raise ValueError("cv must put every sequence into exactly one test set")
+        folds = count_observation_folds(
+            observations, labels, X.offsets, self._templates(), fold_of_sequence
+        )
+        total = reduce(Counts.__add__, folds)
+        predicted = np.empty(len(labels), dtype=object)
+        fold_of_token = np.repeat(fold_of_sequence, X.lengths)
+        for fold, counts in enumerate(folds):
+            self._estimate(total - counts)
+            predicted[fold_of_token == fold] = self.predict(X[fold_of_sequence == fold]).data
+        return sequences.mirror(predicted.astype(self._label_ids.classes(labels)[0].dtype))
 
     def _update(self, X: Any, y: Any, sample_weight: Any, combine: Callable) -> None:
         """Combine the counts with those of more data."""
@@ -373,16 +451,18 @@ class EmpiricalCRF(BaseSequenceClassifier):
         return sequences, weights
 
     def _count(self, observations, labels, offsets, weights) -> Counts:
+        return count_observations(observations, labels, offsets, self._templates(), weights)
+
+    def _templates(self) -> list[Template]:
+        """What is counted."""
         if self.zeros == "smoothed":
             given = None if self.exponents == "fit" else self.exponents_
             templates = SmoothedModel.templates(self.encoder_, given)
-        elif observations.attributes is None:
+        elif self.encoder_.n_attributes is None:
             templates = FrequencyModel.templates(self.encoder_)
         else:
             raise ValueError(f'a sparse X needs zeros="smoothed", got {self.zeros!r}')
-        if self.order == 2:
-            templates = [*templates, TRIGRAMS]
-        return count_observations(observations, labels, offsets, templates, weights)
+        return [*templates, TRIGRAMS] if self.order == 2 else templates
 
     def _estimate(self, counts: Counts, more_labels: Any = ()) -> None:
         """Set all that follows from counts."""

@@ -5,9 +5,10 @@ from typing import NamedTuple
 
 from ..counts import Template
 
-__all__ = ["EdgeExpert", "Expert", "context_experts", "edge_experts"]
+__all__ = ["EdgeExpert", "Expert", "Symbols", "context_experts", "edge_experts"]
 
 Symbols = Sequence[tuple[str, int]]
+"""Columns, and offsets from the token."""
 
 
 class Expert(NamedTuple):
@@ -128,9 +129,11 @@ def _at(column: str, *offsets: int) -> tuple[tuple[str, int], ...]:
 def _expert(
     symbols: Symbols, known: float = 0.0, unseen: float = 0.0, broader: Symbols | None = None
 ) -> Expert:
-    name = "|".join(
-        f"{column}[{offset:+d}]" if offset else f"{column}[0]" for column, offset in symbols
-    )
-    return Expert(
-        name, Template(tuple(symbols)), known, unseen, Template(broader) if broader else None
-    )
+    name = "|".join(symbol_names(symbols))
+    broader = Template(broader) if broader else None
+    return Expert(name, Template(tuple(symbols)), known, unseen, broader)
+
+
+def symbol_names(symbols: Symbols) -> list[str]:
+    """Names such as ``"token[-1]"``."""
+    return [f"{column}[{offset:+d}]" if offset else f"{column}[0]" for column, offset in symbols]

@@ -36,7 +36,7 @@ def fit_exponents(
     Parameters
     ----------
     model : SmoothedModel
-        Its exponents are the start.
+        Its exponents are the start; it is left as it was.
     prepared : Prepared
         Tokens that were not counted.
     y : ndarray of shape (n_tokens,)
@@ -56,14 +56,18 @@ def fit_exponents(
         (SMALLEST_EDGE_EXPONENT, None) if name == "edges" else (None, None)
         for name in model.exponents.names
     ]
-    fitted = minimize(
-        objective,
-        model.exponents.values,
-        jac=True,
-        method="L-BFGS-B",
-        bounds=bounds,
-        options={"maxiter": max_iter, "ftol": 1e-6},
-    )
+    start = model.exponents.values
+    try:
+        fitted = minimize(
+            objective,
+            start,
+            jac=True,
+            method="L-BFGS-B",
+            bounds=bounds,
+            options={"maxiter": max_iter, "ftol": 1e-6},
+        )
+    finally:
+        model.set_exponents(start)
     return dict(zip(model.exponents.names, fitted.x.tolist(), strict=True))
 
 

@@ -17,8 +17,9 @@ import scipy.sparse as sp
 from ..counts import Template, Window
 from ..structures import Edges, Parts
 from .estimates import entry_values
+from .experts import Symbols
 from .exponents import Entry, Exponents, state_entries
-from .model import Prepared, Statistics, first_tokens, word_kinds
+from .model import Prepared, Statistics, first_tokens, spelling_keys, word_kinds
 from .observations import Encoder, Observations
 from .rows import FLOOR, KeyIndex, pair_counts, sum_rows
 from .storage import Storable
@@ -91,11 +92,21 @@ class FrequencyModel(Storable):
         """Scores of prepared tokens."""
         n_labels = self.statistics.n_labels
         state = self.state.scores(prepared.rows, prepared.kind)
-        state[(state == 0.0) & self._has_zeros[prepared.kind][:, None]] = -np.inf
+        exponent = np.where(self._has_zeros, self.state.exponents.sum(axis=1), 0.0)
+        floor = FLOOR * exponent[prepared.kind][:, None]
+        state[(state == 0.0) & (floor < 0.0)] = -np.inf
+        # Weights lie above the floor, scores must not: those of a long sequence add up.
+        state += floor
         row, gains = self._edge_gains(prepared)
         edges = Edges.from_gains(row, gains, np.full((n_labels, n_labels), FLOOR))
         zeros = np.zeros(n_labels)
         return Parts(state, self.common_transitions(), zeros, zeros, edges)
+
+    def attribute_keys(self) -> list[tuple[Symbols, np.ndarray]]:
+        """The symbols that make an attribute, and their ids, for the rows of each slot."""
+        word = self.statistics.word
+        words = ((word, 0),), np.arange(self.statistics.by_word.shape[0])[:, None]
+        return [*spelling_keys(self.spelling, word), words]
 
     def common_transitions(self) -> np.ndarray:
         """Scores of label pairs that hold for all tokens, (n_labels, n_labels)."""

@@ -46,6 +46,10 @@ class Lexicon:
     def __len__(self) -> int:
         return len(self.words)
 
+    def symbols(self, feature: str) -> list[str]:
+        """The symbols of a spelling feature, in the order of their ids."""
+        return self._spellings[self.features.index(feature)].symbols
+
     def add(self, words: Sequence[str]) -> np.ndarray:
         """Ids of unique words; those not seen before are given the next ids."""
         n_before = len(self)

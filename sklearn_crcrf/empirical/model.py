@@ -8,6 +8,7 @@ import scipy.sparse as sp
 from ..counts import Counts, Template
 from .observations import Encoder, Observations
 from .rows import label_counts, place_rows
+from .storage import Storable
 from .weights import FREQUENT, SELDOM, UNSEEN
 
 __all__ = ["Prepared", "Statistics"]
@@ -16,7 +17,7 @@ __all__ = ["Prepared", "Statistics"]
 SELDOM_SEEN = 10
 
 
-class Statistics:
+class Statistics(Storable):
     """Counts with what is needed of words and labels again and again.
 
     Attributes
@@ -46,6 +47,14 @@ class Statistics:
         keys, by_label = label_counts(self.counts[Template(((self.word, offset),))], self.n_labels)
         inside = keys[:, 0] >= 0
         return place_rows(by_label[inside], keys[inside, 0], len(self.encoder.lexicon))
+
+
+def spelling_keys(spelling, word: str) -> list[tuple[tuple[tuple[str, int], ...], np.ndarray]]:
+    """Symbols, and their ids, of the rows of the weights of spelling and words."""
+    return [
+        (tuple((f"{word}:{feature}", 0) for feature in features), ids)
+        for features, ids in spelling.attribute_keys()
+    ]
 
 
 class Prepared(NamedTuple):

@@ -7,12 +7,19 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._tables import aggregate
-from ..counts import BOUNDARY, Counts, Table, Template, count_tokens
+from ..counts import BOUNDARY, Counts, Table, Template, count_folds, count_tokens
 from ..symbols import SymbolTable
 from ..vocabulary import Vocabulary
 from .lexicon import Lexicon, mark_unknown
 
-__all__ = ["ATTRIBUTES", "Encoder", "Observations", "count_observations", "relabel"]
+__all__ = [
+    "ATTRIBUTES",
+    "Encoder",
+    "Observations",
+    "count_observation_folds",
+    "count_observations",
+    "relabel",
+]
 
 ATTRIBUTES = Template((("", 0),))
 """Stands for the columns of a sparse X, which are counted with the labels of their tokens."""
@@ -88,6 +95,15 @@ class Encoder:
         """Encode tokens; symbols not learned are UNKNOWN."""
         return self._encode(table, attributes, Lexicon.lookup, _lookup)
 
+    def symbols(self, column: str) -> list[str]:
+        """The symbols of a column, in the order of their ids."""
+        word, *others = self.names
+        if column == word:
+            return self.lexicon.words.symbols
+        if column in others:
+            return self._vocabularies[others.index(column)].symbols
+        return self.lexicon.symbols(column.removeprefix(f"{word}:"))
+
     def _encode(self, table, attributes, encode_words, encode_symbols) -> Observations:
         absent = [name for name in self.names if name not in table.names]
         if absent:
@@ -115,6 +131,28 @@ def count_observations(
     if observations.attributes is None:
         return counts
     return Counts({**counts, ATTRIBUTES: _count_attributes(observations, labels, weights)})
+
+
+def count_observation_folds(
+    observations: Observations,
+    labels: np.ndarray,
+    offsets: np.ndarray,
+    templates: Sequence[Template],
+    fold_of_sequence: np.ndarray,
+) -> list[Counts]:
+    """Count the folds of encoded tokens; see :func:`~sklearn_crcrf.counts.count_folds`."""
+    folds = count_folds(observations.columns, labels, offsets, templates, fold_of_sequence)
+    if observations.attributes is None:
+        return folds
+    fold_of_token = np.repeat(fold_of_sequence, np.diff(offsets))
+    attributes = [
+        _count_attributes(observations, labels, (fold_of_token == fold).astype(float))
+        for fold in range(len(folds))
+    ]
+    return [
+        Counts({**counts, ATTRIBUTES: table})
+        for counts, table in zip(folds, attributes, strict=True)
+    ]
 
 
 def relabel(counts: Counts, rank: np.ndarray) -> Counts:

@@ -9,6 +9,7 @@ from ..counts import Template, Window
 from .estimates import entry_values, smooth
 from .lexicon import Lexicon
 from .rows import KeyIndex, association, rank_rows, sum_rows
+from .storage import Storable
 
 __all__ = ["ProductSpelling"]
 
@@ -42,7 +43,7 @@ EXPERTS = (
 )
 
 
-class ProductSpelling:
+class ProductSpelling(Storable):
     """P(y | spelling) ~ p(y) prod_k CR(y; f_k) ** alpha_k, a product of co-occurrence rates.
 
     All is estimated on rare words. Longer and longer suffixes are a chain in which each
@@ -114,6 +115,12 @@ class ProductSpelling:
             found = index.rows([spelling[:, j]])
             rows[:, j + 1] = np.where(found < 0, -1, found + start)
         return rows
+
+    def attribute_keys(self) -> list[tuple[tuple[str, ...], np.ndarray]]:
+        """Features and ids of their symbols, (n_rows, n_features), of the rows of each slot."""
+        label = (), np.empty((1, 0), dtype=np.int32)
+        features = [(feature,) for feature in self.features]
+        return [label, *zip(features, (index.keys for index in self._indexes), strict=True)]
 
     def fit_pairs(self, lexicon: Lexicon, words: np.ndarray, counts: sp.csr_array) -> None:
         """Nothing: the product says nothing of pairs of words."""

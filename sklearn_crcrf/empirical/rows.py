@@ -9,6 +9,7 @@ from ..counts import BOUNDARY, Table
 
 __all__ = [
     "FLOOR",
+    "WEAKEST",
     "KeyIndex",
     "association",
     "label_counts",
@@ -21,8 +22,8 @@ __all__ = [
 FLOOR = -1e4
 """Stands for log 0 of a pair of labels: the fewer such pairs, the better a path."""
 
-# The weight of a label that has all counts of an attribute stays finite.
 WEAKEST = 1e-9
+"""The least number of observations that a prior is worth, so that weights stay finite."""
 
 
 class KeyIndex:

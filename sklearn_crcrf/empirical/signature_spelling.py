@@ -84,6 +84,10 @@ class SignatureSpelling(Storable):
         """Rows of ``coef`` for words with these spelling ids, int32 of shape (n_words, 1)."""
         return np.ascontiguousarray(spelling)
 
+    def attribute_keys(self) -> list[tuple[tuple[str, ...], np.ndarray]]:
+        """Features and ids of their symbols, (n_rows, n_features), of the rows of each slot."""
+        return [(self.features, np.arange(N_SIGNATURES)[:, None])]
+
     def fit_pairs(self, lexicon: Lexicon, words: np.ndarray, counts: sp.csr_array) -> None:
         """Learn P(y, y' | f, f') of neighbouring words.
 
@@ -162,7 +166,7 @@ class MeanSpelling(SignatureSpelling):
 
     def _joint(self, before: np.ndarray, after: np.ndarray) -> sp.csr_array:
         holds = HOLDS[before][:, :, None] * HOLDS[after][:, None, :]
-        weight = holds.reshape(len(before), -1) * (np.diff(self._pairs.indptr) > 0)
+        weight = holds.reshape(-1, HOLDS.shape[1] ** 2) * (np.diff(self._pairs.indptr) > 0)
         weight /= np.maximum(weight.sum(axis=1, keepdims=True), 1.0)
         return sp.csr_array(weight) @ self._pairs
 

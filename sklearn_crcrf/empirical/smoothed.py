@@ -12,11 +12,11 @@ import scipy.sparse as sp
 from ..counts import Template, Window
 from ..structures import Edges, PartCounts, Parts
 from .estimates import Estimate, smooth
-from .experts import context_experts, edge_experts
+from .experts import Symbols, context_experts, edge_experts
 from .exponents import Entry, Exponents, state_entries
-from .model import Prepared, Statistics, first_tokens, word_kinds
+from .model import Prepared, Statistics, first_tokens, spelling_keys, word_kinds
 from .observations import ATTRIBUTES, Encoder, Observations
-from .rows import KeyIndex, association, label_counts, pair_counts, place_rows
+from .rows import WEAKEST, KeyIndex, association, label_counts, pair_counts, place_rows
 from .storage import Storable
 from .transitions import label_transitions
 from .weights import StateWeights
@@ -58,14 +58,14 @@ class SmoothedModel(Storable):
         exponents: Mapping[str, float],
     ):
         self.statistics = statistics
-        self._strength = strength
+        self._strength = max(strength, WEAKEST)
         self._fit_state(spelling, mu_oov, exponents)
         word = statistics.word
         self.transitions = label_transitions(
             statistics.counts[Template(((word, 0),), (-1, 0))],
             statistics.counts[Template(((word, 1),))],
             statistics.label_prior,
-            strength,
+            self._strength,
         )
         self._fit_edges()
         del self._estimates
@@ -109,6 +109,13 @@ class SmoothedModel(Storable):
             boundary * self.transitions.end,
             Edges.from_gains(row, gains, inner),
         )
+
+    def attribute_keys(self) -> list[tuple[Symbols, np.ndarray]]:
+        """The symbols that make an attribute, and their ids, for the rows of each slot."""
+        word = self.statistics.word
+        words = ((word, 0),), np.arange(self.statistics.by_word.shape[0])[:, None]
+        contexts = [(template.symbols, index.keys) for template, index in self._contexts]
+        return [*spelling_keys(self.spelling, word), words, *contexts]
 
     def common_transitions(self) -> np.ndarray:
         """Scores of label pairs that hold for all tokens, (n_labels, n_labels)."""

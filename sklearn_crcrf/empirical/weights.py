@@ -6,6 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._kernels._scores import add_rows, add_rows_pullback
+from .storage import Storable
 
 __all__ = ["FREQUENT", "SELDOM", "UNSEEN", "StateWeights"]
 
@@ -13,7 +14,7 @@ __all__ = ["FREQUENT", "SELDOM", "UNSEEN", "StateWeights"]
 FREQUENT, SELDOM, UNSEEN = range(3)
 
 
-class StateWeights:
+class StateWeights(Storable):
     """Weights of attributes, in blocks of rows; a token has at most one row of each slot.
 
     Parameters

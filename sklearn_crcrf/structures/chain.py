@@ -124,7 +124,9 @@ class Chain:
         state, transition = np.zeros(parts.state.shape), np.zeros(parts.transition.shape)
         state[np.arange(len(y)), y] = 1.0
         np.add.at(transition, (y[into - 1], y[into]), 1.0)
-        raised = self._raised(parts, into, y[into - 1], y[into])
+        _, entries = self._edge_entries(parts, into, y[into - 1], y[into])
+        _, _, previous, current, score = parts.edges
+        raised = score[entries] - parts.transition[previous[entries], current[entries]]
         return PartCounts(state, transition, float(raised.sum()))
 
     def maximum(self, parts: Parts) -> tuple[np.ndarray, np.ndarray]:
@@ -199,15 +201,18 @@ class Chain:
         cls, parts: Parts, token: np.ndarray, previous: np.ndarray, current: np.ndarray
     ) -> np.ndarray:
         """Scores of single transitions, each into a given token; all of shape (n,)."""
-        return parts.transition[previous, current] + cls._raised(parts, token, previous, current)
+        scores = parts.transition[previous, current]
+        found, entries = cls._edge_entries(parts, token, previous, current)
+        scores[found] = parts.edges.score[entries]
+        return scores
 
     @staticmethod
-    def _raised(parts: Parts, token: np.ndarray, previous: np.ndarray, current: np.ndarray):
-        """What the edges add to these transitions."""
+    def _edge_entries(parts: Parts, token: np.ndarray, previous: np.ndarray, current: np.ndarray):
+        """Which of these transitions are entries of the edges, and which entries they are."""
         edges, n_labels = parts.edges, len(parts.transition)
-        raised = np.zeros(len(token))
         if len(edges.score) == 0:
-            return raised
+            nothing = np.empty(0, dtype=np.int64)
+            return nothing, nothing
 
         def key(row, previous, current):
             return (row * n_labels + current) * n_labels + previous
@@ -217,10 +222,8 @@ class Chain:
         row = edges.row[token]
         wanted = key(row, previous, current)
         at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-        found = (row >= 0) & (keys[at] == wanted)
-        at = at[found]
-        raised[found] = edges.score[at] - parts.transition[previous[found], current[found]]
-        return raised
+        found = np.flatnonzero((row >= 0) & (keys[at] == wanted))
+        return found, at[found]
 
 
 class PartCounts(NamedTuple):

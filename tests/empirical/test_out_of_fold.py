@@ -1,0 +1,44 @@
+"""Cross-validation that counts once equals cross-validation that fits every time."""
+
+import numpy as np
+import pytest
+from sklearn.model_selection import KFold, ShuffleSplit, cross_val_predict
+
+from sklearn_crcrf import EmpiricalCRF, SequenceArray, SequenceVectorizer
+from sklearn_crcrf.datasets import make_addresses
+
+
+@pytest.fixture(scope="module")
+def addresses():
+    return make_addresses(60, random_state=0)
+
+
+@pytest.mark.parametrize("cv", [3, KFold(4, shuffle=True, random_state=0)])
+@pytest.mark.parametrize(
+    "crf", [EmpiricalCRF(), EmpiricalCRF(order=2), EmpiricalCRF.ecrn()], ids=["1", "2", "ecrn"]
+)
+def test_equals_fitting_every_fold(addresses, crf, cv):
+    X, y = addresses
+    expected = cross_val_predict(crf, X, y, cv=cv)
+    assert crf.predict_out_of_fold(X, y, cv=cv).tolist() == expected.tolist()
+    assert not hasattr(crf, "classes_")
+
+
+def test_sparse_attributes(addresses):
+    X, y = addresses
+    X = SequenceVectorizer().fit_transform(X)
+    y = SequenceArray.from_sequences(y)
+    expected = cross_val_predict(EmpiricalCRF(), X, y, cv=3)
+    predicted = EmpiricalCRF().predict_out_of_fold(X, y, cv=3)
+    assert isinstance(predicted, SequenceArray)
+    np.testing.assert_array_equal(predicted.data, expected.data)
+
+
+def test_folds_must_be_a_partition(addresses):
+    with pytest.raises(ValueError, match="exactly one test set"):
+        EmpiricalCRF().predict_out_of_fold(*addresses, cv=ShuffleSplit(3, random_state=0))
+
+
+def test_exponents_cannot_be_fitted(addresses):
+    with pytest.raises(ValueError, match="exponents"):
+        EmpiricalCRF(exponents="fit").predict_out_of_fold(*addresses)
