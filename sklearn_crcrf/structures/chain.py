@@ -6,7 +6,8 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from .._kernels import _chain
+from .._kernels._forward_backward import forward_backward
+from .._kernels._viterbi import k_best, viterbi
 
 __all__ = ["Chain", "Edges", "Parts"]
 
@@ -140,7 +141,7 @@ class Chain:
         """
         y = np.zeros(len(parts.state), dtype=np.int32)
         value = np.empty(len(self.offsets) - 1)
-        _chain.viterbi(self.offsets, parts.state.copy(), *parts[1:4], *parts.edges, y, value)
+        viterbi(self.offsets, parts.state.copy(), *parts[1:4], *parts.edges, y, value)
         return value, y
 
     def marginals(self, parts: Parts) -> tuple[np.ndarray, np.ndarray]:
@@ -177,7 +178,7 @@ class Chain:
             value[0] = 0.0
         else:
             edges = parts.edges._replace(row=parts.edges.row[start:stop])
-            _chain.k_best(parts.state[start:stop], *parts[1:4], *edges, y, value)
+            k_best(parts.state[start:stop], *parts[1:4], *edges, y, value)
         possible = value > -np.inf
         return value[possible], y[possible]
 
@@ -185,7 +186,7 @@ class Chain:
         marginals = parts.state.copy()
         log_z = np.empty(len(self.offsets) - 1)
         raised = np.zeros(1)
-        _chain.forward_backward(
+        forward_backward(
             self.offsets, marginals, *parts[1:4], *parts.edges, log_z, transition, raised
         )
         return log_z, PartCounts(marginals, transition, float(raised[0]))

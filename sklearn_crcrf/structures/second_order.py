@@ -57,7 +57,7 @@ class SecondOrderChain:
         labels, pairs = self._expand(parts)
         found = Chain(self.offsets).k_best(pairs, k)
         return [
-            (values, np.stack([self._current(labels[a:b], y) for y in paths]))
+            (values, labels[np.arange(a, b), paths % labels.shape[1]].astype(np.int32))
             for (values, paths), a, b in zip(
                 found, self.offsets[:-1], self.offsets[1:], strict=True
             )

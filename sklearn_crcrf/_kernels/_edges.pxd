@@ -1,0 +1,90 @@
+"""Transition scores of single tokens, and maxima: what all recursions on a chain need.
+
+A path y of a sequence of length n scores
+
+    begin[y_0] + sum_t state[t, y_t] + sum_{t>0} transition_t(y_{t-1}, y_t) + end[y_{n-1}]
+
+where transition_t(i, j) is an entry of the sparse row of edge scores of token t, if it has one
+for (i, j), and transition[i, j] otherwise. An edge score is never below the transition score.
+"""
+
+from libc.math cimport INFINITY
+from libc.stdint cimport int32_t, int64_t
+
+
+cdef struct Edges:
+    const int64_t *row             # (n_tokens,) row of a token, -1 for none
+    const int64_t *indptr          # (n_rows + 1,)
+    const int32_t *previous        # (n_entries,) label i
+    const int32_t *current         # (n_entries,) label j
+    const double *score            # (n_entries,)
+
+
+cdef inline Edges edges_of(
+    const int64_t[::1] row,
+    const int64_t[::1] indptr,
+    const int32_t[::1] previous,
+    const int32_t[::1] current,
+    const double[::1] score,
+) except *:
+    cdef Edges edges
+    edges.row = &row[0] if row.shape[0] else NULL
+    edges.indptr = &indptr[0]
+    edges.previous = &previous[0] if previous.shape[0] else NULL
+    edges.current = &current[0] if current.shape[0] else NULL
+    edges.score = &score[0] if score.shape[0] else NULL
+    return edges
+
+
+cdef inline int64_t first_entry(
+    Edges edges, int64_t start, int64_t stop, int64_t label
+) noexcept nogil:
+    """The first of the entries from start to stop whose current label is not below ``label``."""
+    cdef int64_t middle
+    while start < stop:
+        middle = (start + stop) // 2
+        if edges.current[middle] < label:
+            start = middle + 1
+        else:
+            stop = middle
+    return start
+
+
+cdef inline double maximum_sum(const double *x, const double *y, int64_t n) noexcept nogil:
+    """max_i x[i] + y[i], in lanes that a compiler can keep in vector registers."""
+    cdef:
+        double lanes[8]
+        double score, best = -INFINITY
+        int64_t i, lane
+    for lane in range(8):
+        lanes[lane] = -INFINITY
+    for i in range(0, n - 7, 8):
+        for lane in range(8):
+            score = x[i + lane] + y[i + lane]
+            lanes[lane] = score if score > lanes[lane] else lanes[lane]
+    for i in range(n - n % 8, n):
+        score = x[i] + y[i]
+        best = score if score > best else best
+    for lane in range(8):
+        best = lanes[lane] if lanes[lane] > best else best
+    return best
+
+
+cdef inline int64_t argmax_sum(const double *x, const double *y, int64_t n) noexcept nogil:
+    """The first i with the largest x[i] + y[i]."""
+    cdef:
+        int64_t i
+        double best = maximum_sum(x, y, n)
+    for i in range(n):
+        if x[i] + y[i] == best:
+            return i
+    return 0
+
+
+cdef inline double maximum(const double *x, int64_t n) noexcept nogil:
+    cdef:
+        int64_t i
+        double best = -INFINITY
+    for i in range(n):
+        best = x[i] if x[i] > best else best
+    return best
