@@ -71,7 +71,9 @@ def frame_columns(X: Any) -> Any:
         return check_array(X)
     columns = [_symbols(X.iloc[:, j]) for j in range(X.shape[1])]
     codes, categories = zip(*columns, strict=True)
-    return SymbolTable(np.column_stack(codes), categories, [str(name) for name in X.columns])
+    names = [str(name) for name in X.columns]
+    numbers = [n for n, dtype in zip(names, X.dtypes, strict=True) if dtype.kind in "iuf"]
+    return SymbolTable(np.column_stack(codes), categories, names, numbers)
 
 
 def _symbols(column: Any) -> tuple[np.ndarray, list[str]]:

@@ -37,7 +37,7 @@ class BaseSequenceClassifier(ClassifierMixin, BaseEstimator):
 
     @abstractmethod
     def _prepare(self, X: SequenceArray) -> Any:
-        """Encode all tokens of X, once for all batches."""
+        """Encode all tokens of X, once for all batches; there may be none, of whatever kind."""
 
     @abstractmethod
     def _structure(self, offsets: np.ndarray) -> Chain:

@@ -94,6 +94,13 @@ class Counts(Mapping):
         n_events = sum(len(table.weights) for table in self.values())
         return f"<Counts of {len(self)} templates, {n_events} events>"
 
+    def __getstate__(self) -> dict:
+        # Not every format can store a dict whose keys are tuples.
+        return {"templates": list(self), "tables": list(self.values())}
+
+    def __setstate__(self, state: dict) -> None:
+        self.__init__(zip(state["templates"], state["tables"], strict=True))
+
     def _pairs(self, other: "Counts") -> Iterator[tuple[Template, Table, Table]]:
         if self.keys() != other.keys():
             raise ValueError("counts can be combined only if they are of the same templates")

@@ -10,13 +10,15 @@ from .vocabulary import InvalidTokenError, Vocabulary
 __all__ = ["LabelIds", "encode_labels", "sort_labels"]
 
 
-def encode_labels(y: SequenceArray) -> tuple[np.ndarray, np.ndarray]:
+def encode_labels(y: SequenceArray, name: str = "y") -> tuple[np.ndarray, np.ndarray]:
     """Number the labels of all tokens.
 
     Parameters
     ----------
     y : SequenceArray of one-dimensional data
         Any hashable labels.
+    name : str
+        What an error calls them.
 
     Returns
     -------
@@ -38,18 +40,21 @@ def encode_labels(y: SequenceArray) -> tuple[np.ndarray, np.ndarray]:
     """
     data = y.data
     if data.ndim != 1:
-        raise ValueError(f"y must have one label per token, but its data has shape {data.shape}")
-    if data.dtype.kind in "fc" and np.isnan(data).any():
-        raise _invalid(y, int(np.flatnonzero(np.isnan(data))[0]))
+        raise ValueError(
+            f"{name} must have one label per token, but its data has shape {data.shape}"
+        )
+    if data.dtype.kind == "f" and np.isnan(data).any():
+        raise _invalid(y, int(np.argmax(np.isnan(data))), name)
     if data.dtype.kind in "biuf":
         classes, ids = np.unique(data, return_inverse=True)
         return classes, ids.astype(np.int32)
     vocabulary = Vocabulary()
     try:
         ids = vocabulary.add(data)
+        labels = vocabulary.symbols
     except InvalidTokenError:
-        return _encode_objects(y)
-    classes, rank = sort_labels(vocabulary.symbols)
+        labels, ids = _number_objects(y, name)
+    classes, rank = sort_labels(labels)
     return classes, rank[ids]
 
 
@@ -59,8 +64,16 @@ def sort_labels(labels: list) -> tuple[np.ndarray, np.ndarray]:
     Returns
     -------
     classes : ndarray of shape (n_labels,)
+        Of type str, int, float or bool if all labels are and nothing is lost, else of objects.
     rank : ndarray of shape (n_labels,), int32
         Where each label has gone.
+
+    Examples
+    --------
+    >>> sort_labels(["V", "N"])
+    (array(['N', 'V'], dtype='<U1'), array([1, 0], dtype=int32))
+    >>> sort_labels([1, "a", 0])
+    (array([0, 1, 'a'], dtype=object), array([1, 2, 0], dtype=int32))
     """
     try:
         order = sorted(range(len(labels)), key=labels.__getitem__)
@@ -68,9 +81,7 @@ def sort_labels(labels: list) -> tuple[np.ndarray, np.ndarray]:
         order = sorted(range(len(labels)), key=lambda i: (type(labels[i]).__name__, str(labels[i])))
     rank = np.empty(len(labels), dtype=np.int32)
     rank[order] = np.arange(len(labels), dtype=np.int32)
-    ordered = [labels[i] for i in order]
-    plain = {type(label) for label in ordered} in ({str}, {int}, {bool}, {float})
-    return np.array(ordered) if plain else np.fromiter(ordered, object, len(ordered)), rank
+    return _as_array([labels[i] for i in order]), rank
 
 
 class LabelIds:
@@ -80,12 +91,27 @@ class LabelIds:
     ----------
     classes : array-like of labels, optional
         All labels there may be. Without them, new ones may come.
+
+    Examples
+    --------
+    >>> from sklearn_crcrf import SequenceArray
+    >>> numbers = LabelIds()
+    >>> numbers.learn(SequenceArray.from_sequences([["V"], ["V", "N"]]))
+    array([1, 1, 0], dtype=int32)
+    >>> numbers.classes([1])
+    (array(['V'], dtype='<U1'), array([-1,  0], dtype=int32))
     """
 
     def __init__(self, classes: Any = None):
-        self._labels = [] if classes is None else list(dict.fromkeys(np.asarray(classes).tolist()))
-        self._declared = len(self._labels)
-        self._closed = classes is not None
+        self._ids: dict[Any, int] = {}
+        self._n_declared = None
+        if classes is not None:
+            classes = classes.tolist() if hasattr(classes, "tolist") else list(classes)
+            if not classes:
+                raise ValueError("classes must not be empty")
+            classes = SequenceArray.from_sequences([classes])
+            self._add(encode_labels(classes, "classes")[0])
+            self._n_declared = len(self._ids)
 
     def learn(self, y: SequenceArray) -> np.ndarray:
         """Ids of all labels; new ones are given the next ids.
@@ -95,26 +121,16 @@ class LabelIds:
         ValueError
             If a label is new, but all labels were declared; the message says where.
         """
-        new = [label for label in encode_labels(y)[0].tolist() if label not in self._labels]
-        if not self._closed:
-            self._labels += new
-        return self.lookup(y)
+        labels, ids = encode_labels(y)
+        if self._n_declared is None:
+            self._add(labels)
+        return self._find(labels, ids, y)
 
     def lookup(self, y: SequenceArray) -> np.ndarray:
         """Ids of all labels, int32 of shape (n_tokens,); an unknown label is an error."""
-        labels, ids = encode_labels(y)
-        number = {label: i for i, label in enumerate(self._labels)}
-        mapped = np.array([number.get(label, -1) for label in labels.tolist()], dtype=np.int32)
-        unknown = np.flatnonzero(mapped[ids] < 0)
-        if len(unknown):
-            sequence, position = locate(y.offsets, int(unknown[0]))
-            raise ValueError(
-                f"y, sequence {sequence}, position {position}: the label "
-                f"{y.data[unknown[0]]!r} is not among the classes {self._labels}"
-            )
-        return mapped[ids]
+        return self._find(*encode_labels(y), y)
 
-    def classes(self, seen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def classes(self, seen: Any) -> tuple[np.ndarray, np.ndarray]:
         """The labels that were declared or have these ids, in order.
 
         Returns
@@ -123,31 +139,80 @@ class LabelIds:
         rank : ndarray of int32
             Where each id has gone, -1 for labels left out.
         """
-        used = np.union1d(np.arange(self._declared), np.asarray(seen, dtype=np.int64))
-        classes, order = sort_labels([self._labels[i] for i in used])
-        rank = np.full(len(self._labels), -1, dtype=np.int32)
+        labels = list(self._ids)
+        used = np.union1d(np.arange(self._n_declared or 0), np.asarray(seen, dtype=np.int64))
+        classes, order = sort_labels([labels[i] for i in used])
+        rank = np.full(len(labels), -1, dtype=np.int32)
         rank[used] = order
         return classes, rank
 
+    def require(self, classes: Any) -> None:
+        """Raise ValueError unless these are all labels so far."""
+        if LabelIds(classes)._ids.keys() != self._ids.keys():
+            raise ValueError(
+                f"classes={classes!r} is not the same as in the first call: {list(self._ids)}"
+            )
 
-def _encode_objects(y: SequenceArray) -> tuple[np.ndarray, np.ndarray]:
+    def copy(self) -> "LabelIds":
+        """The same numbers, to be extended on their own."""
+        twin = LabelIds()
+        twin.__setstate__(self.__getstate__())
+        return twin
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Not every format can store a dict whose keys are tuples.
+        return {"labels": list(self._ids), "n_declared": self._n_declared}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self._ids = {label: i for i, label in enumerate(state["labels"])}
+        self._n_declared = state["n_declared"]
+
+    def _add(self, labels: np.ndarray) -> None:
+        for label in labels.tolist():
+            self._ids.setdefault(label, len(self._ids))
+
+    def _find(self, labels: np.ndarray, ids: np.ndarray, y: SequenceArray) -> np.ndarray:
+        mapped = np.array([self._ids.get(label, -1) for label in labels.tolist()], dtype=np.int32)
+        found = mapped[ids]
+        unknown = np.flatnonzero(found < 0)
+        if len(unknown):
+            sequence, position = locate(y.offsets, int(unknown[0]))
+            raise ValueError(
+                f"y, sequence {sequence}, position {position}: the label "
+                f"{y.data[unknown[0]]!r} is not among the classes {list(self._ids)}"
+            )
+        return found
+
+
+def _as_array(labels: list) -> np.ndarray:
+    """Labels as an array of their own type, or of objects if that would change them."""
+    if {type(label) for label in labels} in ({str}, {int}, {bool}, {float}):
+        array = np.array(labels)
+        if array.tolist() == labels:  # numpy strips null characters, and rounds large integers
+            return array
+    return np.fromiter(labels, object, len(labels))
+
+
+def _number_objects(y: SequenceArray, name: str) -> tuple[list, np.ndarray]:
+    """The different labels in the order of their first occurrence, and their ids."""
     numbers: dict[Any, int] = {}
     ids = np.empty(len(y.data), dtype=np.int32)
     for t, label in enumerate(y.data.tolist()):
+        if isinstance(label, (np.number, np.bool_)):
+            label = label.item()
         try:
             ids[t] = numbers.setdefault(label, len(numbers))
+            is_valid = label is not None and bool(label == label)
         except TypeError:
-            raise _invalid(y, t) from None
-        if label is None or label != label:
-            raise _invalid(y, t)
-    classes, rank = sort_labels(list(numbers))
-    return classes, rank[ids]
+            is_valid = False
+        if not is_valid:
+            raise _invalid(y, t, name)
+    return list(numbers), ids
 
 
-def _invalid(y: SequenceArray, token: int) -> ValueError:
+def _invalid(y: SequenceArray, token: int, name: str) -> ValueError:
     sequence, position = locate(y.offsets, token)
-    label = y.data[token]
     return ValueError(
-        f"y, sequence {sequence}, position {position}: the label must be hashable, and neither "
-        f"None nor NaN, but is {label!r}"
+        f"{name}, sequence {sequence}, position {position}: the label must be hashable, and "
+        f"neither None nor NaN, but is {y.data[token]!r}"
     )

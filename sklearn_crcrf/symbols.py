@@ -1,6 +1,6 @@
 """Columns of symbols: the observation of each token, as integer codes into unique strings."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from numbers import Number
 from typing import Any
@@ -31,6 +31,8 @@ class SymbolTable:
         The unique strings of each column.
     names : sequence of n_columns str
         Names of the columns, all different.
+    numbers : iterable of str, default=()
+        Names of the columns whose strings are written numbers.
 
     Raises
     ------
@@ -45,10 +47,16 @@ class SymbolTable:
     ((2, 2), ['the', 'dog'])
     """
 
-    __slots__ = ("categories", "codes", "names")
+    __slots__ = ("categories", "codes", "names", "numbers")
     __hash__ = None
 
-    def __init__(self, codes: Any, categories: Sequence[Any], names: Sequence[str]):
+    def __init__(
+        self,
+        codes: Any,
+        categories: Sequence[Any],
+        names: Sequence[str],
+        numbers: Iterable[str] = (),
+    ):
         codes = np.asarray(codes, dtype=np.int32)
         if codes.ndim != 2 or codes.shape[1] != len(categories) or len(names) != len(categories):
             raise ValueError(
@@ -60,6 +68,7 @@ class SymbolTable:
         self.codes = np.asfortranarray(codes)
         self.categories = tuple(np.asarray(c, dtype=object) for c in categories)
         self.names = tuple(names)
+        self.numbers = tuple(numbers)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -75,7 +84,7 @@ class SymbolTable:
         return len(self.codes)
 
     def __getitem__(self, rows: Any) -> "SymbolTable":
-        return SymbolTable(np.atleast_2d(self.codes[rows]), self.categories, self.names)
+        return self._with_codes(np.atleast_2d(self.codes[rows]))
 
     def __eq__(self, other: object) -> Any:
         if not isinstance(other, SymbolTable):
@@ -87,7 +96,7 @@ class SymbolTable:
         )
 
     def __reduce__(self):
-        return SymbolTable, (self.codes, self.categories, self.names)
+        return SymbolTable, (self.codes, self.categories, self.names, self.numbers)
 
     def __array_function__(self, func, types, args, kwargs):
         if func is not np.concatenate:
@@ -97,12 +106,15 @@ class SymbolTable:
 
     def copy(self) -> "SymbolTable":
         """A copy that shares no codes with the original."""
-        return SymbolTable(self.codes.copy(), self.categories, self.names)
+        return self._with_codes(self.codes.copy())
 
     def column(self, name: str) -> np.ndarray:
         """The symbols of one column, an object array of shape (n_tokens,); None where absent."""
         j = self.names.index(name)
         return np.append(self.categories[j], None)[self.codes[:, j]]
+
+    def _with_codes(self, codes: np.ndarray) -> "SymbolTable":
+        return SymbolTable(codes, self.categories, self.names, self.numbers)
 
 
 def symbolize(X: SequenceArray) -> SymbolTable:
@@ -231,6 +243,7 @@ def _join_columns(tables: Sequence[SymbolTable]) -> SymbolTable:
         np.concatenate([t.codes for t in tables], axis=1),
         [c for t in tables for c in t.categories],
         [n for t in tables for n in t.names],
+        [n for t in tables for n in t.numbers],
     )
 
 
@@ -247,4 +260,4 @@ def _join_rows(tables: Sequence[SymbolTable]) -> SymbolTable:
             )
         )
         categories.append(vocabulary.symbols)
-    return SymbolTable(np.array(columns).T, categories, names)
+    return SymbolTable(np.array(columns).T, categories, names, tables[0].numbers)

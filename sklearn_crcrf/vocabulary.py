@@ -1,6 +1,7 @@
 """Strings as consecutive integers."""
 
 from collections.abc import Iterable
+from itertools import pairwise
 from math import isfinite
 from typing import Any
 
@@ -123,10 +124,14 @@ class Vocabulary:
         return f"<Vocabulary of {len(self)} symbols>"
 
     def __getstate__(self) -> dict:
-        return {"symbols": self.symbols}
+        symbols = self._table.symbols
+        text = "".join(symbols).encode("utf-8", "surrogatepass")
+        return {"text": text, "lengths": np.fromiter(map(len, symbols), np.int64, len(symbols))}
 
     def __setstate__(self, state: dict) -> None:
-        self.__init__(state["symbols"])
+        text = state["text"].decode("utf-8", "surrogatepass")
+        ends = np.append(0, np.cumsum(state["lengths"])).tolist()
+        self.__init__([text[start:end] for start, end in pairwise(ends)])
 
 
 def describe(token: Any) -> str:

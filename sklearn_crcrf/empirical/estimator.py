@@ -1,6 +1,7 @@
 """EmpiricalCRF: a conditional random field trained by counting."""
 
 from collections.abc import Callable, Mapping
+from copy import copy
 from functools import reduce
 from numbers import Integral, Real
 from typing import Any
@@ -173,7 +174,7 @@ class EmpiricalCRF(BaseSequenceClassifier):
 
     @classmethod
     def ecrn(cls, **params: Any) -> "EmpiricalCRF":
-        """Empirical co-occurrence rate networks: plain frequencies with back-off ([2]_, III-D).
+        """The method of the ICMLA 2013 paper (III-D): plain frequencies with back-off.
 
         Parameters
         ----------
@@ -190,7 +191,7 @@ class EmpiricalCRF(BaseSequenceClassifier):
 
     @classmethod
     def maxent(cls, **params: Any) -> "EmpiricalCRF":
-        """The exponential extension: unknown words by fitted distributions ([1]_, 3.7.2).
+        """The exponential extension of the 2013 report (3.7.2): fitted distributions.
 
         Parameters
         ----------
@@ -230,7 +231,7 @@ class EmpiricalCRF(BaseSequenceClassifier):
         ValueError
             If there is no token, or input is not valid; the message says where.
         """
-        return self._transact(self._fit, X, y, sample_weight, None)
+        return self._transact("_fit", X, y, sample_weight, None)
 
     @_fit_context(prefer_skip_nested_validation=True)
     def partial_fit(
@@ -249,10 +250,18 @@ class EmpiricalCRF(BaseSequenceClassifier):
         Returns
         -------
         EmpiricalCRF
+
+        Raises
+        ------
+        ValueError
+            If a label is not among the classes, these are not those of the first call, or X has
+            columns that there were not before.
         """
         if not hasattr(self, "counts_"):
-            return self._transact(self._fit, X, y, sample_weight, classes)
-        return self._transact(self._update, X, y, sample_weight, Counts.__add__)
+            return self._transact("_fit", X, y, sample_weight, classes)
+        if classes is not None:
+            self._label_ids.require(classes)
+        return self._transact("_update", X, y, sample_weight, Counts.__add__)
 
     def forget(self, X: Any, y: Any, sample_weight: Any = None) -> "EmpiricalCRF":
         """Remove data that was counted before, exactly: as if it had never been there.
@@ -271,7 +280,7 @@ class EmpiricalCRF(BaseSequenceClassifier):
             If some of it was never counted, or nothing would be left.
         """
         check_is_fitted(self)
-        return self._transact(self._update, X, y, sample_weight, Counts.__sub__)
+        return self._transact("_update", X, y, sample_weight, Counts.__sub__)
 
     def fit_exponents(self, X: Any, y: Any) -> "EmpiricalCRF":
         """Fit the exponents of a fitted model to data that was not counted.
@@ -288,7 +297,7 @@ class EmpiricalCRF(BaseSequenceClassifier):
         EmpiricalCRF
         """
         check_is_fitted(self)
-        return self._transact(self._fit_exponents_to, X, y)
+        return self._transact("_fit_exponents_to", X, y)
 
     @_fit_context(prefer_skip_nested_validation=True)
     def predict_out_of_fold(self, X: Any, y: Any, cv: Any = 5) -> Any:
@@ -350,15 +359,11 @@ class EmpiricalCRF(BaseSequenceClassifier):
         """Scores of label pairs that hold for all tokens, row = previous label."""
         return self.model_.common_transitions()
 
-    def _transact(self, change: Callable, *args: Any) -> "EmpiricalCRF":
-        """Change the fitted state completely, or not at all."""
-        before = dict(vars(self))
-        try:
-            change(*args)
-        except BaseException:
-            vars(self).clear()
-            vars(self).update(before)
-            raise
+    def _transact(self, change: str, *args: Any) -> "EmpiricalCRF":
+        """Change the fitted state by a method, completely or not at all."""
+        twin = copy(self)
+        getattr(twin, change)(*args)
+        self.__dict__ = twin.__dict__
         return self
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, classes: Any) -> None:
@@ -378,7 +383,7 @@ class EmpiricalCRF(BaseSequenceClassifier):
         n_attributes = None if attributes is None else attributes.shape[1]
         self.encoder_ = Encoder(table.names, spelling.features, spelling.symbols, n_attributes)
         self._label_ids = LabelIds(classes)
-        self.exponents_ = dict(self.exponents) if isinstance(self.exponents, Mapping) else {}
+        self._exponents = dict(self.exponents) if isinstance(self.exponents, Mapping) else {}
         observations = self.encoder_.learn(table, attributes)
         return observations, self._label_ids.learn(sequences.y)
 
@@ -429,6 +434,9 @@ class EmpiricalCRF(BaseSequenceClassifier):
     def _update(self, X: Any, y: Any, sample_weight: Any, combine: Callable) -> None:
         """Combine the counts with those of more data."""
         sequences, weights = self._check_training(X, y, sample_weight, reset=False)
+        if self.encoder_.lexicon.features != SPELLINGS[self.spelling].features:
+            raise ValueError(f"spelling={self.spelling!r} is not what the model was fitted with")
+        self.encoder_, self._label_ids = self.encoder_.copy(), self._label_ids.copy()
         observations = self.encoder_.learn(*self.tabulator_.transform(sequences.X))
         labels = self._label_ids.learn(sequences.y)
         more = self._count(observations, labels, sequences.X.offsets, weights)
@@ -456,7 +464,7 @@ class EmpiricalCRF(BaseSequenceClassifier):
     def _templates(self) -> list[Template]:
         """What is counted."""
         if self.zeros == "smoothed":
-            given = None if self.exponents == "fit" else self.exponents_
+            given = None if self.exponents == "fit" else self._exponents
             templates = SmoothedModel.templates(self.encoder_, given)
         elif self.encoder_.n_attributes is None:
             templates = FrequencyModel.templates(self.encoder_)
@@ -472,13 +480,14 @@ class EmpiricalCRF(BaseSequenceClassifier):
         self.classes_, self._rank = self._label_ids.classes(np.append(seen, more_labels))
         statistics = Statistics(self.encoder_, relabel(counts, self._rank), len(self.classes_))
         strength = 1.0 / self.sigma**2
-        options = {"strength": strength, "mu_oov": self.mu_oov, "exponents": self.exponents_}
+        options = {"strength": strength, "mu_oov": self.mu_oov, "exponents": self._exponents}
         spelling = SPELLINGS[self.spelling]
         if self.zeros == "smoothed":
             self.model_ = SmoothedModel(statistics, spelling, **options)
         else:
             floor = FLOOR if self.zeros == "floored" else -np.inf
             self.model_ = FrequencyModel(statistics, spelling, floor=floor, **options)
+        self._trigrams = None
         if self.order == 2:
             self._trigrams = TrigramRates(statistics.counts[TRIGRAMS], len(self.classes_), strength)
         self.exponents_ = self.model_.exponents.asdict()
@@ -486,16 +495,18 @@ class EmpiricalCRF(BaseSequenceClassifier):
 
     def _fit_exponents(self, prepared: Prepared, labels: np.ndarray, offsets: np.ndarray) -> None:
         """Set the exponents to those under which the labels are likeliest."""
-        self.exponents_ = fit_exponents(self.model_, prepared, labels, offsets, sigma=self.sigma)
-        self.model_.set_exponents(np.array(list(self.exponents_.values())))
+        model = self.model_.copy()
+        self._exponents = fit_exponents(model, prepared, labels, offsets, sigma=self.sigma)
+        model.set_exponents(np.array(list(self._exponents.values())))
+        self.model_, self.exponents_ = model, self._exponents
 
     def _structure(self, offsets: np.ndarray) -> Chain | SecondOrderChain:
-        if self.order == 1:
+        if self._trigrams is None:
             return Chain(offsets)
         return SecondOrderChain(offsets, self._trigrams, N_CANDIDATES)
 
     def _scores_per_token(self) -> int:
-        return len(self.classes_) if self.order == 1 else N_CANDIDATES**3
+        return len(self.classes_) if self._trigrams is None else N_CANDIDATES**3
 
     def _prepare(self, X: SequenceArray) -> Prepared:
         return self.model_.prepare(self._encode(X), X.offsets)

@@ -1,6 +1,7 @@
 """What is known of the words of a corpus: their numbers, and the numbers of their spellings."""
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from types import MappingProxyType
 
 import numpy as np
@@ -45,6 +46,13 @@ class Lexicon:
 
     def __len__(self) -> int:
         return len(self.words)
+
+    def copy(self) -> "Lexicon":
+        """The same numbers, to be extended on their own."""
+        twin = copy(self)
+        twin.words = self.words.copy()
+        twin._spellings = [vocabulary.copy() for vocabulary in self._spellings]
+        return twin
 
     def symbols(self, feature: str) -> list[str]:
         """The symbols of a spelling feature, in the order of their ids."""

@@ -1,6 +1,7 @@
 """Observations as columns of integers."""
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from typing import NamedTuple
 
 import numpy as np
@@ -88,12 +89,22 @@ class Encoder:
         self._vocabularies = [Vocabulary() for _ in self.names[1:]]
 
     def learn(self, table: SymbolTable, attributes: sp.csr_array | None) -> Observations:
-        """Encode tokens, and give ids to the symbols that are new."""
+        """Encode tokens, and give ids to the symbols that are new; columns must be known."""
+        new = [name for name in table.names if name not in self.names]
+        if new:
+            raise ValueError(f"X has columns {new}, but those of the first data are {self.names}")
         return self._encode(table, attributes, _learn_words, Vocabulary.add)
 
     def encode(self, table: SymbolTable, attributes: sp.csr_array | None) -> Observations:
         """Encode tokens; symbols not learned are UNKNOWN."""
         return self._encode(table, attributes, Lexicon.lookup, _lookup)
+
+    def copy(self) -> "Encoder":
+        """The same numbers, to be extended on their own."""
+        twin = copy(self)
+        twin.lexicon = self.lexicon.copy()
+        twin._vocabularies = [vocabulary.copy() for vocabulary in self._vocabularies]
+        return twin
 
     def symbols(self, column: str) -> list[str]:
         """The symbols of a column, in the order of their ids."""
@@ -105,9 +116,10 @@ class Encoder:
         return self.lexicon.symbols(column.removeprefix(f"{word}:"))
 
     def _encode(self, table, attributes, encode_words, encode_symbols) -> Observations:
-        absent = [name for name in self.names if name not in table.names]
-        if absent:
-            raise ValueError(f"X has no symbols {absent}, which were seen during fit")
+        if self.names[0] not in table.names:
+            raise ValueError(
+                f"X has no {self.names[0]!r}, which holds the words, but {list(table.names)}"
+            )
         word, words = _with_absent(table, self.names[0])
         ids, spelling = encode_words(self.lexicon, words)
         columns = {self.names[0]: ids[word]}
@@ -191,6 +203,8 @@ def _lookup(vocabulary: Vocabulary, symbols: list) -> np.ndarray:
 
 def _with_absent(table: SymbolTable, name: str) -> tuple[np.ndarray, list]:
     """Codes and symbols of a column, where a token without a symbol has the empty one."""
+    if name not in table.names:
+        return np.zeros(len(table), dtype=np.int32), [""]
     j = table.names.index(name)
     codes, symbols = table.codes[:, j], table.categories[j].tolist()
     if len(codes) and codes.min() < 0:

@@ -184,14 +184,18 @@ class MaxEntSpelling(SignatureSpelling):
     def _fit_pairs(self, counts: sp.csr_array) -> None:
         seen = np.flatnonzero(np.diff(counts.indptr))
         self._label_pairs = np.unique(counts.indices)
+        if len(seen) == 0:
+            return
         before, after = np.divmod(seen, N_SIGNATURES)
         self._weights = _fit_softmax(
             _pair_features(before, after), counts[seen][:, self._label_pairs], self.strength
         )
 
     def _joint(self, before: np.ndarray, after: np.ndarray) -> sp.csr_array:
-        scores = _pair_features(before, after) @ self._weights
         n_pairs = len(self._label_pairs)
+        if n_pairs == 0:
+            return sp.csr_array((len(before), self.probability.shape[1] ** 2))
+        scores = _pair_features(before, after) @ self._weights
         return sp.csr_array(
             (
                 np.exp(log_softmax(scores, axis=1)).ravel(),

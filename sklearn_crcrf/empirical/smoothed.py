@@ -5,6 +5,7 @@ multiplied by an exponent; see :func:`~sklearn_crcrf.empirical.rows.association`
 """
 
 from collections.abc import Mapping
+from copy import copy
 
 import numpy as np
 import scipy.sparse as sp
@@ -68,7 +69,7 @@ class SmoothedModel(Storable):
             self._strength,
         )
         self._fit_edges()
-        del self._estimates
+        del self._estimates  # as large as the counts, and not needed to predict
 
     @staticmethod
     def templates(encoder: Encoder, exponents: Mapping[str, float] | None) -> list[Template]:
@@ -120,6 +121,12 @@ class SmoothedModel(Storable):
     def common_transitions(self) -> np.ndarray:
         """Scores of label pairs that hold for all tokens, (n_labels, n_labels)."""
         return self.exponents["transition"] * self.transitions.inner
+
+    def copy(self) -> "SmoothedModel":
+        """The same model, with exponents that can be set on their own."""
+        twin = copy(self)
+        twin.exponents, twin.state = copy(self.exponents), copy(self.state)
+        return twin
 
     def set_exponents(self, values: np.ndarray) -> None:
         """Replace all exponents."""

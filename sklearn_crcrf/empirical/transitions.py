@@ -8,6 +8,9 @@ from ..counts import BOUNDARY, Table
 
 __all__ = ["Transitions", "label_transitions"]
 
+# Without smoothing, rates stay above zero, and are 1 where nothing was counted.
+TINY = np.finfo(float).tiny
+
 
 class Transitions(NamedTuple):
     """Logarithms of co-occurrence rates.
@@ -61,18 +64,17 @@ def label_transitions(pairs: Table, ends: Table, label_prior: np.ndarray, streng
 
 
 def _co_occurrence_rate(counts: np.ndarray, label_prior: np.ndarray, strength: float):
-    tiny = np.finfo(float).tiny
     # Marginals of the pairs themselves, so that each rate compares like with like.
     before = (counts.sum(axis=1) + label_prior) / (counts.sum() + 1.0)
     after = (counts.sum(axis=0) + label_prior) / (counts.sum() + 1.0)
 
     def rate(counts, p):
-        kept = 0.5 * strength * (counts > 0).sum(axis=1, keepdims=True) + tiny
+        kept = 0.5 * strength * (counts > 0).sum(axis=1, keepdims=True) + TINY
         return (counts / p + kept) / (counts.sum(axis=1, keepdims=True) + kept)
 
     return 0.5 * (rate(counts, after) + rate(counts.T, before).T)
 
 
 def _boundary_rate(counts: np.ndarray, label_prior: np.ndarray, strength: float) -> np.ndarray:
-    kept = 0.5 * strength
+    kept = 0.5 * strength + TINY
     return (counts / label_prior + kept) / (counts.sum() + kept)

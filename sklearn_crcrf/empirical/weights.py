@@ -32,7 +32,7 @@ class StateWeights(Storable):
     """
 
     def __init__(self, blocks: Sequence[sp.csr_array], exponents):
-        self.coef = sp.vstack(blocks, format="csr")
+        self.coef = _with_short_ids(sp.vstack(blocks, format="csr"))
         self.starts = np.cumsum([0, *(b.shape[0] for b in blocks[:-1])])
         self.exponents = np.ascontiguousarray(exponents, dtype=float)
         self._arrays = _arrays(self.coef)
@@ -61,5 +61,13 @@ class StateWeights(Storable):
         return gradient
 
 
+def _with_short_ids(matrix: sp.csr_array) -> sp.csr_array:
+    """The same matrix with 32-bit indices, if it has not too many entries for them."""
+    if matrix.nnz > np.iinfo(np.int32).max:
+        return matrix
+    indices, indptr = matrix.indices.astype(np.int32), matrix.indptr.astype(np.int32)
+    return sp.csr_array((matrix.data, indices, indptr), shape=matrix.shape)
+
+
 def _arrays(matrix: sp.csr_array) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    return matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32), matrix.data
+    return matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32, copy=False), matrix.data

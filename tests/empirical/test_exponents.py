@@ -1,0 +1,236 @@
+"""Exponents: their table, and how they are fitted."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose, assert_array_equal
+
+from sklearn_crcrf import EmpiricalCRF, SequenceArray
+from sklearn_crcrf.empirical.experts import Expert
+from sklearn_crcrf.empirical.exponents import Entry, Exponents, state_entries
+from sklearn_crcrf.empirical.fit_exponents import fit_exponents
+from sklearn_crcrf.empirical.weights import FREQUENT, SELDOM, UNSEEN
+from sklearn_crcrf.structures import Chain
+
+sys.path.insert(0, str(Path(__file__).parent))
+from toy import encode, make_corpus, with_tags
+
+# The table of exponents
+
+
+class TwoFeatures:
+    names = ["f", "g"]
+    exponents = np.array([0.5, 2.0])
+
+
+def table_of(mu_oov=1.0, **values):
+    experts = [Expert("before", None, known=0.3, unseen=0.7)]
+    entries = state_entries(TwoFeatures, 0.9, mu_oov, experts)
+    exponents = Exponents([*entries, Entry("edges", 1.5)], n_slots=4)
+    exponents.update(values)
+    return exponents
+
+
+def test_every_exponent_is_in_its_cells():
+    table = table_of().table()
+    # Slots: f, g, the word, the expert.
+    assert_allclose(table[FREQUENT], [0.9 * 0.5, 0.9 * 2.0, 1.0, 0.3])
+    assert_allclose(table[SELDOM], table[FREQUENT])
+    assert_allclose(table[UNSEEN], [0.5, 2.0, 0.0, 0.7])
+
+
+def test_kinds_of_words_have_their_own_exponents():
+    values = {"spelling/seldom": 0.1, "word": 3.0, "before/unseen": 4.0, "g/unseen": 5.0}
+    table = table_of(mu_oov=2.0, **values).table()
+    assert_allclose(table[FREQUENT], [0.9 * 0.5, 0.9 * 2.0, 3.0, 0.3])
+    assert_allclose(table[SELDOM], [0.1 * 0.5, 0.1 * 2.0, 1.0, 0.3])
+    assert_allclose(table[UNSEEN], [2.0 * 0.5, 2.0 * 5.0, 0.0, 4.0])
+
+
+def test_pullback_of_the_table_is_its_transpose():
+    exponents, rng = table_of(mu_oov=1.3), np.random.default_rng(0)
+    weight = rng.normal(size=(3, 4))
+    gradient = exponents.pullback(weight)
+    assert gradient[exponents.names.index("edges")] == 0.0
+    for values in rng.normal(size=(5, len(exponents.names))):
+        exponents.values = values
+        assert_allclose(gradient @ values, (weight * exponents.table()).sum())
+
+
+def test_values_by_name():
+    exponents = table_of(edges=0.25)
+    assert exponents["edges"] == exponents.asdict()["edges"] == 0.25
+    assert list(exponents.asdict()) == exponents.names
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_an_exponent_must_be_finite(value):
+    with pytest.raises(ValueError, match="exponents: 'edges' must be a finite number"):
+        table_of(edges=value)
+
+
+@pytest.mark.parametrize("parameters", [{}, {"zeros": "floored", "spelling": "joint"}])
+def test_an_unknown_name_is_an_error(parameters):
+    crf = EmpiricalCRF(exponents={"wrod": 1.0}, **parameters)
+    with pytest.raises(ValueError, match="exponents: there is no 'wrod'"):
+        crf.fit([["a", "b"]], [["A", "B"]])
+    assert not hasattr(crf, "classes_")
+
+
+# Fitting
+
+
+def sparse_input(X):
+    """Indicators of words in the columns of a sparse matrix."""
+    words = sorted({w for x in X for w in x})
+    ids = [words.index(w) for x in X for w in x]
+    shape = len(ids), len(words)
+    data = sp.csr_array((np.ones(len(ids)), (np.arange(len(ids)), ids)), shape=shape)
+    data = sp.hstack([data, (data.tocsc()[:, ::-1] > 0).astype(float)], format="csr")
+    return SequenceArray(data, np.cumsum([0, *map(len, X)]))
+
+
+INPUTS = {"tokens": lambda X: X, "columns": with_tags, "attributes": sparse_input}
+X, Y = make_corpus(seed=3, n_sequences=50)
+
+
+@pytest.fixture(scope="module", params=INPUTS.values(), ids=INPUTS.keys())
+def held_out(request):
+    """A model fitted to one half of the corpus, and the other half."""
+    tokens = request.param(X)
+    crf = EmpiricalCRF(exponents="fit").fit(tokens[:25], Y[:25])
+    kept = [(x, y) for x, y in zip(tokens[25:], Y[25:], strict=True) if len(y) > 0]
+    offsets = np.cumsum([0, *(len(y) for _, y in kept)])
+    prepared = encode(crf, tokens[25:])[1]
+    labels = np.searchsorted(crf.classes_, [label for _, y in kept for label in y])
+    return crf.model_, prepared, labels, offsets
+
+
+def log_likelihood(held_out, values=None):
+    """Of the labels of the other half, and its derivative by the exponents."""
+    model, prepared, labels, offsets = held_out
+    if values is not None:
+        model.set_exponents(values)
+    parts, chain = model.parts(prepared), Chain(offsets)
+    log_z, expected = chain.expectations(parts)
+    value = (chain.path_score(parts, labels) - log_z).sum()
+    return value, model.pullback(prepared, chain.path_counts(parts, labels) - expected)
+
+
+@pytest.fixture
+def start(held_out):
+    """The exponents of the model, to which it is set back."""
+    model = held_out[0]
+    values = model.exponents.values.copy()
+    yield values
+    model.set_exponents(values)
+
+
+def test_gradient(held_out, start):
+    rng, names = np.random.default_rng(0), held_out[0].exponents.names
+    values = start + rng.uniform(0.05, 0.3, len(start))
+    _, gradient = log_likelihood(held_out, values)
+    step = 1e-5
+    differences = []
+    for k in range(len(values)):
+        up, down = values.copy(), values.copy()
+        up[k] += step
+        down[k] -= step
+        difference = log_likelihood(held_out, up)[0] - log_likelihood(held_out, down)[0]
+        differences.append(difference / (2 * step))
+    assert_allclose(gradient, differences, rtol=1e-5, atol=1e-5)
+    moving = {name for name, slope in zip(names, gradient, strict=True) if abs(slope) > 1e-3}
+    assert {"edges", "boundary", "transition"} <= moving
+    if held_out[1].attributes is not None:
+        assert "attributes" in moving
+
+
+def test_the_log_likelihood_is_concave(held_out, start):
+    rng = np.random.default_rng(1)
+    for _ in range(5):
+        a, b = rng.uniform(0.01, 1.5, (2, len(start)))
+        ends = log_likelihood(held_out, a)[0] + log_likelihood(held_out, b)[0]
+        middle = log_likelihood(held_out, (a + b) / 2)[0]
+        assert middle >= ends / 2
+        # The tangent lies above, everywhere on the line.
+        value, gradient = log_likelihood(held_out, a)
+        for share in (0.25, 0.5, 1.0):
+            there = log_likelihood(held_out, a + share * (b - a))[0]
+            assert there <= value + share * gradient @ (b - a) + 1e-9
+
+
+def fitted(held_out, sigma, **options):
+    model, prepared, labels, offsets = held_out
+    return np.array(
+        list(fit_exponents(model, prepared, labels, offsets, sigma=sigma, **options).values())
+    )
+
+
+@pytest.mark.parametrize("sigma", [0.5, 5.0, np.inf])
+def test_fitting_raises_the_likelihood(held_out, start, sigma):
+    before, _ = log_likelihood(held_out, start)
+    values = fitted(held_out, sigma)
+    assert log_likelihood(held_out, values)[0] > before + 1.0
+
+
+def test_the_fitted_exponents_are_the_maximum(held_out, start):
+    sigma = 0.5
+    values = fitted(held_out, sigma, max_iter=1000)
+
+    def objective(values):
+        penalty = ((values - start) ** 2).sum() / (2 * (0.3 * sigma) ** 2)
+        return log_likelihood(held_out, values)[0] - penalty
+
+    best, rng = objective(values), np.random.default_rng(2)
+    assert best > objective(start)
+    for _ in range(20):
+        direction = rng.normal(size=len(values))
+        assert objective(values + 0.1 * direction / np.linalg.norm(direction)) < best
+
+
+def test_a_narrow_prior_keeps_the_exponents(held_out, start):
+    assert_allclose(fitted(held_out, 1e-4), start, atol=1e-4)
+
+
+def test_the_exponent_of_the_edges_stays_positive():
+    """Even for labels that are never those with which the edges were counted."""
+    crf = EmpiricalCRF().fit(X[:25], Y[:25])
+    offsets, prepared = encode(crf, X[:25])
+    labels = np.searchsorted(crf.classes_, [label for y in Y[:25] for label in y])
+    values = fit_exponents(crf.model_, prepared, (labels + 1) % 4, offsets, sigma=np.inf)
+    assert 0.0 < values["edges"] < 0.01
+
+
+def test_fitting_is_deterministic():
+    first, second = (EmpiricalCRF(exponents="fit").fit(X, Y) for _ in range(2))
+    assert first.exponents_ == second.exponents_
+    assert first.exponents_ != EmpiricalCRF().fit(X, Y).exponents_
+    for a, b in zip(first.predict_proba(X), second.predict_proba(X), strict=True):
+        assert_array_equal(a, b)
+
+
+def test_exponents_are_fitted_on_the_last_sequences_alone():
+    crf = EmpiricalCRF(exponents="fit", validation_fraction=0.3).fit(X, Y)
+    counted = EmpiricalCRF(exponents="fit").fit(X[:35], Y[:35])
+    defaults = dict.fromkeys(counted.exponents_, 0.0) | EmpiricalCRF().fit(X, Y).exponents_
+    counted.model_.set_exponents(np.array(list(defaults.values())))
+    counted.fit_exponents(X[35:], Y[35:])
+    assert_allclose(list(crf.exponents_.values()), list(counted.exponents_.values()), atol=1e-9)
+
+
+def test_in_the_end_all_sequences_are_counted():
+    fitted = EmpiricalCRF(exponents="fit").fit(X, Y)
+    given = EmpiricalCRF(exponents=fitted.exponents_).fit(X, Y)
+    assert fitted.counts_ == given.counts_
+    assert fitted.exponents_ == given.exponents_
+
+
+@pytest.mark.parametrize("zeros", ["floored", "exact"])
+def test_frequencies_have_no_exponents_to_fit(zeros):
+    with pytest.raises(ValueError, match="smoothed"):
+        EmpiricalCRF.ecrn(zeros=zeros, exponents="fit").fit(X, Y)
+    with pytest.raises(ValueError, match="smoothed"):
+        EmpiricalCRF.ecrn(zeros=zeros).fit(X, Y).fit_exponents(X, Y)

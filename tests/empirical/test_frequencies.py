@@ -1,0 +1,264 @@
+"""The scores of plain frequencies with back-off against the formulas of [ECRN] III-D."""
+
+import itertools
+import sys
+from collections import Counter, defaultdict
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.special import logsumexp
+
+from sklearn_crcrf import EmpiricalCRF
+from sklearn_crcrf.empirical.rows import FLOOR
+from sklearn_crcrf.spelling import SIMPLE_FEATURES, spelling_table
+
+sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(0, str(Path(__file__).parents[1]))
+import oracle
+from toy import make_corpus, parts_of
+
+# Pairs of words seen together, pairs of known words not seen together, unknown words with and
+# without features, and spellings that were not seen next to each other.
+X, Y = make_corpus(seed=5, n_sequences=40)
+X_TEST = [
+    *X[:10],
+    [X[0][0], *X[3][:2], X[7][0]],
+    ["zzz", X[0][0], "Unseens", "9-ology", "und", "ity"],
+    ["X-tion", "X-tion", "zz", "zz"],
+    ["unseenly"],
+    [],
+]
+
+
+class Frequencies:
+    """Probabilities of [ECRN] III-D in plain dicts; a probability of zero has no entry."""
+
+    def __init__(self, X, y, spelling):
+        self.labels = sorted({label for labels in y for label in labels})
+        self.spelling = spelling
+        self.tables = defaultdict(Counter)
+        for x, labels in zip(X, y, strict=True):
+            tokens = list(zip(x, labels, strict=True))
+            for word, label in tokens:
+                for key in [(), ("word", word), *self.keys(word)]:
+                    self.tables[key][label] += 1
+            for (w, a), (v, b) in itertools.pairwise(tokens):
+                keys = itertools.product(self.keys(w), self.keys(v))
+                for key in [("pairs",), ("words", w, v), *keys]:
+                    self.tables[key][a, b] += 1
+
+    def keys(self, word):
+        """What the spelling of a word is counted by."""
+        if self.spelling == "joint":
+            return [("signature", spelling_table([word], ["simple"]).column("simple")[0])]
+        table = spelling_table([word], SIMPLE_FEATURES)
+        return [f for f in SIMPLE_FEATURES if table.column(f)[0] == "True"]
+
+    def frequencies(self, key):
+        counts = self.tables[key]
+        return {event: n / counts.total() for event, n in counts.items()}
+
+    def mean(self, keys):
+        """Mean of the frequencies given those keys that were seen; empty if there are none."""
+        seen = [key for key in keys if self.tables[key]]
+        mean = Counter()
+        for key in seen:
+            for event, p in self.frequencies(key).items():
+                mean[event] += p / len(seen)
+        return mean
+
+    def prior(self):
+        """Frequencies of all labels, with a tenth of an observation of each."""
+        counts = self.tables[()]
+        total = counts.total() + 0.1 * len(self.labels)
+        return {label: (counts[label] + 0.1) / total for label in self.labels}
+
+    def of_spelling(self, word):
+        return self.mean(self.keys(word)) or self.prior()
+
+    def state(self, word, mu_oov):
+        """log p(y | x), -inf for zero."""
+        known = ("word", word) in self.tables and self.tables["word", word].total() > 0
+        p = self.frequencies(("word", word)) if known else self.of_spelling(word)
+        exponent = 1.0 if known else mu_oov
+        return np.array([exponent * log(p.get(label, 0.0)) for label in self.labels])
+
+    def edge(self, before, here):
+        """log CR(y; y' | x, x'), -inf for zero."""
+        if self.tables["words", before, here]:
+            joint = self.frequencies(("words", before, here))
+            p, q = self.frequencies(("word", before)), self.frequencies(("word", here))
+        else:
+            joint = self.mean(itertools.product(self.keys(before), self.keys(here)))
+            p, q = self.of_spelling(before), self.of_spelling(here)
+        if not joint:
+            joint, p, q = self.frequencies(("pairs",)), Counter(), Counter()
+            for (a, b), probability in joint.items():
+                p[a] += probability
+                q[b] += probability
+        rates = [
+            [log(joint.get((a, b), 0.0)) - log(p[a] * q[b]) if joint.get((a, b)) else -np.inf
+             for b in self.labels]
+            for a in self.labels
+        ]  # fmt: skip
+        return np.array(rates)
+
+
+def log(p):
+    return np.log(p) if p > 0 else -np.inf
+
+
+@pytest.fixture(scope="module", params=["joint", "mean"])
+def reference(request):
+    return Frequencies(X, Y, request.param)
+
+
+def test_the_sentences_back_off_in_every_way(reference):
+    ways = Counter()
+    for x in X_TEST:
+        for before, here in itertools.pairwise(x):
+            if reference.tables["words", before, here]:
+                ways["words"] += 1
+            elif reference.mean(itertools.product(reference.keys(before), reference.keys(here))):
+                ways["spelling"] += 1
+            else:
+                ways["labels"] += 1
+    assert min(ways[way] for way in ("words", "spelling", "labels")) > 1
+
+
+@pytest.mark.parametrize("mu_oov", [1.0, 1.8])
+@pytest.mark.parametrize("zeros", ["floored", "exact"])
+def test_state_scores(reference, zeros, mu_oov):
+    crf = EmpiricalCRF.ecrn(zeros=zeros, spelling=reference.spelling, mu_oov=mu_oov).fit(X, Y)
+    words = [word for x in X_TEST for word in x]
+    expected = [reference.state(word, mu_oov) for word in words]
+    assert_allclose(parts_of(crf, X_TEST).state, expected, atol=1e-10)
+    assert np.isinf(expected).any()
+
+
+@pytest.mark.parametrize("zeros", ["floored", "exact"])
+def test_pair_scores_are_co_occurrence_rates(reference, zeros):
+    crf = EmpiricalCRF.ecrn(zeros=zeros, spelling=reference.spelling).fit(X, Y)
+    parts, n = parts_of(crf, X_TEST), len(crf.classes_)
+    row = 0
+    for x in X_TEST:
+        for t in range(len(x)):
+            if t:
+                expected = reference.edge(x[t - 1], x[t])
+                if zeros == "floored":
+                    expected = np.maximum(expected, FLOOR)
+                found = [oracle.transition_score(parts, row, i, j) for i, j in np.ndindex(n, n)]
+                assert_allclose(np.reshape(found, (n, n)), expected, atol=1e-10)
+            row += 1
+
+
+def test_begin_and_end_say_nothing():
+    parts = parts_of(EmpiricalCRF.ecrn().fit(X, Y), X_TEST)
+    assert_array_equal(parts.begin, 0.0)
+    assert_array_equal(parts.end, 0.0)
+
+
+def path_scores(reference, x, floor):
+    """Every path and its score."""
+    paths = list(itertools.product(range(len(reference.labels)), repeat=len(x)))
+    state = [reference.state(word, 1.0) for word in x]
+    edges = [np.maximum(reference.edge(a, b), floor) for a, b in itertools.pairwise(x)]
+    scores = [
+        sum(s[i] for s, i in zip(state, path, strict=True))
+        + sum(e[pair] for e, pair in zip(edges, itertools.pairwise(path), strict=True))
+        for path in paths
+    ]
+    return paths, np.array(scores)
+
+
+@pytest.mark.parametrize("zeros", ["floored", "exact"])
+def test_predictions_are_those_of_the_enumerated_paths(reference, zeros):
+    crf = EmpiricalCRF.ecrn(zeros=zeros, spelling=reference.spelling).fit(X, Y)
+    n_impossible = 0
+    for x in [x for x in X_TEST if 0 < len(x) < 6]:
+        paths, scores = path_scores(reference, x, FLOOR if zeros == "floored" else -np.inf)
+        if np.isinf(scores.max()):
+            n_impossible += 1
+            with pytest.raises(ValueError, match="no path of sequence 0 is possible"):
+                crf.predict_proba([x])
+            continue
+        probability = np.exp(scores - logsumexp(scores))
+        marginals = np.zeros((len(x), len(crf.classes_)))
+        for path, p in zip(paths, probability, strict=True):
+            marginals[np.arange(len(x)), path] += p
+        assert_allclose(crf.predict_proba([x])[0], marginals, atol=1e-9)
+        assert_allclose(crf.confidence([x]), probability.max(), atol=1e-9)
+        best = np.searchsorted(crf.classes_, crf.predict([x])[0])
+        assert_allclose(scores[paths.index(tuple(best))], scores.max(), atol=1e-9)
+    if zeros == "floored":
+        assert n_impossible == 0
+    elif reference.spelling == "joint":
+        assert n_impossible > 0
+
+
+def test_maxent_backs_off_to_its_fitted_distributions():
+    crf = EmpiricalCRF.maxent().fit(X, Y)
+    reference, spelling = Frequencies(X, Y, "joint"), crf.model_.spelling
+    parts, n = parts_of(crf, X_TEST), len(crf.classes_)
+    row, n_backed_off = 0, 0
+    for x in X_TEST:
+        signature = crf.encoder_.lexicon.lookup(x)[1][:, 0]
+        for t, word in enumerate(x):
+            known = ("word", word) in reference.tables and reference.tables["word", word]
+            expected = reference.state(word, 1.0) if known else None
+            if not known:
+                expected = np.log(spelling.probability[signature[t]])
+                n_backed_off += 1
+            assert_allclose(parts.state[row], expected, atol=1e-10)
+            if t:
+                found = [oracle.transition_score(parts, row, i, j) for i, j in np.ndindex(n, n)]
+                if reference.tables["words", x[t - 1], word]:
+                    rates = reference.edge(x[t - 1], word)
+                else:
+                    code = np.array([signature[t - 1] * len(spelling.probability) + signature[t]])
+                    with np.errstate(divide="ignore"):
+                        rates = np.log(spelling.co_occurrence(code).toarray().reshape(n, n).T)
+                assert_allclose(np.reshape(found, (n, n)), np.maximum(rates, FLOOR), atol=1e-10)
+            row += 1
+    assert n_backed_off > 5
+
+
+def test_exponents():
+    plain = EmpiricalCRF.ecrn().fit(X, Y)
+    crf = EmpiricalCRF.ecrn(exponents={"edges": 0.5, "word": 2.0, "word/seldom": 3.0}).fit(X, Y)
+    before, after = parts_of(plain, X_TEST), parts_of(crf, X_TEST)
+    n_seen = Counter(word for x in X for word in x)
+    factor = [3.0 if 0 < n_seen[w] <= 10 else 2.0 if n_seen[w] else 1.0 for x in X_TEST for w in x]
+    assert_allclose(after.state, before.state * np.array(factor)[:, None], atol=1e-9)
+    assert_allclose(after.edges.score, 0.5 * before.edges.score, atol=1e-9)
+
+
+@pytest.mark.parametrize("zeros", ["floored", "exact"])
+def test_mu_oov_of_zero_leaves_unknown_words_to_their_neighbours(zeros):
+    crf = EmpiricalCRF.ecrn(mu_oov=0.0, zeros=zeros).fit(X, Y)
+    assert_array_equal(parts_of(crf, [["zzz", "Unseens"]]).state, 0.0)
+    assert_allclose(crf.predict_proba([["zzz"]])[0], 1 / len(crf.classes_))
+
+
+def test_a_long_sequence_is_labelled_like_its_parts():
+    """Scores add up over a sequence, so that large ones would drown the differences."""
+    rng = np.random.default_rng(0)
+    words = rng.integers(0, 20, 3000)
+    labels = (words + rng.integers(0, 3, 3000)) % 3
+    crf = EmpiricalCRF.ecrn().fit([[f"w{i}" for i in words]], [labels.tolist()])
+    long = [f"w{i}" for i in rng.integers(0, 20, 200_000)]
+    whole, part = crf.predict_proba([long, long[100_000:100_500]])
+    assert_allclose(whole[100_100:100_400], part[100:400], atol=1e-6)
+
+
+def test_a_wide_prior_of_the_spelling_changes_unknown_words_alone():
+    plain, smoothed = EmpiricalCRF.ecrn().fit(X, Y), EmpiricalCRF.ecrn(sigma=1.0).fit(X, Y)
+    words = sorted({word for x in X for word in x})
+    assert_array_equal(
+        parts_of(plain, [[w] for w in words]).state, parts_of(smoothed, [[w] for w in words]).state
+    )
+    unknown = [["zx"], ["zxs"], ["zxed"], ["zxing"], ["Zxs"], ["9ly"], ["q-s"], ["Q-ing"]]
+    assert np.isinf(parts_of(plain, unknown).state).any()
+    assert np.isfinite(parts_of(smoothed, unknown).state).all()

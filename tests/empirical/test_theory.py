@@ -1,0 +1,241 @@
+"""What the papers prove of empirical training, and the examples that they work out.
+
+[EP] is Zhu, Hiemstra, Apers, Wombacher, "Closed Form Maximum Likelihood Estimator of Conditional
+Random Fields", 2013; [ECRN] is Zhu et al., "Empirical Co-occurrence Rate Networks for Sequence
+Labeling", ICMLA 2013.
+"""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+
+from sklearn_crcrf import EmpiricalCRF, as_sequences
+from sklearn_crcrf.datasets import make_label_bias
+from sklearn_crcrf.structures import Chain
+
+PAPER_MODES = [
+    pytest.param({"spelling": spelling, "zeros": zeros}, id=f"{spelling}-{zeros}")
+    for spelling in ("joint", "mean", "maxent")
+    for zeros in ("floored", "exact")
+]
+
+
+def path_probabilities(crf, x):
+    """The probability of every path that has one above zero."""
+    n_paths = len(crf.classes_) ** len(x)
+    (paths,) = crf.predict_k_best([x], n_paths)
+    return {tuple(path): p for path, p in paths if p > 0}
+
+
+def rib_rob():
+    X = [list("rib")] * 11 + [list("rob")] * 10
+    return X, [list("XIB")] * 11 + [list("YOB")] * 9 + [list("XIB")]
+
+
+@pytest.mark.parametrize("mode", PAPER_MODES)
+def test_rib_and_rob(mode):
+    """[ECRN] II-B3 and III-C, where p(YOB | rob) is 9/10."""
+    crf = EmpiricalCRF.ecrn(**mode).fit(*rib_rob())
+    rob = path_probabilities(crf, list("rob"))
+    assert rob.keys() == {tuple("YOB"), tuple("XIB")}
+    assert_allclose(rob[tuple("YOB")], 9 / 10, rtol=1e-11)
+    assert_allclose(rob[tuple("XIB")], 1 / 10, rtol=1e-11)
+    assert_allclose(path_probabilities(crf, list("rib"))[tuple("XIB")], 1.0, rtol=1e-11)
+    assert crf.predict([list("rob")])[0] == list("YOB")
+
+
+def test_rib_and_rob_are_normalised_locally():
+    crf = EmpiricalCRF.ecrn().fit(*rib_rob())
+    sequences = as_sequences([list("rob"), list("rib")]).X
+    parts = crf.model_.parts(crf._prepare(sequences))
+    log_z, _ = Chain(sequences.offsets).marginals(parts)
+    assert_allclose(log_z, 0.0, atol=1e-11)
+
+
+@pytest.mark.parametrize("mode", PAPER_MODES)
+def test_the_test_time_problem(mode):
+    """[EP] 3.4.3 and 4.1 to 4.3, where the standard training may label [b, c] as [1, 1]."""
+    y = [[0, 0, 0, 0]] * 4 + [[0, 1, 1, 0]]
+    crf = EmpiricalCRF.ecrn(**mode).fit([list("abcd")] * 5, y)
+    assert crf.predict([list("bc")])[0] == [0, 0]
+    probability = path_probabilities(crf, list("abcd"))
+    log_likelihood = sum(np.log(probability[tuple(labels)]) for labels in y)
+    assert_allclose(log_likelihood, -2.50202, atol=1e-5)
+    assert_allclose(log_likelihood, 4 * np.log(0.8) + np.log(0.2), rtol=1e-11)
+    assert_allclose(path_probabilities(crf, list("bc"))[0, 0], 0.8, rtol=1e-11)
+
+
+def bayes_optimal_labels(X, noise=3 / 32):
+    """The likelier of the two label sequences, given how the data is made."""
+    paths = [["R1", "I", "B"], ["R2", "O", "B"]]
+    designated = {"R1": "r", "R2": "r", "I": "i", "O": "o", "B": "b"}
+
+    def likelihood(path, symbols):
+        return np.prod(
+            [
+                1 - noise if designated[label] == symbol else noise / 3
+                for label, symbol in zip(path, symbols, strict=True)
+            ]
+        )
+
+    return [max(paths, key=lambda path: likelihood(path, symbols)) for symbols in X]
+
+
+@pytest.mark.parametrize("make", [EmpiricalCRF, EmpiricalCRF.ecrn, EmpiricalCRF.maxent])
+def test_no_label_bias(make):
+    """[EP] 4.4 and [ECRN] IV-A: as accurate as the best decoding there is."""
+    scores, best = [], []
+    for k in range(10):
+        X, y = make_label_bias(2000, random_state=k)
+        X_test, y_test = make_label_bias(500, random_state=100 + k)
+        scores.append(make().fit(X, y).score(X_test, y_test))
+        best.append(np.mean(np.array(bayes_optimal_labels(X_test)) == np.array(y_test)))
+    assert abs(100 * np.mean(best) - 95.8) < 1.0
+    assert abs(100 * np.mean(scores) - 100 * np.mean(best)) < 0.5
+
+
+# Theorem 1 of [EP]: the empirical estimate satisfies the conditions of a maximum of the standard
+# likelihood, marginals as in the data (eqs. 16 and 17). This holds if a word has the same
+# distribution of labels next to each of its neighbours as on its own.
+
+
+def corpus_of_separate_words(rng, n_kinds=3):
+    """Kinds of sentences that share no word; the labelling of each is drawn anew."""
+    X, y = [], []
+    for kind in range(n_kinds):
+        length = rng.integers(2, 5)
+        words = [f"w{kind}{t}" for t in range(length)]
+        for _ in range(rng.integers(1, 12)):
+            X.append(words)
+            # Labels that tell the position keep the pairs of different positions apart.
+            y.append([f"{label}{t}" for t, label in enumerate(rng.choice(["A", "B"], length))])
+    return X, y
+
+
+def expectations(crf, X):
+    """Token marginals and expected label pairs of all sequences, taken together."""
+    sequences = as_sequences(X).X
+    chain = Chain(sequences.offsets)
+    return chain.expectations(crf.model_.parts(crf._prepare(sequences)))[1]
+
+
+def empirical_pairs(y, classes):
+    pairs = np.zeros((len(classes), len(classes)))
+    for labels in y:
+        ids = np.searchsorted(classes, labels)
+        np.add.at(pairs, (ids[:-1], ids[1:]), 1)
+    return pairs
+
+
+def empirical_marginals(X, y, classes):
+    """For every token, the frequency of the labels of its word."""
+    counts = {word: np.zeros(len(classes)) for words in X for word in words}
+    for words, labels in zip(X, y, strict=True):
+        for word, label in zip(words, np.searchsorted(classes, labels), strict=True):
+            counts[word][label] += 1
+    return np.array([counts[word] / counts[word].sum() for words in X for word in words])
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.sampled_from(["floored", "exact"]))
+def test_marginals_are_those_of_the_data(seed, zeros):
+    X, y = corpus_of_separate_words(np.random.default_rng(seed))
+    crf = EmpiricalCRF.ecrn(zeros=zeros).fit(X, y)
+    marginals = np.concatenate(crf.predict_proba(X))
+    assert_allclose(marginals, empirical_marginals(X, y, crf.classes_), atol=1e-10)
+    pairs = expectations(crf, X).transition
+    assert_allclose(pairs, empirical_pairs(y, crf.classes_), atol=1e-9)
+
+
+def test_marginals_differ_where_a_word_has_other_labels_elsewhere():
+    X = [list("abc")] * 2 + [list("dbe")] * 2
+    y = [["0", "0", "0"], ["0", "1", "1"]] + [["0", "1", "0"]] * 2
+    crf = EmpiricalCRF.ecrn().fit(X, y)
+    # In abc both labels of b are as frequent, but p(0 | b) is 1/4: p ~ p(ab) p(bc) / p(b).
+    assert_allclose(crf.predict_proba([list("abc")])[0][1], [3 / 4, 1 / 4], rtol=1e-11)
+    pairs = expectations(crf, X).transition
+    assert abs(pairs - empirical_pairs(y, crf.classes_)).max() > 0.1
+
+
+# Co-occurrence rates: [ECRN] II-B (theorems 1 and 2), [EP] eqs. 2 to 4.
+
+
+def rate(joint, *groups):
+    """CR of groups of variables; a variable is an axis of the joint distribution."""
+
+    def marginal(axes):
+        others = tuple(axis for axis in range(joint.ndim) if axis not in axes)
+        return joint.sum(axis=others, keepdims=True)
+
+    value = marginal(sum(groups, ()))
+    for group in groups:
+        value = value / marginal(group)
+    return value
+
+
+@st.composite
+def joint_distributions(draw, n_variables):
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    shape = draw(st.tuples(*[st.integers(1, 3)] * n_variables))
+    joint = rng.random(shape) ** draw(st.sampled_from([1, 4]))
+    return joint / joint.sum()
+
+
+@given(joint_distributions(4))
+def test_partition_theorem(joint):
+    whole = rate(joint, (0,), (1,), (2,), (3,))
+    halves = rate(joint, (0,), (1,)) * rate(joint, (2,), (3,)) * rate(joint, (0, 1), (2, 3))
+    assert_allclose(whole, halves, rtol=1e-10)
+    first = rate(joint, (0,), (1, 2)) * rate(joint, (1,), (2,))
+    assert_allclose(rate(joint, (0,), (1,), (2,)), first, rtol=1e-10)
+
+
+@given(joint_distributions(2), joint_distributions(2))
+def test_conditional_independence_theorem(x_and_z, y_and_z):
+    n_z = min(x_and_z.shape[1], y_and_z.shape[1])
+    p_x = x_and_z[:, :n_z] / x_and_z[:, :n_z].sum(axis=0)
+    p_y = y_and_z[:, :n_z] / y_and_z[:, :n_z].sum(axis=0)
+    p_z = x_and_z[:, :n_z].sum(axis=0) / x_and_z[:, :n_z].sum()
+    joint = np.einsum("xz,yz,z->xyz", p_x, p_y, p_z)
+    together = np.broadcast_to(rate(joint, (0,), (1, 2)), joint.shape)
+    assert_allclose(together, np.broadcast_to(rate(joint, (0,), (2,)), joint.shape), rtol=1e-10)
+
+
+def fit_to_distribution(joint):
+    """A model of one sentence whose labellings have these probabilities as weights."""
+    paths = list(product(range(joint.shape[0]), repeat=joint.ndim))
+    X = [[f"w{t}" for t in range(joint.ndim)]] * len(paths)
+    weights = [joint[path] for path in paths]
+    crf = EmpiricalCRF.ecrn().fit(X, [list(path) for path in paths], sample_weight=weights)
+    return path_probabilities(crf, X[0])
+
+
+@st.composite
+def markov_chains(draw, length=4):
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    n_labels = draw(st.integers(2, 3))
+    joint = rng.dirichlet(np.ones(n_labels))
+    for _ in range(length - 1):
+        joint = joint[..., None] * rng.dirichlet(np.ones(n_labels), n_labels)
+    return joint
+
+
+@settings(max_examples=25, deadline=None)
+@given(markov_chains())
+def test_rates_factorise_a_markov_chain(joint):
+    """[EP] eq. 4 and [ECRN] eq. 3, with the rates of the package."""
+    assume(joint.min() > 1e-12)
+    found = fit_to_distribution(joint)
+    assert_allclose([found[path] for path in np.ndindex(joint.shape)], joint.ravel(), rtol=1e-8)
+
+
+def test_rates_of_pairs_cannot_factorise_every_distribution():
+    joint = np.array([[[3, 1], [1, 1]], [[1, 1], [1, 3]]]) / 12
+    found = fit_to_distribution(joint)
+    pairs = joint.sum(axis=2)[:, :, None] * joint.sum(axis=0) / joint.sum(axis=(0, 2))[:, None]
+    assert_allclose([found[path] for path in np.ndindex(joint.shape)], pairs.ravel(), rtol=1e-10)
+    assert abs(pairs - joint).max() > 0.02
