@@ -1,8 +1,17 @@
 """Sequence labelling as scikit-learn estimators."""
 
-from .empirical import EmpiricalCRF
-from .feature_extraction import SequenceVectorizer, TokenFeatures, Window
-from .sequences import SequenceArray, as_sequences
+try:
+    from .empirical import EmpiricalCRF
+    from .feature_extraction import SequenceVectorizer, TokenFeatures, Window
+    from .sequences import SequenceArray, as_sequences
+except ModuleNotFoundError as error:
+    if not (error.name or "").startswith(f"{__name__}._kernels."):
+        raise
+    raise ImportError(
+        f"{error.name} is not compiled in {__path__[0]}. If this is a source checkout, which "
+        'hides an installed package from Python, run "pip install -e ." in it or start Python '
+        "in another folder"
+    ) from error
 
 __version__ = "0.1.0"
 

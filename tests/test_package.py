@@ -1,0 +1,78 @@
+import os
+import shutil
+import subprocess
+import sys
+from importlib import import_module, metadata
+from pathlib import Path
+from pkgutil import walk_packages
+
+import pytest
+
+import sklearn_crcrf
+
+FOLDER = Path(sklearn_crcrf.__file__).parent
+MODULES = [m.name for m in walk_packages([FOLDER], "sklearn_crcrf.") if "_kernels" not in m.name]
+
+
+def test_public_names():
+    assert set(sklearn_crcrf.__all__) >= {
+        "EmpiricalCRF",
+        "SequenceArray",
+        "SequenceVectorizer",
+        "TokenFeatures",
+        "Window",
+        "as_sequences",
+    }
+
+
+@pytest.mark.parametrize("name", ["sklearn_crcrf", *MODULES])
+def test_every_module_says_what_is_public_and_has_it(name):
+    module = import_module(name)
+    assert module.__doc__
+    assert all(hasattr(module, public) for public in getattr(module, "__all__", ()))
+
+
+def test_version_is_that_of_the_distribution():
+    assert sklearn_crcrf.__version__ == metadata.version("sklearn-crcrf")
+
+
+def test_type_hints_are_announced():
+    assert (FOLDER / "py.typed").exists()
+
+
+def test_the_program_in_the_readme_runs(capsys):
+    readme = FOLDER.parent / "README.md"
+    if not readme.exists():
+        pytest.skip("the package is installed without its README")
+    program = readme.read_text(encoding="utf-8").split("```python\n")[1].split("```")[0]
+    exec(program, {})
+    out = capsys.readouterr().out
+    assert "'mu_oov'" in out and "'sigma'" in out
+    assert float(out.split("micro avg")[1].split()[2]) > 0.9
+
+
+def test_uncompiled_sources_say_what_to_do(tmp_path):
+    compiled = shutil.ignore_patterns("*.so", "*.pyd", "*.c", "__pycache__")
+    shutil.copytree(FOLDER, tmp_path / "sklearn_crcrf", ignore=compiled)
+    done = _import_in(tmp_path)
+    assert done.returncode == 1
+    last = done.stderr.splitlines()[-1]
+    assert last.startswith("ImportError: sklearn_crcrf._kernels.")
+    assert str(tmp_path) in last and "pip install -e ." in last
+
+
+def test_other_missing_modules_are_reported_as_they_are(tmp_path):
+    missing = shutil.ignore_patterns("estimator.py", "__pycache__")
+    shutil.copytree(FOLDER, tmp_path / "sklearn_crcrf", ignore=missing)
+    last = _import_in(tmp_path).stderr.splitlines()[-1]
+    assert last == "ModuleNotFoundError: No module named 'sklearn_crcrf.empirical.estimator'"
+
+
+def _import_in(folder):
+    return subprocess.run(
+        [sys.executable, "-c", "import sklearn_crcrf"],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(folder)},
+        capture_output=True,
+        text=True,
+    )
