@@ -2,6 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
+from copy import copy
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -73,8 +74,8 @@ class BaseSequenceClassifier(ClassifierMixin, BaseEstimator):
             In the layout of X: an object array of lists for lists, a SequenceArray for a
             SequenceArray, else a 1-D array.
         """
-        results, mirror = self._map(X, _best_paths)
-        return mirror(self.classes_[np.concatenate(results)])
+        results, mirror = self._map(X, _best_labels)
+        return mirror(np.concatenate(results))
 
     def predict_proba(self, X: Any) -> Any:
         """Marginal probabilities of the labels of each token, by forward-backward.
@@ -119,11 +120,11 @@ class BaseSequenceClassifier(ClassifierMixin, BaseEstimator):
         if k < 1:
             raise ValueError(f"k must be at least 1, got {k}")
 
-        def best(chain: Chain, parts: Parts) -> list:
+        def best(chain: Chain, parts: Parts, classes: np.ndarray) -> list:
             log_z, _ = chain.marginals(parts)
             return [
                 [
-                    (self.classes_[path].tolist(), float(np.exp(value - z)))
+                    (classes[path].tolist(), float(np.exp(value - z)))
                     for value, path in zip(*paths, strict=True)
                 ]
                 for z, paths in zip(log_z, chain.k_best(parts, k), strict=True)
@@ -145,7 +146,7 @@ class BaseSequenceClassifier(ClassifierMixin, BaseEstimator):
             1 for an empty sequence, 0 if no path is possible.
         """
 
-        def probability(chain: Chain, parts: Parts) -> np.ndarray:
+        def probability(chain: Chain, parts: Parts, classes: np.ndarray) -> np.ndarray:
             log_z, _ = chain.marginals(parts)
             return np.exp(chain.maximum(parts)[0] - np.where(np.isneginf(log_z), 0.0, log_z))
 
@@ -210,23 +211,31 @@ class BaseSequenceClassifier(ClassifierMixin, BaseEstimator):
             )
 
     def _marginals(self, X: Any) -> tuple[np.ndarray, Callable]:
-        results, mirror = self._map(X, lambda chain, parts: chain.marginals(parts))
+        results, mirror = self._map(X, lambda chain, parts, classes: chain.marginals(parts))
         log_z, marginals = (np.concatenate(parts) for parts in zip(*results, strict=True))
         impossible = np.flatnonzero(np.isneginf(log_z))
         if len(impossible):
             raise ValueError(f"no path of sequence {impossible[0]} is possible")
         return marginals, mirror
 
-    def _map(self, X: Any, function: Callable[[Chain, Parts], Any]) -> tuple[list, Callable]:
-        """Apply a function to the scores of every batch, in order, on ``n_jobs`` threads."""
+    def _map(self, X: Any, function: Callable[[Chain, Parts, np.ndarray], Any]):
+        """Apply a function to the scores of every batch, in order, on ``n_jobs`` threads.
+
+        Returns
+        -------
+        results : list
+        mirror : callable
+        """
         check_is_fitted(self)
-        sequences = self._check_X(X)
-        prepared = self._prepare(sequences.X)
+        fitted = copy(self)  # another thread may go on training this estimator
+        sequences = fitted._check_X(X)
+        prepared = fitted._prepare(sequences.X)
 
         def run(batch: Batch) -> Any:
-            return function(self._structure(batch.offsets), self._parts(prepared, batch))
+            chain, parts = fitted._structure(batch.offsets), fitted._parts(prepared, batch)
+            return function(chain, parts, fitted.classes_)
 
-        batches = batches_of(sequences.X.offsets, self._scores_per_token())
+        batches = batches_of(sequences.X.offsets, fitted._scores_per_token())
         parallel = Parallel(n_jobs=self.n_jobs, prefer="threads")
         return parallel(delayed(run)(batch) for batch in batches), sequences.mirror
 
@@ -287,11 +296,11 @@ def _is_nested(weights: Any) -> bool:
     return isinstance(weights, SequenceArray) or np.ndim(next(iter(weights), 0)) == 1
 
 
-def _best_paths(chain: Chain, parts: Parts) -> np.ndarray:
+def _best_labels(chain: Chain, parts: Parts, classes: np.ndarray) -> np.ndarray:
     """The best path of each sequence; the best label of each token where none is possible."""
     value, y = chain.maximum(parts)
     impossible = np.repeat(np.isneginf(value), np.diff(chain.offsets))
-    return np.where(impossible, parts.state.argmax(axis=1), y)
+    return classes[np.where(impossible, parts.state.argmax(axis=1), y)]
 
 
 def _as_list(mirrored: Any) -> Any:

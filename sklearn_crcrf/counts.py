@@ -127,7 +127,8 @@ def count_tokens(
     templates : iterable of Template
     weights : array-like of shape (n_tokens,) or (1,), optional
         Weight of each token, or of every token; not negative. By default each counts one, and
-        what counts zero is as if it was not there.
+        what counts zero is as if it was not there. An event with the labels of several tokens
+        has the least of their weights.
 
     Returns
     -------
@@ -149,7 +150,9 @@ def count_tokens(
     templates = list(templates)
     window, weights = _check_input(columns, labels, offsets, templates, weights)
     n_tokens = len(labels)
-    tables = {t: aggregate(window.events(t), weights, n_tokens) for t in templates}
+    tables = {
+        t: aggregate(window.events(t), window.weights(t, weights), n_tokens) for t in templates
+    }
     return Counts({t: positive(table) for t, table in tables.items()})
 
 
@@ -201,7 +204,8 @@ def count_folds(
     tables = {}
     for template in templates:
         events = chain([fold], window.events(template))
-        tables[template] = split(positive(aggregate(events, weights, len(fold))), n_folds)
+        table = aggregate(events, window.weights(template, weights), len(fold))
+        tables[template] = split(positive(table), n_folds)
     return [Counts({t: tables[t][k] for t in templates}) for k in range(n_folds)]
 
 
@@ -237,8 +241,22 @@ class Window:
         for column, offset in (*template.symbols, *((None, k) for k in template.labels)):
             yield self._shifted(column, offset)
 
+    def weights(self, template: Template, weights: np.ndarray) -> np.ndarray:
+        """The weight of each event: the least of its token's and those of all its labels.
+
+        So a pair of labels never counts more than either of them.
+        """
+        if len(weights) == 1:
+            return weights
+        of_labels = [self._shift(weights, offset, np.inf) for offset in template.labels]
+        return np.minimum.reduce([weights, *of_labels])
+
     def _shifted(self, column: str | None, offset: int) -> np.ndarray:
-        values = np.asarray(self._columns[column], dtype=np.int32)
+        ids = np.asarray(self._columns[column], dtype=np.int32)
+        return self._shift(ids, offset, BOUNDARY)
+
+    def _shift(self, values: np.ndarray, offset: int, outside: float) -> np.ndarray:
+        """The value at an offset from each token, ``outside`` where there is no token."""
         if offset == 0:
             return values
         shifted = np.roll(values, -offset)
@@ -246,7 +264,7 @@ class Window:
         for distance in range(min(abs(offset), int(lengths.max(initial=0)))):
             reaches_out = lengths > distance
             edge = self.offsets[:-1] + distance if offset < 0 else self.offsets[1:] - 1 - distance
-            shifted[edge[reaches_out]] = BOUNDARY
+            shifted[edge[reaches_out]] = outside
         return shifted
 
 

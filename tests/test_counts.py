@@ -61,7 +61,8 @@ class Corpus:
                     sequence[t + k][column] if 0 <= t + k < len(sequence) else BOUNDARY
                     for column, k in places
                 )
-                counter[event] += sequence[t][4] if weighted else 1
+                inside = [k for k in (0, *template.labels) if 0 <= t + k < len(sequence)]
+                counter[event] += min(sequence[t + k][4] for k in inside) if weighted else 1
         return {event: weight for event, weight in counter.items() if weight > 0}
 
 

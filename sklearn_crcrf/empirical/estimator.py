@@ -44,6 +44,8 @@ SPELLINGS = {
     "mean": MeanSpelling,
     "maxent": MaxEntSpelling,
 }
+# Priors are not made narrower than this: nothing would be learned from any counts.
+NARROWEST = 1e-6
 # Likeliest labels of a token that a second-order chain considers.
 N_CANDIDATES = 8
 
@@ -88,9 +90,11 @@ class EmpiricalCRF(BaseSequenceClassifier):
         2 adds co-occurrence rates of three labels in a row, over the 8 likeliest labels of each
         token.
     observation : str, default=None
-        The key or column that holds the words, if tokens have several; the first by default.
+        The key or column that holds the words, if tokens have several; by default the first
+        that is not numeric.
     binning : transformer, default=None
-        Gives integer codes to numeric columns; ten bins of equal frequency by default.
+        Gives integer codes to numeric columns; by default ten bins of about equal frequency,
+        and one bin for each of fewer values.
     sample_unit : {"sequence", "token"}, default="sequence"
         What scikit-learn is told that a sample is. With ``"token"``, for tables whose rows are
         tokens, string scorers and stratified splits work.
@@ -329,9 +333,10 @@ class EmpiricalCRF(BaseSequenceClassifier):
     def known_tokens(self, X: Any) -> Any:
         """Which words were seen in training, bool in the layout of X."""
         check_is_fitted(self)
-        sequences = self._check_X(X)
-        observations = self._encode(sequences.X)
-        seen = np.append(self.model_.statistics.n_seen, [0.0, 0.0])[observations.ids] > 0
+        fitted = copy(self)
+        sequences = fitted._check_X(X)
+        observations = fitted._encode(sequences.X)
+        seen = np.append(fitted.model_.statistics.n_seen, [0.0, 0.0])[observations.ids] > 0
         return sequences.mirror(seen[observations.word])
 
     @property
@@ -392,6 +397,8 @@ class EmpiricalCRF(BaseSequenceClassifier):
         n_sequences = len(offsets) - 1
         n_counted = n_sequences - max(1, round(self.validation_fraction * n_sequences))
         cut = offsets[n_counted]
+        if not weights[:cut].any():
+            raise ValueError('exponents="fit" needs tokens before the part that is held out')
         kept_offsets = offsets[n_counted:] - cut
         counted, kept = observations.split(cut)
         counts = self._count(counted, labels[:cut], offsets[: n_counted + 1], weights[:cut])
@@ -479,7 +486,7 @@ class EmpiricalCRF(BaseSequenceClassifier):
             raise ValueError("nothing would be left: all data was forgotten")
         self.classes_, self._rank = self._label_ids.classes(np.append(seen, more_labels))
         statistics = Statistics(self.encoder_, relabel(counts, self._rank), len(self.classes_))
-        strength = 1.0 / self.sigma**2
+        strength = (1.0 / max(self.sigma, NARROWEST)) ** 2
         options = {"strength": strength, "mu_oov": self.mu_oov, "exponents": self._exponents}
         spelling = SPELLINGS[self.spelling]
         if self.zeros == "smoothed":

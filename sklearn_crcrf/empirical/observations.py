@@ -139,6 +139,8 @@ def count_observations(
     weights: np.ndarray | None,
 ) -> Counts:
     """Count encoded tokens; see :func:`~sklearn_crcrf.counts.count_tokens`."""
+    if weights is not None and len(weights) and (weights == weights[0]).all():
+        weights = weights[:1]
     counts = count_tokens(observations.columns, labels, offsets, templates, weights)
     if observations.attributes is None:
         return counts
@@ -183,7 +185,7 @@ def relabel(counts: Counts, rank: np.ndarray) -> Counts:
 def _count_attributes(observations: Observations, labels: np.ndarray, weights) -> Table:
     """How much of each attribute occurred with each label."""
     n_tokens, n_labels = len(labels), int(labels.max(initial=-1)) + 1
-    values = np.ones(n_tokens) if weights is None else weights
+    values = np.broadcast_to(1.0 if weights is None else weights, n_tokens)
     gold = sp.csr_array((values, labels, np.arange(n_tokens + 1)), shape=(n_tokens, n_labels))
     counts = sp.coo_array((observations.attributes.T @ gold).tocsr())
     used = counts.data != 0

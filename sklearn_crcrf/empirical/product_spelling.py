@@ -17,7 +17,7 @@ __all__ = ["ProductSpelling"]
 RARE = 15
 
 
-class Expert(NamedTuple):
+class SpellingExpert(NamedTuple):
     """One attribute of the spelling, and its exponent.
 
     The prior of its estimate is the estimate of the shorter attribute before it, or the
@@ -30,16 +30,16 @@ class Expert(NamedTuple):
 
 
 EXPERTS = (
-    Expert("suffix1", 0.63),
-    Expert("suffix2", 0.63, shorter="suffix1"),
-    Expert("suffix3", 0.63, shorter="suffix2"),
-    Expert("suffix4", 0.63, shorter="suffix3"),
-    Expert("suffix5", 0.63, shorter="suffix4"),
-    Expert("prefix1", 0.33),
-    Expert("prefix3", 0.23),
-    Expert("shape", 0.83),
-    Expert("lower", 0.63),
-    Expert("simple", 0.35),
+    SpellingExpert("suffix1", 0.63),
+    SpellingExpert("suffix2", 0.63, shorter="suffix1"),
+    SpellingExpert("suffix3", 0.63, shorter="suffix2"),
+    SpellingExpert("suffix4", 0.63, shorter="suffix3"),
+    SpellingExpert("suffix5", 0.63, shorter="suffix4"),
+    SpellingExpert("prefix1", 0.33),
+    SpellingExpert("prefix3", 0.23),
+    SpellingExpert("shape", 0.83),
+    SpellingExpert("lower", 0.63),
+    SpellingExpert("simple", 0.35),
 )
 
 

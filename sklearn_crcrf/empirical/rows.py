@@ -70,7 +70,7 @@ class KeyIndex:
 
 
 def _pack(rank: np.ndarray, ids: np.ndarray) -> np.ndarray:
-    return (rank.astype(np.int64) << 32) | (ids - np.int32(BOUNDARY)).astype(np.int64)
+    return (rank.astype(np.int64) << 32) | (ids.astype(np.int64) - BOUNDARY)
 
 
 def _rank(increasing: np.ndarray) -> np.ndarray:

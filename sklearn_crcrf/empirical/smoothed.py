@@ -172,6 +172,8 @@ class SmoothedModel(Storable):
             entries.append(Entry("attributes", self._fit_attributes()))
         self.exponents = Exponents(entries, n_slots=len(self.spelling.names) + 1 + len(experts))
         self.exponents.update(exponents)
+        if self.exponents["edges"] < 0.0:  # an edge may only raise a transition
+            raise ValueError(f"exponents: 'edges' must not be negative, got {exponents['edges']}")
         self.state = StateWeights(blocks, self.exponents.table())
 
     def _fit_context(self, expert) -> sp.csr_array:
@@ -255,4 +257,4 @@ class SmoothedModel(Storable):
 
 def _is_used(expert, exponents: Mapping[str, float]) -> bool:
     names = [expert.name, f"{expert.name}/seldom", f"{expert.name}/unseen"]
-    return any([expert.known, expert.unseen, *(exponents.get(name, 0.0) for name in names)])
+    return any([expert.known, expert.unseen, *(name in exponents for name in names)])

@@ -80,6 +80,21 @@ def test_an_unknown_name_is_an_error(parameters):
     assert not hasattr(crf, "classes_")
 
 
+def test_edges_must_not_lower_transitions():
+    with pytest.raises(ValueError, match="'edges' must not be negative"):
+        EmpiricalCRF(exponents={"edges": -0.5}).fit(X, Y)
+    crf = EmpiricalCRF(exponents={"edges": 0.0}).fit(X, Y)
+    assert crf.fit_exponents(X, Y).exponents_["edges"] > 0.0
+
+
+def test_an_exponent_of_zero_is_one_that_is_not_given():
+    X, y = [["a", "b"], ["b", "a"]], [["A", "B"], ["B", "A"]]
+    given = EmpiricalCRF(exponents={"token:suffix3[-1]": 0.0}).fit(X, y)
+    assert given.exponents_["token:suffix3[-1]"] == 0.0
+    for a, b in zip(given.predict_proba(X), EmpiricalCRF().fit(X, y).predict_proba(X), strict=True):
+        assert_array_equal(a, b)
+
+
 # Fitting
 
 

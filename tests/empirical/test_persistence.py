@@ -154,7 +154,10 @@ def test_pipelines(store, tmp_path):
 
 @ways
 def test_sequence_arrays(store, tmp_path):
-    for data in (np.array(["a", "b"]), sp.csr_array(np.eye(2)), np.eye(2)):
+    some = [np.array(["a", "b"]), np.array(["a", 1], dtype=object), np.eye(2)]
+    if store is not with_skops:  # to it, sparse matrices themselves are not to be trusted
+        some.append(sp.csr_array(np.eye(2)))
+    for data in some:
         array = SequenceArray(data, [0, 2, 2])
         assert store(array, tmp_path) == array
 

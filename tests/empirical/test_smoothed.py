@@ -11,6 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn_crcrf import EmpiricalCRF, SequenceArray
 from sklearn_crcrf.empirical.experts import edge_experts
 from sklearn_crcrf.empirical.smoothed import CONTEXT_STRENGTH
+from sklearn_crcrf.empirical.weights import FREQUENT, SELDOM, UNSEEN
 
 sys.path.insert(0, str(Path(__file__).parent))
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -83,6 +84,13 @@ def test_the_corpus_has_words_of_all_kinds():
     crf = EmpiricalCRF().fit(X, Y)
     kinds = encode(crf, [*X[:8], *UNKNOWN_WORDS])[1].kind
     assert (np.bincount(kinds) > 4).all()
+
+
+def test_words_seen_at_most_ten_times_are_seldom():
+    words = ["a"] * 11 + ["b"] * 10 + ["c"]
+    crf = EmpiricalCRF().fit([[word] for word in words], [["A"], ["B"]] * 11)
+    _, prepared = encode(crf, [["a", "b", "c", "d"]])
+    assert_array_equal(prepared.kind, [FREQUENT, SELDOM, SELDOM, UNSEEN])
 
 
 def test_state_scores_are_logarithms_of_the_estimates(fitted):
@@ -166,9 +174,9 @@ def test_mu_oov_is_the_exponent_of_the_spelling_of_unknown_words():
     tokens = [*X[:5], *UNKNOWN_WORDS]
     kind = encode(model, tokens)[1].kind
     one, other = parts_of(model, tokens).state, parts_of(power, tokens).state
-    assert (kind == 2).sum() > 3
-    assert_array_equal(one[kind < 2], other[kind < 2])
-    assert_allclose(1.7 * one[kind == 2], other[kind == 2])
+    assert (kind == UNSEEN).sum() > 3
+    assert_array_equal(one[kind < UNSEEN], other[kind < UNSEEN])
+    assert_allclose(1.7 * one[kind == UNSEEN], other[kind == UNSEEN])
 
 
 def context_names():
@@ -217,3 +225,19 @@ def test_a_narrow_prior_gives_the_prior():
     base = Reference(EmpiricalCRF().fit(X, Y), X, Y).base
     expected = np.tile([base[i] for i in crf.classes_], (len(probability), 1))
     assert_allclose(probability, expected, atol=1e-5)
+
+
+def test_weights_of_single_tokens_may_be_zero():
+    X = [["a", "b", "c"], ["a", "c", "b"], ["b", "b", "a"], ["d", "a", "b"]]
+    y = [["A", "B", "A"], ["A", "A", "B"], ["B", "B", "A"], ["C", "A", "B"]]
+    weights = [[0, 1, 1], [1, 0, 1], [1, 1, 0], [0, 1, 1]]
+    crf = EmpiricalCRF().fit(X, y, sample_weight=weights)
+    assert crf.classes_.tolist() == ["A", "B"]
+    assert not crf.known_tokens([["d"]])[0][0]
+
+
+@pytest.mark.parametrize("sigma", [1e-300, 1e-6, 1e6, np.inf])
+def test_extreme_sigma(sigma):
+    X, y = [["a", "b"], ["b"], []], [["A", "B"], ["B"], []]
+    crf = EmpiricalCRF(sigma=sigma).fit(X, y)
+    assert all(np.isfinite(p).all() for p in crf.predict_proba([["a", "x", "b"]]))
