@@ -4,3 +4,9 @@ import os
 
 # Without it scikit-learn leaves one of its common tests out.
 os.environ.setdefault("SCIPY_ARRAY_API", "1")
+
+from hypothesis import settings
+
+# How long an example takes says more about the machine than about the code.
+settings.register_profile("without_deadline", deadline=None)
+settings.load_profile("without_deadline")

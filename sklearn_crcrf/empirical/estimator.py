@@ -105,7 +105,8 @@ class EmpiricalCRF(BaseSequenceClassifier):
     ----------
     classes_ : ndarray of shape (n_labels,)
     coef_ : CSR of shape (n_attributes, n_labels)
-        Weights of attributes, not negative; a state score is a sum of rows times exponents.
+        Weights of attributes; a state score is a sum of rows, each times its exponent. They are
+        not negative, but logarithms of frequencies if zeros are not smoothed.
     attribute_names_ : ndarray of shape (n_attributes,)
         What the rows of ``coef_`` are for.
     transitions_ : ndarray of shape (n_labels, n_labels)
@@ -270,6 +271,8 @@ class EmpiricalCRF(BaseSequenceClassifier):
     def forget(self, X: Any, y: Any, sample_weight: Any = None) -> "EmpiricalCRF":
         """Remove data that was counted before, exactly: as if it had never been there.
 
+        Only what the first fit fixed stays: fitted exponents, and the bins of numeric columns.
+
         Parameters
         ----------
         X, y, sample_weight : as they were given to :meth:`fit` or :meth:`partial_fit`
@@ -342,7 +345,7 @@ class EmpiricalCRF(BaseSequenceClassifier):
     @property
     def coef_(self) -> sp.csr_array:
         """Weights of attributes, CSR of shape (n_attributes, n_labels)."""
-        return self.model_.state.coef
+        return self.model_.coef
 
     @property
     def attribute_names_(self) -> np.ndarray:
@@ -357,6 +360,7 @@ class EmpiricalCRF(BaseSequenceClassifier):
             where = symbol_names(symbols)
             rows = zip(*columns, strict=True) if symbols else [()] * len(keys)
             names += ["|".join(map("=".join, zip(where, row, strict=True))) for row in rows]
+        names += [f"x{j}" for j in range(self.encoder_.n_attributes or 0)]
         return np.array(names, dtype=object)
 
     @property

@@ -102,6 +102,14 @@ class FrequencyModel(Storable):
         zeros = np.zeros(n_labels)
         return Parts(state, self.common_transitions(), zeros, zeros, edges)
 
+    @property
+    def coef(self) -> sp.csr_array:
+        """Weights of attributes: logarithms of frequencies, without entries for zeros."""
+        coef = self.state.coef.copy()
+        floored = 0 if self.spelling.has_zeros else self.state.starts[1]
+        coef.data[coef.indptr[floored] :] += FLOOR
+        return coef
+
     def attribute_keys(self) -> list[tuple[Symbols, np.ndarray]]:
         """The symbols that make an attribute, and their ids, for the rows of each slot."""
         word = self.statistics.word

@@ -111,6 +111,13 @@ class SmoothedModel(Storable):
             Edges.from_gains(row, gains, inner),
         )
 
+    @property
+    def coef(self) -> sp.csr_array:
+        """Weights of attributes, those of the columns of a sparse X behind all others."""
+        if ATTRIBUTES not in self.statistics.counts:
+            return self.state.coef
+        return sp.vstack([self.state.coef, self.attributes], format="csr")
+
     def attribute_keys(self) -> list[tuple[Symbols, np.ndarray]]:
         """The symbols that make an attribute, and their ids, for the rows of each slot."""
         word = self.statistics.word

@@ -98,9 +98,9 @@ class Tabulator:
 
     def _fit_bins(self, values: np.ndarray, sample_weight: np.ndarray) -> None:
         counted = sample_weight > 0
-        weights = {}
-        if has_fit_parameter(self._binning, "sample_weight"):
-            weights["sample_weight"] = sample_weight[counted]
+        weights, used = {}, sample_weight[counted]
+        if has_fit_parameter(self._binning, "sample_weight") and np.ptp(used) > 0:
+            weights["sample_weight"] = used
         self._binning.fit(values[counted], **weights)
 
     def _bin(self, values: np.ndarray, names: Sequence[str]) -> SymbolTable:

@@ -1,12 +1,10 @@
 """Exponents: their table, and how they are fitted."""
 
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
+from toy import encode, make_corpus, with_tags
 
 from sklearn_crcrf import EmpiricalCRF, SequenceArray
 from sklearn_crcrf.empirical.experts import Expert
@@ -14,9 +12,6 @@ from sklearn_crcrf.empirical.exponents import Entry, Exponents, state_entries
 from sklearn_crcrf.empirical.fit_exponents import fit_exponents
 from sklearn_crcrf.empirical.weights import FREQUENT, SELDOM, UNSEEN
 from sklearn_crcrf.structures import Chain
-
-sys.path.insert(0, str(Path(__file__).parent))
-from toy import encode, make_corpus, with_tags
 
 # The table of exponents
 

@@ -1,23 +1,18 @@
 """The scores of plain frequencies with back-off against the formulas of [ECRN] III-D."""
 
 import itertools
-import sys
 from collections import Counter, defaultdict
-from pathlib import Path
 
 import numpy as np
+import oracle
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import logsumexp
+from toy import make_corpus, parts_of
 
 from sklearn_crcrf import EmpiricalCRF
 from sklearn_crcrf.empirical.rows import FLOOR
 from sklearn_crcrf.spelling import SIMPLE_FEATURES, spelling_table
-
-sys.path.insert(0, str(Path(__file__).parent))
-sys.path.insert(0, str(Path(__file__).parents[1]))
-import oracle
-from toy import make_corpus, parts_of
 
 # Pairs of words seen together, pairs of known words not seen together, unknown words with and
 # without features, and spellings that were not seen next to each other.

@@ -76,14 +76,14 @@ def test_train_test_split(corpus):
 def test_cross_val_score(corpus, scores_by_hand):
     assert cross_val_score(EmpiricalCRF(), *corpus, **CV).tolist() == scores_by_hand
     shuffled = KFold(5, shuffle=True, random_state=0)
-    assert cross_val_score(EmpiricalCRF(), *corpus, cv=shuffled, n_jobs=2).min() > 0.8
+    assert cross_val_score(EmpiricalCRF(), *corpus, cv=shuffled, n_jobs=2).min() > 0.7
 
 
 def test_groups(corpus):
     groups = np.arange(41) // 4
     scores = cross_val_score(EmpiricalCRF(), *corpus, groups=groups, cv=GroupKFold(5), n_jobs=2)
     assert scores.shape == (5,)
-    assert scores.min() > 0.8
+    assert scores.min() > 0.7
 
 
 def test_cross_val_predict(corpus):

@@ -1,23 +1,17 @@
 """The scores of the smoothed model against the formulas of its estimates."""
 
-import sys
-from pathlib import Path
-
 import numpy as np
+import oracle
 import pytest
 import scipy.sparse as sp
+from dirichlet import SPELLING_EXPONENTS, Reference
 from numpy.testing import assert_allclose, assert_array_equal
+from toy import encode, make_corpus, parts_of, with_tags
 
 from sklearn_crcrf import EmpiricalCRF, SequenceArray
 from sklearn_crcrf.empirical.experts import edge_experts
 from sklearn_crcrf.empirical.smoothed import CONTEXT_STRENGTH
 from sklearn_crcrf.empirical.weights import FREQUENT, SELDOM, UNSEEN
-
-sys.path.insert(0, str(Path(__file__).parent))
-sys.path.insert(0, str(Path(__file__).parents[1]))
-import oracle
-from dirichlet import SPELLING_EXPONENTS, Reference
-from toy import encode, make_corpus, parts_of, with_tags
 
 UNKNOWN_WORDS = [["zzz", "Unseens", "walk"], ["self-walked"], ["Paris", "Hausung", "42", "und"]]
 KINDS = ("", "/seldom", "/unseen")

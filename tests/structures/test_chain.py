@@ -1,9 +1,9 @@
 """Chain recursions against the enumeration of all paths."""
 
-import sys
-from pathlib import Path
+import itertools
 
 import numpy as np
+import oracle
 import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
@@ -12,11 +12,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import logsumexp
 
 from sklearn_crcrf.structures import Chain, Edges, Parts
-
-sys.path.insert(0, str(Path(__file__).parents[1]))
-import itertools
-
-import oracle
 
 
 @st.composite

@@ -1,20 +1,15 @@
 """The second-order chain against the enumeration of all paths."""
 
-import sys
-from pathlib import Path
+import itertools
 
 import numpy as np
+import oracle
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import logsumexp
 
 from sklearn_crcrf.structures import Chain, Edges, Parts, SecondOrderChain
-
-sys.path.insert(0, str(Path(__file__).parents[1]))
-import itertools
-
-import oracle
 
 LENGTHS = [4, 0, 1, 2, 3]
 OFFSETS = np.append(0, np.cumsum(LENGTHS))
