@@ -1,0 +1,146 @@
+"""What the benchmarks share: one thread, the corpora, the clock, the memory, and tables.
+
+Import this module before numpy, which reads the number of threads only once.
+"""
+
+import os
+
+os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", MKL_NUM_THREADS="1")
+
+import argparse
+import gc
+import multiprocessing
+import platform
+import sys
+import time
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from importlib import metadata
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from threadpoolctl import threadpool_info
+
+from sklearn_crcrf import EmpiricalCRF
+from sklearn_crcrf.datasets import Splits, fetch_conll2000, load_brown_splits, load_dutch_ner
+
+MODES: dict[str, Callable[[], EmpiricalCRF]] = {
+    "paper": EmpiricalCRF.ecrn,
+    "default": EmpiricalCRF,
+}
+PACKAGES = ("sklearn-crcrf", "numpy", "scipy", "scikit-learn", "python-crfsuite")
+
+
+def begin(parser: argparse.ArgumentParser, argv: Sequence[str] | None) -> argparse.Namespace:
+    """Read the command line, to which the common options are added, and print the circumstances."""
+    parser.add_argument("--download", action="store_true", help="fetch corpora that are missing")
+    parser.add_argument("--sentences", type=int, help="take only so many of each part, for a try")
+    args = parser.parse_args(argv)
+    command = sys.argv[1:] if argv is None else argv
+    print(f"python benchmarks/{parser.prog} {' '.join(command)}".rstrip(), end="\n\n")
+    print(f"- Python {platform.python_version()}, {', '.join(_versions())}")
+    print(f"- {_cpu()}, {os.cpu_count()} cores; {_threads()} BLAS thread; {_load()}")
+    return args
+
+
+def load_splits(name: str, args: argparse.Namespace) -> Splits:
+    """The parts of a corpus: "ner", "chunking", or a split of Brown; chunking has no tuning part.
+
+    They are taken from the folder named by SKLEARN_CRCRF_DATA.
+    """
+    options = {"download_if_missing": args.download}
+    try:
+        if name == "ner":
+            splits = load_dutch_ner(**options)
+        elif name == "chunking":
+            train, test = (
+                fetch_conll2000(part, return_X_y=True, **options) for part in ("train", "test")
+            )
+            splits = Splits(train, ([], []), test)
+        else:
+            splits = load_brown_splits(name, **options)
+    except OSError as error:
+        sys.exit(
+            f"{error}\nName the folder of the corpora by the environment variable "
+            "SKLEARN_CRCRF_DATA, or fetch them by --download."
+        )
+    return Splits(*((X[: args.sentences], y[: args.sentences]) for X, y in splits))
+
+
+def n_tokens(X: Sequence[Sequence]) -> int:
+    """Number of tokens of nested lists."""
+    return sum(map(len, X))
+
+
+def cpu_seconds(function: Callable[[], Any], runs: int = 1) -> tuple[float, Any]:
+    """Median CPU time of several runs, and the last result."""
+    seconds = []
+    for _ in range(runs):
+        start = time.process_time()
+        result = function()
+        seconds.append(time.process_time() - start)
+    return median(seconds), result
+
+
+def memory_growth(function: Callable[[], Any]) -> tuple[int, Any]:
+    """By how many bytes the peak while a function runs lies above what is in use before it."""
+    status = Path("/proc/self/status")
+    if not status.exists():
+        sys.exit("The peak of memory is read from /proc, which only Linux has.")
+    gc.collect()
+    Path("/proc/self/clear_refs").write_text("5")  # the peak of resident memory starts anew
+    before = _resident(status, "VmRSS")
+    result = function()
+    return _resident(status, "VmHWM") - before, result
+
+
+def in_fresh_process(function: Callable, *args: Any) -> Any:
+    """Call a function of a module in a process that holds nothing but its arguments."""
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(1, mp_context=context) as pool:
+        return pool.submit(function, *args).result()
+
+
+def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Print a table in Markdown, row by row as they come."""
+    print(f"\n### {title}\n", flush=True)
+    for row in (columns, ["---"] * len(columns)):
+        print(f"| {' | '.join(row)} |", flush=True)
+    for row in rows:
+        print(f"| {' | '.join(row)} |", flush=True)
+
+
+def yes_or_no(met: bool) -> str:
+    """Whether a target is met, for a table."""
+    return "yes" if met else "**no**"
+
+
+def _versions() -> Iterable[str]:
+    for name in PACKAGES:
+        try:
+            yield f"{name} {metadata.version(name)}"
+        except metadata.PackageNotFoundError:
+            yield f"no {name}"
+
+
+def _cpu() -> str:
+    info = Path("/proc/cpuinfo")
+    lines = info.read_text().splitlines() if info.exists() else []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor() or platform.machine()
+
+
+def _threads() -> int:
+    return max((pool["num_threads"] for pool in threadpool_info()), default=1)
+
+
+def _load() -> str:
+    if not hasattr(os, "getloadavg"):
+        return "load unknown"
+    return f"load average {os.getloadavg()[0]:.1f} at the start"
+
+
+def _resident(status: Path, field: str) -> int:
+    line = next(line for line in status.read_text().splitlines() if line.startswith(field))
+    return 1024 * int(line.split()[1])
