@@ -272,7 +272,7 @@ def token_weights(X: Any, sequences: Sequences, sample_weight: Any) -> np.ndarra
         sample_weight = 1.0
     n_tokens, lengths = int(sequences.X.offsets[-1]), sequences.X.lengths
     if np.isscalar(sample_weight):
-        weights = np.full(n_tokens, sample_weight, dtype=float)
+        weights = np.broadcast_to(float(sample_weight), n_tokens)
     elif is_table(X) or _is_nested(sample_weight):
         weights = as_sequences(X, sample_weight).y.data.astype(float)
     else:
@@ -299,8 +299,10 @@ def _is_nested(weights: Any) -> bool:
 def _best_labels(chain: Chain, parts: Parts, classes: np.ndarray) -> np.ndarray:
     """The best path of each sequence; the best label of each token where none is possible."""
     value, y = chain.maximum(parts)
-    impossible = np.repeat(np.isneginf(value), np.diff(chain.offsets))
-    return classes[np.where(impossible, parts.state.argmax(axis=1), y)]
+    if np.isneginf(value).any():
+        impossible = np.repeat(np.isneginf(value), np.diff(chain.offsets))
+        y[impossible] = parts.state[impossible].argmax(axis=1)
+    return classes[y]
 
 
 def _as_list(mirrored: Any) -> Any:

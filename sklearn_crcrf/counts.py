@@ -229,7 +229,7 @@ class Window:
     """
 
     def __init__(self, columns: Mapping[str, np.ndarray], labels: Any, offsets: Any):
-        self._columns = {**columns, None: labels}
+        self._columns, self._labels = columns, labels
         self.offsets = np.asarray(offsets, dtype=np.int64)
 
     def symbols(self, template: Template) -> list[np.ndarray]:
@@ -252,7 +252,8 @@ class Window:
         return np.minimum.reduce([weights, *of_labels])
 
     def _shifted(self, column: str | None, offset: int) -> np.ndarray:
-        ids = np.asarray(self._columns[column], dtype=np.int32)
+        ids = self._labels if column is None else self._columns[column]
+        ids = np.asarray(ids, dtype=np.int32)
         return self._shift(ids, offset, BOUNDARY)
 
     def _shift(self, values: np.ndarray, offset: int, outside: float) -> np.ndarray:

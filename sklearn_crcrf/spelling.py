@@ -13,6 +13,7 @@ from .vocabulary import Vocabulary
 __all__ = ["DEFAULT_FEATURES", "SIMPLE_FEATURES", "spelling_table"]
 
 _SIMPLE_SUFFIXES = ("ing", "ogy", "ed", "s", "ly", "ion", "tion", "ity", "ies")
+_LONGEST_SUFFIX = max(map(len, _SIMPLE_SUFFIXES))
 _RUNS = [ord(c) for c in "Xxcd"]
 _MARK = 0x110000  # no character has this code point
 _SHAPE_LENGTH = 8
@@ -207,20 +208,28 @@ def _single_flag(words: _Words, name: str) -> tuple:
     return _flag(words.words, name).astype(np.int32), ["False", "True"]
 
 
-def _joint_flags(words: _Words, names: Sequence[str]) -> tuple:
+def _join_flags(flags: Sequence[np.ndarray], names: Sequence[str]) -> tuple:
     """One symbol that lists what holds of a word."""
-    bits = sum(_flag(words.words, name).astype(np.int32) << j for j, name in enumerate(names))
+    bits = sum(flag.astype(np.int32) << j for j, flag in enumerate(flags))
     values, codes = np.unique(bits, return_inverse=True)
     held = [[name for j, name in enumerate(names) if value >> j & 1] for value in values.tolist()]
     return codes, ["+".join(names) or "none" for names in held]
 
 
 def _capitalisation(words: _Words) -> tuple:
-    return _joint_flags(words, ("initial", "capitals", "digit", "hyphen"))
+    names = ("initial", "capitals", "digit", "hyphen")
+    return _join_flags([_flag(words.words, name) for name in names], names)
 
 
 def _simple(words: _Words) -> tuple:
-    return _joint_flags(words, [name.removeprefix("simple:") for name in SIMPLE_FEATURES])
+    """Suffixes are looked for in the different endings only."""
+    names = [name.removeprefix("simple:") for name in SIMPLE_FEATURES]
+    ending, endings = _intern([w[-_LONGEST_SUFFIX:] for w in words.words])
+    flags = [
+        _flag(endings, name)[ending] if name.startswith("-") else _flag(words.words, name)
+        for name in names
+    ]
+    return _join_flags(flags, names)
 
 
 _FEATURES = {

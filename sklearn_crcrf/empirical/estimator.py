@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..base import BaseSequenceClassifier, Batch, token_weights
 from ..counts import Counts, Template
-from ..labels import LabelIds
+from ..labels import LabelIds, encode_labels
 from ..sequences import SequenceArray, Sequences
 from ..structures import Chain, Parts, SecondOrderChain
 from .experts import symbol_names
@@ -23,10 +23,11 @@ from .fit_exponents import fit_exponents
 from .frequencies import FrequencyModel
 from .model import Prepared, Statistics
 from .observations import (
+    Corpus,
     Encoder,
     Observations,
-    count_observation_folds,
-    count_observations,
+    count_corpus,
+    count_folds_of_corpus,
     relabel,
 )
 from .product_spelling import ProductSpelling
@@ -46,6 +47,8 @@ SPELLINGS = {
 }
 # Priors are not made narrower than this: nothing would be learned from any counts.
 NARROWEST = 1e-6
+# Exponents are fitted on at most so many tokens.
+MOST_HELD_OUT = 20_000
 # Likeliest labels of a token that a second-order chain considers.
 N_CANDIDATES = 8
 
@@ -85,7 +88,8 @@ class EmpiricalCRF(BaseSequenceClassifier):
         the defaults; ``"fit"`` finds all of them by maximum likelihood on a part of the data
         that is not counted meanwhile.
     validation_fraction : float, default=0.1
-        The last so many of the sequences are the part on which exponents are fitted.
+        The last so many of the sequences are the part on which exponents are fitted, but no
+        more than 20,000 tokens.
     order : {1, 2}, default=1
         2 adds co-occurrence rates of three labels in a row, over the 8 likeliest labels of each
         token.
@@ -292,8 +296,9 @@ class EmpiricalCRF(BaseSequenceClassifier):
     def fit_exponents(self, X: Any, y: Any) -> "EmpiricalCRF":
         """Fit the exponents of a fitted model to data that was not counted.
 
-        Experts whose exponents were 0 at :meth:`fit` were not counted and take no part, unless
-        the parameter ``exponents`` is ``"fit"``.
+        Experts that were not counted at :meth:`fit` take no part: those whose exponents are 0 by
+        default, unless the parameter ``exponents`` names them or is ``"fit"``. Sequences with
+        labels that were never counted are left out.
 
         Parameters
         ----------
@@ -376,54 +381,59 @@ class EmpiricalCRF(BaseSequenceClassifier):
         return self
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, classes: Any) -> None:
-        sequences, weights = self._check_training(X, y, sample_weight, reset=True)
-        observations, labels = self._start(sequences, weights, classes)
-        offsets = sequences.X.offsets
         if self.exponents == "fit":
-            self._fit_with_exponents(observations, labels, offsets, weights)
+            self._fit_with_exponents(self._start(X, y, sample_weight, classes))
         else:
-            self._estimate(self._count(observations, labels, offsets, weights))
+            self._estimate(self._count(self._start(X, y, sample_weight, classes)))
 
-    def _start(self, sequences: Sequences, weights, classes) -> tuple[Observations, np.ndarray]:
-        """Make the encoders, and encode the observations and labels of all tokens."""
-        self.tabulator_ = Tabulator(self.observation, self.binning).fit(sequences.X, weights)
-        table, attributes = self.tabulator_.transform(sequences.X)
+    def _start(self, X: Any, y: Any, sample_weight: Any, classes: Any) -> Corpus:
+        """Make the encoders, and encode all tokens."""
+        sequences, weights = self._check_training(X, y, sample_weight, reset=True)
+        self.tabulator_ = Tabulator(self.observation, self.binning)
+        table, attributes = self.tabulator_.fit_transform(sequences.X, weights)
         spelling = SPELLINGS[self.spelling]
         n_attributes = None if attributes is None else attributes.shape[1]
         self.encoder_ = Encoder(table.names, spelling.features, spelling.symbols, n_attributes)
         self._label_ids = LabelIds(classes)
         self._exponents = dict(self.exponents) if isinstance(self.exponents, Mapping) else {}
         observations = self.encoder_.learn(table, attributes)
-        return observations, self._label_ids.learn(sequences.y)
+        labels = self._label_ids.learn(sequences.y)
+        return Corpus(observations, labels, sequences.X.offsets, weights)
 
-    def _fit_with_exponents(self, observations, labels, offsets, weights) -> None:
+    def _fit_with_exponents(self, corpus: Corpus) -> None:
         """Fit the exponents on the last sequences, after counting all others; then count all."""
-        n_sequences = len(offsets) - 1
-        n_counted = n_sequences - max(1, round(self.validation_fraction * n_sequences))
-        cut = offsets[n_counted]
-        if not weights[:cut].any():
+        n_sequences, n_tokens = len(corpus.offsets) - 1, corpus.offsets[-1]
+        n_counted = max(
+            n_sequences - max(1, round(self.validation_fraction * n_sequences)),
+            np.searchsorted(corpus.offsets, n_tokens - MOST_HELD_OUT),
+        )
+        counted, held_out = corpus.split(min(n_counted, n_sequences - 1))
+        if not counted.weights.any():
             raise ValueError('exponents="fit" needs tokens before the part that is held out')
-        kept_offsets = offsets[n_counted:] - cut
-        counted, kept = observations.split(cut)
-        counts = self._count(counted, labels[:cut], offsets[: n_counted + 1], weights[:cut])
-        kept_counts = self._count(kept, labels[cut:], kept_offsets, weights[cut:])
-        self._estimate(counts, more_labels=labels)
-        prepared = self.model_.prepare(kept, kept_offsets)
-        self._fit_exponents(prepared, self._rank[labels[cut:]], kept_offsets)
-        self._estimate(counts + kept_counts)
+        counts = self._count(counted)
+        self._estimate(counts, more_labels=corpus.labels)
+        prepared = self.model_.prepare(held_out.observations, held_out.offsets)
+        self._fit_exponents(prepared, self._rank[held_out.labels], held_out.offsets)
+        self._estimate(counts + self._count(held_out))
 
     def _fit_exponents_to(self, X: Any, y: Any) -> None:
         sequences, _ = self._check_training(X, y, None, reset=False)
         if self.zeros != "smoothed":
             raise ValueError(f'exponents are fitted only if zeros="smoothed", not {self.zeros!r}')
-        labels = self._rank[self._label_ids.lookup(sequences.y)]
-        if (labels < 0).any():
-            raise ValueError("y has labels that the model does not have")
-        self._fit_exponents(self._prepare(sequences.X), labels, sequences.X.offsets)
+        labels, ids = encode_labels(sequences.y)
+        rank = {label: i for i, label in enumerate(self.classes_.tolist())}
+        ids = np.array([rank.get(label, -1) for label in labels.tolist()])[ids]
+        sequence = np.repeat(np.arange(len(sequences.X)), sequences.X.lengths)
+        usable = np.setdiff1d(np.arange(len(sequences.X)), sequence[ids < 0])
+        if len(usable) == 0:
+            raise ValueError(f"every sequence has labels that are not among {list(rank)}")
+        X = sequences.X[usable]
+        ids = SequenceArray(ids, sequences.X.offsets)[usable].data
+        self._fit_exponents(self._prepare(X), ids, X.offsets)
 
     def _predict_out_of_fold(self, X: Any, y: Any, cv: Any) -> Any:
-        sequences, weights = self._check_training(X, y, None, reset=True)
-        observations, labels = self._start(sequences, weights, None)
+        corpus = self._start(X, y, None, None)
+        sequences = self._check_X(X, y)
         X = sequences.X
         tests = [test for _, test in check_cv(cv).split(np.empty(len(X)))]
         fold_of_sequence = np.empty(len(X), dtype=np.int64)
@@ -431,26 +441,24 @@ class EmpiricalCRF(BaseSequenceClassifier):
             fold_of_sequence[test] = fold
         if not np.array_equal(np.sort(np.concatenate(tests)), np.arange(len(X))):
             raise ValueError("cv must put every sequence into exactly one test set")
-        folds = count_observation_folds(
-            observations, labels, X.offsets, self._templates(), fold_of_sequence
-        )
+        folds = count_folds_of_corpus(corpus, self._templates(), fold_of_sequence)
         total = reduce(Counts.__add__, folds)
-        predicted = np.empty(len(labels), dtype=object)
+        predicted = np.empty(len(corpus.labels), dtype=object)
         fold_of_token = np.repeat(fold_of_sequence, X.lengths)
         for fold, counts in enumerate(folds):
             self._estimate(total - counts)
             predicted[fold_of_token == fold] = self.predict(X[fold_of_sequence == fold]).data
-        return sequences.mirror(predicted.astype(self._label_ids.classes(labels)[0].dtype))
+        return sequences.mirror(predicted.astype(self._label_ids.classes(corpus.labels)[0].dtype))
 
     def _update(self, X: Any, y: Any, sample_weight: Any, combine: Callable) -> None:
         """Combine the counts with those of more data."""
-        sequences, weights = self._check_training(X, y, sample_weight, reset=False)
         if self.encoder_.lexicon.features != SPELLINGS[self.spelling].features:
             raise ValueError(f"spelling={self.spelling!r} is not what the model was fitted with")
+        sequences, weights = self._check_training(X, y, sample_weight, reset=False)
         self.encoder_, self._label_ids = self.encoder_.copy(), self._label_ids.copy()
         observations = self.encoder_.learn(*self.tabulator_.transform(sequences.X))
         labels = self._label_ids.learn(sequences.y)
-        more = self._count(observations, labels, sequences.X.offsets, weights)
+        more = self._count(Corpus(observations, labels, sequences.X.offsets, weights))
         self._estimate(combine(self.counts_, more))
 
     def _check_training(self, X, y, sample_weight, reset) -> tuple[Sequences, np.ndarray]:
@@ -469,8 +477,8 @@ class EmpiricalCRF(BaseSequenceClassifier):
             raise ValueError("sample_weight is zero for all tokens")
         return sequences, weights
 
-    def _count(self, observations, labels, offsets, weights) -> Counts:
-        return count_observations(observations, labels, offsets, self._templates(), weights)
+    def _count(self, corpus: Corpus) -> Counts:
+        return count_corpus(corpus, self._templates())
 
     def _templates(self) -> list[Template]:
         """What is counted."""

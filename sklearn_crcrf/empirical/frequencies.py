@@ -1,7 +1,8 @@
 """Plain frequencies with back-off: the fully empirical training of the papers.
 
-A word, and a pair of neighbouring words, is scored by its own frequencies if it was seen, else
-by those of its spelling. Events of frequency zero have probability zero, or are floored.
+A word is scored by its own frequencies if it was seen, else by those of its spelling. So is a
+pair of neighbouring words; if both were seen, but never together, it is scored by the frequencies
+of pairs of labels. Events of frequency zero have probability zero, or are floored.
 
 References
 ----------
@@ -26,6 +27,9 @@ from .storage import Storable
 from .weights import StateWeights
 
 __all__ = ["FrequencyModel"]
+
+LABELS_ONLY = np.iinfo(np.int32).max
+"""Stands for the row of known words that never occurred next to each other."""
 
 
 class FrequencyModel(Storable):
@@ -84,9 +88,8 @@ class FrequencyModel(Storable):
         spelling = self.spelling.rows(observations.spelling)[observations.word]
         rows = np.column_stack([spelling, np.where(word < 0, -1, word + self.state.starts[1])])
         window = Window(observations.columns, None, offsets)
-        return Prepared(
-            rows.astype(np.int32), kind, self._edge_rows(window)[:, None], first_tokens(offsets)
-        )
+        edges = self._edge_rows(window, word >= 0)[:, None]
+        return Prepared(rows.astype(np.int32), kind, edges, first_tokens(offsets))
 
     def parts(self, prepared: Prepared) -> Parts:
         """Scores of prepared tokens."""
@@ -126,33 +129,33 @@ class FrequencyModel(Storable):
         stats = self.statistics
         template = self.templates(stats.encoder)[1]
         keys, by_pair = pair_counts(stats.counts[template], stats.n_labels)
-        inner = (keys >= 0).all(axis=1)
-        keys, by_pair = keys[inner], by_pair[inner]
-        current, previous = np.divmod(by_pair.indices, stats.n_labels)
-        words = np.repeat(keys, np.diff(by_pair.indptr), axis=0)
-        here = entry_values(stats.by_word, frequency, words[:, 1], current)
-        before = entry_values(stats.by_word, frequency, words[:, 0], previous)
-        total = np.repeat(by_pair.sum(axis=1), np.diff(by_pair.indptr))
         self._index = KeyIndex(keys)
-        self._pairs = _with_data(by_pair, np.log(by_pair.data / total / (before * here)))
+        lengths = np.diff(by_pair.indptr)
+        scores = np.log(by_pair.data)
+        scores -= np.repeat(np.log(by_pair.sum(axis=1)), lengths)
+        labels = np.divmod(by_pair.indices, stats.n_labels)[::-1]
+        for words, of_words in zip(keys.T, labels, strict=True):
+            words = np.repeat(words, lengths)
+            scores -= np.log(entry_values(stats.by_word, frequency, words, of_words))
+        self._pairs = _with_data(by_pair, scores)
         everything = sum_rows(by_pair, np.zeros(len(keys), dtype=np.int64), 1)
         self._label_pairs = _with_data(everything, np.log(_label_rate(everything, stats.n_labels)))
         self.spelling.fit_pairs(stats.encoder.lexicon, keys, by_pair)
 
-    def _edge_rows(self, window: Window) -> np.ndarray:
-        """Rows of pairs of words, and behind them codes of pairs of spellings."""
-        word = self.statistics.word
-        here, before = window.symbols(self.templates(self.statistics.encoder)[1])[::-1]
-        row = self._index.rows([before, here])
-        code = self.spelling.pair_codes(window, word)
-        return np.where(row < 0, self._pairs.shape[0] + code, row).astype(np.int32)
+    def _edge_rows(self, window: Window, is_known: np.ndarray) -> np.ndarray:
+        """Rows of pairs of words; behind them, codes of pairs of spellings if one is unseen."""
+        row = self._index.rows(window.symbols(self.templates(self.statistics.encoder)[1]))
+        code = self._pairs.shape[0] + self.spelling.pair_codes(window, self.statistics.word)
+        both_known = is_known & np.append(False, is_known[:-1])[: len(is_known)]
+        return np.where(row >= 0, row, np.where(both_known, LABELS_ONLY, code)).astype(np.int32)
 
     def _edge_gains(self, prepared: Prepared) -> tuple[np.ndarray, sp.csr_array]:
         """The row of each token, and log CR above the floor of the rows in use."""
         wanted = np.where(prepared.first, -1, prepared.edges[:, 0])
         used, row = np.unique(wanted, return_inverse=True)
         n_pairs = self._pairs.shape[0]
-        rates = self.spelling.co_occurrence(used[used >= n_pairs] - n_pairs)
+        codes = used[(used >= n_pairs) & (used < LABELS_ONLY)] - n_pairs
+        rates = self.spelling.co_occurrence(codes)
         backed_off = _with_data(rates, np.log(rates.data))
         blocks = [self._pairs[used[(used >= 0) & (used < n_pairs)]], backed_off, self._label_pairs]
         gains = sp.vstack(blocks, format="csr")

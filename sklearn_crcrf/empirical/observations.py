@@ -1,6 +1,6 @@
 """Observations as columns of integers."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from typing import NamedTuple
 
@@ -15,10 +15,11 @@ from .lexicon import Lexicon, mark_unknown
 
 __all__ = [
     "ATTRIBUTES",
+    "Corpus",
     "Encoder",
     "Observations",
-    "count_observation_folds",
-    "count_observations",
+    "count_corpus",
+    "count_folds_of_corpus",
     "relabel",
 ]
 
@@ -26,12 +27,48 @@ ATTRIBUTES = Template((("", 0),))
 """Stands for the columns of a sparse X, which are counted with the labels of their tokens."""
 
 
+class Columns(Mapping):
+    """Columns of ids by name; those of spelling features are made when they are asked for.
+
+    Parameters
+    ----------
+    symbols : dict of ndarray of shape (n_tokens,), int32
+        The columns that are stored.
+    word : ndarray of shape (n_tokens,)
+    spelling : ndarray of shape (n_words, n_features)
+    features : sequence of str
+        Names of the columns that spelling features make.
+    """
+
+    def __init__(self, symbols: dict, word: np.ndarray, spelling: np.ndarray, features: Sequence):
+        self._symbols, self._word, self._spelling = symbols, word, spelling
+        self._features = list(features)
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        if name in self._symbols:
+            return self._symbols[name]
+        if name not in self._features:
+            raise KeyError(name)
+        return self._spelling[:, self._features.index(name)][self._word]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter([*self._symbols, *self._features])
+
+    def __len__(self) -> int:
+        return len(self._symbols) + len(self._features)
+
+    def slice(self, tokens: slice) -> "Columns":
+        """The columns of these tokens."""
+        symbols = {name: ids[tokens] for name, ids in self._symbols.items()}
+        return Columns(symbols, self._word[tokens], self._spelling, self._features)
+
+
 class Observations(NamedTuple):
     """Encoded tokens.
 
     Parameters
     ----------
-    columns : dict of ndarray of shape (n_tokens,), int32
+    columns : Columns
         Ids of the symbols of every column, and of the spelling of the words.
     word : ndarray of shape (n_tokens,)
         Which of the unique words a token is.
@@ -43,7 +80,7 @@ class Observations(NamedTuple):
         The rows of a sparse X.
     """
 
-    columns: dict[str, np.ndarray]
+    columns: Columns
     word: np.ndarray
     ids: np.ndarray
     spelling: np.ndarray
@@ -55,7 +92,7 @@ class Observations(NamedTuple):
 
     def _slice(self, tokens: slice) -> "Observations":
         return self._replace(
-            columns={name: ids[tokens] for name, ids in self.columns.items()},
+            columns=self.columns.slice(tokens),
             word=self.word[tokens],
             attributes=None if self.attributes is None else self.attributes[tokens],
         )
@@ -122,50 +159,64 @@ class Encoder:
             )
         word, words = _with_absent(table, self.names[0])
         ids, spelling = encode_words(self.lexicon, words)
-        columns = {self.names[0]: ids[word]}
+        stored = {self.names[0]: ids[word]}
         for name, vocabulary in zip(self.names[1:], self._vocabularies, strict=True):
             codes, symbols = _with_absent(table, name)
-            columns[name] = encode_symbols(vocabulary, symbols)[codes]
-        for j, feature in enumerate(self.lexicon.features):
-            columns[f"{self.names[0]}:{feature}"] = spelling[:, j][word]
+            stored[name] = encode_symbols(vocabulary, symbols)[codes]
+        features = [f"{self.names[0]}:{feature}" for feature in self.lexicon.features]
+        columns = Columns(stored, word, spelling, features)
         return Observations(columns, word, ids, spelling, attributes)
 
 
-def count_observations(
-    observations: Observations,
-    labels: np.ndarray,
-    offsets: np.ndarray,
-    templates: Sequence[Template],
-    weights: np.ndarray | None,
-) -> Counts:
-    """Count encoded tokens; see :func:`~sklearn_crcrf.counts.count_tokens`."""
-    if weights is not None and len(weights) and (weights == weights[0]).all():
+class Corpus(NamedTuple):
+    """Encoded sequences and their labels.
+
+    Parameters
+    ----------
+    observations : Observations
+    labels : ndarray of shape (n_tokens,), int32
+    offsets : ndarray of shape (n_sequences + 1,), int64
+    weights : ndarray of shape (n_tokens,)
+    """
+
+    observations: Observations
+    labels: np.ndarray
+    offsets: np.ndarray
+    weights: np.ndarray
+
+    def split(self, sequence: int) -> tuple["Corpus", "Corpus"]:
+        """The sequences before number ``sequence``, and the others."""
+        cut = self.offsets[sequence]
+        before, after = self.observations.split(cut)
+        return (
+            Corpus(before, self.labels[:cut], self.offsets[: sequence + 1], self.weights[:cut]),
+            Corpus(after, self.labels[cut:], self.offsets[sequence:] - cut, self.weights[cut:]),
+        )
+
+
+def count_corpus(corpus: Corpus, templates: Sequence[Template]) -> Counts:
+    """Count encoded sequences; see :func:`~sklearn_crcrf.counts.count_tokens`."""
+    observations, labels, offsets, weights = corpus
+    if len(weights) and (weights == weights[0]).all():
         weights = weights[:1]
     counts = count_tokens(observations.columns, labels, offsets, templates, weights)
     if observations.attributes is None:
         return counts
-    return Counts({**counts, ATTRIBUTES: _count_attributes(observations, labels, weights)})
+    return Counts({**counts, ATTRIBUTES: _count_attributes(corpus, corpus.weights)})
 
 
-def count_observation_folds(
-    observations: Observations,
-    labels: np.ndarray,
-    offsets: np.ndarray,
-    templates: Sequence[Template],
-    fold_of_sequence: np.ndarray,
+def count_folds_of_corpus(
+    corpus: Corpus, templates: Sequence[Template], fold_of_sequence: np.ndarray
 ) -> list[Counts]:
-    """Count the folds of encoded tokens; see :func:`~sklearn_crcrf.counts.count_folds`."""
-    folds = count_folds(observations.columns, labels, offsets, templates, fold_of_sequence)
+    """Count the folds of encoded sequences; see :func:`~sklearn_crcrf.counts.count_folds`."""
+    observations, labels, offsets, weights = corpus
+    folds = count_folds(observations.columns, labels, offsets, templates, fold_of_sequence, weights)
     if observations.attributes is None:
         return folds
     fold_of_token = np.repeat(fold_of_sequence, np.diff(offsets))
-    attributes = [
-        _count_attributes(observations, labels, (fold_of_token == fold).astype(float))
-        for fold in range(len(folds))
-    ]
     return [
-        Counts({**counts, ATTRIBUTES: table})
-        for counts, table in zip(folds, attributes, strict=True)
+        Counts({**counts, ATTRIBUTES: _count_attributes(corpus, weights * (fold_of_token == fold))})
+        for fold, counts in enumerate(folds)
     ]
 
 
@@ -182,12 +233,13 @@ def relabel(counts: Counts, rank: np.ndarray) -> Counts:
     return Counts(tables)
 
 
-def _count_attributes(observations: Observations, labels: np.ndarray, weights) -> Table:
+def _count_attributes(corpus: Corpus, weights: np.ndarray) -> Table:
     """How much of each attribute occurred with each label."""
-    n_tokens, n_labels = len(labels), int(labels.max(initial=-1)) + 1
-    values = np.broadcast_to(1.0 if weights is None else weights, n_tokens)
-    gold = sp.csr_array((values, labels, np.arange(n_tokens + 1)), shape=(n_tokens, n_labels))
-    counts = sp.coo_array((observations.attributes.T @ gold).tocsr())
+    labels, n_tokens = corpus.labels, len(corpus.labels)
+    shape = n_tokens, int(labels.max(initial=-1)) + 1
+    weights = np.ascontiguousarray(weights)
+    gold = sp.csr_array((weights, labels, np.arange(n_tokens + 1)), shape=shape)
+    counts = sp.coo_array((corpus.observations.attributes.T @ gold).tocsr())
     used = counts.data != 0
     events = np.stack([counts.coords[0][used], counts.coords[1][used]], axis=1)
     order = np.lexsort(events.T[::-1])

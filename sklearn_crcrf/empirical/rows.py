@@ -16,6 +16,8 @@ __all__ = [
     "pair_counts",
     "place_rows",
     "rank_rows",
+    "short_ids",
+    "stack_rows",
     "sum_rows",
 ]
 
@@ -124,7 +126,31 @@ def _group_rows(keys, columns, values, n_columns: int) -> tuple[np.ndarray, sp.c
     starts = np.flatnonzero(new)
     indptr = np.append(starts, len(keys))
     rows = sp.csr_array((values, columns, indptr), shape=(len(starts), n_columns))
-    return keys[starts], rows
+    return keys[starts], short_ids(rows)
+
+
+def stack_rows(blocks: list[sp.csr_array]) -> sp.csr_array:
+    """One matrix below the other; the list is emptied, so that not all is there twice."""
+    starts = np.cumsum([0, *(block.nnz for block in blocks)])
+    ends = [block.indptr[1:] + start for block, start in zip(blocks, starts, strict=False)]
+    indptr = np.concatenate([[0], *ends])
+    if starts[-1] <= np.iinfo(np.int32).max:
+        indptr = indptr.astype(np.int32)
+    shape = sum(block.shape[0] for block in blocks), blocks[0].shape[1]
+    data, indices = np.empty(starts[-1]), np.empty(starts[-1], dtype=np.int32)
+    for start in starts[:-1]:
+        block = blocks.pop(0)
+        data[start : start + block.nnz] = block.data
+        indices[start : start + block.nnz] = block.indices
+    return short_ids(sp.csr_array((data, indices, indptr), shape=shape))
+
+
+def short_ids(matrix: sp.csr_array) -> sp.csr_array:
+    """The same matrix with indices of 32 bits, if they can hold its shape and size."""
+    if max(*matrix.shape, matrix.nnz) > np.iinfo(np.int32).max:
+        return matrix
+    indices, indptr = (ids.astype(np.int32, copy=False) for ids in (matrix.indices, matrix.indptr))
+    return sp.csr_array((matrix.data, indices, indptr), shape=matrix.shape)
 
 
 def rank_rows(keys: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

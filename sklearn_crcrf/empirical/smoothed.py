@@ -13,11 +13,11 @@ import scipy.sparse as sp
 from ..counts import Template, Window
 from ..structures import Edges, PartCounts, Parts
 from .estimates import Estimate, smooth
-from .experts import Symbols, context_experts, edge_experts
+from .experts import Expert, Symbols, context_experts, edge_experts
 from .exponents import Entry, Exponents, state_entries
 from .model import Prepared, Statistics, first_tokens, spelling_keys, word_kinds
 from .observations import ATTRIBUTES, Encoder, Observations
-from .rows import WEAKEST, KeyIndex, association, label_counts, pair_counts, place_rows
+from .rows import WEAKEST, KeyIndex, association, label_counts, pair_counts, place_rows, short_ids
 from .storage import Storable
 from .transitions import label_transitions
 from .weights import StateWeights
@@ -69,7 +69,7 @@ class SmoothedModel(Storable):
             self._strength,
         )
         self._fit_edges()
-        del self._estimates  # as large as the counts, and not needed to predict
+        del self._priors, self._estimates  # as large as the counts, and not needed to predict
 
     @staticmethod
     def templates(encoder: Encoder, exponents: Mapping[str, float] | None) -> list[Template]:
@@ -155,23 +155,20 @@ class SmoothedModel(Storable):
         return np.array(list(gradient.values()))
 
     def _fit_state(self, spelling: type, mu_oov: float, exponents: Mapping[str, float]) -> None:
-        """Weights of the spelling, the words and their contexts."""
-        stats, strength = self.statistics, self._strength
-        encoder, prior = stats.encoder, stats.label_prior
-        self.spelling = spelling(encoder.lexicon, stats.by_word, prior, strength)
-        unseen = self._probability_unseen()
-        words = KeyIndex(np.arange(stats.by_word.shape[0], dtype=np.int32)[:, None])
-        probability = smooth(stats.by_word, unseen, WORD_STRENGTH * strength)
-        this_word = Template(((stats.word, 0),))
-        self._estimates = {this_word: Estimate(words, stats.by_word, probability)}
-        blocks = [self.spelling.coef, association(stats.by_word, unseen, WORD_STRENGTH * strength)]
+        """Weights of the spelling, the words and their contexts, and their exponents."""
+        stats = self.statistics
         experts = [
             expert
-            for expert in context_experts(encoder.names, encoder.lexicon.features)
+            for expert in context_experts(stats.encoder.names, stats.encoder.lexicon.features)
             if expert.template in stats.counts
         ]
+        edges = edge_experts(stats.encoder.names)
+        # Only estimates that others rest on are kept.
+        self._priors = {template for edge in edges for template, _ in (edge.before, edge.here)}
+        self._priors |= {expert.broader for expert in experts}
+        blocks = self._fit_words(spelling)
+        self._contexts = []
         blocks += [self._fit_context(expert) for expert in experts]
-        self._contexts = [(e.template, self._estimates[e.template].index) for e in experts]
         entries = state_entries(self.spelling, 1.0, mu_oov, experts)
         entries += [Entry("transition", 1.0), Entry("boundary", BOUNDARY_EXPONENT)]
         entries += [Entry("edges", 1.0)]
@@ -183,19 +180,34 @@ class SmoothedModel(Storable):
             raise ValueError(f"exponents: 'edges' must not be negative, got {exponents['edges']}")
         self.state = StateWeights(blocks, self.exponents.table())
 
-    def _fit_context(self, expert) -> sp.csr_array:
+    def _fit_words(self, spelling: type) -> list[sp.csr_array]:
+        """Weights of the spelling, and of the words over what their spelling says."""
+        stats, strength = self.statistics, WORD_STRENGTH * self._strength
+        self.spelling = spelling(
+            stats.encoder.lexicon, stats.by_word, stats.label_prior, self._strength
+        )
+        unseen = self._probability_unseen()
+        words = KeyIndex(np.arange(stats.by_word.shape[0], dtype=np.int32)[:, None])
+        probability = smooth(stats.by_word, unseen, strength)
+        this_word = Template(((stats.word, 0),))
+        self._estimates = {this_word: Estimate(words, stats.by_word, probability)}
+        return [self.spelling.coef, association(stats.by_word, unseen, strength)]
+
+    def _fit_context(self, expert: Expert) -> sp.csr_array:
         """Estimate one expert; its weights over its prior."""
         template, stats = expert.template, self.statistics
         strength = CONTEXT_STRENGTH * self._strength
         keys, counts = label_counts(stats.counts[template], stats.n_labels)
+        index = KeyIndex(keys)
+        self._contexts.append((template, index))
         if expert.broader is None:
             prior = stats.label_prior[counts.indices]
         else:
             shared = [template.symbols.index(symbol) for symbol in expert.broader.symbols]
             symbols = np.repeat(keys[:, shared], np.diff(counts.indptr), axis=0)
             prior = self._estimates[expert.broader].at(list(symbols.T), counts.indices)
-        probability = smooth(counts, prior, strength)
-        self._estimates[template] = Estimate(KeyIndex(keys), counts, probability)
+        if template in self._priors:
+            self._estimates[template] = Estimate(index, counts, smooth(counts, prior, strength))
         return association(counts, prior, strength)
 
     def _fit_attributes(self) -> float:
@@ -251,7 +263,7 @@ class SmoothedModel(Storable):
             blocks.append(gains)
             self._edges.append((expert.template, KeyIndex(keys)))
         self._edge_starts = np.cumsum([0, *(b.shape[0] for b in blocks[:-1])], dtype=np.int32)
-        self.edge_coef = sp.vstack(blocks, format="csr")
+        self.edge_coef = sp.vstack([short_ids(block) for block in blocks], format="csr")
 
     def _edge_gains(self, prepared: Prepared) -> sp.csr_array:
         """What the edges add to the transitions, CSR of shape (n_tokens, n_labels ** 2)."""
@@ -262,6 +274,6 @@ class SmoothedModel(Storable):
         return sp.csr_array((np.ones(len(columns)), columns, indptr), shape) @ self.edge_coef
 
 
-def _is_used(expert, exponents: Mapping[str, float]) -> bool:
+def _is_used(expert: Expert, exponents: Mapping[str, float]) -> bool:
     names = [expert.name, f"{expert.name}/seldom", f"{expert.name}/unseen"]
     return any([expert.known, expert.unseen, *(name in exponents for name in names)])

@@ -33,6 +33,12 @@ class Tabulator:
         self._observation = observation
         self._binning = EqualFrequencyBins() if binning is None else clone(binning)
 
+    def fit_transform(self, X: SequenceArray, sample_weight: np.ndarray):
+        """Fit, then transform the same data; it is made symbols of only once."""
+        if _kind(X.data) == "symbols":
+            X = SequenceArray(self._as_symbols(X), X.offsets)
+        return self.fit(X, sample_weight).transform(X)
+
     def fit(self, X: SequenceArray, sample_weight: np.ndarray) -> "Tabulator":
         """Learn the bins of numeric columns from tokens of these weights."""
         data = X.data

@@ -1,11 +1,10 @@
 """State scores as sums of rows of one sparse matrix."""
 
-from collections.abc import Sequence
-
 import numpy as np
 import scipy.sparse as sp
 
 from .._kernels._scores import add_rows, add_rows_pullback
+from .rows import stack_rows
 from .storage import Storable
 
 __all__ = ["FREQUENT", "SELDOM", "UNSEEN", "StateWeights"]
@@ -19,7 +18,8 @@ class StateWeights(Storable):
 
     Parameters
     ----------
-    blocks : sequence of CSR of shape (n_rows, n_labels)
+    blocks : list of CSR of shape (n_rows, n_labels)
+        Is emptied.
     exponents : array-like of shape (n_kinds, n_slots)
         Multiplies the rows of each slot, for each kind of word.
 
@@ -31,9 +31,9 @@ class StateWeights(Storable):
         Row of ``coef`` at which each block starts.
     """
 
-    def __init__(self, blocks: Sequence[sp.csr_array], exponents):
-        self.coef = _with_short_ids(sp.vstack(blocks, format="csr"))
+    def __init__(self, blocks: list[sp.csr_array], exponents):
         self.starts = np.cumsum([0, *(b.shape[0] for b in blocks[:-1])])
+        self.coef = stack_rows(blocks)
         self.exponents = np.ascontiguousarray(exponents, dtype=float)
         self._arrays = _arrays(self.coef)
 
@@ -59,14 +59,6 @@ class StateWeights(Storable):
         gradient = np.zeros(self.exponents.shape)
         add_rows_pullback(rows, kind, *self._arrays, weight, gradient)
         return gradient
-
-
-def _with_short_ids(matrix: sp.csr_array) -> sp.csr_array:
-    """The same matrix with 32-bit indices, if it has not too many entries for them."""
-    if matrix.nnz > np.iinfo(np.int32).max:
-        return matrix
-    indices, indptr = matrix.indices.astype(np.int32), matrix.indptr.astype(np.int32)
-    return sp.csr_array((matrix.data, indices, indptr), shape=matrix.shape)
 
 
 def _arrays(matrix: sp.csr_array) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

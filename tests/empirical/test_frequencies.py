@@ -80,15 +80,24 @@ class Frequencies:
         exponent = 1.0 if known else mu_oov
         return np.array([exponent * log(p.get(label, 0.0)) for label in self.labels])
 
+    def way(self, before, here):
+        """What a pair of words is scored by."""
+        if self.tables["words", before, here]:
+            return "words"
+        both_known = self.tables["word", before] and self.tables["word", here]
+        pairs_of_keys = itertools.product(self.keys(before), self.keys(here))
+        return "spelling" if not both_known and self.mean(pairs_of_keys) else "labels"
+
     def edge(self, before, here):
         """log CR(y; y' | x, x'), -inf for zero."""
-        if self.tables["words", before, here]:
+        way = self.way(before, here)
+        if way == "words":
             joint = self.frequencies(("words", before, here))
             p, q = self.frequencies(("word", before)), self.frequencies(("word", here))
-        else:
+        elif way == "spelling":
             joint = self.mean(itertools.product(self.keys(before), self.keys(here)))
             p, q = self.of_spelling(before), self.of_spelling(here)
-        if not joint:
+        else:
             joint, p, q = self.frequencies(("pairs",)), Counter(), Counter()
             for (a, b), probability in joint.items():
                 p[a] += probability
@@ -114,12 +123,7 @@ def test_the_sentences_back_off_in_every_way(reference):
     ways = Counter()
     for x in X_TEST:
         for before, here in itertools.pairwise(x):
-            if reference.tables["words", before, here]:
-                ways["words"] += 1
-            elif reference.mean(itertools.product(reference.keys(before), reference.keys(here))):
-                ways["spelling"] += 1
-            else:
-                ways["labels"] += 1
+            ways[reference.way(before, here)] += 1
     assert min(ways[way] for way in ("words", "spelling", "labels")) > 1
 
 
@@ -189,8 +193,16 @@ def test_predictions_are_those_of_the_enumerated_paths(reference, zeros):
         assert_allclose(scores[paths.index(tuple(best))], scores.max(), atol=1e-9)
     if zeros == "floored":
         assert n_impossible == 0
-    elif reference.spelling == "joint":
-        assert n_impossible > 0
+
+
+def test_exact_zeros_may_leave_no_path():
+    crf = EmpiricalCRF.ecrn(zeros="exact").fit([["a", "b"], ["b", "a"]], [["A", "B"], ["B", "A"]])
+    assert crf.predict([["a", "b"], ["b", "b"]]).tolist() == [["A", "B"], ["B", "B"]]
+    assert_array_equal(crf.confidence([["a", "b"], ["b", "b"]]), [1.0, 0.0])
+    with pytest.raises(ValueError, match="no path of sequence 1 is possible"):
+        crf.predict_proba([["a", "b"], ["b", "b"]])
+    floored = EmpiricalCRF.ecrn().fit([["a", "b"], ["b", "a"]], [["A", "B"], ["B", "A"]])
+    assert_allclose(floored.predict_proba([["b", "b"]])[0], [[0, 1], [0, 1]])
 
 
 def test_maxent_backs_off_to_its_fitted_distributions():
@@ -209,7 +221,9 @@ def test_maxent_backs_off_to_its_fitted_distributions():
             assert_allclose(parts.state[row], expected, atol=1e-10)
             if t:
                 found = [oracle.transition_score(parts, row, i, j) for i, j in np.ndindex(n, n)]
-                if reference.tables["words", x[t - 1], word]:
+                counts = reference.tables
+                both_known = counts["word", x[t - 1]] and counts["word", word]
+                if counts["words", x[t - 1], word] or both_known:
                     rates = reference.edge(x[t - 1], word)
                 else:
                     code = np.array([signature[t - 1] * len(spelling.probability) + signature[t]])

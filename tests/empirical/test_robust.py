@@ -106,8 +106,15 @@ def test_nothing_but_held_out_data(weights):
 def test_labels_unseen_at_fit(crf):
     crf = clone(crf).fit(X, y)
     assert crf.score(X[:1], [["D", "N", "Q"]]) == pytest.approx(2 / 3)
-    with pytest.raises(ValueError, match=r"label 'Q' is not among|exponents are fitted only"):
+    with pytest.raises(ValueError, match=r"every sequence has labels|exponents are fitted only"):
         crf.fit_exponents(X[:1], [["D", "N", "Q"]])
+
+
+def test_exponents_are_fitted_without_sequences_of_unseen_labels():
+    with_unseen, without = EmpiricalCRF().fit(X, y), EmpiricalCRF().fit(X, y)
+    with_unseen.fit_exponents([*X[:2], X[0]], [*y[:2], ["D", "N", "Q"]])
+    without.fit_exponents(X[:2], y[:2])
+    assert with_unseen.exponents_ == without.exponents_ != EmpiricalCRF().fit(X, y).exponents_
 
 
 # What is not as it should be is named
@@ -383,7 +390,7 @@ def test_processes_share_the_data():
 
 INSIDE = [
     (Vocabulary, "add"),
-    (estimator_module, "count_observations"),
+    (estimator_module, "count_corpus"),
     (estimator_module, "relabel"),
     (estimator_module, "Statistics"),
     (estimator_module.SmoothedModel, "__init__"),
@@ -482,13 +489,13 @@ def test_a_real_interrupt(delay):
 def test_a_signal_in_the_middle_of_a_fit(monkeypatch):
     fitted = EmpiricalCRF().fit(X, y)
     before = state(fitted)
-    original = estimator_module.count_observations
+    original = estimator_module.count_corpus
 
     def count(*args):
         signal.raise_signal(signal.SIGINT)
         return original(*args)
 
-    monkeypatch.setattr(estimator_module, "count_observations", count)
+    monkeypatch.setattr(estimator_module, "count_corpus", count)
     with pytest.raises(KeyboardInterrupt):
         fitted.fit(NEW, [["D", "N"], [], ["D", "N", "V"]])
     assert state(fitted) == before
