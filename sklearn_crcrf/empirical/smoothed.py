@@ -25,7 +25,7 @@ from .weights import StateWeights
 __all__ = ["SmoothedModel"]
 
 # Number of observations that the prior of an estimate is worth.
-WORD_STRENGTH = 0.45
+WORD_STRENGTH = 0.3
 CONTEXT_STRENGTH = 2.0
 # How much the beginning and the end of a sequence say of the labels there.
 BOUNDARY_EXPONENT = 0.33
