@@ -80,9 +80,9 @@ class EmpiricalCRF(BaseSequenceClassifier):
         all of them, the mean of the frequencies given each, or an exponential model.
     zeros : {"smoothed", "floored", "exact"}, default="smoothed"
         What becomes of events that never occurred. If they are not smoothed, a known word has
-        only the labels it was seen with, pairs of words not seen together back off to the
-        spelling of both, context beyond these is not used, and a pair of labels of frequency
-        zero costs a large constant or is impossible.
+        only the labels it was seen with, pairs of words not seen together back off to their
+        spelling if one is unknown, else to their labels alone, context beyond these is not
+        used, and a pair of labels of frequency zero costs a large constant or is impossible.
     exponents : None, "fit" or dict, default=None
         Exponents of the experts, by their names as in ``exponents_``. A dict replaces some of
         the defaults; ``"fit"`` finds all of them by maximum likelihood on a part of the data
