@@ -82,10 +82,11 @@ def test_memory_growth_is_that_of_the_peak(load):
 
     common = load("_common")
     common.memory_growth(lambda: hold(1))
-    growth, result = common.memory_growth(lambda: hold(50_000_000))
-    assert result == 50_000_000
-    assert 49e6 < growth < 60e6
-    assert common.memory_growth(lambda: hold(1))[0] < 5e6
+    growth, result = common.memory_growth(lambda: hold(300_000_000))
+    assert result == 300_000_000
+    # What else the process frees meanwhile is counted too.
+    assert 200e6 < growth < 400e6
+    assert common.memory_growth(lambda: hold(1))[0] < 50e6
 
 
 def test_crfsuite_learns(load, splits):
