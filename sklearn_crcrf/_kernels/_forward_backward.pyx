@@ -10,14 +10,20 @@ logarithm per token and label remain. A sum that underflows is taken again in lo
 import numpy as np
 
 from libc.math cimport INFINITY, exp, log
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int8_t, int32_t, int64_t
 
-from sklearn_crcrf._kernels._edges cimport Edges, edges_of, maximum
+from sklearn_crcrf._kernels._edges cimport (
+    Edges, argmax_sum, dominance_row, edges_of, maximum
+)
 
 # Sums of probabilities below this are summed again as logarithms.
 cdef double UNDERFLOW = 1e-280
 # Products with a factor above this are taken in logarithms.
 cdef double OVERFLOW = 1e100
+# Expected counts below this are lost in the rounding of those of one sequence.
+cdef double VANISHING = 1e-18
+# Terms below exp(-NEGLIGIBLE) of a sum are lost in the rounding of the sum.
+cdef double NEGLIGIBLE = 45.0
 
 
 cdef struct Step:
@@ -27,6 +33,9 @@ cdef struct Step:
     double top                     # maximum of the finite transition scores
     const int32_t *source          # (n_entries,) of the edges
     const int32_t *target
+    double *gains                  # (n, n) rows of dominance_row, made when they are needed
+    int8_t *has_gains              # (n,)
+    const double *zeros            # (n,)
 
 
 cdef void log_product(
@@ -40,8 +49,10 @@ cdef void log_product(
 ) noexcept nogil:
     cdef:
         int64_t i, j, k, row = edges.row[t], start = 0, stop = 0
-        double shift = maximum(x, n), top = step.top, lowered, raised
+        int64_t best = argmax_sum(x, step.zeros, n)
+        double shift = x[best], top = step.top, lowered, raised
         const double *potential
+        const double *gain = step.gains + best * n
     if row >= 0:
         start = edges.indptr[row]
         stop = edges.indptr[row + 1]
@@ -55,9 +66,12 @@ cdef void log_product(
             out[j] = -INFINITY
         return
     lowered = exp(step.top - top)
+    if not step.has_gains[best]:
+        dominance_row(step.score, n, best, scaled, step.gains + best * n)
+        step.has_gains[best] = 1
     for i in range(n):
         scaled[i] = exp(x[i] - shift)
-        if scaled[i] > 0.0 and lowered > 0.0:
+        if x[i] + gain[i] > shift - NEGLIGIBLE and lowered > 0.0:
             potential = step.potential + i * n
             for j in range(n):
                 out[j] += scaled[i] * potential[j]
@@ -126,11 +140,16 @@ def forward_backward(
         double total, top = maximum(&transition[0, 0], n * n)
         double[:, ::1] forward_potential = _potentials(transition, top)
         double[:, ::1] backward_potential = np.ascontiguousarray(forward_potential.T)
+        double[:, ::1] gains = np.empty((n, n)), backward_gains = np.empty((n, n))
+        int8_t[:, ::1] has_gains = np.zeros((2, n), dtype=np.int8)
+        double[::1] zeros = np.zeros(n)
         Step forward = Step(
-            &transition[0, 0], &forward_potential[0, 0], top, edges.previous, edges.current
+            &transition[0, 0], &forward_potential[0, 0], top, edges.previous, edges.current,
+            &gains[0, 0], &has_gains[0, 0], &zeros[0],
         )
         Step backward = Step(
-            &transposed[0, 0], &backward_potential[0, 0], top, edges.current, edges.previous
+            &transposed[0, 0], &backward_potential[0, 0], top, edges.current, edges.previous,
+            &backward_gains[0, 0], &has_gains[1, 0], &zeros[0],
         )
     with nogil:
         for s in range(offsets.shape[0] - 1):
@@ -199,15 +218,17 @@ cdef void add_expected(
     cdef:
         int64_t n = transition.shape[0], i, j, k, row = edges.row[t]
         double shift = maximum(alpha, n), shift_ahead = maximum(ahead, n), scale, plain, above
+        double mass_ahead = 0.0
     scale = exp(shift + shift_ahead + forward.top - log_z)
     for i in range(n):
         x[i] = exp(alpha[i] - shift) * scale
         y[i] = exp(ahead[i] - shift_ahead)
+        mass_ahead += y[i]
     for i in range(n):
         if scale > OVERFLOW:
             for j in range(n):
                 expected[i, j] += exp(alpha[i] + transition[i, j] + ahead[j] - log_z)
-        elif x[i] > 0.0:
+        elif x[i] * mass_ahead > VANISHING:
             for j in range(n):
                 expected[i, j] += x[i] * forward.potential[i * n + j] * y[j]
     if row < 0:

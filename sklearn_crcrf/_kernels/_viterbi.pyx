@@ -9,22 +9,8 @@ from libc.math cimport INFINITY
 from libc.stdint cimport int8_t, int32_t, int64_t
 
 from sklearn_crcrf._kernels._edges cimport (
-    Edges, argmax_sum, edges_of, first_entry, maximum_sum
+    Edges, argmax_sum, dominance_row, edges_of, first_entry
 )
-
-
-cdef void dominance_row(
-    const double[:, ::1] transition,
-    int64_t best,
-    double *negative,              # (n_labels,) work space
-    double *row,                   # (n_labels,) OUT
-) noexcept nogil:
-    """row[i] = max_j transition[i, j] - transition[best, j]: the most that i can gain on best."""
-    cdef int64_t n = transition.shape[0], i, j
-    for j in range(n):
-        negative[j] = -transition[best, j]
-    for i in range(n):
-        row[i] = maximum_sum(&transition[i, 0], negative, n)
 
 
 cdef void viterbi_step(
@@ -138,7 +124,7 @@ def viterbi(
             for t in range(first + 1, last + 1):
                 best = argmax_sum(&state[t - 1, 0], zeros, n)
                 if not has_gains[best]:
-                    dominance_row(transition, best, &into[0], &gains[best, 0])
+                    dominance_row(&transition[0, 0], n, best, &into[0], &gains[best, 0])
                     has_gains[best] = 1
                 viterbi_step(transition, &gains[best, 0], best, &state[t - 1, 0], &into[0])
                 raise_by_edges(edges, t, &state[t - 1, 0], &state[t, 0], n, &into[0])
