@@ -1,6 +1,6 @@
 """What is known of the words of a corpus: their numbers, and the numbers of their spellings."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from types import MappingProxyType
 
@@ -13,6 +13,9 @@ __all__ = ["UNKNOWN", "Lexicon", "mark_unknown"]
 
 UNKNOWN = -2
 """The id of every symbol that was not seen in training."""
+
+# So many words are spelled at once.
+BLOCK = 2**12
 
 
 class Lexicon:
@@ -63,11 +66,7 @@ class Lexicon:
         n_before = len(self)
         ids = self.words.add(words)
         new = [word for word, i in zip(words, ids, strict=True) if i >= n_before]
-        table = spelling_table(new, self.features)
-        spelling = np.empty((len(new), len(self.features)), dtype=np.int32)
-        for j, vocabulary in enumerate(self._spellings):
-            spelling[:, j] = vocabulary.add(table.categories[j])[table.codes[:, j]]
-        self.spelling = np.concatenate([self.spelling, spelling])
+        self.spelling = np.concatenate([self.spelling, self._spell(new, Vocabulary.add)])
         return ids
 
     def lookup(self, words: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
@@ -82,12 +81,19 @@ class Lexicon:
         spelling = np.empty((len(ids), len(self.features)), dtype=np.int32)
         known = ids >= 0
         spelling[known] = self.spelling[ids[known]]
-        table = spelling_table([words[i] for i in np.flatnonzero(~known)], self.features)
-        for j, vocabulary in enumerate(self._spellings):
-            spelling[~known, j] = mark_unknown(vocabulary.lookup(table.categories[j]))[
-                table.codes[:, j]
-            ]
+        unknown = [words[i] for i in np.flatnonzero(~known)]
+        spelling[~known] = mark_unknown(self._spell(unknown, Vocabulary.lookup))
         return ids, spelling
+
+    def _spell(self, words: list[str], encode: Callable) -> np.ndarray:
+        """Ids of the spelling features of words, in blocks: their strings are short-lived."""
+        spelling = np.empty((len(words), len(self.features)), dtype=np.int32)
+        for start in range(0, len(words), BLOCK):
+            block = slice(start, start + BLOCK)
+            table = spelling_table(words[block], self.features)
+            for j, vocabulary in enumerate(self._spellings):
+                spelling[block, j] = encode(vocabulary, table.categories[j])[table.codes[:, j]]
+        return spelling
 
 
 def mark_unknown(ids: np.ndarray) -> np.ndarray:
