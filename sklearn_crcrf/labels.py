@@ -38,24 +38,13 @@ def encode_labels(y: SequenceArray, name: str = "y") -> tuple[np.ndarray, np.nda
     >>> encode_labels(SequenceArray.from_sequences([["N", "V"], ["N"]]))
     (array(['N', 'V'], dtype='<U1'), array([0, 1, 0], dtype=int32))
     """
-    data = y.data
-    if data.ndim != 1:
-        raise ValueError(
-            f"{name} must have one label per token, but its data has shape {data.shape}"
-        )
-    if data.dtype.kind == "f" and np.isnan(data).any():
-        raise _invalid(y, int(np.argmax(np.isnan(data))), name)
-    if data.dtype.kind in "biuf":
-        classes, ids = np.unique(data, return_inverse=True)
-        return classes, ids.astype(np.int32)
-    vocabulary = Vocabulary()
+    check_one_per_token(y, name)
     try:
-        ids = vocabulary.add(data)
-        labels = vocabulary.symbols
-    except InvalidTokenError:
-        labels, ids = _number_objects(y, name)
-    classes, rank = sort_labels(labels)
-    return classes, rank[ids]
+        return number_labels(y.data)
+    except InvalidLabelError as error:
+        label = y.data[error.token]
+        what = f"the label must be hashable, and neither None nor NaN, but is {label!r}"
+        raise token_error(y, error.token, name, what) from None
 
 
 def sort_labels(labels: list) -> tuple[np.ndarray, np.ndarray]:
@@ -172,16 +161,89 @@ class LabelIds:
             self._ids.setdefault(label, len(self._ids))
 
     def _find(self, labels: np.ndarray, ids: np.ndarray, y: SequenceArray) -> np.ndarray:
-        mapped = np.array([self._ids.get(label, -1) for label in labels.tolist()], dtype=np.int32)
-        found = mapped[ids]
-        unknown = np.flatnonzero(found < 0)
-        if len(unknown):
-            sequence, position = locate(y.offsets, int(unknown[0]))
-            raise ValueError(
-                f"y, sequence {sequence}, position {position}: the label "
-                f"{y.data[unknown[0]]!r} is not among the classes {list(self._ids)}"
-            )
-        return found
+        return find_labels(self._ids, labels, ids, y, "y")
+
+
+class InvalidLabelError(Exception):
+    """The label of this token is not a label."""
+
+    def __init__(self, token: int):
+        super().__init__(token)
+        self.token = token
+
+
+def number_labels(data: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The different labels in order, and the ids of all, or an InvalidLabelError."""
+    if data.dtype.kind == "f" and np.isnan(data).any():
+        raise InvalidLabelError(int(np.argmax(np.isnan(data))))
+    if data.dtype.kind in "biuf":
+        classes, ids = np.unique(data, return_inverse=True)
+        return classes, ids.astype(np.int32)
+    vocabulary = Vocabulary()
+    try:
+        ids = vocabulary.add(data)
+        labels = vocabulary.symbols
+    except InvalidTokenError:
+        labels, ids = number_objects(data.tolist())
+    classes, rank = sort_labels(labels)
+    return classes, rank[ids]
+
+
+def number_objects(labels: list) -> tuple[list, np.ndarray]:
+    """The different labels in the order of their first occurrence, and the ids of all."""
+    numbers: dict[Any, int] = {}
+    ids = []
+    try:
+        for label in labels:
+            ids.append(numbers.setdefault(label, len(numbers)))  # noqa: PERF401
+    except TypeError:
+        raise InvalidLabelError(len(ids)) from None
+    ids = np.array(ids, dtype=np.int32)
+    for i, label in enumerate(numbers):
+        if not is_label(label):
+            raise InvalidLabelError(int(np.argmax(ids == i)))
+    return [as_python(label) for label in numbers], ids
+
+
+def find_labels(
+    numbers: dict[Any, int], labels: np.ndarray, ids: np.ndarray, y: SequenceArray, name: str
+) -> np.ndarray:
+    """The numbers of ``labels[ids]``, the labels of y; one that has none is an error."""
+    mapped = np.array([numbers.get(label, -1) for label in labels.tolist()], dtype=np.int32)
+    found = mapped[ids]
+    unknown = np.flatnonzero(found < 0)
+    if len(unknown):
+        token = int(unknown[0])
+        what = f"the label {y.data[token]!r} is not among the classes {list(numbers)}"
+        raise token_error(y, token, name, what)
+    return found
+
+
+def is_label(value: Any) -> bool:
+    """Whether a value is neither None nor any kind of NaN."""
+    try:
+        return value is not None and bool(value == value)
+    except TypeError:
+        return False
+
+
+def as_python(label: Any) -> Any:
+    """A number of numpy as one of Python, and any other label as it is."""
+    return label.item() if isinstance(label, (np.number, np.bool_)) else label
+
+
+def check_one_per_token(y: SequenceArray, name: str) -> None:
+    """Raise ValueError unless the data is one-dimensional."""
+    if y.data.ndim != 1:
+        raise ValueError(
+            f"{name} must have one label per token, but its data has shape {y.data.shape}"
+        )
+
+
+def token_error(y: SequenceArray, token: int, name: str, what: str) -> ValueError:
+    """An error that says where token number ``token`` is, and what is wrong with it."""
+    sequence, position = locate(y.offsets, token)
+    return ValueError(f"{name}, sequence {sequence}, position {position}: {what}")
 
 
 def _as_array(labels: list) -> np.ndarray:
@@ -191,28 +253,3 @@ def _as_array(labels: list) -> np.ndarray:
         if array.tolist() == labels:  # numpy strips null characters, and rounds large integers
             return array
     return np.fromiter(labels, object, len(labels))
-
-
-def _number_objects(y: SequenceArray, name: str) -> tuple[list, np.ndarray]:
-    """The different labels in the order of their first occurrence, and their ids."""
-    numbers: dict[Any, int] = {}
-    ids = np.empty(len(y.data), dtype=np.int32)
-    for t, label in enumerate(y.data.tolist()):
-        if isinstance(label, (np.number, np.bool_)):
-            label = label.item()
-        try:
-            ids[t] = numbers.setdefault(label, len(numbers))
-            is_valid = label is not None and bool(label == label)
-        except TypeError:
-            is_valid = False
-        if not is_valid:
-            raise _invalid(y, t, name)
-    return list(numbers), ids
-
-
-def _invalid(y: SequenceArray, token: int, name: str) -> ValueError:
-    sequence, position = locate(y.offsets, token)
-    return ValueError(
-        f"{name}, sequence {sequence}, position {position}: the label must be hashable, and "
-        f"neither None nor NaN, but is {y.data[token]!r}"
-    )

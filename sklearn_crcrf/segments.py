@@ -1,15 +1,21 @@
 """Segments: from IOB1, IOB2 and IOBES labels to (sequence, start, end, type), and back."""
 
-from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from .schemes import PREFIXES, SchemeLabels, check_option, read_labels
 from .sequences import SequenceArray, locate
 
-__all__ = ["Segments", "convert_scheme", "segments_to_labels", "to_segments"]
+__all__ = [
+    "Segments",
+    "SpelledSegments",
+    "convert_scheme",
+    "segments_to_labels",
+    "spell_segments",
+    "to_segments",
+]
 
-_PREFIXES = {"IOB1": "BI", "IOB2": "BI", "IOBES": "BIES"}
 _READINGS = ("conlleval", "strict")
 
 
@@ -30,6 +36,28 @@ class Segments(NamedTuple):
     start: np.ndarray
     end: np.ndarray
     type: np.ndarray
+
+
+class SpelledSegments(NamedTuple):
+    """Segments of paths, and what makes each of them a segment on its own.
+
+    If the labels of a segment stand after a label in ``before`` or at the beginning, and before
+    a label in ``after`` or at the end, they are read as this segment, and else as part of a
+    longer one.
+
+    Attributes
+    ----------
+    segments : Segments
+    labels : SequenceArray of int
+        The label ids that spell each segment.
+    before, after : ndarray of shape (n_segments, n_labels), bool
+        The labels that may stand before its first and after its last token.
+    """
+
+    segments: Segments
+    labels: SequenceArray
+    before: np.ndarray
+    after: np.ndarray
 
 
 def to_segments(y: Any, scheme: str = "IOB2", reading: str = "conlleval") -> Segments:
@@ -111,7 +139,7 @@ def segments_to_labels(segments: Segments, lengths: Any, scheme: str = "IOB2") -
     >>> segments_to_labels(segments, [5], "IOBES").tolist()
     [['B-PER', 'E-PER', 'O', 'S-LOC', 'O']]
     """
-    _check_option("scheme", scheme, _PREFIXES)
+    check_option("scheme", scheme, PREFIXES)
     lengths = np.asarray(lengths, dtype=np.int64)
     labels = SequenceArray.from_lengths(np.full(lengths.sum(), "O", dtype=object), lengths)
     segments = _in_order(segments)
@@ -175,24 +203,75 @@ def convert_scheme(y: Any, source: str, target: str, reading: str = "conlleval")
     return converted.tolist() if is_nested(y) else converted.data
 
 
+def spell_segments(
+    y: np.ndarray, offsets: np.ndarray, classes: Any, scheme: str = "IOB2"
+) -> SpelledSegments:
+    """Read the segments off paths, and tell what keeps them apart from their neighbours.
+
+    The reading is the forgiving one of :func:`to_segments`.
+
+    Parameters
+    ----------
+    y : ndarray of shape (n_tokens,), int
+        Label ids of the paths.
+    offsets : ndarray of shape (n_sequences + 1,), int64
+    classes : array-like of shape (n_labels,)
+        The labels.
+    scheme : {"IOB1", "IOB2", "IOBES"}, default="IOB2"
+
+    Returns
+    -------
+    SpelledSegments
+
+    Raises
+    ------
+    ValueError
+        If one of the classes does not fit the scheme.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_crcrf.segments import spell_segments
+    >>> spelled = spell_segments(np.array([0, 1, 2]), np.array([0, 3]), ["B-X", "I-X", "O"])
+    >>> spelled.segments
+    Segments(sequence=array([0]), start=array([0]), end=array([2]),
+             type=array(['X'], dtype=object))
+    >>> spelled.labels.tolist(), spelled.after
+    ([[0, 1]], array([[ True, False,  True]]))
+    """
+    parsed = read_labels(classes, scheme)
+    start, end = _runs(parsed, y, offsets)
+    every = np.arange(len(parsed.kind))
+    first, last = y[start, None], y[end - 1, None]
+    return SpelledSegments(
+        _in_sequences(start, end, parsed.types[parsed.kind[y[start]]], offsets),
+        SequenceArray.from_lengths(y[_ranges(start, end - start)], end - start),
+        ~parsed.continues(every, first),
+        ~parsed.continues(last, every),
+    )
+
+
 def find_segments(labels: SequenceArray, scheme: str, reading: str, name: str) -> Segments:
     """Segments of labels already flat; ``name`` is what an error calls the labels."""
-    _check_option("scheme", scheme, _PREFIXES)
-    _check_option("reading", reading, _READINGS)
-    prefix, kind, types = _parse(labels, scheme, name)
-    cut = _cuts(prefix, kind, labels.offsets)
-    inside = kind >= 0
-    start = np.flatnonzero(cut[:-1] & inside)
-    end = np.flatnonzero(cut[1:] & inside) + 1
-    first_of_sequence = np.zeros(len(cut), dtype=bool)
-    first_of_sequence[labels.offsets] = True
+    check_option("scheme", scheme, PREFIXES)
+    check_option("reading", reading, _READINGS)
+    distinct, y = factorize(labels.data)
+
+    def first_place(i: int) -> str:
+        sequence, position = locate(labels.offsets, int(np.argmax(y == i)))
+        return f" at position {position} of sequence {sequence}"
+
+    parsed = read_labels(distinct, scheme, name, first_place)
+    start, end = _runs(parsed, y, labels.offsets)
     if reading == "strict":
-        follows_same = ~first_of_sequence[start] & (kind[start - 1] == kind[start])
-        proper = _is_proper(scheme, prefix[start], prefix[end - 1], follows_same)
+        first_of_sequence = np.zeros(len(y) + 1, dtype=bool)
+        first_of_sequence[labels.offsets] = True
+        follows_same = parsed.kind[y[start - 1]] == parsed.kind[y[start]]
+        follows_same &= ~first_of_sequence[start]
+        outer = parsed.prefix[y[start]], parsed.prefix[y[end - 1]]
+        proper = _is_proper(scheme, *outer, follows_same)
         start, end = start[proper], end[proper]
-    sequence = np.searchsorted(labels.offsets, start, side="right") - 1
-    offset = labels.offsets[sequence]
-    return Segments(sequence, start - offset, end - offset, types[kind[start]])
+    return _in_sequences(start, end, parsed.types[parsed.kind[y[start]]], labels.offsets)
 
 
 def label_sequences(y: Any, name: str) -> SequenceArray:
@@ -235,47 +314,28 @@ def factorize(values: np.ndarray) -> tuple[list, np.ndarray]:
     return distinct, codes
 
 
-def _parse(
-    labels: SequenceArray, scheme: str, name: str
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Prefix and type id (-1 outside) of every token, and the types."""
-    distinct, codes = factorize(labels.data)
-    parsed = [_split(label, _PREFIXES[scheme]) for label in distinct]
-    if None in parsed:
-        bad = parsed.index(None)
-        sequence, position = locate(labels.offsets, int(np.argmax(codes == bad)))
-        raise ValueError(
-            f"{name}: label {distinct[bad]!r} at position {position} of sequence {sequence} "
-            f"does not fit the scheme {scheme}"
-        )
-    types = sorted({kind for prefix, kind in parsed if prefix != "O"})
-    prefix = np.array([prefix for prefix, _ in parsed], dtype="U1")
-    kind = np.array([-1 if p == "O" else types.index(k) for p, k in parsed], dtype=np.int64)
-    return prefix[codes], kind[codes], np.array(types, dtype=object)
-
-
-def _split(label: Any, prefixes: str) -> tuple[str, str] | None:
-    """Prefix and type of a label, or None if it does not fit."""
-    if not isinstance(label, str):
-        return None
-    prefix, _, kind = label.partition("-")
-    if label == "O" or (len(prefix) == 1 and prefix in prefixes):
-        return prefix, kind
-    return None
-
-
 def _label(prefix: str, kind: str) -> str:
     return f"{prefix}-{kind}" if kind else prefix
 
 
-def _cuts(prefix: np.ndarray, kind: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-    """Whether no segment spans the gap before token t, bool of shape (n_tokens + 1,)."""
-    opens = np.isin(prefix, ["B", "S"])
-    closes = np.isin(prefix, ["E", "S"])
-    cut = np.ones(len(kind) + 1, dtype=bool)
-    cut[1:-1] = (kind[1:] != kind[:-1]) | opens[1:] | closes[:-1]
+def _runs(
+    parsed: SchemeLabels, y: np.ndarray, offsets: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """The first token of each segment, and the token after its last one."""
+    # Between token t - 1 and t lies gap t, and no segment spans those that are cut.
+    cut = np.ones(len(y) + 1, dtype=bool)
+    cut[1:-1] = ~parsed.continues(y[:-1], y[1:])
     cut[offsets] = True
-    return cut
+    inside = parsed.kind[y] >= 0
+    return np.flatnonzero(cut[:-1] & inside), np.flatnonzero(cut[1:] & inside) + 1
+
+
+def _in_sequences(
+    start: np.ndarray, end: np.ndarray, types: np.ndarray, offsets: np.ndarray
+) -> Segments:
+    """Segments given by token numbers; the types may be any."""
+    sequence = np.searchsorted(offsets, start, side="right") - 1
+    return Segments(sequence, start - offsets[sequence], end - offsets[sequence], types)
 
 
 def _is_proper(
@@ -317,8 +377,3 @@ def _ranges(starts: np.ndarray, lengths: np.ndarray) -> np.ndarray:
     """The numbers start, start + 1, ... of each of several runs, joined."""
     before = np.cumsum(lengths) - lengths
     return np.repeat(starts - before, lengths) + np.arange(lengths.sum())
-
-
-def _check_option(name: str, value: Any, options: Iterable[str]) -> None:
-    if value not in tuple(options):
-        raise ValueError(f"{name} must be one of {', '.join(options)}, got {value!r}")

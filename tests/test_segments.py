@@ -4,7 +4,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sklearn_crcrf import SequenceArray
-from sklearn_crcrf.segments import Segments, convert_scheme, segments_to_labels, to_segments
+from sklearn_crcrf.segments import (
+    Segments,
+    convert_scheme,
+    segments_to_labels,
+    spell_segments,
+    to_segments,
+)
 
 SCHEMES = {"IOB1": "BI", "IOB2": "BI", "IOBES": "BIES"}
 schemes = st.sampled_from(sorted(SCHEMES))
@@ -122,6 +128,72 @@ def test_conversion_and_back_is_the_identity(case, source, target):
     columns = list(zip(*rows, strict=True)) if rows else [[], [], [], []]
     y = segments_to_labels(Segments(*columns), lengths, source)
     assert convert_scheme(convert_scheme(y, source, target), target, source) == y
+
+
+@st.composite
+def paths(draw):
+    """Label ids of a few sequences, classes of which some may be missing, and the scheme."""
+    scheme = draw(schemes)
+    every = ["O", *(f"{p}-{t}" for p in SCHEMES[scheme] for t in ("X", "Y-Z"))]
+    classes = draw(st.lists(st.sampled_from(every), min_size=1, unique=True))
+    y = draw(st.lists(st.lists(st.sampled_from(classes), max_size=8), max_size=4))
+    labels = SequenceArray.from_sequences(y)
+    ids = np.array([classes.index(label) for label in labels.data], dtype=np.int32)
+    return y, ids, labels.offsets, classes, scheme
+
+
+@given(paths())
+def test_spelled_segments_are_those_of_the_forgiving_reading(case):
+    y, ids, offsets, classes, scheme = case
+    spelled = spell_segments(ids, offsets, classes, scheme)
+    assert as_tuples(spelled.segments) == as_tuples(to_segments(y, scheme))
+    written = [[classes[i] for i in labels] for labels in spelled.labels]
+    sequence, start, end, _ = spelled.segments
+    assert written == [y[s][a:b] for s, a, b in zip(sequence, start, end, strict=True)]
+
+
+@given(paths())
+def test_neighbours_tell_whether_the_labels_are_a_segment_of_their_own(case):
+    _, ids, offsets, classes, scheme = case
+    spelled = spell_segments(ids, offsets, classes, scheme)
+    assert spelled.before.shape == spelled.after.shape == (len(spelled.labels), len(classes))
+    for k, labels in enumerate(spelled.labels):
+        span = [classes[i] for i in labels]
+        kind = spelled.segments.type[k]
+        assert forgiven(span) == [(0, len(span), kind)]
+        for j, label in enumerate(classes):
+            is_apart = (0, len(span), kind) in forgiven([*span, label])
+            assert spelled.after[k, j] == is_apart
+            assert is_apart or forgiven([*span, label]) == [(0, len(span) + 1, kind)]
+            is_apart = (1, len(span) + 1, kind) in forgiven([label, *span])
+            assert spelled.before[k, j] == is_apart
+            assert is_apart or forgiven([label, *span]) == [(0, len(span) + 1, kind)]
+
+
+@pytest.mark.parametrize(
+    ("scheme", "labels", "before", "after"),
+    [
+        ("IOB1", "I-X", "O", "B-X O"),
+        ("IOB1", "B-X", "B-X I-X O", "B-X O"),
+        ("IOB2", "B-X I-X", "B-X I-X O", "B-X O"),
+        ("IOB2", "I-X", "O", "B-X O"),
+        ("IOBES", "B-X E-X", "B-X I-X E-X S-X O", "B-X I-X E-X S-X O"),
+        ("IOBES", "B-X I-X", "B-X I-X E-X S-X O", "B-X S-X O"),
+        ("IOBES", "E-X", "E-X S-X O", "B-X I-X E-X S-X O"),
+        ("IOBES", "S-X", "B-X I-X E-X S-X O", "B-X I-X E-X S-X O"),
+    ],
+)
+def test_neighbours_by_hand(scheme, labels, before, after):
+    classes = np.array([*(f"{p}-X" for p in SCHEMES[scheme]), "O"])
+    ids = np.array([classes.tolist().index(label) for label in labels.split()])
+    spelled = spell_segments(ids, np.array([0, len(ids)]), classes, scheme)
+    assert set(classes[spelled.before[0]]) == set(before.split())
+    assert set(classes[spelled.after[0]]) == set(after.split())
+
+
+def test_classes_of_spelled_segments_must_fit_the_scheme():
+    with pytest.raises(ValueError, match=r"^classes: label 'E-X' does not fit the scheme IOB2"):
+        spell_segments(np.array([0]), np.array([0, 1]), ["O", "E-X"])
 
 
 @pytest.mark.parametrize(
