@@ -1,0 +1,133 @@
+"""The last steps of a quasi-Newton method: two passes over them make an iteration.
+
+Steps s and changes of the gradient y are kept in single precision, block by block. Sums are taken
+in double precision and per block, so that they do not depend on which thread takes which block.
+"""
+
+from libc.string cimport memcpy
+
+cdef enum:
+    BLOCK = 1024
+    N_LANES = 8
+
+BLOCK_SIZE = BLOCK
+
+ctypedef fused real:
+    float
+    double
+
+
+cdef void inner_products(
+    const real *row,               # (BLOCK,) IN
+    const double *left,            # (BLOCK,) IN
+    const double *right,           # (BLOCK,) IN
+    double *by_left,               # OUT
+    double *by_right,              # OUT
+) noexcept nogil:
+    """Two inner products of a row, in lanes that a compiler can keep in vector registers."""
+    cdef:
+        double[N_LANES] left_lanes
+        double[N_LANES] right_lanes
+        double left_sum = 0.0, right_sum = 0.0
+        Py_ssize_t i, lane
+    for lane in range(N_LANES):
+        left_lanes[lane] = 0.0
+    for lane in range(N_LANES):
+        right_lanes[lane] = 0.0
+    for i in range(0, BLOCK, 8):
+        for lane in range(N_LANES):
+            left_lanes[lane] += <double>row[i + lane] * left[i + lane]
+        for lane in range(N_LANES):
+            right_lanes[lane] += <double>row[i + lane] * right[i + lane]
+    for lane in range(N_LANES):
+        left_sum += left_lanes[lane]
+        right_sum += right_lanes[lane]
+    by_left[0] = left_sum
+    by_right[0] = right_sum
+
+
+def keep_step(
+    Py_ssize_t first_block,
+    Py_ssize_t last_block,
+    float[:, :, ::1] history,      # (n_blocks, 2 * memory, BLOCK) rows of s, rows of y INOUT
+    Py_ssize_t slot,               # which s and which y to replace
+    const real[::1] x,             # (n,) IN
+    const real[::1] x_new,         # (n,) IN
+    real[::1] gradient,            # (n,) at x IN, at x_new OUT
+    const real[::1] gradient_new,  # (n,) IN
+    const real[::1] steepest,      # (n,) IN
+    double[:, :, ::1] products,    # (n_blocks, 2, 2 * memory + 1) OUT
+):
+    """Keep s = x_new - x and y = gradient_new - gradient; then take inner products.
+
+    ``products[:, 0]`` are those of all rows, then of ``steepest`` itself, with ``steepest``;
+    ``products[:, 1]`` are theirs with y.
+    """
+    cdef:
+        Py_ssize_t n_rows = history.shape[1], b, i, j, start, width
+        float *s
+        float *y
+        double[BLOCK] change
+        double[BLOCK] direction
+    with nogil:
+        for b in range(first_block, last_block):
+            start = b * BLOCK
+            width = min(<Py_ssize_t>BLOCK, x.shape[0] - start)
+            s = &history[b, slot, 0]
+            y = &history[b, n_rows // 2 + slot, 0]
+            for i in range(width):
+                s[i] = <float>(x_new[start + i] - x[start + i])
+            for i in range(width):
+                y[i] = <float>(gradient_new[start + i] - gradient[start + i])
+            memcpy(&gradient[start], &gradient_new[start], width * sizeof(real))
+            for i in range(BLOCK):
+                change[i] = y[i]
+            for i in range(width):
+                direction[i] = steepest[start + i]
+            for i in range(width, BLOCK):
+                direction[i] = 0.0
+            for j in range(n_rows):
+                inner_products(
+                    &history[b, j, 0], direction, change, &products[b, 0, j], &products[b, 1, j]
+                )
+            inner_products(
+                direction, direction, change, &products[b, 0, n_rows], &products[b, 1, n_rows]
+            )
+
+
+def combine(
+    Py_ssize_t first_block,
+    Py_ssize_t last_block,
+    const float[:, :, ::1] history,   # (n_blocks, 2 * memory, BLOCK) IN
+    const double[::1] coefficients,   # (2 * memory + 1,) of all rows, then of steepest IN
+    const real[::1] steepest,         # (n,) IN
+    const real[::1] x,                # (n,) IN
+    real[::1] x_new,                  # (n,) OUT
+):
+    """x_new = x + coefficients @ [history, steepest]"""
+    cdef:
+        Py_ssize_t memory = history.shape[1] // 2, b, i, j, start, width
+        real a, c
+        real[BLOCK] total
+        const float *s
+        const float *y
+    with nogil:
+        for b in range(first_block, last_block):
+            start = b * BLOCK
+            width = min(<Py_ssize_t>BLOCK, x.shape[0] - start)
+            a = <real>coefficients[2 * memory]
+            for i in range(width):
+                total[i] = a * steepest[start + i]
+            for i in range(width, BLOCK):
+                total[i] = 0.0
+            for j in range(memory):
+                a = <real>coefficients[j]
+                c = <real>coefficients[memory + j]
+                if a == 0 and c == 0:
+                    continue
+                s = &history[b, j, 0]
+                y = &history[b, memory + j, 0]
+                for i in range(BLOCK):
+                    total[i] += a * s[i] + c * y[i]
+            for i in range(width):
+                x_new[start + i] = x[start + i] + total[i]

@@ -1,0 +1,10 @@
+"""Solvers: plain functions that minimise ``fun(x) -> (objective, gradient)``."""
+
+from .conjugate_gradient import conjugate_gradient
+from .iterative_scaling import iterative_scaling
+from .lbfgs import lbfgs
+from .newton_cg import newton_cg
+from .owlqn import owlqn
+from .sgd import sgd
+
+__all__ = ["conjugate_gradient", "iterative_scaling", "lbfgs", "newton_cg", "owlqn", "sgd"]

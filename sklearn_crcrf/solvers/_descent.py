@@ -1,0 +1,93 @@
+"""The loop of the quasi-Newton methods: direction, line search, history."""
+
+from collections.abc import Callable
+
+import numpy as np
+from scipy.optimize import OptimizeResult
+
+from ._history import History
+from ._progress import LIMIT, Progress, negligible
+
+__all__ = ["descend"]
+
+# The share of the expected decrease that a step must reach.
+SUFFICIENT = 1e-4
+MAX_TRIALS = 20
+
+
+def descend(
+    progress: Progress,
+    x: np.ndarray,
+    steepest_of: Callable[[np.ndarray, np.ndarray], np.ndarray],
+    restrict: Callable[[np.ndarray, np.ndarray, np.ndarray, float], float],
+    memory: int,
+    n_threads: int,
+) -> OptimizeResult:
+    """Minimise by quasi-Newton steps.
+
+    Parameters
+    ----------
+    progress : Progress
+    x : ndarray of shape (n_weights,)
+        Where to start; is overwritten.
+    steepest_of : callable
+        (Pseudo-)gradient at x, from x and the gradient there.
+    restrict : callable
+        Given x, the (pseudo-)gradient there, a new point and the change of the objective that
+        is expected of going there: moves the new point to where it may be, and returns the
+        change expected of that.
+    memory, n_threads : int
+
+    Returns
+    -------
+    OptimizeResult
+    """
+    x_new = np.empty_like(x)
+    loss, gradient = progress.evaluate(x)
+    with History(x, memory, n_threads) as history:
+        history.keep(x, x, gradient, steepest_of(x, gradient))
+        progress.start(x, loss, history.steepest)
+        while not progress.message:
+
+            def place(step: float, x=x, x_new=x_new) -> float:
+                expected = history.move(x, step, x_new)
+                return restrict(x, history.steepest, x_new, expected)
+
+            expected = place(1.0)
+            found = backtrack(progress, place, expected, loss, x_new)
+            if found is not None:
+                loss, gradient = found
+                history.keep(x, x_new, gradient, steepest_of(x_new, gradient))
+                x, x_new = x_new, x
+                progress.advance(x, loss, history.steepest)
+            elif negligible(-expected, loss, x.dtype):
+                progress.stop(True, LIMIT)
+            elif len(history):
+                history.clear()
+            else:
+                progress.stop(False, "the line search found no lower point")
+        return progress.result(x, loss, history.steepest)
+
+
+def backtrack(
+    progress: Progress,
+    place: Callable[[float], float],
+    expected: float,
+    loss: float,
+    x_new: np.ndarray,
+) -> tuple[float, np.ndarray] | None:
+    """The objective and its gradient at the first x_new that lies low enough (Armijo 1966).
+
+    A shorter step is the minimum of the parabola through what is known.
+    """
+    step = 1.0
+    for _ in range(MAX_TRIALS):
+        if not expected < 0.0:
+            return None
+        trial, gradient = progress.evaluate(x_new)
+        if trial <= loss + SUFFICIENT * expected:
+            return trial, gradient
+        shorter = expected / (2.0 * (loss + expected - trial)) if np.isfinite(trial) else 0.1
+        step *= min(max(shorter, 0.1), 0.5)
+        expected = place(step)
+    return None

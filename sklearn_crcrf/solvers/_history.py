@@ -1,0 +1,142 @@
+"""The inverse Hessian as the last steps show it."""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+
+import numpy as np
+from scipy.linalg import solve_triangular
+
+from .._kernels._history import BLOCK_SIZE, combine, keep_step
+
+__all__ = ["History"]
+
+# A step along which the gradient hardly changes says nothing of the curvature.
+CURVATURE = 1e-10
+
+
+class History:
+    """The last steps s and changes of the gradient y, and the direction they lead to.
+
+    With S = [s_1 ... s_m], Y = [y_1 ... y_m] (oldest first), R = the upper triangle of S'Y,
+    D = diag(S'Y) and c = s_m'y_m / y_m'y_m, the inverse Hessian is (Byrd, Nocedal & Schnabel
+    1994, eq. 2.6)
+
+        H = c I + [S  c Y] [ R^-T (D + c Y'Y) R^-1   -R^-T ] [ S'  ]
+                           [ -R^-1                     0   ] [ c Y']
+
+    so that the direction -H v needs no more of S and Y than inner products with v and with the
+    newest y: one pass over the history takes these, a second one makes the next point.
+
+    Parameters
+    ----------
+    x : ndarray of shape (n_weights,), float32 or float64
+        Any point; the history is empty at first.
+    memory : int, at least 1
+    n_threads : int, at least 1
+        The results do not depend on it.
+
+    Attributes
+    ----------
+    gradient : ndarray of shape (n_weights,)
+        At the newest point.
+    steepest : ndarray of shape (n_weights,)
+        The v to start from there.
+    """
+
+    def __init__(self, x: np.ndarray, memory: int, n_threads: int = 1):
+        for name, value in (("memory", memory), ("n_threads", n_threads)):
+            if value < 1:
+                raise ValueError(f"{name} must be at least 1, got {value}")
+        n_blocks = -(-x.size // BLOCK_SIZE)
+        self.gradient = self.steepest = np.zeros_like(x)
+        self._rows = np.zeros((n_blocks, 2 * memory, BLOCK_SIZE), dtype=np.float32)
+        self._products = np.zeros((n_blocks, 2, 2 * memory + 1))
+        self._memory = memory
+        self._slots: list[int] = []  # of the pairs, oldest first
+        self._sy, self._yy = np.zeros((2, memory, memory))
+        self._cuts = np.linspace(0, n_blocks, n_threads + 1).astype(int)
+        self._stack = ExitStack()
+        self._map: Callable = map
+        if n_threads > 1:
+            self._map = self._stack.enter_context(ThreadPoolExecutor(n_threads)).map
+
+    def __enter__(self) -> "History":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._stack.close()
+
+    def __len__(self) -> int:
+        return len(self._slots)
+
+    def clear(self) -> None:
+        """Forget all steps."""
+        self._slots = []
+
+    def keep(
+        self, x: np.ndarray, x_new: np.ndarray, gradient: np.ndarray, steepest: np.ndarray
+    ) -> None:
+        """Keep the step from x to x_new unless the curvature along it is not positive.
+
+        Parameters
+        ----------
+        x, x_new : ndarray of shape (n_weights,)
+        gradient : ndarray of shape (n_weights,)
+            At x_new; it is copied.
+        steepest : ndarray of shape (n_weights,)
+            The gradient itself, or the pseudo-gradient that replaces it in the direction.
+        """
+        m = self._memory
+        free = [slot for slot in range(m) if slot not in self._slots]
+        slot = free[0] if free else self._slots.pop(0)
+        points = (x, x_new, self.gradient, gradient, steepest)
+        self._run(keep_step, self._rows, slot, *points, self._products)
+        self.steepest = self.gradient if steepest is gradient else steepest
+        self._by_steepest, by_y = self._products.sum(axis=0)
+        self._sy[:, slot] = by_y[:m]
+        self._yy[:, slot] = self._yy[slot] = by_y[m:-1]
+        if CURVATURE * self._yy[slot, slot] < self._sy[slot, slot] < np.inf:
+            self._slots.append(slot)
+
+    def move(self, x: np.ndarray, step: float, x_new: np.ndarray) -> float:
+        """Go from x along the direction of descent.
+
+        Parameters
+        ----------
+        x : ndarray of shape (n_weights,)
+            The newest point.
+        step : float
+            1 leads to the minimum of the quadratic model, or by a length of 1 without history.
+        x_new : ndarray of shape (n_weights,)
+            Is overwritten.
+
+        Returns
+        -------
+        float
+            The change of the objective to first order.
+        """
+        used, values = self._direction()
+        coefficients = np.zeros(2 * self._memory + 1)
+        coefficients[used] = step * values
+        self._run(combine, self._rows, coefficients, self.steepest, x, x_new)
+        return float(step * values @ self._by_steepest[used])
+
+    def _direction(self) -> tuple[np.ndarray, np.ndarray]:
+        """-H v as a combination of rows and v: which of them, and how much of each."""
+        m, slots = self._memory, np.array(self._slots, dtype=int)
+        used = np.concatenate([slots, m + slots, [2 * m]])
+        if len(slots) == 0:
+            return used, -1.0 / np.sqrt(self._by_steepest[used])
+        sv, yv = self._by_steepest[slots], self._by_steepest[m + slots]
+        grid = np.ix_(slots, slots)
+        R, yy = np.triu(self._sy[grid]), self._yy[grid]
+        c = R[-1, -1] / yy[-1, -1]
+        u = solve_triangular(R, sv, check_finite=False)
+        w = solve_triangular(R, np.diag(R) * u + c * (yy @ u - yv), trans="T", check_finite=False)
+        return used, -np.concatenate([w, -c * u, [c]])
+
+    def _run(self, kernel: Callable, *arguments: object) -> None:
+        """Run a kernel on all blocks, shared out among the threads."""
+        starts, stops = self._cuts[:-1], self._cuts[1:]
+        list(self._map(lambda start, stop: kernel(start, stop, *arguments), starts, stops))

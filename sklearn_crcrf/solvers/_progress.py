@@ -1,0 +1,147 @@
+"""What all solvers share: counting, telling the caller, and when to stop."""
+
+from collections import deque
+from collections.abc import Callable
+
+import numpy as np
+from scipy.optimize import OptimizeResult
+from sklearn.utils import check_array
+
+__all__ = ["LIMIT", "Objective", "Progress", "as_weights", "negligible"]
+
+Objective = Callable[[np.ndarray], tuple[float, np.ndarray]]
+
+LIMIT = "the objective falls no further in this precision"
+# The objective must fall by tol over so many iterations, as in CRFsuite.
+PERIOD = 10
+
+
+def as_weights(x0: np.ndarray) -> np.ndarray:
+    """A copy of the starting point.
+
+    Raises
+    ------
+    ValueError
+        If x0 is not one-dimensional and finite.
+    """
+    options = {"ensure_2d": False, "ensure_min_samples": 0, "copy": True, "input_name": "x0"}
+    x = check_array(x0, dtype=(np.float64, np.float32), **options)
+    if x.ndim != 1:
+        raise ValueError(f"x0 must be one-dimensional, got shape {x.shape}")
+    return x
+
+
+def negligible(decrease: float, loss: float, dtype: np.dtype) -> bool:
+    """Whether a decrease of the objective is lost in its rounding."""
+    return decrease <= 100 * float(np.finfo(dtype).eps) * max(1.0, abs(loss))
+
+
+class Progress:
+    """The iterations of one run of a solver.
+
+    Parameters
+    ----------
+    fun : callable
+        Maps x to the objective and its gradient.
+    max_iter : int
+    tol : float
+        The run has converged when the objective fell by at most ``tol`` of its value over the
+        last iterations, or the gradient is zero but for rounding.
+    callback : callable, optional
+        Called with an OptimizeResult (x, fun, jac, nit) after every iteration; it may raise
+        StopIteration.
+    period : int
+        Number of iterations in which the objective must fall.
+
+    Attributes
+    ----------
+    nit, nfev : int
+    success : bool
+    message : str
+        Why the run ended; empty while it goes on.
+    decrease : float
+        By how much the objective fell in the last iteration.
+    """
+
+    def __init__(
+        self,
+        fun: Objective,
+        max_iter: int,
+        tol: float,
+        callback: Callable | None = None,
+        period: int = PERIOD,
+    ):
+        self.fun, self.max_iter, self.tol, self.callback = fun, max_iter, tol, callback
+        self.nit, self.nfev, self.success, self.message = 0, 0, False, ""
+        self._losses = deque(maxlen=period + 1)
+
+    @property
+    def decrease(self) -> float:
+        return self._losses[-2] - self._losses[-1] if len(self._losses) > 1 else np.inf
+
+    def evaluate(self, x: np.ndarray) -> tuple[float, np.ndarray]:
+        """The objective and its gradient, in the precision of x.
+
+        Raises
+        ------
+        ValueError
+            If the gradient has not the shape of x.
+        """
+        self.nfev += 1
+        loss, gradient = self.fun(x)
+        gradient = np.ascontiguousarray(gradient, dtype=x.dtype)
+        if gradient.shape != x.shape:
+            raise ValueError(f"fun returned a gradient of shape {gradient.shape}, not {x.shape}")
+        return float(loss), gradient
+
+    def start(self, x: np.ndarray, loss: float, gradient: np.ndarray) -> None:
+        """Note the starting point.
+
+        Raises
+        ------
+        ValueError
+            If the objective or its gradient is not finite there.
+        """
+        if not (np.isfinite(loss) and np.isfinite(gradient).all()):
+            raise ValueError(f"fun is not finite at x0: the objective is {loss}")
+        self._check(x, loss, gradient)
+
+    def advance(self, x: np.ndarray, loss: float, gradient: np.ndarray) -> None:
+        """Note the end of an iteration."""
+        self.nit += 1
+        if self.callback is not None:
+            try:
+                self.callback(OptimizeResult(x=x, fun=loss, jac=gradient, nit=self.nit))
+            except StopIteration:
+                self.stop(True, "stopped by the callback")
+                return
+        self._check(x, loss, gradient)
+
+    def stop(self, success: bool, message: str) -> None:
+        """End the run."""
+        self.success, self.message = success, message
+
+    def result(self, x: np.ndarray, loss: float, gradient: np.ndarray) -> OptimizeResult:
+        """What a solver returns."""
+        return OptimizeResult(
+            x=x,
+            fun=loss,
+            jac=gradient,
+            nit=self.nit,
+            nfev=self.nfev,
+            success=self.success,
+            message=self.message,
+        )
+
+    def _is_full(self) -> bool:
+        return len(self._losses) == self._losses.maxlen
+
+    def _check(self, x: np.ndarray, loss: float, gradient: np.ndarray) -> None:
+        self._losses.append(loss)
+        level = np.finfo(x.dtype).eps ** (2 / 3)
+        if np.linalg.norm(gradient) <= level * max(1.0, np.linalg.norm(x)):
+            self.stop(True, "the gradient is zero")
+        elif self._is_full() and self._losses[0] - loss <= self.tol * abs(loss):
+            self.stop(True, "the objective fell by less than tol over the last iterations")
+        elif self.nit >= self.max_iter:
+            self.stop(False, f"the objective still fell after max_iter={self.max_iter} iterations")

@@ -1,0 +1,129 @@
+"""Stochastic gradient descent."""
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import numpy as np
+from scipy.optimize import OptimizeResult
+
+from ._progress import Progress
+
+__all__ = ["StochasticObjective", "sgd"]
+
+# The first rate that is tried on a sample, and the factor to the next.
+FIRST_RATE, FACTOR = 0.1, 2.0
+# Number of examples in the sample, and of rates that are tried at most.
+SAMPLE, MOST_TRIALS = 1000, 12
+
+
+class StochasticObjective(Protocol):
+    """A sum of the losses of the examples of all batches, plus ``precision * ||w||^2 / 2``.
+
+    Attributes
+    ----------
+    sizes : ndarray of shape (n_batches,)
+        Number of examples in each batch.
+    precision : float
+    """
+
+    sizes: np.ndarray
+    precision: float
+
+    def start(self, x: np.ndarray) -> Any:
+        """Weights that can be changed in place."""
+
+    def step(self, state: Any, batch: int, rate: float, decay: float) -> None:
+        """Multiply the weights by ``decay``, and take ``rate`` times a gradient from them."""
+
+    def vector(self, state: Any) -> np.ndarray:
+        """The weights as a vector of their own."""
+
+    def loss(self, state: Any, batches: np.ndarray) -> float:
+        """Sum of the losses of some batches, and their share of the penalty."""
+
+
+def sgd(
+    fun: StochasticObjective,
+    x0: np.ndarray,
+    *,
+    max_iter: int = 100,
+    tol: float = 1e-3,
+    callback: Callable[[OptimizeResult], None] | None = None,
+    rng: np.random.RandomState,
+) -> OptimizeResult:
+    """Minimise a sum over examples by stochastic gradient descent (Bottou 2010).
+
+    Goes through the batches in random order with the rate ``r / (1 + r * l * t)`` after t of n
+    examples, where ``l = precision / n`` and r is the rate that does best on a sample.
+
+    Parameters
+    ----------
+    fun : StochasticObjective
+    x0 : ndarray of shape (n_weights,)
+    max_iter : int, default=100
+        Number of epochs.
+    tol : float, default=1e-3
+        Stop when an epoch lowers the objective by at most ``tol`` of its value.
+    callback : callable, optional
+        Called with an OptimizeResult (x, fun, nit) after every epoch; may raise StopIteration.
+    rng : RandomState
+
+    Returns
+    -------
+    OptimizeResult
+        With x, fun, nit, nfev, success and message.
+    """
+    progress = Progress(fun, max_iter, tol, callback, period=1)
+    every = np.arange(len(fun.sizes))
+    rates = _Rates(_calibrate(fun, x0, rng.permutation(every)), fun.precision / fun.sizes.sum())
+    state = fun.start(x0)
+    x, loss = x0, fun.loss(state, every)
+    progress.start(x, loss, np.ones(1))
+    while not progress.message:
+        _descend(fun, state, rng.permutation(every), rates)
+        x, loss = fun.vector(state), fun.loss(state, every)
+        progress.advance(x, loss, np.ones(1))
+    return progress.result(x, loss, None)
+
+
+class _Rates:
+    """The rate of each step, which falls with the number of examples seen."""
+
+    def __init__(self, first: float, precision: float):
+        self.first, self.precision, self._seen = first, precision, 0
+
+    def next(self, n_examples: int) -> tuple[float, float]:
+        rate = self.first / (1.0 + self.first * self.precision * self._seen)
+        self._seen += n_examples
+        return rate, 1.0 - rate * self.precision * n_examples
+
+
+def _descend(fun: StochasticObjective, state: Any, batches: np.ndarray, rates: _Rates) -> None:
+    for batch in batches:
+        fun.step(state, batch, *rates.next(fun.sizes[batch]))
+
+
+def _calibrate(fun: StochasticObjective, x0: np.ndarray, batches: np.ndarray) -> float:
+    """The rate whose epoch over a sample leaves the lowest objective there."""
+    n_batches = np.searchsorted(np.cumsum(fun.sizes[batches]), SAMPLE) + 1
+    sample, precision = batches[:n_batches], fun.precision / fun.sizes.sum()
+
+    def loss_after(rate: float) -> float:
+        state = fun.start(x0)
+        with np.errstate(all="ignore"):
+            _descend(fun, state, sample, _Rates(rate, precision))
+            loss = fun.loss(state, sample)
+        return loss if np.isfinite(loss) else np.inf
+
+    best, least = FIRST_RATE, loss_after(FIRST_RATE)
+    for factor in (FACTOR, 1.0 / FACTOR):
+        rate = FIRST_RATE * factor
+        for _ in range(MOST_TRIALS):
+            loss = loss_after(rate)
+            # A rate that does not even finish the sample is no reason to stop lowering it.
+            if not loss < least and np.isfinite(least):
+                break
+            best, least, rate = rate, loss, rate * factor
+        if best != FIRST_RATE:
+            break
+    return best
