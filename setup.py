@@ -1,6 +1,12 @@
-"""Build the Cython kernels: every ``sklearn_crcrf/_kernels/*.pyx`` becomes one extension."""
+"""Build the Cython kernels: every ``sklearn_crcrf/_kernels/**/*.pyx`` becomes one extension.
 
+Those in the folders of an instruction set are compiled for it; which are used is decided when
+they are imported.
+"""
+
+import platform
 from glob import glob
+from pathlib import Path
 
 from Cython.Build import cythonize
 from setuptools import Extension, setup
@@ -18,20 +24,38 @@ COMPILE_ARGS = {
     "mingw32": ["-O3", "-g0", "-fno-math-errno"],
     "msvc": ["/O2"],
 }
+INSTRUCTIONS = {
+    "_avx2": ["-mavx2", "-mfma"],
+    "_avx512": ["-mavx512f", "-mavx512dq", "-mfma", "-mprefer-vector-width=512"],
+}
 
 
 class BuildKernels(build_ext):
     """Compile with the options of the compiler in use, which only this command knows."""
 
     def build_extensions(self):
+        kind = self.compiler.compiler_type
         for extension in self.extensions:
-            extension.extra_compile_args = COMPILE_ARGS.get(self.compiler.compiler_type, [])
+            instructions = INSTRUCTIONS.get(Path(extension.sources[0]).parent.name, [])
+            extension.extra_compile_args = COMPILE_ARGS.get(kind, []) + instructions
         super().build_extensions()
 
 
+def can_build(path):
+    """Instruction sets need a processor that may have them, and the options of gcc."""
+    is_x86 = platform.machine().lower() in {"x86_64", "amd64"} and platform.system() != "Windows"
+    return is_x86 or Path(path).parent.name not in INSTRUCTIONS
+
+
 extensions = [
-    Extension(path.removesuffix(".pyx").replace("\\", "/").replace("/", "."), [path])
-    for path in sorted(glob("sklearn_crcrf/_kernels/*.pyx"))
+    Extension(
+        ".".join(Path(path).with_suffix("").parts),
+        [path],
+        include_dirs=["sklearn_crcrf/_kernels"],
+        depends=glob("sklearn_crcrf/_kernels/*.[hp]*"),
+    )
+    for path in sorted(glob("sklearn_crcrf/_kernels/**/*.pyx", recursive=True))
+    if can_build(path)
 ]
 
 setup(

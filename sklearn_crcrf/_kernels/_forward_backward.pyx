@@ -9,7 +9,7 @@ logarithm per token and label remain. A sum that underflows is taken again in lo
 
 import numpy as np
 
-from libc.math cimport INFINITY, exp, log
+from libc.math cimport INFINITY, exp, fabs, log
 from libc.stdint cimport int8_t, int32_t, int64_t
 
 from sklearn_crcrf._kernels._edges cimport (
@@ -126,8 +126,9 @@ def forward_backward(
     const int32_t[::1] edge_current,
     const double[::1] edge_score,
     double[::1] log_z,             # (n_sequences,) OUT, -inf where no path is possible
-    double[:, ::1] expected,       # (n_labels, n_labels) expected transitions INOUT, or (0, 0)
-    double[::1] raised,            # (1,) expected edge minus transition scores INOUT
+    const double[::1] weight,      # (n_sequences,) of what is added to the following IN
+    double[:, ::1] expected,       # (n_labels, n_labels) transitions INOUT
+    double[::1] edge_counts,       # (n_entries,) INOUT
 ):
     """Log-partition, token marginals and expected transitions of each sequence."""
     cdef:
@@ -178,10 +179,10 @@ def forward_backward(
                 total = softmax(&x[0], n, &state[t, 0])
                 if t == first:
                     break
-                if expected.shape[0]:
+                if weight[s] != 0.0 and total > -INFINITY:
                     add_expected(
                         edges, t, transition, &alpha[t - first - 1, 0], &ahead[0], total,
-                        &x[0], &y[0], forward, expected, &raised[0],
+                        weight[s], &x[0], &y[0], forward, expected, edge_counts,
                     )
                 log_product(backward, edges, t, n, &ahead[0], &x[0], &beta[0])
 
@@ -208,27 +209,28 @@ cdef void add_expected(
     const double *alpha,           # (n,) of token t - 1 IN
     const double *ahead,           # (n,) state + beta of token t IN
     double log_z,
+    double weight,
     double *x,                     # (n,) work space
     double *y,                     # (n,) work space
     Step forward,
     double[:, ::1] expected,
-    double *raised,
+    double[::1] edge_counts,
 ) noexcept nogil:
-    """expected[i, j] += p(y_{t-1} = i, y_t = j)"""
+    """expected[i, j] += weight * p(y_{t-1} = i, y_t = j), or to the count of its edge."""
     cdef:
         int64_t n = transition.shape[0], i, j, k, row = edges.row[t]
-        double shift = maximum(alpha, n), shift_ahead = maximum(ahead, n), scale, plain, above
+        double shift = maximum(alpha, n), shift_ahead = maximum(ahead, n), scale
         double mass_ahead = 0.0
     scale = exp(shift + shift_ahead + forward.top - log_z)
     for i in range(n):
-        x[i] = exp(alpha[i] - shift) * scale
+        x[i] = exp(alpha[i] - shift) * scale * weight
         y[i] = exp(ahead[i] - shift_ahead)
         mass_ahead += y[i]
     for i in range(n):
         if scale > OVERFLOW:
             for j in range(n):
-                expected[i, j] += exp(alpha[i] + transition[i, j] + ahead[j] - log_z)
-        elif x[i] * mass_ahead > VANISHING:
+                expected[i, j] += weight * exp(alpha[i] + transition[i, j] + ahead[j] - log_z)
+        elif fabs(x[i]) * mass_ahead > VANISHING:
             for j in range(n):
                 expected[i, j] += x[i] * forward.potential[i * n + j] * y[j]
     if row < 0:
@@ -236,10 +238,8 @@ cdef void add_expected(
     for k in range(edges.indptr[row], edges.indptr[row + 1]):
         i = edges.previous[k]
         j = edges.current[k]
-        above = exp(alpha[i] + edges.score[k] + ahead[j] - log_z)
-        plain = exp(alpha[i] + transition[i, j] + ahead[j] - log_z)
-        expected[i, j] += above - plain
-        raised[0] += above * (edges.score[k] - transition[i, j])
+        edge_counts[k] += weight * exp(alpha[i] + edges.score[k] + ahead[j] - log_z)
+        expected[i, j] -= weight * exp(alpha[i] + transition[i, j] + ahead[j] - log_z)
 
 
 def _potentials(transition, double top):

@@ -7,6 +7,7 @@ them: a small problem, whatever the size of the corpus.
 import numpy as np
 from scipy.optimize import minimize
 
+from ..criteria import log_loss
 from ..structures import Chain
 from .model import Prepared
 from .smoothed import SmoothedModel
@@ -82,9 +83,8 @@ class _Objective:
     def __call__(self, values: np.ndarray) -> tuple[float, np.ndarray]:
         self._model.set_exponents(values)
         parts = self._model.parts(self._prepared)
-        log_z, expected = self._chain.expectations(parts)
-        loss = log_z.sum() - self._chain.path_score(parts, self._y).sum()
-        surplus = expected - self._chain.path_counts(parts, self._y)
+        loss, pullback = log_loss(self._chain, parts, self._y)
+        surplus = pullback(np.ones_like(loss))
         away = values - self._prior
-        gradient = self._model.pullback(self._prepared, surplus) + self._penalty * away
-        return loss + 0.5 * self._penalty * away @ away, gradient
+        gradient = self._model.pullback(self._prepared, parts, surplus) + self._penalty * away
+        return loss.sum() + 0.5 * self._penalty * away @ away, gradient

@@ -140,15 +140,17 @@ class SmoothedModel(Storable):
         self.exponents.values = values
         self.state.exponents = self.exponents.table()
 
-    def pullback(self, prepared: Prepared, weight: PartCounts) -> np.ndarray:
-        """Derivative by the exponents, given the derivative by the parts."""
-        first, last = prepared.first, np.append(prepared.first[1:], True)
+    def pullback(self, prepared: Prepared, parts: Parts, weight: PartCounts) -> np.ndarray:
+        """Derivative by the exponents, given the parts and the derivative by them."""
         state = self.state.pullback(prepared.rows, prepared.kind, weight.state)
         gradient = dict(zip(self.exponents.names, self.exponents.pullback(state), strict=True))
+        labels = parts.edges.previous, parts.edges.current
+        raised = parts.edges.score - parts.transition[labels]
         gradient["transition"] = (weight.transition * self.transitions.inner).sum()
-        gradient["boundary"] = (weight.state[first] @ self.transitions.begin).sum()
-        gradient["boundary"] += (weight.state[last] @ self.transitions.end).sum()
-        gradient["edges"] = weight.raised / self.exponents["edges"]
+        gradient["transition"] += weight.edges @ self.transitions.inner[labels]
+        gradient["boundary"] = weight.begin @ self.transitions.begin
+        gradient["boundary"] += weight.end @ self.transitions.end
+        gradient["edges"] = weight.edges @ raised / self.exponents["edges"]
         if prepared.attributes is not None:
             scores = prepared.attributes @ self.attributes
             gradient["attributes"] = scores.multiply(weight.state).sum()

@@ -1,88 +1,26 @@
 """The linear chain: paths, their best, their sum and their marginals."""
 
+from collections.abc import Callable
+from functools import cached_property
 from itertools import pairwise
-from typing import NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 
-from .._kernels._forward_backward import forward_backward
-from .._kernels._viterbi import k_best, viterbi
+from .._kernels._k_best import k_best
+from .._kernels._max_marginals import add_best_suffixes
+from .._kernels._paths import path_counts, path_scores
+from .._kernels._viterbi import viterbi
+from .covariance import PathMeans, entropy
+from .messages import Messages, ends, with_ends
+from .parts import PartCounts, Parts
+from .sampling import sample
+from .spans import span_log_probability
+from .sums import PathSums
 
-__all__ = ["Chain", "Edges", "Parts"]
+__all__ = ["Chain", "Pullback"]
 
-
-class Edges(NamedTuple):
-    """Transition scores of single tokens, where they lie above the common ones.
-
-    Token ``t`` has the entries of row ``row[t]``, or none if that is -1.
-
-    Parameters
-    ----------
-    row : ndarray of shape (n_tokens,), int64
-    indptr : ndarray of shape (n_rows + 1,), int64
-    previous, current : ndarray of shape (n_entries,), int32
-        The labels before and at the token; the pairs of a row are different, and in the order
-        of the current label, then of the previous one.
-    score : ndarray of shape (n_entries,)
-        Not below ``transition[previous, current]``.
-    """
-
-    row: np.ndarray
-    indptr: np.ndarray
-    previous: np.ndarray
-    current: np.ndarray
-    score: np.ndarray
-
-    @classmethod
-    def none(cls, n_tokens: int) -> "Edges":
-        """No token has transition scores of its own."""
-        ids = np.empty(0, dtype=np.int32)
-        return cls(np.full(n_tokens, -1), np.zeros(1, dtype=np.int64), ids, ids, np.empty(0))
-
-    @classmethod
-    def from_gains(cls, row: np.ndarray, gains: sp.csr_array, transition: np.ndarray) -> "Edges":
-        """From what is added to the common scores.
-
-        Parameters
-        ----------
-        row : ndarray of shape (n_tokens,)
-        gains : CSR of shape (n_rows, n_labels ** 2), not negative
-            Column ``j * n_labels + i`` is the transition from label i to label j.
-        transition : ndarray of shape (n_labels, n_labels)
-
-        Returns
-        -------
-        Edges
-        """
-        gains.sort_indices()
-        current, previous = np.divmod(gains.indices, len(transition))
-        return cls(
-            np.ascontiguousarray(row, dtype=np.int64),
-            gains.indptr.astype(np.int64),
-            previous.astype(np.int32),
-            current.astype(np.int32),
-            transition[previous, current] + gains.data,
-        )
-
-
-class Parts(NamedTuple):
-    """All scores of a batch of sequences.
-
-    Parameters
-    ----------
-    state : ndarray of shape (n_tokens, n_labels)
-    transition : ndarray of shape (n_labels, n_labels), row = previous label
-    begin, end : ndarray of shape (n_labels,)
-        Added at the first and at the last token of each sequence.
-    edges : Edges
-    """
-
-    state: np.ndarray
-    transition: np.ndarray
-    begin: np.ndarray
-    end: np.ndarray
-    edges: Edges
+Pullback = Callable[..., PartCounts]
+"""Takes a weight for each sequence, and the counts to add to, and returns the weighted counts."""
 
 
 class Chain:
@@ -95,9 +33,8 @@ class Chain:
     Examples
     --------
     >>> import numpy as np
-    >>> from sklearn_crcrf.structures import Chain, Edges, Parts
-    >>> zeros = np.zeros(2)
-    >>> parts = Parts(np.array([[1.0, 0.0], [0.0, 0.5]]), np.eye(2), zeros, zeros, Edges.none(2))
+    >>> from sklearn_crcrf.structures import Chain, Parts
+    >>> parts = Parts.of(np.array([[1.0, 0.0], [0.0, 0.5]]), np.eye(2))
     >>> chain = Chain(np.array([0, 2]))
     >>> chain.maximum(parts)
     (array([2.]), array([0, 0], dtype=int32))
@@ -110,25 +47,63 @@ class Chain:
     def __init__(self, offsets: np.ndarray):
         self.offsets = np.ascontiguousarray(offsets, dtype=np.int64)
 
-    def path_score(self, parts: Parts, y: np.ndarray) -> np.ndarray:
-        """Scores of the paths ``y`` (n_tokens,), float64 of shape (n_sequences,)."""
-        first, last, into = self.positions()
-        score = parts.state[np.arange(len(y)), y]
-        score[first] += parts.begin[y[first]]
-        score[last] += parts.end[y[last]]
-        score[into] += self.transition_scores(parts, into, y[into - 1], y[into])
-        return np.diff(np.append(0.0, np.cumsum(score))[self.offsets])
+    @cached_property
+    def _longest_first(self) -> np.ndarray:
+        return np.argsort(-np.diff(self.offsets), kind="stable")
 
-    def path_counts(self, parts: Parts, y: np.ndarray) -> "PartCounts":
-        """How often the paths ``y`` use every part."""
-        _, _, into = self.positions()
-        state, transition = np.zeros(parts.state.shape), np.zeros(parts.transition.shape)
-        state[np.arange(len(y)), y] = 1.0
-        np.add.at(transition, (y[into - 1], y[into]), 1.0)
-        _, entries = self._edge_entries(parts, into, y[into - 1], y[into])
-        _, _, previous, current, score = parts.edges
-        raised = score[entries] - parts.transition[previous[entries], current[entries]]
-        return PartCounts(state, transition, float(raised.sum()))
+    def path_score(self, parts: Parts, y: np.ndarray) -> tuple[np.ndarray, Pullback]:
+        """Scores of given paths.
+
+        Parameters
+        ----------
+        parts : Parts
+        y : ndarray of shape (n_tokens,)
+            Label ids of the paths.
+
+        Returns
+        -------
+        value : float64 ndarray of shape (n_sequences,)
+        pullback : callable
+        """
+        y = np.ascontiguousarray(y, dtype=np.int32)
+        value = np.empty(len(self.offsets) - 1)
+        path_scores(self.offsets, y, *parts[:4], *parts.edges, value)
+
+        def pullback(weight: np.ndarray, out: PartCounts | None = None) -> PartCounts:
+            counts = PartCounts.zeros(parts) if out is None else out
+            path_counts(self.offsets, y, *parts.edges, weight, *counts)
+            return counts
+
+        return value, pullback
+
+    def log_partition(self, parts: Parts) -> tuple[np.ndarray, Pullback]:
+        """Logarithms of the sums of exp(score) over all paths; the pullback is expected counts.
+
+        Returns
+        -------
+        value : float64 ndarray of shape (n_sequences,)
+            -inf where no path is possible, 0 for an empty sequence.
+        pullback : callable
+        """
+        sums = PathSums(self.offsets, self._longest_first, parts)
+        return sums.log_z, sums.pullback
+
+    def gold_score(self, parts: Parts, y: np.ndarray) -> tuple[np.ndarray, Pullback]:
+        """Scores of the labels that are known: of one path, or the sum of all they allow.
+
+        Parameters
+        ----------
+        parts : Parts
+        y : ndarray of shape (n_tokens,) of label ids, or of shape (n_tokens, n_labels) of bool
+
+        Returns
+        -------
+        value : float64 ndarray of shape (n_sequences,)
+        pullback : callable
+        """
+        if y.ndim == 1:
+            return self.path_score(parts, y)
+        return self.log_partition(parts.allow(y))
 
     def maximum(self, parts: Parts) -> tuple[np.ndarray, np.ndarray]:
         """The best path of each sequence; of equals the one with the lowest labels at its end.
@@ -141,7 +116,7 @@ class Chain:
         """
         y = np.zeros(len(parts.state), dtype=np.int32)
         value = np.empty(len(self.offsets) - 1)
-        viterbi(self.offsets, parts.state.copy(), *parts[1:4], *parts.edges, y, value)
+        viterbi(self.offsets, parts.state.astype(float), *parts[1:4], *parts.edges, y, value)
         return value, y
 
     def marginals(self, parts: Parts) -> tuple[np.ndarray, np.ndarray]:
@@ -153,12 +128,23 @@ class Chain:
             -inf where no path is possible, 0 for an empty sequence.
         marginals : ndarray of shape (n_tokens, n_labels)
         """
-        log_z, expected = self._expected(parts, np.empty((0, 0)))
-        return log_z, expected.state
+        log_z, pullback = self.log_partition(parts)
+        return log_z, pullback(np.ones(len(log_z))).state
 
-    def expectations(self, parts: Parts) -> tuple[np.ndarray, "PartCounts"]:
-        """Log-partition, and how often every part is used in expectation."""
-        return self._expected(parts, np.zeros(parts.transition.shape))
+    def max_marginals(self, parts: Parts) -> np.ndarray:
+        """Score of the best path through each label of each token.
+
+        Returns
+        -------
+        ndarray of shape (n_tokens, n_labels)
+            -inf where no path is possible.
+        """
+        parts = parts.tokens(slice(None))
+        best, state = parts.state.copy(), with_ends(self.offsets, parts)
+        value, y = np.empty(len(self.offsets) - 1), np.empty(len(state), dtype=np.int32)
+        viterbi(self.offsets, best, *parts[1:4], *parts.edges, y, value)
+        add_best_suffixes(self.offsets, state, parts.transition, *parts.edges, best)
+        return best
 
     def k_best(self, parts: Parts, k: int) -> list[tuple[np.ndarray, np.ndarray]]:
         """The k best paths of each sequence, best first.
@@ -169,78 +155,134 @@ class Chain:
             Arrays of shape (n_paths,) and (n_paths, length), with ``n_paths <= k`` where there
             are fewer possible paths.
         """
-        return [self._k_best(parts, a, b, k) for a, b in pairwise(self.offsets)]
+        parts = parts.tokens(slice(None))
+        transposed = np.ascontiguousarray(parts.transition.T)
+        return [self._k_best(parts, transposed, a, b, k) for a, b in pairwise(self.offsets)]
 
-    def _k_best(self, parts: Parts, start: int, stop: int, k: int):
+    @staticmethod
+    def _k_best(parts: Parts, transposed: np.ndarray, start: int, stop: int, k: int):
         y = np.zeros((k, stop - start), dtype=np.int32)
         value = np.full(k, -np.inf)
         if start == stop:
             value[0] = 0.0
         else:
             edges = parts.edges._replace(row=parts.edges.row[start:stop])
-            k_best(parts.state[start:stop], *parts[1:4], *edges, y, value)
+            k_best(parts.state[start:stop], transposed, *parts[2:4], *edges, y, value)
         possible = value > -np.inf
         return value[possible], y[possible]
 
-    def _expected(self, parts: Parts, transition: np.ndarray) -> tuple[np.ndarray, "PartCounts"]:
-        marginals = parts.state.copy()
-        log_z = np.empty(len(self.offsets) - 1)
-        raised = np.zeros(1)
-        forward_backward(
-            self.offsets, marginals, *parts[1:4], *parts.edges, log_z, transition, raised
-        )
-        return log_z, PartCounts(marginals, transition, float(raised[0]))
+    def covariance(self, parts: Parts, direction: PartCounts) -> tuple[np.ndarray, Pullback]:
+        """Means of linear functions <v, f(y)> of paths y; the pullback is their covariance with f.
+
+        f(y) is how often y uses each part. The covariance is the derivative of the means by the
+        parts, and that of the expected counts in the direction v (Kakade, Teh & Roweis 2002).
+
+        Parameters
+        ----------
+        parts : Parts
+        direction : PartCounts
+            v, with finite values.
+
+        Returns
+        -------
+        mean : ndarray of shape (n_sequences,)
+            NaN where no path is possible, 0 for an empty sequence.
+        pullback : callable
+            Adds nothing for sequences without a possible path.
+        """
+        v_state = with_ends(self.offsets, direction)
+        messages = Messages(self.offsets, parts)
+        means = PathMeans(messages, v_state, direction.transition, direction.edges)
+
+        def pullback(weight: np.ndarray, out: PartCounts | None = None) -> PartCounts:
+            return means.pullback(weight, PartCounts.zeros(parts) if out is None else out)
+
+        return means.mean, pullback
+
+    def entropy(self, parts: Parts) -> np.ndarray:
+        """Entropy of the distribution of the paths of each sequence (Hernando et al. 2005).
+
+        Returns
+        -------
+        ndarray of shape (n_sequences,)
+            In nats; NaN where no path is possible, 0 for an empty sequence.
+        """
+        return entropy(self.offsets, parts)
+
+    @staticmethod
+    def hamming(parts: Parts, y: np.ndarray) -> np.ndarray:
+        """The cost of each label of each token: 1 where it is wrong.
+
+        Parameters
+        ----------
+        parts : Parts
+        y : ndarray of shape (n_tokens,) of label ids, or of shape (n_tokens, n_labels) of bool
+            The right labels.
+
+        Returns
+        -------
+        ndarray of shape (n_tokens, n_labels)
+            To be added to the state scores, in their type.
+        """
+        right = y if y.ndim == 2 else y[:, None] == np.arange(parts.state.shape[1])
+        return np.logical_not(right).astype(parts.state.dtype)
+
+    def sample(
+        self, parts: Parts, n_samples: int, rng: np.random.Generator | np.random.RandomState
+    ) -> np.ndarray:
+        """Draw paths of all sequences from their distributions.
+
+        Parameters
+        ----------
+        parts : Parts
+        n_samples : int
+        rng : Generator or RandomState
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples, n_tokens), int32
+
+        Raises
+        ------
+        ValueError
+            If no path of a sequence is possible.
+        """
+        return sample(self.offsets, parts, n_samples, rng)
+
+    def span_log_probability(
+        self,
+        parts: Parts,
+        start: np.ndarray,
+        stop: np.ndarray,
+        labels: np.ndarray,
+        following: np.ndarray | None = None,
+    ) -> np.ndarray:
+        """Logarithms of the probabilities that runs of tokens have given labels.
+
+        Parameters
+        ----------
+        parts : Parts
+        start, stop : array-like of shape (n_spans,)
+            Each span is of the tokens from start to stop - 1, at least one, of one sequence.
+        labels : array-like of shape (n,)
+            Label ids of the tokens of the first span, then those of the second, and so on.
+        following : bool array of shape (n_labels,) or (n_spans, n_labels), optional
+            Which labels the token after a span may have, if the sequence goes on. By default
+            all of them.
+
+        Returns
+        -------
+        ndarray of shape (n_spans,)
+            -inf for an impossible span, NaN where no path of the sequence is possible.
+
+        Raises
+        ------
+        ValueError
+            If a span is empty or exceeds its sequence, or a label is not there.
+        """
+        return span_log_probability(self.offsets, parts, start, stop, labels, following)
 
     def positions(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """First tokens, last tokens, and tokens that have one before them."""
-        filled = np.diff(self.offsets) > 0
-        first, last = self.offsets[:-1][filled], self.offsets[1:][filled] - 1
+        first, last = ends(self.offsets)
         return first, last, np.setdiff1d(np.arange(self.offsets[-1]), first, assume_unique=True)
-
-    @classmethod
-    def transition_scores(
-        cls, parts: Parts, token: np.ndarray, previous: np.ndarray, current: np.ndarray
-    ) -> np.ndarray:
-        """Scores of single transitions, each into a given token; all of shape (n,)."""
-        scores = parts.transition[previous, current]
-        found, entries = cls._edge_entries(parts, token, previous, current)
-        scores[found] = parts.edges.score[entries]
-        return scores
-
-    @staticmethod
-    def _edge_entries(parts: Parts, token: np.ndarray, previous: np.ndarray, current: np.ndarray):
-        """Which of these transitions are entries of the edges, and which entries they are."""
-        edges, n_labels = parts.edges, len(parts.transition)
-        if len(edges.score) == 0:
-            nothing = np.empty(0, dtype=np.int64)
-            return nothing, nothing
-
-        def key(row, previous, current):
-            return (row * n_labels + current) * n_labels + previous
-
-        row_of_entry = np.repeat(np.arange(len(edges.indptr) - 1), np.diff(edges.indptr))
-        keys = key(row_of_entry, edges.previous, edges.current)
-        row = edges.row[token]
-        wanted = key(row, previous, current)
-        at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-        found = np.flatnonzero((row >= 0) & (keys[at] == wanted))
-        return found, at[found]
-
-
-class PartCounts(NamedTuple):
-    """How often parts are used, by paths or in expectation.
-
-    Parameters
-    ----------
-    state : ndarray of shape (n_tokens, n_labels)
-    transition : ndarray of shape (n_labels, n_labels)
-    raised : float
-        Sum of what the edges add to the common transition scores.
-    """
-
-    state: np.ndarray
-    transition: np.ndarray
-    raised: float
-
-    def __sub__(self, other: "PartCounts") -> "PartCounts":
-        return PartCounts(*(a - b for a, b in zip(self, other, strict=True)))

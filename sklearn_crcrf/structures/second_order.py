@@ -4,7 +4,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from .chain import Chain, Edges, Parts
+from .chain import Chain
+from .parts import Edges, Parts
+from .spans import check_spans, span_tokens, transition_scores
 
 __all__ = ["SecondOrderChain"]
 
@@ -63,10 +65,54 @@ class SecondOrderChain:
             )
         ]
 
+    def entropy(self, parts: Parts) -> np.ndarray:
+        """As :meth:`Chain.entropy`."""
+        return Chain(self.offsets).entropy(self._expand(parts)[1])
+
+    def sample(
+        self, parts: Parts, n_samples: int, rng: np.random.Generator | np.random.RandomState
+    ) -> np.ndarray:
+        """As :meth:`Chain.sample`."""
+        labels, pairs = self._expand(parts)
+        return self._current(labels, Chain(self.offsets).sample(pairs, n_samples, rng))
+
+    def span_log_probability(
+        self,
+        parts: Parts,
+        start: np.ndarray,
+        stop: np.ndarray,
+        labels: np.ndarray,
+        following: np.ndarray | None = None,
+    ) -> np.ndarray:
+        """As :meth:`Chain.span_log_probability`; -inf for labels that were not considered.
+
+        A span of labels is as many spans of pairs as there are labels that can precede it.
+        """
+        start, stop, path = (np.asarray(ids, dtype=np.int64) for ids in (start, stop, labels))
+        check_spans(self.offsets, start, stop, path, parts.state.shape[1])
+        if len(start) == 0:
+            return np.empty(0)
+        considered, pairs = self._expand(parts)
+        n, begins = considered.shape[1], np.cumsum(stop - start) - (stop - start)
+        is_label = considered[span_tokens(start, stop)] == path[:, None]
+        current = is_label.argmax(axis=1)
+        previous = np.tile(np.roll(current, 1), (n, 1))
+        previous[:, begins] = np.arange(n)[:, None]
+        if following is not None:
+            allowed = np.broadcast_to(following, (len(start), parts.state.shape[1]))
+            after = considered[np.minimum(stop, len(considered) - 1)]
+            following = np.tile(np.take_along_axis(allowed, after, axis=1), (n, n))
+        value = Chain(self.offsets).span_log_probability(
+            pairs, np.tile(start, n), np.tile(stop, n), (previous * n + current).ravel(), following
+        )
+        possible = np.logical_and.reduceat(is_label.any(axis=1), begins)
+        total = np.logaddexp.reduce(value.reshape(n, -1), axis=0)
+        return np.where(possible | np.isnan(total), np.minimum(total, 0.0), -np.inf)
+
     @staticmethod
     def _current(labels: np.ndarray, pairs: np.ndarray) -> np.ndarray:
-        n = labels.shape[1]
-        return labels[np.arange(len(pairs)), pairs % n].astype(np.int32)
+        """The labels of the later of two tokens; pairs of shape (..., n_tokens)."""
+        return labels[np.arange(len(labels)), pairs % labels.shape[1]].astype(np.int32)
 
     def _expand(self, parts: Parts) -> tuple[np.ndarray, Parts]:
         """The labels considered (n_tokens, n), and the parts of the chain of their pairs."""
@@ -92,7 +138,7 @@ class SecondOrderChain:
         n = labels.shape[1]
         j, k, i = (index.ravel() for index in np.indices((n, n, n)))
         before, here = labels[into - 1], labels[into]
-        single = Chain.transition_scores(
+        single = transition_scores(
             parts, np.repeat(into, n * n), np.repeat(before, n), np.tile(here, n).ravel()
         )
         scores = single.reshape(-1, n, n)[:, j, k]

@@ -7,6 +7,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from toy import encode, make_corpus, with_tags
 
 from sklearn_crcrf import EmpiricalCRF, SequenceArray
+from sklearn_crcrf.criteria import log_loss
 from sklearn_crcrf.empirical.experts import Expert
 from sklearn_crcrf.empirical.exponents import Entry, Exponents, state_entries
 from sklearn_crcrf.empirical.fit_exponents import fit_exponents
@@ -125,9 +126,8 @@ def log_likelihood(held_out, values=None):
     if values is not None:
         model.set_exponents(values)
     parts, chain = model.parts(prepared), Chain(offsets)
-    log_z, expected = chain.expectations(parts)
-    value = (chain.path_score(parts, labels) - log_z).sum()
-    return value, model.pullback(prepared, chain.path_counts(parts, labels) - expected)
+    loss, pullback = log_loss(chain, parts, labels)
+    return -loss.sum(), model.pullback(prepared, parts, pullback(-np.ones_like(loss)))
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import logsumexp
 
-from sklearn_crcrf.structures import Chain, Edges, Parts
+from sklearn_crcrf.structures import Chain, Edges, PartCounts, Parts
 
 
 @st.composite
@@ -71,20 +71,16 @@ def test_marginals_are_sums_over_all_paths(chain):
 @given(chains())
 def test_expected_transitions_are_sums_over_all_paths(chain):
     offsets, parts = chain
-    log_z, expected = Chain(offsets).expectations(parts)
-    if np.isinf(log_z).any() or np.isinf(parts.transition).any():
+    log_z, pullback = Chain(offsets).log_partition(parts)
+    if np.isinf(log_z).any():
         return
-    reference, raised = np.zeros(parts.transition.shape), 0.0
+    expected, reference = pullback(np.ones(len(log_z))), PartCounts.zeros(parts)
     for a, b in itertools.pairwise(offsets):
         every, scores = oracle.paths(parts, a, b)
         for path, p in zip(every, np.exp(scores - logsumexp(scores)), strict=True):
-            for t in range(1, b - a):
-                i, j = path[t - 1], path[t]
-                reference[i, j] += p
-                gain = oracle.transition_score(parts, a + t, i, j) - parts.transition[i, j]
-                raised += p * gain
-    assert_allclose(expected.transition, reference, atol=1e-8)
-    assert_allclose(expected.raised, raised, rtol=1e-7, atol=1e-7)
+            oracle.count(parts, a, path, p, reference)
+    for ours, theirs in zip(expected, reference, strict=True):
+        assert_allclose(ours, theirs, atol=1e-8)
 
 
 @settings(max_examples=100, deadline=None)
@@ -108,7 +104,13 @@ def test_path_score(chain, random):
     y = np.array([random.randrange(len(parts.transition)) for _ in range(offsets[-1])], dtype=int)
     if not np.isfinite(parts.transition).all():
         return
-    score = Chain(offsets).path_score(parts, y)
+    score, pullback = Chain(offsets).path_score(parts, y)
+    weight = np.arange(1.0, len(offsets))
+    counts, expected = pullback(weight), PartCounts.zeros(parts)
+    for w, a, b in zip(weight, offsets[:-1], offsets[1:], strict=True):
+        oracle.count(parts, a, y[a:b], w, expected)
+    for ours, theirs in zip(counts, expected, strict=True):
+        assert_allclose(ours, theirs)
     reference = [oracle.score(parts, a, y[a:b]) for a, b in itertools.pairwise(offsets)]
     assert_allclose(score, reference, rtol=1e-9, atol=1e-9)
 

@@ -65,3 +65,57 @@ def test_only_the_best_labels_of_a_token_are_considered(chain):
     parts, trigrams = chain
     structure = SecondOrderChain(OFFSETS, lambda i, j, k: trigrams[i, j, k], n_candidates=1)
     assert_array_equal(structure.maximum(parts)[1], parts.state.argmax(axis=1))
+
+
+def test_entropy_against_all_paths(chain):
+    parts, trigrams = chain
+    structure = SecondOrderChain(OFFSETS, lambda i, j, k: trigrams[i, j, k], n_candidates=3)
+    for entropy, (a, b) in zip(structure.entropy(parts), itertools.pairwise(OFFSETS), strict=True):
+        _, scores = _paths(parts, trigrams, a, b)
+        probability = np.exp(scores - logsumexp(scores))
+        assert_allclose(entropy, -(probability * np.log(probability)).sum(), atol=1e-12)
+
+
+def test_samples_against_all_paths(chain):
+    parts, trigrams = chain
+    structure, n_samples = SecondOrderChain(OFFSETS, lambda i, j, k: trigrams[i, j, k], 3), 20_000
+    y = structure.sample(parts, n_samples, np.random.default_rng(0))
+    for a, b in itertools.pairwise(OFFSETS):
+        _, scores = _paths(parts, trigrams, a, b)
+        probability = np.exp(scores - logsumexp(scores))
+        observed = np.bincount(y[:, a:b] @ 3 ** np.arange(b - a)[::-1], minlength=len(scores))
+        error = np.sqrt(probability * (1 - probability) / n_samples)
+        assert_allclose(observed / n_samples, probability, atol=5 * error.max())
+
+
+@pytest.mark.parametrize("n_candidates", [1, 2, 3])
+def test_spans_against_all_paths(chain, n_candidates):
+    parts, trigrams = chain
+    structure = SecondOrderChain(OFFSETS, lambda i, j, k: trigrams[i, j, k], n_candidates)
+    considered = np.argsort(-parts.state, axis=1)[:, :n_candidates]
+    following = np.array([True, False, True])
+    spans = [
+        (a, start, stop, b, labels)
+        for a, b in itertools.pairwise(OFFSETS)
+        for start, stop in itertools.combinations(range(a, b + 1), 2)
+        for labels in itertools.product(range(3), repeat=stop - start)
+    ]
+    _, start, stop, _, labels = zip(*spans, strict=True)
+    value = structure.span_log_probability(parts, start, stop, np.concatenate(labels), following)
+    for ours, (a, start, stop, b, labels) in zip(value, spans, strict=True):
+        every, scores = _paths(parts, trigrams, a, b)
+        scores[[any(j not in considered[a + t] for t, j in enumerate(p)) for p in every]] = -np.inf
+        probability = np.exp(scores - logsumexp(scores))
+        is_so = [
+            p[start - a : stop - a] == labels and (stop == b or following[p[stop - a]])
+            for p in every
+        ]
+        assert_allclose(np.exp(ours), probability @ is_so, atol=1e-12)
+
+
+def test_no_spans(chain):
+    parts, trigrams = chain
+    structure = SecondOrderChain(OFFSETS, lambda i, j, k: trigrams[i, j, k], n_candidates=2)
+    assert structure.span_log_probability(parts, [], [], []).shape == (0,)
+    with pytest.raises(ValueError, match="span 0 is not a part of one sequence"):
+        structure.span_log_probability(parts, [3], [5], [0, 0])

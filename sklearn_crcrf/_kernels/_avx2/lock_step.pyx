@@ -1,0 +1,3 @@
+"""See ../_lock_step.pxi."""
+
+include "../_lock_step.pxi"

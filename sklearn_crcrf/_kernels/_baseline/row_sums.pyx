@@ -1,0 +1,3 @@
+"""See ../_row_sums.pxi."""
+
+include "../_row_sums.pxi"

@@ -1,0 +1,277 @@
+"""Covariances of what a path uses with a linear function of it, its direction v.
+
+    a_t(j) = v_t(j) + sum_i p(y_{t-1} = i | y_t = j) (a_{t-1}(i) + v_t(i, j)) - m_t
+    b_t(i) = sum_j p(y_{t+1} = j | y_t = i) (v_{t+1}(i, j) + v_{t+1}(j) + b_{t+1}(j)) - m_{t+1}
+
+where m_t = E[v_t(y_t) + v_t(y_{t-1}, y_t)], so that the mean of <v, f> is the sum of m_t, and
+
+    Cov(t, j)    = p(y_t = j) (a_t(j) + b_t(j))
+    Cov(t, i, j) = p(y_{t-1} = i, y_t = j) (a_{t-1}(i) + v_t(i, j) + v_t(j) + b_t(j) - m_t)
+
+(the recursions of Kakade, Teh & Roweis 2002). The messages are those of _messages.pyx. A
+conditional probability is a quotient of marginals; where these vanish, all that it is used for
+vanishes too.
+"""
+
+import numpy as np
+
+from libc.math cimport INFINITY, NAN, exp
+from libc.stdint cimport int32_t, int64_t
+
+from sklearn_crcrf._kernels._edges cimport Edges, edges_of
+
+# Products with a factor above this are taken in logarithms.
+cdef double OVERFLOW = 1e100
+
+
+cdef struct Pairs:
+    # Marginals of two labels in a row, of one token after the other
+    int64_t n                      # labels
+    double top                     # maximum of the finite transition scores
+    const double *transition       # (n, n)
+    const double *potential        # (n, n) exp(transition - top)
+    Edges edges
+    const double *state            # (n_tokens, n) with begin and end
+    const double *alpha            # (n_tokens, n)
+    const double *beta             # (n_tokens, n)
+    const double *increment        # (n_tokens,)
+    double *ahead                  # (n,) work space
+    double *factor                 # (n,) work space
+    double *common                 # (n, n) probabilities, 0 where there is an edge
+    double *raised                 # (n_entries,) probabilities of the edges
+
+
+cdef void set_pairs(Pairs p, int64_t t) noexcept nogil:
+    """p(y_{t-1} = i, y_t = j) = exp(alpha_{t-1}(i) + transition_t(i, j) + ahead(j))."""
+    cdef:
+        int64_t i, j, k, n = p.n, row = p.edges.row[t]
+        const double *alpha = p.alpha + (t - 1) * n
+        const double *potential
+        double before
+    for j in range(n):
+        p.ahead[j] = p.state[t * n + j] + p.beta[t * n + j] - p.increment[t]
+        p.factor[j] = exp(p.ahead[j] + p.top)
+    for i in range(n):
+        before = exp(alpha[i])
+        potential = p.potential + i * n
+        for j in range(n):
+            p.common[i * n + j] = before * potential[j] * p.factor[j]
+    for j in range(n):
+        if p.factor[j] > OVERFLOW:
+            for i in range(n):
+                p.common[i * n + j] = exp(alpha[i] + p.transition[i * n + j] + p.ahead[j])
+    if row < 0:
+        return
+    for k in range(p.edges.indptr[row], p.edges.indptr[row + 1]):
+        i = p.edges.previous[k]
+        j = p.edges.current[k]
+        p.raised[k] = exp(alpha[i] + p.edges.score[k] + p.ahead[j])
+        p.common[i * n + j] = 0.0
+
+
+cdef Pairs pairs_of(
+    const double[:, ::1] state,
+    const double[:, ::1] transition,
+    const double[:, ::1] potential,
+    double top,
+    Edges edges,
+    const double[:, ::1] alpha,
+    const double[:, ::1] beta,
+    const double[::1] increment,
+    double[:, ::1] work,           # (n_labels + 2, n_labels) OUT
+    double[::1] raised,            # (n_entries,) OUT
+) noexcept:
+    cdef Pairs p
+    p.n = transition.shape[0]
+    p.top = top
+    p.transition = &transition[0, 0]
+    p.potential = &potential[0, 0]
+    p.edges = edges
+    # Of no tokens these are addresses that are never read.
+    p.state = &state[0, 0]
+    p.alpha = &alpha[0, 0]
+    p.beta = &beta[0, 0]
+    p.increment = &increment[0]
+    p.ahead = &work[0, 0]
+    p.factor = &work[1, 0]
+    p.common = &work[2, 0]
+    p.raised = &raised[0] if raised.shape[0] else NULL
+    return p
+
+
+cdef void average_before(
+    Pairs p,                       # with the pairs of token t
+    int64_t t,
+    const double *before,          # (n,) a_{t-1} IN
+    const double *transition,      # (n, n) of the direction IN
+    const double *edge_values,     # (n_entries,) of the direction IN
+    double *mass,                  # (n,) work space
+    double *out,                   # (n,) sum_i p(y_{t-1} = i | y_t = j) (a_{t-1}(i) + v(i, j)) OUT
+) noexcept nogil:
+    cdef:
+        int64_t i, j, k, n = p.n, row = p.edges.row[t]
+        const double *pair
+    for j in range(n):
+        mass[j] = out[j] = 0.0
+    for i in range(n):
+        pair = p.common + i * n
+        for j in range(n):
+            mass[j] += pair[j]
+            out[j] += pair[j] * (before[i] + transition[i * n + j])
+    if row >= 0:
+        for k in range(p.edges.indptr[row], p.edges.indptr[row + 1]):
+            j = p.edges.current[k]
+            mass[j] += p.raised[k]
+            out[j] += p.raised[k] * (before[p.edges.previous[k]] + edge_values[k])
+    for j in range(n):
+        out[j] = out[j] / mass[j] if mass[j] > 0.0 else 0.0
+
+
+def average_prefixes(
+    const int64_t[::1] offsets,
+    const double[:, ::1] state,    # (n_tokens, n_labels) with begin and end IN
+    const double[:, ::1] transition,
+    const double[:, ::1] potential,  # (n_labels, n_labels) exp(transition - top) IN
+    double top,
+    const int64_t[::1] edge_row,
+    const int64_t[::1] edge_indptr,
+    const int32_t[::1] edge_previous,
+    const int32_t[::1] edge_current,
+    const double[::1] edge_score,
+    const double[:, ::1] alpha,    # (n_tokens, n_labels) IN
+    const double[:, ::1] beta,     # (n_tokens, n_labels) IN
+    const double[::1] increment,   # (n_tokens,) IN
+    const double[::1] log_z,       # (n_sequences,) IN
+    const double[:, ::1] v_state,  # (n_tokens, n_labels) direction, with begin and end IN
+    const double[:, ::1] v_transition,
+    const double[::1] v_edges,
+    double[:, ::1] a,              # (n_tokens, n_labels) OUT
+    double[::1] m,                 # (n_tokens,) OUT
+    double[::1] mean,              # (n_sequences,) NaN where no path is possible OUT
+):
+    """The recursion of a, and the means of <v, f>."""
+    cdef:
+        int64_t n = transition.shape[0], s, t, j
+        double[:, ::1] work = np.empty((n + 2, n))
+        double[::1] raised = np.empty_like(edge_score), mass = np.empty(n)
+        Edges edges = edges_of(edge_row, edge_indptr, edge_previous, edge_current, edge_score)
+        Pairs p = pairs_of(
+            state, transition, potential, top, edges, alpha, beta, increment, work, raised
+        )
+        const double *edge_values = &v_edges[0] if v_edges.shape[0] else NULL
+    with nogil:
+        for s in range(offsets.shape[0] - 1):
+            mean[s] = 0.0 if log_z[s] > -INFINITY else NAN
+            if log_z[s] == -INFINITY:
+                continue
+            for t in range(offsets[s], offsets[s + 1]):
+                if t == offsets[s]:
+                    for j in range(n):
+                        a[t, j] = 0.0
+                else:
+                    set_pairs(p, t)
+                    average_before(
+                        p, t, &a[t - 1, 0], &v_transition[0, 0], edge_values, &mass[0], &a[t, 0]
+                    )
+                m[t] = 0.0
+                for j in range(n):
+                    a[t, j] += v_state[t, j]
+                    m[t] += exp(alpha[t, j] + beta[t, j]) * a[t, j]
+                for j in range(n):
+                    a[t, j] -= m[t]
+                mean[s] += m[t]
+
+
+cdef void add_pairs(
+    Pairs p,                       # with the pairs of token t
+    int64_t t,
+    double weight,
+    double m,
+    const double *before,          # (n,) a_{t-1} IN
+    const double *ahead,           # (n,) v_t + b_t IN
+    const double *v_transition,    # (n, n) of the direction IN
+    const double *v_edges,         # (n_entries,) of the direction IN
+    double *mass,                  # (n,) p(y_{t-1} = i) OUT
+    double *state,                 # (n,) Cov(t - 1, i) OUT
+    double[:, ::1] transition,     # (n, n) weighted sums of Cov(t, i, j) INOUT
+    double[::1] edge_values,       # (n_entries,) the same for the edges INOUT
+) noexcept nogil:
+    cdef:
+        int64_t i, j, k, n = p.n, row = p.edges.row[t]
+        double centered, pair, covariance
+    for i in range(n):
+        mass[i] = state[i] = 0.0
+        centered = before[i] - m
+        for j in range(n):
+            pair = p.common[i * n + j]
+            covariance = pair * (centered + v_transition[i * n + j] + ahead[j])
+            transition[i, j] += weight * covariance
+            state[i] += covariance
+            mass[i] += pair
+    if row < 0:
+        return
+    for k in range(p.edges.indptr[row], p.edges.indptr[row + 1]):
+        i = p.edges.previous[k]
+        covariance = p.raised[k] * (before[i] - m + v_edges[k] + ahead[p.edges.current[k]])
+        edge_values[k] += weight * covariance
+        state[i] += covariance
+        mass[i] += p.raised[k]
+
+
+def add_covariances(
+    const int64_t[::1] offsets,
+    const double[:, ::1] state,
+    const double[:, ::1] transition,
+    const double[:, ::1] potential,
+    double top,
+    const int64_t[::1] edge_row,
+    const int64_t[::1] edge_indptr,
+    const int32_t[::1] edge_previous,
+    const int32_t[::1] edge_current,
+    const double[::1] edge_score,
+    const double[:, ::1] alpha,
+    const double[:, ::1] beta,
+    const double[::1] increment,
+    const double[::1] log_z,
+    const double[:, ::1] v_state,
+    const double[:, ::1] v_transition,
+    const double[::1] v_edges,
+    const double[:, ::1] a,        # (n_tokens, n_labels) IN
+    const double[::1] m,           # (n_tokens,) IN
+    const double[::1] weight,      # (n_sequences,) IN
+    double[:, ::1] states,         # (n_tokens, n_labels) weighted Cov(t, j) INOUT
+    double[:, ::1] transitions,    # (n_labels, n_labels) INOUT
+    double[::1] edge_values,       # (n_entries,) INOUT
+):
+    """The recursion of b, and the covariances, those of each sequence times its weight."""
+    cdef:
+        int64_t n = transition.shape[0], s, t, j
+        double[:, ::1] work = np.empty((n + 2, n))
+        double[::1] raised = np.empty_like(edge_score)
+        double[::1] mass = np.empty(n), covariance = np.empty(n), b = np.empty(n)
+        Edges edges = edges_of(edge_row, edge_indptr, edge_previous, edge_current, edge_score)
+        Pairs p = pairs_of(
+            state, transition, potential, top, edges, alpha, beta, increment, work, raised
+        )
+        const double *v_edge = &v_edges[0] if v_edges.shape[0] else NULL
+    with nogil:
+        for s in range(offsets.shape[0] - 1):
+            if log_z[s] == -INFINITY or weight[s] == 0.0:
+                continue
+            for t in range(offsets[s + 1] - 1, offsets[s] - 1, -1):
+                if t == offsets[s + 1] - 1:
+                    for j in range(n):
+                        covariance[j] = exp(alpha[t, j] + beta[t, j]) * a[t, j]
+                        b[j] = 0.0
+                else:
+                    set_pairs(p, t + 1)
+                    for j in range(n):
+                        b[j] += v_state[t + 1, j]
+                    add_pairs(
+                        p, t + 1, weight[s], m[t + 1], &a[t, 0], &b[0], &v_transition[0, 0],
+                        v_edge, &mass[0], &covariance[0], transitions, edge_values,
+                    )
+                    for j in range(n):
+                        b[j] = covariance[j] / mass[j] - a[t, j] if mass[j] > 0.0 else 0.0
+                for j in range(n):
+                    states[t, j] += weight[s] * covariance[j]

@@ -1,0 +1,439 @@
+# Sums over all paths of a chain, in probabilities: sequences of similar length go in lock step,
+# so that the recursions become products of matrices. See _edges.pxd for the scores.
+#
+#     alpha_t(j) = v_t(j) sum_i alpha_{t-1}(i) e_t(i, j) / c_{t-1},    c_t = sum_j alpha_t(j)
+#     beta_t(i)  = sum_j e_{t+1}(i, j) v_{t+1}(j) beta_{t+1}(j) / c_{t+1}
+#     log Z      = sum_t log c_t + the maxima that were left out of v and e
+#     p(y_t = j) = alpha_t(j) beta_t(j) / c_t
+#
+# with v = exp(state - its maximum) and e = exp(transition - its maximum).
+#
+# A sequence in which a probability that is not zero could come near the smallest number there is
+# gets no result here: its log_z is NaN.
+
+import numpy as np
+
+from libc.math cimport INFINITY, NAN, exp, log
+from libc.stdint cimport int32_t, int64_t
+from libc.string cimport memcpy, memset
+
+from sklearn_crcrf._kernels._edges cimport Edges, edges_of
+from sklearn_crcrf._kernels.vectors cimport (
+    add_products, exponentiate, extremes, flush_denormals, least_positive, multiply,
+    outer_products, pack, padded_d, padded_f, product, real, restore_denormals, scale
+)
+
+# Sequences that go in lock step.
+cdef enum: BLOCK = 64
+# Rows of which the expected transitions are summed at once.
+cdef enum: PANEL = 256
+
+
+cdef struct Scores:
+    # What both directions read
+    int64_t n                      # labels
+    int64_t width                  # of a row, padded
+    double top                     # of all transition scores
+    double spread                  # the most that two possible transition scores differ
+    bint forbids                   # whether some transitions are impossible
+    const double *potential        # (n, n) exp(transition - top)
+    Edges edges                    # with exp(score - top) for the score
+
+
+cdef struct Block:
+    # Sequences in lock step: row[t] + b is the row of token t of the b-th of them
+    int64_t n_steps
+    int64_t *active                # (n_steps + 1,) how many of them have a token t
+    int64_t *row                   # (n_steps + 1,)
+    const int64_t *order           # (BLOCK,) which sequences they are, longest first
+    const int64_t *offsets
+
+
+def width_of(int64_t n, dtype):
+    """Length of a padded row of n numbers."""
+    return padded_d(n) if np.dtype(dtype) == np.float64 else padded_f(n)
+
+
+def forward(
+    const int64_t[::1] offsets,
+    const int64_t[::1] order,      # (n_sequences,) by decreasing length IN
+    const real[:, ::1] state,      # (n_tokens, n_labels) IN
+    const double[::1] begin,
+    const double[::1] end,
+    const double[:, ::1] potential,  # (n_labels, n_labels) exp(transition - top) IN
+    double top,
+    double spread,
+    bint forbids,
+    const int64_t[::1] edge_row,
+    const int64_t[::1] edge_indptr,
+    const int32_t[::1] edge_previous,
+    const int32_t[::1] edge_current,
+    const double[::1] edge_potential,  # (n_entries,) exp(score - top) IN
+    real[:, ::1] alpha,            # (n_tokens, width) in lock-step order OUT
+    double[:, ::1] scaling,        # (n_tokens, 2) 1 / c, and the maximum left out of v OUT
+    double[::1] log_z,             # (n_sequences,) OUT, NaN where it has no result
+):
+    """Log-partition of each sequence."""
+    cdef:
+        Scores scores = scores_of(
+            potential, top, spread, forbids,
+            edges_of(edge_row, edge_indptr, edge_previous, edge_current, edge_potential),
+        )
+        real[::1] packed = packed_potential(state, potential, False)
+        real[:, ::1] v = np.zeros((BLOCK, alpha.shape[1]), dtype=np.asarray(state).dtype)
+        int64_t longest = np.max(np.diff(offsets), initial=0)
+        int64_t[:, ::1] steps = np.empty((2, longest + 1), dtype=np.int64)
+        Block block
+        int64_t first = 0, start = 0, n_sequences = order.shape[0]
+        unsigned denormals
+    scores.width = alpha.shape[1]
+    with nogil:
+        denormals = flush_denormals()
+        while first < n_sequences:
+            block = make_block(offsets, order, first, start, steps)
+            if block.n_steps:
+                forward_block(
+                    block, scores, state, begin, end, &packed[0], v, alpha, scaling, log_z
+                )
+                start = block.row[block.n_steps]
+            else:
+                log_z[order[first]] = 0.0
+            first += max(1, block.active[0])
+        restore_denormals(denormals)
+
+
+cdef void forward_block(
+    Block block,
+    Scores scores,
+    const real[:, ::1] state,
+    const double[::1] begin,
+    const double[::1] end,
+    const real *packed,
+    real[:, ::1] v,                # (BLOCK, width) work space
+    real[:, ::1] alpha,
+    double[:, ::1] scaling,
+    double[::1] log_z,
+) noexcept nogil:
+    cdef:
+        int64_t t, b, j, s, r, width = scores.width
+        double inverse[BLOCK]      # 1 / c_{t-1}
+        double factor[BLOCK]       # product of c_t of which no logarithm was taken yet
+        double reach, limit = 600.0 if real is double else 75.0, tiny = 1e-200
+        real top[BLOCK]
+        real least, total
+        const real *score
+        real *row
+        real *before = NULL
+    for b in range(block.active[0]):
+        inverse[b] = factor[b] = 1.0
+        log_z[block.order[b]] = 0.0
+    for t in range(block.n_steps):
+        if t:
+            before = &alpha[block.row[t - 1], 0]
+            product(before, block.active[t], packed, scores.n, width, &alpha[block.row[t], 0])
+        # One thing at a time for all sequences, so that they do not wait for each other.
+        for b in range(block.active[t]):
+            score = state_scores(block, b, t, state, begin, end, width, &v[b, 0])
+            top[b] = extremes(score, scores.n, &least)
+            reach = top[b] - least + scores.spread
+            if t and scores.forbids:
+                reach -= log(least_positive(before + b * width, width) * inverse[b])
+            if not reach < limit:
+                log_z[block.order[b]] = NAN
+            exponentiate(score, scores.n, top[b], &v[b, 0])
+        for b in range(block.active[t]):
+            s = block.order[b]
+            r = block.row[t] + b
+            row = &alpha[r, 0]
+            if t:
+                add_edges(scores, block.offsets[s] + t, before + b * width, row, False)
+            else:
+                for j in range(width):
+                    row[j] = 1
+            total = multiply(<real>inverse[b], &v[b, 0], width, row)
+            if not (total > 0 and total < INFINITY):
+                log_z[s] = NAN
+                total = 1
+            inverse[b] = 1.0 / total
+            scaling[r, 0] = inverse[b]
+            scaling[r, 1] = top[b]
+            log_z[s] += top[b] + (scores.top if t else 0.0)
+            factor[b] *= total
+            if not (tiny < factor[b] < 1 / tiny):
+                log_z[s] += log(factor[b])
+                factor[b] = 1.0
+    for b in range(block.active[0]):
+        log_z[block.order[b]] += log(factor[b])
+
+
+def backward(
+    const int64_t[::1] offsets,
+    const int64_t[::1] order,
+    const real[:, ::1] state,
+    const double[::1] begin,
+    const double[::1] end,
+    const double[:, ::1] potential,
+    double top,
+    double spread,
+    bint forbids,
+    const int64_t[::1] edge_row,
+    const int64_t[::1] edge_indptr,
+    const int32_t[::1] edge_previous,
+    const int32_t[::1] edge_current,
+    const double[::1] edge_potential,
+    const real[:, ::1] alpha,      # (n_tokens, width) of forward IN
+    const double[:, ::1] scaling,  # (n_tokens, 2) of forward IN
+    const double[::1] weight,      # (n_sequences,) IN
+    real[:, ::1] marginals,        # (n_tokens, n_labels) INOUT
+    double[:, ::1] transitions,    # (n_labels, n_labels) INOUT
+    double[::1] begins,            # (n_labels,) INOUT
+    double[::1] ends,              # (n_labels,) INOUT
+    double[::1] edge_counts,       # (n_entries,) INOUT
+):
+    """Add the expected counts of each sequence, times its weight; nothing where that is 0."""
+    cdef:
+        Scores scores = scores_of(
+            potential, top, spread, forbids,
+            edges_of(edge_row, edge_indptr, edge_previous, edge_current, edge_potential),
+        )
+        int64_t n = scores.n, width = alpha.shape[1], i, j
+        real[::1] packed = packed_potential(state, potential, True)
+        dtype = np.asarray(state).dtype
+        real[:, ::1] before = np.empty((PANEL + BLOCK, width), dtype=dtype)
+        real[:, ::1] ahead = np.empty((PANEL + BLOCK, width), dtype=dtype)
+        real[:, ::1] beta = np.empty((BLOCK, width), dtype=dtype)
+        real[:, ::1] outer = np.zeros((n, width), dtype=dtype)
+        real[::1] work = np.empty(width, dtype=dtype)
+        int64_t longest = np.max(np.diff(offsets), initial=0)
+        int64_t[:, ::1] steps = np.empty((2, longest + 1), dtype=np.int64)
+        Block block
+        int64_t first = 0, start = 0, n_sequences = order.shape[0]
+        unsigned denormals
+    scores.width = width
+    with nogil:
+        denormals = flush_denormals()
+        while first < n_sequences:
+            block = make_block(offsets, order, first, start, steps)
+            if block.n_steps:
+                backward_block(
+                    block, scores, state, begin, end, &packed[0], alpha, scaling, weight,
+                    before, ahead, beta, outer, &work[0], marginals, transitions,
+                    begins, ends, edge_counts,
+                )
+                start = block.row[block.n_steps]
+            first += max(1, block.active[0])
+            # Sums of many blocks would lose digits in single precision.
+            for i in range(n):
+                for j in range(n):
+                    transitions[i, j] += potential[i, j] * outer[i, j]
+            memset(&outer[0, 0], 0, n * width * sizeof(real))
+        restore_denormals(denormals)
+
+
+cdef void backward_block(
+    Block block,
+    Scores scores,
+    const real[:, ::1] state,
+    const double[::1] begin,
+    const double[::1] end,
+    const real *packed,
+    const real[:, ::1] alpha,
+    const double[:, ::1] scaling,
+    const double[::1] weight,
+    real[:, ::1] before,           # (PANEL + BLOCK, width) alpha_{t-1}, weighted: work space
+    real[:, ::1] ahead,            # (PANEL + BLOCK, width) v_t beta_t / c_t: work space
+    real[:, ::1] beta,             # (BLOCK, width) work space
+    real[:, ::1] outer,            # (n_labels, width) sums of before.T @ ahead OUT
+    real *work,                    # (width,) work space
+    real[:, ::1] marginals,
+    double[:, ::1] transitions,
+    double[::1] begins,
+    double[::1] ends,
+    double[::1] edge_counts,
+) noexcept nogil:
+    cdef:
+        int64_t t, b, j, s, r, token, filled = 0, latest = 0, n_ahead = 0, width = scores.width
+        real share
+        const real *score
+        real *row
+    for t in range(block.n_steps - 1, -1, -1):
+        product(&ahead[latest, 0], n_ahead, packed, scores.n, width, &beta[0, 0])
+        if filled >= PANEL:
+            outer_products(&before[0, 0], &ahead[0, 0], filled, scores.n, width, &outer[0, 0])
+            # The edges of the next step need the rows that are ahead of them.
+            memcpy(&ahead[0, 0], &ahead[latest, 0], n_ahead * width * sizeof(real))
+            memset(&before[0, 0], 0, n_ahead * width * sizeof(real))
+            latest = 0
+            filled = n_ahead
+        for b in range(block.active[t]):
+            s = block.order[b]
+            token = block.offsets[s] + t
+            r = block.row[t] + b
+            row = &beta[b, 0]
+            if weight[s] == 0:
+                memset(&ahead[filled + b, 0], 0, width * sizeof(real))
+                memset(&before[filled + b, 0], 0, width * sizeof(real))
+                continue
+            if b < n_ahead:
+                add_edges(scores, token + 1, &ahead[latest + b, 0], row, True)
+            else:
+                for j in range(width):
+                    row[j] = 1
+            share = <real>(weight[s] * scaling[r, 0])
+            add_products(share, &alpha[r, 0], row, scores.n, &marginals[token, 0])
+            if t == 0:
+                add_counts(share, &alpha[r, 0], row, scores.n, &begins[0])
+            if token + 1 == block.offsets[s + 1]:
+                add_counts(share, &alpha[r, 0], row, scores.n, &ends[0])
+            if t:
+                score = state_scores(block, b, t, state, begin, end, width, work)
+                exponentiate(score, scores.n, <real>scaling[r, 1], &ahead[filled + b, 0])
+                multiply(<real>scaling[r, 0], row, width, &ahead[filled + b, 0])
+                r = block.row[t - 1] + b
+                share = <real>(weight[s] * scaling[r, 0])
+                scale(share, &alpha[r, 0], width, &before[filled + b, 0])
+                count_edges(
+                    scores, token, &before[filled + b, 0], &ahead[filled + b, 0],
+                    transitions, edge_counts,
+                )
+        latest = filled
+        n_ahead = block.active[t]
+        filled += n_ahead
+    outer_products(&before[0, 0], &ahead[0, 0], latest, scores.n, width, &outer[0, 0])
+
+
+cdef void add_counts(
+    real factor, const real *alpha, const real *beta, int64_t n, double *out
+) noexcept nogil:
+    cdef int64_t j
+    for j in range(n):
+        out[j] += factor * alpha[j] * beta[j]
+
+
+cdef Scores scores_of(
+    const double[:, ::1] potential, double top, double spread, bint forbids, Edges edges
+) noexcept:
+    cdef Scores scores
+    scores.n = potential.shape[0]
+    scores.top = top
+    scores.spread = spread
+    scores.forbids = forbids
+    scores.potential = &potential[0, 0]
+    scores.edges = edges
+    return scores
+
+
+def potentials(
+    const double[:, ::1] transition,
+    double[:, ::1] potential,      # (n_labels, n_labels) exp(transition - top) OUT
+):
+    """The maximum of the transition scores, the least finite one, and whether some are -inf."""
+    cdef:
+        int64_t n = transition.shape[0], i, j
+        double top = -INFINITY, lowest = INFINITY, least
+        bint forbids = False
+    for i in range(n):
+        top = max(top, extremes(&transition[i, 0], n, &least))
+        lowest = min(lowest, least)
+    top = top if top > -INFINITY else 0.0
+    for i in range(n):
+        for j in range(n):
+            potential[i, j] = exp(transition[i, j] - top)
+            forbids |= transition[i, j] == -INFINITY
+    return top, min(lowest, top), forbids
+
+
+def packed_potential(const real[:, ::1] like, potential, transposed):
+    """The potentials, padded and packed, in the type of the state scores."""
+    cdef:
+        dtype = np.asarray(like).dtype
+        int64_t n = potential.shape[0], width = width_of(n, dtype)
+        real[:, ::1] rows
+        real[::1] packed = np.empty(n * width, dtype=dtype)
+    padded = np.zeros((n, width), dtype=dtype)
+    padded[:, :n] = np.asarray(potential).T if transposed else potential
+    rows = padded
+    pack(&rows[0, 0], n, width, &packed[0])
+    return packed
+
+
+cdef Block make_block(
+    const int64_t[::1] offsets, const int64_t[::1] order, int64_t first, int64_t start,
+    int64_t[:, ::1] steps,         # (2, longest + 1) work space
+) noexcept nogil:
+    """The sequences from ``first`` on, whose rows begin at ``start``."""
+    cdef:
+        Block block
+        int64_t t, n = min(<int64_t>BLOCK, order.shape[0] - first)
+    block.order = &order[first]
+    block.offsets = &offsets[0]
+    block.n_steps = offsets[order[first] + 1] - offsets[order[first]]
+    block.active = &steps[0, 0]
+    block.row = &steps[1, 0]
+    for t in range(block.n_steps + 1):
+        while n > 0 and offsets[block.order[n - 1] + 1] - offsets[block.order[n - 1]] <= t:
+            n -= 1
+        block.active[t] = n
+        block.row[t] = start
+        start += n
+    return block
+
+
+cdef const real *state_scores(
+    Block block, int64_t b, int64_t t, const real[:, ::1] state, const double[::1] begin,
+    const double[::1] end, int64_t width, real *work,
+) noexcept nogil:
+    """The state scores of token t of sequence b, with those of the ends; may be read to width."""
+    cdef:
+        int64_t j, n = state.shape[1], token = block.offsets[block.order[b]] + t
+        bint is_last = token + 1 == block.offsets[block.order[b] + 1]
+    if t and not is_last and token * n + width <= state.shape[0] * n:
+        return &state[token, 0]
+    for j in range(n):
+        work[j] = state[token, j]
+        if t == 0:
+            work[j] += <real>begin[j]
+        if is_last:
+            work[j] += <real>end[j]
+    return work
+
+
+cdef void add_edges(
+    Scores scores, int64_t token, const real *x, real *out, bint backwards
+) noexcept nogil:
+    """Correct ``out = x @ potential`` by the edges into a token."""
+    cdef:
+        int64_t k, i, j, row = scores.edges.row[token]
+        double raised
+    if row < 0:
+        return
+    for k in range(scores.edges.indptr[row], scores.edges.indptr[row + 1]):
+        i = scores.edges.previous[k]
+        j = scores.edges.current[k]
+        raised = scores.edges.score[k] - scores.potential[i * scores.n + j]
+        if backwards:
+            out[i] += <real>(raised * x[j])
+        else:
+            out[j] += <real>(raised * x[i])
+
+
+cdef void count_edges(
+    Scores scores,
+    int64_t token,
+    const real *before,
+    const real *ahead,
+    double[:, ::1] transitions,
+    double[::1] edge_counts,
+) noexcept nogil:
+    """The expected counts of the edges into a token, in place of those of the transitions."""
+    cdef:
+        int64_t k, i, j, row = scores.edges.row[token]
+        double both
+    if row < 0:
+        return
+    for k in range(scores.edges.indptr[row], scores.edges.indptr[row + 1]):
+        i = scores.edges.previous[k]
+        j = scores.edges.current[k]
+        both = <double>before[i] * ahead[j]
+        edge_counts[k] += both * scores.edges.score[k]
+        transitions[i, j] -= both * scores.potential[i * scores.n + j]

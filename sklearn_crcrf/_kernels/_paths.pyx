@@ -1,0 +1,92 @@
+"""Scores of single paths of a chain, and which parts they use; see _edges.pxd for the scores."""
+
+from libc.stdint cimport int32_t, int64_t
+
+from sklearn_crcrf._kernels._edges cimport Edges, edges_of, first_entry
+from sklearn_crcrf._kernels.vectors cimport real
+
+
+cdef int64_t find_entry(Edges edges, int64_t t, int32_t previous, int32_t current) noexcept nogil:
+    """The entry of the edges for a transition into token t, or -1."""
+    cdef int64_t k, stop, row = edges.row[t]
+    if row < 0:
+        return -1
+    stop = edges.indptr[row + 1]
+    k = first_entry(edges, edges.indptr[row], stop, current)
+    while k < stop and edges.current[k] == current:
+        if edges.previous[k] == previous:
+            return k
+        k += 1
+    return -1
+
+
+def path_scores(
+    const int64_t[::1] offsets,
+    const int32_t[::1] y,          # (n_tokens,) IN
+    const real[:, ::1] state,      # (n_tokens, n_labels) IN
+    const double[:, ::1] transition,
+    const double[::1] begin,
+    const double[::1] end,
+    const int64_t[::1] edge_row,
+    const int64_t[::1] edge_indptr,
+    const int32_t[::1] edge_previous,
+    const int32_t[::1] edge_current,
+    const double[::1] edge_score,
+    double[::1] value,             # (n_sequences,) OUT
+):
+    """The score of the path y of each sequence."""
+    cdef:
+        Edges edges = edges_of(edge_row, edge_indptr, edge_previous, edge_current, edge_score)
+        int64_t s, t, k, first, stop
+        double total
+    with nogil:
+        for s in range(offsets.shape[0] - 1):
+            first = offsets[s]
+            stop = offsets[s + 1]
+            total = 0.0
+            if stop > first:
+                total = begin[y[first]] + end[y[stop - 1]]
+            for t in range(first, stop):
+                total += state[t, y[t]]
+                if t > first:
+                    k = find_entry(edges, t, y[t - 1], y[t])
+                    total += transition[y[t - 1], y[t]] if k < 0 else edges.score[k]
+            value[s] = total
+
+
+def path_counts(
+    const int64_t[::1] offsets,
+    const int32_t[::1] y,
+    const int64_t[::1] edge_row,
+    const int64_t[::1] edge_indptr,
+    const int32_t[::1] edge_previous,
+    const int32_t[::1] edge_current,
+    const double[::1] edge_score,
+    const double[::1] weight,      # (n_sequences,) IN
+    real[:, ::1] state,            # (n_tokens, n_labels) INOUT
+    double[:, ::1] transition,     # (n_labels, n_labels) INOUT
+    double[::1] begin,             # (n_labels,) INOUT
+    double[::1] end,               # (n_labels,) INOUT
+    double[::1] edge_counts,       # (n_entries,) INOUT
+):
+    """Add the weight of each sequence to all parts that its path y uses."""
+    cdef:
+        Edges edges = edges_of(edge_row, edge_indptr, edge_previous, edge_current, edge_score)
+        int64_t s, t, k, first, stop
+        double w
+    with nogil:
+        for s in range(offsets.shape[0] - 1):
+            first = offsets[s]
+            stop = offsets[s + 1]
+            w = weight[s]
+            if stop > first:
+                begin[y[first]] += w
+                end[y[stop - 1]] += w
+            for t in range(first, stop):
+                state[t, y[t]] += <real>w
+                if t > first:
+                    k = find_entry(edges, t, y[t - 1], y[t])
+                    if k < 0:
+                        transition[y[t - 1], y[t]] += w
+                    else:
+                        edge_counts[k] += w

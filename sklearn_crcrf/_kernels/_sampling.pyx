@@ -1,0 +1,67 @@
+"""Paths drawn at random from the distribution of a chain; see _messages.pyx for alpha.
+
+    p(y_{t-1} = i | y_t = j) is proportional to exp(alpha_{t-1}(i) + transition_t(i, j))
+
+(forward filtering, backward sampling; Carter & Kohn 1994).
+"""
+
+import numpy as np
+
+from libc.math cimport exp
+from libc.stdint cimport int32_t, int64_t
+
+from sklearn_crcrf._kernels._edges cimport Edges, edges_of, first_entry, maximum
+
+
+cdef int32_t draw(double *scores, int64_t n, double uniform) noexcept nogil:
+    """A label with probability proportional to exp(scores), by a number from [0, 1)."""
+    cdef:
+        int64_t i
+        int32_t label = 0
+        double top = maximum(scores, n), total = 0.0, passed = 0.0
+    for i in range(n):
+        scores[i] = exp(scores[i] - top)
+        total += scores[i]
+    for i in range(n):
+        if scores[i] > 0.0:
+            label = <int32_t>i
+            passed += scores[i]
+            if passed > uniform * total:
+                break
+    return label
+
+
+def draw_paths(
+    const int64_t[::1] offsets,
+    const double[:, ::1] transposed,  # (n_labels, n_labels) transition.T IN
+    const int64_t[::1] edge_row,
+    const int64_t[::1] edge_indptr,
+    const int32_t[::1] edge_previous,
+    const int32_t[::1] edge_current,
+    const double[::1] edge_score,
+    const double[:, ::1] alpha,    # (n_tokens, n_labels) IN
+    const double[:, ::1] uniform,  # (n_samples, n_tokens) from [0, 1) IN
+    int32_t[:, ::1] y,             # (n_samples, n_tokens) OUT
+):
+    cdef:
+        int64_t n = transposed.shape[0], s, t, i, k, r, row
+        int32_t label
+        double[::1] scores = np.empty(n)
+        Edges edges = edges_of(edge_row, edge_indptr, edge_previous, edge_current, edge_score)
+    with nogil:
+        for s in range(offsets.shape[0] - 1):
+            for t in range(offsets[s + 1] - 1, offsets[s] - 1, -1):
+                row = -1 if t == offsets[s + 1] - 1 else edges.row[t + 1]
+                for r in range(y.shape[0]):
+                    scores[:] = alpha[t]
+                    if t < offsets[s + 1] - 1:
+                        label = y[r, t + 1]
+                        for i in range(n):
+                            scores[i] += transposed[label, i]
+                        if row >= 0:
+                            k = first_entry(edges, edges.indptr[row], edges.indptr[row + 1], label)
+                            while k < edges.indptr[row + 1] and edges.current[k] == label:
+                                i = edges.previous[k]
+                                scores[i] = alpha[t, i] + edges.score[k]
+                                k += 1
+                    y[r, t] = draw(&scores[0], n, uniform[r, t])

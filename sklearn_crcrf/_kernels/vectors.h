@@ -1,0 +1,74 @@
+/* Rows of numbers and small matrix products, in vector registers.
+
+   The functions are made for float and for double, with the suffix _f or _d. A vector is as wide
+   as the instructions allow that this file is compiled for; where a compiler has no vector types,
+   it is one number. Rows are padded to a multiple of a vector, unless it is said otherwise. */
+
+#ifndef SKLEARN_CRCRF_VECTORS_H
+#define SKLEARN_CRCRF_VECTORS_H
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+#if defined(__SSE2__)
+#include <xmmintrin.h>
+#endif
+
+#if defined(__AVX512F__)
+#define VECTOR_BYTES 64
+#elif defined(__AVX2__)
+#define VECTOR_BYTES 32
+#elif defined(__GNUC__)
+#define VECTOR_BYTES 16
+#endif
+
+#if defined(__GNUC__)
+#define INLINE static inline __attribute__((always_inline))
+#define PREFETCH(address) __builtin_prefetch(address)
+#else
+#define INLINE static inline
+#define PREFETCH(address)
+#endif
+
+/* Rows of a tile of a product, and vectors in each of them: what the registers can hold. */
+#define TILE_ROWS 4
+#define TILE_VECTORS 3
+
+/* Numbers next to zero are slow and change nothing here: they are taken as zero. */
+static inline unsigned flush_denormals(void) {
+#if defined(__SSE2__)
+    unsigned state = _mm_getcsr();
+    _mm_setcsr(state | 0x8040);
+    return state;
+#else
+    return 0;
+#endif
+}
+
+static inline void restore_denormals(unsigned state) {
+#if defined(__SSE2__)
+    _mm_setcsr(state);
+#endif
+}
+
+#define REAL double
+#define INTEGER int64_t
+#define MANTISSA_BITS 52
+#define NAME(x) x##_d
+#include "vectors_of_type.h"
+#undef REAL
+#undef INTEGER
+#undef MANTISSA_BITS
+#undef NAME
+
+#define REAL float
+#define INTEGER int32_t
+#define MANTISSA_BITS 23
+#define NAME(x) x##_f
+#include "vectors_of_type.h"
+#undef REAL
+#undef INTEGER
+#undef MANTISSA_BITS
+#undef NAME
+
+#endif

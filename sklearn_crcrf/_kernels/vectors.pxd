@@ -1,0 +1,133 @@
+"""The functions of vectors.h, each for both types of numbers."""
+
+from libc.stdint cimport int32_t, int64_t
+
+ctypedef fused real:
+    float
+    double
+
+
+cdef extern from "vectors.h" nogil:
+    unsigned flush_denormals()
+    void restore_denormals(unsigned state)
+    int64_t padded_d(int64_t n)
+    int64_t padded_f(int64_t n)
+    double extremes_d(const double *row, int64_t n, double *least)
+    float extremes_f(const float *row, int64_t n, float *least)
+    double least_positive_d(const double *row, int64_t width)
+    float least_positive_f(const float *row, int64_t width)
+    void exponentiate_d(const double *score, int64_t n, double top, double *out)
+    void exponentiate_f(const float *score, int64_t n, float top, float *out)
+    double multiply_d(double factor, const double *b, int64_t width, double *a)
+    float multiply_f(float factor, const float *b, int64_t width, float *a)
+    void add_products_d(double factor, const double *a, const double *b, int64_t n, double *out)
+    void add_products_f(float factor, const float *a, const float *b, int64_t n, float *out)
+    void scale_d(double factor, const double *a, int64_t width, double *out)
+    void scale_f(float factor, const float *a, int64_t width, float *out)
+    void pack_d(const double *matrix, int64_t n, int64_t width, double *out)
+    void pack_f(const float *matrix, int64_t n, int64_t width, float *out)
+    void product_d(
+        const double *a, int64_t n_rows, const double *packed, int64_t n, int64_t width, double *out
+    )
+    void product_f(
+        const float *a, int64_t n_rows, const float *packed, int64_t n, int64_t width, float *out
+    )
+    void outer_products_d(
+        const double *a, const double *b, int64_t n_rows, int64_t n, int64_t width, double *out
+    )
+    void outer_products_f(
+        const float *a, const float *b, int64_t n_rows, int64_t n, int64_t width, float *out
+    )
+    void fetch_row_d(const double *row, int64_t n)
+    void fetch_row_f(const float *row, int64_t n)
+    void add_sum_d(
+        const int32_t *index, const double *value, int64_t count, int64_t n_more, const double *matrix, int64_t n, double *out
+    )
+    void add_sum_f(
+        const int32_t *index, const float *value, int64_t count, int64_t n_more, const float *matrix, int64_t n, float *out
+    )
+
+
+cdef inline real extremes(const real *row, int64_t n, real *least) noexcept nogil:
+    if real is double:
+        return extremes_d(row, n, least)
+    else:
+        return extremes_f(row, n, least)
+
+
+cdef inline real least_positive(const real *row, int64_t width) noexcept nogil:
+    if real is double:
+        return least_positive_d(row, width)
+    else:
+        return least_positive_f(row, width)
+
+
+cdef inline void exponentiate(const real *score, int64_t n, real top, real *out) noexcept nogil:
+    if real is double:
+        exponentiate_d(score, n, top, out)
+    else:
+        exponentiate_f(score, n, top, out)
+
+
+cdef inline real multiply(real factor, const real *b, int64_t width, real *a) noexcept nogil:
+    if real is double:
+        return multiply_d(factor, b, width, a)
+    else:
+        return multiply_f(factor, b, width, a)
+
+
+cdef inline void add_products(
+    real factor, const real *a, const real *b, int64_t n, real *out
+) noexcept nogil:
+    if real is double:
+        add_products_d(factor, a, b, n, out)
+    else:
+        add_products_f(factor, a, b, n, out)
+
+
+cdef inline void scale(real factor, const real *a, int64_t width, real *out) noexcept nogil:
+    if real is double:
+        scale_d(factor, a, width, out)
+    else:
+        scale_f(factor, a, width, out)
+
+
+cdef inline void pack(const real *matrix, int64_t n, int64_t width, real *out) noexcept nogil:
+    if real is double:
+        pack_d(matrix, n, width, out)
+    else:
+        pack_f(matrix, n, width, out)
+
+
+cdef inline void product(
+    const real *a, int64_t n_rows, const real *packed, int64_t n, int64_t width, real *out
+) noexcept nogil:
+    if real is double:
+        product_d(a, n_rows, packed, n, width, out)
+    else:
+        product_f(a, n_rows, packed, n, width, out)
+
+
+cdef inline void outer_products(
+    const real *a, const real *b, int64_t n_rows, int64_t n, int64_t width, real *out
+) noexcept nogil:
+    if real is double:
+        outer_products_d(a, b, n_rows, n, width, out)
+    else:
+        outer_products_f(a, b, n_rows, n, width, out)
+
+
+cdef inline void fetch_row(const real *row, int64_t n) noexcept nogil:
+    if real is double:
+        fetch_row_d(row, n)
+    else:
+        fetch_row_f(row, n)
+
+
+cdef inline void add_sum(
+    const int32_t *index, const real *value, int64_t count, int64_t n_more, const real *matrix, int64_t n, real *out
+) noexcept nogil:
+    if real is double:
+        add_sum_d(index, value, count, n_more, matrix, n, out)
+    else:
+        add_sum_f(index, value, count, n_more, matrix, n, out)

@@ -1,0 +1,280 @@
+/* Included by vectors.h for each type: REAL with its MANTISSA_BITS, INTEGER of the same size, and
+   NAME, which adds the suffix. */
+
+#if defined(VECTOR_BYTES)
+#define LANES ((int)(VECTOR_BYTES / sizeof(REAL)))
+typedef REAL NAME(vector) __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(REAL)), may_alias));
+typedef INTEGER NAME(mask) __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(REAL)), may_alias));
+#define VECTOR NAME(vector)
+#define MASK NAME(mask)
+#define AT(address) (*(VECTOR *)(address))
+
+INLINE VECTOR NAME(splat)(REAL x) { return x - (VECTOR){0}; }
+INLINE VECTOR NAME(select)(MASK where, VECTOR a, VECTOR b) {
+    return (VECTOR)((where & (MASK)a) | (~where & (MASK)b));
+}
+INLINE VECTOR NAME(larger)(VECTOR a, VECTOR b) { return NAME(select)(a > b, a, b); }
+INLINE VECTOR NAME(smaller)(VECTOR a, VECTOR b) { return NAME(select)(a < b, a, b); }
+/* Half of the lanes with the other half, again and again. */
+INLINE REAL NAME(add_lanes)(VECTOR x) {
+    for (int half = LANES / 2; half; half /= 2)
+        for (int i = 0; i < half; i++) x[i] += x[i + half];
+    return x[0];
+}
+INLINE REAL NAME(largest_lane)(VECTOR x) {
+    for (int half = LANES / 2; half; half /= 2)
+        for (int i = 0; i < half; i++) x[i] = x[i] > x[i + half] ? x[i] : x[i + half];
+    return x[0];
+}
+
+/* exp(x) of x <= 0, zero where it would underflow: 2^n exp(r) with |r| <= log(2)/2, by Taylor. */
+INLINE VECTOR NAME(exp_vector)(VECTOR x) {
+    const int is_double = sizeof(REAL) == 8;
+    const REAL lowest = is_double ? -708 : -87;
+    /* Adding this rounds to an integer, which is then in the low bits. */
+    const REAL rounding = is_double ? 6755399441055744.0 : 12582912.0;
+    VECTOR bounded = NAME(larger)(x, NAME(splat)(lowest));
+    VECTOR shifted = bounded * (REAL)1.4426950408889634 + rounding;
+    VECTOR n = shifted - rounding;
+    VECTOR r = bounded - n * (REAL)(is_double ? 6.93145751953125e-1 : 0.693359375);
+    r = r - n * (REAL)(is_double ? 1.42860682030941723212e-6 : -2.12194440e-4);
+    /* Even and odd powers apart, which do not wait for each other. */
+    VECTOR even = NAME(splat)((REAL)(1.0 / 720)), odd = NAME(splat)((REAL)(1.0 / 5040)), rr = r * r;
+    if (is_double) {
+        even = rr * (REAL)(1.0 / 479001600) + (REAL)(1.0 / 3628800);
+        even = rr * even + (REAL)(1.0 / 40320);
+        even = rr * even + (REAL)(1.0 / 720);
+        odd = rr * (REAL)(1.0 / 6227020800.0) + (REAL)(1.0 / 39916800);
+        odd = rr * odd + (REAL)(1.0 / 362880);
+        odd = rr * odd + (REAL)(1.0 / 5040);
+    }
+    even = rr * even + (REAL)(1.0 / 24);
+    even = rr * even + (REAL)0.5;
+    even = rr * even + (REAL)1;
+    odd = rr * odd + (REAL)(1.0 / 120);
+    odd = rr * odd + (REAL)(1.0 / 6);
+    odd = rr * odd + (REAL)1;
+    VECTOR p = r * odd + even;
+    MASK power = ((MASK)shifted << MANTISSA_BITS) + (MASK)NAME(splat)(1);
+    return (VECTOR)((MASK)(p * (VECTOR)power) & (x > lowest));
+}
+#else
+#define LANES 1
+#define VECTOR REAL
+#define AT(address) (*(address))
+INLINE REAL NAME(splat)(REAL x) { return x; }
+INLINE REAL NAME(select)(int where, REAL a, REAL b) { return where ? a : b; }
+INLINE REAL NAME(larger)(REAL a, REAL b) { return a > b ? a : b; }
+INLINE REAL NAME(smaller)(REAL a, REAL b) { return a < b ? a : b; }
+INLINE REAL NAME(add_lanes)(REAL x) { return x; }
+INLINE REAL NAME(largest_lane)(REAL x) { return x; }
+INLINE REAL NAME(exp_vector)(REAL x) { return (REAL)exp(x); }
+#endif
+
+static inline int64_t NAME(padded)(int64_t n) { return (n + LANES - 1) / LANES * LANES; }
+
+/* The vector that begins at j of a row of n numbers: -inf in place of what follows them. */
+INLINE VECTOR NAME(load)(const REAL *row, int64_t j, int64_t n) {
+#if defined(VECTOR_BYTES)
+    if (j + LANES > n) {
+        MASK lane;
+        for (int i = 0; i < LANES; i++) lane[i] = i;
+        return NAME(select)(lane < (INTEGER)(n - j), AT(row + j), NAME(splat)(-INFINITY));
+    }
+#endif
+    return AT(row + j);
+}
+
+/* The maximum of n numbers, and the least of them that is finite; inf if none is.
+   What is read reaches to the end of a vector, as in exponentiate. */
+static inline REAL NAME(extremes)(const REAL *row, int64_t n, REAL *least) {
+    VECTOR high = NAME(splat)(-INFINITY), low = NAME(splat)(INFINITY);
+    for (int64_t j = 0; j < n; j += LANES) {
+        VECTOR x = NAME(load)(row, j, n);
+        high = NAME(larger)(high, x);
+        low = NAME(smaller)(low, NAME(select)(x > -INFINITY, x, NAME(splat)(INFINITY)));
+    }
+    *least = -NAME(largest_lane)(-low);
+    return NAME(largest_lane)(high);
+}
+
+/* The least number above zero of a row of probabilities; inf if there is none. */
+static inline REAL NAME(least_positive)(const REAL *row, int64_t width) {
+    VECTOR low = NAME(splat)(INFINITY);
+    for (int64_t j = 0; j < width; j += LANES) {
+        VECTOR x = AT(row + j);
+        low = NAME(smaller)(low, NAME(select)(x > 0, x, NAME(splat)(INFINITY)));
+    }
+    return -NAME(largest_lane)(-low);
+}
+
+/* out = exp(score - top), of n scores that are not padded. */
+static inline void NAME(exponentiate)(const REAL *score, int64_t n, REAL top, REAL *out) {
+    VECTOR shift = NAME(splat)(top > -INFINITY ? top : 0);
+    for (int64_t j = 0; j < n; j += LANES)
+        AT(out + j) = NAME(exp_vector)(NAME(load)(score, j, n) - shift);
+}
+
+/* a *= factor * b; return the sum. */
+static inline REAL NAME(multiply)(REAL factor, const REAL *b, int64_t width, REAL *a) {
+    VECTOR sum = NAME(splat)(0);
+    for (int64_t j = 0; j < width; j += LANES) {
+        VECTOR product = factor * AT(a + j) * AT(b + j);
+        AT(a + j) = product;
+        sum += product;
+    }
+    return NAME(add_lanes)(sum);
+}
+
+/* out += factor * a * b, of n numbers; out is not padded. */
+static inline void NAME(add_products)(REAL factor, const REAL *a, const REAL *b, int64_t n,
+                                      REAL *out) {
+    int64_t j = 0;
+    for (; j + LANES <= n; j += LANES) AT(out + j) += factor * AT(a + j) * AT(b + j);
+    for (; j < n; j++) out[j] += factor * a[j] * b[j];
+}
+
+/* out = factor * a */
+static inline void NAME(scale)(REAL factor, const REAL *a, int64_t width, REAL *out) {
+    for (int64_t j = 0; j < width; j += LANES) AT(out + j) = factor * AT(a + j);
+}
+
+/* A matrix of n rows as panels of TILE_VECTORS vectors, in the order in which products read it. */
+static inline void NAME(pack)(const REAL *matrix, int64_t n, int64_t width, REAL *out) {
+    for (int64_t p = 0; p < width; p += TILE_VECTORS * LANES) {
+        int64_t w = width - p < TILE_VECTORS * LANES ? width - p : TILE_VECTORS * LANES;
+        for (int64_t k = 0; k < n; k++, out += w) memcpy(out, matrix + k * width + p, w * sizeof(REAL));
+    }
+}
+
+INLINE void NAME(product_tile)(const int rows, const int vectors, const REAL *a, const REAL *panel,
+                               int64_t n, int64_t width, REAL *out) {
+    VECTOR sum[TILE_ROWS][TILE_VECTORS];
+    for (int r = 0; r < rows; r++)
+        for (int v = 0; v < vectors; v++) sum[r][v] = NAME(splat)(0);
+    for (int64_t k = 0; k < n; k++, panel += vectors * LANES)
+        for (int r = 0; r < rows; r++)
+            for (int v = 0; v < vectors; v++) sum[r][v] += a[r * width + k] * AT(panel + v * LANES);
+    for (int r = 0; r < rows; r++)
+        for (int v = 0; v < vectors; v++) AT(out + r * width + v * LANES) = sum[r][v];
+}
+
+INLINE void NAME(product_panel)(const int vectors, const REAL *a, int64_t n_rows, const REAL *panel,
+                                int64_t n, int64_t width, REAL *out) {
+    int64_t r = 0;
+    for (; r + 4 <= n_rows; r += 4)
+        NAME(product_tile)(4, vectors, a + r * width, panel, n, width, out + r * width);
+    for (; r + 2 <= n_rows; r += 2)
+        NAME(product_tile)(2, vectors, a + r * width, panel, n, width, out + r * width);
+    for (; r < n_rows; r++)
+        NAME(product_tile)(1, vectors, a + r * width, panel, n, width, out + r * width);
+}
+
+/* out = a @ matrix, (n_rows, n) by (n, n), the matrix packed. */
+static void NAME(product)(const REAL *a, int64_t n_rows, const REAL *packed, int64_t n,
+                          int64_t width, REAL *out) {
+    for (int64_t p = 0; p < width; p += TILE_VECTORS * LANES) {
+        int64_t vectors = (width - p) / LANES;
+        if (vectors >= 3) NAME(product_panel)(3, a, n_rows, packed, n, width, out + p);
+        else if (vectors == 2) NAME(product_panel)(2, a, n_rows, packed, n, width, out + p);
+        else NAME(product_panel)(1, a, n_rows, packed, n, width, out + p);
+        packed += n * (vectors < 3 ? vectors : 3) * LANES;
+    }
+}
+
+INLINE void NAME(outer_tile)(const int rows, const int vectors, const REAL *a, const REAL *b,
+                             int64_t n_rows, int64_t width, REAL *out) {
+    VECTOR sum[TILE_ROWS][TILE_VECTORS];
+    for (int r = 0; r < rows; r++)
+        for (int v = 0; v < vectors; v++) sum[r][v] = AT(out + r * width + v * LANES);
+    for (int64_t k = 0; k < n_rows; k++, a += width, b += width)
+        for (int r = 0; r < rows; r++)
+            for (int v = 0; v < vectors; v++) sum[r][v] += a[r] * AT(b + v * LANES);
+    for (int r = 0; r < rows; r++)
+        for (int v = 0; v < vectors; v++) AT(out + r * width + v * LANES) = sum[r][v];
+}
+
+INLINE void NAME(outer_panel)(const int vectors, const REAL *a, const REAL *b, int64_t n_rows,
+                              int64_t n, int64_t width, REAL *out) {
+    int64_t i = 0;
+    for (; i + 4 <= n; i += 4)
+        NAME(outer_tile)(4, vectors, a + i, b, n_rows, width, out + i * width);
+    for (; i + 2 <= n; i += 2)
+        NAME(outer_tile)(2, vectors, a + i, b, n_rows, width, out + i * width);
+    for (; i < n; i++) NAME(outer_tile)(1, vectors, a + i, b, n_rows, width, out + i * width);
+}
+
+/* out += a.T @ b, of n_rows rows each, n of the columns of a. */
+static void NAME(outer_products)(const REAL *a, const REAL *b, int64_t n_rows, int64_t n,
+                                 int64_t width, REAL *out) {
+    for (int64_t p = 0; p < width; p += TILE_VECTORS * LANES) {
+        int64_t vectors = (width - p) / LANES;
+        if (vectors >= 3) NAME(outer_panel)(3, a, b + p, n_rows, n, width, out + p);
+        else if (vectors == 2) NAME(outer_panel)(2, a, b + p, n_rows, n, width, out + p);
+        else NAME(outer_panel)(1, a, b + p, n_rows, n, width, out + p);
+    }
+}
+
+/* Rows of a matrix that are so many entries ahead are fetched from memory. */
+#define AHEAD 24
+
+static inline void NAME(fetch_row)(const REAL *row, int64_t n) {
+    for (int64_t j = 0; j < n; j += 64 / sizeof(REAL)) PREFETCH(row + j);
+}
+
+/* Some vectors of a row of add_sum; the last of them may overlap the one before it. */
+INLINE void NAME(sum_tile)(const int vectors, const int32_t *index, const REAL *value,
+                           int64_t count, int64_t n_more, const REAL *matrix, int64_t n,
+                           int64_t start, int64_t last, REAL *out) {
+    VECTOR sum[8];
+    for (int v = 0; v < vectors - 1; v++) sum[v] = AT(out + start + v * LANES);
+    sum[vectors - 1] = AT(out + last);
+    for (int64_t k = 0; k < count; k++) {
+        const REAL *row = matrix + index[k] * n;
+        if (k + AHEAD < count + n_more)
+            NAME(fetch_row)(matrix + index[k + AHEAD] * n + start, vectors * LANES);
+        for (int v = 0; v < vectors - 1; v++) sum[v] += value[k] * AT(row + start + v * LANES);
+        sum[vectors - 1] += value[k] * AT(row + last);
+    }
+    for (int v = 0; v < vectors - 1; v++) AT(out + start + v * LANES) = sum[v];
+    AT(out + last) = sum[vectors - 1];
+}
+
+/* out += sum_k value[k] * matrix[index[k]], rows of n numbers that are not padded; n_more entries
+   follow these. */
+static inline void NAME(add_sum)(const int32_t *index, const REAL *value, int64_t count,
+                                 int64_t n_more, const REAL *matrix, int64_t n, REAL *out) {
+    if (n < LANES) {
+        for (int64_t k = 0; k < count; k++) {
+            const REAL *row = matrix + index[k] * n;
+            if (k + AHEAD < count + n_more) PREFETCH(matrix + index[k + AHEAD] * n);
+            for (int64_t j = 0; j < n; j++) out[j] += value[k] * row[j];
+        }
+        return;
+    }
+    for (int64_t start = 0, size; start < n; start += size) {
+        /* What is left after these vectors is nothing, or at least one vector. */
+        int64_t rest = n - start;
+        size = rest <= 8 * LANES ? rest : rest < 9 * LANES ? 7 * LANES : 8 * LANES;
+        int64_t last = start + size - LANES;
+#define SUM_TILE(vectors) \
+    NAME(sum_tile)(vectors, index, value, count, n_more, matrix, n, start, last, out)
+        switch ((size + LANES - 1) / LANES) {
+            case 1: SUM_TILE(1); break;
+            case 2: SUM_TILE(2); break;
+            case 3: SUM_TILE(3); break;
+            case 4: SUM_TILE(4); break;
+            case 5: SUM_TILE(5); break;
+            case 6: SUM_TILE(6); break;
+            case 7: SUM_TILE(7); break;
+            default: SUM_TILE(8);
+        }
+#undef SUM_TILE
+    }
+}
+
+#undef AHEAD
+#undef LANES
+#undef VECTOR
+#undef MASK
+#undef AT

@@ -1,0 +1,13 @@
+"""Training criteria: a loss of each sequence, and its pullback.
+
+A criterion is called with a structure, the parts of a batch and the gold labels. It returns the
+loss of each sequence, and a function that takes a weight for each sequence and returns the
+derivative of the weighted sum of the losses by the parts, as PartCounts.
+"""
+
+from .log_loss import log_loss
+
+__all__ = ["CRITERIA", "log_loss"]
+
+CRITERIA = {"log_loss": log_loss}
+"""Criteria by name."""

@@ -1,0 +1,47 @@
+"""The negative log-likelihood."""
+
+import numpy as np
+
+from ..structures import Chain, PartCounts, Parts, Pullback
+
+__all__ = ["log_loss"]
+
+
+def log_loss(structure: Chain, parts: Parts, y: np.ndarray) -> tuple[np.ndarray, Pullback]:
+    """Negative log-likelihood of the gold paths, log Z - score(y) (Lafferty et al. 2001).
+
+    Parameters
+    ----------
+    structure : Chain
+    parts : Parts
+    y : ndarray of shape (n_tokens,) of label ids, or of shape (n_tokens, n_labels) of bool
+        The second are partial labels: the likelihood is that of all paths they allow.
+
+    Returns
+    -------
+    loss : ndarray of shape (n_sequences,)
+    pullback : callable
+    """
+    log_z, pull_z = structure.log_partition(parts)
+    gold, pull_gold = structure.gold_score(parts, y)
+
+    def pullback(weight: np.ndarray, out: PartCounts | None = None) -> PartCounts:
+        return pull_gold(-weight, pull_z(weight, out))
+
+    return log_z - gold, pullback
+
+
+def _curvature(structure: Chain, parts: Parts, y: np.ndarray, direction: PartCounts) -> Pullback:
+    """The product of the second derivatives with a direction: a difference of covariances."""
+    _, pull_z = structure.covariance(parts, direction)
+    if y.ndim == 1:
+        return pull_z
+    _, pull_gold = structure.covariance(parts.allow(y), direction)
+
+    def pullback(weight: np.ndarray, out: PartCounts | None = None) -> PartCounts:
+        return pull_gold(-weight, pull_z(weight, out))
+
+    return pullback
+
+
+log_loss.curvature = _curvature

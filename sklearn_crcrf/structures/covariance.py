@@ -1,0 +1,77 @@
+"""Means of linear functions of paths, and their derivatives: covariances."""
+
+import numpy as np
+
+from .._kernels._covariance import add_covariances, average_prefixes
+from .messages import Messages, ends
+from .parts import PartCounts, Parts
+
+__all__ = ["PathMeans", "entropy"]
+
+
+class PathMeans:
+    """The mean of a function <v, f(y)> of the paths, and what is needed for its derivative.
+
+    Parameters
+    ----------
+    messages : Messages
+    v_state : ndarray of shape (n_tokens, n_labels)
+        The direction v, with what begin and end have in it.
+    v_transition : ndarray of shape (n_labels, n_labels)
+    v_edges : ndarray of shape (n_entries,)
+
+    Attributes
+    ----------
+    mean : ndarray of shape (n_sequences,)
+        NaN where no path is possible, 0 for an empty sequence.
+    """
+
+    def __init__(
+        self, messages: Messages, v_state: np.ndarray, v_transition: np.ndarray, v_edges: np.ndarray
+    ):
+        self._offsets = messages.offsets
+        self._sums = (
+            *messages.scores,
+            messages.forward,
+            messages.backward,
+            messages.increment,
+            messages.log_z,
+        )
+        self._direction = tuple(
+            np.ascontiguousarray(values, dtype=float) for values in (v_state, v_transition, v_edges)
+        )
+        self._prefixes = np.empty_like(messages.forward), np.empty_like(messages.increment)
+        self.mean = np.empty(len(messages.log_z))
+        average_prefixes(*self._sums, *self._direction, *self._prefixes, self.mean)
+
+    def pullback(self, weight: np.ndarray, out: PartCounts) -> PartCounts:
+        """Add the covariances of f with <v, f>, those of each sequence times its weight."""
+        weight = np.asarray(weight, dtype=float)
+        covariance = np.zeros(self._prefixes[0].shape)
+        add_covariances(
+            *self._sums,
+            *self._direction,
+            *self._prefixes,
+            weight,
+            covariance,
+            out.transition,
+            out.edges,
+        )
+        first, last = ends(self._offsets)
+        out.state[:] += covariance
+        out.begin[:] += covariance[first].sum(axis=0)
+        out.end[:] += covariance[last].sum(axis=0)
+        return out
+
+
+def entropy(offsets: np.ndarray, parts: Parts) -> np.ndarray:
+    """log Z - E[score], token by token, so that large scores do not hide small entropies."""
+    messages = Messages(offsets, parts)
+    surprise = _finite(messages.increment)[:, None] - _finite(messages.state)
+    transition, edges = -_finite(messages.transition), -_finite(messages.edges.score)
+    return np.maximum(PathMeans(messages, surprise, transition, edges).mean, 0.0)
+
+
+def _finite(scores: np.ndarray) -> np.ndarray:
+    """What is impossible has no part in a mean."""
+    return np.where(np.isneginf(scores), 0.0, scores)

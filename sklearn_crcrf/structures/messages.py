@@ -1,0 +1,77 @@
+"""Messages of the sum over all paths, from both ends of each sequence."""
+
+from functools import cached_property
+
+import numpy as np
+
+from .._kernels._messages import backward_messages, forward_messages
+from .parts import PartCounts, Parts
+
+__all__ = ["Messages", "ends", "with_ends"]
+
+
+class Messages:
+    """What the scores before a token say about its labels, and what those after it say.
+
+    Parameters
+    ----------
+    offsets : ndarray of shape (n_sequences + 1,), int64
+    parts : Parts
+
+    Attributes
+    ----------
+    state : ndarray of shape (n_tokens, n_labels)
+        With the scores of begin and end.
+    forward : ndarray of shape (n_tokens, n_labels)
+        Logarithms of probabilities, given the scores up to the token.
+    increment : ndarray of shape (n_tokens,)
+        What each token adds to the log-partition.
+    log_z : ndarray of shape (n_sequences,)
+        -inf where no path is possible, 0 for an empty sequence.
+    """
+
+    def __init__(self, offsets: np.ndarray, parts: Parts):
+        parts = parts.tokens(slice(None))
+        self.offsets, self.transition, self.edges = offsets, parts.transition, parts.edges
+        self.state = with_ends(offsets, parts)
+        self.forward = np.empty_like(self.state)
+        self.increment = np.empty(len(self.state))
+        self.log_z = np.empty(len(offsets) - 1)
+        forward_messages(*self.scores, self.forward, self.increment, self.log_z)
+
+    @cached_property
+    def scores(self) -> tuple:
+        """What kernels take first: offsets, scores and potentials."""
+        return self.offsets, self.state, *_potentials(self.transition), *self.edges
+
+    @cached_property
+    def backward(self) -> np.ndarray:
+        """The sums of exp(forward + backward), the marginals, are one; (n_tokens, n_labels)."""
+        backward = np.empty_like(self.state)
+        transposed = _potentials(np.ascontiguousarray(self.transition.T))
+        backward_messages(
+            self.offsets, self.state, *transposed, *self.edges, self.forward, backward
+        )
+        return backward
+
+
+def ends(offsets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The first and the last token of each sequence that has any."""
+    filled = np.diff(offsets) > 0
+    return offsets[:-1][filled], offsets[1:][filled] - 1
+
+
+def with_ends(offsets: np.ndarray, parts: Parts | PartCounts) -> np.ndarray:
+    """The values of the labels of tokens, with those of begin and end; a new array."""
+    state = np.array(parts.state, dtype=float)
+    first, last = ends(offsets)
+    state[first] += parts.begin
+    state[last] += parts.end
+    return state
+
+
+def _potentials(transition: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
+    """Transition scores, exp(transition - top), and top."""
+    top = transition.max()
+    top = top if np.isfinite(top) else 0.0
+    return transition, np.exp(transition - top), top

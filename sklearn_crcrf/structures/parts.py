@@ -1,0 +1,156 @@
+"""The scores of a batch of sequences, and how often they are used."""
+
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+__all__ = ["Edges", "PartCounts", "Parts"]
+
+
+class Edges(NamedTuple):
+    """Transition scores of single tokens, where they lie above the common ones.
+
+    Token ``t`` has the entries of row ``row[t]``, or none if that is -1.
+
+    Parameters
+    ----------
+    row : ndarray of shape (n_tokens,), int64
+    indptr : ndarray of shape (n_rows + 1,), int64
+    previous, current : ndarray of shape (n_entries,), int32
+        The labels before and at the token; the pairs of a row are different, and in the order
+        of the current label, then of the previous one.
+    score : ndarray of shape (n_entries,)
+        Not below ``transition[previous, current]``.
+    """
+
+    row: np.ndarray
+    indptr: np.ndarray
+    previous: np.ndarray
+    current: np.ndarray
+    score: np.ndarray
+
+    @classmethod
+    def none(cls, n_tokens: int) -> "Edges":
+        """No token has transition scores of its own."""
+        ids = np.empty(0, dtype=np.int32)
+        return cls(np.full(n_tokens, -1), np.zeros(1, dtype=np.int64), ids, ids, np.empty(0))
+
+    @classmethod
+    def from_gains(cls, row: np.ndarray, gains: sp.csr_array, transition: np.ndarray) -> "Edges":
+        """From what is added to the common scores.
+
+        Parameters
+        ----------
+        row : ndarray of shape (n_tokens,)
+        gains : CSR of shape (n_rows, n_labels ** 2), not negative
+            Column ``j * n_labels + i`` is the transition from label i to label j.
+        transition : ndarray of shape (n_labels, n_labels)
+
+        Returns
+        -------
+        Edges
+        """
+        gains.sort_indices()
+        current, previous = np.divmod(gains.indices, len(transition))
+        return cls(
+            np.ascontiguousarray(row, dtype=np.int64),
+            gains.indptr.astype(np.int64),
+            previous.astype(np.int32),
+            current.astype(np.int32),
+            transition[previous, current] + gains.data,
+        )
+
+    def find(
+        self, token: np.ndarray, previous: np.ndarray, current: np.ndarray, n_labels: int
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Which of the transitions into these tokens have an entry, and which entries these are."""
+        if len(self.score) == 0:
+            nothing = np.empty(0, dtype=np.int64)
+            return nothing, nothing
+
+        def key(row, previous, current):
+            return (row * n_labels + current) * n_labels + previous
+
+        row_of_entry = np.repeat(np.arange(len(self.indptr) - 1), np.diff(self.indptr))
+        keys = key(row_of_entry, self.previous, self.current)
+        row = self.row[token]
+        wanted = key(row, previous, current)
+        at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+        found = np.flatnonzero((row >= 0) & (keys[at] == wanted))
+        return found, at[found]
+
+
+class Parts(NamedTuple):
+    """All scores of a batch of sequences.
+
+    Parameters
+    ----------
+    state : ndarray of shape (n_tokens, n_labels)
+    transition : ndarray of shape (n_labels, n_labels), row = previous label
+    begin, end : ndarray of shape (n_labels,)
+        Added at the first and at the last token of each sequence.
+    edges : Edges
+        Instead of the scores in ``transition`` where there are any.
+    """
+
+    state: np.ndarray
+    transition: np.ndarray
+    begin: np.ndarray
+    end: np.ndarray
+    edges: Edges
+
+    @classmethod
+    def of(
+        cls,
+        state: np.ndarray,
+        transition: np.ndarray,
+        begin: np.ndarray | None = None,
+        end: np.ndarray | None = None,
+    ) -> "Parts":
+        """No token has transition scores of its own, and the ends have none unless given."""
+        begin, end = (np.zeros(len(transition)) if part is None else part for part in (begin, end))
+        return cls(state, transition, begin, end, Edges.none(len(state)))
+
+    def allow(self, labels: np.ndarray) -> "Parts":
+        """The same scores, but -inf for the labels of a token that are not allowed.
+
+        Parameters
+        ----------
+        labels : ndarray of shape (n_tokens, n_labels), bool
+        """
+        return self._replace(state=np.where(labels, self.state, -np.inf).astype(self.state.dtype))
+
+    def tokens(self, which: np.ndarray) -> "Parts":
+        """The parts of some of the tokens, in double precision."""
+        edges = self.edges._replace(row=self.edges.row[which])
+        scores = (np.ascontiguousarray(part, dtype=float) for part in self[1:4])
+        return Parts(np.asarray(self.state[which], dtype=float), *scores, edges)
+
+
+class PartCounts(NamedTuple):
+    """How often every part is used, by paths or in expectation: what a pullback returns.
+
+    Parameters
+    ----------
+    state : ndarray of shape (n_tokens, n_labels)
+    transition : ndarray of shape (n_labels, n_labels)
+        Without the transitions that have a score among the edges.
+    begin, end : ndarray of shape (n_labels,)
+    edges : ndarray of shape (n_entries,)
+    """
+
+    state: np.ndarray
+    transition: np.ndarray
+    begin: np.ndarray
+    end: np.ndarray
+    edges: np.ndarray
+
+    @classmethod
+    def zeros(cls, parts: Parts, state: np.ndarray | None = None) -> "PartCounts":
+        """No part is used; those of tokens in the type of their scores, or in a given array."""
+        others = (np.zeros(np.shape(part)) for part in (*parts[1:4], parts.edges.score))
+        return cls(np.zeros_like(parts.state) if state is None else state, *others)
+
+    def __sub__(self, other: "PartCounts") -> "PartCounts":
+        return PartCounts(*(a - b for a, b in zip(self, other, strict=True)))

@@ -1,0 +1,98 @@
+"""Probabilities that runs of tokens have given labels."""
+
+import numpy as np
+from scipy.special import logsumexp
+
+from .messages import Messages
+from .parts import Parts
+
+__all__ = ["check_spans", "span_log_probability", "span_tokens", "transition_scores"]
+
+
+def span_log_probability(
+    offsets: np.ndarray,
+    parts: Parts,
+    start: np.ndarray,
+    stop: np.ndarray,
+    labels: np.ndarray,
+    following: np.ndarray | None = None,
+) -> np.ndarray:
+    """Logarithms of the probabilities of spans; see :meth:`Chain.span_log_probability`."""
+    start, stop, labels = (np.asarray(ids, dtype=np.int64) for ids in (start, stop, labels))
+    n_labels = len(parts.transition)
+    sequence = check_spans(offsets, start, stop, labels, n_labels)
+    messages = Messages(offsets, parts)
+    if len(start) == 0:
+        return np.empty(0)
+    begins = np.cumsum(stop - start) - (stop - start)
+    last = labels[np.append(begins[1:], len(labels)) - 1]
+    # An impossible sequence has no probabilities: -inf - -inf.
+    with np.errstate(invalid="ignore"):
+        after = messages.backward[stop - 1, last]
+        if following is not None:
+            goes_on = np.flatnonzero(stop < offsets[sequence + 1])
+            allowed = np.broadcast_to(following, (len(start), n_labels))[goes_on]
+            after[goes_on] = _next_label(messages, parts, stop[goes_on], last[goes_on], allowed)
+        within = np.add.reduceat(_labels(messages, parts, start, stop, labels), begins)
+        value = np.minimum(within + after, 0.0)
+    return np.where(np.isneginf(messages.log_z[sequence]), np.nan, value)
+
+
+def _labels(messages: Messages, parts: Parts, start, stop, labels) -> np.ndarray:
+    """What each label adds to the logarithm, given the one before it."""
+    begins, token = np.cumsum(stop - start) - (stop - start), span_tokens(start, stop)
+    value = messages.state[token, labels] - messages.increment[token]
+    value[1:] += transition_scores(parts, token[1:], labels[:-1], labels[1:])
+    value[begins] = messages.forward[start, labels[begins]]
+    return value
+
+
+def _next_label(messages: Messages, parts: Parts, token, previous, allowed) -> np.ndarray:
+    """The logarithm of what the labels allowed at a token add up to."""
+    n_spans, n_labels = allowed.shape
+    into = transition_scores(
+        parts,
+        np.repeat(token, n_labels),
+        np.repeat(previous, n_labels),
+        np.tile(np.arange(n_labels), n_spans),
+    ).reshape(n_spans, n_labels)
+    value = into + messages.state[token] + messages.backward[token]
+    value -= messages.increment[token][:, None]
+    return logsumexp(np.where(allowed, value, -np.inf), axis=1)
+
+
+def span_tokens(start: np.ndarray, stop: np.ndarray) -> np.ndarray:
+    """The tokens of all spans, one span after the other."""
+    lengths = stop - start
+    return np.arange(lengths.sum()) + np.repeat(stop - np.cumsum(lengths), lengths)
+
+
+def check_spans(offsets: np.ndarray, start, stop, labels, n_labels: int) -> np.ndarray:
+    """The sequence of each span; ValueError for what is no span of one."""
+    if start.shape != stop.shape or labels.shape != ((stop - start).sum(),):
+        raise ValueError(
+            f"start, stop and labels do not belong together: they have the shapes {start.shape}, "
+            f"{stop.shape} and {labels.shape}"
+        )
+    sequence = np.searchsorted(offsets, start, side="right") - 1
+    within = (start >= 0) & (start < stop) & (start < offsets[-1])
+    within[within] &= stop[within] <= offsets[sequence[within] + 1]
+    if not within.all():
+        span = np.flatnonzero(~within)[0]
+        raise ValueError(
+            f"span {span} is not a part of one sequence: it begins at token {start[span]} and "
+            f"stops before token {stop[span]}"
+        )
+    if len(labels) and not 0 <= labels.min() <= labels.max() < n_labels:
+        raise ValueError(f"labels must be in [0, {n_labels - 1}]")
+    return sequence
+
+
+def transition_scores(
+    parts: Parts, token: np.ndarray, previous: np.ndarray, current: np.ndarray
+) -> np.ndarray:
+    """Scores of single transitions, each into a given token; all of shape (n,)."""
+    scores = parts.transition[previous, current]
+    found, entries = parts.edges.find(token, previous, current, len(parts.transition))
+    scores[found] = parts.edges.score[entries]
+    return scores
