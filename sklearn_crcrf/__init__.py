@@ -1,6 +1,7 @@
 """Sequence labelling as scikit-learn estimators."""
 
 try:
+    from .crf import CRF
     from .empirical import EmpiricalCRF
     from .feature_extraction import SequenceVectorizer, TokenFeatures, Window
     from .sequences import SequenceArray, as_sequences
@@ -16,6 +17,7 @@ except ModuleNotFoundError as error:
 __version__ = "0.1.0"
 
 __all__ = [
+    "CRF",
     "EmpiricalCRF",
     "SequenceArray",
     "SequenceVectorizer",

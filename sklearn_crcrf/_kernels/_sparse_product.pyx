@@ -1,0 +1,25 @@
+"""Products of sparse matrices that become dense."""
+
+from libc.stdint cimport int32_t, int64_t
+
+from sklearn_crcrf._kernels.vectors cimport real
+
+
+def add_product(
+    const int64_t[::1] indptr,     # of the left matrix, CSR (n_rows, n_inner) IN
+    const int32_t[::1] indices,
+    const real[::1] data,
+    const int64_t[::1] right_indptr,  # of the right matrix, CSR (n_inner, n) IN
+    const int32_t[::1] right_indices,
+    const real[::1] right_data,
+    int64_t start,
+    real[:, ::1] out,              # (n_out, n) INOUT
+):
+    """out[r] += left[start + r] @ right"""
+    cdef int64_t r, k, m, inner
+    with nogil:
+        for r in range(out.shape[0]):
+            for k in range(indptr[start + r], indptr[start + r + 1]):
+                inner = indices[k]
+                for m in range(right_indptr[inner], right_indptr[inner + 1]):
+                    out[r, right_indices[m]] += data[k] * right_data[m]

@@ -1,0 +1,443 @@
+"""CRF: the linear-chain conditional random field of iterative training."""
+
+import warnings
+from collections.abc import Callable, Collection, Mapping
+from copy import copy
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from joblib import effective_n_jobs
+from sklearn.base import _fit_context
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state, compute_class_weight
+from sklearn.utils._param_validation import Interval, Options, StrOptions
+
+from ..base import BaseSequenceClassifier, Batch, token_weights
+from ..constraints import Constraints, as_constraints
+from ..criteria import CRITERIA
+from ..labels import LabelIds, sort_labels
+from ..linear import (
+    Corpus,
+    EdgeDesign,
+    Weights,
+    observed_pairs,
+    observed_transitions,
+    state_scores,
+)
+from ..partial_labels import encode_partial_labels
+from ..sequences import SequenceArray
+from ..structures import Chain, Parts
+from .encoder import AttributeEncoder
+from .possible import check_possible, forbidden_scores
+from .problem import Problem
+from .solving import SOLVERS, choose_solver, solve
+from .starting import STARTS, NamedWeights, given_weights
+from .training import Training
+
+__all__ = ["CRF"]
+
+
+class CRF(BaseSequenceClassifier):
+    """Linear-chain conditional random field, trained by minimising a loss [1]_.
+
+    The score of a labelling is linear in the weights,
+
+        score(y | x) = sum_t x_t @ coef[:, y_t] + sum_{t > 0} transitions[y_{t-1}, y_t],
+
+    and its probability is exp(score) over the sum of this over all labellings. The weights
+    minimise the sum of the losses of all sequences plus ``||w||^2 / (2 sigma^2) + c1 |w|_1``.
+
+    Parameters
+    ----------
+    criterion : {"log_loss"} or callable, default="log_loss"
+        The loss of a sequence; see :mod:`sklearn_crcrf.criteria`.
+    sigma : float, default=1.0
+        Standard deviation of the Gaussian prior of every weight, in (0, inf]. It is
+        ``1 / sqrt(2 c2)`` for the c2 of CRFsuite and ``sqrt(C)`` for the C of CRF++.
+    c1 : float, default=0.0
+        Strength of the penalty of absolute values, which makes weights exactly zero.
+    features : {"all", "observed"}, default="all"
+        Whether there is a weight for every pair of attribute and label, and of two labels, or
+        only for the pairs that occur in training.
+    min_freq : int, default=1
+        Attributes of fewer tokens are left out.
+    boundaries : bool, default=False
+        Whether the first and the last labels of sequences have weights too.
+    edge_columns : collection of str or int, default=()
+        Columns of X, or keys of feature dicts, whose attributes also have a weight for every
+        pair of labels: the transition into a token depends on them.
+    constraints : None, {"IOB1", "IOB2", "IOBES"}, mapping or array, default=None
+        What labels may follow a label: by a scheme of segments, as a mapping from label to
+        labels, or as a bool array of shape (n_labels, n_labels). All else is impossible, in
+        training as in prediction.
+    solver : {"auto", "lbfgs", "owlqn", "sgd", "newton-cg", "cg", "gis"}, default="auto"
+        "auto" is "owlqn" if c1 is positive, else "lbfgs".
+    max_iter : int, default=1000
+        Iterations, or epochs of "sgd", at most.
+    tol : float, default=1e-5
+        Stop when the objective falls by less than this part of its value over ten iterations,
+        or over one epoch of "sgd".
+    init : {"zeros", "empirical"} or Weights, default="zeros"
+        Where training starts: "empirical" counts how often attributes and labels occur together.
+    warm_start : bool, default=False
+        Start from the weights of the last fit, for the attributes and labels that it had.
+    class_weight : None, "balanced" or dict, default=None
+        Weights of labels. A sequence weighs as much as its tokens do on average.
+    validation_fraction : float, default=None
+        So many of the sequences are not trained on; their loss is taken after each iteration,
+        the best weights are kept, and training stops when it no longer falls.
+    n_iter_no_change : int, default=10
+        Number of iterations in which the validation loss must fall.
+    decoding : {"viterbi", "marginal"}, default="viterbi"
+        Whether :meth:`predict` finds the best path, or the best label of each token.
+    dtype : {"float32", "float64"} or None, default=None
+        Precision of weights and scores; by default that of a numeric X, else float64.
+    sample_unit : {"sequence", "token"}, default="sequence"
+        What scikit-learn is told that a sample is. With ``"token"``, for tables whose rows are
+        tokens, string scorers and stratified splits work.
+    n_jobs : int, default=None
+        Number of threads.
+    random_state : int, RandomState or None, default=None
+        Orders the batches of "sgd", and chooses the validation part.
+    verbose : int, default=0
+        Print a line after every so many iterations.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_labels,)
+    coef_ : ndarray or CSR of shape (n_attributes, n_labels)
+        Sparse if features are "observed" or c1 is positive.
+    transitions_ : ndarray of shape (n_labels, n_labels), row = previous label
+    begin_, end_ : ndarray of shape (n_labels,)
+        Weights of the first and last labels; zero unless there are ``boundaries``.
+    edge_coef_ : ndarray of shape (n_edge_attributes, n_labels, n_labels)
+    attribute_names_ : ndarray of shape (n_attributes,)
+    loss_curve_ : list of float
+        The objective, with the penalty, after each iteration.
+    validation_curve_ : list of float
+        The mean loss of the validation part, after each iteration.
+    n_iter_ : int
+    converged_ : bool
+        False if training was interrupted or came to ``max_iter``.
+    n_features_in_ : int
+        Number of columns of X, where it has any.
+
+    References
+    ----------
+    .. [1] Lafferty, McCallum, Pereira, "Conditional Random Fields: Probabilistic Models for
+       Segmenting and Labeling Sequence Data", ICML 2001.
+
+    Examples
+    --------
+    >>> from sklearn_crcrf import CRF
+    >>> X = [["the", "dog", "walks"], ["a", "cat", "sleeps"], ["dogs", "sleep"]]
+    >>> y = [["D", "N", "V"], ["D", "N", "V"], ["N", "V"]]
+    >>> crf = CRF(sigma=2.0).fit(X, y)
+    >>> crf.predict([["the", "cat", "walks"]])
+    array([list(['D', 'N', 'V'])], dtype=object)
+    """
+
+    _parameter_constraints: dict = {
+        "criterion": [StrOptions(set(CRITERIA)), callable],
+        "sigma": [Interval(Real, 0, None, closed="right")],
+        "c1": [Interval(Real, 0, None, closed="left")],
+        "features": [StrOptions({"all", "observed"})],
+        "min_freq": [Interval(Integral, 1, None, closed="left")],
+        "boundaries": ["boolean"],
+        "edge_columns": [Collection],
+        "constraints": [None, str, Mapping, "array-like", Constraints],
+        "solver": [StrOptions({"auto", *SOLVERS})],
+        "max_iter": [Interval(Integral, 0, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "init": [StrOptions({"zeros", "empirical"}), Weights],
+        "warm_start": ["boolean"],
+        "class_weight": [None, StrOptions({"balanced"}), dict],
+        "validation_fraction": [None, Interval(Real, 0, 1, closed="neither")],
+        "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
+        "decoding": [StrOptions({"viterbi", "marginal"})],
+        "dtype": [None, Options(object, {"float32", "float64", np.float32, np.float64})],
+        "sample_unit": [StrOptions({"sequence", "token"})],
+        "n_jobs": [Integral, None],
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+    }
+
+    def __init__(
+        self,
+        criterion="log_loss",
+        sigma=1.0,
+        c1=0.0,
+        *,
+        features="all",
+        min_freq=1,
+        boundaries=False,
+        edge_columns=(),
+        constraints=None,
+        solver="auto",
+        max_iter=1000,
+        tol=1e-5,
+        init="zeros",
+        warm_start=False,
+        class_weight=None,
+        validation_fraction=None,
+        n_iter_no_change=10,
+        decoding="viterbi",
+        dtype=None,
+        sample_unit="sequence",
+        n_jobs=None,
+        random_state=None,
+        verbose=0,
+    ):
+        self.criterion = criterion
+        self.sigma = sigma
+        self.c1 = c1
+        self.features = features
+        self.min_freq = min_freq
+        self.boundaries = boundaries
+        self.edge_columns = edge_columns
+        self.constraints = constraints
+        self.solver = solver
+        self.max_iter = max_iter
+        self.tol = tol
+        self.init = init
+        self.warm_start = warm_start
+        self.class_weight = class_weight
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.decoding = decoding
+        self.dtype = dtype
+        self.sample_unit = sample_unit
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "CRF":
+        """Train.
+
+        Parameters
+        ----------
+        X : list of sequences, SequenceArray, 2-D array, CSR or DataFrame
+            Sequences of token strings, of feature dicts, or of rows of numbers; the rows of a
+            2-D array are sequences of one token, and a DataFrame with the index
+            (sequence, position) has a token in each row.
+        y : list of label lists, SequenceArray or 1-D array
+            Any hashable labels; None for a label that is not known, and a set for one of
+            several: then the likelihood is that of all labellings that agree.
+        sample_weight : array-like of shape (n_samples,), nested list or SequenceArray, optional
+            One weight for each sequence, or for each row of a table, or for each token.
+
+        Returns
+        -------
+        CRF
+            Itself. If training fails, it stays as it was; if it is interrupted, it has the
+            weights of the last iteration.
+
+        Raises
+        ------
+        ValueError
+            If there is no token, or input is not valid; the message says where.
+        """
+        twin = copy(self)
+        twin._fit(X, y, sample_weight)
+        self.__dict__ = twin.__dict__
+        return self
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> "CRF":
+        """Go once through more data by stochastic descent, from the present weights.
+
+        Parameters
+        ----------
+        X, y, sample_weight : as in :meth:`fit`
+        classes : array-like of labels, optional
+            For the first call: all labels there will be. Without it, new labels may come, as
+            new attributes may.
+
+        Returns
+        -------
+        CRF
+        """
+        twin = copy(self)
+        twin.set_params(solver="sgd", max_iter=1, warm_start=True)
+        twin._fit(X, y, sample_weight, classes=classes, is_part=True)
+        twin.set_params(**self.get_params(deep=False))
+        self.__dict__ = twin.__dict__
+        return self
+
+    @property
+    def state_features_(self) -> dict[tuple[str, Any], float]:
+        """The weights of pairs of attribute and label that are not zero."""
+        coef = sp.coo_array(self.coef_)
+        names, labels = self.attribute_names_[coef.row], self.classes_[coef.col]
+        return _mapping(names, labels, coef.data)
+
+    @property
+    def transition_features_(self) -> dict[tuple[Any, Any], float]:
+        """The weights of pairs of labels that are not zero."""
+        previous, current = np.nonzero(self.transitions_)
+        weights = self.transitions_[previous, current]
+        return _mapping(self.classes_[previous], self.classes_[current], weights)
+
+    def _fit(self, X, y, sample_weight, classes=None, is_part=False) -> None:
+        if y is None:
+            raise ValueError(
+                f"This {type(self).__name__} estimator requires y to be passed, but the target y "
+                "is None."
+            )
+        solver, rng = choose_solver(self.solver, self.c1), check_random_state(self.random_state)
+        before = self._named_weights() if self.warm_start and hasattr(self, "coef_") else None
+        if not is_part or before is None:
+            self._n_seen = 0
+        corpus = self._read(X, y, sample_weight, classes, before if is_part else None)
+        self._n_seen += len(corpus.weight)
+        corpus, held_out = self._hold_out(corpus, rng)
+        problem = self._problem(corpus)
+        start = self._start(problem, before)
+        training = Training(
+            self.verbose, self._validation(problem, held_out), self.n_iter_no_change
+        )
+        options = {"max_iter": self.max_iter, "tol": self.tol, "callback": training}
+        converged, message = False, "it was interrupted"
+        try:
+            result = solve(solver, problem, start, c1=self.c1, rng=rng, **options)
+            converged, message = bool(result.success), result.message
+        except KeyboardInterrupt:
+            if training.x is None:
+                raise
+        self._set_weights(problem, result.x if training.x is None else training.x)
+        self.loss_curve_, self.validation_curve_ = training.losses, training.validation_losses
+        self.n_iter_, self.converged_ = len(training.losses), converged
+        if not converged and not is_part:
+            warnings.warn(f"training did not converge: {message}", ConvergenceWarning, stacklevel=3)
+
+    def _read(self, X, y, sample_weight, classes, known: NamedWeights | None) -> Corpus:
+        """Encode all that is trained on, and check it; attributes and labels known before stay."""
+        sequences = self._check_X(X, y, reset=known is None)
+        offsets = sequences.X.offsets
+        if offsets[-1] == 0:
+            raise ValueError("X has no tokens: at least one sequence must not be empty")
+        weights = token_weights(X, sequences, sample_weight)
+        if not weights.any():
+            raise ValueError("sample_weight is zero for all tokens")
+        if known is None:
+            self._encoder = AttributeEncoder(self.min_freq, self.dtype, self.edge_columns)
+        else:
+            self._encoder = copy(self._encoder)
+            classes = self._all_classes(known.classes, sequences.y, classes)
+        attributes = self._encoder.fit_transform(sequences.X, extend=known is not None)
+        self.attribute_names_ = self._encoder.names
+        self.classes_, ids, allowed = encode_partial_labels(sequences.y, classes)
+        weights = weights * self._label_weights(ids)
+        self._constraints = as_constraints(self.constraints, self.classes_)
+        per_sequence = np.add.reduceat(np.append(weights, 0.0), offsets[:-1])
+        per_sequence /= np.maximum(np.diff(offsets), 1)
+        corpus = Corpus(attributes, ids, offsets, per_sequence, allowed)
+        check_possible(corpus, self._constraints, len(self.classes_))
+        return corpus
+
+    def _label_weights(self, ids: np.ndarray) -> np.ndarray:
+        """The weight of the label of each token; 1 where it is not known."""
+        if self.class_weight is None:
+            return np.ones(len(ids))
+        known = ids[ids >= 0]
+        of_label = np.ones(len(self.classes_) + 1)
+        seen = np.unique(known)
+        of_label[seen] = compute_class_weight(
+            self.class_weight, classes=self.classes_[seen], y=self.classes_[known]
+        )
+        return of_label[ids]
+
+    @staticmethod
+    def _all_classes(known: np.ndarray, y: SequenceArray, declared: Any) -> np.ndarray:
+        if declared is not None:
+            LabelIds(known).require(declared)
+            return known
+        more, _, _ = encode_partial_labels(y)
+        return sort_labels(list(dict.fromkeys([*known.tolist(), *more.tolist()])))[0]
+
+    def _hold_out(self, corpus: Corpus, rng) -> tuple[Corpus, Corpus | None]:
+        """What is trained on, and what is validated on."""
+        n_sequences = len(corpus.weight)
+        if self.validation_fraction is None:
+            return corpus.longest_first(), None
+        n_held_out = max(1, round(self.validation_fraction * n_sequences))
+        if n_held_out >= n_sequences:
+            raise ValueError(f"validation_fraction leaves nothing of {n_sequences} sequences")
+        order = rng.permutation(n_sequences)
+        held_out, trained = order[:n_held_out], np.sort(order[n_held_out:])
+        return corpus.take(trained).longest_first(), corpus.take(held_out).longest_first()
+
+    def _problem(self, corpus: Corpus) -> Problem:
+        n_labels = len(self.classes_)
+        pairs, transitions = None, np.ones((n_labels, n_labels), dtype=bool)
+        if self.features == "observed":
+            pairs = observed_pairs(sp.csr_array(corpus.X), corpus.y, n_labels)
+            transitions = observed_transitions(corpus, n_labels)
+        criterion = self.criterion
+        return Problem(
+            corpus=corpus,
+            edge_attributes=self._encoder.edge_attributes,
+            n_labels=n_labels,
+            pairs=pairs,
+            transitions=transitions,
+            boundaries=self.boundaries,
+            criterion=CRITERIA[criterion] if isinstance(criterion, str) else criterion,
+            forbidden=forbidden_scores(self._constraints, n_labels),
+            # The penalty is shared by all sequences, those of earlier parts too.
+            sigma=self.sigma * np.sqrt(self._n_seen / max(1, len(corpus.weight))),
+            n_threads=effective_n_jobs(self.n_jobs),
+        )
+
+    def _start(self, problem: Problem, before: NamedWeights | None) -> Weights:
+        """The weights from which training starts."""
+        if before is not None:
+            return before.matching(self.attribute_names_, self.classes_, problem)
+        if isinstance(self.init, Weights):
+            return given_weights(self.init, problem)
+        return STARTS[self.init](problem)
+
+    def _validation(self, problem: Problem, held_out: Corpus | None) -> Callable | None:
+        if held_out is None:
+            return None
+        objective = problem._replace(corpus=held_out, sigma=np.inf).objective()
+        weight = held_out.weight / held_out.weight.sum()
+        return lambda x: float(objective.losses(x) @ weight)
+
+    def _named_weights(self) -> NamedWeights:
+        return NamedWeights(
+            self.attribute_names_,
+            self._encoder.edge_attributes,
+            self.classes_,
+            Weights(self.coef_, self.transitions_, self.begin_, self.end_, self.edge_coef_),
+        )
+
+    def _set_weights(self, problem: Problem, x: np.ndarray) -> None:
+        weights = problem.layout.split(x)
+        self.coef_ = problem.coefficients(weights.state)
+        if self.c1 > 0 and not sp.issparse(self.coef_):
+            self.coef_ = sp.csr_array(self.coef_)
+        _, self.transitions_, self.begin_, self.end_, self.edge_coef_ = weights
+
+    def _structure(self, offsets: np.ndarray) -> Chain:
+        return Chain(offsets)
+
+    def _prepare(self, X: SequenceArray) -> Any:
+        attributes = self._encoder.transform(X)
+        forbidden = forbidden_scores(self._constraints, len(self.classes_))
+        return attributes, sp.csr_array(attributes[:, self._encoder.edge_attributes]), forbidden
+
+    def _parts(self, prepared: Any, batch: Batch) -> Parts:
+        attributes, edge_attributes, forbidden = prepared
+        weights = Weights(None, self.transitions_, self.begin_, self.end_, self.edge_coef_)
+        scores = (w + f for w, f in zip(weights[1:4], forbidden, strict=True))
+        state = state_scores(attributes, self.coef_, batch.start, batch.stop)
+        edges = EdgeDesign.of(edge_attributes[batch.start : batch.stop], batch.offsets)
+        return edges.parts(Parts.of(state, *scores), weights)
+
+
+def _mapping(first: np.ndarray, second: np.ndarray, weights: np.ndarray) -> dict:
+    pairs = zip(first.tolist(), second.tolist(), strict=True)
+    return dict(zip(pairs, weights.tolist(), strict=True))

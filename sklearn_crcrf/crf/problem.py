@@ -1,0 +1,103 @@
+"""A training problem: what is trained, on what, and how weights are regularised."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..linear import (
+    BatchObjective,
+    Corpus,
+    DenseDesign,
+    Layout,
+    Objective,
+    ObservedDesign,
+    SparseDesign,
+    Weights,
+)
+
+__all__ = ["Problem"]
+
+# Sequences in a batch of stochastic descent.
+BATCH = 8
+
+
+class Problem(NamedTuple):
+    """What is trained, on what, and how weights are regularised.
+
+    Parameters
+    ----------
+    corpus : Corpus
+        Longest sequences first.
+    edge_attributes : ndarray of int
+        Columns of ``corpus.X`` on which transitions depend.
+    n_labels : int
+    pairs : CSR of shape (n_attributes, n_labels) or None
+        The pairs of attribute and label that have a weight; None for all.
+    transitions : bool ndarray of shape (n_labels, n_labels)
+        The transitions that have a weight.
+    boundaries : bool
+    criterion : callable
+    forbidden : tuple of arrays
+    sigma : float
+    n_threads : int
+    """
+
+    corpus: Corpus
+    edge_attributes: np.ndarray
+    n_labels: int
+    pairs: sp.csr_array | None
+    transitions: np.ndarray
+    boundaries: bool
+    criterion: Callable
+    forbidden: tuple
+    sigma: float
+    n_threads: int
+
+    @property
+    def layout(self) -> Layout:
+        """How the weights stand in a vector."""
+        n_attributes = self.corpus.X.shape[1]
+        n_state = n_attributes * self.n_labels if self.pairs is None else self.pairs.nnz
+        return Layout(n_state, self.transitions, self.boundaries, len(self.edge_attributes))
+
+    def vector(self, start: Weights) -> np.ndarray:
+        """Weights as a vector."""
+        layout = self.layout
+        return layout.join(start, np.empty(layout.n_weights, dtype=self.corpus.X.dtype))
+
+    def coefficients(self, state: np.ndarray) -> np.ndarray | sp.csr_array:
+        """State weights as a matrix of shape (n_attributes, n_labels)."""
+        if self.pairs is None:
+            return state.reshape(-1, self.n_labels).copy()
+        pairs = self.pairs
+        return sp.csr_array((state.copy(), pairs.indices, pairs.indptr), shape=pairs.shape)
+
+    def objective(self) -> Objective:
+        """The objective over all sequences at once."""
+        return self._over(self.corpus.chunks(self.n_labels))
+
+    def batches(self) -> BatchObjective:
+        """The objective for stochastic descent."""
+        batches = [[batch] for batch in self.corpus.batches(BATCH)]
+        return BatchObjective(self._over(batches, most_single=self.n_labels))
+
+    def _over(self, blocks: list, **options: Any) -> Objective:
+        X, slices = self.corpus.X, [(block[0].start, block[-1].stop) for block in blocks]
+        if not sp.issparse(X):
+            design = DenseDesign(X, self.n_labels, slices)
+        elif self.pairs is None:
+            design = SparseDesign(X, self.n_labels, slices)
+        else:
+            design = ObservedDesign(X, self.pairs, slices, **options)
+        return Objective(
+            design,
+            self.layout,
+            blocks,
+            sp.csr_array(X[:, self.edge_attributes]),
+            self.criterion,
+            self.forbidden,
+            sigma=self.sigma,
+            n_threads=self.n_threads,
+        )

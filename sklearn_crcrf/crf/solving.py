@@ -1,0 +1,115 @@
+"""How each solver is applied to a training problem."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy.optimize import OptimizeResult
+
+from ..linear import Weights
+from ..solvers import conjugate_gradient, iterative_scaling, lbfgs, newton_cg, owlqn, sgd
+from ..structures import Chain, PartCounts, Parts, Pullback
+from .problem import Problem
+
+__all__ = ["SOLVERS", "choose_solver", "solve"]
+
+
+def solve(name: str, problem: Problem, start: Weights, **options: Any) -> OptimizeResult:
+    """Minimise the objective of a problem.
+
+    Parameters
+    ----------
+    name : str
+        A key of SOLVERS.
+    problem : Problem
+    start : Weights
+        Those of the state in one dimension.
+    **options
+        ``c1``, ``rng``, ``max_iter``, ``tol`` and ``callback``.
+
+    Returns
+    -------
+    OptimizeResult
+        ``x`` is a vector in the layout of the problem.
+    """
+    return SOLVERS[name](problem, start, **options)
+
+
+def choose_solver(name: str, c1: float) -> str:
+    """The solver that "auto" stands for.
+
+    Raises
+    ------
+    ValueError
+        If the solver cannot take the penalty ``c1 * |w|``.
+    """
+    if name == "auto":
+        return "owlqn" if c1 > 0 else "lbfgs"
+    if c1 > 0 and name != "owlqn":
+        raise ValueError(f'c1={c1} needs solver="owlqn" or "auto", got {name!r}')
+    return name
+
+
+def _lbfgs(problem: Problem, start: Weights, *, c1, rng, **options) -> OptimizeResult:
+    x0 = problem.vector(start)
+    return lbfgs(problem.objective(), x0, n_threads=problem.n_threads, **options)
+
+
+def _owlqn(problem: Problem, start: Weights, *, c1, rng, **options) -> OptimizeResult:
+    x0 = problem.vector(start)
+    return owlqn(problem.objective(), x0, c1=c1, n_threads=problem.n_threads, **options)
+
+
+def _sgd(problem: Problem, start: Weights, *, c1, rng, **options) -> OptimizeResult:
+    return sgd(problem.batches(), problem.vector(start), rng=rng, **options)
+
+
+def _conjugate_gradient(problem: Problem, start: Weights, *, c1, rng, **options) -> OptimizeResult:
+    return conjugate_gradient(problem.objective(), problem.vector(start), **options)
+
+
+def _newton_cg(problem: Problem, start: Weights, *, c1, rng, **options) -> OptimizeResult:
+    if not hasattr(problem.criterion, "curvature"):
+        raise ValueError(
+            f'solver="newton-cg" needs a criterion with curvature, not {problem.criterion}'
+        )
+    objective = problem.objective()
+    return newton_cg(objective, problem.vector(start), hessp=objective.hessian_product, **options)
+
+
+def _iterative_scaling(problem: Problem, start: Weights, *, c1, rng, **options) -> OptimizeResult:
+    """Of the unpenalised objective; what it needs to know are values of other criteria."""
+    plain = problem._replace(sigma=np.inf)
+    x0 = plain.vector(start)
+    _, empirical = plain._replace(criterion=_gold_score).objective()(x0)
+    largest = -plain._replace(criterion=_least_score).objective().losses(np.ones_like(x0)).min()
+    return iterative_scaling(
+        plain.objective(),
+        x0,
+        empirical=empirical.copy(),
+        total=largest,
+        n_sequences=problem.corpus.weight.sum(),
+        sigma=problem.sigma,
+        **options,
+    )
+
+
+SOLVERS: dict[str, Callable[..., OptimizeResult]] = {
+    "lbfgs": _lbfgs,
+    "owlqn": _owlqn,
+    "sgd": _sgd,
+    "newton-cg": _newton_cg,
+    "cg": _conjugate_gradient,
+    "gis": _iterative_scaling,
+}
+
+
+def _gold_score(structure: Chain, parts: Parts, y: np.ndarray) -> tuple[np.ndarray, Pullback]:
+    """Its derivative by the weights is how often the features occur."""
+    return structure.gold_score(parts, y)
+
+
+def _least_score(structure: Chain, parts: Parts, y: np.ndarray) -> tuple[np.ndarray, Pullback]:
+    """With all weights 1, minus the largest sum of the features of any path."""
+    value, _ = structure.maximum(parts)
+    return -value, lambda weight, out=None: PartCounts.zeros(parts)

@@ -1,0 +1,79 @@
+"""Transition scores that depend on the attributes of a token."""
+
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..structures import Edges, PartCounts, Parts
+from .weights import Weights
+
+__all__ = ["EdgeDesign"]
+
+
+class EdgeDesign(NamedTuple):
+    """The different combinations of attributes in a batch, on which transitions depend.
+
+    Parameters
+    ----------
+    row : ndarray of shape (n_tokens,), int64
+        Which combination each token has; -1 for the first token of a sequence.
+    combinations : CSR of shape (n_rows, n_edge_attributes)
+    """
+
+    row: np.ndarray
+    combinations: sp.csr_array
+
+    @classmethod
+    def of(cls, attributes: sp.csr_array, offsets: np.ndarray) -> "EdgeDesign":
+        """Find the different rows of the attributes of all tokens of a batch."""
+        attributes = sp.csr_array(attributes)
+        numbers: dict[bytes, int] = {}
+        row = np.empty(attributes.shape[0], dtype=np.int64)
+        for t, (start, stop) in enumerate(
+            zip(attributes.indptr, attributes.indptr[1:], strict=False)
+        ):
+            entries = slice(start, stop)
+            key = attributes.indices[entries].tobytes() + attributes.data[entries].tobytes()
+            row[t] = numbers.setdefault(key, len(numbers))
+        _, example = np.unique(row, return_index=True)
+        row[offsets[:-1][np.diff(offsets) > 0]] = -1
+        return cls(row, attributes[example])
+
+    def parts(self, parts: Parts, weights: Weights) -> Parts:
+        """Parts with the transition scores of all tokens that have one before them."""
+        if self.combinations.shape[1] == 0:
+            return parts
+        n_rows, n = self.combinations.shape[0], len(parts.transition)
+        gains = self._gains(weights)
+        scores = _by_current(parts.transition + gains)
+        lowest = parts.transition + np.minimum(gains.min(axis=0, initial=0.0), 0.0)
+        current, previous = np.divmod(np.arange(n * n, dtype=np.int32), np.int32(n))
+        indptr = np.arange(n_rows + 1, dtype=np.int64) * n * n
+        edges = Edges(self.row, indptr, np.tile(previous, n_rows), np.tile(current, n_rows), scores)
+        return parts._replace(transition=lowest, edges=edges)
+
+    def scores(self, weights: Weights) -> np.ndarray:
+        """The scores of all edges, in the order in which the parts have them."""
+        if self.combinations.shape[1] == 0:
+            return np.empty(0)
+        return _by_current(weights.transition + self._gains(weights))
+
+    def _gains(self, weights: Weights) -> np.ndarray:
+        n = len(weights.transition)
+        return (self.combinations @ weights.edges.reshape(-1, n * n)).reshape(-1, n, n)
+
+    def add_gradient(self, counts: PartCounts, out: Weights) -> None:
+        """Add the derivatives by the weights of transitions and edges."""
+        out.transition[:] += counts.transition
+        n_attributes, n = self.combinations.shape[1], len(out.transition)
+        if n_attributes:
+            pairs = counts.edges.reshape(-1, n, n).transpose(0, 2, 1)
+            out.transition[:] += pairs.sum(axis=0)
+            by_attribute = self.combinations.T @ pairs.reshape(-1, n * n)
+            out.edges[:] += by_attribute.reshape(n_attributes, n, n)
+
+
+def _by_current(scores: np.ndarray) -> np.ndarray:
+    """Scores of all pairs of labels, in the order of the current label."""
+    return scores.transpose(0, 2, 1).reshape(-1)

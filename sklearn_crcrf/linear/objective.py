@@ -1,0 +1,180 @@
+"""The training objective of linear models of sequences: criterion plus Gaussian penalty."""
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from threadpoolctl import threadpool_limits
+
+from ..structures import Chain, PartCounts, Parts, Pullback
+from .corpus import Chunk
+from .edges import EdgeDesign
+from .weights import Layout, Weights
+
+__all__ = ["Criterion", "Objective"]
+
+Criterion = Callable[[Chain, Parts, np.ndarray], tuple[np.ndarray, Pullback]]
+
+
+class Objective:
+    """Weighted sum of the losses of all sequences, plus ``||w||^2 / (2 sigma^2)``.
+
+    The sum is made in the same order whatever the number of threads.
+
+    Parameters
+    ----------
+    design : SparseDesign, ObservedDesign or DenseDesign
+        Of the tokens in the order of the chunks, with the same blocks.
+    layout : Layout
+    blocks : list of lists of Chunk
+    edge_attributes : CSR of shape (n_tokens, n_edge_attributes)
+    criterion : callable
+        See :mod:`sklearn_crcrf.criteria`.
+    forbidden : tuple of (transition, begin, end)
+        What is added to these scores: 0, or -inf for what is impossible.
+    sigma : float
+        Standard deviation of the Gaussian prior of each weight; inf for none.
+    n_threads : int
+
+    Attributes
+    ----------
+    chunks : list of Chunk
+    precision : float
+        ``1 / sigma ** 2``
+    """
+
+    def __init__(
+        self,
+        design: Any,
+        layout: Layout,
+        blocks: Sequence[Sequence[Chunk]],
+        edge_attributes: sp.csr_array,
+        criterion: Criterion,
+        forbidden: tuple[np.ndarray, np.ndarray, np.ndarray],
+        *,
+        sigma: float,
+        n_threads: int,
+    ):
+        self.design, self.layout, self.precision = design, layout, sigma**-2.0
+        self.chunks = [chunk for block in blocks for chunk in block]
+        self._blocks, self._criterion = blocks, criterion
+        self._forbidden, self._n_threads = forbidden, n_threads
+        self._edges = {
+            c.start: EdgeDesign.of(edge_attributes[c.start : c.stop], c.structure.offsets)
+            for c in self.chunks
+        }
+        # Memory that is asked for anew in every evaluation would be cleared every time.
+        largest = max(block[-1].stop - block[0].start for block in blocks)
+        self._scores = np.empty((largest, layout.n_labels), dtype=design.dtype)
+        self._gradient = np.empty(layout.n_weights, dtype=design.dtype)
+
+    def __call__(self, w: np.ndarray) -> tuple[float, np.ndarray]:
+        """The objective and its gradient, in an array that the next call overwrites.
+
+        Parameters
+        ----------
+        w : ndarray of shape (n_weights,), of the type of the design
+
+        Returns
+        -------
+        loss : float
+        gradient : ndarray of shape (n_weights,)
+        """
+        gradient = np.multiply(w, w.dtype.type(self.precision), out=self._gradient)
+        loss = 0.5 * float(np.dot(w, gradient))
+        weights, total = self.unpack(w), self.unpack(gradient)
+        with threadpool_limits(1, "blas"), ThreadPoolExecutor(self._n_threads) as pool:
+            run = map if self._n_threads == 1 else pool.map
+            for number, block in enumerate(self._blocks):
+                loss += self._add_block(number, block, weights, total, run)
+        return loss, self.pack(total, gradient)
+
+    def unpack(self, vector: np.ndarray) -> Weights:
+        """The weights of a vector, or derivatives by them, as the design takes them."""
+        weights = self.layout.split(vector)
+        return weights._replace(state=self.design.weights(weights.state))
+
+    def pack(self, weights: Weights, out: np.ndarray) -> np.ndarray:
+        """The inverse of :meth:`unpack`."""
+        return self.layout.join(weights._replace(state=self.design.flat(weights.state)), out)
+
+    def hessian_product(self, w: np.ndarray, direction: np.ndarray) -> np.ndarray:
+        """The product of the second derivatives at w with a vector.
+
+        The criterion has an attribute ``curvature``, which takes a structure, parts, gold labels
+        and a direction like the parts, and returns a pullback.
+        """
+        weights, ahead = self.unpack(w), self.unpack(direction)
+        product = np.multiply(direction, direction.dtype.type(self.precision))
+        total = self.unpack(product)
+        for number, block in enumerate(self._blocks):
+            start = block[0].start
+            scores = np.zeros((block[-1].stop - start, self.layout.n_labels), self.design.dtype)
+            for chunk in block:
+                parts = self._parts(chunk, weights, 1.0)
+                state = self.design.scores(ahead.state, chunk.start, chunk.stop)
+                along = PartCounts(state, *ahead[1:4], self._edges[chunk.start].scores(ahead))
+                pullback = self._criterion.curvature(chunk.structure, parts, chunk.y, along)
+                counts = PartCounts.zeros(parts, scores[chunk.start - start : chunk.stop - start])
+                self.add_others(chunk, pullback(chunk.weight, counts), total)
+            self.design.add_gradient(number, scores, total.state)
+        return self.pack(total, product)
+
+    def losses(self, w: np.ndarray) -> np.ndarray:
+        """The losses of all sequences, in the order of the chunks."""
+        weights = self.unpack(w)
+        return np.concatenate([self._losses(chunk, weights, 1.0) for chunk in self.chunks])
+
+    def loss(self, chunk: Chunk, weights: Weights, scale: float = 1.0) -> float:
+        """Sum of the losses of a chunk; the state weights are times the scale."""
+        return float(chunk.weight @ self._losses(chunk, weights, scale))
+
+    def lose(
+        self, chunk: Chunk, weights: Weights, scale: float, state: np.ndarray
+    ) -> tuple[float, PartCounts]:
+        """Sum of the losses of a chunk, and its derivatives by the parts.
+
+        Those by the state scores are written to ``state``.
+        """
+        parts = self._parts(chunk, weights, scale)
+        loss, pullback = self._criterion(chunk.structure, parts, chunk.y)
+        state[:] = 0.0
+        return float(chunk.weight @ loss), pullback(chunk.weight, PartCounts.zeros(parts, state))
+
+    def add_others(self, chunk: Chunk, counts: PartCounts, out: Weights) -> None:
+        """Add the derivatives by all weights but those of the state."""
+        self._edges[chunk.start].add_gradient(counts, out)
+        out.begin[:] += counts.begin
+        out.end[:] += counts.end
+
+    def _losses(self, chunk: Chunk, weights: Weights, scale: float) -> np.ndarray:
+        loss, _ = self._criterion(chunk.structure, self._parts(chunk, weights, scale), chunk.y)
+        return loss
+
+    def _parts(self, chunk: Chunk, weights: Weights, scale: float) -> Parts:
+        state = self.design.scores(weights.state, chunk.start, chunk.stop)
+        if scale != 1.0:
+            state *= state.dtype.type(scale)
+        scores = (w + forbidden for w, forbidden in zip(weights[1:4], self._forbidden, strict=True))
+        return self._edges[chunk.start].parts(Parts.of(state, *scores), weights)
+
+    def _add_block(self, number: int, block, weights: Weights, total: Weights, run) -> float:
+        """Add the gradient of a block; return its loss."""
+        start = block[0].start
+        scores = self._scores[: block[-1].stop - start]
+
+        def lose(chunk: Chunk) -> tuple[float, PartCounts]:
+            return self.lose(chunk, weights, 1.0, scores[chunk.start - start : chunk.stop - start])
+
+        def add_share(share: int) -> None:
+            self.design.add_gradient(number, scores, total.state, share, self._n_threads)
+
+        loss = 0.0
+        for chunk, (chunk_loss, counts) in zip(block, run(lose, block), strict=True):
+            loss += chunk_loss
+            self.add_others(chunk, counts, total)
+        for _ in run(add_share, range(self._n_threads)):
+            pass
+        return loss

@@ -1,0 +1,79 @@
+"""All weights of a linear chain, as one vector and in the form in which scores are made."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+__all__ = ["Layout", "Weights"]
+
+
+class Weights(NamedTuple):
+    """All weights, or derivatives by them.
+
+    Parameters
+    ----------
+    state : what the design makes of its weights
+    transition : ndarray of shape (n_labels, n_labels)
+    begin, end : ndarray of shape (n_labels,)
+    edges : ndarray of shape (n_edge_attributes, n_labels, n_labels)
+    """
+
+    state: Any
+    transition: np.ndarray
+    begin: np.ndarray
+    end: np.ndarray
+    edges: np.ndarray
+
+
+class Layout:
+    """Where each weight stands in a vector of all.
+
+    Parameters
+    ----------
+    n_state : int
+        Number of weights of the state, which come first.
+    transitions : bool ndarray of shape (n_labels, n_labels)
+        Which transitions have a weight.
+    boundaries : bool
+        Whether there are weights of the first and of the last labels.
+    n_edge_attributes : int
+
+    Attributes
+    ----------
+    n_labels, n_state, n_weights : int
+    """
+
+    def __init__(
+        self, n_state: int, transitions: np.ndarray, boundaries: bool, n_edge_attributes: int
+    ):
+        self.n_labels = n = len(transitions)
+        self._transitions = np.flatnonzero(transitions)
+        self._shapes = [(n,), (n,), (n_edge_attributes, n, n)]
+        ends = n if boundaries else 0
+        sizes = [n_state, len(self._transitions), ends, ends, n_edge_attributes * n * n]
+        self._cuts = np.cumsum(sizes)[:-1]
+        self.n_state, self.n_weights = n_state, sum(sizes)
+
+    def split(self, vector: np.ndarray) -> Weights:
+        """The weights of a vector; those of the state are a view of it, in one dimension."""
+        state, transition, *others = np.split(vector, self._cuts)
+        scores = np.zeros(self.n_labels**2)
+        scores[self._transitions] = transition
+        others = [
+            np.array(part, dtype=float).reshape(shape) if part.size else np.zeros(shape)
+            for part, shape in zip(others, self._shapes, strict=True)
+        ]
+        return Weights(state, scores.reshape(self.n_labels, self.n_labels), *others)
+
+    def join(self, weights: Weights, out: np.ndarray) -> np.ndarray:
+        """The inverse of :meth:`split`; what has no weight is left out."""
+        transition = weights.transition.reshape(-1)[self._transitions]
+        parts = [weights.state, transition, *weights[2:]]
+        for target, part in zip(np.split(out, self._cuts), parts, strict=True):
+            if target.size and not np.shares_memory(target, part):
+                target[:] = part.reshape(-1)
+        return out
+
+    def mask(self) -> Weights:
+        """1 for the transitions, ends and edges that have a weight, else 0."""
+        return self.split(np.ones(self.n_weights))
