@@ -62,10 +62,10 @@ def test_uncompiled_sources_say_what_to_do(tmp_path):
 
 
 def test_other_missing_modules_are_reported_as_they_are(tmp_path):
-    missing = shutil.ignore_patterns("base.py", "__pycache__")
+    missing = shutil.ignore_patterns("problem.py", "__pycache__")
     shutil.copytree(FOLDER, tmp_path / "sklearn_crcrf", ignore=missing)
     last = _import_in(tmp_path).stderr.splitlines()[-1]
-    assert last == "ModuleNotFoundError: No module named 'sklearn_crcrf.base'"
+    assert last == "ModuleNotFoundError: No module named 'sklearn_crcrf.crf.problem'"
 
 
 def _import_in(folder):
