@@ -1,20 +1,21 @@
 """Columns of symbols: the observation of each token, as integer codes into unique strings."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
 from numbers import Number
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
+from ._items import Items, invalid_token, read_items
+from ._kernels._numbering import number_keys
 from .sequences import SequenceArray, locate
-from .vocabulary import InvalidTokenError, Vocabulary, describe
+from .vocabulary import InvalidTokenError, JoinedStrings, Vocabulary
 
 __all__ = ["SymbolTable", "symbolize"]
 
 _SCALARS = (str, Number, np.bool_)
-_MEMBERS = (list, tuple, set, frozenset)
-_ABSENT = object()
 
 
 class SymbolTable:
@@ -27,7 +28,7 @@ class SymbolTable:
     ----------
     codes : array-like of int of shape (n_tokens, n_columns)
         Code -1 means that the token has no symbol in this column.
-    categories : sequence of n_columns arrays of str
+    categories : sequence of n_columns arrays of str or JoinedStrings
         The unique strings of each column.
     names : sequence of n_columns str
         Names of the columns, all different.
@@ -47,7 +48,7 @@ class SymbolTable:
     ((2, 2), ['the', 'dog'])
     """
 
-    __slots__ = ("categories", "codes", "names", "numbers")
+    __slots__ = ("_categories", "codes", "names", "numbers")
     __hash__ = None
 
     def __init__(
@@ -66,9 +67,17 @@ class SymbolTable:
         if len(set(names)) != len(names):
             raise ValueError(f"the names of the columns must differ, got {list(names)}")
         self.codes = np.asfortranarray(codes)
-        self.categories = tuple(np.asarray(c, dtype=object) for c in categories)
+        self._categories = tuple(
+            c if isinstance(c, JoinedStrings) else np.asarray(c, dtype=object) for c in categories
+        )
         self.names = tuple(names)
         self.numbers = tuple(numbers)
+
+    @property
+    def categories(self) -> tuple[np.ndarray, ...]:
+        """The unique strings of each column, as object arrays."""
+        self._categories = tuple(np.asarray(c, dtype=object) for c in self._categories)
+        return self._categories
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -96,7 +105,7 @@ class SymbolTable:
         )
 
     def __reduce__(self):
-        return SymbolTable, (self.codes, self.categories, self.names, self.numbers)
+        return SymbolTable, (self.codes, self._categories, self.names, self.numbers)
 
     def __array_function__(self, func, types, args, kwargs):
         if func is not np.concatenate:
@@ -113,8 +122,15 @@ class SymbolTable:
         j = self.names.index(name)
         return np.append(self.categories[j], None)[self.codes[:, j]]
 
+    def attributes(self, j: int, codes: np.ndarray) -> JoinedStrings:
+        """``"name=symbol"`` for some of the codes of one column."""
+        symbols, prefix = self._categories[j], f"{self.names[j]}="
+        if isinstance(symbols, JoinedStrings):
+            return symbols[codes].with_prefix(prefix)
+        return JoinedStrings([symbols.tolist()], codes[np.newaxis], "", prefix)
+
     def _with_codes(self, codes: np.ndarray) -> "SymbolTable":
-        return SymbolTable(codes, self.categories, self.names, self.numbers)
+        return SymbolTable(codes, self._categories, self.names, self.numbers)
 
 
 def symbolize(X: SequenceArray) -> SymbolTable:
@@ -136,8 +152,9 @@ def symbolize(X: SequenceArray) -> SymbolTable:
     Raises
     ------
     ValueError
-        If a token or a value is None, NaN or of any other kind, or if strings and dicts are
-        mixed. The message names the sequence and the position in it.
+        If a token or a value is None, NaN or of any other kind, if strings and dicts are mixed,
+        or if a key of a token has two values, as in ``{"a": {"b": "x"}, "a:b": "y"}``. The message
+        names the sequence and the position in it.
 
     Examples
     --------
@@ -160,7 +177,7 @@ def symbolize(X: SequenceArray) -> SymbolTable:
         values, codes = np.unique(data, return_inverse=True)
         return SymbolTable(codes[:, None], [values.astype(str)], ["token"])
     if len(data) and isinstance(data[0], Mapping):
-        return _symbolize_dicts(data.tolist(), X.offsets)
+        return _symbolize_items(read_items(data.tolist(), X.offsets))
     vocabulary = Vocabulary()
     try:
         codes = vocabulary.add(data)
@@ -171,77 +188,45 @@ def symbolize(X: SequenceArray) -> SymbolTable:
     return SymbolTable(codes[:, None], [vocabulary.symbols], ["token"])
 
 
-def invalid_token(what: str, offsets: np.ndarray, token: int, value: Any) -> ValueError:
-    """The error that says what token number ``token`` must be, and what it is instead."""
-    sequence, position = locate(offsets, token)
-    return ValueError(
-        f"X, sequence {sequence}, position {position}: {what}, but is {describe(value)}"
-    )
+def _symbolize_items(items: Items) -> SymbolTable:
+    """One column per key, whose symbols are in the order of first occurrence."""
+    vocabulary = Vocabulary()
+    ids = vocabulary.add(_texts(items))
+    shape = (len(items.starts) - 1, len(items.keys))
+    by_key = sp.csr_array((ids, items.key_ids, items.starts), shape=shape).tocsc()
+    symbols = np.array(vocabulary.symbols, dtype=object)
+    codes = np.full(shape, -1, dtype=np.int32, order="F")
+    categories = []
+    for j, (start, stop) in enumerate(pairwise(by_key.indptr.tolist())):
+        tokens, ids = by_key.indices[start:stop], by_key.data[start:stop]
+        twice = np.flatnonzero((np.diff(tokens) == 0) & (np.diff(ids) != 0))
+        if len(twice):
+            sequence, position = locate(items.offsets, tokens[twice[0]])
+            raise ValueError(
+                f"X, sequence {sequence}, position {position}: {items.keys[j]!r} has two values"
+            )
+        codes[tokens, j], first = number_keys(ids.astype(np.int64))
+        categories.append(symbols[ids[first]])
+    return SymbolTable(codes, categories, items.keys)
 
 
-def _symbolize_dicts(dicts: list, offsets: np.ndarray) -> SymbolTable:
-    _require("the token must be a dict", dicts, (Mapping,), offsets)
-    columns = list(_columns("", dicts, offsets))
-    if not columns:
-        return SymbolTable(np.empty((len(dicts), 0)), [], [])
-    names, codes, categories = zip(*columns, strict=True)
-    return SymbolTable(np.array(codes).T, categories, names)
-
-
-def _columns(prefix: str, dicts: list, offsets: np.ndarray) -> Iterator[tuple]:
-    """Yield the name, codes and categories of every key, then of what is nested below it."""
-    for key in dict.fromkeys(chain.from_iterable(dicts)):
-        if not isinstance(key, str):
-            holder = next(i for i, d in enumerate(dicts) if key in d)
-            raise invalid_token("a key of a feature dict must be a str", offsets, holder, key)
-        name = prefix + key
-        values = [d.get(key, _ABSENT) for d in dicts]
-        kinds = set(map(type, values))
-        if not kinds <= {str, object}:
-            allowed = (*_SCALARS, *_MEMBERS, Mapping)
-            _require(f"{name!r} must be a str, number, dict or list", values, allowed, offsets)
-        symbols = values if kinds == {str} else [_as_symbol(v) for v in values]
-        present = np.fromiter((s is not None for s in symbols), bool, len(symbols))
-        if present.any():
-            codes = np.full(len(symbols), -1, dtype=np.int32)
-            vocabulary = Vocabulary()
-            codes[present] = vocabulary.add([s for s in symbols if s is not None])
-            yield name, codes, vocabulary.symbols
-        if any(issubclass(kind, (*_MEMBERS, Mapping)) for kind in kinds):
-            yield from _columns(f"{name}:", _as_dicts(name, values, offsets), offsets)
-
-
-def _as_symbol(value: Any) -> str | None:
-    return str(value) if isinstance(value, _SCALARS) else None
-
-
-def _as_dicts(name: str, values: list, offsets: np.ndarray) -> list:
-    """Nested dicts as they are, lists and sets as dicts, and empty dicts for all else."""
-    dicts = []
-    for i, value in enumerate(values):
-        if isinstance(value, _MEMBERS):
-            for member in value:
-                if not isinstance(member, str):
-                    raise invalid_token(f"the members of {name!r} must be str", offsets, i, member)
-            # The order of a set differs from run to run.
-            ordered = sorted(value) if isinstance(value, (set, frozenset)) else value
-            value = dict.fromkeys(ordered, True)
-        dicts.append(value if isinstance(value, Mapping) else {})
-    return dicts
-
-
-def _require(what: str, values: list, allowed: tuple, offsets: np.ndarray) -> None:
-    """Raise for the first value that is not of the allowed kinds, or that is NaN."""
-    wrong = {k for k in set(map(type, values)) if not issubclass(k, allowed) and k is not object}
-    for i, value in enumerate(values):
-        if type(value) in wrong or value != value:
-            raise invalid_token(what, offsets, i, value)
+def _texts(items: Items) -> list[str]:
+    """Every value as a string."""
+    doubtful = items.kinds - {str, bool, int}
+    if doubtful:
+        for i, value in enumerate(items.values):
+            if type(value) in doubtful and (not isinstance(value, _SCALARS) or value != value):
+                what = f"{items.key(i)!r} must be a str, number, dict or list"
+                raise items.invalid(i, what, value)
+    if items.kinds <= {str}:
+        return items.values
+    return [value if isinstance(value, str) else str(value) for value in items.values]
 
 
 def _join_columns(tables: Sequence[SymbolTable]) -> SymbolTable:
     return SymbolTable(
         np.concatenate([t.codes for t in tables], axis=1),
-        [c for t in tables for c in t.categories],
+        [c for t in tables for c in t._categories],
         [n for t in tables for n in t.names],
         [n for t in tables for n in t.numbers],
     )
@@ -256,7 +241,7 @@ def _join_rows(tables: Sequence[SymbolTable]) -> SymbolTable:
         vocabulary = Vocabulary()
         columns.append(
             np.concatenate(
-                [np.append(vocabulary.add(t.categories[j]), -1)[t.codes[:, j]] for t in tables]
+                [np.append(vocabulary.add(t._categories[j]), -1)[t.codes[:, j]] for t in tables]
             )
         )
         categories.append(vocabulary.symbols)

@@ -1,6 +1,7 @@
 """Strings as consecutive integers."""
 
 from collections.abc import Iterable
+from copy import copy
 from itertools import pairwise
 from math import isfinite
 from typing import Any
@@ -9,7 +10,7 @@ import numpy as np
 
 from ._kernels._interning import StringTable
 
-__all__ = ["InvalidTokenError", "Vocabulary"]
+__all__ = ["InvalidTokenError", "JoinedStrings", "Vocabulary"]
 
 
 class InvalidTokenError(ValueError):
@@ -30,6 +31,69 @@ class InvalidTokenError(ValueError):
 
     def __str__(self) -> str:
         return f"tokens[{self.index}] must be a str, but is {describe(self.token)}"
+
+
+class JoinedStrings:
+    """Strings made of parts that many of them share, joined only where they are read.
+
+    Parameters
+    ----------
+    parts : list of n_parts lists of str
+    codes : array-like of int of shape (n_parts, n_strings)
+        String ``i`` consists of ``parts[0][codes[0, i]]``, ``parts[1][codes[1, i]]``, ...
+    separator : str, default=""
+        What stands between two parts.
+    prefix : str, default=""
+        What stands before the first part.
+
+    Raises
+    ------
+    ValueError
+        If there are no parts or not as many rows of codes, or if a code is out of range.
+
+    Examples
+    --------
+    >>> from sklearn_crcrf.vocabulary import JoinedStrings
+    >>> strings = JoinedStrings([["a", "b"], ["x"]], [[1, 0, 1], [0, 0, 0]], separator="|")
+    >>> strings.tolist()
+    ['b|x', 'a|x', 'b|x']
+    """
+
+    def __init__(self, parts: list[list[str]], codes: Any, separator: str = "", prefix: str = ""):
+        self.parts = parts
+        self.codes = np.ascontiguousarray(codes, dtype=np.int32)
+        self.separator = separator
+        self.prefix = prefix
+        if not parts or self.codes.ndim != 2 or len(self.codes) != len(parts):
+            raise ValueError(f"codes of shape {self.codes.shape} do not fit {len(parts)} parts")
+        for part, row in zip(parts, self.codes, strict=True):
+            if len(row) and not 0 <= row.min() <= row.max() < len(part):
+                raise ValueError(f"the codes of a part with {len(part)} strings are out of range")
+
+    def __len__(self) -> int:
+        return self.codes.shape[1]
+
+    def __getitem__(self, chosen: Any) -> "JoinedStrings":
+        strings = copy(self)
+        strings.codes = np.ascontiguousarray(self.codes[:, chosen])
+        return strings
+
+    def __array__(self, dtype=None, copy=None) -> np.ndarray:
+        return np.array(self.tolist(), dtype=object)
+
+    def with_prefix(self, prefix: str) -> "JoinedStrings":
+        """The same strings with another one before each."""
+        strings = copy(self)
+        strings.prefix = prefix + self.prefix
+        return strings
+
+    def tolist(self) -> list[str]:
+        """All strings."""
+        columns = [
+            [part[code] for code in row]
+            for part, row in zip(self.parts, self.codes.tolist(), strict=True)
+        ]
+        return [self.prefix + s for s in map(self.separator.join, zip(*columns, strict=True))]
 
 
 class Vocabulary:
@@ -77,7 +141,7 @@ class Vocabulary:
 
         Parameters
         ----------
-        tokens : list of str or 1-D array of str of shape (n_tokens,)
+        tokens : list of str, 1-D array of str of shape (n_tokens,) or JoinedStrings
 
         Returns
         -------
@@ -88,6 +152,8 @@ class Vocabulary:
         InvalidTokenError
             If a token is not a str; the vocabulary then stays as it was.
         """
+        if isinstance(tokens, JoinedStrings):
+            return _fill_joined(self._table.add_joined, tokens)
         return _fill(self._table.add, tokens)
 
     def lookup(self, tokens: Iterable[str]) -> np.ndarray:
@@ -95,7 +161,7 @@ class Vocabulary:
 
         Parameters
         ----------
-        tokens : list of str or 1-D array of str of shape (n_tokens,)
+        tokens : list of str, 1-D array of str of shape (n_tokens,) or JoinedStrings
 
         Returns
         -------
@@ -106,6 +172,8 @@ class Vocabulary:
         InvalidTokenError
             If a token is not a str.
         """
+        if isinstance(tokens, JoinedStrings):
+            return _fill_joined(self._table.lookup_joined, tokens)
         return _fill(self._table.lookup, tokens)
 
     def copy(self) -> "Vocabulary":
@@ -154,4 +222,10 @@ def _fill(method: Any, tokens: Iterable[str]) -> np.ndarray:
     invalid = method(tokens, ids)
     if invalid >= 0:
         raise InvalidTokenError(invalid, tokens[invalid])
+    return ids
+
+
+def _fill_joined(method: Any, tokens: JoinedStrings) -> np.ndarray:
+    ids = np.empty(len(tokens), dtype=np.int32)
+    method(tokens.prefix, tokens.separator, tokens.parts, tokens.codes, ids)
     return ids

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from sklearn_crcrf import SequenceArray
 from sklearn_crcrf.symbols import SymbolTable, symbolize
+from sklearn_crcrf.vocabulary import JoinedStrings
 
 
 def columns(table):
@@ -96,6 +97,31 @@ def test_values_of_dicts():
 
 def test_a_key_may_hold_a_string_here_and_a_list_there():
     assert symbolized([[{"k": "s"}, {"k": ["m"]}]]) == {"k": ["s", None], "k:m": [None, "True"]}
+
+
+def test_keys_that_are_written_alike_are_one_column():
+    assert symbolized([[{"a": {"b": "x"}}, {"a:b": "y"}]]) == {"a:b": ["x", "y"]}
+    assert symbolized([[{"a": ["b", "b"]}]]) == {"a:b": ["True"]}
+    with pytest.raises(ValueError, match="sequence 1, position 0: 'a:b' has two values"):
+        symbolized([[], [{"a": {"b": "x"}, "a:b": "y"}]])
+
+
+def test_joined_symbols_are_as_plain_ones():
+    joined = JoinedStrings([["a", "b"], ["x", "é"]], [[0, 1, 1], [1, 0, 1]], separator="|")
+    codes = [[0], [2], [-1], [1], [2]]
+    lazy = SymbolTable(codes, [joined], ["w"])
+    plain = SymbolTable(codes, [joined.tolist()], ["w"])
+    assert pickle.loads(pickle.dumps(lazy))[1:] == plain[1:]
+    assert np.concatenate([lazy[:2], plain[2:]]) == plain
+    assert np.concatenate([lazy[3:], SymbolTable([[0], [0]], [["z"]], ["u"])], axis=1).shape == (
+        2,
+        2,
+    )
+    lazy = SymbolTable(codes, [joined], ["w"])
+    for table in (lazy, plain, lazy):
+        assert table.attributes(0, np.array([2, 0])).tolist() == ["w=b|é", "w=a|é"]
+        assert table.column("w").tolist() == ["a|é", "b|é", None, "b|x", "b|é"]
+        assert table.categories[0].tolist() == ["a|é", "b|x", "b|é"]
 
 
 def test_dicts_without_keys():

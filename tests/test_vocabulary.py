@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sklearn_crcrf.vocabulary import InvalidTokenError, Vocabulary
+from sklearn_crcrf.vocabulary import InvalidTokenError, JoinedStrings, Vocabulary
 
 any_text = st.text(st.characters(), max_size=40)  # surrogates and NUL included
 
@@ -132,3 +132,52 @@ def test_threads_look_up_at_once():
     with ThreadPoolExecutor(4) as pool:
         for ids in pool.map(lambda _: vocabulary.lookup([w + "" for w in words]), range(16)):
             assert np.array_equal(ids, expected)
+
+
+combinations = st.lists(st.lists(any_text, min_size=1), min_size=1, max_size=4).flatmap(
+    lambda parts: st.tuples(
+        st.just(parts),
+        st.lists(st.tuples(*(st.integers(0, len(part) - 1) for part in parts)), max_size=100),
+    )
+)
+
+
+@given(combinations, any_text, any_text)
+def test_joined_strings_are_as_the_strings(drawn, separator, prefix):
+    parts, rows = drawn
+    codes = np.array(rows, dtype=np.int32).reshape(-1, len(parts)).T
+    joined = JoinedStrings(parts, codes, separator, prefix)
+    strings = [
+        prefix + separator.join(part[c] for part, c in zip(parts, row, strict=True)) for row in rows
+    ]
+    assert joined.tolist() == np.asarray(joined).tolist() == strings
+    assert joined[::-1].tolist() == strings[::-1]
+    assert joined.with_prefix("p").tolist() == ["p" + s for s in strings]
+    one, other = Vocabulary(strings[:3]), Vocabulary(strings[:3])
+    assert one.lookup(joined).tolist() == one.lookup(strings).tolist()
+    assert one.add(joined).tolist() == other.add(strings).tolist()
+    assert one == other
+    assert one.lookup(strings).tolist() == one.lookup(joined).tolist()
+
+
+def test_many_joined_strings():
+    rng = np.random.default_rng(0)
+    words = [str(i) * (i % 9) for i in range(999)] + ["\xe9" * 5, "\u4e2d", "\U0001f600"]
+    joined = JoinedStrings([words, words], rng.integers(0, len(words), (2, 20_000)), separator="|")
+    assert np.array_equal(Vocabulary().add(joined), Vocabulary().add(joined.tolist()))
+
+
+@pytest.mark.parametrize(
+    ("parts", "codes", "message"),
+    [
+        ([["a"]], [[0], [0]], "do not fit 1 parts"),
+        ([["a"]], [0], "do not fit 1 parts"),
+        ([], np.empty((0, 2)), "do not fit 0 parts"),
+        ([["a"], ["b"]], [[0], [1]], "out of range"),
+        ([["a"]], [[-1]], "out of range"),
+        ([[]], [[0]], "out of range"),
+    ],
+)
+def test_codes_that_do_not_fit(parts, codes, message):
+    with pytest.raises(ValueError, match=message):
+        JoinedStrings(parts, codes)

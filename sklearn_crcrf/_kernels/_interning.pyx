@@ -10,10 +10,9 @@ Tokens are worked on in small batches: first all hashes, each requesting its slo
 then all probes.
 """
 
-from cpython.list cimport PyList_Append
 from cpython.object cimport PyObject
-from libc.stdint cimport int32_t, uint32_t, uint64_t
-from libc.stdlib cimport calloc, free
+from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdlib cimport calloc, free, realloc
 from libc.string cimport memcmp, memcpy
 
 import os
@@ -24,6 +23,7 @@ cdef extern from "Python.h":
     int PyUnicode_KIND(PyObject *) nogil
     const char *PyUnicode_DATA(PyObject *) nogil
     object PyUnicode_FromObject(PyObject *)
+    object PyUnicode_FromKindAndData(int kind, const void *data, Py_ssize_t length)
     PyObject *PyList_GET_ITEM(PyObject *, Py_ssize_t) nogil
 
 cdef extern from *:
@@ -58,16 +58,6 @@ cdef enum:
     AHEAD = 12
     SMALLEST = 256
 
-cdef struct Slot:
-    uint32_t hash
-    int32_t entry  # id + 1; 0 where the slot is free
-
-cdef struct Key:
-    uint64_t start
-    uint64_t left
-    uint64_t right
-
-
 cdef inline uint64_t word(const char *data) noexcept nogil:
     cdef uint64_t value
     memcpy(&value, data, 8)
@@ -80,12 +70,18 @@ cdef inline uint64_t short_word(const char *data) noexcept nogil:
     return value
 
 
-cdef inline uint32_t hash_string(PyObject *string, const Key *key) noexcept nogil:
+cdef inline Text text_of(PyObject *string) noexcept nogil:
+    return Text(
+        PyUnicode_DATA(string), PyUnicode_GET_LENGTH(string), PyUnicode_KIND(string), string
+    )
+
+
+cdef inline uint32_t hash_text(Text text, const Key *key) noexcept nogil:
     """Multiply and fold 16 bytes at a time; the last step may overlap the one before it."""
     cdef:
-        const char *data = <const char *>PyUnicode_DATA(string)
-        uint64_t kind = PyUnicode_KIND(string)
-        uint64_t n = kind * PyUnicode_GET_LENGTH(string)
+        const char *data = text.data
+        uint64_t kind = text.kind
+        uint64_t n = kind * text.length
         uint64_t h = key.start ^ (n * 8 + kind)
         uint64_t a = 0, b = 0
     while n > 16:
@@ -108,14 +104,43 @@ cdef inline uint32_t hash_string(PyObject *string, const Key *key) noexcept nogi
     return <uint32_t>(fold(h ^ key.right, key.left | 1) >> 32)
 
 
-cdef inline bint equal(PyObject *a, PyObject *b) noexcept nogil:
-    if a == b:
+cdef inline bint equal(PyObject *string, Text text) noexcept nogil:
+    cdef const char *data = PyUnicode_DATA(string)
+    if data == text.data:
         return True
-    cdef Py_ssize_t length = PyUnicode_GET_LENGTH(a)
-    cdef int kind = PyUnicode_KIND(a)
-    if length != PyUnicode_GET_LENGTH(b) or kind != PyUnicode_KIND(b):
+    if PyUnicode_GET_LENGTH(string) != text.length or PyUnicode_KIND(string) != text.kind:
         return False
-    return memcmp(PyUnicode_DATA(a), PyUnicode_DATA(b), length * kind) == 0
+    return memcmp(data, text.data, text.length * text.kind) == 0
+
+
+cdef inline void widen(const Text *text, int kind, char *to) noexcept nogil:
+    """Write the characters in ``kind`` bytes each."""
+    cdef Py_ssize_t i
+    if text.kind == kind:
+        copy_bytes(to, text.data, text.length * kind)
+    elif kind == 2:
+        for i in range(text.length):
+            (<uint16_t *>to)[i] = (<const uint8_t *>text.data)[i]
+    elif text.kind == 1:
+        for i in range(text.length):
+            (<uint32_t *>to)[i] = (<const uint8_t *>text.data)[i]
+    else:
+        for i in range(text.length):
+            (<uint32_t *>to)[i] = (<const uint16_t *>text.data)[i]
+
+
+cdef inline void copy_bytes(char *to, const char *data, Py_ssize_t n) noexcept nogil:
+    """For the few bytes of a word a call of memcpy takes longer than the copy."""
+    if n > 16:
+        memcpy(to, data, n)
+    elif n >= 8:
+        memcpy(to, data, 8)
+        memcpy(to + n - 8, data + n - 8, 8)
+    elif n >= 4:
+        memcpy(to, data, 4)
+        memcpy(to + n - 4, data + n - 4, 4)
+    elif n > 0:
+        to[0], to[n >> 1], to[n - 1] = data[0], data[n >> 1], data[n - 1]
 
 
 cdef Py_ssize_t first_invalid(PyObject *tokens, Py_ssize_t n) noexcept nogil:
@@ -135,11 +160,6 @@ cdef class StringTable:
     ``symbols`` is the list of strings, and must not be changed from outside. The GIL is held
     throughout, and no Python code runs inside a call.
     """
-
-    cdef readonly list symbols
-    cdef Slot *slots
-    cdef size_t capacity
-    cdef Key key
 
     def __cinit__(self):
         cdef bytes drawn = os.urandom(sizeof(Key))
@@ -164,46 +184,109 @@ cdef class StringTable:
         """Fill ``ids``, -1 for unknown strings; return the index of the first non-string, or -1."""
         return self.intern(tokens, ids, False)
 
+    def add_joined(
+        self,
+        str prefix not None,
+        str separator not None,
+        list parts not None,                   # n_parts lists of str
+        const int32_t[:, ::1] codes not None,  # (n_parts, n_strings) IN
+        int32_t[::1] ids not None,             # (n_strings,) OUT
+    ):
+        """Fill ``ids`` for the prefix followed by ``parts[k][codes[k, i]]`` for every ``k``."""
+        self.intern_joined(prefix, separator, parts, codes, ids, True)
+
+    def lookup_joined(
+        self,
+        str prefix not None,
+        str separator not None,
+        list parts not None,                   # n_parts lists of str
+        const int32_t[:, ::1] codes not None,  # (n_parts, n_strings) IN
+        int32_t[::1] ids not None,             # (n_strings,) OUT
+    ):
+        """The same, with -1 for unknown strings."""
+        self.intern_joined(prefix, separator, parts, codes, ids, False)
+
+    cdef int32_t add_one(self, PyObject *string) except -2:
+        cdef Text text = text_of(string)
+        self.reserve(1)
+        return self.find(text, hash_text(text, &self.key), True)
+
     cdef Py_ssize_t intern(self, list tokens, int32_t[::1] ids, bint append) except -2:
         cdef:
             PyObject *items = <PyObject *>tokens
-            Py_ssize_t n = len(tokens)
-            Py_ssize_t start, i, stop
-            uint32_t[BATCH] hashes
-            size_t mask
+            Py_ssize_t n = len(tokens), start, i
+            Text[BATCH] texts
         if ids.shape[0] != n:
             raise ValueError(f"ids has {ids.shape[0]} places, but there are {n} tokens")
         i = first_invalid(items, n)
         if i >= 0:
             return i
         for start in range(0, n, BATCH):
-            stop = min(start + BATCH, n)
-            if append:
-                self.reserve(stop - start)
-            mask = self.capacity - 1
-            for i in range(start, stop):
+            for i in range(start, min(start + BATCH, n)):
                 if i + AHEAD < n:
                     prefetch(PyList_GET_ITEM(items, i + AHEAD))
-                hashes[i - start] = hash_string(PyList_GET_ITEM(items, i), &self.key)
-                prefetch(&self.slots[hashes[i - start] & mask])
-            for i in range(start, stop):
-                ids[i] = self.find(PyList_GET_ITEM(items, i), hashes[i - start], append)
+                texts[i - start] = text_of(PyList_GET_ITEM(items, i))
+            self.number(texts, <int>min(BATCH, n - start), &ids[start], append)
         return -1
 
-    cdef int32_t find(self, PyObject *token, uint32_t h, bint append) except -2:
+    cdef int intern_joined(
+        self, str prefix, str separator, list parts, const int32_t[:, ::1] codes,
+        int32_t[::1] ids, bint append,
+    ) except -1:
+        cdef:
+            Joiner joiner = Joiner(prefix, separator, parts)
+            Py_ssize_t n = ids.shape[0], start, i
+            Text[BATCH] texts
+        if not parts or codes.shape[0] != len(parts) or codes.shape[1] != n:
+            raise ValueError(f"{n} ids of {len(parts)} parts do not fit the shape of the codes")
+        for start in range(0, n, BATCH):
+            joiner.used = 0
+            for i in range(start, min(start + BATCH, n)):
+                joiner.join(&codes[0, i], n, &texts[i - start])
+            for i in range(min(BATCH, n - start)):
+                texts[i].data = joiner.buffer + <size_t>texts[i].data
+            self.number(texts, <int>min(BATCH, n - start), &ids[start], append)
+        return 0
+
+    cdef int number(self, const Text *texts, int n_texts, int32_t *ids, bint append) except -1:
+        """One batch: every step asks the memory for what the next one needs."""
+        cdef:
+            PyObject *symbols = <PyObject *>self.symbols
+            uint32_t[BATCH] hashes
+            Slot *slot
+            size_t mask
+            int i
+        if append:
+            self.reserve(n_texts)
+        mask = self.capacity - 1
+        for i in range(n_texts):
+            hashes[i] = hash_text(texts[i], &self.key)
+            prefetch(&self.slots[hashes[i] & mask])
+        for i in range(n_texts):
+            slot = &self.slots[hashes[i] & mask]
+            if slot.entry != 0 and slot.hash == hashes[i]:
+                prefetch(PyList_GET_ITEM(symbols, slot.entry - 1))
+        for i in range(n_texts):
+            ids[i] = self.find(texts[i], hashes[i], append)
+        return 0
+
+    cdef int32_t find(self, Text text, uint32_t h, bint append) except -2:
         cdef:
             PyObject *symbols = <PyObject *>self.symbols
             size_t mask = self.capacity - 1
             size_t at = h & mask
             Slot *slot = &self.slots[at]
         while slot.entry != 0:
-            if slot.hash == h and equal(PyList_GET_ITEM(symbols, slot.entry - 1), token):
+            if slot.hash == h and equal(PyList_GET_ITEM(symbols, slot.entry - 1), text):
                 return slot.entry - 1
             at = (at + 1) & mask
             slot = &self.slots[at]
         if not append:
             return -1
-        PyList_Append(self.symbols, PyUnicode_FromObject(token))
+        if text.string != NULL:
+            self.symbols.append(PyUnicode_FromObject(text.string))
+        else:
+            self.symbols.append(PyUnicode_FromKindAndData(text.kind, text.data, text.length))
         slot.hash = h
         slot.entry = <int32_t>len(self.symbols)
         return slot.entry - 1
@@ -233,4 +316,68 @@ cdef class StringTable:
         free(self.slots)
         self.slots = slots
         self.capacity = capacity
+        return 0
+
+
+cdef class Joiner:
+    """Joins strings in a buffer, so that no object is made of those that are only looked up."""
+
+    cdef list strings    # the prefix and the separator are kept alive
+    cdef list parts
+    cdef Text *pieces    # the prefix, a part, the separator, a part, ...
+    cdef Py_ssize_t n_pieces
+    cdef char *buffer
+    cdef size_t used
+    cdef size_t capacity
+
+    def __cinit__(self, str prefix, str separator, list parts):
+        cdef Py_ssize_t j
+        self.strings = [prefix, separator]
+        self.parts = parts
+        self.n_pieces = 2 * len(parts)
+        self.pieces = <Text *>calloc(self.n_pieces, sizeof(Text))
+        if self.pieces == NULL:
+            raise MemoryError
+        for j in range(0, self.n_pieces, 2):
+            self.pieces[j] = text_of(<PyObject *>separator if j > 0 else <PyObject *>prefix)
+
+    def __dealloc__(self):
+        free(self.pieces)
+        free(self.buffer)
+
+    cdef int join(self, const int32_t *codes, Py_ssize_t stride, Text *joined) except -1:
+        """The string with these codes; its data is where in the buffer it begins."""
+        cdef:
+            PyObject *parts = <PyObject *>self.parts
+            Text *pieces = self.pieces
+            Py_ssize_t n_pieces = self.n_pieces, j
+            size_t length = 0
+            int kind = 0
+            char *to
+        for j in range(n_pieces):
+            if j & 1:
+                pieces[j] = text_of(PyList_GET_ITEM(PyList_GET_ITEM(parts, j >> 1), codes[0]))
+                codes += stride
+            length += pieces[j].length
+            kind |= pieces[j].kind
+        kind = 4 if kind & 4 else kind & 2 or 1
+        self.used = (self.used + 3) & ~<size_t>3
+        self.reserve(length * kind)
+        to = self.buffer + self.used
+        for j in range(n_pieces):
+            widen(&pieces[j], kind, to)
+            to += pieces[j].length * kind
+        joined[0] = Text(<const char *>self.used, length, kind, NULL)
+        self.used += length * kind
+        return 0
+
+    cdef int reserve(self, size_t n) except -1:
+        """Make room for ``n`` more bytes."""
+        cdef char *buffer
+        if self.used + n > self.capacity:
+            buffer = <char *>realloc(self.buffer, 2 * (self.used + n))
+            if buffer == NULL:
+                raise MemoryError
+            self.buffer = buffer
+            self.capacity = 2 * (self.used + n)
         return 0

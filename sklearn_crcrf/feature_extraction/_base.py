@@ -56,10 +56,26 @@ class SymbolTransformer(SequenceTransformer):
         -------
         self
         """
-        names = as_symbols(X).data.names
-        self._names_out(names)
-        self.feature_names_in_ = np.array(names, dtype=object)
+        self._fit(as_symbols(X))
         return self
+
+    def fit_transform(self, X: Any, y: Any = None) -> SequenceArray:
+        """Fit and transform X, which is made symbols of only once.
+
+        Parameters
+        ----------
+        X : list of sequences of str or dict, SequenceArray, or DataFrame
+            The tokens.
+        y : ignored
+
+        Returns
+        -------
+        SequenceArray of SymbolTable
+            With the sequences of X.
+        """
+        sequences = as_symbols(X)
+        self._fit(sequences)
+        return self._made(sequences, X)
 
     def transform(self, X: Any) -> SequenceArray:
         """Make the columns.
@@ -79,9 +95,7 @@ class SymbolTransformer(SequenceTransformer):
         ValueError
             If a token is not a string or dict, or a column is missing.
         """
-        sequences = as_symbols(X)
-        table = self._transform(sequences.data, sequences.lengths)
-        return self._output(SequenceArray(table, sequences.offsets), X)
+        return self._made(as_symbols(X), X)
 
     def get_feature_names_out(self, input_features: Sequence[str] | None = None) -> np.ndarray:
         """Names of the columns that are made.
@@ -103,6 +117,15 @@ class SymbolTransformer(SequenceTransformer):
         tags = super().__sklearn_tags__()
         tags.requires_fit = False
         return tags
+
+    def _fit(self, sequences: SequenceArray) -> None:
+        names = sequences.data.names
+        self._names_out(names)
+        self.feature_names_in_ = np.array(names, dtype=object)
+
+    def _made(self, sequences: SequenceArray, X: Any) -> Any:
+        table = self._transform(sequences.data, sequences.lengths)
+        return self._output(SequenceArray(table, sequences.offsets), X)
 
     @abstractmethod
     def _names_out(self, names: tuple[str, ...]) -> list[str]: ...

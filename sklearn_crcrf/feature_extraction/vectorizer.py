@@ -1,19 +1,17 @@
 """From tokens to rows of a sparse matrix."""
 
-from collections.abc import Callable, Mapping
-from math import isfinite
-from numbers import Integral, Real
-from typing import Any, NamedTuple
+from numbers import Integral
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_scalar
 from sklearn.utils.validation import check_is_fitted
 
-from ..sequences import SequenceArray, as_sequences
-from ..symbols import SymbolTable, invalid_token
+from ..sequences import SequenceArray
 from ..vocabulary import Vocabulary
-from ._base import SequenceTransformer, as_symbols
+from ._attributes import Attributes, read_attributes
+from ._base import SequenceTransformer
 
 __all__ = ["SequenceVectorizer"]
 
@@ -83,7 +81,7 @@ class SequenceVectorizer(SequenceTransformer):
         -------
         self
         """
-        self._fit_encoded(X)
+        self._fit_attributes(X)
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> SequenceArray:
@@ -99,8 +97,8 @@ class SequenceVectorizer(SequenceTransformer):
         -------
         SequenceArray of CSR of shape (n_tokens, n_attributes)
         """
-        encoded = self._fit_encoded(X)
-        return self._output(self._rows(encoded), X)
+        attributes = self._fit_attributes(X)
+        return self._output(self._rows(attributes), X)
 
     def transform(self, X: Any) -> SequenceArray:
         """Turn tokens into rows.
@@ -122,7 +120,7 @@ class SequenceVectorizer(SequenceTransformer):
             names the sequence and the position.
         """
         check_is_fitted(self)
-        return self._output(self._rows(_encode(X, self.vocabulary_.lookup)), X)
+        return self._output(self._rows(read_attributes(X, self.vocabulary_.lookup)), X)
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """The attributes, in the order of the columns.
@@ -138,123 +136,29 @@ class SequenceVectorizer(SequenceTransformer):
         check_is_fitted(self)
         return np.array(self.vocabulary_.symbols, dtype=object)
 
-    def _fit_encoded(self, X: Any) -> "_Encoded":
+    def _fit_attributes(self, X: Any) -> Attributes:
         check_scalar(self.min_freq, "min_freq", Integral, min_val=1)
         vocabulary = Vocabulary()
-        encoded = _encode(X, vocabulary.add)
-        frequent = np.bincount(encoded.ids[encoded.ids >= 0], minlength=len(vocabulary))
-        kept = np.flatnonzero(frequent >= self.min_freq)
-        if len(kept) < len(vocabulary):
+        attributes = read_attributes(X, vocabulary.add)
+        if self.min_freq > 1:
+            counts = np.bincount(attributes.ids[attributes.ids >= 0], minlength=len(vocabulary))
+            kept = np.flatnonzero(counts >= self.min_freq)
             symbols = vocabulary.symbols
             vocabulary = Vocabulary([symbols[i] for i in kept])
             renumbered = np.full(len(symbols) + 1, -1, dtype=np.int32)
             renumbered[kept] = np.arange(len(kept))
-            encoded = encoded._replace(ids=renumbered[encoded.ids])
+            attributes = attributes._replace(ids=renumbered[attributes.ids])
         self.vocabulary_ = vocabulary
-        return encoded
+        return attributes
 
-    def _rows(self, encoded: "_Encoded") -> SequenceArray:
-        known = encoded.ids >= 0
-        starts = np.concatenate([[0], np.cumsum(known)])[encoded.starts]
-        values = np.asarray(encoded.values, dtype=self.dtype)[known]
+    def _rows(self, attributes: Attributes) -> SequenceArray:
+        ids, values, starts, offsets = attributes
+        known = ids >= 0
+        if not known.all():
+            starts = np.concatenate([[0], np.cumsum(known)])[starts]
+            ids, values = ids[known], values[known]
         shape = (len(starts) - 1, len(self.vocabulary_))
-        rows = sp.csr_matrix((values, encoded.ids[known], starts), shape=shape)
+        values = np.require(values, self.dtype, ["C_CONTIGUOUS", "WRITEABLE"])
+        rows = sp.csr_matrix((values, ids, starts), shape=shape)
         rows.sum_duplicates()
-        return SequenceArray(rows, encoded.offsets)
-
-
-class _Encoded(NamedTuple):
-    """The attributes of all tokens: those of token i are ``ids[starts[i]:starts[i + 1]]``."""
-
-    ids: np.ndarray
-    values: np.ndarray
-    starts: np.ndarray
-    offsets: np.ndarray
-
-
-def _encode(X: Any, number: Callable) -> _Encoded:
-    """Number the attributes of X; ``number`` turns strings into ids, -1 for those unknown."""
-    sequences = as_symbols(X) if hasattr(X, "iloc") else as_sequences(X).X
-    if isinstance(sequences.data, SymbolTable):
-        ids = _table_ids(sequences.data, number)
-        values, starts = np.ones(ids.size), np.arange(len(ids) + 1) * ids.shape[1]
-        return _Encoded(ids.ravel(), values, starts, sequences.offsets)
-    names, values, starts = _attributes(sequences)
-    return _Encoded(number(names), values, starts, sequences.offsets)
-
-
-def _table_ids(table: SymbolTable, number: Callable) -> np.ndarray:
-    ids = np.empty(table.shape, dtype=np.int32)
-    for j, (name, symbols) in enumerate(zip(table.names, table.categories, strict=True)):
-        codes = table.codes[:, j]
-        occurring = _first_occurrences(codes, len(symbols))
-        of_code = np.full(len(symbols) + 1, -1, dtype=np.int32)
-        of_code[occurring] = number([f"{name}={s}" for s in symbols[occurring]])
-        ids[:, j] = of_code[codes]
-    return ids
-
-
-def _first_occurrences(codes: np.ndarray, n_symbols: int) -> np.ndarray:
-    """The codes that occur, without -1, in the order in which they do so first."""
-    first = np.full(n_symbols + 1, len(codes))
-    first[codes[::-1]] = np.arange(len(codes))[::-1]  # of repeated codes, the last one stays
-    occurring = np.flatnonzero(first[:-1] < len(codes))
-    return occurring[np.argsort(first[occurring])]
-
-
-def _attributes(sequences: SequenceArray) -> tuple[Any, np.ndarray, np.ndarray]:
-    """The attributes of all tokens in one list, their values, and where each token starts."""
-    data = sequences.data
-    if getattr(data, "ndim", 2) != 1 or data.dtype.kind not in "OUbiu":
-        raise ValueError(
-            "X must hold token strings, feature dicts or columns of symbols, "
-            f"but its data is of shape {data.shape} and type {data.dtype}"
-        )
-    tokens = (data.astype(str) if data.dtype.kind in "biu" else data).tolist()
-    if set(map(type, tokens)) <= {str}:
-        return tokens, np.ones(len(tokens)), np.arange(len(tokens) + 1)
-    names, values, starts = [], [], [0]
-    try:
-        for token in tokens:
-            if isinstance(token, str):
-                names.append(token)
-                values.append(1.0)
-            elif isinstance(token, Mapping):
-                _append_items(token, "", names, values)
-            else:
-                raise _InvalidValue("the token must be a str or a dict", token)
-            starts.append(len(names))
-    except _InvalidValue as error:
-        what, value = error.args
-        raise invalid_token(what, sequences.offsets, len(starts) - 1, value) from None
-    return names, np.array(values, dtype=np.float64), np.array(starts)
-
-
-def _append_items(items: Mapping, prefix: str, names: list[str], values: list[float]) -> None:
-    """Append the attributes of one feature dict."""
-    for key, value in items.items():
-        if not isinstance(key, str):
-            raise _InvalidValue("a key of a feature dict must be a str", key)
-        if isinstance(value, str):
-            names.append(f"{prefix}{key}={value}")
-            values.append(1.0)
-        elif isinstance(value, (Real, np.bool_)) and isfinite(value):
-            names.append(prefix + key)
-            values.append(value)
-        elif isinstance(value, Mapping):
-            _append_items(value, f"{prefix}{key}:", names, values)
-        elif isinstance(value, (list, tuple, set, frozenset)):
-            for item in value:
-                if not isinstance(item, str):
-                    raise _InvalidValue(f"the items of {prefix + key!r} must be str", item)
-            # The order of a set differs from run to run.
-            ordered = sorted(value) if isinstance(value, (set, frozenset)) else value
-            names += [f"{prefix}{key}:{item}" for item in ordered]
-            values += [1.0] * len(value)
-        else:
-            what = f"the value of {prefix + key!r} must be a str, finite number, dict or list"
-            raise _InvalidValue(what, value)
-
-
-class _InvalidValue(Exception):
-    """What is wanted, and what is there instead; where, is not known yet."""
+        return SequenceArray(rows, offsets)

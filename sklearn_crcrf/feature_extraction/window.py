@@ -7,12 +7,14 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .._kernels._numbering import number_keys
 from ..symbols import SymbolTable
+from ..vocabulary import JoinedStrings
 from ._base import SymbolTransformer
 
 __all__ = ["Window"]
 
-_BOUNDARY = "<boundary>"
+_OUTSIDE = "<boundary"
 _LARGEST_KEY = 2**62
 
 _Template = tuple[tuple[str, int], ...]
@@ -21,8 +23,10 @@ _Template = tuple[tuple[str, int], ...]
 class Window(SymbolTransformer):
     """Make columns of neighbouring symbols, and of neighbouring symbols joined to one.
 
-    Outside the sequence every symbol is ``"<boundary>"``. Symbols are joined by ``"|"``; where a
-    symbol itself contains ``"|"`` or a backslash, a backslash is put before it, so that different
+    The symbols outside the sequence are ``"<boundary-1>"``, ``"<boundary-2>"``, ... before its
+    first token, and ``"<boundary+1>"``, ``"<boundary+2>"``, ... after its last one. Symbols are
+    joined by ``"|"``; where a symbol itself contains ``"|"`` or a backslash, a backslash is put
+    before it, and before a neighbour that contains ``"<boundary"`` too, so that different
     neighbours never look the same. A join with a missing symbol is missing. Nothing is learned in
     fit, and the input's own columns are not kept, except as offset 0.
 
@@ -50,8 +54,8 @@ class Window(SymbolTransformer):
     >>> X = Window([-1, (0, 1)]).transform([["a", "b", "c"]])
     >>> for name in X.data.names:
     ...     print(name, X.data.column(name).tolist())
-    token[-1] ['<boundary>', 'a', 'b']
-    token[0]|token[+1] ['a|b', 'b|c', 'c|<boundary>']
+    token[-1] ['<boundary-1>', 'a', 'b']
+    token[0]|token[+1] ['a|b', 'b|c', 'c|<boundary+1>']
 
     The usual template for chunking, over words and part-of-speech tags:
 
@@ -73,7 +77,7 @@ class Window(SymbolTransformer):
     def _transform(self, table: SymbolTable, lengths: np.ndarray) -> SymbolTable:
         templates = _expand(self.templates, table.names)
         neighbours = _Neighbours(table, lengths)
-        columns = [_join([neighbours.column(*part) for part in t]) for t in templates]
+        columns = [neighbours.join(template) for template in templates]
         codes = np.array([c.codes for c in columns], dtype=np.int32)
         return SymbolTable(
             codes.reshape(len(columns), len(table)).T,
@@ -84,7 +88,7 @@ class Window(SymbolTransformer):
 
 class _Column(NamedTuple):
     codes: np.ndarray
-    symbols: np.ndarray
+    symbols: np.ndarray | JoinedStrings
 
 
 class _Neighbours:
@@ -96,47 +100,60 @@ class _Neighbours:
         self.before = np.arange(len(table)) - np.repeat(starts, lengths)
         self.after = np.repeat(lengths, lengths) - 1 - self.before
         self.column = lru_cache(maxsize=None)(self._column)
+        self.marked = lru_cache(maxsize=None)(self._marked)
+        self.escaped = lru_cache(maxsize=None)(self._escaped)
 
     def _column(self, name: str, offset: int) -> _Column:
         j = self.table.names.index(name)
         codes, symbols = self.table.codes[:, j], self.table.categories[j]
         if offset == 0:
             return _Column(codes, symbols)
-        boundary = np.flatnonzero(symbols == _BOUNDARY)
-        if len(boundary) == 0:
-            boundary, symbols = [len(symbols)], np.append(symbols, _BOUNDARY)
-        outside = self.before < -offset if offset < 0 else self.after < offset
+        distance = abs(offset) - (self.before if offset < 0 else self.after)
+        outside = np.flatnonzero(distance > 0)
+        nearest = distance[outside].min(initial=abs(offset))
         moved = np.roll(codes, -offset)
-        moved[outside] = boundary[0]
-        return _Column(moved, symbols)
+        moved[outside] = distance[outside] + (len(symbols) - nearest)
+        sign = "-" if offset < 0 else "+"
+        added = [f"{_OUTSIDE}{sign}{d}>" for d in range(nearest, abs(offset) + 1)]
+        return _Column(moved, np.array([*self.marked(name), *added], dtype=object))
+
+    def _marked(self, name: str) -> list[str]:
+        """The symbols of a column, so that none looks as if it were outside."""
+        symbols = self.table.categories[self.table.names.index(name)]
+        return ["\\" + s if _OUTSIDE in s else s for s in symbols.tolist()]
+
+    def _escaped(self, name: str, offset: int) -> list[str]:
+        """The symbols of a column, so that they can be joined by a bar."""
+        return [
+            s.replace("\\", "\\\\").replace("|", "\\|") if "\\" in s or "|" in s else s
+            for s in self.column(name, offset).symbols.tolist()
+        ]
+
+    def join(self, template: _Template) -> _Column:
+        """One column whose symbols are the combinations that occur."""
+        if len(template) == 1:
+            return self.column(*template[0])
+        columns = [self.column(*part) for part in template]
+        codes, first = number_keys(_combine(columns))
+        parts = [self.escaped(*part) for part in template]
+        combinations = np.array([column.codes[first] for column in columns])
+        return _Column(codes, JoinedStrings(parts, combinations, separator="|"))
 
 
-def _join(columns: list[_Column]) -> _Column:
-    """One column whose symbols are the combinations that occur."""
-    if len(columns) == 1:
-        return columns[0]
-    key, size = columns[0].codes.astype(np.int64), len(columns[0].symbols)
-    absent = key < 0
+def _combine(columns: list[_Column]) -> np.ndarray:
+    """One key per token, the same where all codes are; -1 where one of them is."""
+    keys, size = columns[0].codes.astype(np.int64), len(columns[0].symbols)
+    absent = keys < 0
     for codes, symbols in columns[1:]:
         if size * len(symbols) > _LARGEST_KEY:
-            key = np.unique(key, return_inverse=True)[1]
-            size = len(key)
-        key = key * len(symbols) + codes
-        size *= len(symbols)
+            ids, first = number_keys(keys)
+            keys, size = ids.astype(np.int64), len(first)
+        keys *= len(symbols)
+        keys += codes
         absent |= codes < 0
-    present = np.flatnonzero(~absent)
-    _, first, inverse = np.unique(key[present], return_index=True, return_inverse=True)
-    joined = np.full(len(key), -1, dtype=np.int32)
-    joined[present] = inverse
-    parts = [_escape(symbols)[codes[present[first]]] for codes, symbols in columns]
-    symbols = np.empty(len(first), dtype=object)
-    symbols[:] = ["|".join(combination) for combination in zip(*parts, strict=True)]
-    return _Column(joined, symbols)
-
-
-def _escape(symbols: np.ndarray) -> np.ndarray:
-    escaped = [s.replace("\\", "\\\\").replace("|", "\\|") for s in symbols]
-    return np.array(escaped, dtype=object)
+        keys[absent] = -1
+        size *= len(symbols)
+    return keys
 
 
 def _name(template: _Template) -> str:

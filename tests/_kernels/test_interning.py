@@ -55,3 +55,11 @@ def test_first_invalid_item_is_reported_and_nothing_is_done(method):
 def test_wrong_number_of_places():
     with pytest.raises(ValueError, match="3 places, but there are 2 tokens"):
         StringTable().add(["a", "b"], np.empty(3, dtype=np.int32))
+
+
+@pytest.mark.parametrize("method", ["add_joined", "lookup_joined"])
+@pytest.mark.parametrize("parts", [[], [["a"]], [["a"]] * 3])
+def test_wrong_number_of_parts(method, parts):
+    codes = np.zeros((2, 4), dtype=np.int32)
+    with pytest.raises(ValueError, match="do not fit"):
+        getattr(StringTable(), method)("", "", parts, codes, np.empty(4, dtype=np.int32))

@@ -71,7 +71,7 @@ def test_union_and_pipeline():
     assert out == pipeline.transform(X)
     assert out.lengths.tolist() == [3, 0, 2]
     names = pipeline.get_feature_names_out()
-    assert {"token=The", "suffix2=og", "token[-1]=<boundary>"} <= set(names)
+    assert {"token=The", "suffix2=og", "token[-1]=<boundary-1>"} <= set(names)
     assert out.data.shape == (5, len(names))
 
 
@@ -121,10 +121,10 @@ def test_frames_keep_their_rows_and_are_read_in_the_order_of_their_index():
     index = pd.MultiIndex.from_tuples([("s", 1), ("t", 0), ("s", 0)])
     frame = pd.DataFrame({"w": ["b", "c", "a"], "n": [1, None, 2]}, index=index)
     out = Window(["w[-1]"]).transform(frame)
-    assert out.data.column("w[-1]").tolist() == ["<boundary>", "a", "<boundary>"]
+    assert out.data.column("w[-1]").tolist() == ["<boundary-1>", "a", "<boundary-1>"]
     as_frame = Window(["w[-1]", "n[0]"]).set_output(transform="pandas").fit_transform(frame)
     assert as_frame.index.equals(index)
-    assert as_frame["w[-1]"].tolist() == ["a", "<boundary>", "<boundary>"]
+    assert as_frame["w[-1]"].tolist() == ["a", "<boundary-1>", "<boundary-1>"]
     assert as_frame["n[0]"].isna().tolist() == [False, True, False]
     single = TokenFeatures(["lower"], column="w").transform(frame.reset_index(drop=True))
     assert single.lengths.tolist() == [1, 1, 1]

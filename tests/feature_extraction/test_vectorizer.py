@@ -1,3 +1,7 @@
+from collections import OrderedDict
+from fractions import Fraction
+from types import MappingProxyType
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -127,6 +131,44 @@ def test_min_freq():
     assert rows(X, min_freq=9) == [{}] * 7
 
 
+def test_numbers_of_every_kind():
+    numbers = [
+        3,
+        -(2**62),
+        10**30,
+        0.5,
+        True,
+        np.int8(3),
+        np.float32(0.5),
+        np.True_,
+        Fraction(1, 2),
+    ]
+    values = [float(n) for n in numbers]
+    assert [row["n"] for row in rows([[{"n": n} for n in numbers]])] == values
+
+
+def test_keys_and_values_that_are_written_alike_are_one_attribute():
+    assert rows([[{"a": "b=c", "a=b": "c", "a=b=c": 2}]]) == [{"a=b=c": 4}]
+
+
+def test_mappings_and_dicts_of_other_shapes():
+    tokens = [{"a": "x", "b": 1}, OrderedDict(b=1, a="x"), MappingProxyType({"b": 1}), {}]
+    assert rows([tokens]) == [{"a=x": 1, "b": 1}, {"a=x": 1, "b": 1}, {"b": 1}, {}]
+
+
+def test_more_keys_than_one_dict_usually_has():
+    tokens = [{f"k{(i + j) % 300}": "v" for j in range(200)} for i in range(20)]
+    assert rows([tokens]) == [{f"{key}=v": 1 for key in token} for token in tokens]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("X", [[["a"]], [[{"a": 1.5}]], [[{"a": "b"}, {"a": 2}]]])
+def test_matrices_own_their_values(X, dtype):
+    matrix = SequenceVectorizer(dtype=dtype).fit_transform(X).data
+    matrix.data *= 2
+    assert matrix.dtype == dtype
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_dtype(dtype):
     assert SequenceVectorizer(dtype=dtype).fit_transform([["a"]]).data.dtype == dtype
@@ -156,14 +198,15 @@ def test_wrong_min_freq(value, error):
         (4, "the token must be a str or a dict, but is of type int"),
         ({"w": None}, "the value of 'w' must be .*, but is None"),
         ({"w": {"v": b"x"}}, "the value of 'w:v' must be .*, but is of type bytes"),
+        ({"w": 10**400}, "the value of 'w' must be .*, but is of type int"),
         ({"w": float("nan")}, "the value of 'w' must be .*, but is nan"),
         ({"w": {"v": np.inf}}, "the value of 'w:v' must be .*, but is inf"),
-        ({"w": ["x", 3]}, "the items of 'w' must be str, but is of type int"),
+        ({"w": ["x", 3]}, "the members of 'w' must be str, but is of type int"),
         ({3: "x"}, "a key of a feature dict must be a str, but is of type int"),
     ],
 )
 def test_invalid_tokens_are_located(token, message):
-    X = [["a"], [], [{}, {"v": 1}, token], [None]]
+    X = [["a"], [], [{}, {"v": 1}, token], [token]]
     for method in (SequenceVectorizer().fit, SequenceVectorizer().fit([["a"]]).transform):
         with pytest.raises(ValueError, match=f"sequence 2, position 2: {message}"):
             method(X)

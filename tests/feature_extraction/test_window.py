@@ -8,30 +8,38 @@ from sklearn_crcrf.feature_extraction import Window
 from sklearn_crcrf.feature_extraction import window as window_module
 from sklearn_crcrf.symbols import SymbolTable
 
-sequences = st.lists(st.lists(st.sampled_from(["a", "b", "|", "\\", "\\|", ""]), max_size=5))
+ODD = ["|", "\\", "\\|", "", "<boundary-1>", "\\<boundary-1>", "<boundary+2>", "é", "中"]
+sequences = st.lists(st.lists(st.sampled_from(["a", "b", *ODD]), max_size=5))
 
 
-def neighbour(sequence, position):
-    return sequence[position] if 0 <= position < len(sequence) else "<boundary>"
+def neighbour(sequence, position, offset):
+    """The symbol, and the string that stands for it in a column of this offset."""
+    if 0 <= position < len(sequence):
+        symbol = sequence[position]
+        return symbol, "\\" + symbol if offset and "<boundary" in symbol else symbol
+    outside = position if position < 0 else position - len(sequence) + 1
+    return outside, f"<boundary{outside:+d}>"
 
 
 @given(sequences, st.integers(-7, 7))
 def test_single_neighbour(X, offset):
     out = Window([offset]).transform(SequenceArray.from_sequences(X))
     (name,) = out.data.names
-    expected = [neighbour(s, i + offset) for s in X for i in range(len(s))]
+    expected = [neighbour(s, i + offset, offset)[1] for s in X for i in range(len(s))]
     assert out.data.column(name).tolist() == expected
+    assert len(set(out.data.categories[0])) == len(out.data.categories[0])
     assert out.lengths.tolist() == [len(s) for s in X]
 
 
 @given(sequences, st.lists(st.integers(-3, 3), min_size=2, max_size=4))
 def test_joined_symbols_are_the_same_iff_all_neighbours_are(X, offsets):
     out = Window([tuple(offsets)]).transform(SequenceArray.from_sequences(X)).data
-    tuples = [tuple(neighbour(s, i + d) for d in offsets) for s in X for i in range(len(s))]
+    neighbours = [[neighbour(s, i + d, d) for d in offsets] for s in X for i in range(len(s))]
+    tuples = [tuple(symbol for symbol, _ in parts) for parts in neighbours]
     joined = out.column(out.names[0]).tolist()
     assert len(set(joined)) == len(set(tuples)) == len(set(zip(tuples, joined, strict=True)))
-    for parts, symbol in zip(tuples, joined, strict=True):
-        assert symbol.replace("\\", "") == "|".join(parts).replace("\\", "")
+    for parts, string in zip(neighbours, joined, strict=True):
+        assert string.replace("\\", "") == "|".join(s for _, s in parts).replace("\\", "")
 
 
 def test_symbols_do_not_depend_on_what_else_is_there():
@@ -45,12 +53,12 @@ def test_templates_over_several_columns():
     X = [[{"w": "a", "t": "N"}, {"w": "b"}, {"w": "c", "t": "V"}]]
     out = Window([1, (-1, 0), "w[0]|t[+1]", "t[-1]"]).fit_transform(X).data
     assert {name: out.column(name).tolist() for name in out.names} == {
-        "w[+1]": ["b", "c", "<boundary>"],
-        "t[+1]": [None, "V", "<boundary>"],
-        "w[-1]|w[0]": ["<boundary>|a", "a|b", "b|c"],
-        "t[-1]|t[0]": ["<boundary>|N", None, None],
-        "w[0]|t[+1]": [None, "b|V", "c|<boundary>"],
-        "t[-1]": ["<boundary>", "N", None],
+        "w[+1]": ["b", "c", "<boundary+1>"],
+        "t[+1]": [None, "V", "<boundary+1>"],
+        "w[-1]|w[0]": ["<boundary-1>|a", "a|b", "b|c"],
+        "t[-1]|t[0]": ["<boundary-1>|N", None, None],
+        "w[0]|t[+1]": [None, "b|V", "c|<boundary+1>"],
+        "t[-1]": ["<boundary-1>", "N", None],
     }
 
 
@@ -66,10 +74,27 @@ def test_column_names_with_brackets_and_bars():
     assert Window(["w|v[0]", "w[0][0]"]).transform(X).data.names == ("w|v[0]", "w[0][0]")
 
 
-def test_a_symbol_that_looks_like_the_boundary_is_not_repeated():
-    table = Window([1]).transform([["<boundary>", "a"]]).data
-    assert table.categories[0].tolist() == ["<boundary>", "a"]
-    assert table.column("token[+1]").tolist() == ["a", "<boundary>"]
+def test_how_far_outside_is_told_apart():
+    out = Window([-2, 3, (-1, 1)]).transform([["a", "b"]]).data
+    assert [out.column(name).tolist() for name in out.names] == [
+        ["<boundary-2>", "<boundary-1>"],
+        ["<boundary+2>", "<boundary+3>"],
+        ["<boundary-1>|b", "a|<boundary+1>"],
+    ]
+
+
+def test_far_outside_there_are_not_more_symbols_than_tokens():
+    table = Window([-(10**9)]).transform([["a", "b"], ["b"]]).data
+    names = [f"<boundary-{10**9 - i}>" for i in range(2)]
+    assert table.column(table.names[0]).tolist() == [*names, names[0]]
+    assert set(table.categories[0]) == {"a", "b", *names}
+
+
+def test_a_token_that_looks_as_if_it_were_outside():
+    X = [["<boundary-1>", "x"], ["x", "\\<boundary-1>", "x"]]
+    column = Window([-1]).transform(X).data.column("token[-1]").tolist()
+    assert len(set(column)) == 4
+    assert column[:2] == ["<boundary-1>", "\\<boundary-1>"]
 
 
 def test_large_keys_are_compressed(monkeypatch):

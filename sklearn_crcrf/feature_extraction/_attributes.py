@@ -1,0 +1,98 @@
+"""The attributes of tokens as numbers, whatever the tokens are written as."""
+
+from collections.abc import Callable, Mapping
+from numbers import Real
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .._items import Items, invalid_token, read_items
+from .._kernels._feature_dicts import split_values
+from .._kernels._interning import StringTable
+from .._kernels._numbering import distinct_codes, number_keys
+from ..sequences import as_sequences
+from ..symbols import SymbolTable
+from ..vocabulary import JoinedStrings
+from ._base import as_symbols
+
+
+class Attributes(NamedTuple):
+    """The attributes of all tokens: those of token i are ``ids[starts[i]:starts[i + 1]]``."""
+
+    ids: np.ndarray
+    values: np.ndarray
+    starts: np.ndarray
+    offsets: np.ndarray
+
+
+def read_attributes(X: Any, number: Callable) -> Attributes:
+    """Number the attributes of X; ``number`` turns strings into ids, -1 for those unknown.
+
+    An attribute is written out as a string once, and not once per token.
+    """
+    sequences = as_symbols(X) if hasattr(X, "iloc") else as_sequences(X).X
+    data, offsets = sequences.data, sequences.offsets
+    if isinstance(data, SymbolTable):
+        return _of_columns(data, number, offsets)
+    if getattr(data, "ndim", 2) != 1 or data.dtype.kind not in "OUbiu":
+        raise ValueError(
+            "X must hold token strings, feature dicts or columns of symbols, "
+            f"but its data is of shape {data.shape} and type {data.dtype}"
+        )
+    tokens = (data.astype(str) if data.dtype.kind in "biu" else data).tolist()
+    kinds = set(map(type, tokens))
+    if kinds <= {str}:
+        ids = number(tokens)
+        return Attributes(ids, _ones(ids), np.arange(len(ids) + 1), offsets)
+    if kinds != {dict}:
+        tokens = _as_dicts(tokens, offsets)
+    return _of_items(read_items(tokens, offsets), number)
+
+
+def _of_columns(table: SymbolTable, number: Callable, offsets: np.ndarray) -> Attributes:
+    ids = np.empty(table.shape, dtype=np.int32)
+    for j, codes in enumerate(table.codes.T):
+        occurring = distinct_codes(codes)
+        of_code = np.full(codes.max(initial=-1) + 2, -1, dtype=np.int32)  # the last is for -1
+        of_code[occurring] = number(table.attributes(j, occurring))
+        ids[:, j] = of_code[codes]
+    ids, starts = ids.ravel(), np.arange(len(ids) + 1) * ids.shape[1]
+    return Attributes(ids, _ones(ids), starts, offsets)
+
+
+def _of_items(items: Items, number: Callable) -> Attributes:
+    table = StringTable()
+    value_ids = np.empty(len(items.values), dtype=np.int32)
+    numbers = np.empty(len(items.values))
+    for i in split_values(items.values, table, value_ids, numbers):
+        numbers[i] = _as_number(items.values[i])
+    infinite = np.flatnonzero(~np.isfinite(numbers))
+    if len(infinite):
+        what = f"the value of {items.key(infinite[0])!r} must be a str, finite number, dict or list"
+        raise items.invalid(infinite[0], what, items.values[infinite[0]])
+    pairs = items.key_ids * np.int64(len(table.symbols) + 1) + (value_ids + 1)
+    ids, first = number_keys(pairs)
+    endings = ["", *("=" + symbol for symbol in table.symbols)]
+    unique = np.array([items.key_ids[first], value_ids[first] + 1])
+    ids = number(JoinedStrings([items.keys, endings], unique))[ids]
+    return Attributes(ids, numbers, items.starts, items.offsets)
+
+
+def _as_number(value: Any) -> float:
+    """A number as float, NaN for all else."""
+    try:
+        return float(value) if isinstance(value, (Real, np.bool_)) else np.nan
+    except OverflowError:
+        return np.inf
+
+
+def _as_dicts(tokens: list, offsets: np.ndarray) -> list:
+    """Token strings as dicts."""
+    for i, token in enumerate(tokens):
+        if not isinstance(token, (str, Mapping)):
+            raise invalid_token("the token must be a str or a dict", offsets, i, token)
+    return [{token: True} if isinstance(token, str) else token for token in tokens]
+
+
+def _ones(ids: np.ndarray) -> np.ndarray:
+    return np.broadcast_to(1.0, ids.shape)
