@@ -8,9 +8,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from joblib import Parallel, delayed
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from .partial_labels import encode_allowed
+from .segments import spell_segments
 from .sequences import SequenceArray, Sequences, as_sequences, is_table, locate
 from .structures import Chain, Parts
 
@@ -21,11 +24,15 @@ CHUNK = 2**20
 
 
 class Batch(NamedTuple):
-    """Whole sequences whose scores are made together, tokens ``start`` to ``stop``."""
+    """Whole sequences whose scores are made together, tokens ``start`` to ``stop``.
+
+    ``first`` is the number of the first sequence.
+    """
 
     start: int
     stop: int
     offsets: np.ndarray
+    first: int
 
 
 class BaseSequenceClassifier(ClassifierMixin, BaseEstimator):
@@ -59,23 +66,29 @@ class BaseSequenceClassifier(ClassifierMixin, BaseEstimator):
             tags.estimator_type = None
         return tags
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: Any, allowed: Any = None) -> Any:
         """The labels of the best path of each sequence.
-
-        Where no path is possible, every token has its best label.
 
         Parameters
         ----------
         X : list of sequences, SequenceArray, 2-D array, CSR or DataFrame
+        allowed : list of lists or SequenceArray, optional
+            What is known of the labels: for each token a label, a set of labels that it may
+            have, or None for any.
 
         Returns
         -------
         labels
             In the layout of X: an object array of lists for lists, a SequenceArray for a
             SequenceArray, else a 1-D array.
+
+        Raises
+        ------
+        ValueError
+            If ``allowed`` does not fit X, or no path that it allows is possible.
         """
-        results, mirror = self._map(X, _best_labels)
-        return mirror(np.concatenate(results))
+        results, mirror = self._map(X, self._decode, allowed)
+        return mirror(self.classes_[np.concatenate(results)])
 
     def predict_proba(self, X: Any) -> Any:
         """Marginal probabilities of the labels of each token, by forward-backward.
@@ -120,11 +133,11 @@ class BaseSequenceClassifier(ClassifierMixin, BaseEstimator):
         if k < 1:
             raise ValueError(f"k must be at least 1, got {k}")
 
-        def best(chain: Chain, parts: Parts, classes: np.ndarray) -> list:
+        def best(chain: Chain, parts: Parts, first: int) -> list:
             log_z, _ = chain.marginals(parts)
             return [
                 [
-                    (classes[path].tolist(), float(np.exp(value - z)))
+                    (self.classes_[path].tolist(), float(np.exp(value - z)))
                     for value, path in zip(*paths, strict=True)
                 ]
                 for z, paths in zip(log_z, chain.k_best(parts, k), strict=True)
@@ -146,11 +159,94 @@ class BaseSequenceClassifier(ClassifierMixin, BaseEstimator):
             1 for an empty sequence, 0 if no path is possible.
         """
 
-        def probability(chain: Chain, parts: Parts, classes: np.ndarray) -> np.ndarray:
+        def probability(chain: Chain, parts: Parts, first: int) -> np.ndarray:
             log_z, _ = chain.marginals(parts)
             return np.exp(chain.maximum(parts)[0] - np.where(np.isneginf(log_z), 0.0, log_z))
 
         results, _ = self._map(X, probability)
+        return np.concatenate(results)
+
+    def predict_spans(self, X: Any, scheme: str = "IOB2") -> list[list[tuple]]:
+        """The segments of the predicted labels, with their probabilities.
+
+        Parameters
+        ----------
+        X : as in :meth:`predict`
+        scheme : {"IOB1", "IOB2", "IOBES"}, default="IOB2"
+            How labels spell segments.
+
+        Returns
+        -------
+        list of lists of (start, end, type, probability)
+            One list for each sequence; ``end`` is the position after the last token. The
+            probability is that the tokens have these labels and that the segment neither goes
+            on after them nor began before.
+        """
+
+        def spans(chain: Chain, parts: Parts, first: int) -> list:
+            y = self._decode(chain, parts, first)
+            spelled = spell_segments(y, chain.offsets, self.classes_, scheme)
+            sequence, start, end, kind = spelled.segments
+            origin = chain.offsets[sequence]
+            value = chain.span_log_probability(
+                parts,
+                origin + start,
+                origin + end,
+                spelled.labels.data,
+                spelled.after,
+                spelled.before,
+            )
+            found = [[] for _ in chain.offsets[1:]]
+            for s, *span in zip(
+                sequence, start.tolist(), end.tolist(), kind, np.exp(value).tolist(), strict=True
+            ):
+                found[s].append(tuple(span))
+            return found
+
+        results, _ = self._map(X, spans)
+        return [found for result in results for found in result]
+
+    def sample(self, X: Any, n_samples: int = 1, random_state: Any = None) -> list[Any]:
+        """Draw labels of all sequences from the distribution of their paths.
+
+        Parameters
+        ----------
+        X : as in :meth:`predict`
+        n_samples : int, default=1
+        random_state : int, RandomState or None, default=None
+
+        Returns
+        -------
+        list of n_samples labels
+            Each in the layout of X, as :meth:`predict` returns them.
+
+        Raises
+        ------
+        ValueError
+            If no path of a sequence is possible.
+        """
+        seed = check_random_state(random_state).randint(np.iinfo(np.int32).max)
+
+        def draw(chain: Chain, parts: Parts, first: int) -> np.ndarray:
+            # Batches may be drawn in any order.
+            return chain.sample(parts, n_samples, np.random.default_rng([seed, first]))
+
+        results, mirror = self._map(X, draw)
+        return [mirror(self.classes_[y]) for y in np.concatenate(results, axis=1)]
+
+    def entropy(self, X: Any) -> np.ndarray:
+        """Entropy of the distribution of the paths of each sequence, in nats.
+
+        Parameters
+        ----------
+        X : as in :meth:`predict`
+
+        Returns
+        -------
+        ndarray of shape (n_sequences,)
+            0 for an empty sequence, NaN if no path is possible.
+        """
+        results, _ = self._map(X, lambda chain, parts, first: chain.entropy(parts))
         return np.concatenate(results)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
@@ -211,14 +307,18 @@ class BaseSequenceClassifier(ClassifierMixin, BaseEstimator):
             )
 
     def _marginals(self, X: Any) -> tuple[np.ndarray, Callable]:
-        results, mirror = self._map(X, lambda chain, parts, classes: chain.marginals(parts))
+        results, mirror = self._map(X, lambda chain, parts, first: chain.marginals(parts))
         log_z, marginals = (np.concatenate(parts) for parts in zip(*results, strict=True))
-        impossible = np.flatnonzero(np.isneginf(log_z))
-        if len(impossible):
-            raise ValueError(f"no path of sequence {impossible[0]} is possible")
+        raise_if_impossible(log_z, 0)
         return marginals, mirror
 
-    def _map(self, X: Any, function: Callable[[Chain, Parts, np.ndarray], Any]):
+    def _decode(self, chain: Chain, parts: Parts, first: int) -> np.ndarray:
+        """Label ids of the best paths; ``first`` is the number of the first sequence."""
+        value, y = chain.maximum(parts)
+        raise_if_impossible(value, first)
+        return y
+
+    def _map(self, X: Any, function: Callable[[Chain, Parts, int], Any], allowed: Any = None):
         """Apply a function to the scores of every batch, in order, on ``n_jobs`` threads.
 
         Returns
@@ -230,14 +330,27 @@ class BaseSequenceClassifier(ClassifierMixin, BaseEstimator):
         fitted = copy(self)  # another thread may go on training this estimator
         sequences = fitted._check_X(X)
         prepared = fitted._prepare(sequences.X)
+        masks = None
+        if allowed is not None:
+            allowed = as_sequences(X, allowed).y
+            masks = encode_allowed(allowed, sequences.X.offsets, fitted.classes_)
 
         def run(batch: Batch) -> Any:
             chain, parts = fitted._structure(batch.offsets), fitted._parts(prepared, batch)
-            return function(chain, parts, fitted.classes_)
+            if masks is not None:
+                parts = parts.allow(masks[batch.start : batch.stop])
+            return function(chain, parts, batch.first)
 
         batches = batches_of(sequences.X.offsets, fitted._scores_per_token())
         parallel = Parallel(n_jobs=self.n_jobs, prefer="threads")
         return parallel(delayed(run)(batch) for batch in batches), sequences.mirror
+
+
+def raise_if_impossible(value: np.ndarray, first: int) -> None:
+    """Raise ValueError if a sequence has the value -inf; ``first`` is the number of the first."""
+    impossible = np.flatnonzero(np.isneginf(value))
+    if len(impossible):
+        raise ValueError(f"no path of sequence {first + impossible[0]} is possible")
 
 
 def batches_of(offsets: np.ndarray, scores_per_token: int) -> Iterator[Batch]:
@@ -245,11 +358,11 @@ def batches_of(offsets: np.ndarray, scores_per_token: int) -> Iterator[Batch]:
     n_tokens, n_sequences = max(1, CHUNK // scores_per_token), len(offsets) - 1
     first = 0
     if n_sequences == 0:
-        yield Batch(0, 0, offsets)
+        yield Batch(0, 0, offsets, 0)
     while first < n_sequences:
         last = max(first + 1, int(np.searchsorted(offsets, offsets[first] + n_tokens, "right")) - 1)
         start, stop = int(offsets[first]), int(offsets[last])
-        yield Batch(start, stop, offsets[first : last + 1] - start)
+        yield Batch(start, stop, offsets[first : last + 1] - start, first)
         first = last
 
 
@@ -294,15 +407,6 @@ def token_weights(X: Any, sequences: Sequences, sample_weight: Any) -> np.ndarra
 
 def _is_nested(weights: Any) -> bool:
     return isinstance(weights, SequenceArray) or np.ndim(next(iter(weights), 0)) == 1
-
-
-def _best_labels(chain: Chain, parts: Parts, classes: np.ndarray) -> np.ndarray:
-    """The best path of each sequence; the best label of each token where none is possible."""
-    value, y = chain.maximum(parts)
-    if np.isneginf(value).any():
-        impossible = np.repeat(np.isneginf(value), np.diff(chain.offsets))
-        y[impossible] = parts.state[impossible].argmax(axis=1)
-    return classes[y]
 
 
 def _as_list(mirrored: Any) -> Any:

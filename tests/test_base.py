@@ -137,12 +137,30 @@ def test_impossible_sequences():
     sequences = SequenceArray.from_sequences(X)
     crf._check_X = lambda X, y=None: as_sequences(SequenceArray(np.zeros((4, 3)), [0, 2, 4]), y)
     crf._prepare = lambda X: sequences.data
-    assert crf.predict(X).data.tolist()[2:] == ["C", "A"]
     assert crf.confidence(X)[0] > 0
     assert crf.confidence(X)[1] == 0
     assert [len(paths) for paths in crf.predict_k_best(X)] == [5, 0]
-    with pytest.raises(ValueError, match="no path of sequence 1 is possible"):
-        crf.predict_proba(X)
+    for method in (crf.predict, crf.predict_proba, crf.sample):
+        with pytest.raises(ValueError, match="no path of sequence 1 is possible"):
+            method(X)
+    assert np.isnan(crf.entropy(X)[1])
+
+
+def test_paths_of_allowed_labels():
+    crf, X = fitted(), [np.zeros((2, 3)), np.array([[0.0, 1.0, 2.0]])]
+    assert crf.predict(X, allowed=[["B", {"A", "C"}], [None]]).tolist()[0][0] == "B"
+    assert crf.predict(X, allowed=[[None, None], ["A"]]).tolist()[1] == ["A"]
+    with pytest.raises(ValueError, match="allowed, sequence 1, position 0"):
+        crf.predict(X, allowed=[[None, None], ["D"]])
+
+
+def test_samples_follow_the_marginals():
+    crf, X = fitted(), [np.array([[0.0, 1.0, 2.0], [1.0, 0.0, 0.5]])]
+    drawn = np.array([sample.tolist()[0] for sample in crf.sample(X, 4000, random_state=0)])
+    frequencies = (drawn[:, :, None] == crf.classes_).mean(axis=0)
+    np.testing.assert_allclose(frequencies, crf.predict_proba(X)[0], atol=0.03)
+    again = crf.sample(X, 4000, random_state=0)
+    assert [sample.tolist()[0] for sample in again] == drawn.tolist()
 
 
 def test_k_must_be_positive():

@@ -1,6 +1,6 @@
 """Attributes of tokens, of whatever input, as the columns of one matrix."""
 
-from collections.abc import Sequence
+from collections.abc import Collection
 from copy import copy
 from typing import Any
 
@@ -26,7 +26,8 @@ class AttributeEncoder:
     dtype : dtype or None
         Type of the attributes; by default that of X, or float64.
     edge_columns : sequence of str or int
-        Columns of X, or keys of feature dicts, on which transitions depend too.
+        Columns of X, or keys of feature dicts, on which transitions depend too; token strings
+        are one column, "token".
 
     Attributes
     ----------
@@ -35,8 +36,8 @@ class AttributeEncoder:
         Those of the edge columns.
     """
 
-    def __init__(self, min_freq: int, dtype: Any, edge_columns: Sequence[str | int]):
-        self._min_freq, self._edge_columns = min_freq, edge_columns
+    def __init__(self, min_freq: int, dtype: Any, edge_columns: Collection[str | int]):
+        self._min_freq, self._edge_columns = min_freq, list(edge_columns)
         self._dtype = None if dtype is None else np.dtype(dtype)
 
     def fit_transform(self, X: SequenceArray, extend: bool = False) -> Matrix:
@@ -61,6 +62,7 @@ class AttributeEncoder:
             encoded = self.transform(X)
         else:
             self._dtype = self._dtype or np.dtype(float)
+            self._has_columns = not _is_strings(X.data)
             self._vectorizer = SequenceVectorizer(self._min_freq, self._dtype)
             encoded = _as_csr(self._vectorizer.fit_transform(X).data)
             self._set_names()
@@ -79,9 +81,9 @@ class AttributeEncoder:
 
     def _set_names(self) -> None:
         self.names = self._vectorizer.get_feature_names_out()
-        self.edge_attributes = np.flatnonzero(
-            [_key(name) in self._edge_columns for name in self.names]
-        )
+        columns = [_column(name) for name in self.names] if self._has_columns else "token"
+        in_column = np.isin(columns, self._edge_columns)
+        self.edge_attributes = np.flatnonzero(np.broadcast_to(in_column, len(self.names)))
 
     def transform(self, X: SequenceArray) -> Matrix:
         """Encode the attributes of all tokens; those that are not known are left out.
@@ -115,6 +117,10 @@ def _frequencies(data: Any) -> np.ndarray:
     return np.asarray((data != 0).sum(axis=0)).ravel()
 
 
-def _key(name: str) -> str:
+def _is_strings(data: Any) -> bool:
+    return isinstance(data, np.ndarray) and len(data) > 0 and isinstance(data[0], str)
+
+
+def _column(name: str) -> str:
     """The key of a feature dict, or the column, that an attribute was made from."""
     return name.partition("=")[0]

@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state, compute_class_weight
 from sklearn.utils._param_validation import Interval, Options, StrOptions
 
-from ..base import BaseSequenceClassifier, Batch, token_weights
+from ..base import BaseSequenceClassifier, Batch, raise_if_impossible, token_weights
 from ..constraints import Constraints, as_constraints
 from ..criteria import CRITERIA
 from ..labels import LabelIds, sort_labels
@@ -37,6 +37,16 @@ from .starting import STARTS, NamedWeights, given_weights
 from .training import Training
 
 __all__ = ["CRF"]
+
+
+def _best_marginals(crf: "CRF", chain: Chain, parts: Parts, first: int) -> np.ndarray:
+    """The likeliest label of each token."""
+    log_z, marginals = chain.marginals(parts)
+    raise_if_impossible(log_z, first)
+    return marginals.argmax(axis=1)
+
+
+DECODERS = {"viterbi": BaseSequenceClassifier._decode, "marginal": _best_marginals}
 
 
 class CRF(BaseSequenceClassifier):
@@ -67,7 +77,8 @@ class CRF(BaseSequenceClassifier):
         Whether the first and the last labels of sequences have weights too.
     edge_columns : collection of str or int, default=()
         Columns of X, or keys of feature dicts, whose attributes also have a weight for every
-        pair of labels: the transition into a token depends on them.
+        pair of labels: the transition into a token depends on them. Token strings are the
+        column "token".
     constraints : None, {"IOB1", "IOB2", "IOBES"}, mapping or array, default=None
         What labels may follow a label: by a scheme of segments, as a mapping from label to
         labels, or as a bool array of shape (n_labels, n_labels). All else is impossible, in
@@ -156,7 +167,7 @@ class CRF(BaseSequenceClassifier):
         "class_weight": [None, StrOptions({"balanced"}), dict],
         "validation_fraction": [None, Interval(Real, 0, 1, closed="neither")],
         "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
-        "decoding": [StrOptions({"viterbi", "marginal"})],
+        "decoding": [StrOptions(set(DECODERS))],
         "dtype": [None, Options(object, {"float32", "float64", np.float32, np.float64})],
         "sample_unit": [StrOptions({"sequence", "token"})],
         "n_jobs": [Integral, None],
@@ -290,7 +301,8 @@ class CRF(BaseSequenceClassifier):
         solver, rng = choose_solver(self.solver, self.c1), check_random_state(self.random_state)
         before = self._named_weights() if self.warm_start and hasattr(self, "coef_") else None
         if not is_part or before is None:
-            self._n_seen = 0
+            self._n_seen, self._rate = 0, None
+        stochastic = {"rng": rng, "rate": self._rate, "n_seen": self._n_seen}
         corpus = self._read(X, y, sample_weight, classes, before if is_part else None)
         self._n_seen += len(corpus.weight)
         corpus, held_out = self._hold_out(corpus, rng)
@@ -302,8 +314,9 @@ class CRF(BaseSequenceClassifier):
         options = {"max_iter": self.max_iter, "tol": self.tol, "callback": training}
         converged, message = False, "it was interrupted"
         try:
-            result = solve(solver, problem, start, c1=self.c1, rng=rng, **options)
+            result = solve(solver, problem, start, c1=self.c1, stochastic=stochastic, **options)
             converged, message = bool(result.success), result.message
+            self._rate = result.get("rate")
         except KeyboardInterrupt:
             if training.x is None:
                 raise
@@ -420,6 +433,9 @@ class CRF(BaseSequenceClassifier):
         if self.c1 > 0 and not sp.issparse(self.coef_):
             self.coef_ = sp.csr_array(self.coef_)
         _, self.transitions_, self.begin_, self.end_, self.edge_coef_ = weights
+
+    def _decode(self, chain: Chain, parts: Parts, first: int) -> np.ndarray:
+        return DECODERS[self.decoding](self, chain, parts, first)
 
     def _structure(self, offsets: np.ndarray) -> Chain:
         return Chain(offsets)

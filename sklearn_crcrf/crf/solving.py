@@ -25,7 +25,8 @@ def solve(name: str, problem: Problem, start: Weights, **options: Any) -> Optimi
     start : Weights
         Those of the state in one dimension.
     **options
-        ``c1``, ``rng``, ``max_iter``, ``tol`` and ``callback``.
+        ``c1``, ``stochastic``, ``max_iter``, ``tol`` and ``callback``. Those in ``stochastic``
+        are for "sgd" alone: ``rng``, and the ``rate`` and ``n_seen`` of training before.
 
     Returns
     -------
@@ -50,25 +51,27 @@ def choose_solver(name: str, c1: float) -> str:
     return name
 
 
-def _lbfgs(problem: Problem, start: Weights, *, c1, rng, **options) -> OptimizeResult:
+def _lbfgs(problem: Problem, start: Weights, *, c1, stochastic, **options) -> OptimizeResult:
     x0 = problem.vector(start)
     return lbfgs(problem.objective(), x0, n_threads=problem.n_threads, **options)
 
 
-def _owlqn(problem: Problem, start: Weights, *, c1, rng, **options) -> OptimizeResult:
+def _owlqn(problem: Problem, start: Weights, *, c1, stochastic, **options) -> OptimizeResult:
     x0 = problem.vector(start)
     return owlqn(problem.objective(), x0, c1=c1, n_threads=problem.n_threads, **options)
 
 
-def _sgd(problem: Problem, start: Weights, *, c1, rng, **options) -> OptimizeResult:
-    return sgd(problem.batches(), problem.vector(start), rng=rng, **options)
+def _sgd(problem: Problem, start: Weights, *, c1, stochastic, **options) -> OptimizeResult:
+    return sgd(problem.batches(), problem.vector(start), **stochastic, **options)
 
 
-def _conjugate_gradient(problem: Problem, start: Weights, *, c1, rng, **options) -> OptimizeResult:
+def _conjugate_gradient(
+    problem: Problem, start: Weights, *, c1, stochastic, **options
+) -> OptimizeResult:
     return conjugate_gradient(problem.objective(), problem.vector(start), **options)
 
 
-def _newton_cg(problem: Problem, start: Weights, *, c1, rng, **options) -> OptimizeResult:
+def _newton_cg(problem: Problem, start: Weights, *, c1, stochastic, **options) -> OptimizeResult:
     if not hasattr(problem.criterion, "curvature"):
         raise ValueError(
             f'solver="newton-cg" needs a criterion with curvature, not {problem.criterion}'
@@ -77,7 +80,9 @@ def _newton_cg(problem: Problem, start: Weights, *, c1, rng, **options) -> Optim
     return newton_cg(objective, problem.vector(start), hessp=objective.hessian_product, **options)
 
 
-def _iterative_scaling(problem: Problem, start: Weights, *, c1, rng, **options) -> OptimizeResult:
+def _iterative_scaling(
+    problem: Problem, start: Weights, *, c1, stochastic, **options
+) -> OptimizeResult:
     """Of the unpenalised objective; what it needs to know are values of other criteria."""
     plain = problem._replace(sigma=np.inf)
     x0 = plain.vector(start)

@@ -13,7 +13,7 @@ from sklearn.model_selection import check_cv
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from ..base import BaseSequenceClassifier, Batch, token_weights
+from ..base import BaseSequenceClassifier, Batch, raise_if_impossible, token_weights
 from ..counts import Counts, Template
 from ..labels import LabelIds, encode_labels
 from ..sequences import SequenceArray, Sequences
@@ -518,6 +518,16 @@ class EmpiricalCRF(BaseSequenceClassifier):
         self._exponents = fit_exponents(model, prepared, labels, offsets, sigma=self.sigma)
         model.set_exponents(np.array(list(self._exponents.values())))
         self.model_, self.exponents_ = model, self._exponents
+
+    def _decode(self, chain: Chain | SecondOrderChain, parts: Parts, first: int) -> np.ndarray:
+        """The best path of each sequence; the best label of each token where none is possible."""
+        value, y = chain.maximum(parts)
+        impossible = np.repeat(np.isneginf(value), np.diff(chain.offsets))
+        if impossible.any():
+            if np.isneginf(parts.state[impossible].max(axis=1)).any():
+                raise_if_impossible(value, first)
+            y[impossible] = parts.state[impossible].argmax(axis=1)
+        return y
 
     def _structure(self, offsets: np.ndarray) -> Chain | SecondOrderChain:
         if self._trigrams is None:

@@ -12,8 +12,8 @@ __all__ = ["StochasticObjective", "sgd"]
 
 # The first rate that is tried on a sample, and the factor to the next.
 FIRST_RATE, FACTOR = 0.1, 2.0
-# Number of examples in the sample, and of rates that are tried at most.
-SAMPLE, MOST_TRIALS = 1000, 12
+# Number of examples in the sample, and of larger and of smaller rates that are tried at most.
+SAMPLE, LARGER, SMALLER = 1000, 3, 20
 
 
 class StochasticObjective(Protocol):
@@ -50,6 +50,8 @@ def sgd(
     tol: float = 1e-3,
     callback: Callable[[OptimizeResult], None] | None = None,
     rng: np.random.RandomState,
+    rate: float | None = None,
+    n_seen: float = 0.0,
 ) -> OptimizeResult:
     """Minimise a sum over examples by stochastic gradient descent (Bottou 2010).
 
@@ -67,15 +69,21 @@ def sgd(
     callback : callable, optional
         Called with an OptimizeResult (x, fun, nit) after every epoch; may raise StopIteration.
     rng : RandomState
+    rate : float, optional
+        The first rate; by default it is found on a sample.
+    n_seen : float, default=0.0
+        Number of examples that were seen before, with this rate.
 
     Returns
     -------
     OptimizeResult
-        With x, fun, nit, nfev, success and message.
+        With x, fun, nit, nfev, success, message and the first rate.
     """
     progress = Progress(fun, max_iter, tol, callback, period=1)
     every = np.arange(len(fun.sizes))
-    rates = _Rates(_calibrate(fun, x0, rng.permutation(every)), fun.precision / fun.sizes.sum())
+    if rate is None:
+        rate = _calibrate(fun, x0, rng.permutation(every))
+    rates = _Rates(rate, fun.precision / fun.sizes.sum(), n_seen)
     state = fun.start(x0)
     x, loss = x0, fun.loss(state, every)
     progress.start(x, loss, np.ones(1))
@@ -83,14 +91,14 @@ def sgd(
         _descend(fun, state, rng.permutation(every), rates)
         x, loss = fun.vector(state), fun.loss(state, every)
         progress.advance(x, loss, np.ones(1))
-    return progress.result(x, loss, None)
+    return OptimizeResult(progress.result(x, loss, None), rate=rate)
 
 
 class _Rates:
     """The rate of each step, which falls with the number of examples seen."""
 
-    def __init__(self, first: float, precision: float):
-        self.first, self.precision, self._seen = first, precision, 0
+    def __init__(self, first: float, precision: float, n_seen: float = 0.0):
+        self.first, self.precision, self._seen = first, precision, n_seen
 
     def next(self, n_examples: int) -> tuple[float, float]:
         rate = self.first / (1.0 + self.first * self.precision * self._seen)
@@ -116,9 +124,9 @@ def _calibrate(fun: StochasticObjective, x0: np.ndarray, batches: np.ndarray) ->
         return loss if np.isfinite(loss) else np.inf
 
     best, least = FIRST_RATE, loss_after(FIRST_RATE)
-    for factor in (FACTOR, 1.0 / FACTOR):
+    for factor, n_trials in ((FACTOR, LARGER), (1.0 / FACTOR, SMALLER)):
         rate = FIRST_RATE * factor
-        for _ in range(MOST_TRIALS):
+        for _ in range(n_trials):
             loss = loss_after(rate)
             # A rate that does not even finish the sample is no reason to stop lowering it.
             if not loss < least and np.isfinite(least):

@@ -256,6 +256,7 @@ class Chain:
         stop: np.ndarray,
         labels: np.ndarray,
         following: np.ndarray | None = None,
+        preceding: np.ndarray | None = None,
     ) -> np.ndarray:
         """Logarithms of the probabilities that runs of tokens have given labels.
 
@@ -266,9 +267,9 @@ class Chain:
             Each span is of the tokens from start to stop - 1, at least one, of one sequence.
         labels : array-like of shape (n,)
             Label ids of the tokens of the first span, then those of the second, and so on.
-        following : bool array of shape (n_labels,) or (n_spans, n_labels), optional
-            Which labels the token after a span may have, if the sequence goes on. By default
-            all of them.
+        following, preceding : bool array of shape (n_labels,) or (n_spans, n_labels), optional
+            Which labels the tokens after and before a span may have, where there are any. By
+            default all of them.
 
         Returns
         -------
@@ -280,7 +281,7 @@ class Chain:
         ValueError
             If a span is empty or exceeds its sequence, or a label is not there.
         """
-        return span_log_probability(self.offsets, parts, start, stop, labels, following)
+        return span_log_probability(self.offsets, parts, start, stop, labels, following, preceding)
 
     def positions(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """First tokens, last tokens, and tokens that have one before them."""

@@ -83,6 +83,7 @@ class SecondOrderChain:
         stop: np.ndarray,
         labels: np.ndarray,
         following: np.ndarray | None = None,
+        preceding: np.ndarray | None = None,
     ) -> np.ndarray:
         """As :meth:`Chain.span_log_probability`; -inf for labels that were not considered.
 
@@ -105,8 +106,14 @@ class SecondOrderChain:
         value = Chain(self.offsets).span_log_probability(
             pairs, np.tile(start, n), np.tile(stop, n), (previous * n + current).ravel(), following
         )
+        value = value.reshape(n, -1)
+        if preceding is not None:
+            allowed = np.broadcast_to(preceding, (len(start), parts.state.shape[1]))
+            before = np.take_along_axis(allowed, considered[np.maximum(start - 1, 0)], axis=1)
+            is_first = np.isin(start, self.offsets)
+            value = np.where((before | is_first[:, None]).T | np.isnan(value), value, -np.inf)
         possible = np.logical_and.reduceat(is_label.any(axis=1), begins)
-        total = np.logaddexp.reduce(value.reshape(n, -1), axis=0)
+        total = np.logaddexp.reduce(value, axis=0)
         return np.where(possible | np.isnan(total), np.minimum(total, 0.0), -np.inf)
 
     @staticmethod

@@ -16,6 +16,7 @@ def span_log_probability(
     stop: np.ndarray,
     labels: np.ndarray,
     following: np.ndarray | None = None,
+    preceding: np.ndarray | None = None,
 ) -> np.ndarray:
     """Logarithms of the probabilities of spans; see :meth:`Chain.span_log_probability`."""
     start, stop, labels = (np.asarray(ids, dtype=np.int64) for ids in (start, stop, labels))
@@ -33,7 +34,15 @@ def span_log_probability(
             goes_on = np.flatnonzero(stop < offsets[sequence + 1])
             allowed = np.broadcast_to(following, (len(start), n_labels))[goes_on]
             after[goes_on] = _next_label(messages, parts, stop[goes_on], last[goes_on], allowed)
-        within = np.add.reduceat(_labels(messages, parts, start, stop, labels), begins)
+        each = _labels(messages, parts, start, stop, labels)
+        if preceding is not None:
+            comes_after = np.flatnonzero(start > offsets[sequence])
+            allowed = np.broadcast_to(preceding, (len(start), n_labels))[comes_after]
+            first = begins[comes_after]
+            each[first] = _previous_label(
+                messages, parts, start[comes_after], labels[first], allowed
+            )
+        within = np.add.reduceat(each, begins)
         value = np.minimum(within + after, 0.0)
     return np.where(np.isneginf(messages.log_z[sequence]), np.nan, value)
 
@@ -58,6 +67,20 @@ def _next_label(messages: Messages, parts: Parts, token, previous, allowed) -> n
     ).reshape(n_spans, n_labels)
     value = into + messages.state[token] + messages.backward[token]
     value -= messages.increment[token][:, None]
+    return logsumexp(np.where(allowed, value, -np.inf), axis=1)
+
+
+def _previous_label(messages: Messages, parts: Parts, token, label, allowed) -> np.ndarray:
+    """The logarithm of what the labels allowed before a token, and its own, add up to."""
+    n_spans, n_labels = allowed.shape
+    into = transition_scores(
+        parts,
+        np.repeat(token, n_labels),
+        np.tile(np.arange(n_labels), n_spans),
+        np.repeat(label, n_labels),
+    ).reshape(n_spans, n_labels)
+    value = messages.forward[token - 1] + into
+    value += (messages.state[token, label] - messages.increment[token])[:, None]
     return logsumexp(np.where(allowed, value, -np.inf), axis=1)
 
 

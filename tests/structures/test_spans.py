@@ -24,13 +24,15 @@ def _random_spans(offsets, n_labels, rng, n_spans):
     return start, stop, rng.integers(n_labels, size=(stop - start).sum())
 
 
-def _enumerated(offsets, parts, start, stop, labels, following):
+def _enumerated(offsets, parts, start, stop, labels, following, preceding):
     """The probability of one span."""
     s = np.searchsorted(offsets, start, side="right") - 1
     a, b = offsets[s], offsets[s + 1]
     every, _, probability = oracle.distribution(parts, a, b)
     is_so = [
-        tuple(labels) == path[start - a : stop - a] and (stop == b or following[path[stop - a]])
+        tuple(labels) == path[start - a : stop - a]
+        and (stop == b or following[path[stop - a]])
+        and (start == a or preceding[path[start - a - 1]])
         for path in every
     ]
     return probability @ np.array(is_so, dtype=float)
@@ -46,11 +48,14 @@ def test_probabilities_are_sums_over_all_paths(chain, seed):
     cuts = np.append(0, np.cumsum(stop - start))
     anything = np.ones((n_spans, n_labels), dtype=bool)
     structure = Chain(offsets)
-    for following in (None, rng.random(n_labels) < 0.5, rng.random((n_spans, n_labels)) < 0.5):
-        value = structure.span_log_probability(parts, start, stop, labels, following)
-        masks = anything & (True if following is None else following)
+    masks = (None, rng.random(n_labels) < 0.5, rng.random((n_spans, n_labels)) < 0.5)
+    for following, preceding in itertools.product(masks, masks):
+        value = structure.span_log_probability(parts, start, stop, labels, following, preceding)
+        after = anything & (True if following is None else following)
+        before = anything & (True if preceding is None else preceding)
         for r, (a, b) in enumerate(itertools.pairwise(cuts)):
-            expected = _enumerated(offsets, parts, start[r], stop[r], labels[a:b], masks[r])
+            span = start[r], stop[r], labels[a:b]
+            expected = _enumerated(offsets, parts, *span, after[r], before[r])
             assert_allclose(np.exp(value[r]), expected, rtol=1e-6, atol=1e-12)
 
 
