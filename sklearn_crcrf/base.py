@@ -12,6 +12,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from ._memory import retain_freed_memory
 from .partial_labels import encode_allowed
 from .segments import spell_segments
 from .sequences import SequenceArray, Sequences, as_sequences, is_table, locate
@@ -341,6 +342,7 @@ class BaseSequenceClassifier(ClassifierMixin, BaseEstimator):
                 parts = parts.allow(masks[batch.start : batch.stop])
             return function(chain, parts, batch.first)
 
+        retain_freed_memory()
         batches = batches_of(sequences.X.offsets, fitted._scores_per_token())
         parallel = Parallel(n_jobs=self.n_jobs, prefer="threads")
         return parallel(delayed(run)(batch) for batch in batches), sequences.mirror

@@ -20,7 +20,7 @@ from libc.string cimport memcpy, memset
 from sklearn_crcrf._kernels._edges cimport Edges, edges_of
 from sklearn_crcrf._kernels.vectors cimport (
     add_products, exponentiate, extremes, flush_denormals, least_positive, multiply,
-    outer_products, pack, padded_d, padded_f, product, real, restore_denormals, scale
+    outer_products, pack, padded_d, padded_f, product, products, real, restore_denormals, scale
 )
 
 # Sequences that go in lock step.
@@ -37,6 +37,7 @@ cdef struct Scores:
     double spread                  # the most that two possible transition scores differ
     bint forbids                   # whether some transitions are impossible
     const double *potential        # (n, n) exp(transition - top)
+    bint has_edges
     Edges edges                    # with exp(score - top) for the score
 
 
@@ -47,6 +48,10 @@ cdef struct Block:
     int64_t *row                   # (n_steps + 1,)
     const int64_t *order           # (BLOCK,) which sequences they are, longest first
     const int64_t *offsets
+
+
+# Rows of v that forward needs at least: then it does not keep what backward would need again.
+WORK_ROWS = BLOCK
 
 
 def width_of(int64_t n, dtype):
@@ -69,6 +74,7 @@ def forward(
     const int32_t[::1] edge_previous,
     const int32_t[::1] edge_current,
     const double[::1] edge_potential,  # (n_entries,) exp(score - top) IN
+    real[:, ::1] v,                # (n_tokens, width) in lock-step order OUT, or (BLOCK, width)
     real[:, ::1] alpha,            # (n_tokens, width) in lock-step order OUT
     double[:, ::1] scaling,        # (n_tokens, 2) 1 / c, and the maximum left out of v OUT
     double[::1] log_z,             # (n_sequences,) OUT, NaN where it has no result
@@ -80,7 +86,6 @@ def forward(
             edges_of(edge_row, edge_indptr, edge_previous, edge_current, edge_potential),
         )
         real[::1] packed = packed_potential(state, potential, False)
-        real[:, ::1] v = np.zeros((BLOCK, alpha.shape[1]), dtype=np.asarray(state).dtype)
         int64_t longest = np.max(np.diff(offsets), initial=0)
         int64_t[:, ::1] steps = np.empty((2, longest + 1), dtype=np.int64)
         Block block
@@ -93,7 +98,7 @@ def forward(
             block = make_block(offsets, order, first, start, steps)
             if block.n_steps:
                 forward_block(
-                    block, scores, state, begin, end, &packed[0], v, alpha, scaling, log_z
+                    &block, &scores, state, begin, end, &packed[0], v, alpha, scaling, log_z
                 )
                 start = block.row[block.n_steps]
             else:
@@ -103,27 +108,29 @@ def forward(
 
 
 cdef void forward_block(
-    Block block,
-    Scores scores,
+    const Block *block,
+    const Scores *scores,
     const real[:, ::1] state,
     const double[::1] begin,
     const double[::1] end,
     const real *packed,
-    real[:, ::1] v,                # (BLOCK, width) work space
+    real[:, ::1] v,
     real[:, ::1] alpha,
     double[:, ::1] scaling,
     double[::1] log_z,
 ) noexcept nogil:
     cdef:
         int64_t t, b, j, s, r, width = scores.width
+        bint keeps
         double inverse[BLOCK]      # 1 / c_{t-1}
         double factor[BLOCK]       # product of c_t of which no logarithm was taken yet
-        double reach, limit = 600.0 if real is double else 75.0, tiny = 1e-200
+        double reach, limit = 600.0 if real is double else 75.0, tiny = 1e-200, few = 1e4
         real top[BLOCK]
         real least, total
         const real *score
         real *row
         real *before = NULL
+    keeps = v.shape[0] > BLOCK
     for b in range(block.active[0]):
         inverse[b] = factor[b] = 1.0
         log_z[block.order[b]] = 0.0
@@ -133,24 +140,28 @@ cdef void forward_block(
             product(before, block.active[t], packed, scores.n, width, &alpha[block.row[t], 0])
         # One thing at a time for all sequences, so that they do not wait for each other.
         for b in range(block.active[t]):
-            score = state_scores(block, b, t, state, begin, end, width, &v[b, 0])
+            row = &v[block.row[t] + b if keeps else b, 0]
+            score = state_scores(block, b, t, state, begin, end, width, row)
             top[b] = extremes(score, scores.n, &least)
             reach = top[b] - least + scores.spread
             if t and scores.forbids:
                 reach -= log(least_positive(before + b * width, width) * inverse[b])
+            if inverse[b] > few:
+                # What is not yet scaled is multiplied first.
+                reach += log(inverse[b])
             if not reach < limit:
                 log_z[block.order[b]] = NAN
-            exponentiate(score, scores.n, top[b], &v[b, 0])
+            exponentiate(score, scores.n, top[b], row)
         for b in range(block.active[t]):
             s = block.order[b]
             r = block.row[t] + b
             row = &alpha[r, 0]
-            if t:
-                add_edges(scores, block.offsets[s] + t, before + b * width, row, False)
-            else:
+            if t == 0:
                 for j in range(width):
                     row[j] = 1
-            total = multiply(<real>inverse[b], &v[b, 0], width, row)
+            elif scores.has_edges:
+                add_edges(scores, block.offsets[s] + t, before + b * width, row, False)
+            total = multiply(<real>inverse[b], &v[r if keeps else b, 0], width, row)
             if not (total > 0 and total < INFINITY):
                 log_z[s] = NAN
                 total = 1
@@ -181,6 +192,7 @@ def backward(
     const int32_t[::1] edge_previous,
     const int32_t[::1] edge_current,
     const double[::1] edge_potential,
+    const real[:, ::1] v,          # (n_tokens, width) of forward IN, or (BLOCK, width)
     const real[:, ::1] alpha,      # (n_tokens, width) of forward IN
     const double[:, ::1] scaling,  # (n_tokens, 2) of forward IN
     const double[::1] weight,      # (n_sequences,) IN
@@ -216,7 +228,7 @@ def backward(
             block = make_block(offsets, order, first, start, steps)
             if block.n_steps:
                 backward_block(
-                    block, scores, state, begin, end, &packed[0], alpha, scaling, weight,
+                    &block, &scores, state, begin, end, &packed[0], v, alpha, scaling, weight,
                     before, ahead, beta, outer, &work[0], marginals, transitions,
                     begins, ends, edge_counts,
                 )
@@ -231,12 +243,13 @@ def backward(
 
 
 cdef void backward_block(
-    Block block,
-    Scores scores,
+    const Block *block,
+    const Scores *scores,
     const real[:, ::1] state,
     const double[::1] begin,
     const double[::1] end,
     const real *packed,
+    const real[:, ::1] v,
     const real[:, ::1] alpha,
     const double[:, ::1] scaling,
     const double[::1] weight,
@@ -253,6 +266,7 @@ cdef void backward_block(
 ) noexcept nogil:
     cdef:
         int64_t t, b, j, s, r, token, filled = 0, latest = 0, n_ahead = 0, width = scores.width
+        bint keeps = v.shape[0] > BLOCK
         real share
         const real *score
         real *row
@@ -274,11 +288,13 @@ cdef void backward_block(
                 memset(&ahead[filled + b, 0], 0, width * sizeof(real))
                 memset(&before[filled + b, 0], 0, width * sizeof(real))
                 continue
-            if b < n_ahead:
-                add_edges(scores, token + 1, &ahead[latest + b, 0], row, True)
-            else:
+            if b >= n_ahead:
                 for j in range(width):
                     row[j] = 1
+            elif scores.has_edges:
+                add_edges(scores, token + 1, &ahead[latest + b, 0], row, True)
+            if scores.forbids:
+                leave_out_unreachable(&alpha[r, 0], width, row)
             share = <real>(weight[s] * scaling[r, 0])
             add_products(share, &alpha[r, 0], row, scores.n, &marginals[token, 0])
             if t == 0:
@@ -286,20 +302,31 @@ cdef void backward_block(
             if token + 1 == block.offsets[s + 1]:
                 add_counts(share, &alpha[r, 0], row, scores.n, &ends[0])
             if t:
-                score = state_scores(block, b, t, state, begin, end, width, work)
-                exponentiate(score, scores.n, <real>scaling[r, 1], &ahead[filled + b, 0])
-                multiply(<real>scaling[r, 0], row, width, &ahead[filled + b, 0])
+                if keeps:
+                    products(<real>scaling[r, 0], &v[r, 0], row, width, &ahead[filled + b, 0])
+                else:
+                    score = state_scores(block, b, t, state, begin, end, width, work)
+                    exponentiate(score, scores.n, <real>scaling[r, 1], &ahead[filled + b, 0])
+                    multiply(<real>scaling[r, 0], row, width, &ahead[filled + b, 0])
                 r = block.row[t - 1] + b
                 share = <real>(weight[s] * scaling[r, 0])
                 scale(share, &alpha[r, 0], width, &before[filled + b, 0])
-                count_edges(
-                    scores, token, &before[filled + b, 0], &ahead[filled + b, 0],
-                    transitions, edge_counts,
-                )
+                if scores.has_edges:
+                    count_edges(
+                        scores, token, &before[filled + b, 0], &ahead[filled + b, 0],
+                        transitions, edge_counts,
+                    )
         latest = filled
         n_ahead = block.active[t]
         filled += n_ahead
     outer_products(&before[0, 0], &ahead[0, 0], latest, scores.n, width, &outer[0, 0])
+
+
+cdef void leave_out_unreachable(const real *alpha, int64_t width, real *beta) noexcept nogil:
+    """Nothing limits what comes after a label that no path comes to."""
+    cdef int64_t j
+    for j in range(width):
+        beta[j] = beta[j] if alpha[j] > 0 else 0
 
 
 cdef void add_counts(
@@ -319,6 +346,7 @@ cdef Scores scores_of(
     scores.spread = spread
     scores.forbids = forbids
     scores.potential = &potential[0, 0]
+    scores.has_edges = edges.score != NULL
     scores.edges = edges
     return scores
 
@@ -379,8 +407,8 @@ cdef Block make_block(
     return block
 
 
-cdef const real *state_scores(
-    Block block, int64_t b, int64_t t, const real[:, ::1] state, const double[::1] begin,
+cdef inline const real *state_scores(
+    const Block *block, int64_t b, int64_t t, const real[:, ::1] state, const double[::1] begin,
     const double[::1] end, int64_t width, real *work,
 ) noexcept nogil:
     """The state scores of token t of sequence b, with those of the ends; may be read to width."""
@@ -399,7 +427,7 @@ cdef const real *state_scores(
 
 
 cdef void add_edges(
-    Scores scores, int64_t token, const real *x, real *out, bint backwards
+    const Scores *scores, int64_t token, const real *x, real *out, bint backwards
 ) noexcept nogil:
     """Correct ``out = x @ potential`` by the edges into a token."""
     cdef:
@@ -418,7 +446,7 @@ cdef void add_edges(
 
 
 cdef void count_edges(
-    Scores scores,
+    const Scores *scores,
     int64_t token,
     const real *before,
     const real *ahead,

@@ -22,6 +22,8 @@ cdef extern from "vectors.h" nogil:
     float multiply_f(float factor, const float *b, int64_t width, float *a)
     void add_products_d(double factor, const double *a, const double *b, int64_t n, double *out)
     void add_products_f(float factor, const float *a, const float *b, int64_t n, float *out)
+    void products_d(double factor, const double *a, const double *b, int64_t width, double *out)
+    void products_f(float factor, const float *a, const float *b, int64_t width, float *out)
     void scale_d(double factor, const double *a, int64_t width, double *out)
     void scale_f(float factor, const float *a, int64_t width, float *out)
     void pack_d(const double *matrix, int64_t n, int64_t width, double *out)
@@ -83,6 +85,15 @@ cdef inline void add_products(
         add_products_d(factor, a, b, n, out)
     else:
         add_products_f(factor, a, b, n, out)
+
+
+cdef inline void products(
+    real factor, const real *a, const real *b, int64_t width, real *out
+) noexcept nogil:
+    if real is double:
+        products_d(factor, a, b, width, out)
+    else:
+        products_f(factor, a, b, width, out)
 
 
 cdef inline void scale(real factor, const real *a, int64_t width, real *out) noexcept nogil:

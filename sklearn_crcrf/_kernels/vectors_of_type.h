@@ -134,6 +134,12 @@ static inline void NAME(add_products)(REAL factor, const REAL *a, const REAL *b,
     for (; j < n; j++) out[j] += factor * a[j] * b[j];
 }
 
+/* out = factor * a * b */
+static inline void NAME(products)(REAL factor, const REAL *a, const REAL *b, int64_t width,
+                                  REAL *out) {
+    for (int64_t j = 0; j < width; j += LANES) AT(out + j) = factor * AT(a + j) * AT(b + j);
+}
+
 /* out = factor * a */
 static inline void NAME(scale)(REAL factor, const REAL *a, int64_t width, REAL *out) {
     for (int64_t j = 0; j < width; j += LANES) AT(out + j) = factor * AT(a + j);

@@ -20,6 +20,8 @@ class Training:
         Takes the weights and returns a loss on data that is not trained on.
     patience : int
         Stop when the validation loss has not fallen over so many iterations.
+    notify : callable
+        Takes the weights too, and returns whether to stop.
 
     Attributes
     ----------
@@ -29,8 +31,9 @@ class Training:
         The weights of the last iteration, or the best of those that were validated.
     """
 
-    def __init__(self, verbose: int, validate: Callable | None, patience: int):
+    def __init__(self, verbose: int, validate: Callable | None, patience: int, notify: Callable):
         self._verbose, self._validate, self._patience = verbose, validate, patience
+        self._notify = notify
         self._start = time.perf_counter()
         self.losses, self.validation_losses, self.x = [], [], None
 
@@ -42,7 +45,7 @@ class Training:
             self._keep_best(intermediate_result.x)
         if self._verbose and intermediate_result.nit % self._verbose == 0:
             self._tell(intermediate_result)
-        if self._has_stalled():
+        if self._notify(intermediate_result.x) or self._has_stalled():
             raise StopIteration
 
     def _keep_best(self, x: np.ndarray) -> None:

@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from threadpoolctl import threadpool_limits
 
+from .._memory import retain_freed_memory
 from ..structures import Chain, PartCounts, Parts, Pullback
 from .corpus import Chunk
 from .edges import EdgeDesign
@@ -65,7 +66,7 @@ class Objective:
             c.start: EdgeDesign.of(edge_attributes[c.start : c.stop], c.structure.offsets)
             for c in self.chunks
         }
-        # Memory that is asked for anew in every evaluation would be cleared every time.
+        retain_freed_memory()
         largest = max(block[-1].stop - block[0].start for block in blocks)
         self._scores = np.empty((largest, layout.n_labels), dtype=design.dtype)
         self._gradient = np.empty(layout.n_weights, dtype=design.dtype)

@@ -8,6 +8,9 @@ from .parts import PartCounts, Parts
 
 __all__ = ["PathSums"]
 
+# Exponentials of the scores are kept for the derivatives if there are no more than these.
+KEPT = 2**24
+
 
 class PathSums:
     """The log-partition of each sequence, and what is needed for its derivative.
@@ -33,10 +36,13 @@ class PathSums:
         n_tokens, n_labels = parts.state.shape
         dtype = parts.state.dtype
         self._scores = (parts.state, parts.begin, parts.end, *_potentials(parts))
-        self._alpha = np.empty((n_tokens, lock_step.width_of(n_labels, dtype)), dtype=dtype)
-        self._scaling = np.empty((n_tokens, 2))
+        width = lock_step.width_of(n_labels, dtype)
+        alpha = np.empty((n_tokens, width), dtype=dtype)
+        n_kept = n_tokens if n_tokens * width <= KEPT else 0
+        v = np.empty((max(n_kept, lock_step.WORK_ROWS), width), dtype=dtype)
+        self._work = v, alpha, np.empty((n_tokens, 2))
         self.log_z = np.empty(len(order))
-        lock_step.forward(offsets, order, *self._scores, self._alpha, self._scaling, self.log_z)
+        lock_step.forward(offsets, order, *self._scores, *self._work, self.log_z)
         self._in_logarithms = np.flatnonzero(np.isnan(self.log_z))
         if len(self._in_logarithms):
             nothing = PartCounts.zeros(parts)
@@ -61,8 +67,7 @@ class PathSums:
             self._offsets,
             self._order,
             *self._scores,
-            self._alpha,
-            self._scaling,
+            *self._work,
             in_probabilities,
             *counts,
         )
