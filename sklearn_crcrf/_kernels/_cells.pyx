@@ -26,3 +26,21 @@ def add_cells(
                 if k + AHEAD < end:
                     fetch_row(&weights[pair[k + AHEAD]], 1)
                 scores[t - start, label[k]] += value[k] * weights[pair[k]]
+
+
+def add_scores(
+    const int64_t[::1] indptr,
+    const int32_t[::1] label,
+    const int32_t[::1] pair,
+    const real[::1] value,
+    const real[:, ::1] scores,     # (stop - start, n_labels) IN
+    real[::1] weights,             # (n_pairs,) INOUT
+    int64_t start,
+    int64_t stop,
+):
+    """weights[pair[k]] += value[k] * scores[t - start, label[k]], for the entries k of token t."""
+    cdef int64_t t, k
+    with nogil:
+        for t in range(start, stop):
+            for k in range(indptr[t], indptr[t + 1]):
+                weights[pair[k]] += value[k] * scores[t - start, label[k]]

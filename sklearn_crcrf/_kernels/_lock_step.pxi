@@ -358,11 +358,13 @@ def potentials(
     """The maximum of the transition scores, the least finite one, and whether some are -inf."""
     cdef:
         int64_t n = transition.shape[0], i, j
-        double top = -INFINITY, lowest = INFINITY, least
+        double top = -INFINITY, lowest = INFINITY
         bint forbids = False
     for i in range(n):
-        top = max(top, extremes(&transition[i, 0], n, &least))
-        lowest = min(lowest, least)
+        for j in range(n):
+            top = max(top, transition[i, j])
+            if transition[i, j] > -INFINITY:
+                lowest = min(lowest, transition[i, j])
     top = top if top > -INFINITY else 0.0
     for i in range(n):
         for j in range(n):

@@ -2,7 +2,7 @@
 
 from libc.stdint cimport int32_t, int64_t
 
-from sklearn_crcrf._kernels.vectors cimport add_sum, fetch_row, real
+from sklearn_crcrf._kernels.vectors cimport add_row, add_sum, fetch_row, real
 
 # Rows of the result so many ahead are fetched from memory.
 cdef enum: NEXT = 8
@@ -34,3 +34,22 @@ def add_row_sums(
                 &indices[first], &values[first], indptr[r + 1] - first,
                 indptr[stop] - indptr[r + 1], &matrix[0, 0], n, &out[target[r] - origin, 0],
             )
+
+
+def add_outer_products(
+    const int64_t[::1] indptr,     # (n_rows + 1,) of a CSR matrix IN
+    const int32_t[::1] indices,
+    const real[::1] values,
+    const real[:, ::1] matrix,     # (stop - start, n) IN
+    real[:, ::1] out,              # (n_columns, n) INOUT
+    int64_t start,
+    int64_t stop,
+):
+    """out[indices[k]] += values[k] * matrix[r - start], for the entries k of r in start:stop."""
+    cdef int64_t r, k, n = matrix.shape[1]
+    with nogil:
+        for r in range(start, stop):
+            for k in range(indptr[r], indptr[r + 1]):
+                if k + NEXT < indptr[stop]:
+                    fetch_row(&out[indices[k + NEXT], 0], n)
+                add_row(values[k], &matrix[r - start, 0], n, &out[indices[k], 0])

@@ -42,6 +42,8 @@ cdef extern from "vectors.h" nogil:
     )
     void fetch_row_d(const double *row, int64_t n)
     void fetch_row_f(const float *row, int64_t n)
+    void add_row_d(double factor, const double *row, int64_t n, double *out)
+    void add_row_f(float factor, const float *row, int64_t n, float *out)
     void add_sum_d(
         const int32_t *index, const double *value, int64_t count, int64_t n_more, const double *matrix, int64_t n, double *out
     )
@@ -133,6 +135,13 @@ cdef inline void fetch_row(const real *row, int64_t n) noexcept nogil:
         fetch_row_d(row, n)
     else:
         fetch_row_f(row, n)
+
+
+cdef inline void add_row(real factor, const real *row, int64_t n, real *out) noexcept nogil:
+    if real is double:
+        add_row_d(factor, row, n, out)
+    else:
+        add_row_f(factor, row, n, out)
 
 
 cdef inline void add_sum(

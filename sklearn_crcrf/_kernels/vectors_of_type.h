@@ -279,6 +279,13 @@ static inline void NAME(add_sum)(const int32_t *index, const REAL *value, int64_
     }
 }
 
+/* out += factor * row, of n numbers, neither of them padded. */
+static inline void NAME(add_row)(REAL factor, const REAL *row, int64_t n, REAL *out) {
+    int64_t j = 0;
+    for (; j + LANES <= n; j += LANES) AT(out + j) += factor * AT(row + j);
+    for (; j < n; j++) out[j] += factor * row[j];
+}
+
 #undef AHEAD
 #undef LANES
 #undef VECTOR

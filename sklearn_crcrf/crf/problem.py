@@ -76,21 +76,24 @@ class Problem(NamedTuple):
 
     def objective(self) -> Objective:
         """The objective over all sequences at once."""
-        return self._over(self.corpus.chunks(self.n_labels))
+        blocks = self.corpus.chunks(self.n_labels)
+        return self._over(blocks, [(block[0].start, block[-1].stop) for block in blocks])
 
     def batches(self) -> BatchObjective:
         """The objective for stochastic descent."""
         batches = [[batch] for batch in self.corpus.batches(BATCH)]
-        return BatchObjective(self._over(batches, most_single=self.n_labels))
+        objective = self._over(batches, [], most_single=self.n_labels)
+        chunks = [chunk for block in self.corpus.chunks(self.n_labels) for chunk in block]
+        return BatchObjective(objective, chunks)
 
-    def _over(self, blocks: list, **options: Any) -> Objective:
-        X, slices = self.corpus.X, [(block[0].start, block[-1].stop) for block in blocks]
-        if not sp.issparse(X):
-            design = DenseDesign(X, self.n_labels, slices)
-        elif self.pairs is None:
+    def _over(self, blocks: list, slices: list[tuple[int, int]], **options: Any) -> Objective:
+        X = self.corpus.X
+        if self.pairs is not None:
+            design = ObservedDesign(sp.csr_array(X), self.pairs, slices, **options)
+        elif sp.issparse(X):
             design = SparseDesign(X, self.n_labels, slices)
         else:
-            design = ObservedDesign(X, self.pairs, slices, **options)
+            design = DenseDesign(X, self.n_labels, slices)
         return Objective(
             design,
             self.layout,

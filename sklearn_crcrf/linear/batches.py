@@ -1,9 +1,11 @@
 """The training objective in small batches, for stochastic descent."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from .corpus import Chunk
 from .objective import Objective
 from .weights import Weights
 
@@ -27,11 +29,13 @@ class BatchObjective:
     Parameters
     ----------
     objective : Objective
-        Each of its blocks is one batch.
+        Each of its chunks is a batch; its design needs no blocks.
+    chunks : sequence of Chunk
+        The same sequences in larger pieces, to find the loss of all of them.
     """
 
-    def __init__(self, objective: Objective):
-        self._objective = objective
+    def __init__(self, objective: Objective, chunks: Sequence[Chunk]):
+        self._objective, self._chunks = objective, chunks
         self.precision = objective.precision
         self.sizes = np.array([chunk.weight.sum() for chunk in objective.chunks])
         self._has_weight = objective.layout.mask()
@@ -58,7 +62,7 @@ class BatchObjective:
         _, counts = objective.lose(chunk, weights, state.scale, scores)
         state.scale *= decay
         scores *= scores.dtype.type(-rate / state.scale)
-        objective.design.add_gradient(batch, scores, weights.state)
+        objective.design.add_to_weights(scores, weights.state, chunk.start, chunk.stop)
         steps = Weights(None, *(np.zeros_like(part) for part in weights[1:]))
         objective.add_others(chunk, counts, steps)
         for part, change, mask in zip(weights[1:], steps[1:], self._has_weight[1:], strict=True):
@@ -67,9 +71,16 @@ class BatchObjective:
         if state.scale < SMALLEST_SCALE:
             state.weights, state.scale = objective.unpack(self.vector(state)), 1.0
 
-    def loss(self, state: _State, batches: np.ndarray) -> float:
-        """Sum of the losses of some batches, and their share of the penalty."""
-        objective, x = self._objective, self.vector(state)
-        share = self.sizes[batches].sum() / self.sizes.sum()
-        losses = (objective.loss(objective.chunks[k], state.weights, state.scale) for k in batches)
-        return sum(losses) + 0.5 * share * self.precision * float(np.dot(x, x))
+    def loss(self, state: _State, batches: np.ndarray | None = None) -> float:
+        """Sum of the losses of some batches, or of all, and their share of the penalty."""
+        objective, chunks, share = self._objective, self._chunks, 1.0
+        if batches is not None:
+            chunks = [objective.chunks[k] for k in batches]
+            share = self.sizes[batches].sum() / self.sizes.sum()
+        losses = (objective.loss(chunk, state.weights, state.scale) for chunk in chunks)
+        return sum(losses) + 0.5 * share * self.precision * self._squared_norm(state)
+
+    def _squared_norm(self, state: _State) -> float:
+        of_state = self._objective.design.flat(state.weights.state)
+        others = sum(float((part**2).sum()) for part in state.weights[1:])
+        return state.scale**2 * float(np.dot(of_state, of_state)) + others

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from .._kernels._cells import add_cells
+from .._kernels._cells import add_cells, add_scores
 from .._kernels._sparse_product import add_product
 from .._kernels.vectorized import row_sums
 
@@ -78,6 +78,19 @@ class SparseDesign:
         sums = self._attributes[block]
         sums.add(scores, out, *sums.cut(share, n_shares))
 
+    def add_to_weights(
+        self, scores: np.ndarray, weights: np.ndarray, start: int, stop: int
+    ) -> None:
+        """Add the derivative by the weights, given that by the scores of some tokens.
+
+        Parameters
+        ----------
+        scores : ndarray of shape (stop - start, n_labels)
+        weights : what :meth:`weights` returns
+        start, stop : int
+        """
+        self._tokens.add_transposed(scores, weights, start, stop)
+
 
 class ObservedDesign:
     """A weight for some pairs of attribute and label only.
@@ -142,6 +155,11 @@ class ObservedDesign:
         self._rows.add_gradient(block, scores, rows, share, n_shares)
         self._cells.add_gradient(block, scores, single, share, n_shares)
 
+    def add_to_weights(self, scores: np.ndarray, weights: Any, start: int, stop: int) -> None:
+        """As :meth:`SparseDesign.add_to_weights`; there must be no rows of weights."""
+        _, single = weights
+        self._cells.add_to_weights(scores, single, start, stop)
+
 
 class DenseDesign:
     """A weight for every pair of attribute and label, over attributes that all tokens have.
@@ -169,8 +187,13 @@ class DenseDesign:
     ) -> None:
         """As :meth:`SparseDesign.add_gradient`; it is one product, the work of the first share."""
         if share == 0:
-            start, stop = self._blocks[block]
-            out += self._X[start:stop].T @ scores
+            self.add_to_weights(scores, out, *self._blocks[block])
+
+    def add_to_weights(
+        self, scores: np.ndarray, weights: np.ndarray, start: int, stop: int
+    ) -> None:
+        """As :meth:`SparseDesign.add_to_weights`."""
+        weights += self._X[start:stop].T @ scores
 
 
 class _Sums:
@@ -187,6 +210,11 @@ class _Sums:
     def add(self, dense: np.ndarray, out: np.ndarray, start: int, stop: int, origin: int = 0):
         """out[r - origin] += matrix[r] @ dense, for r the rows from start to stop."""
         row_sums.add_row_sums(*self._arrays, dense, out, start, stop, origin)
+
+    def add_transposed(self, dense: np.ndarray, out: np.ndarray, start: int, stop: int) -> None:
+        """out += matrix[start:stop].T @ dense"""
+        indptr, indices, data, _ = self._arrays
+        row_sums.add_outer_products(indptr, indices, data, dense, out, start, stop)
 
     def cut(self, share: int, n_shares: int) -> tuple[int, int]:
         """One of so many slices of rows with about as many entries."""
@@ -224,6 +252,11 @@ class _Cells:
 
     def add_scores(self, weights: np.ndarray, scores: np.ndarray, start: int, stop: int) -> None:
         add_cells(*self._entries, weights, scores, start, stop)
+
+    def add_to_weights(
+        self, scores: np.ndarray, weights: np.ndarray, start: int, stop: int
+    ) -> None:
+        add_scores(*self._entries, scores, weights, start, stop)
 
     def add_gradient(
         self, block: int, scores: np.ndarray, out: np.ndarray, share: int, n_shares: int

@@ -1,5 +1,6 @@
 """Transition scores that depend on the attributes of a token."""
 
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -25,15 +26,17 @@ class EdgeDesign(NamedTuple):
     combinations: sp.csr_array
 
     @classmethod
-    def of(cls, attributes: sp.csr_array, offsets: np.ndarray) -> "EdgeDesign":
-        """Find the different rows of the attributes of all tokens of a batch."""
-        attributes = sp.csr_array(attributes)
+    def of(
+        cls, attributes: sp.csr_array, start: int, stop: int, offsets: np.ndarray
+    ) -> "EdgeDesign":
+        """Find the different rows from start to stop, which are the tokens of a batch."""
+        if attributes.shape[1] == 0:
+            return cls(np.full(stop - start, -1), attributes)
+        attributes = sp.csr_array(attributes[start:stop])
         numbers: dict[bytes, int] = {}
-        row = np.empty(attributes.shape[0], dtype=np.int64)
-        for t, (start, stop) in enumerate(
-            zip(attributes.indptr, attributes.indptr[1:], strict=False)
-        ):
-            entries = slice(start, stop)
+        row = np.empty(stop - start, dtype=np.int64)
+        for t, (first, last) in enumerate(pairwise(attributes.indptr)):
+            entries = slice(first, last)
             key = attributes.indices[entries].tobytes() + attributes.data[entries].tobytes()
             row[t] = numbers.setdefault(key, len(numbers))
         _, example = np.unique(row, return_index=True)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from .._memory import retain_freed_memory
 from ..structures import Chain, PartCounts, Parts, Pullback
@@ -62,10 +62,8 @@ class Objective:
         self.chunks = [chunk for block in blocks for chunk in block]
         self._blocks, self._criterion = blocks, criterion
         self._forbidden, self._n_threads = forbidden, n_threads
-        self._edges = {
-            c.start: EdgeDesign.of(edge_attributes[c.start : c.stop], c.structure.offsets)
-            for c in self.chunks
-        }
+        self._blas = ThreadpoolController()
+        self._edge_attributes, self._edge_designs = edge_attributes, {}
         retain_freed_memory()
         largest = max(block[-1].stop - block[0].start for block in blocks)
         self._scores = np.empty((largest, layout.n_labels), dtype=design.dtype)
@@ -86,7 +84,10 @@ class Objective:
         gradient = np.multiply(w, w.dtype.type(self.precision), out=self._gradient)
         loss = 0.5 * float(np.dot(w, gradient))
         weights, total = self.unpack(w), self.unpack(gradient)
-        with threadpool_limits(1, "blas"), ThreadPoolExecutor(self._n_threads) as pool:
+        with (
+            self._blas.limit(limits=1, user_api="blas"),
+            ThreadPoolExecutor(self._n_threads) as pool,
+        ):
             run = map if self._n_threads == 1 else pool.map
             for number, block in enumerate(self._blocks):
                 loss += self._add_block(number, block, weights, total, run)
@@ -116,7 +117,7 @@ class Objective:
             for chunk in block:
                 parts = self._parts(chunk, weights, 1.0)
                 state = self.design.scores(ahead.state, chunk.start, chunk.stop)
-                along = PartCounts(state, *ahead[1:4], self._edges[chunk.start].scores(ahead))
+                along = PartCounts(state, *ahead[1:4], self._edges(chunk).scores(ahead))
                 pullback = self._criterion.curvature(chunk.structure, parts, chunk.y, along)
                 counts = PartCounts.zeros(parts, scores[chunk.start - start : chunk.stop - start])
                 self.add_others(chunk, pullback(chunk.weight, counts), total)
@@ -146,7 +147,7 @@ class Objective:
 
     def add_others(self, chunk: Chunk, counts: PartCounts, out: Weights) -> None:
         """Add the derivatives by all weights but those of the state."""
-        self._edges[chunk.start].add_gradient(counts, out)
+        self._edges(chunk).add_gradient(counts, out)
         out.begin[:] += counts.begin
         out.end[:] += counts.end
 
@@ -154,12 +155,19 @@ class Objective:
         loss, _ = self._criterion(chunk.structure, self._parts(chunk, weights, scale), chunk.y)
         return loss
 
+    def _edges(self, chunk: Chunk) -> EdgeDesign:
+        where = chunk.start, chunk.stop
+        if where not in self._edge_designs:
+            offsets = chunk.structure.offsets
+            self._edge_designs[where] = EdgeDesign.of(self._edge_attributes, *where, offsets)
+        return self._edge_designs[where]
+
     def _parts(self, chunk: Chunk, weights: Weights, scale: float) -> Parts:
         state = self.design.scores(weights.state, chunk.start, chunk.stop)
         if scale != 1.0:
             state *= state.dtype.type(scale)
         scores = (w + forbidden for w, forbidden in zip(weights[1:4], self._forbidden, strict=True))
-        return self._edges[chunk.start].parts(Parts.of(state, *scores), weights)
+        return self._edges(chunk).parts(Parts.of(state, *scores), weights)
 
     def _add_block(self, number: int, block, weights: Weights, total: Weights, run) -> float:
         """Add the gradient of a block; return its loss."""

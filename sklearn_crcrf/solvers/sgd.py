@@ -38,8 +38,8 @@ class StochasticObjective(Protocol):
     def vector(self, state: Any) -> np.ndarray:
         """The weights as a vector of their own."""
 
-    def loss(self, state: Any, batches: np.ndarray) -> float:
-        """Sum of the losses of some batches, and their share of the penalty."""
+    def loss(self, state: Any, batches: np.ndarray | None = None) -> float:
+        """Sum of the losses of some batches, or of all, and their share of the penalty."""
 
 
 def sgd(
@@ -85,11 +85,11 @@ def sgd(
         rate = _calibrate(fun, x0, rng.permutation(every))
     rates = _Rates(rate, fun.precision / fun.sizes.sum(), n_seen)
     state = fun.start(x0)
-    x, loss = x0, fun.loss(state, every)
+    x, loss = x0, fun.loss(state)
     progress.start(x, loss, np.ones(1))
     while not progress.message:
         _descend(fun, state, rng.permutation(every), rates)
-        x, loss = fun.vector(state), fun.loss(state, every)
+        x, loss = fun.vector(state), fun.loss(state)
         progress.advance(x, loss, np.ones(1))
     return OptimizeResult(progress.result(x, loss, None), rate=rate)
 
