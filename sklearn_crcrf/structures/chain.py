@@ -9,7 +9,7 @@ import numpy as np
 from .._kernels._k_best import k_best
 from .._kernels._max_marginals import add_best_suffixes
 from .._kernels._paths import path_counts, path_scores
-from .._kernels._viterbi import viterbi
+from .._kernels.vectorized import viterbi
 from .covariance import PathMeans, entropy
 from .messages import Messages, ends, with_ends
 from .parts import PartCounts, Parts
@@ -116,7 +116,7 @@ class Chain:
         """
         y = np.zeros(len(parts.state), dtype=np.int32)
         value = np.empty(len(self.offsets) - 1)
-        viterbi(self.offsets, parts.state.astype(float), *parts[1:4], *parts.edges, y, value)
+        viterbi.viterbi(self.offsets, parts.state.astype(float), *parts[1:4], *parts.edges, y, value)
         return value, y
 
     def marginals(self, parts: Parts) -> tuple[np.ndarray, np.ndarray]:
@@ -142,7 +142,7 @@ class Chain:
         parts = parts.tokens(slice(None))
         best, state = parts.state.copy(), with_ends(self.offsets, parts)
         value, y = np.empty(len(self.offsets) - 1), np.empty(len(state), dtype=np.int32)
-        viterbi(self.offsets, best, *parts[1:4], *parts.edges, y, value)
+        viterbi.viterbi(self.offsets, best, *parts[1:4], *parts.edges, y, value)
         add_best_suffixes(self.offsets, state, parts.transition, *parts.edges, best)
         return best
 

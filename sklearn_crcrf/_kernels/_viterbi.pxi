@@ -1,7 +1,7 @@
-"""The best paths of a chain; see _edges.pxd for the scores.
+# The best paths of a chain; see _edges.pxd for the scores.
+#
+#     delta_t(j) = state[t, j] + max_i delta_{t-1}(i) + transition_t(i, j)
 
-    delta_t(j) = state[t, j] + max_i delta_{t-1}(i) + transition_t(i, j)
-"""
 
 import numpy as np
 

@@ -1,0 +1,3 @@
+"""See ../_viterbi.pxi."""
+
+include "../_viterbi.pxi"
