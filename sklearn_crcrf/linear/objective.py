@@ -64,6 +64,7 @@ class Objective:
         self._forbidden, self._n_threads = forbidden, n_threads
         self._blas = ThreadpoolController()
         self._edge_attributes, self._edge_designs = edge_attributes, {}
+        self._blas = ThreadpoolController()
         retain_freed_memory()
         largest = max(block[-1].stop - block[0].start for block in blocks)
         self._scores = np.empty((largest, layout.n_labels), dtype=design.dtype)
