@@ -10,7 +10,7 @@ from types import ModuleType
 
 from ._cpu import instruction_sets
 
-__all__ = ["INSTRUCTIONS", "lock_step", "row_sums", "viterbi"]
+__all__ = ["INSTRUCTIONS", "history", "lock_step", "row_sums", "viterbi"]
 
 
 def _load(name: str) -> tuple[str, ModuleType]:
@@ -27,3 +27,4 @@ def _load(name: str) -> tuple[str, ModuleType]:
 INSTRUCTIONS, lock_step = _load("lock_step")
 _, row_sums = _load("row_sums")
 _, viterbi = _load("viterbi")
+_, history = _load("history")

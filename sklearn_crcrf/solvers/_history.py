@@ -7,7 +7,7 @@ from contextlib import ExitStack
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from .._kernels._history import BLOCK_SIZE, combine, keep_step
+from .._kernels.vectorized import history
 
 __all__ = ["History"]
 
@@ -48,9 +48,9 @@ class History:
         for name, value in (("memory", memory), ("n_threads", n_threads)):
             if value < 1:
                 raise ValueError(f"{name} must be at least 1, got {value}")
-        n_blocks = -(-x.size // BLOCK_SIZE)
+        n_blocks = -(-x.size // history.BLOCK_SIZE)
         self.gradient = self.steepest = np.zeros_like(x)
-        self._rows = np.zeros((n_blocks, 2 * memory, BLOCK_SIZE), dtype=np.float32)
+        self._rows = np.zeros((n_blocks, 2 * memory, history.BLOCK_SIZE), dtype=np.float32)
         self._products = np.zeros((n_blocks, 2, 2 * memory + 1))
         self._memory = memory
         self._slots: list[int] = []  # of the pairs, oldest first
@@ -91,7 +91,7 @@ class History:
         free = [slot for slot in range(m) if slot not in self._slots]
         slot = free[0] if free else self._slots.pop(0)
         points = (x, x_new, self.gradient, gradient, steepest)
-        self._run(keep_step, self._rows, slot, *points, self._products)
+        self._run(history.keep_step, self._rows, slot, *points, self._products)
         self.steepest = self.gradient if steepest is gradient else steepest
         self._by_steepest, by_y = self._products.sum(axis=0)
         self._sy[:, slot] = by_y[:m]
@@ -119,7 +119,7 @@ class History:
         used, values = self._direction()
         coefficients = np.zeros(2 * self._memory + 1)
         coefficients[used] = step * values
-        self._run(combine, self._rows, coefficients, self.steepest, x, x_new)
+        self._run(history.combine, self._rows, coefficients, self.steepest, x, x_new)
         return float(step * values @ self._by_steepest[used])
 
     def _direction(self) -> tuple[np.ndarray, np.ndarray]:

@@ -1,8 +1,7 @@
-"""The last steps of a quasi-Newton method: two passes over them make an iteration.
-
-Steps s and changes of the gradient y are kept in single precision, block by block. Sums are taken
-in double precision and per block, so that they do not depend on which thread takes which block.
-"""
+# The last steps of a quasi-Newton method: two passes over them make an iteration.
+#
+# Steps s and changes of the gradient y are kept in single precision, block by block. Sums are taken
+# in double precision and per block, so that they do not depend on which thread takes which block.
 
 from libc.string cimport memcpy
 

@@ -1,0 +1,3 @@
+"""See ../_history.pxi."""
+
+include "../_history.pxi"
