@@ -46,8 +46,9 @@ cdef struct Block:
     int64_t n_steps
     int64_t *active                # (n_steps + 1,) how many of them have a token t
     int64_t *row                   # (n_steps + 1,)
-    const int64_t *order           # (BLOCK,) which sequences they are, longest first
-    const int64_t *offsets
+    const int64_t *order           # (active[0],) which sequences they are, longest first
+    int64_t[BLOCK] origin          # the first token of each
+    int64_t[BLOCK] length
 
 
 # Rows of v that forward needs at least: then it does not keep what backward would need again.
@@ -120,10 +121,11 @@ cdef void forward_block(
     double[::1] log_z,
 ) noexcept nogil:
     cdef:
-        int64_t t, b, j, s, r, width = scores.width
+        int64_t t, b, j, r, width = scores.width
         bint keeps
         double inverse[BLOCK]      # 1 / c_{t-1}
         double factor[BLOCK]       # product of c_t of which no logarithm was taken yet
+        double value[BLOCK]        # log Z so far
         double reach, limit = 600.0 if real is double else 75.0, tiny = 1e-200, few = 1e4
         real top[BLOCK]
         real least, total
@@ -133,7 +135,7 @@ cdef void forward_block(
     keeps = v.shape[0] > BLOCK
     for b in range(block.active[0]):
         inverse[b] = factor[b] = 1.0
-        log_z[block.order[b]] = 0.0
+        value[b] = 0.0
     for t in range(block.n_steps):
         if t:
             before = &alpha[block.row[t - 1], 0]
@@ -150,31 +152,31 @@ cdef void forward_block(
                 # What is not yet scaled is multiplied first.
                 reach += log(inverse[b])
             if not reach < limit:
-                log_z[block.order[b]] = NAN
+                value[b] = NAN
             exponentiate(score, scores.n, top[b], row)
         for b in range(block.active[t]):
-            s = block.order[b]
             r = block.row[t] + b
             row = &alpha[r, 0]
             if t == 0:
                 for j in range(width):
                     row[j] = 1
             elif scores.has_edges:
-                add_edges(scores, block.offsets[s] + t, before + b * width, row, False)
+                add_edges(scores, block.origin[b] + t, before + b * width, row, False)
             total = multiply(<real>inverse[b], &v[r if keeps else b, 0], width, row)
             if not (total > 0 and total < INFINITY):
-                log_z[s] = NAN
+                value[b] = NAN
                 total = 1
             inverse[b] = 1.0 / total
             scaling[r, 0] = inverse[b]
             scaling[r, 1] = top[b]
-            log_z[s] += top[b] + (scores.top if t else 0.0)
+            value[b] += top[b]
             factor[b] *= total
             if not (tiny < factor[b] < 1 / tiny):
-                log_z[s] += log(factor[b])
+                value[b] += log(factor[b])
                 factor[b] = 1.0
     for b in range(block.active[0]):
-        log_z[block.order[b]] += log(factor[b])
+        value[b] += log(factor[b]) + (block.length[b] - 1) * scores.top
+        log_z[block.order[b]] = value[b]
 
 
 def backward(
@@ -265,8 +267,9 @@ cdef void backward_block(
     double[::1] edge_counts,
 ) noexcept nogil:
     cdef:
-        int64_t t, b, j, s, r, token, filled = 0, latest = 0, n_ahead = 0, width = scores.width
+        int64_t t, b, j, r, token, filled = 0, latest = 0, n_ahead = 0, width = scores.width
         bint keeps = v.shape[0] > BLOCK
+        double w
         real share
         const real *score
         real *row
@@ -280,11 +283,11 @@ cdef void backward_block(
             latest = 0
             filled = n_ahead
         for b in range(block.active[t]):
-            s = block.order[b]
-            token = block.offsets[s] + t
+            w = weight[block.order[b]]
+            token = block.origin[b] + t
             r = block.row[t] + b
             row = &beta[b, 0]
-            if weight[s] == 0:
+            if w == 0:
                 memset(&ahead[filled + b, 0], 0, width * sizeof(real))
                 memset(&before[filled + b, 0], 0, width * sizeof(real))
                 continue
@@ -295,11 +298,11 @@ cdef void backward_block(
                 add_edges(scores, token + 1, &ahead[latest + b, 0], row, True)
             if scores.forbids:
                 leave_out_unreachable(&alpha[r, 0], width, row)
-            share = <real>(weight[s] * scaling[r, 0])
+            share = <real>(w * scaling[r, 0])
             add_products(share, &alpha[r, 0], row, scores.n, &marginals[token, 0])
             if t == 0:
                 add_counts(share, &alpha[r, 0], row, scores.n, &begins[0])
-            if token + 1 == block.offsets[s + 1]:
+            if t + 1 == block.length[b]:
                 add_counts(share, &alpha[r, 0], row, scores.n, &ends[0])
             if t:
                 if keeps:
@@ -309,7 +312,7 @@ cdef void backward_block(
                     exponentiate(score, scores.n, <real>scaling[r, 1], &ahead[filled + b, 0])
                     multiply(<real>scaling[r, 0], row, width, &ahead[filled + b, 0])
                 r = block.row[t - 1] + b
-                share = <real>(weight[s] * scaling[r, 0])
+                share = <real>(w * scaling[r, 0])
                 scale(share, &alpha[r, 0], width, &before[filled + b, 0])
                 if scores.has_edges:
                     count_edges(
@@ -394,14 +397,16 @@ cdef Block make_block(
     """The sequences from ``first`` on, whose rows begin at ``start``."""
     cdef:
         Block block
-        int64_t t, n = min(<int64_t>BLOCK, order.shape[0] - first)
+        int64_t t, b, n = min(<int64_t>BLOCK, order.shape[0] - first)
     block.order = &order[first]
-    block.offsets = &offsets[0]
-    block.n_steps = offsets[order[first] + 1] - offsets[order[first]]
+    for b in range(n):
+        block.origin[b] = offsets[order[first + b]]
+        block.length[b] = offsets[order[first + b] + 1] - block.origin[b]
+    block.n_steps = block.length[0]
     block.active = &steps[0, 0]
     block.row = &steps[1, 0]
     for t in range(block.n_steps + 1):
-        while n > 0 and offsets[block.order[n - 1] + 1] - offsets[block.order[n - 1]] <= t:
+        while n > 0 and block.length[n - 1] <= t:
             n -= 1
         block.active[t] = n
         block.row[t] = start
@@ -415,8 +420,8 @@ cdef inline const real *state_scores(
 ) noexcept nogil:
     """The state scores of token t of sequence b, with those of the ends; may be read to width."""
     cdef:
-        int64_t j, n = state.shape[1], token = block.offsets[block.order[b]] + t
-        bint is_last = token + 1 == block.offsets[block.order[b] + 1]
+        int64_t j, n = state.shape[1], token = block.origin[b] + t
+        bint is_last = t + 1 == block.length[b]
     if t and not is_last and token * n + width <= state.shape[0] * n:
         return &state[token, 0]
     for j in range(n):
