@@ -1,12 +1,15 @@
 """The benchmarks run: on made data, and from the command line where there are corpora."""
 
+import argparse
 import importlib
+import math
 import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from scipy.optimize import OptimizeResult
 
 from sklearn_crcrf.datasets import Splits, make_addresses
 
@@ -29,6 +32,24 @@ def load(monkeypatch):
 def splits():
     X, y = make_addresses(60, random_state=0)
     return Splits((X[:30], y[:30]), (X[30:40], y[30:40]), (X[40:], y[40:]))
+
+
+@pytest.fixture
+def corpora(load, splits, monkeypatch):
+    """The corpora of crf.py are made up; chunks have parts of speech too. Returns its options."""
+    tagged = Splits(
+        *(
+            ([[{"word": word, "pos": word[-2:]} for word in sentence] for sentence in X], y)
+            for X, y in splits
+        )
+    )
+
+    def load_splits(name, args):
+        return tagged if name == "chunking" else splits
+
+    for module in ("_features", "_usage"):
+        monkeypatch.setattr(load(module), "load_splits", load_splits)
+    return argparse.Namespace(runs=1, quick=False)
 
 
 def run(script, *options, **environment):
@@ -104,6 +125,148 @@ def test_crfsuite_learns(load, splits):
     assert load("accuracy").evaluate(splits, predicted, False).known > 70
 
 
+@pytest.mark.parametrize("corpus", ["chunking", "ner"])
+def test_both_packages_have_the_same_attributes(load, corpora, corpus):
+    features = load("_features")
+    encoded = features.encode(corpus, corpora)
+    ours, theirs = encoded.strings(), features.python_attributes(corpus)(encoded.splits.train[0])
+    assert [list(map(len, s)) for s in ours] == [list(map(len, s)) for s in theirs]
+    pairs = {
+        pair
+        for sentences in zip(ours, theirs, strict=True)
+        for tokens in zip(*sentences, strict=True)
+        for pair in zip(*tokens, strict=True)
+    }
+    # One name of ours for one of theirs, and the other way round.
+    assert len(pairs) == len({a for a, _ in pairs}) == len({b for _, b in pairs})
+    assert len(pairs) == len(encoded.names)
+    assert not any("False" in a for a, _ in pairs)
+
+
+@pytest.mark.parametrize("corpus", ["chunking", "ner"])
+@pytest.mark.parametrize("features", ["observed", "all"])
+def test_both_packages_have_the_same_optimum(load, corpora, corpus, features):
+    pytest.importorskip("pycrfsuite")
+    training = load("_training")
+    encoded = load("_features").encode(corpus, corpora)
+    peer = load("_crfsuite").Peer(encoded.strings(), encoded.splits.train[1], features=features)
+    end = peer.train(delta=1e-9, epsilon=1e-9).objective[-1]
+    problem = training.problem_of(encoded, features)
+    result = training.minimise(problem, training.Stopwatch(1, lambda result: False))
+    assert problem.layout.n_weights == peer.n_weights
+    assert result.fun == pytest.approx(end, rel=1e-6)
+    predicted = training.predict(problem, result.x, encoded)
+    theirs = load("_crfsuite").tag(peer.model(), encoded.test_strings())
+    assert predicted.data.tolist() == [label for labels in theirs for label in labels]
+
+
+def test_stopwatch_stands_still_while_it_is_read(load, monkeypatch):
+    training, now = load("_training"), [0.0]
+    monkeypatch.setattr(training, "clock_of", lambda n_threads: lambda: now[0])
+
+    def reached(result):
+        now[0] += 100.0
+        return result.fun <= 1.0
+
+    stopwatch = training.Stopwatch(1, reached)
+    now[0] += 2.0
+    stopwatch(OptimizeResult(fun=3.0))
+    assert (stopwatch.elapsed, stopwatch.seconds) == (2.0, float("inf"))
+    now[0] += 3.0
+    with pytest.raises(StopIteration):
+        stopwatch(OptimizeResult(fun=1.0))
+    assert stopwatch.seconds == 5.0
+
+
+def test_seconds_to(load):
+    trace = load("_crfsuite").Trace([1.0, 3.0, 4.0], [9.0, 5.0, 4.9], 4)
+    assert trace.seconds_to(5.0) == 3.0
+    assert trace.seconds_to(4.0) == float("inf")
+
+
+def test_contests(load, corpora):
+    pytest.importorskip("pycrfsuite")
+    contests = load("_contests")
+    entry = contests.Entry
+    contest = contests.Contest(
+        "it",
+        "ner",
+        "all",
+        [entry(0), entry(1e9, "float32", n_threads=2)],
+        [entry(1e-9), entry(n_epochs=2)],
+        peer=(7, 1e6),
+    )
+    rows = list(contests.contest_rows(contest, corpora))
+    assert [row[-1] for row in rows] == ["yes", "**no**", "yes", ""]
+    assert all(float(row[2][:-2]) > 0 for row in rows)
+    corpora.quick = True
+    rows = list(contests.contest_rows(contest, corpora))
+    assert "against 7" in rows[2][0]
+
+
+def test_first_epoch_of_python_crfsuite(load, corpora, monkeypatch):
+    pytest.importorskip("pycrfsuite")
+    contests = load("_contests")
+    encoded = load("_features").encode("chunking", corpora)
+    seen = []
+
+    def model(peer, max_iterations):
+        seen.append(max_iterations)
+
+    monkeypatch.setattr(contests.Peer, "model", model)
+    monkeypatch.setattr(contests, "tag", lambda model, attributes: None)
+    monkeypatch.setattr(contests, "segment_f1", lambda y, predicted: 0.1 * seen[-1])
+    for f1, n_epochs in ((0.05, 1), (0.65, 7), (1.0, 10), (1.05, 11)):
+        monkeypatch.setattr(contests, "F1", f1)
+        assert contests.peer_to_f1(encoded, None)[1] == n_epochs
+    assert contests.peer_to_f1(encoded, 3)[1] == 3
+
+
+def test_usage(load, corpora):
+    pytest.importorskip("pycrfsuite")
+    usage = load("_usage")
+    rows = [*usage.encoding_rows(corpora), *usage.decoding_rows(corpora)]
+    assert len(rows) == 1 + 2 * 2
+    assert all(float(row[2].split()[0].replace(",", "")) > 0 for row in rows)
+    verdicts = load("_verdicts")
+    assert verdicts.cost_row("it", 4.0, 2.0, 1, "s")[3:] == ["2.0 x", "<= 1 s", "**no**"]
+    assert verdicts.rate_row("it", 2.0, 6.0, 5)[3:] == ["3.0 x", ">= 5 k/s", "yes"]
+    assert verdicts.ratio_row("it", 6.0, 2.0, None)[3:] == ["3.0 x", "", ""]
+
+
+def test_optima(load, corpora, monkeypatch):
+    optima = load("_optima")
+    encoded = load("_features").encode("ner", corpora)
+    n_weights = load("_training").problem_of(encoded, "observed").layout.n_weights
+    monkeypatch.setattr(
+        optima,
+        "OPTIMA",
+        [
+            optima.Optimum("it", "ner", "observed", n, objective)
+            for n, objective in ((n_weights, 1e6), (n_weights, 1.0), (1, 1e6))
+        ],
+    )
+    rows = list(optima.optimum_rows(corpora))
+    assert [row[-1] for row in rows] == ["yes", "**no**", ""]
+    n_tokens, n_labels = encoded.X.shape[0], len(encoded.classes)
+    assert float(rows[0][2]) == pytest.approx(n_tokens * math.log(n_labels), abs=1e-3)
+
+
+def test_limits(load, corpora, monkeypatch):
+    limits = load("_limits")
+    monkeypatch.setattr(limits, "N_COPIED", 100)
+    monkeypatch.setattr(limits, "N_ROWS", 10)
+    rows = list(limits.limit_rows(corpora))
+    assert len(rows) == 3 + 2 * 2 * 3
+    assert all(row[-1].endswith("%") for row in rows[3:])
+    problem = load("_training").problem_of(load("_features").encode("ner", corpora), "all")
+    X, n = problem.corpus.X, problem.n_labels
+    n_sequences = len(problem.corpus.weight)
+    assert limits.marginals_kernel(problem)[1] == 6 * n**2 * (X.shape[0] - n_sequences)
+    assert limits.scores_kernel(problem)[1] == X.nnz * 12 + (X.nnz + X.shape[0]) * n * 8
+    assert limits.gradient_kernel(problem)[1] == X.nnz * 12 + (X.nnz + 2 * X.shape[1]) * n * 8
+
+
 def test_enlarge(load):
     scaling = load("scaling")
     X, y = [["ab", "cd", "ef"], ["gh"]] * 20, [[0, 1, 2], [3]] * 20
@@ -140,6 +303,7 @@ def test_missing_corpora_are_named(tmp_path):
     [
         ("accuracy.py", ["--protocols", "ner", "chunking", "--methods", "ecrn", "default"], 4),
         ("scaling.py", ["--sizes", "500", "--modes", "paper"], 1),
+        ("crf.py", ["--rows", "ner", "baseline", "memory", "--runs", "1"], 6),
     ],
 )
 def test_command_line(script, options, n_rows):
