@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 from scipy.optimize import OptimizeResult
+from threadpoolctl import threadpool_limits
 
 from ..linear import Weights
 from ..solvers import conjugate_gradient, iterative_scaling, lbfgs, newton_cg, owlqn, sgd
@@ -33,7 +34,9 @@ def solve(name: str, problem: Problem, start: Weights, **options: Any) -> Optimi
     OptimizeResult
         ``x`` is a vector in the layout of the problem.
     """
-    return SOLVERS[name](problem, start, **options)
+    # Products of vectors are too short to be shared, and blocks of sequences are shared already.
+    with threadpool_limits(1, user_api="blas"):
+        return SOLVERS[name](problem, start, **options)
 
 
 def choose_solver(name: str, c1: float) -> str:

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from threadpoolctl import ThreadpoolController
 
 from .._memory import retain_freed_memory
 from ..structures import Chain, PartCounts, Parts, Pullback
@@ -62,9 +61,7 @@ class Objective:
         self.chunks = [chunk for block in blocks for chunk in block]
         self._blocks, self._criterion = blocks, criterion
         self._forbidden, self._n_threads = forbidden, n_threads
-        self._blas = ThreadpoolController()
         self._edge_attributes, self._edge_designs = edge_attributes, {}
-        self._blas = ThreadpoolController()
         retain_freed_memory()
         largest = max(block[-1].stop - block[0].start for block in blocks)
         self._scores = np.empty((largest, layout.n_labels), dtype=design.dtype)
@@ -85,10 +82,7 @@ class Objective:
         gradient = np.multiply(w, w.dtype.type(self.precision), out=self._gradient)
         loss = 0.5 * float(np.dot(w, gradient))
         weights, total = self.unpack(w), self.unpack(gradient)
-        with (
-            self._blas.limit(limits=1, user_api="blas"),
-            ThreadPoolExecutor(self._n_threads) as pool,
-        ):
+        with ThreadPoolExecutor(self._n_threads) as pool:
             run = map if self._n_threads == 1 else pool.map
             for number, block in enumerate(self._blocks):
                 loss += self._add_block(number, block, weights, total, run)

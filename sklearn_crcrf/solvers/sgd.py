@@ -10,6 +10,8 @@ from ._progress import Progress
 
 __all__ = ["StochasticObjective", "sgd"]
 
+# The objective must fall by tol over so many epochs.
+PERIOD = 5
 # The first rate that is tried on a sample, and the factor to the next.
 FIRST_RATE, FACTOR = 0.1, 2.0
 # Number of examples in the sample, and of larger and of smaller rates that are tried at most.
@@ -65,7 +67,7 @@ def sgd(
     max_iter : int, default=100
         Number of epochs.
     tol : float, default=1e-3
-        Stop when an epoch lowers the objective by at most ``tol`` of its value.
+        Stop when five epochs lower the objective by at most ``tol`` of its value.
     callback : callable, optional
         Called with an OptimizeResult (x, fun, nit) after every epoch; may raise StopIteration.
     rng : RandomState
@@ -79,7 +81,7 @@ def sgd(
     OptimizeResult
         With x, fun, nit, nfev, success, message and the first rate.
     """
-    progress = Progress(fun, max_iter, tol, callback, period=1)
+    progress = Progress(fun, max_iter, tol, callback, period=PERIOD)
     every = np.arange(len(fun.sizes))
     if rate is None:
         rate = _calibrate(fun, x0, rng.permutation(every))
