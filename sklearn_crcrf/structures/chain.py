@@ -116,7 +116,7 @@ class Chain:
         """
         y = np.zeros(len(parts.state), dtype=np.int32)
         value = np.empty(len(self.offsets) - 1)
-        viterbi.viterbi(self.offsets, parts.state.astype(float), *parts[1:4], *parts.edges, y, value)
+        viterbi.viterbi(self.offsets, *parts[:4], *parts.edges, None, y, value)
         return value, y
 
     def marginals(self, parts: Parts) -> tuple[np.ndarray, np.ndarray]:
@@ -140,9 +140,9 @@ class Chain:
             -inf where no path is possible.
         """
         parts = parts.tokens(slice(None))
-        best, state = parts.state.copy(), with_ends(self.offsets, parts)
+        best, state = np.empty_like(parts.state), with_ends(self.offsets, parts)
         value, y = np.empty(len(self.offsets) - 1), np.empty(len(state), dtype=np.int32)
-        viterbi.viterbi(self.offsets, best, *parts[1:4], *parts.edges, y, value)
+        viterbi.viterbi(self.offsets, *parts[:4], *parts.edges, best, y, value)
         add_best_suffixes(self.offsets, state, parts.transition, *parts.edges, best)
         return best
 

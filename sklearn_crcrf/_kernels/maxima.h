@@ -1,0 +1,149 @@
+/* Products of rows and matrices with max in place of the sum and + in place of the product, in
+   vector registers. Rows are padded to a multiple of a vector, with -inf. */
+
+#ifndef SKLEARN_CRCRF_MAXIMA_H
+#define SKLEARN_CRCRF_MAXIMA_H
+
+#include "vectors.h"
+#if defined(__SSE2__)
+#include <immintrin.h>
+#endif
+
+#if !defined(VECTOR_BYTES)
+typedef double vector_d;
+#endif
+#define LANES ((int)(sizeof(vector_d) / sizeof(double)))
+#define AT(address) (*(vector_d *)(address))
+/* Vectors of a row that the registers can hold. */
+#define TILE 8
+
+/* The larger of two numbers, b if a is NaN; and the lanes of a that are above those of b, or equal
+   to them, as bits. Compilers do not find these instructions by themselves. */
+#if defined(__AVX512F__)
+#define LARGER(a, b) ((vector_d)_mm512_max_pd((__m512d)(a), (__m512d)(b)))
+#define ABOVE(a, b) ((uint64_t)_mm512_cmp_pd_mask((__m512d)(a), (__m512d)(b), _CMP_GT_OQ))
+#define EQUAL(a, b) ((uint64_t)_mm512_cmp_pd_mask((__m512d)(a), (__m512d)(b), _CMP_EQ_OQ))
+#elif defined(__AVX2__)
+#define LARGER(a, b) ((vector_d)_mm256_max_pd((__m256d)(a), (__m256d)(b)))
+#define ABOVE(a, b) ((uint64_t)_mm256_movemask_pd((__m256d)((a) > (b))))
+#define EQUAL(a, b) ((uint64_t)_mm256_movemask_pd((__m256d)((a) == (b))))
+#elif defined(VECTOR_BYTES) && defined(__SSE2__)
+#define LARGER(a, b) ((vector_d)_mm_max_pd((__m128d)(a), (__m128d)(b)))
+#define ABOVE(a, b) ((uint64_t)_mm_movemask_pd((__m128d)((a) > (b))))
+#define EQUAL(a, b) ((uint64_t)_mm_movemask_pd((__m128d)((a) == (b))))
+#elif defined(VECTOR_BYTES)
+INLINE uint64_t bits_of(mask_d lanes) { return (uint64_t)((lanes[0] & 1) | (lanes[1] & 2)); }
+#define LARGER(a, b) larger_d(a, b)
+#define ABOVE(a, b) bits_of((a) > (b))
+#define EQUAL(a, b) bits_of((a) == (b))
+#else
+#define LARGER(a, b) larger_d(a, b)
+#define ABOVE(a, b) ((uint64_t)((a) > (b)))
+#define EQUAL(a, b) ((uint64_t)((a) == (b)))
+#endif
+
+INLINE int lowest_bit(uint64_t bits) {
+#if defined(__GNUC__)
+    return __builtin_ctzll(bits);
+#else
+    int i = 0;
+    while (!(bits >> i & 1)) i++;
+    return i;
+#endif
+}
+
+/* The vector at j of x + y; y is NULL where there is only x. */
+INLINE vector_d sum_at(const double *x, const double *y, int64_t j) {
+    vector_d sum = AT(x + j);
+    if (y) sum += AT(y + j);
+    return sum;
+}
+
+INLINE int64_t end_of_word(int64_t start, int64_t width) {
+    return width - start < 64 ? width : start + 64;
+}
+
+/* The first i with x[i] + y[i] == top, 0 if there is none. */
+INLINE int64_t first_equal(const double *x, const double *y, int64_t width, double top) {
+    for (int64_t start = 0; start < width; start += 64) {
+        uint64_t bits = 0;
+        for (int64_t j = start; j < end_of_word(start, width); j += LANES)
+            bits |= EQUAL(sum_at(x, y, j), splat_d(top)) << (j - start);
+        if (bits) return start + lowest_bit(bits);
+    }
+    return 0;
+}
+
+/* The first i with the largest x[i] + y[i]. */
+INLINE int64_t first_largest(const double *x, const double *y, int64_t width) {
+    vector_d largest = splat_d(-INFINITY);
+    for (int64_t j = 0; j < width; j += LANES) largest = LARGER(sum_at(x, y, j), largest);
+    return first_equal(x, y, width, largest_lane_d(largest));
+}
+
+/* found[i / 64] has the bit i % 64 where x[i] + gain[i] > x[best]. */
+INLINE void find_rivals(const double *x, const double *gain, int64_t best, int64_t width,
+                        uint64_t *found) {
+    vector_d limit = splat_d(x[best]);
+    for (int64_t start = 0; start < width; start += 64) {
+        uint64_t bits = 0;
+        for (int64_t j = start; j < end_of_word(start, width); j += LANES)
+            bits |= ABOVE(sum_at(x, gain, j), limit) << (j - start);
+        found[start / 64] = bits;
+    }
+}
+
+/* Some vectors of a row of add_maxima. */
+INLINE vector_d maxima_tile(const int vectors, int64_t best, const uint64_t *found, int64_t n_words,
+                            const double *x, const double *matrix, int64_t width,
+                            const double *least, double *out) {
+    vector_d sum[TILE], largest = splat_d(-INFINITY);
+    for (int v = 0; v < vectors; v++)
+        sum[v] = LARGER(x[best] + AT(matrix + best * width + v * LANES), AT(least + v * LANES));
+    for (int64_t word = 0; word < n_words; word++)
+        for (uint64_t bits = found[word]; bits; bits &= bits - 1) {
+            int64_t i = 64 * word + lowest_bit(bits);
+            for (int v = 0; v < vectors; v++)
+                sum[v] = LARGER(x[i] + AT(matrix + i * width + v * LANES), sum[v]);
+        }
+    for (int v = 0; v < vectors; v++) {
+        AT(out + v * LANES) = sum[v] += AT(out + v * LANES);
+        largest = LARGER(sum[v], largest);
+    }
+    return largest;
+}
+
+/* out[j] += max(least[j], max_i x[i] + matrix[i, j]), over best and the i found; return the
+   largest. */
+static inline double add_maxima(int64_t best, const uint64_t *found, const double *x,
+                                const double *matrix, int64_t width, const double *least,
+                                double *out) {
+    int64_t n_words = (width + 63) / 64;
+    vector_d tile, largest = splat_d(-INFINITY);
+    for (int64_t j = 0; j < width; j += TILE * LANES) {
+#define MAXIMA_TILE(vectors) \
+    maxima_tile(vectors, best, found, n_words, x, matrix + j, width, least + j, out + j)
+        switch ((width - j) / LANES) {
+            case 1: tile = MAXIMA_TILE(1); break;
+            case 2: tile = MAXIMA_TILE(2); break;
+            case 3: tile = MAXIMA_TILE(3); break;
+            case 4: tile = MAXIMA_TILE(4); break;
+            case 5: tile = MAXIMA_TILE(5); break;
+            case 6: tile = MAXIMA_TILE(6); break;
+            case 7: tile = MAXIMA_TILE(7); break;
+            default: tile = MAXIMA_TILE(8);
+        }
+#undef MAXIMA_TILE
+        largest = LARGER(tile, largest);
+    }
+    return largest_lane_d(largest);
+}
+
+#undef LARGER
+#undef ABOVE
+#undef EQUAL
+#undef TILE
+#undef LANES
+#undef AT
+
+#endif

@@ -1,0 +1,162 @@
+"""The best paths against plain recursions in numpy, for every instruction set."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from compiled import compiled
+from numpy.testing import assert_allclose, assert_array_equal
+
+from sklearn_crcrf.structures import Edges, Parts
+
+N_LABELS = [*range(1, 41), 65, 121, 205]
+LENGTHS = [3, 0, 1, 12, 2, 0, 7]
+
+every_instruction_set = pytest.mark.parametrize("kernel", compiled("viterbi"))
+every_type = pytest.mark.parametrize("dtype", [np.float32, np.float64])
+
+
+def _transitions(parts, t):
+    """The transition scores into token t, with its edges."""
+    transition, edges = parts.transition.copy(), parts.edges
+    if edges.row[t] >= 0:
+        of_token = slice(*edges.indptr[edges.row[t] :][:2])
+        transition[edges.previous[of_token], edges.current[of_token]] = edges.score[of_token]
+    return transition
+
+
+def _reference(offsets, parts):
+    """Best paths and their values, and the scores of the best ways to each label."""
+    prefixes = parts.state.astype(float)
+    y, values = np.zeros(len(prefixes), dtype=int), np.zeros(len(offsets) - 1)
+    for s, (start, stop) in enumerate(pairwise(offsets)):
+        if start == stop:
+            continue
+        prefixes[start] += parts.begin
+        prefixes[stop - 1] += parts.end
+        for t in range(start + 1, stop):
+            prefixes[t] += (prefixes[t - 1][:, None] + _transitions(parts, t)).max(axis=0)
+        values[s], y[stop - 1] = prefixes[stop - 1].max(), prefixes[stop - 1].argmax()
+        for t in range(stop - 1, start, -1):
+            y[t - 1] = (prefixes[t - 1] + _transitions(parts, t)[:, y[t]]).argmax()
+    return values, y, prefixes
+
+
+def _maximum(kernel, offsets, parts):
+    y = np.full(len(parts.state), -1, dtype=np.int32)
+    values, prefixes = np.full(len(offsets) - 1, np.nan), np.full(parts.state.shape, np.nan)
+    kernel.viterbi(offsets, *parts[:4], *parts.edges, prefixes, y, values)
+    return values, y, prefixes
+
+
+def _assert_like_the_reference(kernel, offsets, parts):
+    values, y, prefixes = _maximum(kernel, offsets, parts)
+    reference = _reference(offsets, parts)
+    assert_allclose(values, reference[0], rtol=1e-13)
+    assert_array_equal(y, reference[1])
+    assert_allclose(prefixes, reference[2], rtol=1e-12, atol=1e-12)
+
+
+def _offsets(lengths):
+    return np.append(0, np.cumsum(lengths)).astype(np.int64)
+
+
+def _parts(rng, n_tokens, n_labels, dtype, draw):
+    """Scores of which ``draw`` gives as many as are needed."""
+    transition = draw((n_labels, n_labels))
+    state = draw((n_tokens, n_labels)).astype(dtype)
+    edges = _edges(rng, n_tokens, transition)
+    return Parts(state, transition, draw(n_labels), draw(n_labels), edges)
+
+
+def _edges(rng, n_tokens, transition, n_rows=3):
+    """Some pairs of labels score one more, or are possible, at three quarters of the tokens."""
+    n_labels = len(transition)
+    pairs = [np.unique(rng.integers(n_labels**2, size=n_labels)) for _ in range(n_rows)]
+    current, previous = np.divmod(np.concatenate(pairs), n_labels)
+    common = transition[previous, current]
+    return Edges(
+        rng.integers(-1, n_rows, n_tokens),
+        _offsets([len(row) for row in pairs]),
+        previous.astype(np.int32),
+        current.astype(np.int32),
+        np.where(np.isneginf(common), 0.0, common + 1),
+    )
+
+
+@every_instruction_set
+@every_type
+@pytest.mark.parametrize("n_labels", N_LABELS)
+def test_random_scores(kernel, dtype, n_labels):
+    rng = np.random.default_rng(n_labels)
+    parts = _parts(rng, sum(LENGTHS), n_labels, dtype, lambda shape: rng.normal(size=shape))
+    _assert_like_the_reference(kernel, _offsets(LENGTHS), parts)
+
+
+@every_instruction_set
+@every_type
+@pytest.mark.parametrize("n_labels", N_LABELS)
+def test_ties_go_to_the_lowest_label(kernel, dtype, n_labels):
+    rng = np.random.default_rng(n_labels)
+
+    def draw(shape):
+        return rng.integers(-1, 2, size=shape).astype(float)
+
+    parts = _parts(rng, sum(LENGTHS), n_labels, dtype, draw)
+    _assert_like_the_reference(kernel, _offsets(LENGTHS), parts)
+
+
+@every_instruction_set
+@every_type
+@pytest.mark.parametrize("n_labels", N_LABELS)
+def test_impossible_labels_and_transitions(kernel, dtype, n_labels):
+    rng = np.random.default_rng(n_labels)
+
+    def draw(shape):
+        return np.where(rng.random(shape) < 0.6, -np.inf, rng.integers(-3, 4, size=shape))
+
+    parts = _parts(rng, sum(LENGTHS), n_labels, dtype, draw)
+    _assert_like_the_reference(kernel, _offsets(LENGTHS), parts)
+
+
+@every_instruction_set
+@every_type
+def test_a_thousand_labels(kernel, dtype):
+    rng = np.random.default_rng(0)
+    parts = _parts(rng, 12, 1000, dtype, lambda shape: rng.normal(size=shape))
+    _assert_like_the_reference(kernel, _offsets([5, 7]), parts)
+
+
+@every_instruction_set
+@every_type
+@pytest.mark.parametrize("n_labels", [5, 22, 70])
+def test_many_sequences(kernel, dtype, n_labels):
+    rng = np.random.default_rng(n_labels)
+    lengths = rng.integers(0, 9, size=300)
+    parts = _parts(rng, lengths.sum(), n_labels, dtype, lambda shape: rng.normal(size=shape))
+    _assert_like_the_reference(kernel, _offsets(lengths), parts)
+
+
+@every_instruction_set
+def test_nothing_is_possible(kernel):
+    parts = Parts.of(np.zeros((4, 9)), np.full((9, 9), -np.inf))
+    values, y, _ = _maximum(kernel, _offsets([1, 3]), parts)
+    assert_array_equal(values, [0.0, -np.inf])
+    assert_array_equal(y, 0)
+
+
+@every_instruction_set
+def test_there_are_no_sequences(kernel):
+    values, y, _ = _maximum(kernel, _offsets([]), Parts.of(np.empty((0, 3)), np.zeros((3, 3))))
+    assert len(values) == len(y) == 0
+
+
+@every_instruction_set
+def test_prefixes_are_optional(kernel):
+    rng = np.random.default_rng(0)
+    parts = _parts(rng, 7, 6, float, lambda shape: rng.normal(size=shape))
+    offsets, y, values = _offsets([4, 3]), np.empty(7, dtype=np.int32), np.empty(2)
+    kernel.viterbi(offsets, *parts[:4], *parts.edges, None, y, values)
+    expected_values, expected_y, _ = _maximum(kernel, offsets, parts)
+    assert_array_equal(values, expected_values)
+    assert_array_equal(y, expected_y)
