@@ -122,9 +122,9 @@ class SymbolTable:
         j = self.names.index(name)
         return np.append(self.categories[j], None)[self.codes[:, j]]
 
-    def attributes(self, j: int, codes: np.ndarray) -> JoinedStrings:
+    def attributes(self, j: int, codes: np.ndarray, separator: str = "=") -> JoinedStrings:
         """``"name=symbol"`` for some of the codes of one column."""
-        symbols, prefix = self._categories[j], f"{self.names[j]}="
+        symbols, prefix = self._categories[j], f"{self.names[j]}{separator}"
         if isinstance(symbols, JoinedStrings):
             return symbols[codes].with_prefix(prefix)
         return JoinedStrings([symbols.tolist()], codes[np.newaxis], "", prefix)

@@ -25,15 +25,16 @@ class Attributes(NamedTuple):
     offsets: np.ndarray
 
 
-def read_attributes(X: Any, number: Callable) -> Attributes:
+def read_attributes(X: Any, number: Callable, separator: str) -> Attributes:
     """Number the attributes of X; ``number`` turns strings into ids, -1 for those unknown.
 
-    An attribute is written out as a string once, and not once per token.
+    An attribute is written out as a string once, and not once per token; the separator stands
+    between its key and its value.
     """
     sequences = as_symbols(X) if hasattr(X, "iloc") else as_sequences(X).X
     data, offsets = sequences.data, sequences.offsets
     if isinstance(data, SymbolTable):
-        return _of_columns(data, number, offsets)
+        return _of_columns(data, number, separator, offsets)
     if getattr(data, "ndim", 2) != 1 or data.dtype.kind not in "OUbiu":
         raise ValueError(
             "X must hold token strings, feature dicts or columns of symbols, "
@@ -46,21 +47,23 @@ def read_attributes(X: Any, number: Callable) -> Attributes:
         return Attributes(ids, _ones(ids), np.arange(len(ids) + 1), offsets)
     if kinds != {dict}:
         tokens = _as_dicts(tokens, offsets)
-    return _of_items(read_items(tokens, offsets), number)
+    return _of_items(read_items(tokens, offsets), number, separator)
 
 
-def _of_columns(table: SymbolTable, number: Callable, offsets: np.ndarray) -> Attributes:
+def _of_columns(
+    table: SymbolTable, number: Callable, separator: str, offsets: np.ndarray
+) -> Attributes:
     ids = np.empty(table.shape, dtype=np.int32)
     for j, codes in enumerate(table.codes.T):
         occurring = distinct_codes(codes)
         of_code = np.full(codes.max(initial=-1) + 2, -1, dtype=np.int32)  # the last is for -1
-        of_code[occurring] = number(table.attributes(j, occurring))
+        of_code[occurring] = number(table.attributes(j, occurring, separator))
         ids[:, j] = of_code[codes]
     ids, starts = ids.ravel(), np.arange(len(ids) + 1) * ids.shape[1]
     return Attributes(ids, _ones(ids), starts, offsets)
 
 
-def _of_items(items: Items, number: Callable) -> Attributes:
+def _of_items(items: Items, number: Callable, separator: str) -> Attributes:
     table = StringTable()
     value_ids = np.empty(len(items.values), dtype=np.int32)
     numbers = np.empty(len(items.values))
@@ -72,7 +75,7 @@ def _of_items(items: Items, number: Callable) -> Attributes:
         raise items.invalid(infinite[0], what, items.values[infinite[0]])
     pairs = items.key_ids * np.int64(len(table.symbols) + 1) + (value_ids + 1)
     ids, first = number_keys(pairs)
-    endings = ["", *("=" + symbol for symbol in table.symbols)]
+    endings = ["", *(separator + symbol for symbol in table.symbols)]
     unique = np.array([items.key_ids[first], value_ids[first] + 1])
     ids = number(JoinedStrings([items.keys, endings], unique))[ids]
     return Attributes(ids, numbers, items.starts, items.offsets)

@@ -28,6 +28,8 @@ class SequenceVectorizer(SequenceTransformer):
         Leave out attributes that occur fewer times, at least 1.
     dtype : dtype, default=numpy.float64
         Type of the values.
+    separator : str, default="="
+        Stands between a key, or the name of a column, and a string or symbol.
 
     Attributes
     ----------
@@ -64,9 +66,10 @@ class SequenceVectorizer(SequenceTransformer):
            [0., 0., 1., 3.]])
     """
 
-    def __init__(self, min_freq: int = 1, dtype: Any = np.float64):
+    def __init__(self, min_freq: int = 1, dtype: Any = np.float64, separator: str = "="):
         self.min_freq = min_freq
         self.dtype = dtype
+        self.separator = separator
 
     def fit(self, X: Any, y: Any = None) -> "SequenceVectorizer":
         """Collect the attributes.
@@ -120,7 +123,8 @@ class SequenceVectorizer(SequenceTransformer):
             names the sequence and the position.
         """
         check_is_fitted(self)
-        return self._output(self._rows(read_attributes(X, self.vocabulary_.lookup)), X)
+        attributes = read_attributes(X, self.vocabulary_.lookup, self.separator)
+        return self._output(self._rows(attributes), X)
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """The attributes, in the order of the columns.
@@ -139,7 +143,7 @@ class SequenceVectorizer(SequenceTransformer):
     def _fit_attributes(self, X: Any) -> Attributes:
         check_scalar(self.min_freq, "min_freq", Integral, min_val=1)
         vocabulary = Vocabulary()
-        attributes = read_attributes(X, vocabulary.add)
+        attributes = read_attributes(X, vocabulary.add, self.separator)
         if self.min_freq > 1:
             counts = np.bincount(attributes.ids[attributes.ids >= 0], minlength=len(vocabulary))
             kept = np.flatnonzero(counts >= self.min_freq)

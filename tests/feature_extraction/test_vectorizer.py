@@ -123,6 +123,16 @@ def test_arrays_of_symbols(data, names):
     assert X.data.indices.tolist() == [0, 1, 0]
 
 
+def test_another_separator():
+    tokens = [[{"a": "x", "b": 2, "c": ["d"]}, {"a:x": True}]]
+    found = rows(tokens, separator=":")
+    assert found == [{"a:x": 1, "b": 2, "c:d": 1}, {"a:x": 1}]
+    columns = TokenFeatures(["lower"]).fit_transform([["Un", "deux"]])
+    assert list(rows(columns, separator="::")[0])[-1] == "lower::un"
+    vectorizer = SequenceVectorizer(separator=":").fit(tokens)
+    assert vectorizer.transform([[{"a": "x"}]]).data.toarray().tolist() == [[1, 0, 0]]
+
+
 def test_min_freq():
     X = [["a", "b", "c"], ["c", "b", "d", "b"]]
     assert rows(X, min_freq=2) == [{}, {"b": 1}, {"c": 1}, {"c": 1}, {"b": 1}, {}, {"b": 1}]
