@@ -1,7 +1,7 @@
 """Sequence labelling as scikit-learn estimators."""
 
 try:
-    from .crf import CRF
+    from .crf import CRF, CRFsuiteCRF
     from .empirical import EmpiricalCRF
     from .feature_extraction import SequenceVectorizer, TokenFeatures, Window
     from .sequences import SequenceArray, as_sequences
@@ -18,6 +18,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "CRF",
+    "CRFsuiteCRF",
     "EmpiricalCRF",
     "SequenceArray",
     "SequenceVectorizer",

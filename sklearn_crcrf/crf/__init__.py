@@ -1,5 +1,6 @@
 """Conditional random fields of iterative training."""
 
+from .crfsuite import CRFsuiteCRF
 from .estimator import CRF
 
-__all__ = ["CRF"]
+__all__ = ["CRF", "CRFsuiteCRF"]

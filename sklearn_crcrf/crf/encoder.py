@@ -38,7 +38,7 @@ class AttributeEncoder:
 
     def __init__(self, min_freq: int, dtype: Any, edge_columns: Collection[str | int]):
         self._min_freq, self._edge_columns = min_freq, list(edge_columns)
-        self._dtype = None if dtype is None else np.dtype(dtype)
+        self._dtype = None if dtype is None else np.dtype(dtype).name
 
     def fit_transform(self, X: SequenceArray, extend: bool = False) -> Matrix:
         """Learn which attributes there are, and encode those of all tokens.
@@ -61,7 +61,7 @@ class AttributeEncoder:
             self.edge_attributes = np.flatnonzero(wanted)
             encoded = self.transform(X)
         else:
-            self._dtype = self._dtype or np.dtype(float)
+            self._dtype = self._dtype or "float64"
             self._has_columns = not _is_strings(X.data)
             self._vectorizer = SequenceVectorizer(self._min_freq, self._dtype)
             encoded = _as_csr(self._vectorizer.fit_transform(X).data)
@@ -97,7 +97,7 @@ class AttributeEncoder:
         if not _is_numeric(X.data):
             raise ValueError("X must be numeric, as it was in fit")
         data = X.data if self._kept is None else X.data[:, self._kept]
-        dtype = self._dtype or (data.dtype if data.dtype.kind == "f" else np.dtype(float))
+        dtype = np.dtype(self._dtype or (data.dtype if data.dtype.kind == "f" else float))
         dtype = dtype if dtype.itemsize == 4 else np.dtype(float)
         if sp.issparse(data):
             return _as_csr(data.astype(dtype, copy=False))

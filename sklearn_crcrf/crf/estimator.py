@@ -14,6 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state, compute_class_weight
 from sklearn.utils._param_validation import Interval, Options, StrOptions
 
+from .._callbacks import CallbackSupportMixin, FitProgress
 from ..base import BaseSequenceClassifier, Batch, raise_if_impossible, token_weights
 from ..constraints import Constraints, as_constraints
 from ..criteria import CRITERIA
@@ -22,14 +23,13 @@ from ..linear import (
     Corpus,
     EdgeDesign,
     Weights,
-    observed_pairs,
-    observed_transitions,
     state_scores,
 )
 from ..partial_labels import encode_partial_labels
 from ..sequences import SequenceArray
 from ..structures import Chain, Parts
 from .encoder import AttributeEncoder
+from .features import FEATURES
 from .possible import check_possible, forbidden_scores
 from .problem import Problem
 from .solving import SOLVERS, choose_solver, solve
@@ -49,7 +49,7 @@ def _best_marginals(crf: "CRF", chain: Chain, parts: Parts, first: int) -> np.nd
 DECODERS = {"viterbi": BaseSequenceClassifier._decode, "marginal": _best_marginals}
 
 
-class CRF(BaseSequenceClassifier):
+class CRF(CallbackSupportMixin, BaseSequenceClassifier):
     """Linear-chain conditional random field, trained by minimising a loss [1]_.
 
     The score of a labelling is linear in the weights,
@@ -68,9 +68,10 @@ class CRF(BaseSequenceClassifier):
         ``1 / sqrt(2 c2)`` for the c2 of CRFsuite and ``sqrt(C)`` for the C of CRF++.
     c1 : float, default=0.0
         Strength of the penalty of absolute values, which makes weights exactly zero.
-    features : {"all", "observed"}, default="all"
+    features : {"all", "observed"} or callable, default="all"
         Whether there is a weight for every pair of attribute and label, and of two labels, or
-        only for the pairs that occur in training.
+        only for the pairs that occur in training; or what chooses them, see
+        :mod:`sklearn_crcrf.crf.features`.
     min_freq : int, default=1
         Attributes of fewer tokens are left out.
     boundaries : bool, default=False
@@ -89,7 +90,7 @@ class CRF(BaseSequenceClassifier):
         Iterations, or epochs of "sgd", at most.
     tol : float, default=1e-5
         Stop when the objective falls by less than this part of its value over ten iterations,
-        or over one epoch of "sgd".
+        or over five epochs of "sgd".
     init : {"zeros", "empirical"} or Weights, default="zeros"
         Where training starts: "empirical" counts how often attributes and labels occur together.
     warm_start : bool, default=False
@@ -154,7 +155,7 @@ class CRF(BaseSequenceClassifier):
         "criterion": [StrOptions(set(CRITERIA)), callable],
         "sigma": [Interval(Real, 0, None, closed="right")],
         "c1": [Interval(Real, 0, None, closed="left")],
-        "features": [StrOptions({"all", "observed"})],
+        "features": [StrOptions(set(FEATURES)), callable],
         "min_freq": [Interval(Integral, 1, None, closed="left")],
         "boundaries": ["boolean"],
         "edge_columns": [Collection],
@@ -224,6 +225,12 @@ class CRF(BaseSequenceClassifier):
         self.random_state = random_state
         self.verbose = verbose
 
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        # Without boundaries there is no intercept, and rows of zeros say nothing.
+        tags.classifier_tags.poor_score = not self.boundaries
+        return tags
+
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "CRF":
         """Train.
@@ -252,8 +259,9 @@ class CRF(BaseSequenceClassifier):
             If there is no token, or input is not valid; the message says where.
         """
         twin = copy(self)
-        twin._fit(X, y, sample_weight)
-        self.__dict__ = twin.__dict__
+        progress = FitProgress(self, self.max_iter, X, y, sample_weight)
+        twin._fit(X, y, sample_weight, progress=progress)
+        self.__dict__.update(vars(twin))
         return self
 
     @_fit_context(prefer_skip_nested_validation=True)
@@ -282,6 +290,7 @@ class CRF(BaseSequenceClassifier):
     def state_features_(self) -> dict[tuple[str, Any], float]:
         """The weights of pairs of attribute and label that are not zero."""
         coef = sp.coo_array(self.coef_)
+        coef.eliminate_zeros()
         names, labels = self.attribute_names_[coef.row], self.classes_[coef.col]
         return _mapping(names, labels, coef.data)
 
@@ -292,24 +301,36 @@ class CRF(BaseSequenceClassifier):
         weights = self.transitions_[previous, current]
         return _mapping(self.classes_[previous], self.classes_[current], weights)
 
-    def _fit(self, X, y, sample_weight, classes=None, is_part=False) -> None:
+    def _fit(self, X, y, sample_weight, classes=None, is_part=False, progress=None) -> None:
         if y is None:
             raise ValueError(
                 f"This {type(self).__name__} estimator requires y to be passed, but the target y "
                 "is None."
             )
         solver, rng = choose_solver(self.solver, self.c1), check_random_state(self.random_state)
-        before = self._named_weights() if self.warm_start and hasattr(self, "coef_") else None
-        if not is_part or before is None:
+        known = self._named_weights() if self.warm_start and hasattr(self, "coef_") else None
+        if not is_part or known is None:
             self._n_seen, self._rate = 0, None
         stochastic = {"rng": rng, "rate": self._rate, "n_seen": self._n_seen}
-        corpus = self._read(X, y, sample_weight, classes, before if is_part else None)
-        self._n_seen += len(corpus.weight)
+        corpus = self._read(X, y, sample_weight, classes, known if is_part else None)
         corpus, held_out = self._hold_out(corpus, rng)
-        problem = self._problem(corpus)
+        self._n_seen += corpus.weight.sum()
+        before = known and known.matching(
+            self.attribute_names_, self._encoder.edge_attributes, self.classes_
+        )
+        problem = self._problem(corpus, before if is_part else None)
         start = self._start(problem, before)
+
+        def fitted(x: np.ndarray) -> dict[str, Any]:
+            twin = copy(self)
+            twin._set_weights(problem, x)
+            return vars(twin)
+
         training = Training(
-            self.verbose, self._validation(problem, held_out), self.n_iter_no_change
+            self.verbose,
+            self._validation(problem, held_out),
+            self.n_iter_no_change,
+            notify=lambda x: progress is not None and progress.iterated(lambda: fitted(x)),
         )
         options = {"max_iter": self.max_iter, "tol": self.tol, "callback": training}
         converged, message = False, "it was interrupted"
@@ -323,6 +344,8 @@ class CRF(BaseSequenceClassifier):
         self._set_weights(problem, result.x if training.x is None else training.x)
         self.loss_curve_, self.validation_curve_ = training.losses, training.validation_losses
         self.n_iter_, self.converged_ = len(training.losses), converged
+        if progress is not None:
+            progress.finish(lambda: vars(self))
         if not converged and not is_part:
             warnings.warn(f"training did not converge: {message}", ConvergenceWarning, stacklevel=3)
 
@@ -375,21 +398,20 @@ class CRF(BaseSequenceClassifier):
         """What is trained on, and what is validated on."""
         n_sequences = len(corpus.weight)
         if self.validation_fraction is None:
-            return corpus.longest_first(), None
+            return _trained_on(corpus), None
         n_held_out = max(1, round(self.validation_fraction * n_sequences))
         if n_held_out >= n_sequences:
             raise ValueError(f"validation_fraction leaves nothing of {n_sequences} sequences")
         order = rng.permutation(n_sequences)
         held_out, trained = order[:n_held_out], np.sort(order[n_held_out:])
-        return corpus.take(trained).longest_first(), corpus.take(held_out).longest_first()
+        return _trained_on(corpus.take(trained)), _trained_on(corpus.take(held_out))
 
-    def _problem(self, corpus: Corpus) -> Problem:
+    def _problem(self, corpus: Corpus, kept: Weights | None) -> Problem:
         n_labels = len(self.classes_)
-        pairs, transitions = None, np.ones((n_labels, n_labels), dtype=bool)
-        if self.features == "observed":
-            pairs = observed_pairs(sp.csr_array(corpus.X), corpus.y, n_labels)
-            transitions = observed_transitions(corpus, n_labels)
-        criterion = self.criterion
+        features, criterion = self.features, self.criterion
+        choose = FEATURES[features] if isinstance(features, str) else features
+        chosen = choose(corpus, n_labels)
+        pairs, transitions = chosen if kept is None else chosen.including(kept)
         return Problem(
             corpus=corpus,
             edge_attributes=self._encoder.edge_attributes,
@@ -400,14 +422,14 @@ class CRF(BaseSequenceClassifier):
             criterion=CRITERIA[criterion] if isinstance(criterion, str) else criterion,
             forbidden=forbidden_scores(self._constraints, n_labels),
             # The penalty is shared by all sequences, those of earlier parts too.
-            sigma=self.sigma * np.sqrt(self._n_seen / max(1, len(corpus.weight))),
+            sigma=self.sigma * np.sqrt(self._n_seen / corpus.weight.sum()),
             n_threads=effective_n_jobs(self.n_jobs),
         )
 
-    def _start(self, problem: Problem, before: NamedWeights | None) -> Weights:
+    def _start(self, problem: Problem, before: Weights | None) -> Weights:
         """The weights from which training starts."""
         if before is not None:
-            return before.matching(self.attribute_names_, self.classes_, problem)
+            return given_weights(before, problem)
         if isinstance(self.init, Weights):
             return given_weights(self.init, problem)
         return STARTS[self.init](problem)
@@ -450,8 +472,16 @@ class CRF(BaseSequenceClassifier):
         weights = Weights(None, self.transitions_, self.begin_, self.end_, self.edge_coef_)
         scores = (w + f for w, f in zip(weights[1:4], forbidden, strict=True))
         state = state_scores(attributes, self.coef_, batch.start, batch.stop)
-        edges = EdgeDesign.of(edge_attributes[batch.start : batch.stop], batch.offsets)
+        edges = EdgeDesign.of(edge_attributes, batch.start, batch.stop, batch.offsets)
         return edges.parts(Parts.of(state, *scores), weights)
+
+
+def _trained_on(corpus: Corpus) -> Corpus:
+    """The sequences that have any weight, longest first."""
+    corpus = corpus.longest_first()
+    if len(corpus.weight) == 0:
+        raise ValueError("sample_weight and class_weight leave no sequence with any weight")
+    return corpus
 
 
 def _mapping(first: np.ndarray, second: np.ndarray, weights: np.ndarray) -> dict:

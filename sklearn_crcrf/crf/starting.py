@@ -6,12 +6,12 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from ..linear import Weights, observed_pairs
+from ..linear import Weights, observed_pairs, transition_counts
 from .problem import Problem
 
 __all__ = ["STARTS", "NamedWeights", "given_weights"]
 
-# Counts as many observations of each label as this, and trusts the sum of associations so much.
+# Counts as many observations of each label as this, and trusts associations so much.
 PRIOR, TRUST = 1.0, 0.4
 
 
@@ -31,20 +31,12 @@ def _empirical(problem: Problem) -> Weights:
     known = corpus.y >= 0
     prior = np.bincount(corpus.y[known], minlength=n) + PRIOR
     prior /= prior.sum()
-    into = np.ones(len(corpus.y), dtype=bool)
-    into[corpus.offsets[:-1]] = False
-    into = np.flatnonzero(into & known)
-    into = into[corpus.y[into - 1] >= 0]
-    pairs = np.zeros((n, n))
-    np.add.at(pairs, (corpus.y[into - 1], corpus.y[into]), 1.0)
-    independent = np.outer(prior, prior)
-    rate = (pairs / max(pairs.sum(), 1.0) * len(into) + PRIOR * independent) / (
-        (len(into) + PRIOR) * independent
-    )
+    pairs, independent = transition_counts(corpus, n), np.outer(prior, prior)
+    rate = (pairs + PRIOR * independent) / ((pairs.sum() + PRIOR) * independent)
     counts = observed_pairs(abs(sp.csr_array(corpus.X)), corpus.y, n)
     counts.data = TRUST * np.log1p(counts.data / (PRIOR * prior[counts.indices]))
     zeros = _zeros(problem)
-    return zeros._replace(state=_flat(counts, problem), transition=np.log(rate))
+    return zeros._replace(state=_flat(counts, problem), transition=TRUST * np.log(rate))
 
 
 STARTS: dict[str, Callable[[Problem], Weights]] = {"zeros": _zeros, "empirical": _empirical}
@@ -96,13 +88,13 @@ class NamedWeights(NamedTuple):
     classes: np.ndarray
     weights: Weights
 
-    def matching(self, names: np.ndarray, classes: np.ndarray, problem: Problem) -> Weights:
-        """The weights of other attributes and labels, zero for those that are new."""
+    def matching(
+        self, names: np.ndarray, edge_attributes: np.ndarray, classes: np.ndarray
+    ) -> Weights:
+        """The weights of other attributes and labels, none or zero for those that are new."""
         label = _find(self.classes.tolist(), classes.tolist())
         attribute = _find(self.names.tolist(), names.tolist())
-        edge = _find(
-            self.names[self.edge_attributes].tolist(), names[problem.edge_attributes].tolist()
-        )
+        edge = _find(self.names[self.edge_attributes].tolist(), names[edge_attributes].tolist())
         old = sp.coo_array(self.weights.state)
         row, column = _inverse(attribute, len(self.names)), _inverse(label, len(self.classes))
         kept = (row[old.row] >= 0) & (column[old.col] >= 0)
@@ -112,7 +104,7 @@ class NamedWeights(NamedTuple):
         )
         _, transition, begin, end, edges = self.weights
         return Weights(
-            _flat(coef, problem),
+            coef,
             _take(transition, label, label),
             _take(begin, label),
             _take(end, label),

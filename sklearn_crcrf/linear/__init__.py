@@ -1,7 +1,7 @@
 """Chains whose scores are linear in their weights: scores, gradients and training objectives."""
 
 from .batches import BatchObjective
-from .corpus import Corpus, observed_transitions
+from .corpus import Corpus, transition_counts
 from .designs import DenseDesign, ObservedDesign, SparseDesign, observed_pairs, state_scores
 from .edges import EdgeDesign
 from .objective import Objective
@@ -18,6 +18,6 @@ __all__ = [
     "SparseDesign",
     "Weights",
     "observed_pairs",
-    "observed_transitions",
     "state_scores",
+    "transition_counts",
 ]

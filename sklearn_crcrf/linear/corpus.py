@@ -7,7 +7,7 @@ import numpy as np
 
 from ..structures import Chain
 
-__all__ = ["Chunk", "Corpus", "observed_transitions"]
+__all__ = ["Chunk", "Corpus", "transition_counts"]
 
 # Sequences go through a criterion in chunks of about so many scores; the sums over their tokens
 # are made in blocks of chunks.
@@ -97,12 +97,12 @@ def _ends(offsets: np.ndarray, n_tokens: int) -> list[int]:
     return ends
 
 
-def observed_transitions(corpus: Corpus, n_labels: int) -> np.ndarray:
-    """Which labels follow each other somewhere, bool of shape (n_labels, n_labels)."""
+def transition_counts(corpus: Corpus, n_labels: int) -> np.ndarray:
+    """How often labels that are known follow each other, of shape (n_labels, n_labels)."""
     is_first = np.zeros(len(corpus.y) + 1, dtype=bool)
     is_first[corpus.offsets] = True
     previous, current = corpus.y[:-1], corpus.y[1:]
     inside = ~is_first[1:-1] & (previous >= 0) & (current >= 0)
-    seen = np.zeros((n_labels, n_labels), dtype=bool)
-    seen[previous[inside], current[inside]] = True
-    return seen
+    counts = np.zeros((n_labels, n_labels))
+    np.add.at(counts, (previous[inside], current[inside]), 1.0)
+    return counts

@@ -279,12 +279,11 @@ def observed_pairs(X: sp.csr_array, y: np.ndarray, n_labels: int) -> sp.csr_arra
     CSR of shape (n_attributes, n_labels)
         Its entries are the pairs; their values are the sums of those of the attributes.
     """
-    known = y >= 0
-    indptr = np.append(0, np.cumsum(known))
-    labels = sp.csr_array((np.ones(indptr[-1]), y[known], indptr), shape=(len(y), n_labels))
-    pairs = (X.T.tocsr() @ labels).tocsr()
-    pairs.sort_indices()
-    return pairs
+    label = np.repeat(y, np.diff(X.indptr))
+    known = label >= 0
+    # Unlike a product of matrices, this keeps sums that are zero.
+    entries = X.data[known].astype(float), (X.indices[known], label[known])
+    return sp.coo_array(entries, shape=(X.shape[1], n_labels)).tocsr()
 
 
 def state_scores(X: Any, coef: Any, start: int, stop: int) -> np.ndarray:

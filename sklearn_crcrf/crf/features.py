@@ -1,0 +1,59 @@
+"""Which features have a weight.
+
+A choice of features is called with the training corpus and the number of labels, and returns
+Features.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..linear import Corpus, Weights, observed_pairs, transition_counts
+
+__all__ = ["FEATURES", "Features", "all_features", "observed_features"]
+
+
+class Features(NamedTuple):
+    """What has a weight.
+
+    Parameters
+    ----------
+    pairs : CSR of shape (n_attributes, n_labels) or None
+        Its entries are the pairs of attribute and label; None for all.
+    transitions : bool ndarray of shape (n_labels, n_labels), row = previous label
+    """
+
+    pairs: sp.csr_array | None
+    transitions: np.ndarray
+
+    def including(self, weights: Weights) -> "Features":
+        """These, and those that have a weight already, the state weights as a matrix."""
+        if self.pairs is None:
+            return self
+        pairs = _ones(self.pairs) + _ones(weights.state)
+        return Features(pairs, self.transitions | (weights.transition != 0))
+
+
+def all_features(corpus: Corpus, n_labels: int) -> Features:
+    """All pairs of attribute and label, and of two labels."""
+    return Features(None, np.ones((n_labels, n_labels), dtype=bool))
+
+
+def observed_features(corpus: Corpus, n_labels: int) -> Features:
+    """The pairs that occur in the corpus."""
+    pairs = observed_pairs(sp.csr_array(corpus.X), corpus.y, n_labels)
+    return Features(pairs, transition_counts(corpus, n_labels) > 0)
+
+
+FEATURES: dict[str, Callable[[Corpus, int], Features]] = {
+    "all": all_features,
+    "observed": observed_features,
+}
+"""Choices of features by name."""
+
+
+def _ones(matrix: sp.csr_array) -> sp.csr_array:
+    """1 wherever a sparse matrix has an entry."""
+    return sp.csr_array((np.ones(matrix.nnz), matrix.indices, matrix.indptr), shape=matrix.shape)
