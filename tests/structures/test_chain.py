@@ -1,4 +1,4 @@
-"""Chain recursions against the enumeration of all paths."""
+"""Chain recursions against the enumeration of all paths; see test_sums for their sums."""
 
 import itertools
 
@@ -6,6 +6,7 @@ import numpy as np
 import oracle
 import pytest
 import scipy.sparse as sp
+from chains import chains
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
@@ -14,31 +15,7 @@ from scipy.special import logsumexp
 from sklearn_crcrf.structures import Chain, Edges, PartCounts, Parts
 
 
-@st.composite
-def chains(draw):
-    """A few short sequences with random scores of a random scale; some edges, some -inf."""
-    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
-    n_labels = draw(st.integers(1, 4))
-    lengths = draw(st.lists(st.integers(0, 4), min_size=1, max_size=4))
-    scale = draw(st.sampled_from([1.0, 30.0, 1000.0]))
-    forbidden = draw(st.sampled_from([0.0, 0.0, 0.3]))
-    n_tokens, n_rows = sum(lengths), 3
-    transition = scale * rng.normal(size=(n_labels, n_labels))
-    transition[rng.random(transition.shape) < forbidden] = -np.inf
-    gains = sp.random_array((n_rows, n_labels**2), density=0.5, format="csr", rng=rng)
-    gains.data *= 3 * scale
-    edges = Edges.from_gains(rng.integers(-1, n_rows, n_tokens), gains, transition)
-    parts = Parts(
-        scale * rng.normal(size=(n_tokens, n_labels)),
-        transition,
-        scale * rng.normal(size=n_labels),
-        scale * rng.normal(size=n_labels),
-        edges,
-    )
-    return np.append(0, np.cumsum(lengths)), parts
-
-
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(chains())
 def test_maximum_is_the_best_of_all_paths(chain):
     offsets, parts = chain
@@ -50,40 +27,17 @@ def test_maximum_is_the_best_of_all_paths(chain):
             assert_allclose(oracle.score(parts, a, y[a:b]), scores.max(), rtol=1e-12)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=50)
 @given(chains())
-def test_marginals_are_sums_over_all_paths(chain):
-    offsets, parts = chain
-    log_z, marginals = Chain(offsets).marginals(parts)
-    for s, (a, b) in enumerate(itertools.pairwise(offsets)):
-        every, scores = oracle.paths(parts, a, b)
-        assert_allclose(log_z[s], logsumexp(scores), rtol=1e-10)
-        if np.isinf(log_z[s]):
-            continue
-        probability = np.exp(scores - logsumexp(scores))
-        for t in range(b - a):
-            reference = np.zeros(len(parts.transition))
-            np.add.at(reference, [path[t] for path in every], probability)
-            assert_allclose(marginals[a + t], reference, atol=1e-9)
-
-
-@settings(max_examples=100, deadline=None)
-@given(chains())
-def test_expected_transitions_are_sums_over_all_paths(chain):
+def test_marginals_are_the_expected_counts_of_labels(chain):
     offsets, parts = chain
     log_z, pullback = Chain(offsets).log_partition(parts)
-    if np.isinf(log_z).any():
-        return
-    expected, reference = pullback(np.ones(len(log_z))), PartCounts.zeros(parts)
-    for a, b in itertools.pairwise(offsets):
-        every, scores = oracle.paths(parts, a, b)
-        for path, p in zip(every, np.exp(scores - logsumexp(scores)), strict=True):
-            oracle.count(parts, a, path, p, reference)
-    for ours, theirs in zip(expected, reference, strict=True):
-        assert_allclose(ours, theirs, atol=1e-8)
+    again, marginals = Chain(offsets).marginals(parts)
+    assert_array_equal(again, log_z)
+    assert_array_equal(marginals, pullback(np.ones(len(log_z))).state)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(chains(), st.integers(1, 6))
 def test_k_best_are_the_k_best_of_all_paths(chain, k):
     offsets, parts = chain
@@ -97,13 +51,11 @@ def test_k_best_are_the_k_best_of_all_paths(chain, k):
             assert_allclose(oracle.score(parts, a, path), value, rtol=1e-12)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(chains(), st.randoms())
 def test_path_score(chain, random):
     offsets, parts = chain
     y = np.array([random.randrange(len(parts.transition)) for _ in range(offsets[-1])], dtype=int)
-    if not np.isfinite(parts.transition).all():
-        return
     score, pullback = Chain(offsets).path_score(parts, y)
     weight = np.arange(1.0, len(offsets))
     counts, expected = pullback(weight), PartCounts.zeros(parts)
@@ -111,6 +63,7 @@ def test_path_score(chain, random):
         oracle.count(parts, a, y[a:b], w, expected)
     for ours, theirs in zip(counts, expected, strict=True):
         assert_allclose(ours, theirs)
+        assert ours.dtype == theirs.dtype
     reference = [oracle.score(parts, a, y[a:b]) for a, b in itertools.pairwise(offsets)]
     assert_allclose(score, reference, rtol=1e-9, atol=1e-9)
 

@@ -1,0 +1,61 @@
+"""Weights of single pairs of attribute and label."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn_crcrf._kernels._cells import add_cells, add_scores
+
+both_types = pytest.mark.parametrize("dtype", [np.float64, np.float32])
+
+
+def entries(n_labels, n_pairs, dtype, n_tokens=50, seed=0):
+    """Entries of tokens, of which some have none, and what they do to the scores, as a matrix."""
+    rng = np.random.default_rng(seed)
+    indptr = np.append(0, np.cumsum(rng.integers(0, 8, n_tokens) * rng.integers(0, 2, n_tokens)))
+    label = rng.integers(n_labels, size=indptr[-1]).astype(np.int32)
+    pair = rng.integers(n_pairs, size=indptr[-1]).astype(np.int32)
+    value = rng.normal(size=indptr[-1]).astype(dtype)
+    effect = np.zeros((n_tokens, n_labels, n_pairs))
+    np.add.at(effect, (np.repeat(np.arange(n_tokens), np.diff(indptr)), label, pair), value)
+    arrays = indptr.astype(np.int64), label, pair, value
+    for array in arrays:
+        array.flags.writeable = False
+    return arrays, effect
+
+
+def read_only(array):
+    array.flags.writeable = False
+    return array
+
+
+@both_types
+@pytest.mark.parametrize("n_labels", [1, 2, 22, 65])
+@pytest.mark.parametrize("start, stop", [(0, 50), (11, 32), (20, 20)])
+def test_scores(dtype, n_labels, start, stop):
+    arrays, effect = entries(n_labels, 30, dtype)
+    weights = read_only(np.random.default_rng(1).normal(size=30).astype(dtype))
+    scores = np.ones((stop - start, n_labels), dtype=dtype)
+    add_cells(*arrays, weights, scores, start, stop)
+    assert_allclose(scores, 1 + effect[start:stop] @ weights, rtol=1e-5, atol=1e-5)
+
+
+@both_types
+@pytest.mark.parametrize("n_labels", [1, 2, 22, 65])
+@pytest.mark.parametrize("start, stop", [(0, 50), (11, 32), (20, 20)])
+def test_derivatives(dtype, n_labels, start, stop):
+    arrays, effect = entries(n_labels, 30, dtype)
+    shape = stop - start, n_labels
+    scores = read_only(np.random.default_rng(1).normal(size=shape).astype(dtype))
+    weights = np.ones(30, dtype=dtype)
+    add_scores(*arrays, scores, weights, start, stop)
+    expected = np.einsum("tjw,tj->w", effect[start:stop], scores)
+    assert_allclose(weights, 1 + expected, rtol=1e-5, atol=1e-5)
+
+
+@both_types
+def test_no_entries(dtype):
+    indptr, ids = np.zeros(4, dtype=np.int64), np.empty(0, dtype=np.int32)
+    nothing, scores = np.empty(0, dtype=dtype), np.ones((3, 2), dtype=dtype)
+    add_cells(indptr, ids, ids, nothing, nothing, scores, 0, 3)
+    add_scores(indptr, ids, ids, nothing, scores, nothing, 0, 3)
+    assert_array_equal(scores, 1)
