@@ -258,9 +258,11 @@ class CRF(CallbackSupportMixin, BaseSequenceClassifier):
         ValueError
             If there is no token, or input is not valid; the message says where.
         """
-        twin = copy(self)
+        twin, before = copy(self), set(vars(self))
         progress = FitProgress(self, self.max_iter, X, y, sample_weight)
         twin._fit(X, y, sample_weight, progress=progress)
+        for name in before - vars(twin).keys():
+            delattr(self, name)
         self.__dict__.update(vars(twin))
         return self
 

@@ -102,3 +102,9 @@ def test_a_warm_start_on_other_attributes_and_labels():
 def test_without_a_warm_start_fit_forgets():
     crf = CRF().fit(X[20:], y[20:])
     assert np.array_equal(crf.fit(X, y).coef_, CRF().fit(X, y).coef_)
+
+
+def test_another_fit_leaves_nothing_of_the_one_before():
+    crf = CRF().fit(np.eye(3), [0, 1, 0])
+    crf.fit([["a", "b"]], [["x", "y"]])
+    assert not hasattr(crf, "n_features_in_")
