@@ -4,6 +4,7 @@ Those in the folders of an instruction set are compiled for it; which are used i
 they are imported.
 """
 
+import os
 import platform
 from glob import glob
 from pathlib import Path
@@ -32,6 +33,10 @@ INSTRUCTIONS = {
 
 class BuildKernels(build_ext):
     """Compile with the options of the compiler in use, which only this command knows."""
+
+    def finalize_options(self):
+        super().finalize_options()
+        self.parallel = self.parallel or os.cpu_count()
 
     def build_extensions(self):
         kind = self.compiler.compiler_type
