@@ -148,7 +148,7 @@ class SequenceArray:
             raise IndexError("a SequenceArray is indexed by one integer, a slice or a 1-D array")
         lengths = self.lengths[chosen]
         offsets = np.append(0, np.cumsum(lengths))
-        rows = np.repeat(self.offsets[chosen] - offsets[:-1], lengths) + np.arange(offsets[-1])
+        rows = joined_ranges(self.offsets[chosen], lengths)
         return SequenceArray(self.data[rows], offsets)
 
     def __array__(self, dtype=None, copy=None) -> np.ndarray:
@@ -188,6 +188,12 @@ class SequenceArray:
             tokens = self.data.tolist()
             return [tokens[start:stop] for start, stop in pairwise(self.offsets.tolist())]
         return list(self)
+
+
+def joined_ranges(starts: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+    """The numbers start, start + 1, ... of each of several runs, one run after the other."""
+    before = np.cumsum(lengths) - lengths
+    return np.repeat(starts - before, lengths) + np.arange(lengths.sum())
 
 
 def locate(offsets: np.ndarray, token: int) -> tuple[int, int]:

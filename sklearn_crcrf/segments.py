@@ -4,6 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ._ragged import joined_ranges
 from .schemes import PREFIXES, SchemeLabels, check_option, read_labels
 from .sequences import SequenceArray, locate
 
@@ -152,7 +153,7 @@ def segments_to_labels(segments: Segments, lengths: Any, scheme: str = "IOB2") -
     begin, inside, close, single = (
         np.array([_label(prefix, name) for name in types], dtype=object)[kind] for prefix in "BIES"
     )
-    labels.data[_ranges(first, end - start)] = np.repeat(inside, end - start)
+    labels.data[joined_ranges(first, end - start)] = np.repeat(inside, end - start)
     if scheme == "IOB1":
         touching = np.zeros(len(first), dtype=bool)
         touching[1:] = (
@@ -245,7 +246,7 @@ def spell_segments(
     first, last = y[start, None], y[end - 1, None]
     return SpelledSegments(
         _in_sequences(start, end, parsed.types[parsed.kind[y[start]]], offsets),
-        SequenceArray.from_lengths(y[_ranges(start, end - start)], end - start),
+        SequenceArray.from_lengths(y[joined_ranges(start, end - start)], end - start),
         ~parsed.continues(every, first),
         ~parsed.continues(last, every),
     )
@@ -371,9 +372,3 @@ def _check_places(segments: Segments, lengths: np.ndarray) -> None:
             f"segments: the segment from {start[i]} to {end[i]} of sequence {sequence[i]} is "
             f"empty, leaves the sequence or overlaps another one"
         )
-
-
-def _ranges(starts: np.ndarray, lengths: np.ndarray) -> np.ndarray:
-    """The numbers start, start + 1, ... of each of several runs, joined."""
-    before = np.cumsum(lengths) - lengths
-    return np.repeat(starts - before, lengths) + np.arange(lengths.sum())

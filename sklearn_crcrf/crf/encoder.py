@@ -81,9 +81,11 @@ class AttributeEncoder:
 
     def _set_names(self) -> None:
         self.names = self._vectorizer.get_feature_names_out()
-        columns = [_column(name) for name in self.names] if self._has_columns else "token"
-        in_column = np.isin(columns, self._edge_columns)
-        self.edge_attributes = np.flatnonzero(np.broadcast_to(in_column, len(self.names)))
+        self.edge_attributes = np.empty(0, dtype=np.int64)
+        if self._edge_columns:
+            columns = [_column(name) for name in self.names] if self._has_columns else "token"
+            in_column = np.isin(columns, self._edge_columns)
+            self.edge_attributes = np.flatnonzero(np.broadcast_to(in_column, len(self.names)))
 
     def transform(self, X: SequenceArray) -> Matrix:
         """Encode the attributes of all tokens; those that are not known are left out.

@@ -23,6 +23,7 @@ from ..linear import (
     Corpus,
     EdgeDesign,
     Weights,
+    edge_columns,
     state_scores,
 )
 from ..partial_labels import encode_partial_labels
@@ -280,7 +281,14 @@ class CRF(CallbackSupportMixin, BaseSequenceClassifier):
         Returns
         -------
         CRF
+
+        Raises
+        ------
+        ValueError
+            If c1 is positive, or as in :meth:`fit`.
         """
+        if self.c1 > 0:
+            raise ValueError(f"partial_fit has no penalty of absolute values, but c1={self.c1}")
         twin = copy(self)
         twin.set_params(solver="sgd", max_iter=1, warm_start=True)
         twin._fit(X, y, sample_weight, classes=classes, is_part=True)
@@ -373,7 +381,7 @@ class CRF(CallbackSupportMixin, BaseSequenceClassifier):
         per_sequence = np.add.reduceat(np.append(weights, 0.0), offsets[:-1])
         per_sequence /= np.maximum(np.diff(offsets), 1)
         corpus = Corpus(attributes, ids, offsets, per_sequence, allowed)
-        check_possible(corpus, self._constraints, len(self.classes_))
+        check_possible(corpus, self._constraints)
         return corpus
 
     def _label_weights(self, ids: np.ndarray) -> np.ndarray:
@@ -398,15 +406,18 @@ class CRF(CallbackSupportMixin, BaseSequenceClassifier):
 
     def _hold_out(self, corpus: Corpus, rng) -> tuple[Corpus, Corpus | None]:
         """What is trained on, and what is validated on."""
+        corpus = corpus.longest_first()
         n_sequences = len(corpus.weight)
+        if n_sequences == 0:
+            raise ValueError("sample_weight and class_weight leave no sequence with any weight")
         if self.validation_fraction is None:
-            return _trained_on(corpus), None
+            return corpus, None
         n_held_out = max(1, round(self.validation_fraction * n_sequences))
         if n_held_out >= n_sequences:
             raise ValueError(f"validation_fraction leaves nothing of {n_sequences} sequences")
         order = rng.permutation(n_sequences)
-        held_out, trained = order[:n_held_out], np.sort(order[n_held_out:])
-        return _trained_on(corpus.take(trained)), _trained_on(corpus.take(held_out))
+        held_out, trained = np.sort(order[:n_held_out]), np.sort(order[n_held_out:])
+        return corpus.take(trained), corpus.take(held_out)
 
     def _problem(self, corpus: Corpus, kept: Weights | None) -> Problem:
         n_labels = len(self.classes_)
@@ -467,7 +478,7 @@ class CRF(CallbackSupportMixin, BaseSequenceClassifier):
     def _prepare(self, X: SequenceArray) -> Any:
         attributes = self._encoder.transform(X)
         forbidden = forbidden_scores(self._constraints, len(self.classes_))
-        return attributes, sp.csr_array(attributes[:, self._encoder.edge_attributes]), forbidden
+        return attributes, edge_columns(attributes, self._encoder.edge_attributes), forbidden
 
     def _parts(self, prepared: Any, batch: Batch) -> Parts:
         attributes, edge_attributes, forbidden = prepared
@@ -476,14 +487,6 @@ class CRF(CallbackSupportMixin, BaseSequenceClassifier):
         state = state_scores(attributes, self.coef_, batch.start, batch.stop)
         edges = EdgeDesign.of(edge_attributes, batch.start, batch.stop, batch.offsets)
         return edges.parts(Parts.of(state, *scores), weights)
-
-
-def _trained_on(corpus: Corpus) -> Corpus:
-    """The sequences that have any weight, longest first."""
-    corpus = corpus.longest_first()
-    if len(corpus.weight) == 0:
-        raise ValueError("sample_weight and class_weight leave no sequence with any weight")
-    return corpus
 
 
 def _mapping(first: np.ndarray, second: np.ndarray, weights: np.ndarray) -> dict:

@@ -18,7 +18,7 @@ def forbidden_scores(
     return constraints.scores()
 
 
-def check_possible(corpus: Corpus, constraints: Constraints | None, n_labels: int) -> None:
+def check_possible(corpus: Corpus, constraints: Constraints | None) -> None:
     """Check that the labels of every sequence are possible.
 
     Raises

@@ -15,6 +15,7 @@ from ..linear import (
     ObservedDesign,
     SparseDesign,
     Weights,
+    edge_columns,
 )
 
 __all__ = ["Problem"]
@@ -98,7 +99,7 @@ class Problem(NamedTuple):
             design,
             self.layout,
             blocks,
-            sp.csr_array(X[:, self.edge_attributes]),
+            edge_columns(X, self.edge_attributes),
             self.criterion,
             self.forbidden,
             sigma=self.sigma,

@@ -3,7 +3,7 @@
 from .batches import BatchObjective
 from .corpus import Corpus, transition_counts
 from .designs import DenseDesign, ObservedDesign, SparseDesign, observed_pairs, state_scores
-from .edges import EdgeDesign
+from .edges import EdgeDesign, edge_columns
 from .objective import Objective
 from .weights import Layout, Weights
 
@@ -17,6 +17,7 @@ __all__ = [
     "ObservedDesign",
     "SparseDesign",
     "Weights",
+    "edge_columns",
     "observed_pairs",
     "state_scores",
     "transition_counts",

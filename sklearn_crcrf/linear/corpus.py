@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._ragged import joined_ranges
 from ..structures import Chain
 
 __all__ = ["Chunk", "Corpus", "transition_counts"]
@@ -50,7 +51,7 @@ class Corpus(NamedTuple):
         """Some of the sequences, in the order given."""
         start, stop = self.offsets[sequences], self.offsets[sequences + 1]
         offsets = np.append(0, np.cumsum(stop - start))
-        tokens = np.arange(offsets[-1]) + np.repeat(start - offsets[:-1], stop - start)
+        tokens = joined_ranges(start, stop - start)
         allowed = None if self.allowed is None else self.allowed[tokens]
         return Corpus(self.X[tokens], self.y[tokens], offsets, self.weight[sequences], allowed)
 

@@ -1,15 +1,15 @@
 """Transition scores that depend on the attributes of a token."""
 
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
+from .._ragged import joined_ranges
 from ..structures import Edges, PartCounts, Parts
 from .weights import Weights
 
-__all__ = ["EdgeDesign"]
+__all__ = ["EdgeDesign", "edge_columns"]
 
 
 class EdgeDesign(NamedTuple):
@@ -33,13 +33,15 @@ class EdgeDesign(NamedTuple):
         if attributes.shape[1] == 0:
             return cls(np.full(stop - start, -1), attributes)
         attributes = sp.csr_array(attributes[start:stop])
-        numbers: dict[bytes, int] = {}
-        row = np.empty(stop - start, dtype=np.int64)
-        for t, (first, last) in enumerate(pairwise(attributes.indptr)):
-            entries = slice(first, last)
-            key = attributes.indices[entries].tobytes() + attributes.data[entries].tobytes()
-            row[t] = numbers.setdefault(key, len(numbers))
-        _, example = np.unique(row, return_index=True)
+        attributes.sum_duplicates()
+        n_entries = np.diff(attributes.indptr)
+        token = np.repeat(np.arange(stop - start), n_entries)
+        entry = joined_ranges(np.zeros(stop - start, dtype=np.int64), n_entries)
+        table = np.zeros((2, stop - start, entry.max(initial=0) + 1))
+        table[:, token, entry] = attributes.indices + 1, attributes.data
+        both = np.concatenate(table, axis=1)
+        _, example, row = np.unique(both, axis=0, return_index=True, return_inverse=True)
+        row = row.reshape(-1).astype(np.int64)
         row[offsets[:-1][np.diff(offsets) > 0]] = -1
         return cls(row, attributes[example])
 
@@ -80,3 +82,10 @@ class EdgeDesign(NamedTuple):
 def _by_current(scores: np.ndarray) -> np.ndarray:
     """Scores of all pairs of labels, in the order of the current label."""
     return scores.transpose(0, 2, 1).reshape(-1)
+
+
+def edge_columns(X: sp.csr_array | np.ndarray, columns: np.ndarray) -> sp.csr_array:
+    """Some of the attributes of all tokens, on which transitions depend."""
+    if len(columns) == 0:
+        return sp.csr_array((X.shape[0], 0))
+    return sp.csr_array(X[:, columns])

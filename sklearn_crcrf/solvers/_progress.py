@@ -94,7 +94,7 @@ class Progress:
             raise ValueError(f"fun returned a gradient of shape {gradient.shape}, not {x.shape}")
         return float(loss), gradient
 
-    def start(self, x: np.ndarray, loss: float, gradient: np.ndarray) -> None:
+    def start(self, x: np.ndarray, loss: float, gradient: np.ndarray | None) -> None:
         """Note the starting point.
 
         Raises
@@ -102,11 +102,11 @@ class Progress:
         ValueError
             If the objective or its gradient is not finite there.
         """
-        if not (np.isfinite(loss) and np.isfinite(gradient).all()):
+        if not (np.isfinite(loss) and (gradient is None or np.isfinite(gradient).all())):
             raise ValueError(f"fun is not finite at x0: the objective is {loss}")
         self._check(x, loss, gradient)
 
-    def advance(self, x: np.ndarray, loss: float, gradient: np.ndarray) -> None:
+    def advance(self, x: np.ndarray, loss: float, gradient: np.ndarray | None) -> None:
         """Note the end of an iteration."""
         self.nit += 1
         if self.callback is not None:
@@ -121,7 +121,7 @@ class Progress:
         """End the run."""
         self.success, self.message = success, message
 
-    def result(self, x: np.ndarray, loss: float, gradient: np.ndarray) -> OptimizeResult:
+    def result(self, x: np.ndarray, loss: float, gradient: np.ndarray | None) -> OptimizeResult:
         """What a solver returns."""
         return OptimizeResult(
             x=x,
@@ -136,12 +136,17 @@ class Progress:
     def _is_full(self) -> bool:
         return len(self._losses) == self._losses.maxlen
 
-    def _check(self, x: np.ndarray, loss: float, gradient: np.ndarray) -> None:
+    def _check(self, x: np.ndarray, loss: float, gradient: np.ndarray | None) -> None:
         self._losses.append(loss)
-        level = np.finfo(x.dtype).eps ** (2 / 3)
-        if np.linalg.norm(gradient) <= level * max(1.0, np.linalg.norm(x)):
+        if gradient is not None and _is_zero(gradient, x):
             self.stop(True, "the gradient is zero")
         elif self._is_full() and self._losses[0] - loss <= self.tol * abs(loss):
             self.stop(True, "the objective fell by less than tol over the last iterations")
         elif self.nit >= self.max_iter:
             self.stop(False, f"the objective still fell after max_iter={self.max_iter} iterations")
+
+
+def _is_zero(gradient: np.ndarray, x: np.ndarray) -> bool:
+    """Whether a gradient is zero but for rounding."""
+    level = np.finfo(x.dtype).eps ** (2 / 3)
+    return bool(np.linalg.norm(gradient) <= level * max(1.0, np.linalg.norm(x)))

@@ -88,11 +88,11 @@ def sgd(
     rates = _Rates(rate, fun.precision / fun.sizes.sum(), n_seen)
     state = fun.start(x0)
     x, loss = x0, fun.loss(state)
-    progress.start(x, loss, np.ones(1))
+    progress.start(x, loss, None)
     while not progress.message:
         _descend(fun, state, rng.permutation(every), rates)
         x, loss = fun.vector(state), fun.loss(state)
-        progress.advance(x, loss, np.ones(1))
+        progress.advance(x, loss, None)
     return OptimizeResult(progress.result(x, loss, None), rate=rate)
 
 

@@ -4,9 +4,10 @@ from collections.abc import Callable
 
 import numpy as np
 
+from .._ragged import joined_ranges
 from .chain import Chain
 from .parts import Edges, Parts
-from .spans import check_spans, span_tokens, transition_scores
+from .spans import check_spans, transition_scores
 
 __all__ = ["SecondOrderChain"]
 
@@ -95,7 +96,7 @@ class SecondOrderChain:
             return np.empty(0)
         considered, pairs = self._expand(parts)
         n, begins = considered.shape[1], np.cumsum(stop - start) - (stop - start)
-        is_label = considered[span_tokens(start, stop)] == path[:, None]
+        is_label = considered[joined_ranges(start, stop - start)] == path[:, None]
         current = is_label.argmax(axis=1)
         previous = np.tile(np.roll(current, 1), (n, 1))
         previous[:, begins] = np.arange(n)[:, None]

@@ -3,10 +3,11 @@
 import numpy as np
 from scipy.special import logsumexp
 
+from .._ragged import joined_ranges
 from .messages import Messages
 from .parts import Parts
 
-__all__ = ["check_spans", "span_log_probability", "span_tokens", "transition_scores"]
+__all__ = ["check_spans", "span_log_probability", "transition_scores"]
 
 
 def span_log_probability(
@@ -49,7 +50,7 @@ def span_log_probability(
 
 def _labels(messages: Messages, parts: Parts, start, stop, labels) -> np.ndarray:
     """What each label adds to the logarithm, given the one before it."""
-    begins, token = np.cumsum(stop - start) - (stop - start), span_tokens(start, stop)
+    begins, token = np.cumsum(stop - start) - (stop - start), joined_ranges(start, stop - start)
     value = messages.state[token, labels] - messages.increment[token]
     value[1:] += transition_scores(parts, token[1:], labels[:-1], labels[1:])
     value[begins] = messages.forward[start, labels[begins]]
@@ -82,12 +83,6 @@ def _previous_label(messages: Messages, parts: Parts, token, label, allowed) -> 
     value = messages.forward[token - 1] + into
     value += (messages.state[token, label] - messages.increment[token])[:, None]
     return logsumexp(np.where(allowed, value, -np.inf), axis=1)
-
-
-def span_tokens(start: np.ndarray, stop: np.ndarray) -> np.ndarray:
-    """The tokens of all spans, one span after the other."""
-    lengths = stop - start
-    return np.arange(lengths.sum()) + np.repeat(stop - np.cumsum(lengths), lengths)
 
 
 def check_spans(offsets: np.ndarray, start, stop, labels, n_labels: int) -> np.ndarray:

@@ -4,6 +4,7 @@ import numpy as np
 
 from .._kernels._forward_backward import forward_backward
 from .._kernels.vectorized import lock_step
+from .._ragged import joined_ranges
 from .parts import PartCounts, Parts
 
 __all__ = ["PathSums"]
@@ -80,7 +81,7 @@ class PathSums:
         which = self._in_logarithms
         start, stop = self._offsets[which], self._offsets[which + 1]
         offsets = np.append(0, np.cumsum(stop - start))
-        tokens = np.arange(offsets[-1]) + np.repeat(start - offsets[:-1], stop - start)
+        tokens = joined_ranges(start, stop - start)
         parts, log_z, weight = self._parts.tokens(tokens), np.empty(len(which)), weight[which]
         marginals = parts.state.copy()
         forward_backward(

@@ -85,3 +85,8 @@ def test_a_failed_part_leaves_the_model_as_it_was():
         crf.partial_fit(X, y[1:])
     assert np.array_equal(crf.coef_, before)
     assert crf.get_params() == CRF(random_state=0).get_params()
+
+
+def test_parts_have_no_absolute_penalty():
+    with pytest.raises(ValueError, match="partial_fit has no penalty of absolute values"):
+        CRF(c1=0.1).partial_fit([["a"]], [["x"]])

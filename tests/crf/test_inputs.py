@@ -210,7 +210,7 @@ def test_a_failed_fit_leaves_the_model_as_it_was():
         ({"min_freq": 0}, "'min_freq'"),
         ({"edge_columns": ["nowhere"]}, "no such columns"),
         ({"validation_fraction": 1.0}, "'validation_fraction'"),
-        ({"validation_fraction": 0.99}, "leaves nothing of 31 sequences"),
+        ({"validation_fraction": 0.99}, "leaves nothing of 30 sequences"),
         ({"constraints": "IOB3"}, "constraints"),
         ({"class_weight": {"Q": 1.0}}, "class_weight"),
     ],

@@ -274,3 +274,9 @@ def test_an_own_criterion():
     assert_allclose(crf.coef_, CRF(sigma=2**0.5, **EXACT).fit(X, y).coef_, atol=1e-4)
     with pytest.raises(ValueError, match="needs a criterion with curvature"):
         CRF(doubled, solver="newton-cg").fit(X, y)
+
+
+def test_empty_sequences_are_not_held_out():
+    X, y = [["a", "b"], [], [], [], ["b"]], [["x", "y"], [], [], [], ["y"]]
+    crf = CRF(validation_fraction=0.5, random_state=0).fit(X, y)
+    assert len(crf.validation_curve_) == crf.n_iter_
