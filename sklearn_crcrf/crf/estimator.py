@@ -11,27 +11,17 @@ import scipy.sparse as sp
 from joblib import effective_n_jobs
 from sklearn.base import _fit_context
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state, compute_class_weight
+from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, Options, StrOptions
 
 from .._callbacks import CallbackSupportMixin, FitProgress
-from ..base import BaseSequenceClassifier, Batch, raise_if_impossible, token_weights
-from ..constraints import Constraints, as_constraints
+from ..constraints import Constraints
 from ..criteria import CRITERIA
-from ..labels import LabelIds, sort_labels
-from ..linear import (
-    Corpus,
-    EdgeDesign,
-    Weights,
-    edge_columns,
-    state_scores,
-)
-from ..partial_labels import encode_partial_labels
-from ..sequences import SequenceArray
+from ..linear import Corpus, Weights
 from ..structures import Chain, Parts
-from .encoder import AttributeEncoder
+from .base import DECODERS, LinearChainClassifier
 from .features import FEATURES
-from .possible import check_possible, forbidden_scores
+from .possible import forbidden_scores
 from .problem import Problem
 from .solving import SOLVERS, choose_solver, solve
 from .starting import STARTS, NamedWeights, given_weights
@@ -40,17 +30,7 @@ from .training import Training
 __all__ = ["CRF"]
 
 
-def _best_marginals(crf: "CRF", chain: Chain, parts: Parts, first: int) -> np.ndarray:
-    """The likeliest label of each token."""
-    log_z, marginals = chain.marginals(parts)
-    raise_if_impossible(log_z, first)
-    return marginals.argmax(axis=1)
-
-
-DECODERS = {"viterbi": BaseSequenceClassifier._decode, "marginal": _best_marginals}
-
-
-class CRF(CallbackSupportMixin, BaseSequenceClassifier):
+class CRF(CallbackSupportMixin, LinearChainClassifier):
     """Linear-chain conditional random field, trained by minimising a loss [1]_.
 
     The score of a labelling is linear in the weights,
@@ -296,33 +276,14 @@ class CRF(CallbackSupportMixin, BaseSequenceClassifier):
         self.__dict__ = twin.__dict__
         return self
 
-    @property
-    def state_features_(self) -> dict[tuple[str, Any], float]:
-        """The weights of pairs of attribute and label that are not zero."""
-        coef = sp.coo_array(self.coef_)
-        coef.eliminate_zeros()
-        names, labels = self.attribute_names_[coef.row], self.classes_[coef.col]
-        return _mapping(names, labels, coef.data)
-
-    @property
-    def transition_features_(self) -> dict[tuple[Any, Any], float]:
-        """The weights of pairs of labels that are not zero."""
-        previous, current = np.nonzero(self.transitions_)
-        weights = self.transitions_[previous, current]
-        return _mapping(self.classes_[previous], self.classes_[current], weights)
-
     def _fit(self, X, y, sample_weight, classes=None, is_part=False, progress=None) -> None:
-        if y is None:
-            raise ValueError(
-                f"This {type(self).__name__} estimator requires y to be passed, but the target y "
-                "is None."
-            )
         solver, rng = choose_solver(self.solver, self.c1), check_random_state(self.random_state)
         known = self._named_weights() if self.warm_start and hasattr(self, "coef_") else None
         if not is_part or known is None:
             self._n_seen, self._rate = 0, None
         stochastic = {"rng": rng, "rate": self._rate, "n_seen": self._n_seen}
-        corpus = self._read(X, y, sample_weight, classes, known if is_part else None)
+        extends = is_part and known is not None
+        corpus = self._read(X, y, sample_weight, classes, extends)
         corpus, held_out = self._hold_out(corpus, rng)
         self._n_seen += corpus.weight.sum()
         before = known and known.matching(
@@ -358,51 +319,6 @@ class CRF(CallbackSupportMixin, BaseSequenceClassifier):
             progress.finish(lambda: vars(self))
         if not converged and not is_part:
             warnings.warn(f"training did not converge: {message}", ConvergenceWarning, stacklevel=3)
-
-    def _read(self, X, y, sample_weight, classes, known: NamedWeights | None) -> Corpus:
-        """Encode all that is trained on, and check it; attributes and labels known before stay."""
-        sequences = self._check_X(X, y, reset=known is None)
-        offsets = sequences.X.offsets
-        if offsets[-1] == 0:
-            raise ValueError("X has no tokens: at least one sequence must not be empty")
-        weights = token_weights(X, sequences, sample_weight)
-        if not weights.any():
-            raise ValueError("sample_weight is zero for all tokens")
-        if known is None:
-            self._encoder = AttributeEncoder(self.min_freq, self.dtype, self.edge_columns)
-        else:
-            self._encoder = copy(self._encoder)
-            classes = self._all_classes(known.classes, sequences.y, classes)
-        attributes = self._encoder.fit_transform(sequences.X, extend=known is not None)
-        self.attribute_names_ = self._encoder.names
-        self.classes_, ids, allowed = encode_partial_labels(sequences.y, classes)
-        weights = weights * self._label_weights(ids)
-        self._constraints = as_constraints(self.constraints, self.classes_)
-        per_sequence = np.add.reduceat(np.append(weights, 0.0), offsets[:-1])
-        per_sequence /= np.maximum(np.diff(offsets), 1)
-        corpus = Corpus(attributes, ids, offsets, per_sequence, allowed)
-        check_possible(corpus, self._constraints)
-        return corpus
-
-    def _label_weights(self, ids: np.ndarray) -> np.ndarray:
-        """The weight of the label of each token; 1 where it is not known."""
-        if self.class_weight is None:
-            return np.ones(len(ids))
-        known = ids[ids >= 0]
-        of_label = np.ones(len(self.classes_) + 1)
-        seen = np.unique(known)
-        of_label[seen] = compute_class_weight(
-            self.class_weight, classes=self.classes_[seen], y=self.classes_[known]
-        )
-        return of_label[ids]
-
-    @staticmethod
-    def _all_classes(known: np.ndarray, y: SequenceArray, declared: Any) -> np.ndarray:
-        if declared is not None:
-            LabelIds(known).require(declared)
-            return known
-        more, _, _ = encode_partial_labels(y)
-        return sort_labels(list(dict.fromkeys([*known.tolist(), *more.tolist()])))[0]
 
     def _hold_out(self, corpus: Corpus, rng) -> tuple[Corpus, Corpus | None]:
         """What is trained on, and what is validated on."""
@@ -471,24 +387,3 @@ class CRF(CallbackSupportMixin, BaseSequenceClassifier):
 
     def _decode(self, chain: Chain, parts: Parts, first: int) -> np.ndarray:
         return DECODERS[self.decoding](self, chain, parts, first)
-
-    def _structure(self, offsets: np.ndarray) -> Chain:
-        return Chain(offsets)
-
-    def _prepare(self, X: SequenceArray) -> Any:
-        attributes = self._encoder.transform(X)
-        forbidden = forbidden_scores(self._constraints, len(self.classes_))
-        return attributes, edge_columns(attributes, self._encoder.edge_attributes), forbidden
-
-    def _parts(self, prepared: Any, batch: Batch) -> Parts:
-        attributes, edge_attributes, forbidden = prepared
-        weights = Weights(None, self.transitions_, self.begin_, self.end_, self.edge_coef_)
-        scores = (w + f for w, f in zip(weights[1:4], forbidden, strict=True))
-        state = state_scores(attributes, self.coef_, batch.start, batch.stop)
-        edges = EdgeDesign.of(edge_attributes, batch.start, batch.stop, batch.offsets)
-        return edges.parts(Parts.of(state, *scores), weights)
-
-
-def _mapping(first: np.ndarray, second: np.ndarray, weights: np.ndarray) -> dict:
-    pairs = zip(first.tolist(), second.tolist(), strict=True)
-    return dict(zip(pairs, weights.tolist(), strict=True))

@@ -1,0 +1,142 @@
+"""Base of the classifiers whose scores are linear in the attributes of tokens."""
+
+from copy import copy
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils import compute_class_weight
+
+from ..base import BaseSequenceClassifier, Batch, raise_if_impossible, token_weights
+from ..constraints import as_constraints
+from ..labels import LabelIds, sort_labels
+from ..linear import Corpus, EdgeDesign, Weights, edge_columns, state_scores
+from ..partial_labels import encode_partial_labels
+from ..sequences import SequenceArray
+from ..structures import Chain, Parts
+from .encoder import AttributeEncoder
+from .possible import check_possible, forbidden_scores
+
+__all__ = ["DECODERS", "LinearChainClassifier"]
+
+
+def _best_marginals(classifier: BaseSequenceClassifier, chain, parts, first) -> np.ndarray:
+    """The likeliest label of each token."""
+    log_z, marginals = chain.marginals(parts)
+    raise_if_impossible(log_z, first)
+    return marginals.argmax(axis=1)
+
+
+DECODERS = {"viterbi": BaseSequenceClassifier._decode, "marginal": _best_marginals}
+
+
+class LinearChainClassifier(BaseSequenceClassifier):
+    """Base of the classifiers whose scores are linear in the attributes of tokens.
+
+    A subclass has the parameters ``min_freq``, ``edge_columns``, ``constraints``,
+    ``class_weight``, ``dtype``, ``sample_unit`` and ``n_jobs``. Its ``fit`` calls :meth:`_read`
+    and sets the weights: ``coef_``, ``transitions_``, ``begin_``, ``end_`` and ``edge_coef_``.
+    """
+
+    @property
+    def state_features_(self) -> dict[tuple[str, Any], float]:
+        """The weights of pairs of attribute and label that are not zero."""
+        coef = sp.coo_array(self.coef_)
+        coef.eliminate_zeros()
+        names, labels = self.attribute_names_[coef.row], self.classes_[coef.col]
+        return _mapping(names, labels, coef.data)
+
+    @property
+    def transition_features_(self) -> dict[tuple[Any, Any], float]:
+        """The weights of pairs of labels that are not zero."""
+        previous, current = np.nonzero(self.transitions_)
+        weights = self.transitions_[previous, current]
+        return _mapping(self.classes_[previous], self.classes_[current], weights)
+
+    def _read(
+        self, X: Any, y: Any, sample_weight: Any, classes: Any = None, extend: bool = False
+    ) -> Corpus:
+        """Encode all that is trained on, and check it.
+
+        Parameters
+        ----------
+        X, y, sample_weight : as in ``fit``
+        classes : array-like of labels, optional
+            All labels there are.
+        extend : bool, default=False
+            Whether the attributes and labels of the last training stay.
+
+        Returns
+        -------
+        Corpus
+            All sequences in their order, those without tokens or weight too.
+        """
+        if y is None:
+            raise ValueError(
+                f"This {type(self).__name__} estimator requires y to be passed, but the target y "
+                "is None."
+            )
+        sequences = self._check_X(X, y, reset=not extend)
+        offsets = sequences.X.offsets
+        if offsets[-1] == 0:
+            raise ValueError("X has no tokens: at least one sequence must not be empty")
+        weights = token_weights(X, sequences, sample_weight)
+        if not weights.any():
+            raise ValueError("sample_weight is zero for all tokens")
+        if extend:
+            self._encoder = copy(self._encoder)
+            classes = _all_classes(self.classes_, sequences.y, classes)
+        else:
+            self._encoder = AttributeEncoder(self.min_freq, self.dtype, self.edge_columns)
+        attributes = self._encoder.fit_transform(sequences.X, extend=extend)
+        self.attribute_names_ = self._encoder.names
+        self.classes_, ids, allowed = encode_partial_labels(sequences.y, classes)
+        weights = weights * self._label_weights(ids)
+        self._constraints = as_constraints(self.constraints, self.classes_)
+        per_sequence = np.add.reduceat(np.append(weights, 0.0), offsets[:-1])
+        per_sequence /= np.maximum(np.diff(offsets), 1)
+        corpus = Corpus(attributes, ids, offsets, per_sequence, allowed)
+        check_possible(corpus, self._constraints)
+        return corpus
+
+    def _label_weights(self, ids: np.ndarray) -> np.ndarray:
+        """The weight of the label of each token; 1 where it is not known."""
+        if self.class_weight is None:
+            return np.ones(len(ids))
+        known = ids[ids >= 0]
+        of_label = np.ones(len(self.classes_) + 1)
+        seen = np.unique(known)
+        of_label[seen] = compute_class_weight(
+            self.class_weight, classes=self.classes_[seen], y=self.classes_[known]
+        )
+        return of_label[ids]
+
+    def _structure(self, offsets: np.ndarray) -> Chain:
+        return Chain(offsets)
+
+    def _prepare(self, X: SequenceArray) -> Any:
+        attributes = self._encoder.transform(X)
+        forbidden = forbidden_scores(self._constraints, len(self.classes_))
+        return attributes, edge_columns(attributes, self._encoder.edge_attributes), forbidden
+
+    def _parts(self, prepared: Any, batch: Batch) -> Parts:
+        attributes, edge_attributes, forbidden = prepared
+        weights = Weights(None, self.transitions_, self.begin_, self.end_, self.edge_coef_)
+        scores = (w + f for w, f in zip(weights[1:4], forbidden, strict=True))
+        state = state_scores(attributes, self.coef_, batch.start, batch.stop)
+        edges = EdgeDesign.of(edge_attributes, batch.start, batch.stop, batch.offsets)
+        return edges.parts(Parts.of(state, *scores), weights)
+
+
+def _all_classes(known: np.ndarray, y: SequenceArray, declared: Any) -> np.ndarray:
+    """The labels known before, and those of y."""
+    if declared is not None:
+        LabelIds(known).require(declared)
+        return known
+    more, _, _ = encode_partial_labels(y)
+    return sort_labels(list(dict.fromkeys([*known.tolist(), *more.tolist()])))[0]
+
+
+def _mapping(first: np.ndarray, second: np.ndarray, weights: np.ndarray) -> dict:
+    pairs = zip(first.tolist(), second.tolist(), strict=True)
+    return dict(zip(pairs, weights.tolist(), strict=True))
