@@ -226,10 +226,13 @@ def test_the_best_iterate_of_the_validation_is_kept():
         shorter = clone(crf).set_params(max_iter=best + 1).fit(X, y)
     assert np.array_equal(crf.coef_, shorter.coef_)
     assert shorter.validation_curve_ == curve[: best + 1]
-    longest_first = sorted(range(40), key=lambda i: -len(X[i]))
-    held_out = [longest_first[i] for i in np.random.RandomState(0).permutation(40)[:12]]
-    loss = -np.mean([log_probability(crf, X[i], y[i]) for i in held_out])
+    loss = -np.mean([log_probability(crf, X[i], y[i]) for i in held_out_sequences(12)])
     assert_allclose(loss, curve[best])
+
+
+def held_out_sequences(n):
+    longest_first = sorted(range(40), key=lambda i: -len(X[i]))
+    return [longest_first[i] for i in np.random.RandomState(0).permutation(40)[:n]]
 
 
 def log_probability(crf, x, labels):
@@ -243,7 +246,7 @@ def log_probability(crf, x, labels):
 
 
 def test_validation_does_not_change_the_objective():
-    held_out = np.random.RandomState(0).permutation(40)[:4]
+    held_out = held_out_sequences(4)
     crf = CRF(validation_fraction=0.1, n_iter_no_change=1000, random_state=0).fit(X, y)
     trained = [i for i in range(40) if i not in held_out]
     expected = CRF().fit([X[i] for i in trained], [y[i] for i in trained])
