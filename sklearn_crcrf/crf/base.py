@@ -16,6 +16,7 @@ from ..sequences import SequenceArray
 from ..structures import Chain, Parts
 from .encoder import AttributeEncoder
 from .possible import check_possible, forbidden_scores
+from .starting import NamedWeights
 
 __all__ = ["DECODERS", "LinearChainClassifier"]
 
@@ -98,6 +99,14 @@ class LinearChainClassifier(BaseSequenceClassifier):
         corpus = Corpus(attributes, ids, offsets, per_sequence, allowed)
         check_possible(corpus, self._constraints)
         return corpus
+
+    def _named_weights(self) -> NamedWeights:
+        return NamedWeights(
+            self.attribute_names_,
+            self._encoder.edge_attributes,
+            self.classes_,
+            Weights(self.coef_, self.transitions_, self.begin_, self.end_, self.edge_coef_),
+        )
 
     def _label_weights(self, ids: np.ndarray) -> np.ndarray:
         """The weight of the label of each token; 1 where it is not known."""

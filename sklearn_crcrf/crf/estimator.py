@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from joblib import effective_n_jobs
-from sklearn.base import _fit_context
+from sklearn.base import _fit_context, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, Options, StrOptions
+from sklearn.utils._param_validation import HasMethods, Interval, Options, StrOptions
 
 from .._callbacks import CallbackSupportMixin, FitProgress
 from ..constraints import Constraints
@@ -20,11 +20,12 @@ from ..criteria import CRITERIA
 from ..linear import Corpus, Weights
 from ..structures import Chain, Parts
 from .base import DECODERS, LinearChainClassifier
+from .criterion import criterion_for, decoding_of, solver_of, start_of
 from .features import FEATURES
 from .possible import forbidden_scores
 from .problem import Problem
 from .solving import SOLVERS, choose_solver, solve
-from .starting import STARTS, NamedWeights, given_weights
+from .starting import STARTS, given_weights
 from .training import Training
 
 __all__ = ["CRF"]
@@ -42,8 +43,9 @@ class CRF(CallbackSupportMixin, LinearChainClassifier):
 
     Parameters
     ----------
-    criterion : {"log_loss"} or callable, default="log_loss"
-        The loss of a sequence; see :mod:`sklearn_crcrf.criteria`.
+    criterion : str or callable, default="log_loss"
+        The loss of a sequence: a name or an object of :mod:`sklearn_crcrf.criteria`. A grid
+        search reaches the parameters of an object as ``criterion__...``.
     sigma : float, default=1.0
         Standard deviation of the Gaussian prior of every weight, in (0, inf]. It is
         ``1 / sqrt(2 c2)`` for the c2 of CRFsuite and ``sqrt(C)`` for the C of CRF++.
@@ -66,14 +68,17 @@ class CRF(CallbackSupportMixin, LinearChainClassifier):
         labels, or as a bool array of shape (n_labels, n_labels). All else is impossible, in
         training as in prediction.
     solver : {"auto", "lbfgs", "owlqn", "sgd", "newton-cg", "cg", "gis"}, default="auto"
-        "auto" is "owlqn" if c1 is positive, else "lbfgs".
+        "auto" is "owlqn" if c1 is positive, else what suits the criterion, mostly "lbfgs".
     max_iter : int, default=1000
         Iterations, or epochs of "sgd", at most.
     tol : float, default=1e-5
         Stop when the objective falls by less than this part of its value over ten iterations,
         or over five epochs of "sgd".
-    init : {"zeros", "empirical"} or Weights, default="zeros"
-        Where training starts: "empirical" counts how often attributes and labels occur together.
+    init : {"auto", "zeros", "empirical", "log_loss"}, estimator or Weights, default="auto"
+        Where training starts: "empirical" counts how often attributes and labels occur together,
+        "log_loss" is the maximum of the likelihood with a sigma of 1, and an estimator with
+        ``coef_`` is trained first. "auto" is "zeros", or "log_loss" if the criterion is not
+        convex.
     warm_start : bool, default=False
         Start from the weights of the last fit, for the attributes and labels that it had.
     class_weight : None, "balanced" or dict, default=None
@@ -83,8 +88,9 @@ class CRF(CallbackSupportMixin, LinearChainClassifier):
         the best weights are kept, and training stops when it no longer falls.
     n_iter_no_change : int, default=10
         Number of iterations in which the validation loss must fall.
-    decoding : {"viterbi", "marginal"}, default="viterbi"
-        Whether :meth:`predict` finds the best path, or the best label of each token.
+    decoding : {"auto", "viterbi", "marginal"}, default="auto"
+        Whether :meth:`predict` finds the best path, or the best label of each token; "auto" is
+        what suits the criterion, mostly "viterbi".
     dtype : {"float32", "float64"} or None, default=None
         Precision of weights and scores; by default that of a numeric X, else float64.
     sample_unit : {"sequence", "token"}, default="sequence"
@@ -133,7 +139,7 @@ class CRF(CallbackSupportMixin, LinearChainClassifier):
     """
 
     _parameter_constraints: dict = {
-        "criterion": [StrOptions(set(CRITERIA)), callable],
+        "criterion": [StrOptions(set(CRITERIA)), callable, HasMethods("for_labels")],
         "sigma": [Interval(Real, 0, None, closed="right")],
         "c1": [Interval(Real, 0, None, closed="left")],
         "features": [StrOptions(set(FEATURES)), callable],
@@ -144,12 +150,12 @@ class CRF(CallbackSupportMixin, LinearChainClassifier):
         "solver": [StrOptions({"auto", *SOLVERS})],
         "max_iter": [Interval(Integral, 0, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
-        "init": [StrOptions({"zeros", "empirical"}), Weights],
+        "init": [StrOptions({"auto", *STARTS}), LinearChainClassifier, Weights],
         "warm_start": ["boolean"],
         "class_weight": [None, StrOptions({"balanced"}), dict],
         "validation_fraction": [None, Interval(Real, 0, 1, closed="neither")],
         "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
-        "decoding": [StrOptions(set(DECODERS))],
+        "decoding": [StrOptions({"auto", *DECODERS})],
         "dtype": [None, Options(object, {"float32", "float64", np.float32, np.float64})],
         "sample_unit": [StrOptions({"sequence", "token"})],
         "n_jobs": [Integral, None],
@@ -171,12 +177,12 @@ class CRF(CallbackSupportMixin, LinearChainClassifier):
         solver="auto",
         max_iter=1000,
         tol=1e-5,
-        init="zeros",
+        init="auto",
         warm_start=False,
         class_weight=None,
         validation_fraction=None,
         n_iter_no_change=10,
-        decoding="viterbi",
+        decoding="auto",
         dtype=None,
         sample_unit="sequence",
         n_jobs=None,
@@ -277,7 +283,8 @@ class CRF(CallbackSupportMixin, LinearChainClassifier):
         return self
 
     def _fit(self, X, y, sample_weight, classes=None, is_part=False, progress=None) -> None:
-        solver, rng = choose_solver(self.solver, self.c1), check_random_state(self.random_state)
+        solver = choose_solver(self.solver, self.c1, solver_of(self.criterion))
+        rng = check_random_state(self.random_state)
         known = self._named_weights() if self.warm_start and hasattr(self, "coef_") else None
         if not is_part or known is None:
             self._n_seen, self._rate = 0, None
@@ -286,6 +293,8 @@ class CRF(CallbackSupportMixin, LinearChainClassifier):
         corpus = self._read(X, y, sample_weight, classes, extends)
         corpus, held_out = self._hold_out(corpus, rng)
         self._n_seen += corpus.weight.sum()
+        if known is None and isinstance(self.init, LinearChainClassifier):
+            known = clone(self.init).fit(X, y, sample_weight)._named_weights()
         before = known and known.matching(
             self.attribute_names_, self._encoder.edge_attributes, self.classes_
         )
@@ -337,7 +346,7 @@ class CRF(CallbackSupportMixin, LinearChainClassifier):
 
     def _problem(self, corpus: Corpus, kept: Weights | None) -> Problem:
         n_labels = len(self.classes_)
-        features, criterion = self.features, self.criterion
+        features = self.features
         choose = FEATURES[features] if isinstance(features, str) else features
         chosen = choose(corpus, n_labels)
         pairs, transitions = chosen if kept is None else chosen.including(kept)
@@ -348,7 +357,7 @@ class CRF(CallbackSupportMixin, LinearChainClassifier):
             pairs=pairs,
             transitions=transitions,
             boundaries=self.boundaries,
-            criterion=CRITERIA[criterion] if isinstance(criterion, str) else criterion,
+            criterion=criterion_for(self.criterion, self.classes_),
             forbidden=forbidden_scores(self._constraints, n_labels),
             # The penalty is shared by all sequences, those of earlier parts too.
             sigma=self.sigma * np.sqrt(self._n_seen / corpus.weight.sum()),
@@ -361,22 +370,14 @@ class CRF(CallbackSupportMixin, LinearChainClassifier):
             return given_weights(before, problem)
         if isinstance(self.init, Weights):
             return given_weights(self.init, problem)
-        return STARTS[self.init](problem)
+        init = start_of(self.criterion) if self.init == "auto" else self.init
+        return STARTS[init](problem)
 
     def _validation(self, problem: Problem, held_out: Corpus | None) -> Callable | None:
         if held_out is None:
             return None
         objective = problem._replace(corpus=held_out, sigma=np.inf).objective()
-        weight = held_out.weight / held_out.weight.sum()
-        return lambda x: float(objective.losses(x) @ weight)
-
-    def _named_weights(self) -> NamedWeights:
-        return NamedWeights(
-            self.attribute_names_,
-            self._encoder.edge_attributes,
-            self.classes_,
-            Weights(self.coef_, self.transitions_, self.begin_, self.end_, self.edge_coef_),
-        )
+        return lambda x: objective.total(x) / held_out.weight.sum()
 
     def _set_weights(self, problem: Problem, x: np.ndarray) -> None:
         weights = problem.layout.split(x)
@@ -386,4 +387,5 @@ class CRF(CallbackSupportMixin, LinearChainClassifier):
         _, self.transitions_, self.begin_, self.end_, self.edge_coef_ = weights
 
     def _decode(self, chain: Chain, parts: Parts, first: int) -> np.ndarray:
-        return DECODERS[self.decoding](self, chain, parts, first)
+        decoding = decoding_of(self.criterion) if self.decoding == "auto" else self.decoding
+        return DECODERS[decoding](self, chain, parts, first)

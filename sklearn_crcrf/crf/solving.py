@@ -39,16 +39,16 @@ def solve(name: str, problem: Problem, start: Weights, **options: Any) -> Optimi
         return SOLVERS[name](problem, start, **options)
 
 
-def choose_solver(name: str, c1: float) -> str:
-    """The solver that "auto" stands for.
+def choose_solver(name: str, c1: float, preferred: str = "lbfgs") -> str:
+    """The solver that "auto" stands for: with a penalty ``c1 * |w|``, the only one that takes it.
 
     Raises
     ------
     ValueError
-        If the solver cannot take the penalty ``c1 * |w|``.
+        If the solver cannot take the penalty.
     """
     if name == "auto":
-        return "owlqn" if c1 > 0 else "lbfgs"
+        return "owlqn" if c1 > 0 else preferred
     if c1 > 0 and name != "owlqn":
         raise ValueError(f'c1={c1} needs solver="owlqn" or "auto", got {name!r}')
     return name

@@ -6,8 +6,10 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from ..criteria import log_loss
 from ..linear import Weights, observed_pairs, transition_counts
 from .problem import Problem
+from .solving import solve
 
 __all__ = ["STARTS", "NamedWeights", "given_weights"]
 
@@ -39,7 +41,18 @@ def _empirical(problem: Problem) -> Weights:
     return zeros._replace(state=_flat(counts, problem), transition=TRUST * np.log(rate))
 
 
-STARTS: dict[str, Callable[[Problem], Weights]] = {"zeros": _zeros, "empirical": _empirical}
+def _log_loss(problem: Problem) -> Weights:
+    """The maximum of the likelihood, with a standard deviation of the weights of 1."""
+    likelihood = problem._replace(criterion=log_loss, sigma=1.0)
+    options = {"c1": 0.0, "stochastic": {}, "max_iter": 1000, "tol": 1e-5, "callback": None}
+    return problem.layout.split(solve("lbfgs", likelihood, _zeros(problem), **options).x)
+
+
+STARTS: dict[str, Callable[[Problem], Weights]] = {
+    "zeros": _zeros,
+    "empirical": _empirical,
+    "log_loss": _log_loss,
+}
 """Starting points by name."""
 
 

@@ -4,12 +4,13 @@ from .batches import BatchObjective
 from .corpus import Corpus, transition_counts
 from .designs import DenseDesign, ObservedDesign, SparseDesign, observed_pairs, state_scores
 from .edges import EdgeDesign, edge_columns
-from .objective import Objective
+from .objective import Criterion, Objective
 from .weights import Layout, Weights
 
 __all__ = [
     "BatchObjective",
     "Corpus",
+    "Criterion",
     "DenseDesign",
     "EdgeDesign",
     "Layout",

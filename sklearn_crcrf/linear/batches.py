@@ -77,8 +77,10 @@ class BatchObjective:
         if batches is not None:
             chunks = [objective.chunks[k] for k in batches]
             share = self.sizes[batches].sum() / self.sizes.sum()
-        losses = (objective.loss(chunk, state.weights, state.scale) for chunk in chunks)
-        return sum(losses) + 0.5 * share * self.precision * self._squared_norm(state)
+        counted = sum(objective.loss(chunk, state.weights, state.scale) for chunk in chunks)
+        return objective.combined(counted) + 0.5 * share * self.precision * self._squared_norm(
+            state
+        )
 
     def _squared_norm(self, state: _State) -> float:
         of_state = self._objective.design.flat(state.weights.state)

@@ -21,7 +21,9 @@ Criterion = Callable[[Chain, Parts, np.ndarray], tuple[np.ndarray, Pullback]]
 class Objective:
     """Weighted sum of the losses of all sequences, plus ``||w||^2 / (2 sigma^2)``.
 
-    The sum is made in the same order whatever the number of threads.
+    The sum is made in the same order whatever the number of threads. A criterion with a method
+    ``combine`` counts something instead, in one row for each sequence; this maps the weighted sum
+    of the rows to the loss and its derivatives by the sum.
 
     Parameters
     ----------
@@ -60,6 +62,7 @@ class Objective:
         self.design, self.layout, self.precision = design, layout, sigma**-2.0
         self.chunks = [chunk for block in blocks for chunk in block]
         self._blocks, self._criterion = blocks, criterion
+        self._combine = getattr(criterion, "combine", None)
         self._forbidden, self._n_threads = forbidden, n_threads
         self._edge_attributes, self._edge_designs = edge_attributes, {}
         retain_freed_memory()
@@ -84,9 +87,14 @@ class Objective:
         weights, total = self.unpack(w), self.unpack(gradient)
         with ThreadPoolExecutor(self._n_threads) as pool:
             run = map if self._n_threads == 1 else pool.map
-            for number, block in enumerate(self._blocks):
-                loss += self._add_block(number, block, weights, total, run)
-        return loss, self.pack(total, gradient)
+            slope = 1.0
+            if self._combine is not None:
+                _, slope = self._combine(self._sum(weights, run))
+            counted = sum(
+                self._add_block(number, block, weights, total, slope, run)
+                for number, block in enumerate(self._blocks)
+            )
+        return loss + self.combined(counted), self.pack(total, gradient)
 
     def unpack(self, vector: np.ndarray) -> Weights:
         """The weights of a vector, or derivatives by them, as the design takes them."""
@@ -120,31 +128,53 @@ class Objective:
         return self.pack(total, product)
 
     def losses(self, w: np.ndarray) -> np.ndarray:
-        """The losses of all sequences, in the order of the chunks."""
+        """What the criterion returns for all sequences, in the order of the chunks."""
         weights = self.unpack(w)
         return np.concatenate([self._losses(chunk, weights, 1.0) for chunk in self.chunks])
 
-    def loss(self, chunk: Chunk, weights: Weights, scale: float = 1.0) -> float:
-        """Sum of the losses of a chunk; the state weights are times the scale."""
-        return float(chunk.weight @ self._losses(chunk, weights, scale))
+    def total(self, w: np.ndarray) -> float:
+        """The objective without the penalty."""
+        return self.combined(self._sum(self.unpack(w), map))
+
+    def combined(self, counted: float | np.ndarray) -> float:
+        """The loss, given the sum over sequences."""
+        return float(counted if self._combine is None else self._combine(counted)[0])
+
+    def loss(self, chunk: Chunk, weights: Weights, scale: float = 1.0) -> float | np.ndarray:
+        """The sum over the sequences of a chunk; the state weights are times the scale."""
+        return chunk.weight @ self._losses(chunk, weights, scale)
 
     def lose(
-        self, chunk: Chunk, weights: Weights, scale: float, state: np.ndarray
-    ) -> tuple[float, PartCounts]:
-        """Sum of the losses of a chunk, and its derivatives by the parts.
+        self,
+        chunk: Chunk,
+        weights: Weights,
+        scale: float,
+        state: np.ndarray,
+        slope: float | np.ndarray | None = None,
+    ) -> tuple[float | np.ndarray, PartCounts]:
+        """The sum over the sequences of a chunk, and the derivatives of the loss by the parts.
 
-        Those by the state scores are written to ``state``.
+        Those by the state scores are written to ``state``. The loss has the slope given by the
+        sum over all sequences; by default the chunk is taken to be all.
         """
         parts = self._parts(chunk, weights, scale)
-        loss, pullback = self._criterion(chunk.structure, parts, chunk.y)
+        losses, pullback = self._criterion(chunk.structure, parts, chunk.y)
+        counted = chunk.weight @ losses
+        if slope is None:
+            slope = 1.0 if self._combine is None else self._combine(counted)[1]
         state[:] = 0.0
-        return float(chunk.weight @ loss), pullback(chunk.weight, PartCounts.zeros(parts, state))
+        weight = np.multiply.outer(chunk.weight, slope)
+        return counted, pullback(weight, PartCounts.zeros(parts, state))
 
     def add_others(self, chunk: Chunk, counts: PartCounts, out: Weights) -> None:
         """Add the derivatives by all weights but those of the state."""
         self._edges(chunk).add_gradient(counts, out)
         out.begin[:] += counts.begin
         out.end[:] += counts.end
+
+    def _sum(self, weights: Weights, run) -> float | np.ndarray:
+        """What the criterion counts, over all sequences."""
+        return sum(run(lambda chunk: self.loss(chunk, weights), self.chunks))
 
     def _losses(self, chunk: Chunk, weights: Weights, scale: float) -> np.ndarray:
         loss, _ = self._criterion(chunk.structure, self._parts(chunk, weights, scale), chunk.y)
@@ -164,21 +194,22 @@ class Objective:
         scores = (w + forbidden for w, forbidden in zip(weights[1:4], self._forbidden, strict=True))
         return self._edges(chunk).parts(Parts.of(state, *scores), weights)
 
-    def _add_block(self, number: int, block, weights: Weights, total: Weights, run) -> float:
-        """Add the gradient of a block; return its loss."""
+    def _add_block(self, number: int, block, weights: Weights, total: Weights, slope, run):
+        """Add the gradient of a block; return its sum over sequences."""
         start = block[0].start
         scores = self._scores[: block[-1].stop - start]
 
         def lose(chunk: Chunk) -> tuple[float, PartCounts]:
-            return self.lose(chunk, weights, 1.0, scores[chunk.start - start : chunk.stop - start])
+            state = scores[chunk.start - start : chunk.stop - start]
+            return self.lose(chunk, weights, 1.0, state, slope)
 
         def add_share(share: int) -> None:
             self.design.add_gradient(number, scores, total.state, share, self._n_threads)
 
-        loss = 0.0
-        for chunk, (chunk_loss, counts) in zip(block, run(lose, block), strict=True):
-            loss += chunk_loss
+        counted = 0.0
+        for chunk, (of_chunk, counts) in zip(block, run(lose, block), strict=True):
+            counted = counted + of_chunk
             self.add_others(chunk, counts, total)
         for _ in run(add_share, range(self._n_threads)):
             pass
-        return loss
+        return counted
