@@ -5,9 +5,10 @@ loss of each sequence, and a function that takes a weight for each sequence and 
 derivative of the weighted sum of the losses by the parts, as PartCounts.
 """
 
+from .local_log_loss import local_log_loss
 from .log_loss import log_loss
 
-__all__ = ["CRITERIA", "log_loss"]
+__all__ = ["CRITERIA", "local_log_loss", "log_loss"]
 
 CRITERIA = {"log_loss": log_loss}
 """Criteria by name."""

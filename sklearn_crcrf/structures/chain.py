@@ -1,6 +1,6 @@
 """The linear chain: paths, their best, their sum and their marginals."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import cached_property
 from itertools import pairwise
 
@@ -12,6 +12,7 @@ from .._kernels._paths import path_counts, path_scores
 from .._kernels.vectorized import viterbi
 from .covariance import PathMeans, entropy
 from .messages import Messages, ends, with_ends
+from .neighbours import GivenNeighbours
 from .parts import PartCounts, Parts
 from .sampling import sample
 from .spans import span_log_probability
@@ -104,6 +105,31 @@ class Chain:
         if y.ndim == 1:
             return self.path_score(parts, y)
         return self.log_partition(parts.allow(y))
+
+    def scores_given(
+        self, parts: Parts, y: np.ndarray, neighbours: Collection[int] = (-1, 1)
+    ) -> tuple[np.ndarray, Pullback]:
+        """Scores of the labels of each token, given the labels next to it.
+
+        They are all that the label of a token adds to the score of a path, with what begin and
+        end give it, but without the transitions from or to a neighbour that is not given.
+
+        Parameters
+        ----------
+        parts : Parts
+        y : ndarray of shape (n_tokens,)
+            Label ids of the neighbours.
+        neighbours : collection of {-1, 1}
+            Which are given: -1 is the token before, 1 the one after.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_tokens, n_labels), of the type of the state scores
+        pullback : callable
+            Takes a weight for each label of each token, of the type of the state scores.
+        """
+        given = GivenNeighbours(self.offsets, parts, y, neighbours)
+        return given.scores, given.pullback
 
     def maximum(self, parts: Parts) -> tuple[np.ndarray, np.ndarray]:
         """The best path of each sequence; of equals the one with the lowest labels at its end.

@@ -1,0 +1,51 @@
+"""Losses of sequences that are sums of losses of their tokens."""
+
+import numpy as np
+
+from ..structures import Chain, PartCounts, Parts, Pullback
+from .log_loss import log_loss
+
+__all__ = ["check_all_known", "sum_by_sequence", "token_log_loss"]
+
+
+def token_log_loss(
+    structure: Chain, scores: np.ndarray, pull_scores: Pullback, y: np.ndarray
+) -> tuple[np.ndarray, Pullback]:
+    """Sums of the log losses of the tokens, as if each were a sequence of its own.
+
+    Parameters
+    ----------
+    structure : Chain
+    scores : ndarray of shape (n_tokens, n_labels)
+    pull_scores : callable
+        The pullback of these scores.
+    y : ndarray of shape (n_tokens,)
+
+    Returns
+    -------
+    loss : ndarray of shape (n_sequences,)
+    pullback : callable
+    """
+    n_tokens, n_labels = scores.shape
+    parts = Parts.of(scores, np.zeros((n_labels, n_labels)))
+    losses, pull_losses = log_loss(Chain(np.arange(n_tokens + 1)), parts, y)
+
+    def pullback(weight: np.ndarray, out: PartCounts | None = None) -> PartCounts:
+        of_tokens = np.repeat(np.asarray(weight, dtype=float), np.diff(structure.offsets))
+        return pull_scores(pull_losses(of_tokens).state, out)
+
+    return sum_by_sequence(structure, losses), pullback
+
+
+def sum_by_sequence(structure: Chain, values: np.ndarray) -> np.ndarray:
+    """Sums over the tokens of each sequence; values of shape (n_tokens,)."""
+    sums, filled = np.zeros(len(structure.offsets) - 1), np.diff(structure.offsets) > 0
+    if filled.any():
+        sums[filled] = np.add.reduceat(values, structure.offsets[:-1][filled])
+    return sums
+
+
+def check_all_known(name: str, y: np.ndarray) -> None:
+    """ValueError for partial labels."""
+    if y.ndim != 1:
+        raise ValueError(f"{name} needs the label of every token, but some are not known")

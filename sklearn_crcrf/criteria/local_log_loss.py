@@ -1,0 +1,52 @@
+"""The loss of a conditional Markov model, normalised token by token."""
+
+import numpy as np
+
+from ..structures import Chain, Parts, Pullback
+from ._tokens import check_all_known, token_log_loss
+
+__all__ = ["local_log_loss"]
+
+
+def local_log_loss(structure: Chain, parts: Parts, y: np.ndarray) -> tuple[np.ndarray, Pullback]:
+    """Negative log-likelihood of each label, given the gold label before it [1]_.
+
+        -sum_t log p(y_t | y_{t-1}),    p(j | i) = exp(s_t(i, j)) / sum_j' exp(s_t(i, j')),
+
+    where s_t(i, j) is the score of label j of token t plus that of the transition from i to j. At
+    the first and the last token it includes the scores of begin and end.
+
+    Parameters
+    ----------
+    structure : Chain
+    parts : Parts
+    y : ndarray of shape (n_tokens,)
+
+    Returns
+    -------
+    loss : ndarray of shape (n_sequences,)
+    pullback : callable
+
+    Raises
+    ------
+    ValueError
+        If labels are partial.
+
+    References
+    ----------
+    .. [1] McCallum, Freitag, Pereira, "Maximum Entropy Markov Models for Information Extraction
+       and Segmentation", ICML 2000.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_crcrf.criteria import local_log_loss
+    >>> from sklearn_crcrf.structures import Chain, Parts
+    >>> parts = Parts.of(np.zeros((2, 2)), np.log([[3.0, 1.0], [1.0, 1.0]]))
+    >>> loss, _ = local_log_loss(Chain(np.array([0, 2])), parts, np.array([0, 0]))
+    >>> np.exp(-loss)
+    array([0.375])
+    """
+    check_all_known("local_log_loss", y)
+    scores, pull_scores = structure.scores_given(parts, y, (-1,))
+    return token_log_loss(structure, scores, pull_scores, y)

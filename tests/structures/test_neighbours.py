@@ -1,0 +1,81 @@
+"""Scores of labels given their neighbours, against the scores of paths that differ in one label."""
+
+import itertools
+
+import numpy as np
+import oracle
+import pytest
+from chains import chains, random_direction
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+
+from sklearn_crcrf.structures import Chain, PartCounts, Parts
+
+some_neighbours = st.sampled_from([(), (-1,), (1,), (-1, 1)])
+
+
+def by_definition(offsets, parts, y, neighbours):
+    """What each label adds to the score of a path."""
+    scores = parts.state.astype(float)
+    for a, b in itertools.pairwise(offsets):
+        for t, j in itertools.product(range(a, b), range(len(parts.transition))):
+            scores[t, j] += parts.begin[j] if t == a else 0.0
+            scores[t, j] += parts.end[j] if t == b - 1 else 0.0
+            if -1 in neighbours and t > a:
+                scores[t, j] += oracle.transition_score(parts, t, y[t - 1], j)
+            if 1 in neighbours and t < b - 1:
+                scores[t, j] += oracle.transition_score(parts, t + 1, j, y[t + 1])
+    return scores
+
+
+def labels_of(parts):
+    return np.random.default_rng(0).integers(len(parts.transition), size=len(parts.state))
+
+
+@settings(max_examples=100)
+@given(chains(), some_neighbours)
+def test_scores_given_neighbours(chain, neighbours):
+    offsets, parts = chain
+    y = labels_of(parts)
+    scores, _ = Chain(offsets).scores_given(parts, y, neighbours)
+    assert scores.dtype == parts.state.dtype
+    expected = by_definition(offsets, parts, y, neighbours)
+    tolerance = 16 * np.finfo(scores.dtype).eps
+    finite = np.abs(expected[np.isfinite(expected)]).max(initial=1.0)
+    assert_allclose(scores, expected, rtol=tolerance, atol=tolerance * (finite + 1e5))
+
+
+@settings(max_examples=100)
+@given(chains(scales=(1.0,)), some_neighbours)
+def test_the_pullback_is_the_transpose(chain, neighbours):
+    offsets, parts = chain
+    y, rng = labels_of(parts), np.random.default_rng(1)
+    weight = rng.normal(size=parts.state.shape).astype(parts.state.dtype)
+    _, pullback = Chain(offsets).scores_given(parts, y, neighbours)
+    counts = pullback(weight)
+    assert counts.state.dtype == parts.state.dtype
+    direction = random_direction(parts)
+    along = parts._replace(
+        state=direction.state,
+        transition=direction.transition,
+        begin=direction.begin,
+        end=direction.end,
+        edges=parts.edges._replace(score=direction.edges),
+    )
+    expected = np.sum(weight * by_definition(offsets, along, y, neighbours))
+    inner = sum(np.sum(a * b) for a, b in zip(counts, direction, strict=True))
+    assert_allclose(inner, expected, rtol=1e-5, atol=1e-5)
+    out = PartCounts(*(values.copy() for values in counts))
+    for twice, once in zip(pullback(weight, out), counts, strict=True):
+        assert_array_equal(twice, 2 * once)
+
+
+@pytest.mark.parametrize("lengths", [[0], [0, 0], [1], [0, 1, 0]])
+def test_short_sequences(lengths):
+    offsets = np.append(0, np.cumsum(lengths))
+    rng = np.random.default_rng(0)
+    begin, end = rng.normal(size=(2, 3))
+    parts = Parts.of(rng.normal(size=(sum(lengths), 3)), rng.normal(size=(3, 3)), begin, end)
+    scores, _ = Chain(offsets).scores_given(parts, np.zeros(sum(lengths), dtype=int))
+    assert_allclose(scores, parts.state + begin + end)
