@@ -11,8 +11,10 @@ from .._kernels._max_marginals import add_best_suffixes
 from .._kernels._paths import path_counts, path_scores
 from .._kernels.vectorized import viterbi
 from .covariance import PathMeans, entropy
+from .local import locally_normalised
 from .messages import Messages, ends, with_ends
 from .neighbours import GivenNeighbours
+from .others import OtherPaths
 from .parts import PartCounts, Parts
 from .sampling import sample
 from .spans import span_log_probability
@@ -131,6 +133,29 @@ class Chain:
         given = GivenNeighbours(self.offsets, parts, y, neighbours)
         return given.scores, given.pullback
 
+    def locally_normalised(self, parts: Parts) -> Parts:
+        """The parts of the conditional Markov model with these scores.
+
+        Its paths have the probabilities
+
+            prod_t p(y_t | y_{t-1}),    p(j | i) = exp(s_t(i, j)) / sum_j' exp(s_t(i, j')),
+
+        where s_t(i, j) is the score of label j of token t, with those of begin and end, plus that
+        of the transition from i to j. The sum depends on a token and the label before it, so it
+        becomes a part of the state score of that label.
+
+        Parameters
+        ----------
+        parts : Parts
+
+        Returns
+        -------
+        Parts
+            In double precision; begin and end are zero. Labels that no label can follow are
+            impossible, but at the end of a sequence. Unless there are any, log-partitions are 0.
+        """
+        return locally_normalised(self.offsets, parts)
+
     def maximum(self, parts: Parts) -> tuple[np.ndarray, np.ndarray]:
         """The best path of each sequence; of equals the one with the lowest labels at its end.
 
@@ -144,6 +169,54 @@ class Chain:
         value = np.empty(len(self.offsets) - 1)
         viterbi.viterbi(self.offsets, *parts[:4], *parts.edges, None, y, value)
         return value, y
+
+    def maximum_other(self, parts: Parts, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The best path of each sequence among those that differ from a given one.
+
+        Parameters
+        ----------
+        parts : Parts
+        y : ndarray of shape (n_tokens,)
+            Label ids of the given paths.
+
+        Returns
+        -------
+        value : ndarray of shape (n_sequences,)
+            Its score, -inf where no other path is possible.
+        y : ndarray of shape (n_tokens,), int32
+            The given path where no other is possible.
+        """
+        others = OtherPaths(self.offsets, parts, y)
+        value, path = self.maximum(others.parts)
+        value[np.diff(self.offsets) == 0] = -np.inf
+        possible = np.repeat(value > -np.inf, np.diff(self.offsets))
+        return value, np.where(possible, others.labels(path), y).astype(np.int32)
+
+    def log_partition_other(self, parts: Parts, y: np.ndarray) -> tuple[np.ndarray, Pullback]:
+        """Logarithms of the sums of exp(score) over all paths but given ones.
+
+        It is exact where the given path outweighs the others by far, and log(Z - exp(its score))
+        is lost in rounding. The pullback is the counts expected of the others.
+
+        Parameters
+        ----------
+        parts : Parts
+        y : ndarray of shape (n_tokens,)
+            Label ids of the given paths.
+
+        Returns
+        -------
+        value : ndarray of shape (n_sequences,)
+            -inf where no other path is possible.
+        pullback : callable
+        """
+        others = OtherPaths(self.offsets, parts, y)
+        value, pull_others = self.log_partition(others.parts)
+
+        def pullback(weight: np.ndarray, out: PartCounts | None = None) -> PartCounts:
+            return others.counts(pull_others(weight), out)
+
+        return np.where(np.diff(self.offsets) == 0, -np.inf, value), pullback
 
     def marginals(self, parts: Parts) -> tuple[np.ndarray, np.ndarray]:
         """Log-partition and token marginals.

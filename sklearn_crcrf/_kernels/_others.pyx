@@ -1,0 +1,93 @@
+"""Transitions of a chain with one label more, n, that stands for the labels of a path y.
+
+A token t has the edges of the chain without it, and one into n from each label i of t - 1, which
+scores transition_t(i, y_t). That from y_{t-1} itself comes from n instead.
+"""
+
+import numpy as np
+
+from libc.stdint cimport int32_t, int64_t
+
+
+def fill_edges(
+    const int64_t[::1] offsets,
+    const int32_t[::1] y,          # (n_tokens,) IN
+    const double[:, ::1] transposed,  # (n_labels, n_labels) transition.T IN
+    const int64_t[::1] edge_row,
+    const int64_t[::1] edge_indptr,
+    const int32_t[::1] edge_previous,
+    const int32_t[::1] edge_current,
+    const double[::1] edge_score,
+    int64_t[::1] row,              # (n_tokens,) OUT
+    const int64_t[::1] indptr,     # (n_rows + 1,) one row for each token that has one before it IN
+    int32_t[::1] previous,         # (n_entries,) OUT
+    int32_t[::1] current,          # (n_entries,) OUT
+    double[::1] score,             # (n_entries,) OUT
+):
+    cdef:
+        int64_t n = transposed.shape[0], s, t, i, k, entry, r = 0
+        double[::1] into = np.empty(n)
+    with nogil:
+        for s in range(offsets.shape[0] - 1):
+            for t in range(offsets[s], offsets[s + 1]):
+                row[t] = -1
+                if t == offsets[s]:
+                    continue
+                row[t] = r
+                entry = indptr[r]
+                r += 1
+                into[:] = transposed[y[t]]
+                if edge_row[t] >= 0:
+                    for k in range(edge_indptr[edge_row[t]], edge_indptr[edge_row[t] + 1]):
+                        previous[entry] = edge_previous[k]
+                        current[entry] = edge_current[k]
+                        score[entry] = edge_score[k]
+                        entry += 1
+                        if edge_current[k] == y[t]:
+                            into[edge_previous[k]] = edge_score[k]
+                for i in range(n):
+                    if i != y[t - 1]:
+                        previous[entry] = <int32_t>i
+                        current[entry] = <int32_t>n
+                        score[entry] = into[i]
+                        entry += 1
+                previous[entry] = current[entry] = <int32_t>n
+                score[entry] = into[y[t - 1]]
+
+
+def add_edge_counts(
+    const int64_t[::1] offsets,
+    const int32_t[::1] y,
+    const int64_t[::1] edge_row,
+    const int64_t[::1] edge_indptr,
+    const int32_t[::1] edge_previous,
+    const int32_t[::1] edge_current,
+    const int64_t[::1] indptr,
+    const double[::1] counts,      # (n_entries,) of the transitions that fill_edges made IN
+    double[:, ::1] transposed,     # (n_labels, n_labels) counts of transition.T INOUT
+    double[::1] edge_counts,       # of the edges of the chain without n INOUT
+):
+    """Add the counts of transitions to those of what they stand for."""
+    cdef:
+        int64_t n = transposed.shape[0], s, t, i, k, entry, r = 0
+        double[::1] into = np.empty(n)
+    with nogil:
+        for s in range(offsets.shape[0] - 1):
+            for t in range(offsets[s] + 1, offsets[s + 1]):
+                entry = indptr[r + 1] - n
+                for i in range(n):
+                    if i != y[t - 1]:
+                        into[i] = counts[entry]
+                        entry += 1
+                into[y[t - 1]] = counts[entry]
+                if edge_row[t] >= 0:
+                    entry = indptr[r]
+                    for k in range(edge_indptr[edge_row[t]], edge_indptr[edge_row[t] + 1]):
+                        edge_counts[k] += counts[entry]
+                        entry += 1
+                        if edge_current[k] == y[t]:
+                            edge_counts[k] += into[edge_previous[k]]
+                            into[edge_previous[k]] = 0.0
+                for i in range(n):
+                    transposed[y[t], i] += into[i]
+                r += 1

@@ -1,0 +1,87 @@
+"""All paths but given ones, as the paths of a chain with one label more."""
+
+import numpy as np
+
+from .._kernels._others import add_edge_counts, fill_edges
+from .messages import ends, with_ends
+from .parts import Edges, PartCounts, Parts
+
+__all__ = ["OtherPaths"]
+
+
+class OtherPaths:
+    """The paths that are not y, each as one path of a chain with one label more.
+
+    A path that is not y differs from it at some last token. After that its label is the new one,
+    which scores as the labels of y do. So no sequence begins with the new label or ends with the
+    label of y, and into the new label lead transitions from itself and from all labels but that
+    of y. No sum is taken of y itself, so nothing cancels however much it outweighs the others.
+
+    Parameters
+    ----------
+    offsets : ndarray of shape (n_sequences + 1,), int64
+    parts : Parts
+    y : ndarray of shape (n_tokens,)
+        Label ids of the paths.
+
+    Attributes
+    ----------
+    parts : Parts
+        Of the chain with one label more, in double precision; what begin and end score is in the
+        scores of the tokens.
+    """
+
+    def __init__(self, offsets: np.ndarray, parts: Parts, y: np.ndarray):
+        self._offsets, self._given, self._n_labels = offsets, parts, len(parts.transition)
+        self._y = np.ascontiguousarray(y, dtype=np.int32)
+        self._first, self._last = ends(offsets)
+        transition, nothing = (
+            np.asarray(parts.transition, dtype=float),
+            np.zeros(self._n_labels + 1),
+        )
+        self._edges = self._with_edges_into_y(transition)
+        transition = np.pad(transition, (0, 1), constant_values=-np.inf)
+        self.parts = Parts(self._states(), transition, nothing, nothing, self._edges)
+
+    def labels(self, path: np.ndarray) -> np.ndarray:
+        """What a path of the chain with one label more stands for."""
+        return np.where(path == self._n_labels, self._y, path)
+
+    def counts(self, counts: PartCounts, out: PartCounts | None = None) -> PartCounts:
+        """What counts of the chain with one label more stand for, added to ``out``."""
+        out = PartCounts.zeros(self._given) if out is None else out
+        state = counts.state[:, :-1]
+        state[np.arange(len(state)), self._y] += counts.state[:, -1]
+        out.state[:] += state
+        out.begin[:] += state[self._first].sum(axis=0)
+        out.end[:] += state[self._last].sum(axis=0)
+        into_y = np.zeros(out.transition.shape)
+        indptr = self._edges.indptr
+        edges = self._given.edges[:4]
+        add_edge_counts(self._offsets, self._y, *edges, indptr, counts.edges, into_y, out.edges)
+        out.transition[:] += counts.transition[:-1, :-1] + into_y.T
+        return out
+
+    def _states(self) -> np.ndarray:
+        given = with_ends(self._offsets, self._given)
+        state = np.column_stack([given, given[np.arange(len(given)), self._y]])
+        state[self._first, -1] = -np.inf
+        state[self._last, self._y[self._last]] = -np.inf
+        return state
+
+    def _with_edges_into_y(self, transition: np.ndarray) -> Edges:
+        """The edges that are there, and transitions into the new label."""
+        given = self._given.edges
+        has_one_before = np.ones(len(self._y), dtype=bool)
+        has_one_before[self._first] = False
+        row = given.row[has_one_before]
+        n_given = np.where(row >= 0, np.append(np.diff(given.indptr), 0)[row], 0)
+        indptr = np.append(0, np.cumsum(n_given + self._n_labels))
+        edges = Edges(
+            np.empty(len(self._y), dtype=np.int64),
+            indptr,
+            *np.empty((2, indptr[-1]), dtype=np.int32),
+            np.empty(indptr[-1]),
+        )
+        fill_edges(self._offsets, self._y, np.ascontiguousarray(transition.T), *given, *edges)
+        return edges
