@@ -92,7 +92,7 @@ def test_long_sequences():
     n_tokens, rng = 20_000, np.random.default_rng(0)
     parts = Parts.of(10 * rng.normal(size=(n_tokens, 3)), rng.normal(size=(3, 3)))
     chain = Chain(np.array([0, n_tokens]))
-    best, y = chain.maximum(parts)
+    _, y = chain.maximum(parts)
     [(values, paths)] = chain.k_best(parts, 2)
     value, path = chain.maximum_other(parts, y)
     assert_allclose(value, values[1], rtol=1e-12)
