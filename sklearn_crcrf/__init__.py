@@ -4,6 +4,7 @@ try:
     from .crf import CRF, CRFsuiteCRF
     from .empirical import EmpiricalCRF
     from .feature_extraction import SequenceVectorizer, TokenFeatures, Window
+    from .memm import MEMM
     from .sequences import SequenceArray, as_sequences
 except ModuleNotFoundError as error:
     if not (error.name or "").startswith(f"{__name__}._kernels."):
@@ -18,6 +19,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "CRF",
+    "MEMM",
     "CRFsuiteCRF",
     "EmpiricalCRF",
     "SequenceArray",
