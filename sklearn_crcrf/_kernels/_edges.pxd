@@ -50,6 +50,22 @@ cdef inline int64_t first_entry(
     return start
 
 
+cdef inline int64_t find_entry(
+    Edges edges, int64_t t, int32_t previous, int32_t current
+) noexcept nogil:
+    """The entry of the edges for a transition into token t, or -1."""
+    cdef int64_t k, stop, row = edges.row[t]
+    if row < 0:
+        return -1
+    stop = edges.indptr[row + 1]
+    k = first_entry(edges, edges.indptr[row], stop, current)
+    while k < stop and edges.current[k] == current:
+        if edges.previous[k] == previous:
+            return k
+        k += 1
+    return -1
+
+
 cdef inline double maximum_sum(const double *x, const double *y, int64_t n) noexcept nogil:
     """max_i x[i] + y[i], in lanes that a compiler can keep in vector registers."""
     cdef:

@@ -2,22 +2,8 @@
 
 from libc.stdint cimport int32_t, int64_t
 
-from sklearn_crcrf._kernels._edges cimport Edges, edges_of, first_entry
+from sklearn_crcrf._kernels._edges cimport Edges, edges_of, find_entry
 from sklearn_crcrf._kernels.vectors cimport real
-
-
-cdef int64_t find_entry(Edges edges, int64_t t, int32_t previous, int32_t current) noexcept nogil:
-    """The entry of the edges for a transition into token t, or -1."""
-    cdef int64_t k, stop, row = edges.row[t]
-    if row < 0:
-        return -1
-    stop = edges.indptr[row + 1]
-    k = first_entry(edges, edges.indptr[row], stop, current)
-    while k < stop and edges.current[k] == current:
-        if edges.previous[k] == previous:
-            return k
-        k += 1
-    return -1
 
 
 def path_scores(

@@ -7,16 +7,17 @@ from itertools import pairwise
 import numpy as np
 
 from .._kernels._k_best import k_best
-from .._kernels._max_marginals import add_best_suffixes
 from .._kernels._paths import path_counts, path_scores
 from .._kernels.vectorized import viterbi
 from .covariance import PathMeans, entropy
 from .local import locally_normalised
+from .maxima import Maxima
 from .messages import Messages, ends, with_ends
 from .neighbours import GivenNeighbours
 from .others import OtherPaths
 from .parts import PartCounts, Parts
 from .sampling import sample
+from .span_margins import SpanMargins
 from .spans import span_log_probability
 from .sums import PathSums
 
@@ -238,12 +239,7 @@ class Chain:
         ndarray of shape (n_tokens, n_labels)
             -inf where no path is possible.
         """
-        parts = parts.tokens(slice(None))
-        best, state = np.empty_like(parts.state), with_ends(self.offsets, parts)
-        value, y = np.empty(len(self.offsets) - 1), np.empty(len(state), dtype=np.int32)
-        viterbi.viterbi(self.offsets, *parts[:4], *parts.edges, best, y, value)
-        add_best_suffixes(self.offsets, state, parts.transition, *parts.edges, best)
-        return best
+        return Maxima(self.offsets, parts).through()
 
     def k_best(self, parts: Parts, k: int) -> list[tuple[np.ndarray, np.ndarray]]:
         """The k best paths of each sequence, best first.
@@ -381,6 +377,38 @@ class Chain:
             If a span is empty or exceeds its sequence, or a label is not there.
         """
         return span_log_probability(self.offsets, parts, start, stop, labels, following, preceding)
+
+    def span_margin(
+        self,
+        parts: Parts,
+        start: np.ndarray,
+        stop: np.ndarray,
+        labels: np.ndarray,
+        following: np.ndarray | None = None,
+        preceding: np.ndarray | None = None,
+    ) -> tuple[np.ndarray, Pullback]:
+        """Scores of the best paths in which runs of tokens have given labels, less those without.
+
+        Parameters
+        ----------
+        parts : Parts
+        start, stop, labels, following, preceding : as in :meth:`span_log_probability`
+            A path has the labels of a span only between neighbours that are allowed.
+
+        Returns
+        -------
+        value : ndarray of shape (n_spans,)
+            -inf where no path has the labels, inf where all have, NaN where there is no path.
+        pullback : callable
+            Takes a weight for each span; those of no best path count nothing.
+
+        Raises
+        ------
+        ValueError
+            If a span is empty or exceeds its sequence, or a label is not there.
+        """
+        margins = SpanMargins(self.offsets, parts, start, stop, labels, following, preceding)
+        return margins.value, margins.pullback
 
     def positions(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """First tokens, last tokens, and tokens that have one before them."""

@@ -121,6 +121,17 @@ class Parts(NamedTuple):
         """
         return self._replace(state=np.where(labels, self.state, -np.inf).astype(self.state.dtype))
 
+    def reversed(self) -> "Parts":
+        """The parts of the sequences from the last to the first, each from its end to its begin."""
+        row, indptr, previous, current, score = self.edges
+        backwards = np.full_like(row, -1)
+        backwards[1:] = row[:0:-1]
+        row_of_entry = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
+        order = np.lexsort((current, previous, row_of_entry))
+        edges = Edges(backwards, indptr, current[order], previous[order], score[order])
+        state = np.ascontiguousarray(self.state[::-1])
+        return Parts(state, np.ascontiguousarray(self.transition.T), self.end, self.begin, edges)
+
     def tokens(self, which: np.ndarray) -> "Parts":
         """The parts of some of the tokens, in double precision."""
         edges = self.edges._replace(row=self.edges.row[which])

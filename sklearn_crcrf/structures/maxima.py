@@ -1,0 +1,45 @@
+"""Scores of the best ways from both ends of each sequence to the labels of its tokens."""
+
+import numpy as np
+
+from .._kernels.vectorized import viterbi
+from .messages import with_ends
+from .parts import Parts
+
+__all__ = ["Maxima"]
+
+
+class Maxima:
+    """The best prefixes of paths up to each label of each token, and the best suffixes.
+
+    Parameters
+    ----------
+    offsets : ndarray of shape (n_sequences + 1,), int64
+    parts : Parts
+
+    Attributes
+    ----------
+    state : ndarray of shape (n_tokens, n_labels)
+        Scores of the labels, with those of begin and end.
+    until, since : ndarray of shape (n_tokens, n_labels)
+        Of the best paths up to a label and from it on, both with its own score.
+    """
+
+    def __init__(self, offsets: np.ndarray, parts: Parts):
+        self.state = with_ends(offsets, parts)
+        self.until = _best_prefixes(offsets, parts)
+        backwards = offsets[-1] - offsets[::-1]
+        self.since = np.ascontiguousarray(_best_prefixes(backwards, parts.reversed())[::-1])
+
+    def through(self) -> np.ndarray:
+        """Scores of the best paths through each label of each token, (n_tokens, n_labels)."""
+        with np.errstate(invalid="ignore"):
+            both = self.until + self.since - self.state
+        return np.where(np.isneginf(self.state), -np.inf, both)
+
+
+def _best_prefixes(offsets: np.ndarray, parts: Parts) -> np.ndarray:
+    prefixes = np.empty(parts.state.shape)
+    path, value = np.empty(len(prefixes), dtype=np.int32), np.empty(len(offsets) - 1)
+    viterbi.viterbi(offsets, *parts[:4], *parts.edges, prefixes, path, value)
+    return prefixes
