@@ -12,6 +12,7 @@ from .._kernels.vectorized import viterbi
 from .covariance import PathMeans, entropy
 from .local import locally_normalised
 from .maxima import Maxima
+from .marginals import TokenMarginals
 from .messages import Messages, ends, with_ends
 from .neighbours import GivenNeighbours
 from .others import OtherPaths
@@ -230,6 +231,19 @@ class Chain:
         """
         log_z, pullback = self.log_partition(parts)
         return log_z, pullback(np.ones(len(log_z))).state
+
+    def token_marginals(self, parts: Parts) -> tuple[np.ndarray, Pullback]:
+        """Token marginals as functions of the parts.
+
+        Returns
+        -------
+        value : float64 ndarray of shape (n_tokens, n_labels)
+            Zero where no path is possible.
+        pullback : callable
+            Takes a weight for each label of each token, instead of each sequence.
+        """
+        marginals = TokenMarginals(self.offsets, self._longest_first, parts)
+        return marginals.value, marginals.pullback
 
     def max_marginals(self, parts: Parts) -> np.ndarray:
         """Score of the best path through each label of each token.

@@ -5,12 +5,16 @@ import numpy as np
 from .._kernels._forward_backward import forward_backward
 from .._kernels.vectorized import lock_step
 from .._ragged import joined_ranges
+from .covariance import PathMeans
+from .messages import Messages
 from .parts import PartCounts, Parts
 
 __all__ = ["PathSums"]
 
 # Exponentials of the scores are kept for the derivatives if there are no more than these.
 KEPT = 2**24
+# Products of probabilities with larger values could overflow.
+LARGEST = 1e20
 
 
 class PathSums:
@@ -76,23 +80,62 @@ class PathSums:
             self._sum_in_logarithms(np.asarray(weight, dtype=float), counts)
         return counts
 
+    def add_covariances(self, values: np.ndarray, out: PartCounts) -> None:
+        """Add the covariances of what paths use with the sums of the values of their labels.
+
+        Nothing is added to the counts of begin and end. The scores are in double precision.
+
+        Parameters
+        ----------
+        values : ndarray of shape (n_tokens, n_labels)
+            Zero in the mean at every token.
+        out : PartCounts
+        """
+        left_out, lengths = np.zeros(len(self.log_z), dtype=bool), np.diff(self._offsets)
+        left_out[self._in_logarithms] = True
+        huge = np.flatnonzero(np.abs(values).max(axis=1, initial=0.0) > LARGEST)
+        left_out[np.repeat(np.arange(len(lengths)), lengths)[huge]] = True
+        lock_step.covariances(
+            self._offsets,
+            self._order,
+            *self._scores,
+            *self._work,
+            left_out.view(np.uint8),
+            values,
+            out.state,
+            out.transition,
+            out.edges,
+        )
+        which = np.flatnonzero(left_out)
+        if len(which):
+            offsets, tokens, parts = self._take(which)
+            direction = PartCounts.zeros(parts, values[tokens])
+            means = PathMeans(Messages(offsets, parts), *direction[:2], direction.edges)
+            counts = PartCounts.zeros(parts)._replace(transition=out.transition, edges=out.edges)
+            out.state[tokens] += means.pullback(np.ones(len(which)), counts).state
+
     def _sum_in_logarithms(self, weight: np.ndarray, counts: PartCounts) -> None:
         """Set log_z, and add to the counts, of the sequences that underflow."""
         which = self._in_logarithms
-        start, stop = self._offsets[which], self._offsets[which + 1]
-        offsets = np.append(0, np.cumsum(stop - start))
-        tokens = joined_ranges(start, stop - start)
-        parts, log_z, weight = self._parts.tokens(tokens), np.empty(len(which)), weight[which]
+        offsets, tokens, parts = self._take(which)
+        log_z, weight = np.empty(len(which)), weight[which]
         marginals = parts.state.copy()
         forward_backward(
             offsets, marginals, *parts[1:4], *parts.edges, log_z, weight, *counts[1::3]
         )
-        marginals *= np.repeat(weight, stop - start)[:, None]
+        lengths = np.diff(offsets)
+        marginals *= np.repeat(weight, lengths)[:, None]
         counts.state[tokens] += marginals
-        filled = stop > start
+        filled = lengths > 0
         counts.begin[:] += marginals[offsets[:-1][filled]].sum(axis=0)
         counts.end[:] += marginals[offsets[1:][filled] - 1].sum(axis=0)
         self.log_z[which] = log_z
+
+    def _take(self, sequences: np.ndarray) -> tuple[np.ndarray, np.ndarray, Parts]:
+        """Offsets, tokens and parts of some of the sequences, in double precision."""
+        start, stop = self._offsets[sequences], self._offsets[sequences + 1]
+        tokens = joined_ranges(start, stop - start)
+        return np.append(0, np.cumsum(stop - start)), tokens, self._parts.tokens(tokens)
 
 
 def _potentials(parts: Parts) -> tuple:

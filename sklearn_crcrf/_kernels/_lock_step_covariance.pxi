@@ -1,0 +1,223 @@
+# Covariances of what a path uses with a sum of values of its labels, in lock step as the sums of
+# _lock_step.pxi, whose alpha, beta, c, v and e these are. With values x_t(j) that are zero in the
+# mean at every token,
+#
+#     A_t(j) = alpha_t(j) x_t(j) + v_t(j) sum_i A_{t-1}(i) e_t(i, j) / c_{t-1}
+#     B_t(i) = sum_j e_{t+1}(i, j) v_{t+1}(j) (beta_{t+1}(j) x_{t+1}(j) + B_{t+1}(j)) / c_{t+1}
+#
+#     Cov(t, j)    = (A_t(j) beta_t(j) + alpha_t(j) B_t(j)) / c_t
+#     Cov(t, i, j) = e_t(i, j) v_t(j) / (c_{t-1} c_t)
+#                    * (A_{t-1}(i) beta_t(j) + alpha_{t-1}(i) (beta_t(j) x_t(j) + B_t(j)))
+#
+# A / alpha and B / beta are the means of what comes up to a token and after it, given its label.
+
+from libc.stdint cimport uint8_t
+
+
+def covariances(
+    const int64_t[::1] offsets,
+    const int64_t[::1] order,      # (n_sequences,) by decreasing length IN
+    const double[:, ::1] state,
+    const double[::1] begin,
+    const double[::1] end,
+    const double[:, ::1] potential,
+    double top,
+    double spread,
+    bint forbids,
+    const int64_t[::1] edge_row,
+    const int64_t[::1] edge_indptr,
+    const int32_t[::1] edge_previous,
+    const int32_t[::1] edge_current,
+    const double[::1] edge_potential,
+    const double[:, ::1] v,        # (n_tokens, width) of forward IN, or (BLOCK, width)
+    const double[:, ::1] alpha,    # (n_tokens, width) of forward IN
+    const double[:, ::1] scaling,  # (n_tokens, 2) of forward IN
+    const uint8_t[::1] left_out,   # (n_sequences,) IN
+    const double[:, ::1] values,   # (n_tokens, n_labels) x IN
+    double[:, ::1] states,         # (n_tokens, n_labels) INOUT
+    double[:, ::1] transitions,    # (n_labels, n_labels) INOUT
+    double[::1] edge_counts,       # (n_entries,) INOUT
+):
+    """Add the covariances of all sequences but those that are left out."""
+    cdef:
+        Scores scores = scores_of(
+            potential, top, spread, forbids,
+            edges_of(edge_row, edge_indptr, edge_previous, edge_current, edge_potential),
+        )
+        int64_t n = scores.n, width = alpha.shape[1], i, j
+        double[::1] packed = packed_potential(state, potential, False)
+        double[::1] transposed = packed_potential(state, potential, True)
+        double[:, ::1] prefixes = np.empty_like(alpha)
+        double[:, ::1] before = np.empty((PANEL + 2 * BLOCK, width))
+        double[:, ::1] ahead = np.empty((PANEL + 2 * BLOCK, width))
+        double[:, ::1] beta = np.empty((2 * BLOCK, width))
+        double[:, ::1] outer = np.zeros((n, width))
+        double[:, ::1] work = np.empty((3, width))
+        int64_t longest = np.max(np.diff(offsets), initial=0)
+        int64_t[:, ::1] steps = np.empty((2, longest + 1), dtype=np.int64)
+        Block block
+        int64_t first = 0, start = 0, n_sequences = order.shape[0]
+        unsigned denormals
+    scores.width = width
+    with nogil:
+        denormals = flush_denormals()
+        while first < n_sequences:
+            block = make_block(offsets, order, first, start, steps)
+            if block.n_steps:
+                average_prefixes(
+                    &block, &scores, state, begin, end, &packed[0], v, alpha, scaling, left_out,
+                    values, &work[0, 0], prefixes,
+                )
+                add_covariances(
+                    &block, &scores, state, begin, end, &transposed[0], v, alpha, scaling,
+                    left_out, values, prefixes, before, ahead, beta, outer, work,
+                    states, transitions, edge_counts,
+                )
+                start = block.row[block.n_steps]
+            first += max(1, block.active[0])
+        for i in range(n):
+            for j in range(n):
+                transitions[i, j] += potential[i, j] * outer[i, j]
+        restore_denormals(denormals)
+
+
+cdef inline const double *potentials_of(
+    const Block *block, const Scores *scores, int64_t b, int64_t t, const double[:, ::1] state,
+    const double[::1] begin, const double[::1] end, const double[:, ::1] v,
+    const double[:, ::1] scaling, double *work,
+) noexcept nogil:
+    """v of token t of sequence b, as it was kept or made again."""
+    cdef:
+        int64_t r = block.row[t] + b
+        const double *score
+    if v.shape[0] > BLOCK:
+        return &v[r, 0]
+    score = state_scores(block, b, t, state, begin, end, scores.width, work)
+    exponentiate(score, scores.n, scaling[r, 1], work)
+    return work
+
+
+cdef void average_prefixes(
+    const Block *block,
+    const Scores *scores,
+    const double[:, ::1] state,
+    const double[::1] begin,
+    const double[::1] end,
+    const double *packed,
+    const double[:, ::1] v,
+    const double[:, ::1] alpha,
+    const double[:, ::1] scaling,
+    const uint8_t[::1] left_out,
+    const double[:, ::1] values,
+    double *work,                  # (width,) work space
+    double[:, ::1] prefixes,       # (n_tokens, width) A in lock-step order OUT
+) noexcept nogil:
+    cdef:
+        int64_t t, b, r, token, width = scores.width
+        const double *before = NULL
+        const double *factor
+        double *row
+    for t in range(block.n_steps):
+        if t:
+            before = &prefixes[block.row[t - 1], 0]
+            product(before, block.active[t], packed, scores.n, width, &prefixes[block.row[t], 0])
+        for b in range(block.active[t]):
+            r = block.row[t] + b
+            row = &prefixes[r, 0]
+            if t == 0 or left_out[block.order[b]]:
+                memset(row, 0, width * sizeof(double))
+                if left_out[block.order[b]]:
+                    continue
+            else:
+                if scores.has_edges:
+                    add_edges(scores, block.origin[b] + t, before + b * width, row, False)
+                factor = potentials_of(
+                    block, scores, b, t, state, begin, end, v, scaling, work
+                )
+                multiply(scaling[block.row[t - 1] + b, 0], factor, width, row)
+            token = block.origin[b] + t
+            add_products(1.0, &alpha[r, 0], &values[token, 0], scores.n, row)
+
+
+cdef void add_covariances(
+    const Block *block,
+    const Scores *scores,
+    const double[:, ::1] state,
+    const double[::1] begin,
+    const double[::1] end,
+    const double *packed,
+    const double[:, ::1] v,
+    const double[:, ::1] alpha,
+    const double[:, ::1] scaling,
+    const uint8_t[::1] left_out,
+    const double[:, ::1] values,
+    const double[:, ::1] prefixes,
+    double[:, ::1] before,         # (PANEL + 2 BLOCK, width) alpha_{t-1}, then A: work space
+    double[:, ::1] ahead,          # (PANEL + 2 BLOCK, width) what B has of t, then beta: work space
+    double[:, ::1] beta,           # (2 BLOCK, width) B, then beta: work space
+    double[:, ::1] outer,          # (n_labels, width) sums of before.T @ ahead INOUT
+    double[:, ::1] work,           # (3, width) work space
+    double[:, ::1] states,
+    double[:, ::1] transitions,
+    double[::1] edge_counts,
+) noexcept nogil:
+    cdef:
+        int64_t t, b, j, r, token, filled = 0, latest = 0, n_ahead = 0, n_active
+        int64_t width = scores.width
+        const double *factor
+        double *suffix             # B
+        double *row                # beta
+    for t in range(block.n_steps - 1, -1, -1):
+        n_active = block.active[t]
+        product(&ahead[latest, 0], 2 * n_ahead, packed, scores.n, width, &beta[0, 0])
+        if filled >= PANEL:
+            outer_products(&before[0, 0], &ahead[0, 0], filled, scores.n, width, &outer[0, 0])
+            # The edges of the next step need the rows that are ahead of them.
+            memcpy(&ahead[0, 0], &ahead[latest, 0], 2 * n_ahead * width * sizeof(double))
+            memset(&before[0, 0], 0, 2 * n_ahead * width * sizeof(double))
+            latest = 0
+            filled = 2 * n_ahead
+        for b in range(n_active):
+            token = block.origin[b] + t
+            r = block.row[t] + b
+            if left_out[block.order[b]]:
+                for j in range(2):
+                    memset(&ahead[filled + j * n_active + b, 0], 0, width * sizeof(double))
+                    memset(&before[filled + j * n_active + b, 0], 0, width * sizeof(double))
+                continue
+            if b < n_ahead:
+                suffix = &beta[b, 0]
+                row = &beta[n_ahead + b, 0]
+                if scores.has_edges:
+                    add_edges(scores, token + 1, &ahead[latest + b, 0], suffix, True)
+                    add_edges(scores, token + 1, &ahead[latest + n_ahead + b, 0], row, True)
+            else:
+                suffix = &work[1, 0]
+                row = &work[2, 0]
+                for j in range(width):
+                    suffix[j] = 0.0
+                    row[j] = 1.0
+            if scores.forbids:
+                leave_out_unreachable(&alpha[r, 0], width, suffix)
+                leave_out_unreachable(&alpha[r, 0], width, row)
+            add_products(scaling[r, 0], &prefixes[r, 0], row, scores.n, &states[token, 0])
+            add_products(scaling[r, 0], &alpha[r, 0], suffix, scores.n, &states[token, 0])
+            if t == 0:
+                continue
+            add_products(1.0, row, &values[token, 0], scores.n, suffix)
+            factor = potentials_of(block, scores, b, t, state, begin, end, v, scaling, &work[0, 0])
+            products(scaling[r, 0], factor, suffix, width, &ahead[filled + b, 0])
+            products(scaling[r, 0], factor, row, width, &ahead[filled + n_active + b, 0])
+            r = block.row[t - 1] + b
+            scale(scaling[r, 0], &alpha[r, 0], width, &before[filled + b, 0])
+            scale(scaling[r, 0], &prefixes[r, 0], width, &before[filled + n_active + b, 0])
+            if scores.has_edges:
+                for j in range(2):
+                    r = filled + j * n_active + b
+                    count_edges(
+                        scores, token, &before[r, 0], &ahead[r, 0], transitions, edge_counts
+                    )
+        latest = filled
+        n_ahead = n_active
+        filled += 2 * n_active
+    outer_products(&before[0, 0], &ahead[0, 0], latest, scores.n, width, &outer[0, 0])
