@@ -11,8 +11,8 @@ from .._kernels._paths import path_counts, path_scores
 from .._kernels.vectorized import viterbi
 from .covariance import PathMeans, entropy
 from .local import locally_normalised
-from .maxima import Maxima
 from .marginals import TokenMarginals
+from .maxima import Maxima
 from .messages import Messages, ends, with_ends
 from .neighbours import GivenNeighbours
 from .others import OtherPaths
