@@ -7,8 +7,12 @@ derivative of the weighted sum of the losses by the parts, as PartCounts.
 
 from .local_log_loss import local_log_loss
 from .log_loss import log_loss
+from .mce import MCE
 
-__all__ = ["CRITERIA", "local_log_loss", "log_loss"]
+__all__ = ["CRITERIA", "MCE", "local_log_loss", "log_loss"]
 
-CRITERIA = {"log_loss": log_loss}
+CRITERIA = {
+    "log_loss": log_loss,
+    "mce": MCE(),
+}
 """Criteria by name."""

@@ -121,6 +121,12 @@ class Parts(NamedTuple):
         """
         return self._replace(state=np.where(labels, self.state, -np.inf).astype(self.state.dtype))
 
+    def times(self, factor: float) -> "Parts":
+        """All scores times a positive number, in their type."""
+        factor = float(factor)
+        edges = self.edges._replace(score=factor * self.edges.score)
+        return Parts(*(factor * part for part in self[:4]), edges)
+
     def reversed(self) -> "Parts":
         """The parts of the sequences from the last to the first, each from its end to its begin."""
         row, indptr, previous, current, score = self.edges

@@ -1,0 +1,138 @@
+"""Minimum classification error: a smooth count of the sequences with a wrong labelling."""
+
+from numbers import Real
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from ..schemes import check_option
+from ..structures import Chain, PartCounts, Parts, Pullback
+from ._smoothing import SMOOTHINGS, check_positive
+from ._tokens import check_all_known
+
+__all__ = ["MCE"]
+
+
+class MCE(BaseEstimator):
+    """Smoothed number of sequences whose best labelling is wrong [1]_.
+
+    A sequence is misclassified by the score that the others have more than the gold labelling,
+
+        d(y) = -score(y) + (1 / psi) log sum_{y' != y} exp(psi score(y')),
+
+    which for an infinite psi is that of the best of them; and this counts as
+
+        sigmoid:   l(d) = 1 / (1 + exp(-(slope d + offset)))
+        logistic:  l(d) = log(1 + exp(slope d + offset)) / slope.
+
+    The sigmoid tends to the number of errors as the slope grows; sequences that are hopeless, and
+    those that are safe, matter little to it. It is not convex, so that training starts from the
+    optimum of the log loss. The logistic function is convex, and with ``psi=1`` and the defaults
+    for the rest it is the log loss itself. Where no other labelling is possible, as with a single
+    label, the loss is that of d = -inf, zero.
+
+    Parameters
+    ----------
+    smoothing : {"sigmoid", "logistic"}, default="sigmoid"
+        l, a function of d.
+    slope : float, default=1.0
+        Positive.
+    offset : float, default=0.0
+        Positive to ask for a margin.
+    psi : float, default=inf
+        How much the best of the other labellings outweigh the rest, in (0, inf]. With inf the
+        loss has kinks, and its derivative is that of one of the best.
+    averaged : bool, default=False
+        Whether d has the logarithm of the mean of the exp(psi score(y')) instead of that of their
+        sum, as in [1]_. There are ``n_labels ** length - 1`` of them, which lowers d in proportion
+        to the length; an infinite psi is indifferent to it.
+
+    References
+    ----------
+    .. [1] Suzuki, McDermott, Isozaki, "Training Conditional Random Fields with Multivariate
+       Evaluation Measures", ACL 2006.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_crcrf.criteria import MCE
+    >>> from sklearn_crcrf.structures import Chain, Parts
+    >>> parts = Parts.of(np.array([[2.0, 0.0], [1.0, 0.0]]), np.zeros((2, 2)))
+    >>> chain, y = Chain(np.array([0, 2])), np.array([0, 0])
+    >>> MCE()(chain, parts, y)[0]
+    array([0.26894142])
+    >>> MCE("logistic", psi=1.0)(chain, parts, y)[0]
+    array([0.4401897])
+    """
+
+    def __init__(
+        self,
+        smoothing: str = "sigmoid",
+        slope: Real = 1.0,
+        offset: Real = 0.0,
+        psi: Real = np.inf,
+        averaged: bool = False,
+    ):
+        self.smoothing = smoothing
+        self.slope = slope
+        self.offset = offset
+        self.psi = psi
+        self.averaged = averaged
+
+    @property
+    def convex(self) -> bool:
+        """Whether the loss is a convex function of the scores."""
+        return self.smoothing == "logistic"
+
+    def __call__(
+        self, structure: Chain, parts: Parts, y: np.ndarray
+    ) -> tuple[np.ndarray, Pullback]:
+        """The loss of each sequence, and its pullback.
+
+        Parameters
+        ----------
+        structure : Chain
+        parts : Parts
+        y : ndarray of shape (n_tokens,)
+            Label ids.
+
+        Returns
+        -------
+        loss : ndarray of shape (n_sequences,)
+        pullback : callable
+
+        Raises
+        ------
+        ValueError
+            If labels are partial, or a parameter is none of those above.
+        """
+        check_option("smoothing", self.smoothing, SMOOTHINGS)
+        check_positive(slope=self.slope, psi=self.psi)
+        check_all_known("MCE", y)
+        gold, pull_gold = structure.path_score(parts, y)
+        others, pull_others = self._others(structure, parts, y)
+        # What is impossible on both sides has no loss, as it has no log loss.
+        with np.errstate(invalid="ignore"):
+            loss, derivative = SMOOTHINGS[self.smoothing](others - gold, self.slope, self.offset)
+
+        def pullback(weight: np.ndarray, out: PartCounts | None = None) -> PartCounts:
+            of_d = weight * derivative
+            return pull_gold(-of_d, pull_others(of_d, out))
+
+        return loss, pullback
+
+    def _others(self, structure: Chain, parts: Parts, y: np.ndarray) -> tuple[np.ndarray, Pullback]:
+        """The soft maximum of the scores of the other labellings."""
+        if np.isinf(self.psi):
+            value, best = structure.maximum_other(parts, y)
+            return value, structure.path_score(parts, best)[1]
+        value, pullback = structure.log_partition_other(parts.times(self.psi), y)
+        if self.averaged:
+            value = value - _log_number_of_others(structure, parts.state.shape[1])
+        return value / self.psi, pullback
+
+
+def _log_number_of_others(structure: Chain, n_labels: int) -> np.ndarray:
+    """log(n_labels ** length - 1), where there is more than one labelling."""
+    number = np.diff(structure.offsets) * np.log(n_labels)
+    return np.log(-np.expm1(-number), out=np.zeros(len(number)), where=number > 0) + number
