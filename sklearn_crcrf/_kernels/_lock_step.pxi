@@ -19,7 +19,7 @@ from libc.string cimport memcpy, memset
 
 from sklearn_crcrf._kernels._edges cimport Edges, edges_of
 from sklearn_crcrf._kernels.vectors cimport (
-    add_products, exponentiate, extremes, flush_denormals, least_positive, multiply,
+    add_products, exponentiate, extremes, fetch_row, flush_denormals, least_positive, multiply,
     outer_products, pack, padded_d, padded_f, product, products, real, restore_denormals, scale
 )
 
@@ -143,6 +143,8 @@ cdef void forward_block(
         # One thing at a time for all sequences, so that they do not wait for each other.
         for b in range(block.active[t]):
             row = &v[block.row[t] + b if keeps else b, 0]
+            if t + 1 < block.length[b]:
+                fetch_row(&state[block.origin[b] + t + 1, 0], scores.n)
             score = state_scores(block, b, t, state, begin, end, width, row)
             top[b] = extremes(score, scores.n, &least)
             reach = top[b] - least + scores.spread
@@ -285,6 +287,8 @@ cdef void backward_block(
         for b in range(block.active[t]):
             w = weight[block.order[b]]
             token = block.origin[b] + t
+            if t:
+                fetch_row(&marginals[token - 1, 0], scores.n)
             r = block.row[t] + b
             row = &beta[b, 0]
             if w == 0:

@@ -226,6 +226,7 @@ static void NAME(outer_products)(const REAL *a, const REAL *b, int64_t n_rows, i
 
 static inline void NAME(fetch_row)(const REAL *row, int64_t n) {
     for (int64_t j = 0; j < n; j += 64 / sizeof(REAL)) PREFETCH(row + j);
+    PREFETCH(row + n - 1);
 }
 
 /* Some vectors of a row of add_sum; the last of them may overlap the one before it. */
@@ -238,7 +239,7 @@ INLINE void NAME(sum_tile)(const int vectors, const int32_t *index, const REAL *
     for (int64_t k = 0; k < count; k++) {
         const REAL *row = matrix + index[k] * n;
         if (k + AHEAD < count + n_more)
-            NAME(fetch_row)(matrix + index[k + AHEAD] * n + start, vectors * LANES);
+            NAME(fetch_row)(matrix + index[k + AHEAD] * n + start, last - start + LANES);
         for (int v = 0; v < vectors - 1; v++) sum[v] += value[k] * AT(row + start + v * LANES);
         sum[vectors - 1] += value[k] * AT(row + last);
     }
