@@ -5,7 +5,7 @@ import numpy as np
 from ..structures import Chain, PartCounts, Parts, Pullback
 from .log_loss import log_loss
 
-__all__ = ["check_all_known", "sum_by_sequence", "token_log_loss"]
+__all__ = ["check_all_known", "repeat_by_token", "sum_by_sequence", "token_log_loss"]
 
 
 def token_log_loss(
@@ -31,8 +31,8 @@ def token_log_loss(
     losses, pull_losses = log_loss(Chain(np.arange(n_tokens + 1)), parts, y)
 
     def pullback(weight: np.ndarray, out: PartCounts | None = None) -> PartCounts:
-        of_tokens = np.repeat(np.asarray(weight, dtype=float), np.diff(structure.offsets))
-        return pull_scores(pull_losses(of_tokens).state, out)
+        of_tokens = pull_losses(repeat_by_token(structure, weight))
+        return pull_scores(of_tokens.state, out)
 
     return sum_by_sequence(structure, losses), pullback
 
@@ -43,6 +43,11 @@ def sum_by_sequence(structure: Chain, values: np.ndarray) -> np.ndarray:
     if filled.any():
         sums[filled] = np.add.reduceat(values, structure.offsets[:-1][filled])
     return sums
+
+
+def repeat_by_token(structure: Chain, weight: np.ndarray) -> np.ndarray:
+    """The weights of sequences for all of their tokens, float64 of shape (n_tokens,)."""
+    return np.repeat(np.asarray(weight, dtype=float), np.diff(structure.offsets))
 
 
 def check_all_known(name: str, y: np.ndarray) -> None:

@@ -17,6 +17,7 @@ from .messages import Messages, ends, with_ends
 from .neighbours import GivenNeighbours
 from .others import OtherPaths
 from .parts import PartCounts, Parts
+from .pieces import Pieces
 from .sampling import sample
 from .span_margins import SpanMargins
 from .spans import span_log_probability
@@ -157,6 +158,26 @@ class Chain:
             impossible, but at the end of a sequence. Unless there are any, log-partitions are 0.
         """
         return locally_normalised(self.offsets, parts)
+
+    def pieces(self, parts: Parts, with_tokens: bool = False) -> Pieces:
+        """The edges of the sequences as sequences of their own, and perhaps their tokens.
+
+        The scores of a token, with those of begin and end, are shared equally by the pieces that
+        have it, so that the scores of the pieces of a path add up to its score. A sequence of one
+        token is one piece.
+
+        Parameters
+        ----------
+        parts : Parts
+        with_tokens : bool
+            Whether each token is a piece too.
+
+        Returns
+        -------
+        Pieces
+            With offsets, parts, and a pullback from the counts of these parts.
+        """
+        return Pieces(self.offsets, parts, with_tokens)
 
     def maximum(self, parts: Parts) -> tuple[np.ndarray, np.ndarray]:
         """The best path of each sequence; of equals the one with the lowest labels at its end.

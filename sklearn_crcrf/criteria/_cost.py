@@ -1,0 +1,25 @@
+"""Scores that are the better, the worse a labelling is."""
+
+from numbers import Real
+
+import numpy as np
+
+from ..structures import Chain, Parts
+
+__all__ = ["with_cost"]
+
+
+def with_cost(structure: Chain, parts: Parts, y: np.ndarray, cost: Real) -> Parts:
+    """Parts in which wrong labels of tokens have ``cost`` added to their scores.
+
+    Raises
+    ------
+    ValueError
+        If the cost is negative or not finite.
+    """
+    if not 0 <= cost < np.inf:
+        raise ValueError(f"cost must be finite and not negative, but is {cost}")
+    costs = structure.hamming(parts, y)
+    costs *= costs.dtype.type(cost)
+    costs += parts.state
+    return parts._replace(state=costs)

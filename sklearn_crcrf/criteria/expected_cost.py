@@ -1,0 +1,55 @@
+"""The risk: the expected number of wrong labels."""
+
+import numpy as np
+
+from ..structures import Chain, PartCounts, Parts, Pullback
+from ._tokens import repeat_by_token, sum_by_sequence
+
+__all__ = ["expected_cost"]
+
+
+def expected_cost(structure: Chain, parts: Parts, y: np.ndarray) -> tuple[np.ndarray, Pullback]:
+    """Number of tokens that a labelling drawn from the model has wrong, in the mean.
+
+        E[d(y, Y)] = sum_t [1 - p(y_t | x)],
+
+    which has been used as minimum risk [1]_. As the marginals go to 0 or 1, it becomes the number
+    of errors of the best labelling. It is bounded and not convex: training starts from the optimum
+    of the log loss, and labels that are hopeless matter little.
+
+    Parameters
+    ----------
+    structure : Chain
+    parts : Parts
+    y : ndarray of shape (n_tokens,) of label ids, or of shape (n_tokens, n_labels) of bool
+        The second are partial labels: none of those that they allow is wrong.
+
+    Returns
+    -------
+    loss : ndarray of shape (n_sequences,)
+    pullback : callable
+
+    References
+    ----------
+    .. [1] Smith, Eisner, "Minimum Risk Annealing for Training Log-Linear Models", ACL 2006.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_crcrf.criteria import expected_cost
+    >>> from sklearn_crcrf.structures import Chain, Parts
+    >>> parts = Parts.of(np.zeros((2, 2)), np.log([[3.0, 1.0], [1.0, 1.0]]))
+    >>> expected_cost(Chain(np.array([0, 2])), parts, np.array([0, 0]))[0]
+    array([0.66666667])
+    """
+    marginals, pull_marginals = structure.token_marginals(parts)
+    cost = structure.hamming(parts, y).astype(float, copy=False)
+
+    def pullback(weight: np.ndarray, out: PartCounts | None = None) -> PartCounts:
+        of_tokens = repeat_by_token(structure, weight)
+        return pull_marginals(of_tokens[:, None] * cost, out)
+
+    return sum_by_sequence(structure, np.einsum("tj,tj->t", cost, marginals)), pullback
+
+
+expected_cost.convex = False

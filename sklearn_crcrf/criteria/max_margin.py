@@ -1,0 +1,79 @@
+"""The structured hinge loss."""
+
+from numbers import Real
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from ..structures import Chain, PartCounts, Parts, Pullback
+from ._cost import with_cost
+
+__all__ = ["MaxMargin"]
+
+
+class MaxMargin(BaseEstimator):
+    """How far the gold path is from being the best by a margin of its cost [1]_.
+
+        max_y' [score(y') + cost * d(y, y')] - score(y)
+
+    with d the number of tokens whose labels differ. It is convex, but has kinks; its pullback is
+    a subgradient, that of the best y'. With no cost it is the loss of the perceptron. Of partial
+    labels, the gold path is the best that they allow, and the loss is not convex [2]_.
+
+    Parameters
+    ----------
+    cost : float, default=1.0
+        The margin for each wrong label, not negative.
+
+    References
+    ----------
+    .. [1] Taskar, Guestrin, Koller, "Max-Margin Markov Networks", NIPS 2003.
+    .. [2] Yu, Joachims, "Learning Structural SVMs with Latent Variables", ICML 2009.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_crcrf.criteria import MaxMargin
+    >>> from sklearn_crcrf.structures import Chain, Parts
+    >>> parts = Parts.of(np.array([[2.0, 0.0], [0.5, 0.0]]), np.zeros((2, 2)))
+    >>> loss, _ = MaxMargin()(Chain(np.array([0, 2])), parts, np.array([0, 0]))
+    >>> loss
+    array([0.5])
+    """
+
+    def __init__(self, cost: Real = 1.0):
+        self.cost = cost
+
+    def __call__(
+        self, structure: Chain, parts: Parts, y: np.ndarray
+    ) -> tuple[np.ndarray, Pullback]:
+        """The loss of each sequence, and its pullback.
+
+        Parameters
+        ----------
+        structure : Chain
+        parts : Parts
+        y : ndarray of shape (n_tokens,) of label ids, or of shape (n_tokens, n_labels) of bool
+            The second are partial labels: all that they allow costs nothing.
+
+        Returns
+        -------
+        loss : ndarray of shape (n_sequences,)
+        pullback : callable
+
+        Raises
+        ------
+        ValueError
+            If the cost is negative.
+        """
+        raised = with_cost(structure, parts, y, self.cost)
+        _, worst = structure.maximum(raised)
+        if y.ndim == 2:
+            _, y = structure.maximum(parts.allow(y))
+        score, pull_worst = structure.path_score(raised, worst)
+        gold, pull_gold = structure.path_score(parts, y)
+
+        def pullback(weight: np.ndarray, out: PartCounts | None = None) -> PartCounts:
+            return pull_gold(-weight, pull_worst(weight, out))
+
+        return score - gold, pullback

@@ -1,0 +1,81 @@
+"""Pieces of sequences, trained as if they were sequences of their own."""
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from ..schemes import check_option
+from ..structures import Chain, PartCounts, Parts, Pullback
+from .log_loss import log_loss
+
+__all__ = ["Piecewise"]
+
+WITH_TOKENS = {"edges": False, "edges+tokens": True}
+
+
+class Piecewise(BaseEstimator):
+    """Log losses of the pieces of a sequence, each normalised by itself [1]_.
+
+        sum_p [log sum_{y'_p} exp(score_p(y'_p)) - score_p(y_p)]
+
+    over the pieces p, which are two tokens next to each other, or one. The score of a token is
+    shared equally by the pieces that have it, so the scores of all pieces add up to that of the
+    path, and the loss is never below the log loss. Of sequences of two tokens whose only piece is
+    their edge, it is the log loss. It is convex.
+
+    Parameters
+    ----------
+    pieces : {"edges", "edges+tokens"}, default="edges"
+        Whether each token is a piece too. Then its scores are shared by one more piece, and want
+        a larger sigma.
+
+    References
+    ----------
+    .. [1] Sutton, McCallum, "Piecewise Training of Undirected Models", UAI 2005.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_crcrf.criteria import Piecewise
+    >>> from sklearn_crcrf.structures import Chain, Parts
+    >>> parts = Parts.of(np.zeros((3, 2)), np.log([[3.0, 1.0], [1.0, 1.0]]))
+    >>> loss, _ = Piecewise()(Chain(np.array([0, 3])), parts, np.array([0, 0, 0]))
+    >>> np.exp(-loss)
+    array([0.25])
+    """
+
+    def __init__(self, pieces: str = "edges"):
+        self.pieces = pieces
+
+    def __call__(
+        self, structure: Chain, parts: Parts, y: np.ndarray
+    ) -> tuple[np.ndarray, Pullback]:
+        """The loss of each sequence, and its pullback.
+
+        Parameters
+        ----------
+        structure : Chain
+        parts : Parts
+        y : ndarray of shape (n_tokens,) of label ids, or of shape (n_tokens, n_labels) of bool
+            The second are partial labels: the likelihood is that of all that they allow in a
+            piece.
+
+        Returns
+        -------
+        loss : ndarray of shape (n_sequences,)
+        pullback : callable
+
+        Raises
+        ------
+        ValueError
+            If there are no such pieces.
+        """
+        check_option("pieces", self.pieces, WITH_TOKENS)
+        pieces = structure.pieces(parts, WITH_TOKENS[self.pieces])
+        losses, pull_losses = log_loss(Chain(pieces.offsets), pieces.parts, y[pieces.tokens])
+
+        def pullback(weight: np.ndarray, out: PartCounts | None = None) -> PartCounts:
+            of_pieces = pull_losses(np.asarray(weight, dtype=float)[pieces.sequence])
+            return pieces.pullback(of_pieces, out)
+
+        n_sequences = len(structure.offsets) - 1
+        return np.bincount(pieces.sequence, losses, minlength=n_sequences), pullback

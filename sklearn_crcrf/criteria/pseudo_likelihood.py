@@ -1,0 +1,53 @@
+"""Besag's pseudo-likelihood."""
+
+import numpy as np
+
+from ..structures import Chain, Parts, Pullback
+from ._tokens import check_all_known, token_log_loss
+
+__all__ = ["pseudo_likelihood"]
+
+
+def pseudo_likelihood(structure: Chain, parts: Parts, y: np.ndarray) -> tuple[np.ndarray, Pullback]:
+    """Negative log-likelihood of each label, given the gold labels of its neighbours [1]_.
+
+        -sum_t log p(y_t | y_{t-1}, y_{t+1}, x)
+
+    It is convex and needs no sum over paths. It trusts transitions more than the log loss does,
+    as in prediction the neighbours are not known. Of sequences of one token it is the log loss.
+    For the product of the marginals, which has been called by the same name, see
+    :func:`marginal_likelihood`.
+
+    Parameters
+    ----------
+    structure : Chain
+    parts : Parts
+    y : ndarray of shape (n_tokens,)
+
+    Returns
+    -------
+    loss : ndarray of shape (n_sequences,)
+    pullback : callable
+
+    Raises
+    ------
+    ValueError
+        If labels are partial.
+
+    References
+    ----------
+    .. [1] Besag, "Statistical Analysis of Non-Lattice Data", The Statistician 24 (3), 1975.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_crcrf.criteria import pseudo_likelihood
+    >>> from sklearn_crcrf.structures import Chain, Parts
+    >>> parts = Parts.of(np.zeros((2, 2)), np.log([[3.0, 1.0], [1.0, 1.0]]))
+    >>> loss, _ = pseudo_likelihood(Chain(np.array([0, 2])), parts, np.array([0, 0]))
+    >>> np.exp(-loss)
+    array([0.5625])
+    """
+    check_all_known("pseudo_likelihood", y)
+    scores, pull_scores = structure.scores_given(parts, y)
+    return token_log_loss(structure, scores, pull_scores, y)

@@ -1,0 +1,57 @@
+"""Pieces of sequences, each as a sequence of its own."""
+
+import numpy as np
+
+from .messages import ends, with_ends
+from .parts import PartCounts, Parts
+
+__all__ = ["Pieces"]
+
+
+class Pieces:
+    """The edges of sequences, and perhaps their tokens; see :meth:`Chain.pieces`.
+
+    Attributes
+    ----------
+    offsets : ndarray of shape (n_pieces + 1,), int64
+    tokens : ndarray of shape (n_copies,), int64
+        Which token each token of the pieces is.
+    sequence : ndarray of shape (n_pieces,), int64
+        Which sequence each piece belongs to.
+    parts : Parts
+    """
+
+    def __init__(self, offsets: np.ndarray, parts: Parts, with_tokens: bool):
+        first, last = ends(offsets)
+        before, alone, after = np.ones((3, offsets[-1]), dtype=np.int64)
+        before[first] = after[last] = 0
+        alone[:] = with_tokens | (before + after == 0)
+        # The pieces that end at a token: in this order, the copies of a token lie side by side.
+        lengths = np.stack([2 * before, alone], axis=1)
+        token, kind = np.nonzero(lengths)
+        self.offsets = np.append(0, np.cumsum(lengths[token, kind]))
+        self.sequence = np.searchsorted(offsets, token, side="right") - 1
+        copies = before + alone + after
+        self.tokens = np.repeat(np.arange(len(copies)), copies)
+        self._ends, self._whole = (first, last), parts
+        self._start, self._share = np.cumsum(copies) - copies, 1.0 / copies[:, None]
+        self.parts = self._cut(offsets)
+
+    def _cut(self, offsets: np.ndarray) -> Parts:
+        parts, zeros = self._whole, np.zeros(len(self._whole.transition))
+        state = (self._share * with_ends(offsets, parts)).astype(parts.state.dtype, copy=False)
+        edges = parts.edges._replace(row=parts.edges.row[self.tokens])
+        return Parts(state[self.tokens], parts.transition, zeros, zeros, edges)
+
+    def pullback(self, of_pieces: PartCounts, out: PartCounts | None = None) -> PartCounts:
+        """The counts of the parts of sequences, from those of the parts of their pieces."""
+        counts = PartCounts.zeros(self._whole) if out is None else out
+        first, last = self._ends
+        if len(self._start):
+            state = np.add.reduceat(of_pieces.state, self._start, axis=0) * self._share
+            counts.state[:] += state
+            counts.begin[:] += state[first].sum(axis=0)
+            counts.end[:] += state[last].sum(axis=0)
+        counts.transition[:] += of_pieces.transition
+        counts.edges[:] += of_pieces.edges
+        return counts
