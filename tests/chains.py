@@ -1,10 +1,12 @@
 """Random chains for property tests."""
 
+import itertools
+
 import numpy as np
 import scipy.sparse as sp
 from hypothesis import strategies as st
 
-from sklearn_crcrf.structures import Edges, PartCounts, Parts
+from sklearn_crcrf.structures import Chain, Edges, PartCounts, Parts
 
 SCALES = (1.0, 30.0, 1000.0, 10_000.0)
 
@@ -37,3 +39,18 @@ def random_direction(parts, seed=0):
     rng = np.random.default_rng(seed)
     shapes = (np.shape(values) for values in PartCounts.zeros(parts))
     return PartCounts(*(rng.normal(size=shape) for shape in shapes))
+
+
+def drawn_labels(offsets, parts, random):
+    """The best labels of some sequences, and any of the others."""
+    y = Chain(offsets).maximum(parts)[1]
+    for a, b in itertools.pairwise(offsets):
+        if random.random() < 0.5:
+            y[a:b] = [random.randrange(len(parts.transition)) for _ in range(a, b)]
+    return y
+
+
+def shifted(parts, direction, step):
+    """Parts that are moved some way in a direction."""
+    scores = (a + step * b for a, b in zip(parts[:4], direction[:4], strict=True))
+    return Parts(*scores, parts.edges._replace(score=parts.edges.score + step * direction.edges))

@@ -11,6 +11,7 @@ from .log_loss import log_loss
 from .marginal_likelihood import marginal_likelihood
 from .max_margin import MaxMargin
 from .mce import MCE
+from .mce_f1 import MCEF1
 from .piecewise import Piecewise
 from .pseudo_likelihood import pseudo_likelihood
 from .softmax_margin import SoftmaxMargin
@@ -19,6 +20,7 @@ from .token_error import TokenError
 __all__ = [
     "CRITERIA",
     "MCE",
+    "MCEF1",
     "MaxMargin",
     "Piecewise",
     "SoftmaxMargin",
@@ -40,5 +42,6 @@ CRITERIA = {
     "expected_cost": expected_cost,
     "token_error": TokenError(),
     "mce": MCE(),
+    "mce_f1": MCEF1(),
 }
 """Criteria by name."""

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import oracle
 import pytest
-from chains import chains, random_direction
+from chains import chains, drawn_labels, random_direction, shifted
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
@@ -29,15 +29,6 @@ def misclassification(parts, y, a, b, psi, averaged):
         soft = logsumexp(psi * others) / psi if len(others) else -np.inf
         soft -= np.log(max(len(others), 1)) / psi if averaged else 0.0
     return soft - scores[is_gold][0]
-
-
-def drawn_labels(offsets, parts, random):
-    """The best path of some sequences, and any of the others."""
-    y = Chain(offsets).maximum(parts)[1]
-    for a, b in itertools.pairwise(offsets):
-        if random.random() < 0.5:
-            y[a:b] = [random.randrange(len(parts.transition)) for _ in range(a, b)]
-    return y
 
 
 criteria = st.builds(
@@ -89,16 +80,10 @@ def test_gradients_are_quotients_of_differences(chain, criterion, random):
         np.vdot(counts, along) for counts, along in zip(pullback(weight), direction, strict=True)
     )
     ahead, behind = (
-        weight @ criterion(structure, _moved(parts, direction, h), y)[0] for h in (step, -step)
+        weight @ criterion(structure, shifted(parts, direction, h), y)[0] for h in (step, -step)
     )
     difference = (ahead - behind) / (2 * step)
     assert_allclose(slope, difference, rtol=1e-5, atol=1e-7)
-
-
-def _moved(parts, direction, step):
-    scores = (part + step * along for part, along in zip(parts[:4], direction[:4], strict=True))
-    edges = parts.edges._replace(score=parts.edges.score + step * direction.edges)
-    return Parts(*scores, edges)
 
 
 @settings(max_examples=100)

@@ -5,23 +5,13 @@ import itertools
 import numpy as np
 import oracle
 import pytest
-from chains import chains
+from chains import chains, drawn_labels
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import logsumexp
 
 from sklearn_crcrf.structures import Chain, PartCounts, Parts
-
-
-def _some_paths(offsets, parts, random):
-    """Of each sequence the best path, or any."""
-    y = Chain(offsets).maximum(parts)[1]
-    n_labels = len(parts.transition)
-    for a, b in itertools.pairwise(offsets):
-        if random.random() < 0.5:
-            y[a:b] = [random.randrange(n_labels) for _ in range(a, b)]
-    return y
 
 
 def _others(parts, y, a, b):
@@ -35,7 +25,7 @@ def _others(parts, y, a, b):
 @given(chains(), st.randoms())
 def test_the_best_other_path_is_the_best_of_all_others(chain, random):
     offsets, parts = chain
-    y = _some_paths(offsets, parts, random)
+    y = drawn_labels(offsets, parts, random)
     value, path = Chain(offsets).maximum_other(parts, y)
     assert path.dtype == np.int32
     for s, (a, b) in enumerate(itertools.pairwise(offsets)):
@@ -52,7 +42,7 @@ def test_the_best_other_path_is_the_best_of_all_others(chain, random):
 @given(chains(), st.randoms())
 def test_sums_over_other_paths_and_their_counts(chain, random):
     offsets, parts = chain
-    y = _some_paths(offsets, parts, random)
+    y = drawn_labels(offsets, parts, random)
     value, pullback = Chain(offsets).log_partition_other(parts, y)
     weight, expected = np.arange(1.0, len(offsets)), PartCounts.zeros(parts)
     expected = PartCounts(*(part.astype(float) for part in expected))

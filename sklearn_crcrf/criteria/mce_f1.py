@@ -1,0 +1,214 @@
+"""Segment F-score: a smooth count of the segments that are missed and of those that are false."""
+
+from copy import copy
+from numbers import Real
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from .._ragged import joined_ranges
+from ..schemes import read_labels
+from ..segments import spell_segments
+from ..structures import Chain, PartCounts, Parts, Pullback
+from ._smoothing import SMOOTHINGS, check_positive
+from ._tokens import check_all_known
+
+__all__ = ["MCEF1"]
+
+
+class MCEF1(BaseEstimator):
+    """Smoothed F-score of segments, from 1: minimum classification error of segments [1]_.
+
+    A segment s has the margin g(s), the score of the best labelling that contains it less that of
+    the best that does not. It is contained where its tokens have its labels and their neighbours
+    do not go on with it. Of the segments s of the gold labellings are missed, and of those of the
+    best other labellings that are not gold are false,
+
+        FN = sum_s l(-g(s)),    FP = sum_s' l(g(s')),    l(d) = 1 / (1 + exp(-(slope d + offset))),
+
+    and with TP = sum_s 1 - l(-g(s)) the loss of all n gold segments of a corpus is
+
+        n (1 - F),    F = (1 + gamma^2) TP / ((1 + gamma^2) TP + gamma^2 FN + FP).
+
+    The factor makes it comparable with the other losses, and with the prior. The source minimises
+    (1 - F) / F instead, which explodes where TP vanishes, and asks that the tokens of a segment
+    have its labels, but not that it ends there. The loss is not convex, has kinks, and jumps where
+    two of the other labellings are equally good: training starts from the optimum of the log
+    loss.
+
+    Parameters
+    ----------
+    scheme : {"IOB2", "IOB1", "IOBES"}, default="IOB2"
+        How labels spell segments. Those that break the scheme are read as conlleval does.
+    gamma : float, default=1.0
+        How much recall matters beside precision, positive.
+    slope : float, default=1.0
+        Positive.
+    offset : float, default=0.0
+        Positive to ask for a margin.
+
+    References
+    ----------
+    .. [1] Suzuki, McDermott, Isozaki, "Training Conditional Random Fields with Multivariate
+       Evaluation Measures", ACL 2006.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_crcrf.criteria import MCEF1
+    >>> from sklearn_crcrf.structures import Chain, Parts
+    >>> criterion = MCEF1().for_labels(["B-X", "I-X", "O"])
+    >>> parts = Parts.of(np.array([[2.0, 0.0, 0.0], [0.0, 0.0, 1.0]]), np.zeros((3, 3)))
+    >>> counts, _ = criterion(Chain(np.array([0, 2])), parts, np.array([0, 2]))
+    >>> counts  # missed, false, and all gold segments
+    array([[0.26894142, 0.26894142, 1.        ]])
+    >>> criterion.combine(counts.sum(axis=0))[0]
+    0.26894142...
+    """
+
+    convex = False
+
+    def __init__(
+        self,
+        scheme: str = "IOB2",
+        gamma: Real = 1.0,
+        slope: Real = 1.0,
+        offset: Real = 0.0,
+    ):
+        self.scheme = scheme
+        self.gamma = gamma
+        self.slope = slope
+        self.offset = offset
+
+    def for_labels(self, classes: Any) -> "MCEF1":
+        """The criterion for given labels.
+
+        Parameters
+        ----------
+        classes : array-like of shape (n_labels,)
+
+        Returns
+        -------
+        MCEF1
+
+        Raises
+        ------
+        ValueError
+            If a label does not fit the scheme, or a parameter is none of those above.
+        """
+        check_positive(gamma=self.gamma, slope=self.slope)
+        bound = copy(self)
+        bound._classes, bound._kind = list(classes), read_labels(classes, self.scheme).kind
+        return bound
+
+    def __call__(
+        self, structure: Chain, parts: Parts, y: np.ndarray
+    ) -> tuple[np.ndarray, Pullback]:
+        """The numbers of missed, false and gold segments of each sequence, and their pullback.
+
+        Parameters
+        ----------
+        structure : Chain
+        parts : Parts
+        y : ndarray of shape (n_tokens,)
+            Label ids.
+
+        Returns
+        -------
+        counts : ndarray of shape (n_sequences, 3)
+        pullback : callable
+            Takes weights of shape (n_sequences, 3).
+
+        Raises
+        ------
+        ValueError
+            If labels are partial, or it is not known what they are.
+        """
+        if not hasattr(self, "_classes"):
+            raise ValueError("MCEF1 does not know the labels: call for_labels first")
+        check_all_known("MCEF1", y)
+        _, other = structure.maximum_other(parts, y)
+        spans, is_false = self._gold_and_false(structure, y, other)
+        margin, pull_margin = structure.span_margin(
+            parts, spans.start, spans.stop, spans.labels, spans.after, spans.before
+        )
+        sign = np.where(is_false, 1.0, -1.0)
+        error, derivative = SMOOTHINGS["sigmoid"](sign * margin, self.slope, self.offset)
+        counts, column = np.zeros((len(structure.offsets) - 1, 3)), is_false.astype(int)
+        np.add.at(counts, (spans.sequence, column), error)
+        np.add.at(counts[:, 2], spans.sequence, ~is_false)
+
+        def pullback(weight: np.ndarray, out: PartCounts | None = None) -> PartCounts:
+            return pull_margin(weight[spans.sequence, column] * sign * derivative, out)
+
+        return counts, pullback
+
+    def combine(self, totals: np.ndarray) -> tuple[float, np.ndarray]:
+        """The loss of a corpus, and its derivatives.
+
+        Parameters
+        ----------
+        totals : ndarray of shape (3,)
+            Numbers of missed, false and gold segments.
+
+        Returns
+        -------
+        loss : float
+            0 where there are no segments.
+        derivatives : ndarray of shape (3,)
+        """
+        missed, false, n = totals
+        square = self.gamma**2
+        wrong, whole = square * missed + false, (1 + square) * n + false - missed
+        if whole <= 0:
+            return 0.0, np.zeros(3)
+        share = wrong / whole
+        derivatives = (square + share) * n, (1 - share) * n, wrong - (1 + square) * n * share
+        return float(n * share), np.array(derivatives) / whole
+
+    def _gold_and_false(
+        self, structure: Chain, y: np.ndarray, other: np.ndarray
+    ) -> tuple["_Spans", np.ndarray]:
+        """The segments of gold paths and those of others that are not gold, and which these are."""
+        gold, found = self._spans(structure, y), self._spans(structure, other)
+        stop, kind = np.full((2, len(y)), -1)
+        stop[gold.start], kind[gold.start] = gold.stop, self._kind[y[gold.start]]
+        is_false = stop[found.start] != found.stop
+        is_false |= kind[found.start] != self._kind[other[found.start]]
+        spans = gold.joined(found.take(is_false))
+        return spans, np.arange(len(spans.start)) >= len(gold.start)
+
+    def _spans(self, structure: Chain, y: np.ndarray) -> "_Spans":
+        offsets = structure.offsets
+        spelled = spell_segments(y, offsets, self._classes, self.scheme)
+        sequence, start, end, _ = spelled.segments
+        first = offsets[sequence]
+        return _Spans(
+            sequence,
+            first + start,
+            first + end,
+            spelled.before,
+            spelled.after,
+            spelled.labels.data,
+        )
+
+
+class _Spans(NamedTuple):
+    """Segments of paths as runs of tokens, with the labels of their tokens one after the other."""
+
+    sequence: np.ndarray
+    start: np.ndarray
+    stop: np.ndarray
+    before: np.ndarray
+    after: np.ndarray
+    labels: np.ndarray
+
+    def take(self, which: np.ndarray) -> "_Spans":
+        length = self.stop - self.start
+        first = np.cumsum(length) - length
+        labels = self.labels[joined_ranges(first[which], length[which])]
+        return _Spans(*(values[which] for values in self[:-1]), labels)
+
+    def joined(self, others: "_Spans") -> "_Spans":
+        return _Spans(*map(np.concatenate, zip(self, others, strict=True)))

@@ -1,0 +1,221 @@
+"""Smoothed F-scores of segments against the enumeration of all labellings."""
+
+import itertools
+
+import numpy as np
+import oracle
+import pytest
+from chains import chains, drawn_labels, random_direction, shifted
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.special import expit
+from sklearn.base import clone
+
+from sklearn_crcrf.criteria import CRITERIA, MCEF1
+from sklearn_crcrf.metrics import segment_f1
+from sklearn_crcrf.segments import to_segments
+from sklearn_crcrf.structures import Chain, PartCounts, Parts
+
+CLASSES = {
+    "IOB2": ["B-X", "I-X", "O", "B-Y"],
+    "IOB1": ["I-X", "O", "B-X", "I-Y"],
+    "IOBES": ["E-X", "B-X", "S-X", "O"],
+}
+
+
+def spelled_segments(classes, scheme, path):
+    """The segments of a path as (start, end, labels)."""
+    if len(path) == 0:
+        return []
+    segments = to_segments([[classes[j] for j in path]], scheme)
+    return [(a, b, path[a:b]) for a, b in zip(segments.start, segments.end, strict=True)]
+
+
+def enumerated(criterion, parts, y, offsets):
+    """What the criterion counts, and the least difference of scores that it depends on."""
+    classes, scheme = criterion._classes, criterion.scheme
+    counts, gap = np.zeros((len(offsets) - 1, 3)), np.inf
+
+    def best(scores):
+        nonlocal gap
+        top = np.sort(scores[scores > -np.inf])[-2:]
+        if len(top) == 2:
+            gap = min(gap, top[1] - top[0])
+        return scores.max(initial=-np.inf)
+
+    def error(sign, segment):
+        contain = np.array([segment in spelled_segments(classes, scheme, p) for p in every])
+        margin = best(scores[contain]) - best(scores[~contain])
+        return expit(criterion.slope * sign * margin + criterion.offset)
+
+    for s, (a, b) in enumerate(itertools.pairwise(offsets)):
+        every, scores = oracle.paths(parts, a, b)
+        gold = spelled_segments(classes, scheme, tuple(y[a:b]))
+        others = np.where([path == tuple(y[a:b]) for path in every], -np.inf, scores)
+        counts[s, 2] = len(gold)
+        counts[s, 0] = sum(error(-1.0, segment) for segment in gold)
+        if best(others) > -np.inf:
+            found = spelled_segments(classes, scheme, every[others.argmax()])
+            parsed = [(u, v, classes[k[0]][2:]) for u, v, k in gold]
+            false = [g for g in found if (g[0], g[1], classes[g[2][0]][2:]) not in parsed]
+            counts[s, 1] = sum(error(1.0, segment) for segment in false)
+    return counts, gap
+
+
+criteria = st.builds(
+    MCEF1,
+    scheme=st.sampled_from(["IOB2", "IOB1", "IOBES"]),
+    gamma=st.sampled_from([1.0, 0.5, 2.0]),
+    slope=st.sampled_from([0.5, 1.0, 3.0]),
+    offset=st.sampled_from([0.0, 1.0]),
+)
+
+
+@settings(max_examples=150)
+@given(chains(scales=(1.0, 30.0)), criteria, st.randoms())
+def test_counts_are_those_of_all_labellings(chain, criterion, random):
+    offsets, parts = chain
+    y, structure = drawn_labels(offsets, parts, random), Chain(offsets)
+    assume(np.isfinite(structure.maximum(parts)[0]).all())
+    criterion = criterion.for_labels(CLASSES[criterion.scheme][: len(parts.transition)])
+    expected, gap = enumerated(criterion, parts, y, offsets)
+    assume(gap > 1e-4)
+    level = 1e-4 if parts.state.dtype == np.float32 else 1e-9
+    assert_allclose(criterion(structure, parts, y)[0], expected, atol=level)
+
+
+@settings(max_examples=100)
+@given(chains(scales=(1.0, 3.0), dtypes=(np.float64,)), criteria, st.randoms())
+def test_gradients_are_quotients_of_differences(chain, criterion, random):
+    offsets, parts = chain
+    y, structure = drawn_labels(offsets, parts, random), Chain(offsets)
+    assume(np.isfinite(structure.maximum(parts)[0]).all())
+    criterion = criterion.for_labels(CLASSES[criterion.scheme][: len(parts.transition)])
+    assume(enumerated(criterion, parts, y, offsets)[1] > 1e-3)
+    weight, direction, step = np.arange(1.0, len(offsets)), random_direction(parts, 1), 1e-5
+
+    def loss(parts):
+        return criterion.combine(weight @ criterion(structure, parts, y)[0])[0]
+
+    counts, pullback = criterion(structure, parts, y)
+    _, derivatives = criterion.combine(weight @ counts)
+    gradient = pullback(np.multiply.outer(weight, derivatives))
+    slope = sum(np.vdot(part, along) for part, along in zip(gradient, direction, strict=True))
+    ahead, behind = (loss(shifted(parts, direction, h)) for h in (step, -step))
+    assert_allclose(slope, (ahead - behind) / (2 * step), rtol=1e-5, atol=1e-7)
+
+
+@pytest.mark.parametrize("gamma", [0.3, 1.0, 2.0])
+def test_the_loss_is_one_minus_f_of_the_counts(gamma):
+    criterion = MCEF1(gamma=gamma)
+    missed, false, n = 3.0, 5.0, 10.0
+    precision, recall = 7 / 12, 7 / 10
+    f = (1 + gamma**2) * precision * recall / (gamma**2 * precision + recall)
+    loss, derivatives = criterion.combine(np.array([missed, false, n]))
+    assert loss == pytest.approx(n * (1 - f))
+    for k, derivative in enumerate(derivatives):
+        step = 1e-6 * (np.arange(3) == k)
+        ahead, behind = (
+            criterion.combine(np.array([missed, false, n]) + h)[0] for h in (step, -step)
+        )
+        assert derivative == pytest.approx((ahead - behind) / 2e-6)
+
+
+@pytest.mark.parametrize("counts", [(0, 0, 0), (0, 2, 0), (4, 0, 4), (4, 3, 4)])
+def test_the_loss_of_extreme_counts(counts):
+    loss, derivatives = MCEF1().combine(np.array(counts, dtype=float))
+    assert loss == pytest.approx(counts[2])
+    assert np.isfinite(derivatives).all()
+
+
+def _corpus(n_sequences=60):
+    """Scores of which the best labellings have some of the segments wrong."""
+    rng, classes = np.random.default_rng(0), ["B-X", "B-Y", "I-X", "I-Y", "O"]
+    offsets = np.append(0, np.cumsum(rng.integers(0, 9, size=n_sequences)))
+    transition, begin = np.zeros((5, 5)), np.zeros(5)
+    for j, kind in ((2, [0, 2]), (3, [1, 3])):
+        transition[np.setdiff1d(np.arange(5), kind), j] = begin[j] = -np.inf
+    parts = Parts.of(2 * rng.normal(size=(offsets[-1], 5)), transition, begin)
+    chain = Chain(offsets)
+    y = chain.maximum(parts._replace(state=parts.state + 2 * rng.normal(size=(offsets[-1], 5))))[1]
+    return chain, parts, y, classes
+
+
+def test_a_steep_sigmoid_gives_the_f_score_of_sequences_with_errors():
+    chain, parts, y, classes = _corpus()
+    criterion = MCEF1(slope=1e6).for_labels(classes)
+    counts, _ = criterion(chain, parts, y)
+    missed, _, n = counts.sum(axis=0)
+    path = chain.maximum(parts)[1]
+    tokens = np.repeat(np.arange(len(chain.offsets) - 1), np.diff(chain.offsets))
+    names = [
+        [[classes[j] for j in labels[tokens == s]] for s in range(len(chain.offsets) - 1)]
+        for labels in (y, path)
+    ]
+    # False segments are those of the best other labelling, which is the best where that is wrong.
+    assert_allclose(criterion.combine(counts.sum(axis=0))[0], n * (1 - segment_f1(*names)))
+    assert 0 < missed < n
+
+
+def test_a_segment_that_the_best_labelling_goes_on_with_is_missed():
+    # Gold B I O, best B I I: the tokens of the segment have its labels in both.
+    state = np.array([[9.0, 0.0, 0.0], [0.0, 9.0, 0.0], [0.0, 1.0, 0.0]])
+    criterion = MCEF1().for_labels(["B-X", "I-X", "O"])
+    parts, chain = Parts.of(state, np.zeros((3, 3))), Chain(np.array([0, 3]))
+    counts, _ = criterion(chain, parts, np.array([0, 1, 2]))
+    assert_allclose(counts, [[expit(1.0), expit(1.0), 1.0]])
+
+
+def test_a_gold_segment_in_another_labelling_is_not_false():
+    # The best other labelling has the gold segment, and one more.
+    state = np.array([[9.0, 0.0, 0.0], [0.0, 0.0, 5.0], [3.0, 0.0, 4.0]])
+    criterion = MCEF1().for_labels(["B-X", "I-X", "O"])
+    parts, chain = Parts.of(state, np.zeros((3, 3))), Chain(np.array([0, 3]))
+    counts, _ = criterion(chain, parts, np.array([0, 2, 2]))
+    assert_allclose(counts, [[expit(-5.0), expit(-1.0), 1.0]])
+
+
+def test_sequences_without_tokens_weight_or_segments():
+    chain, parts = Chain(np.array([0, 0, 2, 4])), Parts.of(np.zeros((4, 3)), np.zeros((3, 3)))
+    parts = parts._replace(state=parts.state.astype(np.float32))
+    criterion = MCEF1().for_labels(["B-X", "I-X", "O"])
+    counts, pullback = criterion(chain, parts, np.array([2, 2, 0, 2]))
+    assert_array_equal(counts[0], 0.0)
+    assert_array_equal(counts[:, 2], [0.0, 0.0, 1.0])
+    total, weight = PartCounts.zeros(parts), np.array([[1.0, 1.0, 1.0]]) * [[1], [0], [1]]
+    assert pullback(weight, total) is total
+    assert total.state.dtype == np.float32
+    assert not total.state[:2].any() and total.state[2:].any()
+
+
+def test_one_label():
+    chain, parts = Chain(np.array([0, 2])), Parts.of(np.zeros((2, 1)), np.zeros((1, 1)))
+    for classes, n in ((["O"], 0), (["B-X"], 2)):
+        counts, pullback = MCEF1().for_labels(classes)(chain, parts, np.zeros(2, dtype=int))
+        assert_array_equal(counts, [[0.0, 0.0, n]])
+        assert_array_equal(pullback(np.ones((1, 3))).state, 0.0)
+
+
+def test_what_is_refused():
+    chain, parts, y, classes = _corpus(3)
+    with pytest.raises(ValueError, match="for_labels"):
+        MCEF1()(chain, parts, y)
+    with pytest.raises(ValueError, match="label 'NOUN' does not fit the scheme IOB2"):
+        MCEF1().for_labels(["B-X", "NOUN"])
+    with pytest.raises(ValueError, match="gamma must be positive"):
+        MCEF1(gamma=0.0).for_labels(classes)
+    with pytest.raises(ValueError, match="MCEF1 needs the label of every token"):
+        MCEF1().for_labels(classes)(chain, parts, np.ones((len(y), 5), dtype=bool))
+
+
+def test_traits_and_parameters():
+    assert CRITERIA["mce_f1"].get_params() == MCEF1().get_params()
+    assert not CRITERIA["mce_f1"].convex
+    bound = MCEF1(gamma=2.0).for_labels(["O"])
+    assert clone(bound).get_params() == {
+        "scheme": "IOB2",
+        "gamma": 2.0,
+        "slope": 1.0,
+        "offset": 0.0,
+    }
