@@ -1,0 +1,130 @@
+"""Sums of the scores of several chains over the same tokens."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from .._ragged import joined_ranges
+from .parts import Edges, PartCounts, Parts
+
+__all__ = ["WeightedSum"]
+
+
+class WeightedSum:
+    """The sum of the scores of several chains, each times a weight, as the parts of one chain.
+
+    Parameters
+    ----------
+    parts : sequence of n_chains Parts
+        Of the same tokens and labels.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_crcrf.structures import Parts
+    >>> from sklearn_crcrf.structures.weighted_sum import WeightedSum
+    >>> chains = [Parts.of(np.array([[k, 0.0]]), np.eye(2)) for k in (1.0, 3.0)]
+    >>> WeightedSum(chains).parts(np.array([0.5, 0.5])).state
+    array([[2., 0.]])
+    """
+
+    def __init__(self, parts: Sequence[Parts]):
+        edges, of_chains = _join_edges(parts)
+        self._edges = edges
+        self._chains = [
+            Parts(*(np.asarray(part, dtype=float) for part in chain[:4]), edges._replace(score=own))
+            for chain, own in zip(parts, of_chains, strict=True)
+        ]
+
+    def parts(self, weights: np.ndarray) -> Parts:
+        """The weighted sum of all scores, in double precision.
+
+        Parameters
+        ----------
+        weights : ndarray of shape (n_chains,)
+            Not negative. Scores of -inf times zero are zero.
+
+        Returns
+        -------
+        Parts
+        """
+        sums = [self._sum(part, weights) for part in range(4)]
+        score = sum(
+            w * chain.edges.score for w, chain in zip(weights, self._chains, strict=True) if w > 0
+        )
+        # Rounding must not put an edge below the common score.
+        common = sums[1][self._edges.previous, self._edges.current]
+        return Parts(*sums, self._edges._replace(score=np.maximum(score, common)))
+
+    def pullback(self, counts: PartCounts) -> np.ndarray:
+        """Derivative by the weights, given that by the parts.
+
+        Parameters
+        ----------
+        counts : PartCounts
+
+        Returns
+        -------
+        ndarray of shape (n_chains,)
+        """
+        return np.array([_dot(counts, chain) for chain in self._chains])
+
+    def _sum(self, part: int, weights: np.ndarray) -> np.ndarray:
+        total = np.zeros_like(self._chains[0][part])
+        for weight, chain in zip(weights, self._chains, strict=True):
+            if weight > 0:
+                total += weight * chain[part]
+        return total
+
+
+def _dot(counts: PartCounts, parts: Parts) -> float:
+    """The sum of counts times scores; what is impossible is never used."""
+    scores = (*parts[:4], parts.edges.score)
+    return sum(
+        float((n * np.where(np.isneginf(part), 0.0, part)).sum())
+        for n, part in zip(counts, scores, strict=True)
+    )
+
+
+def _join_edges(parts: Sequence[Parts]) -> tuple[Edges, list[np.ndarray]]:
+    """Edges wherever a chain has some, without their scores, and the scores of each chain there.
+
+    Tokens whose rows are the same in all chains share a row.
+    """
+    n_labels = len(parts[0].transition)
+    rows = np.array(
+        [p.edges.row if len(p.edges.score) else np.full(len(p.state), -1) for p in parts]
+    )
+    used = (rows >= 0).any(axis=0)
+    combinations, which = np.unique(rows[:, used], axis=1, return_inverse=True)
+    row = np.full(rows.shape[1], -1)
+    row[used] = which.reshape(-1)
+    entries, keys = zip(
+        *(_entries(p.edges, own, n_labels) for p, own in zip(parts, combinations, strict=True)),
+        strict=True,
+    )
+    joined = np.unique(np.concatenate(keys))
+    combination, labels = np.divmod(joined, n_labels**2)
+    current, previous = np.divmod(labels, n_labels)
+    scores = [p.transition[previous, current].astype(float) for p in parts]
+    for p, entry, key, score in zip(parts, entries, keys, scores, strict=True):
+        score[np.searchsorted(joined, key)] = p.edges.score[entry]
+    indptr = np.searchsorted(combination, np.arange(combinations.shape[1] + 1))
+    edges = Edges(
+        row,
+        indptr.astype(np.int64),
+        previous.astype(np.int32),
+        current.astype(np.int32),
+        np.empty(0),
+    )
+    return edges, scores
+
+
+def _entries(edges: Edges, rows: np.ndarray, n_labels: int) -> tuple[np.ndarray, np.ndarray]:
+    """The entries of these rows, -1 being none, and a key of each: its place, current, previous."""
+    place = np.flatnonzero(rows >= 0)
+    start = edges.indptr[rows[place]]
+    lengths = edges.indptr[rows[place] + 1] - start
+    entry = joined_ranges(start, lengths)
+    key = np.repeat(place, lengths) * n_labels + edges.current[entry]
+    return entry, key * n_labels + edges.previous[entry]
