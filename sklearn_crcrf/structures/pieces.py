@@ -1,6 +1,7 @@
 """Pieces of sequences, each as a sequence of its own."""
 
 import numpy as np
+import scipy.sparse as sp
 
 from .messages import ends, with_ends
 from .parts import PartCounts, Parts
@@ -34,24 +35,26 @@ class Pieces:
         copies = before + alone + after
         self.tokens = np.repeat(np.arange(len(copies)), copies)
         self._ends, self._whole = (first, last), parts
-        self._start, self._share = np.cumsum(copies) - copies, 1.0 / copies[:, None]
+        # Of the scores of a token, in its row, each of its copies has as much.
+        share = np.repeat((1.0 / copies).astype(parts.state.dtype), copies)
+        columns, starts = np.arange(len(share)), np.append(0, np.cumsum(copies))
+        self._share = sp.csr_array((share, columns, starts), shape=(len(copies), len(share)))
         self.parts = self._cut(offsets)
 
     def _cut(self, offsets: np.ndarray) -> Parts:
         parts, zeros = self._whole, np.zeros(len(self._whole.transition))
-        state = (self._share * with_ends(offsets, parts)).astype(parts.state.dtype, copy=False)
+        state = with_ends(offsets, parts).astype(parts.state.dtype, copy=False)
         edges = parts.edges._replace(row=parts.edges.row[self.tokens])
-        return Parts(state[self.tokens], parts.transition, zeros, zeros, edges)
+        return Parts(self._share.T @ state, parts.transition, zeros, zeros, edges)
 
     def pullback(self, of_pieces: PartCounts, out: PartCounts | None = None) -> PartCounts:
         """The counts of the parts of sequences, from those of the parts of their pieces."""
         counts = PartCounts.zeros(self._whole) if out is None else out
         first, last = self._ends
-        if len(self._start):
-            state = np.add.reduceat(of_pieces.state, self._start, axis=0) * self._share
-            counts.state[:] += state
-            counts.begin[:] += state[first].sum(axis=0)
-            counts.end[:] += state[last].sum(axis=0)
+        state = self._share @ of_pieces.state
+        counts.state[:] += state
+        counts.begin[:] += state[first].sum(axis=0, dtype=float)
+        counts.end[:] += state[last].sum(axis=0, dtype=float)
         counts.transition[:] += of_pieces.transition
         counts.edges[:] += of_pieces.edges
         return counts
