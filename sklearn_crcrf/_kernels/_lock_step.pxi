@@ -87,7 +87,7 @@ def forward(
             edges_of(edge_row, edge_indptr, edge_previous, edge_current, edge_potential),
         )
         real[::1] packed = packed_potential(state, potential, False)
-        int64_t longest = np.max(np.diff(offsets), initial=0)
+        int64_t longest = length_of(offsets, order, 0) if len(order) else 0
         int64_t[:, ::1] steps = np.empty((2, longest + 1), dtype=np.int64)
         Block block
         int64_t first = 0, start = 0, n_sequences = order.shape[0]
@@ -220,7 +220,7 @@ def backward(
         real[:, ::1] beta = np.empty((BLOCK, width), dtype=dtype)
         real[:, ::1] outer = np.zeros((n, width), dtype=dtype)
         real[::1] work = np.empty(width, dtype=dtype)
-        int64_t longest = np.max(np.diff(offsets), initial=0)
+        int64_t longest = length_of(offsets, order, 0) if len(order) else 0
         int64_t[:, ::1] steps = np.empty((2, longest + 1), dtype=np.int64)
         Block block
         int64_t first = 0, start = 0, n_sequences = order.shape[0]
@@ -394,6 +394,12 @@ def packed_potential(const real[:, ::1] like, potential, transposed):
     return packed
 
 
+cdef inline int64_t length_of(
+    const int64_t[::1] offsets, const int64_t[::1] order, int64_t s
+) noexcept nogil:
+    return offsets[order[s] + 1] - offsets[order[s]]
+
+
 cdef Block make_block(
     const int64_t[::1] offsets, const int64_t[::1] order, int64_t first, int64_t start,
     int64_t[:, ::1] steps,         # (2, longest + 1) work space
@@ -405,7 +411,7 @@ cdef Block make_block(
     block.order = &order[first]
     for b in range(n):
         block.origin[b] = offsets[order[first + b]]
-        block.length[b] = offsets[order[first + b] + 1] - block.origin[b]
+        block.length[b] = length_of(offsets, order, first + b)
     block.n_steps = block.length[0]
     block.active = &steps[0, 0]
     block.row = &steps[1, 0]

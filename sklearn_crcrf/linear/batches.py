@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.linalg import get_blas_funcs
 
 from .corpus import Chunk
 from .objective import Objective
@@ -38,7 +39,8 @@ class BatchObjective:
         self._objective, self._chunks = objective, chunks
         self.precision = objective.precision
         self.sizes = np.array([chunk.weight.sum() for chunk in objective.chunks])
-        self._has_weight = objective.layout.mask()
+        mask = objective.layout.mask()
+        self._trained = [(k, mask[k]) for k in range(1, len(mask)) if mask[k].any()]
 
     def start(self, x: np.ndarray) -> _State:
         """Weights that can be changed in place."""
@@ -46,11 +48,17 @@ class BatchObjective:
 
     def vector(self, state: _State) -> np.ndarray:
         """The weights as a vector of their own."""
-        layout = self._objective.layout
-        x = np.empty(layout.n_weights, dtype=self._objective.design.dtype)
-        self._objective.pack(state.weights, x)
-        x[: layout.n_state] *= x.dtype.type(state.scale)
+        x = np.zeros(self._objective.layout.n_weights, dtype=self._objective.design.dtype)
+        self.add(state, 1.0, x)
         return x
+
+    def add(self, state: _State, factor: float, out: np.ndarray) -> None:
+        """Add a multiple of the weights to a vector."""
+        objective, n_state = self._objective, self._objective.layout.n_state
+        of_state = objective.design.flat(state.weights.state)
+        axpy = get_blas_funcs("axpy", [of_state])
+        axpy(of_state, out[:n_state], a=factor * state.scale)
+        out[n_state:] += factor * objective.layout.join_others(state.weights)
 
     def step(self, state: _State, batch: int, rate: float, decay: float) -> None:
         """Multiply the weights by ``decay``, and take ``rate`` times a gradient from them."""
@@ -65,9 +73,8 @@ class BatchObjective:
         objective.design.add_to_weights(scores, weights.state, chunk.start, chunk.stop)
         steps = Weights(None, *(np.zeros_like(part) for part in weights[1:]))
         objective.add_others(chunk, counts, steps)
-        for part, change, mask in zip(weights[1:], steps[1:], self._has_weight[1:], strict=True):
-            part *= decay
-            part -= rate * mask * change
+        for k, has_weight in self._trained:
+            weights[k][...] = decay * weights[k] - rate * has_weight * steps[k]
         if state.scale < SMALLEST_SCALE:
             state.weights, state.scale = objective.unpack(self.vector(state)), 1.0
 

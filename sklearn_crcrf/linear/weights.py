@@ -49,7 +49,7 @@ class Layout:
         self.n_labels = n = len(transitions)
         self._transitions = np.flatnonzero(transitions)
         self._shapes = [(n,), (n,), (n_edge_attributes, n, n)]
-        ends = n if boundaries else 0
+        self._n_ends = ends = n if boundaries else 0
         sizes = [n_state, len(self._transitions), ends, ends, n_edge_attributes * n * n]
         self._cuts = np.cumsum(sizes)[:-1]
         self.n_state, self.n_weights = n_state, sum(sizes)
@@ -67,12 +67,17 @@ class Layout:
 
     def join(self, weights: Weights, out: np.ndarray) -> np.ndarray:
         """The inverse of :meth:`split`; what has no weight is left out."""
-        transition = weights.transition.reshape(-1)[self._transitions]
-        parts = [weights.state, transition, *weights[2:]]
-        for target, part in zip(np.split(out, self._cuts), parts, strict=True):
-            if target.size and not np.shares_memory(target, part):
-                target[:] = part.reshape(-1)
+        of_state, others = np.split(out, [self.n_state])
+        if self.n_state and not np.shares_memory(of_state, weights.state):
+            of_state[:] = weights.state
+        others[:] = self.join_others(weights)
         return out
+
+    def join_others(self, weights: Weights) -> np.ndarray:
+        """All but the weights of the state, as they stand in a vector."""
+        transition = weights.transition.reshape(-1)[self._transitions]
+        ends = (weights.begin[: self._n_ends], weights.end[: self._n_ends])
+        return np.concatenate([transition, *ends, weights.edges.reshape(-1)])
 
     def mask(self) -> Weights:
         """1 for the transitions, ends and edges that have a weight, else 0."""

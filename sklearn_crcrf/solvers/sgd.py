@@ -12,6 +12,8 @@ __all__ = ["StochasticObjective", "sgd"]
 
 # The objective must fall by tol over so many epochs.
 PERIOD = 5
+# The mean of an epoch is taken over so many of its points.
+POINTS = 8
 # The first rate that is tried on a sample, and the factor to the next.
 FIRST_RATE, FACTOR = 0.1, 2.0
 # Number of examples in the sample, and of larger and of smaller rates that are tried at most.
@@ -37,8 +39,8 @@ class StochasticObjective(Protocol):
     def step(self, state: Any, batch: int, rate: float, decay: float) -> None:
         """Multiply the weights by ``decay``, and take ``rate`` times a gradient from them."""
 
-    def vector(self, state: Any) -> np.ndarray:
-        """The weights as a vector of their own."""
+    def add(self, state: Any, factor: float, out: np.ndarray) -> None:
+        """Add a multiple of the weights to a vector."""
 
     def loss(self, state: Any, batches: np.ndarray | None = None) -> float:
         """Sum of the losses of some batches, or of all, and their share of the penalty."""
@@ -55,10 +57,11 @@ def sgd(
     rate: float | None = None,
     n_seen: float = 0.0,
 ) -> OptimizeResult:
-    """Minimise a sum over examples by stochastic gradient descent (Bottou 2010).
+    """Minimise a sum over examples by averaged stochastic gradient descent (Bottou 2010).
 
     Goes through the batches in random order with the rate ``r / (1 + r * l * t)`` after t of n
-    examples, where ``l = precision / n`` and r is the rate that does best on a sample.
+    examples, where ``l = precision / n`` and r is the rate that does best on a sample. What it
+    has found after an epoch is the mean of points on the way (Polyak & Juditsky 1992).
 
     Parameters
     ----------
@@ -90,8 +93,11 @@ def sgd(
     x, loss = x0, fun.loss(state)
     progress.start(x, loss, None)
     while not progress.message:
-        _descend(fun, state, rng.permutation(every), rates)
-        x, loss = fun.vector(state), fun.loss(state)
+        x = np.zeros_like(x)
+        for batches in np.array_split(rng.permutation(every), POINTS):
+            _descend(fun, state, batches, rates)
+            fun.add(state, 1.0 / POINTS, x)
+        loss = fun.loss(fun.start(x))
         progress.advance(x, loss, None)
     return OptimizeResult(progress.result(x, loss, None), rate=rate)
 
