@@ -1,6 +1,6 @@
 """EmpiricalCRF: a conditional random field trained by counting."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from functools import reduce
 from numbers import Integral, Real
@@ -13,23 +13,17 @@ from sklearn.model_selection import check_cv
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from ..base import BaseSequenceClassifier, Batch, raise_if_impossible, token_weights
+from ..base import Batch, raise_if_impossible
 from ..counts import Counts, Template
-from ..labels import LabelIds, encode_labels
+from ..labels import encode_labels
 from ..sequences import SequenceArray, Sequences
 from ..structures import Chain, Parts, SecondOrderChain
+from .base import CountingClassifier
 from .experts import symbol_names
 from .fit_exponents import fit_exponents
 from .frequencies import FrequencyModel
 from .model import Prepared, Statistics
-from .observations import (
-    Corpus,
-    Encoder,
-    Observations,
-    count_corpus,
-    count_folds_of_corpus,
-    relabel,
-)
+from .observations import Corpus, Encoder, count_folds_of_corpus, relabel
 from .product_spelling import ProductSpelling
 from .rows import FLOOR
 from .signature_spelling import JointSpelling, MaxEntSpelling, MeanSpelling
@@ -53,7 +47,7 @@ MOST_HELD_OUT = 20_000
 N_CANDIDATES = 8
 
 
-class EmpiricalCRF(BaseSequenceClassifier):
+class EmpiricalCRF(CountingClassifier):
     """Linear-chain CRF trained in closed form, by co-occurrence rates.
 
     The probability of a labelling is a product of unary probabilities and co-occurrence rates,
@@ -214,85 +208,6 @@ class EmpiricalCRF(BaseSequenceClassifier):
         """
         return cls(**{"spelling": "maxent", "zeros": "floored", "sigma": 10.0, **params})
 
-    @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "EmpiricalCRF":
-        """Count, and estimate.
-
-        Parameters
-        ----------
-        X : list of sequences, SequenceArray, 2-D array, CSR or DataFrame
-            Sequences of token strings, of feature dicts, or of rows of numbers; the rows of a
-            2-D array are sequences of one token, and a DataFrame with the index
-            (sequence, position) has a token in each row. The entries of a sparse matrix count
-            as so many occurrences of an attribute, so they must not be negative.
-        y : list of label lists, SequenceArray or 1-D array
-            Any hashable labels.
-        sample_weight : array-like of shape (n_samples,), nested list or SequenceArray, optional
-            One weight for each sequence, or for each row of a table, or for each token.
-
-        Returns
-        -------
-        EmpiricalCRF
-            Itself. If fitting fails or is interrupted, it stays as it was.
-
-        Raises
-        ------
-        ValueError
-            If there is no token, or input is not valid; the message says where.
-        """
-        return self._transact("_fit", X, y, sample_weight, None)
-
-    @_fit_context(prefer_skip_nested_validation=True)
-    def partial_fit(
-        self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
-    ) -> "EmpiricalCRF":
-        """Count more data, and estimate again; the result is that of one fit to all data.
-
-        Exponents are fitted by the first call only.
-
-        Parameters
-        ----------
-        X, y, sample_weight : as in :meth:`fit`
-        classes : array-like of labels, optional
-            For the first call: all labels there will be. Without it, new labels may come.
-
-        Returns
-        -------
-        EmpiricalCRF
-
-        Raises
-        ------
-        ValueError
-            If a label is not among the classes, these are not those of the first call, or X has
-            columns that there were not before.
-        """
-        if not hasattr(self, "counts_"):
-            return self._transact("_fit", X, y, sample_weight, classes)
-        if classes is not None:
-            self._label_ids.require(classes)
-        return self._transact("_update", X, y, sample_weight, Counts.__add__)
-
-    def forget(self, X: Any, y: Any, sample_weight: Any = None) -> "EmpiricalCRF":
-        """Remove data that was counted before, exactly: as if it had never been there.
-
-        Only what the first fit fixed stays: fitted exponents, and the bins of numeric columns.
-
-        Parameters
-        ----------
-        X, y, sample_weight : as they were given to :meth:`fit` or :meth:`partial_fit`
-
-        Returns
-        -------
-        EmpiricalCRF
-
-        Raises
-        ------
-        ValueError
-            If some of it was never counted, or nothing would be left.
-        """
-        check_is_fitted(self)
-        return self._transact("_update", X, y, sample_weight, Counts.__sub__)
-
     def fit_exponents(self, X: Any, y: Any) -> "EmpiricalCRF":
         """Fit the exponents of a fitted model to data that was not counted.
 
@@ -373,32 +288,22 @@ class EmpiricalCRF(BaseSequenceClassifier):
         """Scores of label pairs that hold for all tokens, row = previous label."""
         return self.model_.common_transitions()
 
-    def _transact(self, change: str, *args: Any) -> "EmpiricalCRF":
-        """Change the fitted state by a method, completely or not at all."""
-        twin = copy(self)
-        getattr(twin, change)(*args)
-        self.__dict__ = twin.__dict__
-        return self
-
     def _fit(self, X: Any, y: Any, sample_weight: Any, classes: Any) -> None:
         if self.exponents == "fit":
             self._fit_with_exponents(self._start(X, y, sample_weight, classes))
         else:
-            self._estimate(self._count(self._start(X, y, sample_weight, classes)))
+            super()._fit(X, y, sample_weight, classes)
 
     def _start(self, X: Any, y: Any, sample_weight: Any, classes: Any) -> Corpus:
-        """Make the encoders, and encode all tokens."""
-        sequences, weights = self._check_training(X, y, sample_weight, reset=True)
-        self.tabulator_ = Tabulator(self.observation, self.binning)
-        table, attributes = self.tabulator_.fit_transform(sequences.X, weights)
-        spelling = SPELLINGS[self.spelling]
-        n_attributes = None if attributes is None else attributes.shape[1]
-        self.encoder_ = Encoder(table.names, spelling.features, spelling.symbols, n_attributes)
-        self._label_ids = LabelIds(classes)
         self._exponents = dict(self.exponents) if isinstance(self.exponents, Mapping) else {}
-        observations = self.encoder_.learn(table, attributes)
-        labels = self._label_ids.learn(sequences.y)
-        return Corpus(observations, labels, sequences.X.offsets, weights)
+        return super()._start(X, y, sample_weight, classes)
+
+    def _new_tabulator(self) -> Tabulator:
+        return Tabulator(self.observation, self.binning)
+
+    def _new_encoder(self, names: Sequence[str], n_attributes: int | None) -> Encoder:
+        spelling = SPELLINGS[self.spelling]
+        return Encoder(names, spelling.features, spelling.symbols, n_attributes)
 
     def _fit_with_exponents(self, corpus: Corpus) -> None:
         """Fit the exponents on the last sequences, after counting all others; then count all."""
@@ -451,34 +356,14 @@ class EmpiricalCRF(BaseSequenceClassifier):
         return sequences.mirror(predicted.astype(self._label_ids.classes(corpus.labels)[0].dtype))
 
     def _update(self, X: Any, y: Any, sample_weight: Any, combine: Callable) -> None:
-        """Combine the counts with those of more data."""
         if self.encoder_.lexicon.features != SPELLINGS[self.spelling].features:
             raise ValueError(f"spelling={self.spelling!r} is not what the model was fitted with")
-        sequences, weights = self._check_training(X, y, sample_weight, reset=False)
-        self.encoder_, self._label_ids = self.encoder_.copy(), self._label_ids.copy()
-        observations = self.encoder_.learn(*self.tabulator_.transform(sequences.X))
-        labels = self._label_ids.learn(sequences.y)
-        more = self._count(Corpus(observations, labels, sequences.X.offsets, weights))
-        self._estimate(combine(self.counts_, more))
+        super()._update(X, y, sample_weight, combine)
 
     def _check_training(self, X, y, sample_weight, reset) -> tuple[Sequences, np.ndarray]:
-        if y is None:
-            raise ValueError(
-                f"This {type(self).__name__} estimator requires y to be passed, but the target y "
-                "is None."
-            )
         if self.exponents == "fit" and self.zeros != "smoothed":
             raise ValueError(f'exponents="fit" needs zeros="smoothed", got {self.zeros!r}')
-        sequences = self._check_X(X, y, reset=reset)
-        if sequences.X.offsets[-1] == 0:
-            raise ValueError("X has no tokens: at least one sequence must not be empty")
-        weights = token_weights(X, sequences, sample_weight)
-        if not weights.any():
-            raise ValueError("sample_weight is zero for all tokens")
-        return sequences, weights
-
-    def _count(self, corpus: Corpus) -> Counts:
-        return count_corpus(corpus, self._templates())
+        return super()._check_training(X, y, sample_weight, reset)
 
     def _templates(self) -> list[Template]:
         """What is counted."""
@@ -494,9 +379,7 @@ class EmpiricalCRF(BaseSequenceClassifier):
     def _estimate(self, counts: Counts, more_labels: Any = ()) -> None:
         """Set all that follows from counts."""
         seen = counts[Template(((self.encoder_.names[0], 0),))].events[:, -1]
-        if len(seen) == 0:
-            raise ValueError("nothing would be left: all data was forgotten")
-        self.classes_, self._rank = self._label_ids.classes(np.append(seen, more_labels))
+        self._rank = self._set_classes(seen, more_labels)
         statistics = Statistics(self.encoder_, relabel(counts, self._rank), len(self.classes_))
         strength = (1.0 / max(self.sigma, NARROWEST)) ** 2
         options = {"strength": strength, "mu_oov": self.mu_oov, "exponents": self._exponents}
@@ -539,9 +422,6 @@ class EmpiricalCRF(BaseSequenceClassifier):
 
     def _prepare(self, X: SequenceArray) -> Prepared:
         return self.model_.prepare(self._encode(X), X.offsets)
-
-    def _encode(self, X: SequenceArray) -> Observations:
-        return self.encoder_.encode(*self.tabulator_.transform(X))
 
     def _parts(self, prepared: Prepared, batch: Batch) -> Parts:
         return self.model_.parts(prepared.slice(batch.start, batch.stop))

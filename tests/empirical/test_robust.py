@@ -16,6 +16,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import cross_val_predict
 
 from sklearn_crcrf import EmpiricalCRF, SequenceArray, base
+from sklearn_crcrf.empirical import base as base_module
 from sklearn_crcrf.empirical import estimator as estimator_module
 from sklearn_crcrf.vocabulary import Vocabulary
 
@@ -390,11 +391,11 @@ def test_processes_share_the_data():
 
 INSIDE = [
     (Vocabulary, "add"),
-    (estimator_module, "count_corpus"),
+    (base_module, "count_corpus"),
     (estimator_module, "relabel"),
     (estimator_module, "Statistics"),
     (estimator_module.SmoothedModel, "__init__"),
-    (estimator_module.LabelIds, "classes"),
+    (base_module.LabelIds, "classes"),
 ]
 
 
@@ -489,13 +490,13 @@ def test_a_real_interrupt(delay):
 def test_a_signal_in_the_middle_of_a_fit(monkeypatch):
     fitted = EmpiricalCRF().fit(X, y)
     before = state(fitted)
-    original = estimator_module.count_corpus
+    original = base_module.count_corpus
 
     def count(*args):
         signal.raise_signal(signal.SIGINT)
         return original(*args)
 
-    monkeypatch.setattr(estimator_module, "count_corpus", count)
+    monkeypatch.setattr(base_module, "count_corpus", count)
     with pytest.raises(KeyboardInterrupt):
         fitted.fit(NEW, [["D", "N"], [], ["D", "N", "V"]])
     assert state(fitted) == before
