@@ -4,6 +4,7 @@ try:
     from .crf import CRF, CRFsuiteCRF
     from .empirical import EmpiricalCRF
     from .feature_extraction import SequenceVectorizer, TokenFeatures, Window
+    from .hmm import HMM
     from .memm import MEMM
     from .sequences import SequenceArray, as_sequences
 except ModuleNotFoundError as error:
@@ -19,6 +20,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "CRF",
+    "HMM",
     "MEMM",
     "CRFsuiteCRF",
     "EmpiricalCRF",

@@ -33,6 +33,11 @@ class Tabulator:
         self._observation = observation
         self._binning = EqualFrequencyBins() if binning is None else clone(binning)
 
+    @property
+    def has_words(self) -> bool:
+        """Whether the first column says anything."""
+        return self._kind == "symbols"
+
     def fit_transform(self, X: SequenceArray, sample_weight: np.ndarray):
         """Fit, then transform the same data; it is made symbols of only once."""
         if _kind(X.data) == "symbols":
