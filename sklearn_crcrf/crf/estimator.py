@@ -67,7 +67,8 @@ class CRF(CallbackSupportMixin, LinearChainClassifier):
         What labels may follow a label: by a scheme of segments, as a mapping from label to
         labels, or as a bool array of shape (n_labels, n_labels). All else is impossible, in
         training as in prediction.
-    solver : {"auto", "lbfgs", "owlqn", "sgd", "newton-cg", "cg", "gis"}, default="auto"
+    solver : {"auto", "lbfgs", "owlqn", "sgd", "newton-cg", "cg", "rprop", "quickprop", "gis"}, \
+default="auto"
         "auto" is "owlqn" if c1 is positive, else what suits the criterion, mostly "lbfgs".
     max_iter : int, default=1000
         Iterations, or epochs of "sgd", at most.

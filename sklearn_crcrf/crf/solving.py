@@ -8,7 +8,16 @@ from scipy.optimize import OptimizeResult
 from threadpoolctl import threadpool_limits
 
 from ..linear import Weights
-from ..solvers import conjugate_gradient, iterative_scaling, lbfgs, newton_cg, owlqn, sgd
+from ..solvers import (
+    conjugate_gradient,
+    iterative_scaling,
+    lbfgs,
+    newton_cg,
+    owlqn,
+    quickprop,
+    rprop,
+    sgd,
+)
 from ..structures import Chain, PartCounts, Parts, Pullback
 from .problem import Problem
 
@@ -68,10 +77,13 @@ def _sgd(problem: Problem, start: Weights, *, c1, stochastic, **options) -> Opti
     return sgd(problem.batches(), problem.vector(start), **stochastic, **options)
 
 
-def _conjugate_gradient(
-    problem: Problem, start: Weights, *, c1, stochastic, **options
-) -> OptimizeResult:
-    return conjugate_gradient(problem.objective(), problem.vector(start), **options)
+def _of_objective(minimise: Callable[..., OptimizeResult]) -> Callable[..., OptimizeResult]:
+    """A solver that needs no more than the objective and its gradient."""
+
+    def run(problem: Problem, start: Weights, *, c1, stochastic, **options) -> OptimizeResult:
+        return minimise(problem.objective(), problem.vector(start), **options)
+
+    return run
 
 
 def _newton_cg(problem: Problem, start: Weights, *, c1, stochastic, **options) -> OptimizeResult:
@@ -107,7 +119,9 @@ SOLVERS: dict[str, Callable[..., OptimizeResult]] = {
     "owlqn": _owlqn,
     "sgd": _sgd,
     "newton-cg": _newton_cg,
-    "cg": _conjugate_gradient,
+    "cg": _of_objective(conjugate_gradient),
+    "rprop": _of_objective(rprop),
+    "quickprop": _of_objective(quickprop),
     "gis": _iterative_scaling,
 }
 

@@ -5,6 +5,17 @@ from .iterative_scaling import iterative_scaling
 from .lbfgs import lbfgs
 from .newton_cg import newton_cg
 from .owlqn import owlqn
+from .quickprop import quickprop
+from .rprop import rprop
 from .sgd import sgd
 
-__all__ = ["conjugate_gradient", "iterative_scaling", "lbfgs", "newton_cg", "owlqn", "sgd"]
+__all__ = [
+    "conjugate_gradient",
+    "iterative_scaling",
+    "lbfgs",
+    "newton_cg",
+    "owlqn",
+    "quickprop",
+    "rprop",
+    "sgd",
+]

@@ -62,6 +62,8 @@ def test_solvers_reach_the_same_optimum(solver, features):
     [
         ("gis", {"tol": 1e-8, "max_iter": 3000}, 1e-5),
         ("sgd", {"tol": 1e-6, "max_iter": 200, "random_state": 0}, 1e-2),
+        ("rprop", {"tol": 1e-8}, 1e-5),
+        ("quickprop", {"tol": 1e-8}, 1e-5),
     ],
 )
 def test_slow_solvers_come_close(solver, options, rtol, optimum):

@@ -1,0 +1,114 @@
+"""Resilient propagation."""
+
+from collections.abc import Callable
+
+import numpy as np
+from scipy.optimize import OptimizeResult
+
+from ._progress import LIMIT, Objective, Progress, as_weights, negligible
+
+__all__ = ["rprop"]
+
+GROWTH, SHRINKAGE = 1.2, 0.5
+SMALLEST, LARGEST = 1e-8, 50.0
+MAX_TRIALS = 20
+
+
+def rprop(
+    fun: Objective,
+    x0: np.ndarray,
+    *,
+    max_iter: int = 1000,
+    tol: float = 1e-5,
+    callback: Callable[[OptimizeResult], None] | None = None,
+    first_step: float = 0.01,
+) -> OptimizeResult:
+    """Minimise a function by the signs of its derivatives (Riedmiller & Braun 1993).
+
+    Each weight has a step of its own. It grows by a factor of 1.2 while the derivative keeps its
+    sign, and is halved when that changes; then the weight rests for an iteration, as in iRprop-
+    (Igel & Hüsken 2003). How large derivatives are does not matter, which suits losses that are
+    flat or have kinks. Where the objective rises, or is not finite, the point is left again, with
+    the steps halved of those weights whose derivatives changed their signs, or of all if none did.
+
+    Besides x it takes four vectors in the precision of x.
+
+    Parameters
+    ----------
+    fun : callable
+        Maps x to the objective, a float, and its gradient, an array like x. It must not keep or
+        change x; it may return the same array every time.
+    x0 : ndarray of shape (n_weights,), float32 or float64
+    max_iter : int, default=1000
+    tol, callback : as in :func:`lbfgs`
+    first_step : float, default=0.01
+        Of every weight; later steps are from 1e-8 to 50.
+
+    Returns
+    -------
+    OptimizeResult
+        With x, fun, jac, nit, nfev, success and message.
+
+    Raises
+    ------
+    ValueError
+        If x0 is not a finite vector, or fun is not finite there.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_crcrf.solvers import rprop
+    >>> result = rprop(lambda x: (float((x - 2) @ (x - 2)), 2 * (x - 2)), np.zeros(3), tol=0.0)
+    >>> np.round(result.x, 6), result.success
+    (array([2., 2., 2.]), True)
+    """
+    progress = Progress(fun, max_iter, tol, callback)
+    x = as_weights(x0)
+    x_new, steps = np.empty_like(x), np.full_like(x, first_step)
+    loss, gradient = progress.evaluate(x)
+    gradient = gradient.copy()
+    progress.start(x, loss, gradient)
+    signs = np.sign(gradient)
+    while not progress.message:
+        expected = float(np.dot(np.abs(gradient), steps))
+        trial = _go_down(progress, x, loss, gradient, signs, steps, x_new)
+        if trial is not None:
+            loss, (x, x_new) = trial, (x_new, x)
+            progress.advance(x, loss, gradient)
+        elif negligible(min(expected, progress.decrease), loss, x.dtype):
+            progress.stop(True, LIMIT)
+        else:
+            progress.stop(False, "no lower point was found")
+    return progress.result(x, loss, gradient)
+
+
+def _go_down(
+    progress: Progress,
+    x: np.ndarray,
+    loss: float,
+    gradient: np.ndarray,
+    signs: np.ndarray,
+    steps: np.ndarray,
+    x_new: np.ndarray,
+) -> float | None:
+    """The objective at an x_new that is not higher; gradient, signs and steps become those there.
+
+    The signs are those of the derivatives, but zero for weights that rest.
+    """
+    for _ in range(MAX_TRIALS):
+        np.subtract(x, signs * steps, out=x_new)
+        trial, slope = progress.evaluate(x_new)
+        kept = np.sign(slope) * signs
+        if trial <= loss:
+            break
+        changed = kept < 0 if np.isfinite(trial) else np.zeros(len(x), dtype=bool)
+        steps[changed if changed.any() else slice(None)] *= SHRINKAGE
+        np.maximum(steps, SMALLEST, out=steps)
+    else:
+        return None
+    gradient[:] = slope
+    steps[kept > 0] *= GROWTH
+    steps[kept < 0] *= SHRINKAGE
+    np.clip(steps, SMALLEST, LARGEST, out=steps)
+    signs[:] = np.where(kept < 0, 0.0, np.sign(slope))
+    return trial
