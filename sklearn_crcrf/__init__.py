@@ -6,6 +6,7 @@ try:
     from .feature_extraction import SequenceVectorizer, TokenFeatures, Window
     from .hmm import HMM
     from .memm import MEMM
+    from .opinion_pool import OpinionPoolCRF
     from .sequences import SequenceArray, as_sequences
 except ModuleNotFoundError as error:
     if not (error.name or "").startswith(f"{__name__}._kernels."):
@@ -24,6 +25,7 @@ __all__ = [
     "MEMM",
     "CRFsuiteCRF",
     "EmpiricalCRF",
+    "OpinionPoolCRF",
     "SequenceArray",
     "SequenceVectorizer",
     "TokenFeatures",

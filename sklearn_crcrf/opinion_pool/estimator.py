@@ -1,0 +1,333 @@
+"""OpinionPoolCRF: the weighted product of the distributions of several chains."""
+
+from copy import copy
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from sklearn.base import _fit_context, clone
+from sklearn.utils import Bunch, check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.metaestimators import _BaseComposition
+from sklearn.utils.parallel import Parallel, delayed
+
+from ..base import Batch, batches_of, token_weights
+from ..partial_labels import encode_partial_labels
+from ..sequences import SequenceArray, Sequences
+from ..structures import Chain, Parts
+from ..structures.weighted_sum import WeightedSum
+from .expert import Expert, MetaSequenceClassifier, fit_expert, require_chain
+from .samples import Samples
+from .weighing import LabelledBatch, weigh
+
+__all__ = ["OpinionPoolCRF"]
+
+
+class OpinionPoolCRF(MetaSequenceClassifier, _BaseComposition):
+    """Logarithmic opinion pool of chains, the experts [1]_.
+
+    The probability of a labelling is a weighted geometric mean of those that the experts give it,
+
+        p(y | x) ~ prod_k p_k(y | x)^{w_k},    w_k >= 0,    sum_k w_k = 1.
+
+    As every expert is a chain, so is the pool: its scores are the weighted sums of theirs. The
+    weights minimise the log loss of the pool on a part of the sequences, on which the experts
+    were not trained; then all experts are fitted to all sequences. A pool regularises without a
+    prior: it is the closer to the truth, the better the experts are and the more they differ.
+    Their own priors may be weak, then.
+
+    Parameters
+    ----------
+    estimators : list of (str, estimator)
+        The experts: :class:`CRF`, :class:`EmpiricalCRF` of the first order, :class:`HMM`,
+        :class:`MEMM` and other first-order sequence classifiers, or pipelines or searches that
+        end in one. ``"drop"`` in place of an estimator leaves it out. See
+        :func:`random_experts`, :func:`positional_experts` and :func:`label_experts`.
+    weights : array-like of shape (n_experts,), default=None
+        Weights of the experts, not negative, made to sum to one; by default they are learned.
+    validation_fraction : float, default=0.2
+        So many of the sequences are held out to learn the weights.
+    sample_unit : {"sequence", "token"}, default="sequence"
+        What scikit-learn is told that a sample is. With ``"token"``, for tables whose rows are
+        tokens, string scorers and stratified splits work.
+    n_jobs : int, default=None
+        Number of threads that fit experts, and that predict.
+    random_state : int, RandomState or None, default=None
+        Chooses what is held out.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_labels,)
+    estimators_ : list of estimators
+        The fitted experts.
+    named_estimators_ : Bunch
+        The same by name.
+    weights_ : ndarray of shape (n_experts,)
+    n_features_in_ : int
+        Number of columns of X, where it has any.
+
+    References
+    ----------
+    .. [1] Smith, Cohn, Osborne, "Logarithmic Opinion Pools for Conditional Random Fields",
+       ACL 2005.
+
+    Examples
+    --------
+    >>> from sklearn_crcrf import CRF, HMM, OpinionPoolCRF
+    >>> X = [["the", "dog", "walks"], ["a", "cat", "sleeps"], ["dogs", "sleep"]] * 3
+    >>> y = [["D", "N", "V"], ["D", "N", "V"], ["N", "V"]] * 3
+    >>> pool = OpinionPoolCRF([("crf", CRF()), ("hmm", HMM())], random_state=0).fit(X, y)
+    >>> pool.predict([["the", "cat", "walks"]])
+    array([list(['D', 'N', 'V'])], dtype=object)
+    >>> len(pool.weights_), float(pool.weights_.sum().round(6))
+    (2, 1.0)
+    """
+
+    _parameter_constraints: dict = {
+        "estimators": [list],
+        "weights": ["array-like", None],
+        "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
+        "sample_unit": [StrOptions({"sequence", "token"})],
+        "n_jobs": [Integral, None],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        estimators,
+        weights=None,
+        *,
+        validation_fraction=0.2,
+        sample_unit="sequence",
+        n_jobs=None,
+        random_state=None,
+    ):
+        self.estimators = estimators
+        self.weights = weights
+        self.validation_fraction = validation_fraction
+        self.sample_unit = sample_unit
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Parameters, the experts by their names, and the parameters of these.
+
+        Parameters
+        ----------
+        deep : bool, default=True
+
+        Returns
+        -------
+        dict
+        """
+        return self._get_params("estimators", deep=deep)
+
+    def set_params(self, **params: Any) -> "OpinionPoolCRF":
+        """Set parameters; the name of an expert is the parameter that replaces it.
+
+        Parameters
+        ----------
+        **params
+
+        Returns
+        -------
+        OpinionPoolCRF
+        """
+        self._set_params("estimators", **params)
+        return self
+
+    @property
+    def named_estimators(self) -> Bunch:
+        """The experts as they were given, by name."""
+        return Bunch(**dict(self.estimators))
+
+    @property
+    def named_estimators_(self) -> Bunch:
+        """The fitted experts, by name."""
+        return Bunch(**dict(zip(self._names(), self.estimators_, strict=True)))
+
+    # Experts may have parameters that are not validated yet.
+    @_fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "OpinionPoolCRF":
+        """Learn the weights on held-out sequences, and fit all experts.
+
+        Parameters
+        ----------
+        X : list of sequences, SequenceArray, 2-D array, CSR or DataFrame
+            What all experts accept.
+        y : list of label lists, SequenceArray or 1-D array
+            Labels; for the weights, sequences with labels that are unknown or not among those
+            trained on are left out.
+        sample_weight : array-like of shape (n_samples,), nested list or SequenceArray, optional
+            One weight for each sequence, or for each row of a table, or for each token.
+
+        Returns
+        -------
+        OpinionPoolCRF
+            Itself. If fitting fails or is interrupted, it stays as it was.
+
+        Raises
+        ------
+        ValueError
+            If an estimator is not a first-order chain, or input is not valid.
+        """
+        twin = copy(self)
+        twin._fit(Samples(X, y, sample_weight))
+        self.__dict__ = twin.__dict__
+        return self
+
+    def _fit(self, samples: Samples) -> None:
+        self._check_experts()
+        if samples.y is None:
+            raise ValueError(
+                f"This {type(self).__name__} estimator requires y to be passed, but the target y "
+                "is None."
+            )
+        sequences = self._check_X(samples.X, samples.y, reset=True)
+        if sequences.X.offsets[-1] == 0:
+            raise ValueError("X has no tokens: at least one sequence must not be empty")
+        weight = token_weights(samples.X, sequences, samples.sample_weight)
+        if not weight.any():
+            raise ValueError("sample_weight is zero for all tokens")
+        n_experts = len(self._names())
+        if self.weights is not None:
+            self.weights_ = _as_weights(self.weights, n_experts)
+        elif n_experts == 1:
+            self.weights_ = np.ones(1)
+        else:
+            self.weights_ = self._learn_weights(samples, sequences, weight)
+        self._fit_experts(samples)
+        self._require_known(sequences.y, weight)
+
+    def _check_experts(self) -> None:
+        """Raise ValueError for what cannot be experts."""
+        if not self.estimators or not all(
+            isinstance(item, (tuple, list)) and len(item) == 2 and isinstance(item[0], str)
+            for item in self.estimators
+        ):
+            raise ValueError("estimators must be a list of (str, estimator), and not empty")
+        self._validate_names([name for name, _ in self.estimators])
+        if not self._names():
+            raise ValueError("estimators: all experts are dropped")
+        for name, estimator in self._used():
+            require_chain(name, estimator)
+
+    def _used(self) -> list[tuple[str, Any]]:
+        return [(name, expert) for name, expert in self.estimators if not _is_dropped(expert)]
+
+    def _names(self) -> list[str]:
+        return [name for name, _ in self._used()]
+
+    def _fit_experts(self, samples: Samples) -> None:
+        """Set the fitted experts, and the labels that all of them know."""
+        parallel = Parallel(n_jobs=self.n_jobs, prefer="threads")
+        self.estimators_ = parallel(
+            delayed(fit_expert)(clone(expert), *samples) for _, expert in self._used()
+        )
+        first, *others = (expert.classifier.classes_ for expert in self._experts())
+        known = set(first.tolist()).intersection(*(classes.tolist() for classes in others))
+        self.classes_ = first[[label in known for label in first.tolist()]]
+
+    def _require_known(self, y: SequenceArray, weight: np.ndarray) -> None:
+        """Raise ValueError if an expert does not know a label that was trained on."""
+        labels, ids, _ = encode_partial_labels(y)
+        counted = labels[np.unique(ids[(ids >= 0) & (weight > 0)])].tolist()
+        for expert in self._experts():
+            missing = set(counted) - set(expert.classifier.classes_.tolist())
+            if missing:
+                raise ValueError(
+                    f"expert {expert.name!r} does not know the label {min(missing, key=str)!r}"
+                )
+
+    def _experts(self) -> list[Expert]:
+        named = zip(self._names(), self.estimators_, strict=True)
+        return [Expert.of(name, estimator) for name, estimator in named]
+
+    def _learn_weights(
+        self, samples: Samples, sequences: Sequences, weight: np.ndarray
+    ) -> np.ndarray:
+        """Weights learned on held-out sequences, of experts fitted to all others."""
+        sequence = np.repeat(np.arange(len(sequences.X)), sequences.X.lengths)
+        usable = np.unique(sequence[weight > 0])
+        n_held_out = max(1, round(self.validation_fraction * len(usable)))
+        if n_held_out >= len(usable):
+            raise ValueError(
+                f"validation_fraction={self.validation_fraction} leaves nothing to train on: "
+                f"n_samples={len(usable)}"
+            )
+        is_held_out = np.zeros(len(sequences.X), dtype=bool)
+        rng = check_random_state(self.random_state)
+        is_held_out[rng.choice(usable, n_held_out, replace=False)] = True
+        twin = copy(self)
+        twin._fit_experts(samples.take(sequences, ~is_held_out))
+        unknown = _label_ids(sequences.y, twin.classes_) < 0
+        is_held_out[sequence[unknown]] = False
+        if not is_held_out.any():
+            raise ValueError("no sequence that is held out has labels that the experts know")
+        return twin._weigh_experts(samples.take(sequences, is_held_out))
+
+    def _weigh_experts(self, samples: Samples) -> np.ndarray:
+        """Weights learned on sequences with labels that the experts know."""
+        sequences = self._check_X(samples.X, samples.y)
+        offsets, y = sequences.X.offsets, _label_ids(sequences.y, self.classes_)
+        weight = token_weights(samples.X, sequences, samples.sample_weight)
+        weight = np.add.reduceat(weight, offsets[:-1]) / sequences.X.lengths
+        experts = self._experts()
+        prepared = [expert.prepare(samples.X, offsets) for expert in experts]
+        batches = []
+        for batch in batches_of(offsets, len(experts) * len(self.classes_)):
+            structure, gold = Chain(batch.offsets), y[batch.start : batch.stop]
+            parts = [
+                expert.parts(of_expert, batch, self.classes_)
+                for expert, of_expert in zip(experts, prepared, strict=True)
+            ]
+            for expert, chain in zip(experts, parts, strict=True):
+                _require_possible(expert.name, structure.path_score(chain, gold)[0])
+            of_batch = weight[batch.first : batch.first + len(batch.offsets) - 1]
+            batches.append(LabelledBatch(structure, WeightedSum(parts), gold, of_batch))
+        return weigh(batches, len(experts))
+
+    def _prepare(self, X: SequenceArray) -> list[Any]:
+        given = self._as_given(X)
+        return [expert.prepare(given, X.offsets) for expert in self._weighted_experts()]
+
+    def _parts(self, prepared: list[Any], batch: Batch) -> Parts:
+        experts = zip(self._weighted_experts(), prepared, strict=True)
+        pooled = WeightedSum(
+            [expert.parts(of_expert, batch, self.classes_) for expert, of_expert in experts]
+        )
+        return pooled.parts(self.weights_[self.weights_ > 0])
+
+    def _weighted_experts(self) -> list[Expert]:
+        """The experts with a weight above zero."""
+        experts = zip(self._experts(), self.weights_, strict=True)
+        return [expert for expert, weight in experts if weight > 0]
+
+
+def _is_dropped(expert: Any) -> bool:
+    return isinstance(expert, str) and expert == "drop"
+
+
+def _as_weights(weights: Any, n_experts: int) -> np.ndarray:
+    weights = np.asarray(weights, dtype=float)
+    if weights.shape != (n_experts,):
+        raise ValueError(f"weights has shape {weights.shape}, but there are {n_experts} experts")
+    if not (np.isfinite(weights).all() and weights.min() >= 0 and weights.sum() > 0):
+        raise ValueError(f"weights must be finite, not negative and not all zero, got {weights}")
+    return weights / weights.sum()
+
+
+def _label_ids(y: SequenceArray, classes: np.ndarray) -> np.ndarray:
+    """The ids of labels among the classes, -1 for those that are not there or not known."""
+    labels, ids, _ = encode_partial_labels(y)
+    column = {label: j for j, label in enumerate(classes.tolist())}
+    of_label = np.array([*(column.get(label, -1) for label in labels.tolist()), -1])
+    return of_label[ids]
+
+
+def _require_possible(name: str, scores: np.ndarray) -> None:
+    if np.isneginf(scores).any():
+        raise ValueError(
+            f"expert {name!r} finds labels impossible that occur in what is held out, so no pool "
+            "with it can be weighed: its zeros must be smoothed, or its constraints loosened"
+        )

@@ -1,0 +1,119 @@
+"""Fitted estimators as chains over the tokens that another estimator was given."""
+
+from collections.abc import Callable
+from copy import copy
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.pipeline import Pipeline
+
+from ..base import BaseSequenceClassifier, Batch
+from ..sequences import SequenceArray
+from ..structures import Chain, Parts
+from .relabelled import relabelled
+
+__all__ = ["Expert", "MetaSequenceClassifier", "fit_expert", "require_chain"]
+
+
+class Expert(NamedTuple):
+    """A fitted sequence classifier, and what X goes through before it.
+
+    Parameters
+    ----------
+    name : str
+        What an error calls it.
+    transformers : list
+    classifier : BaseSequenceClassifier
+    """
+
+    name: str
+    transformers: list
+    classifier: BaseSequenceClassifier
+
+    @classmethod
+    def of(cls, name: str, estimator: Any) -> "Expert":
+        """The expert that a fitted estimator is: a classifier, a pipeline or a search.
+
+        Raises
+        ------
+        ValueError
+            If its scores are not those of a first-order chain.
+        """
+        require_chain(name, estimator)
+        expert = cls(name, *_split(estimator))
+        structure = expert.classifier._structure(np.zeros(1, dtype=np.int64))
+        if type(structure) is not Chain:
+            raise ValueError(
+                f"expert {name!r}: its labels must depend on the one before, as in a first-order "
+                f"chain, but they are a {type(structure).__name__}"
+            )
+        return expert
+
+    def prepare(self, X: Any, offsets: np.ndarray) -> Any:
+        """Encode all tokens of X, whose sequences have these offsets."""
+        for transformer in self.transformers:
+            X = transformer.transform(X)
+        sequences = self.classifier._check_X(X).X
+        if not np.array_equal(sequences.offsets, offsets):
+            raise ValueError(f"expert {self.name!r}: its transformers change the sequences of X")
+        return self.classifier._prepare(sequences)
+
+    def parts(self, prepared: Any, batch: Batch, classes: np.ndarray) -> Parts:
+        """Scores of a batch of what was prepared, for these of its labels."""
+        known = {label: j for j, label in enumerate(self.classifier.classes_.tolist())}
+        labels = np.array([known[label] for label in classes.tolist()])
+        return relabelled(self.classifier._parts(prepared, batch), labels)
+
+
+class MetaSequenceClassifier(BaseSequenceClassifier):
+    """Base of the classifiers that hand X on to others, in the container in which it came."""
+
+    def _map(self, X: Any, function: Callable, allowed: Any = None):
+        twin = copy(self)
+        twin._given = X
+        return super(MetaSequenceClassifier, twin)._map(X, function, allowed)
+
+    def _as_given(self, X: SequenceArray) -> Any:
+        """X in the container in which it came; inside of another estimator as it is."""
+        return getattr(self, "_given", X)
+
+    def _structure(self, offsets: np.ndarray) -> Chain:
+        return Chain(offsets)
+
+
+def require_chain(name: str, estimator: Any) -> None:
+    """Check that an estimator, fitted or not, makes scores.
+
+    Raises
+    ------
+    ValueError
+        If it does not.
+    """
+    _, classifier = _split(estimator)
+    if not hasattr(classifier, "_parts"):
+        raise ValueError(
+            f"expert {name!r}: it must be a sequence classifier of sklearn_crcrf, or a pipeline "
+            f"or a search that ends in one, but is {classifier!r}"
+        )
+
+
+def fit_expert(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Any:
+    """Fit an estimator, with the weights of samples if there are any."""
+    if sample_weight is None:
+        return estimator.fit(X, y)
+    if isinstance(estimator, Pipeline):
+        last, _ = estimator.steps[-1]
+        return estimator.fit(X, y, **{f"{last}__sample_weight": sample_weight})
+    return estimator.fit(X, y, sample_weight=sample_weight)
+
+
+def _split(estimator: Any) -> tuple[list, Any]:
+    """The transformers that X goes through, and the classifier behind them."""
+    if isinstance(estimator, Pipeline):
+        *before, (_, last) = estimator.steps
+        transformers, classifier = _split(last)
+        used = [step for _, step in before if step not in (None, "passthrough")]
+        return used + transformers, classifier
+    if not hasattr(estimator, "_parts") and hasattr(estimator, "estimator"):
+        return _split(getattr(estimator, "best_estimator_", estimator.estimator))
+    return [], estimator

@@ -1,0 +1,121 @@
+"""An expert for some of the labels, to which all others are the same."""
+
+from copy import copy
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from sklearn.base import _fit_context, clone
+from sklearn.utils._param_validation import HasMethods, StrOptions
+
+from ..base import Batch
+from ..labels import encode_labels
+from ..sequences import SequenceArray
+from ..structures import Parts
+from .expert import Expert, MetaSequenceClassifier, fit_expert, require_chain
+from .relabelled import relabelled
+
+__all__ = ["MergedLabels"]
+
+
+class MergedLabels(MetaSequenceClassifier):
+    """A classifier that tells some labels from all others, but not these from each other.
+
+    An estimator is fitted to labels of which all but some are replaced by one, the most frequent
+    of the others. The scores of this one are those of all that it stands for, so that the
+    estimator can be an expert of an :class:`OpinionPoolCRF` beside experts of other labels.
+
+    Parameters
+    ----------
+    estimator : estimator
+        A first-order sequence classifier, or a pipeline or search that ends in one.
+    labels : collection
+        The labels that are told apart; those that do not occur are ignored.
+    sample_unit : {"sequence", "token"}, default="sequence"
+        What scikit-learn is told that a sample is.
+    n_jobs : int, default=None
+        Number of threads that predict.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_labels,)
+        All labels.
+    estimator_ : estimator
+        Fitted to the merged labels.
+    n_features_in_ : int
+        Number of columns of X, where it has any.
+
+    Examples
+    --------
+    >>> from sklearn_crcrf import CRF
+    >>> from sklearn_crcrf.opinion_pool import MergedLabels
+    >>> X = [["the", "dog", "walks"], ["a", "cat", "sleeps"], ["the", "cat"]]
+    >>> y = [["D", "N", "V"], ["D", "N", "V"], ["D", "N"]]
+    >>> nouns = MergedLabels(CRF(), ["N"]).fit(X, y)
+    >>> nouns.estimator_.predict([["a", "dog", "sleeps"]])
+    array([list(['D', 'N', 'D'])], dtype=object)
+    >>> nouns.predict_proba([["a"]])[0].round(2)
+    array([[0.39, 0.22, 0.39]])
+    """
+
+    _parameter_constraints: dict = {
+        "estimator": [HasMethods(["fit"])],
+        "labels": ["array-like", set, frozenset],
+        "sample_unit": [StrOptions({"sequence", "token"})],
+        "n_jobs": [Integral, None],
+    }
+
+    def __init__(self, estimator, labels, *, sample_unit="sequence", n_jobs=None):
+        self.estimator = estimator
+        self.labels = labels
+        self.sample_unit = sample_unit
+        self.n_jobs = n_jobs
+
+    @_fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "MergedLabels":
+        """Fit the estimator to the merged labels.
+
+        Parameters
+        ----------
+        X, y, sample_weight : as the estimator takes them
+
+        Returns
+        -------
+        MergedLabels
+            Itself. If fitting fails or is interrupted, it stays as it was.
+        """
+        twin = copy(self)
+        twin._fit(X, y, sample_weight)
+        self.__dict__ = twin.__dict__
+        return self
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
+        require_chain("estimator", self.estimator)
+        if y is None:
+            raise ValueError(
+                f"This {type(self).__name__} estimator requires y to be passed, but the target y "
+                "is None."
+            )
+        sequences = self._check_X(X, y, reset=True)
+        self.classes_, ids = encode_labels(sequences.y)
+        told, n_labels = set(self.labels), len(self.classes_)
+        others = [j for j, label in enumerate(self.classes_.tolist()) if label not in told]
+        merged = np.arange(n_labels)
+        if others:
+            merged[others] = others[np.argmax(np.bincount(ids, minlength=n_labels)[others])]
+        y = sequences.mirror(self.classes_[merged[ids]])
+        self.estimator_ = fit_expert(clone(self.estimator), X, y, sample_weight)
+        known = {label: j for j, label in enumerate(self._expert().classifier.classes_.tolist())}
+        # A label may have no weight in training.
+        used = [label in known for label in self.classes_[merged].tolist()]
+        self._merged = np.array([known[label] for label in self.classes_[merged[used]].tolist()])
+        self.classes_ = self.classes_[used]
+
+    def _expert(self) -> Expert:
+        return Expert.of("estimator", self.estimator_)
+
+    def _prepare(self, X: SequenceArray) -> Any:
+        return self._expert().prepare(self._as_given(X), X.offsets)
+
+    def _parts(self, prepared: Any, batch: Batch) -> Parts:
+        return relabelled(self._expert().classifier._parts(prepared, batch), self._merged)

@@ -1,0 +1,121 @@
+"""A random part of the attributes of tokens."""
+
+from numbers import Real
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator, TransformerMixin, _fit_context
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval
+from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
+
+from ..sequences import SequenceArray, as_sequences, is_table
+
+__all__ = ["RandomAttributes"]
+
+
+class RandomAttributes(TransformerMixin, BaseEstimator):
+    """Keep a random part of the columns of rows of numbers.
+
+    Tokens that are strings or feature dicts are made rows by
+    :class:`~sklearn_crcrf.SequenceVectorizer`.
+
+    Parameters
+    ----------
+    fraction : float, default=0.5
+        Part of the columns that is kept, in (0, 1]; at least one is.
+    random_state : int, RandomState or None, default=None
+        Chooses the columns.
+
+    Attributes
+    ----------
+    columns_ : ndarray of int
+        The columns that are kept, in their order.
+    n_features_in_ : int
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_crcrf.opinion_pool import RandomAttributes
+    >>> some = RandomAttributes(fraction=0.5, random_state=0).fit(np.eye(4))
+    >>> some.columns_, some.transform(np.eye(4)).shape
+    (array([2, 3]), (4, 2))
+    """
+
+    _parameter_constraints: dict = {
+        "fraction": [Interval(Real, 0, 1, closed="right")],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(self, fraction=0.5, random_state=None):
+        self.fraction = fraction
+        self.random_state = random_state
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any = None) -> "RandomAttributes":
+        """Choose the columns.
+
+        Parameters
+        ----------
+        X : 2-D array, CSR, or list or SequenceArray of those
+        y : ignored
+
+        Returns
+        -------
+        RandomAttributes
+        """
+        self._rows(X, reset=True)
+        rng, n = check_random_state(self.random_state), self.n_features_in_
+        n_kept = max(1, round(self.fraction * n))
+        self.columns_ = np.sort(rng.choice(n, n_kept, replace=False))
+        return self
+
+    def transform(self, X: Any) -> Any:
+        """Leave out the other columns.
+
+        Parameters
+        ----------
+        X : as in :meth:`fit`
+
+        Returns
+        -------
+        2-D array or CSR for a table, else SequenceArray
+        """
+        check_is_fitted(self)
+        rows, offsets = self._rows(X, reset=False)
+        kept = rows[:, self.columns_]
+        return kept if offsets is None else SequenceArray(kept, offsets)
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """Names of the columns that are kept.
+
+        Parameters
+        ----------
+        input_features : array-like of str, optional
+            Names of all columns. Default: those seen in fit, or ``x0``, ``x1``, ...
+
+        Returns
+        -------
+        ndarray of str objects
+        """
+        check_is_fitted(self)
+        return _check_feature_names_in(self, input_features)[self.columns_]
+
+    def _rows(self, X: Any, reset: bool) -> tuple[Any, np.ndarray | None]:
+        """The rows of all tokens, and where sequences begin, unless X is a table."""
+        offsets = None
+        if not is_table(X):
+            sequences = as_sequences(X).X
+            X, offsets = sequences.data, sequences.offsets
+            if not (sp.issparse(X) or (isinstance(X, np.ndarray) and X.ndim == 2)):
+                raise ValueError(
+                    "X must have rows of numbers; make them of strings or feature dicts by "
+                    "SequenceVectorizer"
+                )
+        return validate_data(self, X, accept_sparse="csr", reset=reset), offsets

@@ -1,0 +1,64 @@
+"""Scores of other labels than those of a chain, which stand for them."""
+
+import numpy as np
+
+from .._ragged import joined_ranges
+from ..structures import Edges, Parts
+
+__all__ = ["relabelled"]
+
+
+def relabelled(parts: Parts, label: np.ndarray) -> Parts:
+    """Parts in which label j has the scores of label ``label[j]``.
+
+    Parameters
+    ----------
+    parts : Parts
+    label : int ndarray of shape (n_new_labels,)
+        Labels may be left out, and stand for several.
+
+    Returns
+    -------
+    Parts
+
+    Examples
+    --------
+    >>> parts = Parts.of(np.array([[1.0, 2.0]]), np.array([[1.0, 2.0], [3.0, 4.0]]))
+    >>> relabelled(parts, np.array([1, 0, 1])).transition
+    array([[4., 3., 4.],
+           [2., 1., 2.],
+           [4., 3., 4.]])
+    """
+    state, transition, begin, end, edges = parts
+    if np.array_equal(label, np.arange(len(transition))):
+        return parts
+    return Parts(
+        np.ascontiguousarray(state[:, label]),
+        np.ascontiguousarray(transition[np.ix_(label, label)]),
+        begin[label],
+        end[label],
+        _relabelled_edges(edges, label, len(transition)),
+    )
+
+
+def _relabelled_edges(edges: Edges, label: np.ndarray, n_labels: int) -> Edges:
+    """An entry for every pair of new labels whose pair of labels has one."""
+    by_label = np.argsort(label, kind="stable")
+    n_new = np.bincount(label, minlength=n_labels)
+    starts = np.cumsum(n_new) - n_new
+    n_pairs = n_new[edges.previous] * n_new[edges.current]
+    entry = np.repeat(np.arange(len(edges.score)), n_pairs)
+    number = joined_ranges(np.zeros(len(n_pairs), dtype=np.int64), n_pairs)
+    previous, current = edges.previous[entry], edges.current[entry]
+    of_current, of_previous = np.divmod(number, n_new[previous])
+    i, j = by_label[starts[previous] + of_previous], by_label[starts[current] + of_current]
+    n_rows = len(edges.indptr) - 1
+    row = np.repeat(np.arange(n_rows), np.diff(edges.indptr))[entry]
+    order = np.lexsort([i, j, row])
+    return Edges(
+        edges.row,
+        np.searchsorted(row, np.arange(n_rows + 1)).astype(np.int64),
+        i[order].astype(np.int32),
+        j[order].astype(np.int32),
+        edges.score[entry[order]],
+    )

@@ -1,0 +1,45 @@
+"""Some of the sequences of whatever was given to fit."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils import _safe_indexing
+
+from ..sequences import Sequences, is_table
+
+__all__ = ["Samples"]
+
+
+class Samples(NamedTuple):
+    """What was given to fit.
+
+    Parameters
+    ----------
+    X, y, sample_weight : as in fit
+    """
+
+    X: Any
+    y: Any
+    sample_weight: Any
+
+    def take(self, sequences: Sequences, chosen: np.ndarray) -> "Samples":
+        """Some of the sequences, in the same containers.
+
+        Parameters
+        ----------
+        sequences : Sequences
+            What ``as_sequences`` makes of X.
+        chosen : bool ndarray of shape (n_sequences,)
+        """
+        if is_table(self.X):  # where every token is a row
+            chosen = sequences.mirror(np.repeat(chosen, sequences.X.lengths))
+        return Samples(*(_take(part, np.flatnonzero(chosen)) for part in self))
+
+
+def _take(part: Any, which: np.ndarray) -> Any:
+    if part is None or np.isscalar(part):
+        return part
+    if sp.issparse(part):
+        part = part.tocsr()
+    return _safe_indexing(part if hasattr(part, "__getitem__") else np.asarray(part), which)

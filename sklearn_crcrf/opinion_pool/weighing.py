@@ -1,0 +1,53 @@
+"""The weights of the chains of a pool, by maximum likelihood."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import softmax
+
+from ..criteria import log_loss
+from ..solvers import lbfgs
+from ..structures import Chain
+from ..structures.weighted_sum import WeightedSum
+
+__all__ = ["LabelledBatch", "weigh"]
+
+TOL, MAX_ITER = 1e-7, 1000
+
+
+class LabelledBatch(NamedTuple):
+    """Sequences with the scores of all chains, the gold labels and a weight for each sequence."""
+
+    structure: Chain
+    scores: WeightedSum
+    y: np.ndarray
+    weight: np.ndarray
+
+
+def weigh(batches: Sequence[LabelledBatch], n_chains: int) -> np.ndarray:
+    """Weights that minimise the log loss of the pool.
+
+    They are the softmax of numbers without bounds, so they are positive and sum to one.
+
+    Parameters
+    ----------
+    batches : sequence of LabelledBatch
+        Every chain finds the gold labels possible.
+    n_chains : int
+
+    Returns
+    -------
+    ndarray of shape (n_chains,)
+    """
+    total = sum(batch.weight.sum() for batch in batches)
+
+    def objective(x: np.ndarray) -> tuple[float, np.ndarray]:
+        weights, loss, gradient = softmax(x), 0.0, np.zeros(n_chains)
+        for batch in batches:
+            losses, pullback = log_loss(batch.structure, batch.scores.parts(weights), batch.y)
+            loss += batch.weight @ losses
+            gradient += batch.scores.pullback(pullback(batch.weight))
+        return loss / total, weights * (gradient - weights @ gradient) / total
+
+    return softmax(lbfgs(objective, np.zeros(n_chains), tol=TOL, max_iter=MAX_ITER).x)
