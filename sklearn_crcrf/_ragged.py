@@ -280,7 +280,8 @@ def _concatenate(parts: Any, axis: int) -> SequenceArray:
 
 
 def _join(pieces: list, axis: int) -> Any:
-    if any(sp.issparse(p) for p in pieces):
+    sparse = any(sp.issparse(p) for p in pieces)
+    if sparse and all(sp.issparse(p) or isinstance(p, np.ndarray) for p in pieces):
         return (sp.vstack if axis == 0 else sp.hstack)(pieces, format="csr")
     return np.concatenate(pieces, axis=axis)
 

@@ -34,6 +34,9 @@ class SymbolTable:
         Names of the columns, all different.
     numbers : iterable of str, default=()
         Names of the columns whose strings are written numbers.
+    keys : sequence of n_columns str, optional
+        What the attributes of each column begin with, by default its name. Columns with one key
+        have attributes in common.
 
     Raises
     ------
@@ -48,7 +51,7 @@ class SymbolTable:
     ((2, 2), ['the', 'dog'])
     """
 
-    __slots__ = ("_categories", "codes", "names", "numbers")
+    __slots__ = ("_categories", "codes", "keys", "names", "numbers")
     __hash__ = None
 
     def __init__(
@@ -57,6 +60,7 @@ class SymbolTable:
         categories: Sequence[Any],
         names: Sequence[str],
         numbers: Iterable[str] = (),
+        keys: Sequence[str] | None = None,
     ):
         codes = np.asarray(codes, dtype=np.int32)
         if codes.ndim != 2 or codes.shape[1] != len(categories) or len(names) != len(categories):
@@ -64,6 +68,8 @@ class SymbolTable:
                 f"codes of shape {codes.shape} do not fit {len(categories)} categories "
                 f"and {len(names)} names"
             )
+        if keys is not None and len(keys) != len(names):
+            raise ValueError(f"{len(keys)} keys do not fit {len(names)} names")
         if len(set(names)) != len(names):
             raise ValueError(f"the names of the columns must differ, got {list(names)}")
         self.codes = np.asfortranarray(codes)
@@ -72,6 +78,7 @@ class SymbolTable:
         )
         self.names = tuple(names)
         self.numbers = tuple(numbers)
+        self.keys = self.names if keys is None else tuple(keys)
 
     @property
     def categories(self) -> tuple[np.ndarray, ...]:
@@ -100,16 +107,22 @@ class SymbolTable:
             return NotImplemented
         return (
             self.names == other.names
+            and self.keys == other.keys
             and self.shape == other.shape
             and all(np.array_equal(self.column(n), other.column(n)) for n in self.names)
         )
 
     def __reduce__(self):
-        return SymbolTable, (self.codes, self._categories, self.names, self.numbers)
+        return SymbolTable, (self.codes, self._categories, self.names, self.numbers, self.keys)
 
     def __array_function__(self, func, types, args, kwargs):
         if func is not np.concatenate:
             return NotImplemented
+        if not all(isinstance(table, SymbolTable) for table in args[0]):
+            raise ValueError(
+                "columns of symbols cannot be joined with numbers; make numbers of the symbols "
+                "first, as in make_pipeline(Window(), SequenceVectorizer())"
+            )
         axis = kwargs.get("axis", args[1] if len(args) > 1 else 0)
         return _join_rows(args[0]) if axis == 0 else _join_columns(args[0])
 
@@ -123,14 +136,14 @@ class SymbolTable:
         return np.append(self.categories[j], None)[self.codes[:, j]]
 
     def attributes(self, j: int, codes: np.ndarray, separator: str = "=") -> JoinedStrings:
-        """``"name=symbol"`` for some of the codes of one column."""
-        symbols, prefix = self._categories[j], f"{self.names[j]}{separator}"
+        """``"key=symbol"`` for some of the codes of one column."""
+        symbols, prefix = self._categories[j], f"{self.keys[j]}{separator}"
         if isinstance(symbols, JoinedStrings):
             return symbols[codes].with_prefix(prefix)
         return JoinedStrings([symbols.tolist()], codes[np.newaxis], "", prefix)
 
     def _with_codes(self, codes: np.ndarray) -> "SymbolTable":
-        return SymbolTable(codes, self._categories, self.names, self.numbers)
+        return SymbolTable(codes, self._categories, self.names, self.numbers, self.keys)
 
 
 def symbolize(X: SequenceArray) -> SymbolTable:
@@ -229,6 +242,7 @@ def _join_columns(tables: Sequence[SymbolTable]) -> SymbolTable:
         [c for t in tables for c in t._categories],
         [n for t in tables for n in t.names],
         [n for t in tables for n in t.numbers],
+        [k for t in tables for k in t.keys],
     )
 
 
@@ -245,4 +259,4 @@ def _join_rows(tables: Sequence[SymbolTable]) -> SymbolTable:
             )
         )
         categories.append(vocabulary.symbols)
-    return SymbolTable(np.array(columns).T, categories, names, tables[0].numbers)
+    return SymbolTable(np.array(columns).T, categories, names, tables[0].numbers, tables[0].keys)

@@ -2,6 +2,7 @@ import pickle
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -173,3 +174,24 @@ def test_invalid_token_among_dicts(token, message):
 def test_numbers_are_not_symbols(data):
     with pytest.raises(ValueError, match="X must hold token strings"):
         symbolize(SequenceArray(data, [0, 2]))
+
+
+def test_columns_with_one_key_have_attributes_in_common():
+    table = SymbolTable([[0, 1], [1, 0]], [["a", "b"], ["a", "b"]], ["u", "v"], keys=["w", "w"])
+    for same in (table[:], table.copy(), pickle.loads(pickle.dumps(table))):
+        assert same == table
+        assert same.attributes(1, np.array([0])).tolist() == ["w=a"]
+    other = SymbolTable([[0], [0]], [["z"]], ["t"])
+    assert np.concatenate([table, other], axis=1).keys == ("w", "w", "t")
+    assert np.concatenate([table, table]).keys == ("w", "w")
+    assert table != SymbolTable(table.codes, table.categories, table.names)
+    with pytest.raises(ValueError, match="1 keys do not fit 2 names"):
+        SymbolTable([[0, 0]], [["a"], ["b"]], ["u", "v"], keys=["w"])
+
+
+@pytest.mark.parametrize("other", [np.zeros((3, 2)), sp.csr_matrix((3, 2)), sp.csr_array((3, 2))])
+def test_symbols_are_not_joined_with_numbers(table, other):
+    offsets = [0, 3]
+    for tables in ([table, other], [other, table]):
+        with pytest.raises(ValueError, match="make numbers of the symbols first"):
+            np.hstack([SequenceArray(t, offsets) for t in tables])

@@ -3,19 +3,17 @@
 import re
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import NamedTuple
 
 import numpy as np
 
-from .._kernels._numbering import number_keys
 from ..symbols import SymbolTable
 from ..vocabulary import JoinedStrings
 from ._base import SymbolTransformer
+from ._neighbours import Column, Neighbours, combine
 
 __all__ = ["Window"]
 
 _OUTSIDE = "<boundary"
-_LARGEST_KEY = 2**62
 
 _Template = tuple[tuple[str, int], ...]
 
@@ -76,8 +74,8 @@ class Window(SymbolTransformer):
 
     def _transform(self, table: SymbolTable, lengths: np.ndarray) -> SymbolTable:
         templates = _expand(self.templates, table.names)
-        neighbours = _Neighbours(table, lengths)
-        columns = [neighbours.join(template) for template in templates]
+        symbols = _Symbols(table, lengths)
+        columns = [symbols.join(template) for template in templates]
         codes = np.array([c.codes for c in columns], dtype=np.int32)
         return SymbolTable(
             codes.reshape(len(columns), len(table)).T,
@@ -86,74 +84,50 @@ class Window(SymbolTransformer):
         )
 
 
-class _Column(NamedTuple):
-    codes: np.ndarray
-    symbols: np.ndarray | JoinedStrings
-
-
-class _Neighbours:
+class _Symbols:
     """The columns of a table, moved by any offset within their sequences."""
 
     def __init__(self, table: SymbolTable, lengths: np.ndarray):
         self.table = table
-        starts = np.cumsum(lengths) - lengths
-        self.before = np.arange(len(table)) - np.repeat(starts, lengths)
-        self.after = np.repeat(lengths, lengths) - 1 - self.before
+        self.neighbours = Neighbours(lengths)
         self.column = lru_cache(maxsize=None)(self._column)
-        self.marked = lru_cache(maxsize=None)(self._marked)
+        self.symbols = lru_cache(maxsize=None)(self._symbols)
         self.escaped = lru_cache(maxsize=None)(self._escaped)
 
-    def _column(self, name: str, offset: int) -> _Column:
-        j = self.table.names.index(name)
-        codes, symbols = self.table.codes[:, j], self.table.categories[j]
+    def _column(self, name: str, offset: int) -> Column:
+        codes = self.table.codes[:, self.table.names.index(name)]
+        column = Column(codes, self.symbols(name, offset != 0))
         if offset == 0:
-            return _Column(codes, symbols)
-        distance = abs(offset) - (self.before if offset < 0 else self.after)
-        outside = np.flatnonzero(distance > 0)
-        nearest = distance[outside].min(initial=abs(offset))
-        moved = np.roll(codes, -offset)
-        moved[outside] = distance[outside] + (len(symbols) - nearest)
-        sign = "-" if offset < 0 else "+"
-        added = [f"{_OUTSIDE}{sign}{d}>" for d in range(nearest, abs(offset) + 1)]
-        return _Column(moved, np.array([*self.marked(name), *added], dtype=object))
+            return column
+        return self.neighbours.move(column, self.neighbours.beside(offset), _outside)
 
-    def _marked(self, name: str) -> list[str]:
-        """The symbols of a column, so that none looks as if it were outside."""
-        symbols = self.table.categories[self.table.names.index(name)]
-        return ["\\" + s if _OUTSIDE in s else s for s in symbols.tolist()]
+    def _symbols(self, name: str, moved: bool) -> list[str]:
+        """The symbols of a column; where it is moved, none looks as if it were outside."""
+        symbols = self.table.categories[self.table.names.index(name)].tolist()
+        return ["\\" + s if _OUTSIDE in s else s for s in symbols] if moved else symbols
 
-    def _escaped(self, name: str, offset: int) -> list[str]:
+    def _escaped(self, name: str, moved: bool) -> list[str]:
         """The symbols of a column, so that they can be joined by a bar."""
         return [
             s.replace("\\", "\\\\").replace("|", "\\|") if "\\" in s or "|" in s else s
-            for s in self.column(name, offset).symbols.tolist()
+            for s in self.symbols(name, moved)
         ]
 
-    def join(self, template: _Template) -> _Column:
+    def join(self, template: _Template) -> Column:
         """One column whose symbols are the combinations that occur."""
-        if len(template) == 1:
-            return self.column(*template[0])
         columns = [self.column(*part) for part in template]
-        codes, first = number_keys(_combine(columns))
-        parts = [self.escaped(*part) for part in template]
-        combinations = np.array([column.codes[first] for column in columns])
-        return _Column(codes, JoinedStrings(parts, combinations, separator="|"))
+        if len(columns) == 1:
+            return columns[0]
+        codes, combinations = combine(columns)
+        parts = []
+        for (name, offset), column in zip(template, columns, strict=True):
+            escaped = self.escaped(name, offset != 0)
+            parts.append(escaped + column.symbols[len(escaped) :])
+        return Column(codes, JoinedStrings(parts, combinations, separator="|"))
 
 
-def _combine(columns: list[_Column]) -> np.ndarray:
-    """One key per token, the same where all codes are; -1 where one of them is."""
-    keys, size = columns[0].codes.astype(np.int64), len(columns[0].symbols)
-    absent = keys < 0
-    for codes, symbols in columns[1:]:
-        if size * len(symbols) > _LARGEST_KEY:
-            ids, first = number_keys(keys)
-            keys, size = ids.astype(np.int64), len(first)
-        keys *= len(symbols)
-        keys += codes
-        absent |= codes < 0
-        keys[absent] = -1
-        size *= len(symbols)
-    return keys
+def _outside(distance: int) -> str:
+    return f"{_OUTSIDE}{distance:+d}>"
 
 
 def _name(template: _Template) -> str:

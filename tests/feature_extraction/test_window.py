@@ -4,8 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sklearn_crcrf import SequenceArray
-from sklearn_crcrf.feature_extraction import Window
-from sklearn_crcrf.feature_extraction import window as window_module
+from sklearn_crcrf.feature_extraction import Window, _neighbours
 from sklearn_crcrf.symbols import SymbolTable
 
 ODD = ["|", "\\", "\\|", "", "<boundary-1>", "\\<boundary-1>", "<boundary+2>", "é", "中"]
@@ -100,12 +99,12 @@ def test_a_token_that_looks_as_if_it_were_outside():
 def test_large_keys_are_compressed(monkeypatch):
     X = SequenceArray.from_sequences([list("abcab"), list("cab")])
     expected = Window([(-2, -1, 0, 1)]).transform(X)
-    monkeypatch.setattr(window_module, "_LARGEST_KEY", 4)
+    monkeypatch.setattr(_neighbours, "_LARGEST_KEY", 4)
     assert Window([(-2, -1, 0, 1)]).transform(X) == expected
 
 
 def test_missing_symbols_with_compressed_keys(monkeypatch):
-    monkeypatch.setattr(window_module, "_LARGEST_KEY", 1)
+    monkeypatch.setattr(_neighbours, "_LARGEST_KEY", 1)
     table = SymbolTable([[0], [-1], [1], [0], [1]], [["a", "b"]], ["w"])
     out = Window([(0, 0, 0)]).transform(SequenceArray(table, [0, 5])).data
     assert out.column("w[0]|w[0]|w[0]").tolist() == ["a|a|a", None, "b|b|b", "a|a|a", "b|b|b"]

@@ -1,0 +1,107 @@
+"""The symbols of neighbouring tokens, and which of them occur together."""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from .._kernels._numbering import number_keys
+
+__all__ = ["Column", "Neighbours", "combine"]
+
+_LARGEST_KEY = 2**62
+
+
+class Column(NamedTuple):
+    """One symbol of every token.
+
+    Parameters
+    ----------
+    codes : ndarray of int32 of shape (n_tokens,)
+        The number of the symbol; -1 where there is none.
+    symbols : list of str or JoinedStrings
+    """
+
+    codes: np.ndarray
+    symbols: Sequence[str]
+
+
+class Neighbours:
+    """Where the tokens of sequences stand, to find others from there.
+
+    Parameters
+    ----------
+    lengths : ndarray of shape (n_sequences,)
+    """
+
+    def __init__(self, lengths: np.ndarray):
+        self._start = np.repeat(np.cumsum(lengths) - lengths, lengths)
+        self._length = np.repeat(lengths, lengths)
+        self._position = np.arange(len(self._start)) - self._start
+
+    @property
+    def first(self) -> np.ndarray:
+        """The first tokens of sequences."""
+        return np.flatnonzero(self._position == 0)
+
+    def beside(self, offset: int) -> np.ndarray:
+        """The positions so many tokens to the right, or to the left, of each token."""
+        return self._position + offset
+
+    def counted(self, number: int) -> np.ndarray:
+        """The position of the token of this number in each sequence, -1 for its last one."""
+        return np.full(len(self._length), number - 1) if number >= 0 else self._length + number
+
+    def move(self, column: Column, positions: np.ndarray, outside: Callable[[int], str]) -> Column:
+        """The symbols at other positions of the same sequence.
+
+        Parameters
+        ----------
+        column : Column
+        positions : ndarray of shape (n_tokens,)
+            For every token a position, which may be outside its sequence.
+        outside : callable
+            The symbol for a signed distance: -1 is next to the first token, 1 to the last one.
+        """
+        distance = np.minimum(positions, 0) + np.maximum(positions - self._length + 1, 0)
+        beyond = np.flatnonzero(distance)
+        source = self._start + positions
+        source[beyond] = 0
+        codes = column.codes[source]
+        distances, rank = np.unique(distance[beyond], return_inverse=True)
+        codes[beyond] = len(column.symbols) + rank
+        return Column(codes, [*column.symbols, *map(outside, distances.tolist())])
+
+
+def combine(columns: Sequence[Column]) -> tuple[np.ndarray, np.ndarray]:
+    """Number the combinations of symbols that occur.
+
+    Parameters
+    ----------
+    columns : sequence of n_columns Column
+
+    Returns
+    -------
+    codes : ndarray of int32 of shape (n_tokens,)
+        The combination of each token; -1 where one of the symbols is missing.
+    combinations : ndarray of int32 of shape (n_columns, n_combinations)
+        The codes of the symbols.
+    """
+    codes, first = number_keys(_keys(columns))
+    return codes, np.array([column.codes[first] for column in columns])
+
+
+def _keys(columns: Sequence[Column]) -> np.ndarray:
+    """One key per token, the same where all codes are; -1 where one of them is."""
+    keys, size = columns[0].codes.astype(np.int64), len(columns[0].symbols)
+    absent = keys < 0
+    for codes, symbols in columns[1:]:
+        if size * len(symbols) > _LARGEST_KEY:
+            ids, first = number_keys(keys)
+            keys, size = ids.astype(np.int64), len(first)
+        keys *= len(symbols)
+        keys += codes
+        absent |= codes < 0
+        keys[absent] = -1
+        size *= len(symbols)
+    return keys
