@@ -41,6 +41,9 @@ class MaxMargin(BaseEstimator):
     array([0.5])
     """
 
+    # Kinks or not, in the same time it gets lower than stochastic descent.
+    solver = "lbfgs"
+
     def __init__(self, cost: Real = 1.0):
         self.cost = cost
 

@@ -7,6 +7,7 @@ from sklearn.base import BaseEstimator
 
 from ..structures import Chain, PartCounts, Parts, Pullback
 from ._cost import with_cost
+from .log_loss import log_loss
 
 __all__ = ["SoftmaxMargin"]
 
@@ -65,10 +66,11 @@ class SoftmaxMargin(BaseEstimator):
         ValueError
             If the cost is negative.
         """
-        log_z, pull_z = structure.log_partition(with_cost(structure, parts, y, self.cost))
-        gold, pull_gold = structure.gold_score(parts, y)
+        return log_loss(structure, with_cost(structure, parts, y, self.cost), y)
 
-        def pullback(weight: np.ndarray, out: PartCounts | None = None) -> PartCounts:
-            return pull_gold(-weight, pull_z(weight, out))
-
-        return log_z - gold, pullback
+    def curvature(
+        self, structure: Chain, parts: Parts, y: np.ndarray, direction: PartCounts
+    ) -> Pullback:
+        """The product of the second derivatives with a direction."""
+        raised = with_cost(structure, parts, y, self.cost)
+        return log_loss.curvature(structure, raised, y, direction)

@@ -3,10 +3,10 @@
 from numbers import Real
 
 import numpy as np
-from scipy.special import expit
 from sklearn.base import BaseEstimator
 
 from ..structures import Chain, PartCounts, Parts, Pullback
+from ._smoothing import SMOOTHINGS
 from ._tokens import check_all_known, repeat_by_token, sum_by_sequence
 
 __all__ = ["TokenError"]
@@ -76,11 +76,10 @@ class TokenError(BaseEstimator):
         gold, others = marginals[token, y], marginals.copy()
         others[token, y] = 0.0
         rival = others.argmax(axis=1)
-        error = expit(-self.slope * (gold - others[token, rival]))
+        error, derivative = SMOOTHINGS["sigmoid"](others[token, rival] - gold, self.slope, 0.0)
 
         def pullback(weight: np.ndarray, out: PartCounts | None = None) -> PartCounts:
-            of_tokens = repeat_by_token(structure, weight)
-            of_tokens = self.slope * of_tokens * error * (1.0 - error)
+            of_tokens = repeat_by_token(structure, weight) * derivative
             slope = np.zeros_like(marginals)
             slope[token, rival] = of_tokens
             slope[token, y] = -of_tokens

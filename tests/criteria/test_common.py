@@ -30,6 +30,7 @@ VARIANTS = {
 LABELS = np.array(["O", "B-X", "I-X", "B-Y"])
 EVERY = {**CRITERIA, **VARIANTS}
 CONVEX = [name for name, criterion in EVERY.items() if getattr(criterion, "convex", True)]
+CURVED = [name for name, criterion in EVERY.items() if hasattr(criterion, "curvature")]
 all_criteria = pytest.mark.parametrize("criterion", EVERY)
 convex_criteria = pytest.mark.parametrize("criterion", CONVEX)
 
@@ -93,6 +94,23 @@ def test_pullbacks_are_the_derivatives(criterion, chain):
     counts = pullback(weight)
     along = sum(np.sum(a * b) for a, b in zip(counts, direction, strict=True))
     assert_allclose(along, (above - below) / (2 * step), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("criterion", CURVED)
+@settings(max_examples=40)
+@given(chains(scales=(1.0, 3.0), dtypes=(np.float64,)))
+def test_curvatures_are_the_derivatives_of_pullbacks(criterion, chain):
+    offsets, parts = chain
+    y, criterion = possible_labels(offsets, parts), callable_of(criterion, len(parts.transition))
+    parts = parts._replace(edges=parts.edges._replace(score=parts.edges.score + 1.0))
+    direction, step, weight = random_direction(parts), 1e-5, np.arange(1.0, len(offsets))
+    above, below = (
+        criterion(Chain(offsets), shifted(parts, direction, sign * step), y)[1](weight)
+        for sign in (1, -1)
+    )
+    counts = criterion.curvature(Chain(offsets), parts, y, direction)(weight)
+    expected = ((a - b) / (2 * step) for a, b in zip(above, below, strict=True))
+    assert_close(counts, expected, rtol=1e-5, atol=1e-6)
 
 
 @convex_criteria

@@ -1,0 +1,56 @@
+"""Linear-chain CRFs trained by every criterion."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+
+from sklearn_crcrf import CRF
+from sklearn_crcrf.criteria import CRITERIA
+from sklearn_crcrf.feature_extraction import SequenceVectorizer
+from sklearn_crcrf.metrics import token_accuracy
+
+rng = np.random.default_rng(0)
+every_name = pytest.mark.parametrize("name", CRITERIA)
+
+
+def draw_sentence(length):
+    """Words that tell the label, but for one that begins or continues a segment."""
+    labels = ["O"]
+    for _ in range(length):
+        labels.append(str(rng.choice(["O", "B-X"] if labels[-1] == "O" else ["O", "B-X", "I-X"])))
+    labels = labels[1:]
+    words = [label if label == "O" or rng.random() < 0.7 else "X" for label in labels]
+    return words, labels
+
+
+X, y = zip(*(draw_sentence(n) for n in rng.integers(1, 8, size=40)), strict=True)
+X, y = list(X), list(y)
+
+
+@every_name
+def test_every_criterion_learns(name):
+    crf = CRF(name, sigma=3.0).fit(X, y)
+    most_frequent = np.mean([label == "O" for labels in y for label in labels])
+    assert token_accuracy(y, crf.predict(X)) > max(0.8, most_frequent + 0.1)
+    assert crf.loss_curve_[-1] <= crf.loss_curve_[0]
+
+
+@every_name
+def test_a_weight_is_a_number_of_repetitions(name):
+    repetitions = np.random.default_rng(1).integers(0, 3, size=len(X))
+    options = {"sigma": 2.0, "max_iter": 3}
+    with pytest.warns(UserWarning, match="did not converge"):
+        weighted = CRF(name, **options).fit(X, y, sample_weight=repetitions)
+    repeated = np.repeat(np.arange(len(X)), repetitions)
+    with pytest.warns(UserWarning, match="did not converge"):
+        twice = CRF(name, **options).fit([X[s] for s in repeated], [y[s] for s in repeated])
+    assert_allclose(weighted.loss_curve_, twice.loss_curve_, rtol=1e-4)
+
+
+def test_criteria_are_a_parameter_of_a_search():
+    model = make_pipeline(SequenceVectorizer(), CRF(sigma=3.0))
+    search = GridSearchCV(model, {"crf__criterion": list(CRITERIA)}, cv=2, error_score="raise")
+    search.fit(X, y)
+    assert (search.cv_results_["mean_test_score"] > 0).all()
