@@ -3,6 +3,7 @@
 try:
     from .crf import CRF, CRFsuiteCRF
     from .empirical import EmpiricalCRF
+    from .explanation import explain
     from .feature_extraction import SequenceVectorizer, TokenFeatures, Window
     from .hmm import HMM
     from .memm import MEMM
@@ -31,4 +32,5 @@ __all__ = [
     "TokenFeatures",
     "Window",
     "as_sequences",
+    "explain",
 ]

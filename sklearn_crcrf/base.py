@@ -13,6 +13,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ._memory import retain_freed_memory
+from .contributions import Contributions, path_contributions
 from .partial_labels import encode_allowed
 from .segments import spell_segments
 from .sequences import SequenceArray, Sequences, as_sequences, is_table, locate
@@ -55,6 +56,13 @@ class BaseSequenceClassifier(ClassifierMixin, BaseEstimator):
     @abstractmethod
     def _parts(self, prepared: Any, batch: Batch) -> Parts:
         """Scores of a batch."""
+
+    def _contributions(self, prepared: Any, batch: Batch, y: np.ndarray) -> Contributions:
+        """What adds up to the score of a path of a batch of one sequence.
+
+        A subclass that knows what its scores are made of says so.
+        """
+        return path_contributions(self._parts(prepared, batch), y, self.classes_)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -8,6 +8,7 @@ import scipy.sparse as sp
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from .base import Batch
+from .contributions import Contributions, entries_at, transition_contributions
 from .counts import BOUNDARY, Counts, Template
 from .empirical.base import CountingClassifier
 from .empirical.observations import ATTRIBUTES, relabel
@@ -231,6 +232,29 @@ class HMM(CountingClassifier):
             n_attributes = prepared.attributes[tokens].sum(axis=1)
             state += np.outer(n_attributes, self._attribute_weight)
         return Parts.of(state, self.transitions_, self.begin_, self.end_)
+
+    def _contributions(self, prepared: Prepared, batch: Batch, y: np.ndarray) -> Contributions:
+        tokens = slice(batch.start, batch.stop)
+        names, rows = self.attribute_names_, prepared.rows[tokens]
+        token, slot = np.nonzero(rows >= 0)
+        row = rows[token, slot]
+        weight = entries_at(self.coef_, row, y[token])
+        entries = [
+            Contributions.of("attribute", token, names[row], weight),
+            Contributions.of(
+                "attribute", np.arange(len(y)), ["any symbol"] * len(y), self.intercept_[y]
+            ),
+            transition_contributions(self.transitions_, self.begin_, self.end_, y, self.classes_),
+        ]
+        if self._attribute_weight is not None:
+            given = sp.coo_array(prepared.attributes[tokens])
+            token, attribute = given.coords
+            weight = entries_at(self.coef_, attribute, y[token])
+            weight += self._attribute_weight[y[token]]
+            entries.append(
+                Contributions.of("attribute", token, names[attribute], weight, given.data)
+            )
+        return Contributions.join(entries)
 
 
 def _log_probability(counts: np.ndarray, smoothing: float) -> np.ndarray:

@@ -2,13 +2,16 @@
 
 from typing import Any
 
+import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
 from .base import Batch
+from .contributions import Contributions
 from .crf import CRF
 from .crf.solving import SOLVERS
 from .criteria import local_log_loss
 from .structures import Parts
+from .structures.local import local_partition
 
 __all__ = ["MEMM"]
 
@@ -180,3 +183,12 @@ class MEMM(CRF):
     def _parts(self, prepared: Any, batch: Batch) -> Parts:
         parts = super()._parts(prepared, batch)
         return self._structure(batch.offsets).locally_normalised(parts)
+
+    def _contributions(self, prepared: Any, batch: Batch, y: np.ndarray) -> Contributions:
+        log_z = local_partition(batch.offsets, super()._parts(prepared, batch))
+        names = [f"log Z given {label}" for label in self.classes_[y[:-1]]]
+        tokens, given = np.arange(len(y)), np.append(y[:1], y[:-1])
+        normalisers = Contributions.of(
+            "normalisation", tokens, ["log Z", *names][: len(y)], -log_z[tokens, given]
+        )
+        return Contributions.join([super()._contributions(prepared, batch, y), normalisers])

@@ -9,6 +9,12 @@ from sklearn.utils import compute_class_weight
 
 from ..base import BaseSequenceClassifier, Batch, raise_if_impossible, token_weights
 from ..constraints import as_constraints
+from ..contributions import (
+    Contributions,
+    attribute_contributions,
+    transition_contributions,
+    transition_names,
+)
 from ..labels import LabelIds, sort_labels
 from ..linear import Corpus, EdgeDesign, Weights, edge_columns, state_scores
 from ..partial_labels import encode_partial_labels
@@ -135,6 +141,29 @@ class LinearChainClassifier(BaseSequenceClassifier):
         state = state_scores(attributes, self.coef_, batch.start, batch.stop)
         edges = EdgeDesign.of(edge_attributes, batch.start, batch.stop, batch.offsets)
         return edges.parts(Parts.of(state, *scores), weights)
+
+    def _contributions(self, prepared: Any, batch: Batch, y: np.ndarray) -> Contributions:
+        attributes, edge_attributes, forbidden = prepared
+        weights = self.transitions_, self.begin_, self.end_
+        scores = [w + f for w, f in zip(weights, forbidden, strict=True)]
+        of_state = attributes[batch.start : batch.stop], self.coef_, y, self.attribute_names_
+        return Contributions.join(
+            [
+                attribute_contributions(*of_state),
+                transition_contributions(*scores, y, self.classes_),
+                self._edge_contributions(edge_attributes[batch.start : batch.stop], y),
+            ]
+        )
+
+    def _edge_contributions(self, edge_attributes: sp.csr_array, y: np.ndarray) -> Contributions:
+        """The attributes on which the transitions into the tokens depend."""
+        rows = sp.coo_array(edge_attributes[1:])
+        token, attribute = rows.coords
+        weight = self.edge_coef_[attribute, y[token], y[token + 1]]
+        pairs = transition_names(y, self.classes_)
+        names = self.attribute_names_[self._encoder.edge_attributes]
+        named = [f"{pairs[t]} | {names[a]}" for t, a in zip(token, attribute, strict=True)]
+        return Contributions.of("transition", token + 1, named, weight, rows.data)
 
 
 def _all_classes(known: np.ndarray, y: SequenceArray, declared: Any) -> np.ndarray:

@@ -14,12 +14,13 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from ..base import Batch, raise_if_impossible
+from ..contributions import Contributions
 from ..counts import Counts, Template
 from ..labels import encode_labels
 from ..sequences import SequenceArray, Sequences
 from ..structures import Chain, Parts, SecondOrderChain
 from .base import CountingClassifier
-from .experts import symbol_names
+from .contributions import attribute_names
 from .fit_exponents import fit_exponents
 from .frequencies import FrequencyModel
 from .model import Prepared, Statistics
@@ -270,18 +271,9 @@ class EmpiricalCRF(CountingClassifier):
     @property
     def attribute_names_(self) -> np.ndarray:
         """What the rows of ``coef_`` are for, such as ``"token[-1]=the|token[0]=dog"``."""
-        names = []
-        for symbols, keys in self.model_.attribute_keys():
-            # The last entry is that of id -1.
-            columns = [
-                np.array([*self.encoder_.symbols(column), "<boundary>"], dtype=object)[ids]
-                for (column, _), ids in zip(symbols, keys.T, strict=True)
-            ]
-            where = symbol_names(symbols)
-            rows = zip(*columns, strict=True) if symbols else [()] * len(keys)
-            names += ["|".join(map("=".join, zip(where, row, strict=True))) for row in rows]
-        names += [f"x{j}" for j in range(self.encoder_.n_attributes or 0)]
-        return np.array(names, dtype=object)
+        columns = [f"x{j}" for j in range(self.encoder_.n_attributes or 0)]
+        names = attribute_names(self.model_.attribute_keys(), self.encoder_)
+        return np.append(names, np.array(columns, dtype=object))
 
     @property
     def transitions_(self) -> np.ndarray:
@@ -425,3 +417,15 @@ class EmpiricalCRF(CountingClassifier):
 
     def _parts(self, prepared: Prepared, batch: Batch) -> Parts:
         return self.model_.parts(prepared.slice(batch.start, batch.stop))
+
+    def _contributions(self, prepared: Prepared, batch: Batch, y: np.ndarray) -> Contributions:
+        entries = self.model_.contributions(
+            prepared.slice(batch.start, batch.stop), y, self.classes_
+        )
+        if self._trigrams is None or len(y) < 3:
+            return entries
+        three = y[:-2], y[1:-1], y[2:]
+        names = [" → ".join(map(str, self.classes_[[*ids]])) for ids in zip(*three, strict=True)]
+        scores = self._trigrams(*three)
+        trigrams = Contributions.of("transition", np.arange(2, len(y)), names, scores)
+        return Contributions.join([entries, trigrams])

@@ -15,8 +15,10 @@ from collections.abc import Mapping
 import numpy as np
 import scipy.sparse as sp
 
+from ..contributions import Contributions, entries_at, transition_names
 from ..counts import Template, Window
 from ..structures import Edges, Parts
+from .contributions import attribute_names, state_contributions
 from .estimates import entry_values
 from .experts import Symbols
 from .exponents import Entry, Exponents, state_entries
@@ -119,6 +121,14 @@ class FrequencyModel(Storable):
         words = ((word, 0),), np.arange(self.statistics.by_word.shape[0])[:, None]
         return [*spelling_keys(self.spelling, word), words]
 
+    def contributions(
+        self, prepared: Prepared, y: np.ndarray, classes: np.ndarray
+    ) -> Contributions:
+        """What adds up to the score of a path of one sequence."""
+        keys, encoder = self.attribute_keys(), self.statistics.encoder
+        state = state_contributions(self.state, prepared, y, keys, encoder, self._has_zeros)
+        return Contributions.join([state, self._edge_contributions(prepared, y, classes)])
+
     def common_transitions(self) -> np.ndarray:
         """Scores of label pairs that hold for all tokens, (n_labels, n_labels)."""
         n_labels = self.statistics.n_labels
@@ -165,6 +175,28 @@ class FrequencyModel(Storable):
         empty = np.diff(gains.indptr) == 0
         row = np.where((row >= 0) & empty[row], gains.shape[0] - 1, row)
         return row, gains
+
+    def _edge_contributions(
+        self, prepared: Prepared, y: np.ndarray, classes: np.ndarray
+    ) -> Contributions:
+        """One entry for each transition, named by what it is conditioned on."""
+        row, gains = self._edge_gains(prepared)
+        row, wanted, n_pairs = row[1:], prepared.edges[1:, 0], self._pairs.shape[0]
+        pair = y[1:].astype(np.int64) * len(classes) + y[:-1]
+        above = entries_at(gains, row, pair)
+        score = np.where(above != 0, above + FLOOR, self._floor)
+        exponent = self.exponents["edges"]
+        factor = np.where((above != 0) & (exponent != 0), exponent, 1.0)
+        template = self.templates(self.statistics.encoder)[1]
+        words = np.where(wanted < n_pairs, wanted, -1)
+        given = attribute_names(
+            [(template.symbols, self._index.keys)], self.statistics.encoder, words
+        )
+        given[words < 0] = "spelling"
+        given[row == gains.shape[0] - 1] = "labels"
+        pairs = zip(transition_names(y, classes), given, strict=True)
+        names = [f"{labels} | {condition}" for labels, condition in pairs]
+        return Contributions.of("transition", np.arange(1, len(y)), names, score / factor, factor)
 
 
 def _with_data(matrix: sp.csr_array, data: np.ndarray) -> sp.csr_array:

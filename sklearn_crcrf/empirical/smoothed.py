@@ -10,8 +10,10 @@ from copy import copy
 import numpy as np
 import scipy.sparse as sp
 
+from ..contributions import Contributions, attribute_contributions, transition_contributions
 from ..counts import Template, Window
 from ..structures import Edges, PartCounts, Parts
+from .contributions import attribute_names, edge_contributions, state_contributions
 from .estimates import Estimate, smooth
 from .experts import Expert, Symbols, context_experts, edge_experts
 from .exponents import Entry, Exponents, state_entries
@@ -124,6 +126,32 @@ class SmoothedModel(Storable):
         words = ((word, 0),), np.arange(self.statistics.by_word.shape[0])[:, None]
         contexts = [(template.symbols, index.keys) for template, index in self._contexts]
         return [*spelling_keys(self.spelling, word), words, *contexts]
+
+    def contributions(
+        self, prepared: Prepared, y: np.ndarray, classes: np.ndarray
+    ) -> Contributions:
+        """What adds up to the score of a path of one sequence."""
+        encoder, exponents = self.statistics.encoder, self.exponents
+        outer = exponents["transition"], exponents["boundary"]
+        rows = np.where(prepared.edges < 0, -1, prepared.edges + self._edge_starts)
+        edges = edge_contributions(
+            self.edge_coef,
+            rows,
+            np.array([expert.exponent for expert in edge_experts(encoder.names)]),
+            y,
+            classes,
+            attribute_names([(t.symbols, i.keys) for t, i in self._edges], encoder, rows),
+        )
+        entries = [
+            state_contributions(self.state, prepared, y, self.attribute_keys(), encoder),
+            transition_contributions(*self.transitions, y, classes, *outer),
+            edges._replace(factor=exponents["edges"] * edges.factor),
+        ]
+        if prepared.attributes is not None:
+            names = [f"x{j}" for j in range(encoder.n_attributes)]
+            given = prepared.attributes, self.attributes, y, names, exponents["attributes"]
+            entries.append(attribute_contributions(*given))
+        return Contributions.join(entries)
 
     def common_transitions(self) -> np.ndarray:
         """Scores of label pairs that hold for all tokens, (n_labels, n_labels)."""

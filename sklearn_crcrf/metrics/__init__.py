@@ -5,6 +5,7 @@ thing that ``sample_weight`` has one entry for, is a sequence; in a one-dimensio
 a token.
 """
 
+from ._errors import SegmentErrors, segment_errors
 from ._probability import token_log_loss
 from ._report import segment_report
 from ._scorer import get_sequence_scorer, get_sequence_scorer_names
@@ -25,10 +26,12 @@ from ._token import (
 )
 
 __all__ = [
+    "SegmentErrors",
     "SegmentScores",
     "get_sequence_scorer",
     "get_sequence_scorer_names",
     "known_accuracy",
+    "segment_errors",
     "segment_f1",
     "segment_precision",
     "segment_precision_recall_f1",

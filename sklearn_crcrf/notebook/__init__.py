@@ -1,0 +1,11 @@
+"""Labelled sequences as HTML for notebooks, and as plain text elsewhere.
+
+The HTML needs neither scripts nor a network, and everything in it that comes from data is escaped.
+It follows the light or dark scheme of the browser, and can be printed.
+"""
+
+from .comparison import LabelComparison
+from .lattice import Lattice
+from .tagged import TaggedSequence
+
+__all__ = ["LabelComparison", "Lattice", "TaggedSequence"]

@@ -1,0 +1,63 @@
+"""HTML in which nothing that comes from data can become markup."""
+
+import html
+from typing import Any
+
+from ._style import STYLE
+
+__all__ = ["Markup", "NotebookDisplay", "element"]
+
+
+class Markup(str):
+    """HTML that needs no escaping; what is made of it by the methods of str is plain text again."""
+
+    __slots__ = ()
+
+
+def element(tag: str, *children: Any, **attributes: Any) -> Markup:
+    """An HTML element.
+
+    Parameters
+    ----------
+    tag : str
+    *children
+        Markup, or anything else as text, which is escaped.
+    **attributes
+        Their values are escaped, and those that are None left out; underscores stand for hyphens,
+        and one at the end is dropped, as in ``class_``.
+
+    Returns
+    -------
+    Markup
+
+    Examples
+    --------
+    >>> print(element("b", "<script>", title='"quoted"'))
+    <b title="&quot;quoted&quot;">&lt;script&gt;</b>
+    """
+    written = "".join(
+        f' {name.rstrip("_").replace("_", "-")}="{html.escape(str(value))}"'
+        for name, value in attributes.items()
+        if value is not None
+    )
+    inside = "".join(
+        child if isinstance(child, Markup) else html.escape(str(child)) for child in children
+    )
+    return Markup(f"<{tag}{written}>{inside}</{tag}>")
+
+
+class NotebookDisplay:
+    """Base of what a notebook shows as HTML, and all else as text.
+
+    A subclass implements ``_body``, which returns a list of Markup, and ``__str__``.
+    """
+
+    def _body(self) -> list[Markup]:
+        raise NotImplementedError
+
+    def _repr_html_(self) -> str:
+        style = element("style", Markup(STYLE))
+        return str(element("div", style, *self._body(), class_="crcrf"))
+
+    def __repr__(self) -> str:
+        return str(self)

@@ -1,0 +1,155 @@
+"""LabelComparison: gold labels beside predicted ones."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from .._single import single
+from ..metrics._errors import KINDS, match_segments
+from ..sequences import SequenceArray
+from ._labels import colours, find_scheme, kind_of_label
+from ._markup import Markup, NotebookDisplay, element
+from ._text import aligned
+
+__all__ = ["LabelComparison"]
+
+
+class LabelComparison(NotebookDisplay):
+    """Gold labels beside predicted ones.
+
+    Below each token is its gold label and, where that is another one, the predicted label behind
+    a cross. Of labels that mark segments, the segments that are wrong are listed, with what is
+    wrong with them as in :func:`~sklearn_crcrf.metrics.segment_errors`.
+
+    Parameters
+    ----------
+    tokens : sequence of str
+    gold, predicted : sequence of labels
+    classes : array-like of shape (n_labels,), optional
+        All labels. If given, displays that have the same classes have the same colours.
+    scheme : {"auto", "IOB1", "IOB2", "IOBES"} or None, default="auto"
+        How labels mark segments; "auto" finds out, None says that they mark none.
+
+    Raises
+    ------
+    ValueError
+        If the lengths do not agree.
+
+    Examples
+    --------
+    >>> from sklearn_crcrf.notebook import LabelComparison
+    >>> tokens = ["Ann", "Lee", "sings", "in", "Rome"]
+    >>> gold = ["B-PER", "I-PER", "O", "O", "B-LOC"]
+    >>> LabelComparison(tokens, gold, ["B-PER", "O", "O", "O", "B-LOC"])
+    4 of 5 labels are right
+                Ann   Lee     sings in Rome
+    gold        B-PER I-PER   O     O  B-LOC
+    predicted         ✗ O
+    wrong boundary: gold PER "Ann Lee", predicted PER "Ann"
+    """
+
+    def __init__(
+        self,
+        tokens: Sequence[str],
+        gold: Sequence[Any],
+        predicted: Sequence[Any],
+        *,
+        classes: Any = None,
+        scheme: str | None = "auto",
+    ):
+        self.tokens = [str(token) for token in tokens]
+        self.gold, self.predicted = list(gold), list(predicted)
+        self.classes = list(self.gold + self.predicted if classes is None else classes)
+        lengths = len(self.tokens), len(self.gold), len(self.predicted)
+        if len(set(lengths)) > 1:
+            raise ValueError(
+                "there are {} tokens, {} gold labels and {} predicted ones".format(*lengths)
+            )
+        self.scheme = find_scheme(scheme, [*self.classes, *self.gold, *self.predicted])
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        sequence: Any,
+        gold: Sequence[Any],
+        *,
+        tokens: Any = None,
+        scheme: str | None = "auto",
+    ) -> "LabelComparison":
+        """Gold labels beside those that a fitted estimator predicts.
+
+        Parameters
+        ----------
+        estimator : fitted sequence classifier, or a pipeline or search that ends in one
+        sequence : one sequence, such as a list of tokens
+        gold : sequence of labels
+        tokens : sequence of str, optional
+            What to show as tokens; by default the first string of each.
+        scheme : as in the class
+
+        Returns
+        -------
+        LabelComparison
+
+        Examples
+        --------
+        >>> from sklearn_crcrf import CRF
+        >>> from sklearn_crcrf.notebook import LabelComparison
+        >>> crf = CRF().fit([["the", "dog"], ["a", "cat"]], [["D", "N"], ["D", "N"]])
+        >>> LabelComparison.from_estimator(crf, ["a", "dog"], ["D", "N"])
+        2 of 2 labels are right
+                  a dog
+        gold      D N
+        predicted
+        """
+        classifier, X, texts = single(estimator, sequence, tokens)
+        predicted, classes = classifier.predict(X).data.tolist(), classifier.classes_.tolist()
+        return cls(texts, gold, predicted, classes=classes, scheme=scheme)
+
+    def __str__(self) -> str:
+        wrong = ["" if a == b else f"✗ {b}" for a, b in zip(self.gold, self.predicted, strict=True)]
+        rows = [["", *self.tokens], ["gold", *map(str, self.gold)], ["predicted", *wrong]]
+        return "\n".join([self._summary(), *aligned(rows), *self._wrong_segments()])
+
+    def _summary(self) -> str:
+        right = sum(a == b for a, b in zip(self.gold, self.predicted, strict=True))
+        return f"{right} of {len(self.gold)} labels are right"
+
+    def _wrong_segments(self) -> list[str]:
+        """A line for each segment that is wrong."""
+        if self.scheme is None:
+            return []
+        labels = (SequenceArray.from_sequences([y]) for y in (self.gold, self.predicted))
+        match = match_segments(*labels, self.scheme, "conlleval")
+        lines = []
+        for kind, *segments in zip(match.kind, match.of_true, match.of_pred, strict=True):
+            said = [
+                f'{name} {of.type[k]} "{" ".join(self.tokens[of.start[k] : of.end[k]])}"'
+                for name, of, k in zip(("gold", "predicted"), match[:2], segments, strict=True)
+                if k >= 0
+            ]
+            if kind:
+                lines.append(f"{KINDS[kind]}: {', '.join(said)}")
+        return lines
+
+    def _body(self) -> list[Markup]:
+        style = colours(kind_of_label(label, self.scheme) for label in self.classes)
+        columns = []
+        for token, gold, predicted in zip(self.tokens, self.gold, self.predicted, strict=True):
+            kind = kind_of_label(gold, self.scheme)
+            is_plain = " plain" if kind is None else ""
+            labels = [element("b", gold, class_="label")]
+            if gold != predicted:
+                labels.append(element("b", f"✗ {predicted}", class_="label"))
+            of_column = f"word{is_plain if gold == predicted else ' wrong'}"
+            text = element("span", element("bdi", token), class_="token")
+            columns += [
+                element("span", text, *labels, class_=of_column, style=style.get(kind)),
+                " ",
+            ]
+        legend = f"{self._summary()}. Below each token its gold label; ✗ the predicted one."
+        body = [element("p", legend, class_="quiet"), element("p", *columns)]
+        wrong = self._wrong_segments()
+        if wrong:
+            body.append(element("ul", *[element("li", line) for line in wrong], class_="quiet"))
+        return body

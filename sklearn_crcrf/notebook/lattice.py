@@ -1,0 +1,208 @@
+"""Lattice: the labels of each token with their probabilities, and the best paths through them."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .._single import single
+from ._labels import colours
+from ._markup import Markup, NotebookDisplay, element
+from ._text import aligned
+
+__all__ = ["Lattice"]
+
+# Labels that no path has are shown if some token has them so likely, but not too many of them.
+LEAST, MOST_LABELS = 0.01, 15
+# Sizes in pixels: height of a row, widths of a letter and of a column, largest radius, and
+# distance of paths that go side by side.
+ROW, LETTER, NARROWEST, WIDEST, RADIUS, GAP = 34, 8, 64, 150, 11, 4
+DASHES = (None, "7 4", "2 4", "10 3 2 3", "1 5")
+
+
+class Lattice(NotebookDisplay):
+    """The labels of each token with their probabilities, and the best paths through them.
+
+    A notebook draws a circle for each label of each token, the larger the likelier, and a line
+    for each path. Rows are the labels of the paths, and others that are likely anywhere.
+
+    Parameters
+    ----------
+    tokens : sequence of str
+    classes : array-like of shape (n_labels,)
+    marginals : array-like of shape (n_tokens, n_labels)
+        Probabilities of the labels of each token.
+    paths : list of (labels, probability)
+        Best first, as :meth:`~sklearn_crcrf.CRF.predict_k_best` returns them for a sequence.
+
+    Raises
+    ------
+    ValueError
+        If the shapes do not agree.
+
+    Examples
+    --------
+    >>> from sklearn_crcrf.notebook import Lattice
+    >>> marginals = [[0.9, 0.1], [0.2, 0.8]]
+    >>> Lattice(["the", "dog"], ["D", "N"], marginals, [(["D", "N"], 0.7), (["D", "D"], 0.2)])
+             the dog
+    1. 0.700 D   N
+    2. 0.200 D   D
+    """
+
+    def __init__(
+        self,
+        tokens: Sequence[str],
+        classes: Any,
+        marginals: Any,
+        paths: Sequence[tuple[Sequence[Any], float]],
+    ):
+        self.tokens, self.classes = [str(token) for token in tokens], np.asarray(classes).tolist()
+        self.marginals = np.asarray(marginals, dtype=float)
+        self.paths = [(list(labels), float(probability)) for labels, probability in paths]
+        shape = len(self.tokens), len(self.classes)
+        if self.marginals.shape != shape:
+            raise ValueError(
+                f"marginals has shape {self.marginals.shape}, but tokens and classes are {shape}"
+            )
+        for labels, _ in self.paths:
+            if len(labels) != shape[0]:
+                raise ValueError(
+                    f"a path has {len(labels)} labels, but there are {shape[0]} tokens"
+                )
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, sequence: Any, k: int = 3, *, tokens: Sequence[str] | None = None
+    ) -> "Lattice":
+        """The lattice of a fitted estimator.
+
+        Parameters
+        ----------
+        estimator : fitted sequence classifier, or a pipeline or search that ends in one
+        sequence : one sequence, such as a list of tokens
+        k : int, default=3
+            Number of paths.
+        tokens : sequence of str, optional
+            What to show as tokens; by default the first string of each.
+
+        Returns
+        -------
+        Lattice
+
+        Examples
+        --------
+        >>> from sklearn_crcrf import CRF
+        >>> from sklearn_crcrf.notebook import Lattice
+        >>> crf = CRF().fit([["the", "dog"], ["a", "cat"]], [["D", "N"], ["D", "N"]])
+        >>> Lattice.from_estimator(crf, ["a", "dog"], k=2)
+                 a dog
+        1. 0.625 D N
+        2. 0.140 N N
+        """
+        classifier, X, texts = single(estimator, sequence, tokens)
+        (paths,) = classifier.predict_k_best(X, k)
+        return cls(texts, classifier.classes_, classifier.predict_proba(X).data, paths)
+
+    def __str__(self) -> str:
+        rows = [["", *self.tokens]]
+        for rank, (labels, probability) in enumerate(self.paths, 1):
+            rows.append([f"{rank}. {probability:.3f}", *map(str, labels)])
+        return "\n\n".join(aligned(rows))
+
+    def _body(self) -> list[Markup]:
+        said = "Circles: probabilities of labels. Lines: the best paths."
+        return [
+            element("div", self._drawing(), class_="scroll"),
+            element("ol", *map(self._legend, range(len(self.paths)))),
+            element("p", said, class_="quiet"),
+        ]
+
+    def _shown(self) -> list[int]:
+        """The labels that have a row."""
+        of_paths = {label for labels, _ in self.paths for label in labels}
+        largest = self.marginals.max(axis=0, initial=0.0)
+        likely = [j for j in np.argsort(-largest, kind="stable") if largest[j] >= LEAST]
+        shown = [j for j, label in enumerate(self.classes) if label in of_paths]
+        others = [int(j) for j in likely if j not in shown]
+        return sorted(shown + others[: max(0, MOST_LABELS - len(shown))])
+
+    def _drawing(self) -> Markup:
+        shown = self._shown()
+        longest = max((len(str(self.classes[j])) for j in shown), default=0)
+        left = LETTER * min(longest, 24) + 24
+        size = LETTER * max(map(len, self.tokens), default=0) + 16
+        column = min(max(size, NARROWEST), WIDEST)
+        width, height = left + column * len(self.tokens), ROW * (len(shown) + 1)
+        x = left + column * (np.arange(len(self.tokens)) + 0.5)
+        y = {self.classes[j]: ROW * (row + 1.5) for row, j in enumerate(shown)}
+        lines = [_line("grid", left, at, width, at, stroke_dasharray="1 4") for at in y.values()]
+        names = [_text(left - 12, at, label, 24, "end") for label, at in y.items()]
+        letters = int(column / LETTER)
+        heads = [
+            _text(at, ROW / 2, token, letters, "middle")
+            for at, token in zip(x, self.tokens, strict=True)
+        ]
+        paths = [self._path(rank, x, y, column) for rank in reversed(range(len(self.paths)))]
+        circles = [
+            self._circle(t, j, x[t], y[self.classes[j]])
+            for t in range(len(self.tokens))
+            for j in shown
+            if self.marginals[t, j] >= LEAST / 10
+        ]
+        return element(
+            "svg",
+            *lines,
+            *paths,
+            *circles,
+            *names,
+            *heads,
+            xmlns="http://www.w3.org/2000/svg",
+            width=width,
+            height=height,
+            viewBox=f"0 0 {width} {height}",
+            role="img",
+            aria_label="lattice of labels",
+        )
+
+    def _path(self, rank: int, x: np.ndarray, y: dict[Any, float], column: float) -> Markup:
+        """The line of a path, a little apart from the others."""
+        labels, _ = self.paths[rank]
+        shift = GAP * (rank - (len(self.paths) - 1) / 2)
+        half = column / 6  # so that a path of one token is a line, too
+        points = [
+            f"{at + side:.1f},{y[label] + shift:.1f}"
+            for at, label in zip(x, labels, strict=True)
+            for side in (-half, half)
+        ]
+        return element("polyline", class_="path", points=" ".join(points), **self._stroke(rank))
+
+    def _stroke(self, rank: int) -> dict[str, Any]:
+        style = colours(range(len(self.paths)))[rank]
+        dashes = DASHES[rank % len(DASHES)]
+        return {"style": style, "stroke_width": 3 if rank == 0 else 2, "stroke_dasharray": dashes}
+
+    def _circle(self, t: int, j: int, x: float, y: float) -> Markup:
+        probability = self.marginals[t, j]
+        title = element("title", f"{self.tokens[t]}: {self.classes[j]} {probability:.3f}")
+        radius = f"{RADIUS * probability**0.5:.1f}"
+        return element("circle", title, cx=f"{x:.1f}", cy=f"{y:.1f}", r=radius, fill_opacity=0.75)
+
+    def _legend(self, rank: int) -> Markup:
+        labels, probability = self.paths[rank]
+        line = _line("path", 0, 5, 40, 5, **self._stroke(rank))
+        swatch = element("svg", line, width=40, height=10)
+        return element("li", swatch, f"{probability:.3f}  {' '.join(map(str, labels))}")
+
+
+def _line(class_: str, x1: float, y1: float, x2: float, y2: float, **attributes: Any) -> Markup:
+    return element("line", class_=class_, x1=x1, y1=y1, x2=x2, y2=y2, **attributes)
+
+
+def _text(x: float, y: float, text: Any, letters: int, anchor: str) -> Markup:
+    """A text, cut where it is long; then pointing at it shows all of it."""
+    text = str(text)
+    short = text if len(text) <= letters else f"{text[: letters - 1]}…"
+    title = [] if short == text else [element("title", text)]
+    place = {"x": f"{x:.1f}", "y": f"{y:.1f}", "text_anchor": anchor}
+    return element("text", *title, short, dominant_baseline="middle", **place)

@@ -1,0 +1,168 @@
+"""TaggedSequence: a sequence with its labels or segments."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .._single import single
+from ._labels import colours, find_scheme, kind_of_label, runs_of_segments
+from ._markup import Markup, NotebookDisplay, element
+from ._text import aligned
+
+__all__ = ["TaggedSequence"]
+
+# Below this, the label of a token is marked as unsure.
+SURE = 0.9
+# Labels that are less likely are not listed.
+LEAST, MOST_LABELS = 0.005, 5
+
+
+class TaggedSequence(NotebookDisplay):
+    """A sequence with its labels, or with its segments if labels mark any.
+
+    A notebook shows it in colours; with marginals, pointing at a token lists its likeliest
+    labels, and a dotted line is below tokens whose label has a probability below 0.9.
+
+    Parameters
+    ----------
+    tokens : sequence of str
+    labels : sequence of labels
+    marginals : array-like of shape (n_tokens, n_labels), optional
+        Probabilities of the labels of each token.
+    classes : array-like of shape (n_labels,), optional
+        The labels of the columns of ``marginals``. If given, displays that have the same
+        classes have the same colours.
+    scheme : {"auto", "IOB1", "IOB2", "IOBES"} or None, default="auto"
+        How labels mark segments; "auto" finds out, None shows a label for each token.
+
+    Raises
+    ------
+    ValueError
+        If the lengths do not agree, or marginals have no classes.
+
+    Examples
+    --------
+    >>> from sklearn_crcrf.notebook import TaggedSequence
+    >>> TaggedSequence(["the", "dog", "barks"], ["D", "N", "V"])
+    the dog barks
+    D   N   V
+    >>> TaggedSequence(["Ann", "Lee", "sings"], ["B-PER", "I-PER", "O"])
+    [Ann Lee PER] sings
+    """
+
+    def __init__(
+        self,
+        tokens: Sequence[str],
+        labels: Sequence[Any],
+        *,
+        marginals: Any = None,
+        classes: Any = None,
+        scheme: str | None = "auto",
+    ):
+        self.tokens, self.labels = [str(token) for token in tokens], list(labels)
+        self.marginals = None if marginals is None else np.asarray(marginals, dtype=float)
+        self.classes = None if classes is None else np.asarray(classes).tolist()
+        if len(self.tokens) != len(self.labels):
+            raise ValueError(f"there are {len(self.tokens)} tokens, but {len(self.labels)} labels")
+        if self.marginals is not None:
+            shape = (len(self.tokens), len(self.classes or []))
+            if self.marginals.shape != shape:
+                raise ValueError(
+                    f"marginals has shape {self.marginals.shape}, "
+                    f"but tokens and classes are {shape}"
+                )
+        self.scheme = find_scheme(scheme, self.classes or self.labels)
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, sequence: Any, *, tokens: Any = None, scheme: str | None = "auto"
+    ) -> "TaggedSequence":
+        """The labels that a fitted estimator predicts, with their marginals.
+
+        Parameters
+        ----------
+        estimator : fitted sequence classifier, or a pipeline or search that ends in one
+        sequence : one sequence, such as a list of tokens
+        tokens : sequence of str, optional
+            What to show as tokens; by default the first string of each.
+        scheme : as in the class
+
+        Returns
+        -------
+        TaggedSequence
+
+        Examples
+        --------
+        >>> from sklearn_crcrf import CRF
+        >>> from sklearn_crcrf.notebook import TaggedSequence
+        >>> crf = CRF().fit([["the", "dog"], ["a", "cat"]], [["D", "N"], ["D", "N"]])
+        >>> TaggedSequence.from_estimator(crf, ["a", "dog"])
+        a dog
+        D N
+        """
+        classifier, X, texts = single(estimator, sequence, tokens)
+        labels, marginals = classifier.predict(X).data.tolist(), classifier.predict_proba(X).data
+        return cls(texts, labels, marginals=marginals, classes=classifier.classes_, scheme=scheme)
+
+    def __str__(self) -> str:
+        if self.scheme is None:
+            return "\n\n".join(aligned([self.tokens, [*map(str, self.labels)]]))
+        pieces = []
+        for start, end, kind in runs_of_segments(self.labels, self.scheme):
+            words = " ".join(self.tokens[start:end])
+            pieces.append(words if kind is None else f"[{words} {kind}]")
+        return " ".join(pieces)
+
+    def _body(self) -> list[Markup]:
+        text = self._words() if self.scheme is None else self._segments()
+        body = [element("p", *[piece for part in text for piece in (part, " ")])]
+        if self.marginals is not None:
+            hint = f"Point at a token for its probabilities; dotted: below {SURE}."
+            body.append(element("p", hint, class_="quiet hint"))
+        return body
+
+    def _words(self) -> list[Markup]:
+        style = colours(self.classes or self.labels)
+        return [
+            element(
+                "span",
+                self._token(t),
+                element("b", label, class_="label"),
+                class_="word",
+                style=style.get(label),
+            )
+            for t, label in enumerate(self.labels)
+        ]
+
+    def _segments(self) -> list[Markup]:
+        style = colours(kind_of_label(label, self.scheme) for label in self.classes or self.labels)
+        pieces = []
+        for start, end, kind in runs_of_segments(self.labels, self.scheme):
+            tokens = [piece for t in range(start, end) for piece in (self._token(t), " ")]
+            if kind is None:
+                pieces.append(tokens[0])
+            else:
+                name = element("b", kind or "segment", class_="label")
+                pieces.append(element("mark", *tokens, name, style=style.get(kind)))
+        return pieces
+
+    def _token(self, t: int) -> Markup:
+        """A token, and what is shown where it is pointed at."""
+        text = element("bdi", self.tokens[t])
+        if self.marginals is None:
+            return element("span", text, class_="token")
+        shares = dict(zip(self.classes, self.marginals[t].tolist(), strict=True))
+        unsure = " unsure" if shares.get(self.labels[t], 0.0) < SURE else ""
+        likeliest = sorted(shares.items(), key=lambda item: -item[1])[:MOST_LABELS]
+        tip = [
+            element("span", _bar(p), f"{label} {p:.2f}", class_="share")
+            for label, p in likeliest
+            if p >= LEAST
+        ]
+        tip = element("span", element("b", text), *tip, class_="tip")
+        return element("span", text, tip, class_=f"token{unsure}", tabindex="0")
+
+
+def _bar(share: float) -> Markup:
+    return element("i", style=f"width:{4 * min(max(share, 0.0), 1.0):.2f}em")
