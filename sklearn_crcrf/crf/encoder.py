@@ -83,9 +83,10 @@ class AttributeEncoder:
         self.names = self._vectorizer.get_feature_names_out()
         self.edge_attributes = np.empty(0, dtype=np.int64)
         if self._edge_columns:
-            columns = [_column(name) for name in self.names] if self._has_columns else "token"
-            in_column = np.isin(columns, self._edge_columns)
-            self.edge_attributes = np.flatnonzero(np.broadcast_to(in_column, len(self.names)))
+            wanted = _in_columns(self.names, self._edge_columns)
+            if not self._has_columns:
+                wanted = np.full(len(self.names), "token" in self._edge_columns)
+            self.edge_attributes = np.flatnonzero(wanted)
 
     def transform(self, X: SequenceArray) -> Matrix:
         """Encode the attributes of all tokens; those that are not known are left out.
@@ -123,6 +124,8 @@ def _is_strings(data: Any) -> bool:
     return isinstance(data, np.ndarray) and len(data) > 0 and isinstance(data[0], str)
 
 
-def _column(name: str) -> str:
-    """The key of a feature dict, or the column, that an attribute was made from."""
-    return name.partition("=")[0]
+def _in_columns(names: np.ndarray, columns: list[str | int]) -> np.ndarray:
+    """Which attributes were made from one of the keys of feature dicts, or columns."""
+    keys = {column for column in columns if isinstance(column, str)}
+    starts = tuple(f"{key}=" for key in keys)
+    return np.array([name in keys or name.startswith(starts) for name in names], dtype=bool)

@@ -79,6 +79,8 @@ def test_columns_that_transitions_depend_on():
     for x in tagged[:6]:
         rows = SequenceVectorizer().fit(tagged).transform([x[:4]]).data.toarray()
         assert_is(crf, x[:4], rows, edges=edges)
+    renamed = [[{"a=b": token["tag"], "a": token["word"]} for token in x] for x in tagged]
+    assert CRF(edge_columns=["a=b"]).fit(renamed, y).edge_coef_.shape == (len(edges), 4, 4)
     of_words = CRF(edge_columns=["token"]).fit(X, y)
     assert of_words.edge_coef_.shape == (len(of_words.attribute_names_), 4, 4)
     for x in SHORT:

@@ -11,9 +11,15 @@ from sklearn.utils import estimator_checks
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from sklearn_crcrf import SequenceArray
-from sklearn_crcrf.feature_extraction import SequenceVectorizer, TokenFeatures, Window
+from sklearn_crcrf.feature_extraction import (
+    SequenceVectorizer,
+    TemplateFeatures,
+    TokenFeatures,
+    Window,
+)
 
-TRANSFORMERS = [SequenceVectorizer(), TokenFeatures(), Window()]
+TEMPLATE = "U00:%x[-1,0]\nU01:%x[0,0]/%x[1,0]\nB01:%x[0,0]"
+TRANSFORMERS = [SequenceVectorizer(), TokenFeatures(), Window(), TemplateFeatures(TEMPLATE)]
 X = [["The", "dog", "barks"], [], ["Dogs", "bark"]]
 
 
@@ -99,7 +105,9 @@ def test_pandas_output(transformer):
             assert np.array_equal(frame.to_numpy(), expected.data.toarray())
         else:
             for name in expected.data.names:
-                assert frame[name].tolist() == expected.data.column(name).tolist()
+                symbols = frame[name].astype(object)
+                symbols = symbols.where(symbols.notna(), None)
+                assert symbols.tolist() == expected.data.column(name).tolist()
 
 
 def test_pandas_output_of_a_whole_pipeline():

@@ -1,0 +1,128 @@
+"""The columns of symbols that templates make of a table."""
+
+from collections.abc import Sequence
+from functools import lru_cache, reduce
+from operator import or_
+
+import numpy as np
+
+from .._kernels._numbering import number_keys
+from ..symbols import SymbolTable
+from ..vocabulary import JoinedStrings, Vocabulary
+from ._neighbours import Column, Neighbours, combine
+from ._regexp import find
+from ._template_syntax import Macro, Syntax, Template
+
+__all__ = ["Expansion"]
+
+
+class Expansion:
+    """The columns of symbols that templates make of a table."""
+
+    def __init__(self, table: SymbolTable, order: list[int], lengths: np.ndarray, syntax: Syntax):
+        self.neighbours = Neighbours(lengths)
+        self.outside = syntax.outside
+        self.n_tokens = len(table)
+        self.columns = [Column(table.codes[:, j], table.categories[j].tolist()) for j in order]
+        self.moved = lru_cache(maxsize=None)(self._moved)
+        self.symbols = lru_cache(maxsize=None)(self._symbols)
+        self.contains = lru_cache(maxsize=None)(self._contains)
+
+    def column(self, template: Template) -> Column:
+        """The symbols of a template, which are all different."""
+        macros = [macro._replace(where="") for macro in template.macros]
+        if not macros:
+            column = Column(np.zeros(self.n_tokens, dtype=np.int32), ["".join(template.parts)])
+        elif len(template.parts) == 1:
+            column = self.symbols(macros[0])
+        else:
+            column = self.joined(template.parts, macros)
+        if template.kind == "b":  # there is no transition into a first token
+            column = column._replace(codes=column.codes.copy())
+            column.codes[self.neighbours.first] = -1
+        return column
+
+    def joined(self, parts: Sequence[str | Macro], macros: list[Macro]) -> Column:
+        """The symbols of several macros, and the text around them, as one."""
+        columns = [self.symbols(macro) for macro in macros]
+        codes, combinations = combine(columns)
+        put_in = zip([column.symbols for column in columns], combinations, strict=True)
+        text_code = np.zeros(combinations.shape[1], dtype=np.int32)
+        joined = [next(put_in) if isinstance(p, Macro) else ([p], text_code) for p in parts]
+        symbols = JoinedStrings(*map(list, zip(*joined, strict=True)))
+        return _merge_alike(Column(codes, symbols), self.doubtful(parts, macros, combinations))
+
+    def doubtful(
+        self, parts: Sequence[str | Macro], macros: list[Macro], combinations: np.ndarray
+    ) -> np.ndarray:
+        """Which combinations may be written as others are, like "a/b", "c" and "a", "b/c"."""
+        none = np.zeros(combinations.shape[1], dtype=bool)
+        between = _texts_between(parts)
+        if not all(between):
+            return ~none
+        flags = [
+            self.contains(macro, character)[row]
+            for macro, row in zip(macros, combinations, strict=True)
+            for character in {*"".join(between)}
+        ]
+        return reduce(or_, flags, none)
+
+    def _contains(self, macro: Macro, character: str) -> np.ndarray:
+        """Which symbols have a character."""
+        return np.array([character in s for s in self.symbols(macro).symbols], dtype=bool)
+
+    def _symbols(self, macro: Macro) -> Column:
+        """What is put in for a macro."""
+        column = self.moved(macro.column, macro.offset, macro.absolute)
+        symbols = column.symbols
+        if macro.regexp is not None:
+            start, stop = find(macro.regexp, symbols)
+            if macro.command == "t":
+                symbols = np.where(start < 0, "false", "true").tolist()
+            else:
+                places = zip(symbols, start.tolist(), stop.tolist(), strict=True)
+                symbols = [symbol[a:b] if a >= 0 else "" for symbol, a, b in places]
+        if macro.lower:
+            symbols = [symbol.lower() for symbol in symbols]
+        return _unique(Column(column.codes, symbols))
+
+    def _moved(self, j: int, offset: int, absolute: bool) -> Column:
+        if offset == 0 and not absolute:
+            return self.columns[j]
+        positions = self.neighbours.counted if absolute else self.neighbours.beside
+        return self.neighbours.move(self.columns[j], positions(offset), self.outside)
+
+
+def _texts_between(parts: Sequence[str | Macro]) -> list[str]:
+    """What stands between each two macros."""
+    texts, text = [], None
+    for part in parts:
+        if not isinstance(part, Macro):
+            text = part
+        else:
+            texts.append(text or "")
+            text = None
+    return texts[1:]
+
+
+def _unique(column: Column) -> Column:
+    """The column with one code for each symbol."""
+    if len(set(column.symbols)) == len(column.symbols):
+        return column
+    vocabulary = Vocabulary()
+    ids = vocabulary.add(column.symbols)
+    return Column(np.append(ids, np.int32(-1))[column.codes], vocabulary.symbols)
+
+
+def _merge_alike(column: Column, doubtful: np.ndarray) -> Column:
+    """The column with one code for each symbol, all of which differ but some of the doubtful."""
+    at = np.flatnonzero(doubtful)
+    ids = Vocabulary().add(column.symbols[at])
+    _, first = number_keys(ids.astype(np.int64))
+    if len(first) == len(ids):
+        return column
+    chosen = np.arange(len(column.symbols))
+    chosen[at] = at[first[ids]]
+    kept = np.flatnonzero(chosen == np.arange(len(chosen)))
+    code = np.searchsorted(kept, chosen).astype(np.int32)
+    return Column(np.append(code, np.int32(-1))[column.codes], column.symbols[kept])

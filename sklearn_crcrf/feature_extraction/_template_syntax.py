@@ -1,0 +1,212 @@
+"""The templates of CRF++ and the patterns of Wapiti, read from their text."""
+
+import re
+from collections.abc import Callable
+from functools import lru_cache
+from typing import NamedTuple
+
+from ._regexp import Regexp, RegexpError, parse_regexp
+
+__all__ = ["SYNTAXES", "Macro", "Syntax", "Template", "parse_templates"]
+
+# One of these at the end of an identifier stands between it and the symbols.
+_SEPARATORS = (":", "=")
+
+
+class Macro(NamedTuple):
+    """A place in a template where a symbol is put in, such as ``%x[-1,0]``.
+
+    Parameters
+    ----------
+    command : {"x", "t", "m"}
+        The symbol itself, whether the regular expression matches it, or what is matched.
+    lower : bool
+        Whether it is put in lower case.
+    offset : int
+    absolute : bool
+        Whether the offset counts from the start of the sequence, or its end, and not the token.
+    column : int
+    regexp : Regexp or None
+    where : str
+        The place in the text of the template, to name it in an error.
+    """
+
+    command: str
+    lower: bool
+    offset: int
+    absolute: bool
+    column: int
+    regexp: Regexp | None
+    where: str
+
+
+class Template(NamedTuple):
+    """One line of a text of templates.
+
+    Parameters
+    ----------
+    kind : {"u", "b", "*"}
+        Whether its attributes are for labels, pairs of labels, or both.
+    key : str
+        What its attributes begin with.
+    parts : tuple of str or Macro
+        What they consist of besides.
+    """
+
+    kind: str
+    key: str
+    parts: tuple[str | Macro, ...]
+
+    @property
+    def macros(self) -> list[Macro]:
+        """The places where symbols are put in."""
+        return [part for part in self.parts if isinstance(part, Macro)]
+
+
+class Syntax(NamedTuple):
+    """What tells one language of templates from another.
+
+    Parameters
+    ----------
+    kinds, commands : str
+        The letters that are allowed.
+    any_case : bool
+        Whether upper case is allowed too; it means a command whose result is put in lower case.
+    has_absolute : bool
+        Whether there are offsets that count from the ends of a sequence.
+    comment : str
+        A regular expression of all that is no template.
+    outside : callable
+        The symbol so far before the first (negative) or behind the last token.
+    """
+
+    kinds: str
+    commands: str
+    any_case: bool
+    has_absolute: bool
+    comment: str
+    outside: Callable[[int], str]
+
+
+def _crfpp_boundary(distance: int) -> str:
+    return f"_B{distance:+d}"
+
+
+def _wapiti_boundary(distance: int) -> str:
+    return f"_x{distance:+d}" if abs(distance) < 5 else f"_x{'+' if distance > 0 else '-'}#"
+
+
+SYNTAXES = {
+    "crf++": Syntax("UB", "x", False, False, r"^\s*#.*", _crfpp_boundary),
+    "wapiti": Syntax("ub*", "xtm", True, True, r"#.*", _wapiti_boundary),
+}
+
+
+@lru_cache(maxsize=32)
+def parse_templates(text: str, syntax: str) -> tuple[Template, ...]:
+    """Read all templates of a text.
+
+    Parameters
+    ----------
+    text : str
+    syntax : key of SYNTAXES
+
+    Returns
+    -------
+    tuple of Template
+
+    Raises
+    ------
+    ValueError
+        If the text is not valid; the message names the line and the column.
+    """
+    rules = SYNTAXES[syntax]
+    lines = [re.sub(rules.comment, "", line).rstrip() for line in text.split("\n")]
+    parsed = [_parse_line(_Line(line, i + 1), rules) for i, line in enumerate(lines) if line]
+    short = [_without_separator(identifier) for _, identifier, _ in parsed]
+    # Identifiers that differ must not become one by that.
+    meant = {
+        key: {full for _, full, _ in parsed if _without_separator(full) == key} for key in short
+    }
+    return tuple(
+        Template(kind, key if len(meant[key]) == 1 else identifier, parts)
+        for key, (kind, identifier, parts) in zip(short, parsed, strict=True)
+    )
+
+
+def _without_separator(identifier: str) -> str:
+    return identifier[:-1] if identifier.endswith(_SEPARATORS) else identifier
+
+
+class _Line:
+    """A line that is read from left to right."""
+
+    def __init__(self, text: str, number: int):
+        self.text = text
+        self.number = number
+        self.at = len(text) - len(text.lstrip())
+
+    def where(self, at: int) -> str:
+        """How an error names a place."""
+        return f"template, line {self.number}, column {at + 1}"
+
+    def skip(self, pattern: str) -> str | None:
+        """Read what matches; None where nothing does."""
+        match = re.compile(pattern).match(self.text, self.at)
+        if match is None:
+            return None
+        self.at = match.end()
+        return match[0]
+
+    def read(self, pattern: str, what: str) -> str:
+        """Read what must match."""
+        text = self.skip(pattern)
+        if text is None:
+            found = repr(self.text[self.at]) if self.at < len(self.text) else "the end of the line"
+            raise ValueError(f"{self.where(self.at)}: expected {what}, found {found}")
+        return text
+
+
+def _parse_line(line: _Line, rules: Syntax) -> tuple[str, str, tuple[str | Macro, ...]]:
+    """The kind of a template, its identifier, and its parts."""
+    kind = _read_letter(line, rules.kinds, rules.any_case)
+    if rules.any_case:
+        kind = kind.lower()
+    identifier = kind + (line.skip("[^%]+") or "")
+    parts: list[str | Macro] = []
+    while line.at < len(line.text):
+        parts.append(line.skip("[^%]+") or _parse_macro(line, rules))
+    return kind.lower(), identifier, tuple(parts)
+
+
+def _read_letter(line: _Line, letters: str, any_case: bool) -> str:
+    allowed = letters + letters.upper() if any_case else letters
+    return line.read(f"[{allowed}]", " or ".join(letters))
+
+
+def _parse_macro(line: _Line, rules: Syntax) -> Macro:
+    where = line.where(line.at)
+    line.read("%", "%")
+    command = _read_letter(line, rules.commands, rules.any_case)
+    line.read(r"\[", "[")
+    absolute = rules.has_absolute and line.skip("@") is not None
+    offset = int(line.read(r"\s*[+-]?[0-9]{1,9}", "an offset"))
+    line.read(r"\s*,", "a comma")
+    column = int(line.read(r"\s*[0-9]{1,9}", "the number of a column"))
+    regexp = None
+    if command in "tTmM":
+        line.read(r"\s*,", "a comma")
+        regexp = _parse_regexp(line)
+    line.read(r"\s*\]", "]")
+    return Macro(command.lower(), command.isupper(), offset, absolute, column, regexp, where)
+
+
+def _parse_regexp(line: _Line) -> Regexp:
+    line.read(r'\s*"', "a regular expression in double quotes")
+    start = line.at
+    text = line.read(r'(?:[^"\\]|\\.)*', "a regular expression")
+    line.read('"', "closing quotes")
+    try:
+        return parse_regexp(text)
+    except RegexpError as error:
+        raise ValueError(f"{line.where(start + error.at)}: {error}") from None

@@ -1,0 +1,143 @@
+"""The attributes of templates of CRF++ and Wapiti."""
+
+import numpy as np
+
+from ..symbols import SymbolTable
+from ._base import SymbolTransformer
+from ._expansion import Expansion
+from ._template_syntax import SYNTAXES, Template, parse_templates
+
+__all__ = ["TemplateFeatures"]
+
+
+class TemplateFeatures(SymbolTransformer):
+    r"""Make the attributes that a template of CRF++ or a pattern file of Wapiti describes.
+
+    Each template becomes a column of symbols. It is named after what the template begins with, up
+    to the first ``%``, without a colon or equals sign at its end: ``U01:%x[0,0]/%x[1,0]`` makes a
+    column ``"U01"`` with symbols like ``"the/dog"``, of which :class:`SequenceVectorizer` makes
+    attributes like ``"U01=the/dog"``. As in these programs, templates that begin alike have
+    attributes in common.
+
+    Parameters
+    ----------
+    template : str
+        The text of the template, not the name of a file.
+    syntax : {"crf++", "wapiti"}, default="crf++"
+        The language it is written in, see Notes.
+
+    Attributes
+    ----------
+    feature_names_in_ : ndarray of str objects
+        Names of the columns seen in fit, which the numbers in the template stand for; token
+        strings are one column ``"token"``.
+
+    Raises
+    ------
+    ValueError
+        If the template is not valid, or X does not have a column; the message names the line and
+        the column of the template.
+
+    See Also
+    --------
+    Window : Columns of neighbouring tokens, by the names of the columns.
+    SequenceVectorizer : From columns of symbols to a sparse matrix.
+
+    Notes
+    -----
+    In both languages a line ``U...`` describes attributes of a token, and ``B...`` attributes on
+    which the transition into a token depends; see :attr:`edge_columns`. ``%x[offset,column]`` is
+    replaced by the symbol so many tokens to the right (negative: to the left) in a column, the
+    first of which has number 0. A line ``B`` alone means the transitions, which every estimator
+    has anyway, and makes no column.
+
+    CRF++: outside the sequence stand ``_B-1``, ``_B-2``, ... and ``_B+1``, ``_B+2``, ...; a line
+    that begins with ``#`` is a comment.
+
+    Wapiti: ``u``, ``b``, or ``*`` for both kinds. ``%t[offset,column,"regexp"]`` is ``true`` or
+    ``false``, and ``%m[offset,column,"regexp"]`` the first part of the symbol that matches. The
+    results of ``%X`` and ``%M`` are in lower case. An offset ``@1`` is the first token, ``@-1`` the
+    last. Outside stand ``_x-1`` to ``_x-4``, then ``_x-#``, and ``_x+1`` to ``_x+4``, then
+    ``_x+#``. What follows ``#`` is a comment. Regular expressions have ``.``, ``*``, ``?``, ``^``,
+    ``$``, and classes: ``\a`` letters, ``\d`` digits, ``\l`` lower case, ``\u`` upper case, ``\p``
+    punctuation, ``\s`` space, ``\w`` letters and digits, and in upper case all others. They are
+    matched in linear time. Characters are those of Unicode, where those of Wapiti are bytes.
+
+    Examples
+    --------
+    >>> from sklearn_crcrf.feature_extraction import TemplateFeatures
+    >>> template = '''
+    ... # Unigram
+    ... U00:%x[-1,0]
+    ... U01:%x[0,0]/%x[1,0]
+    ... '''
+    >>> X = TemplateFeatures(template).transform([["the", "dog", "sleeps"]])
+    >>> for name in X.data.names:
+    ...     print(name, X.data.column(name).tolist())
+    U00 ['_B-1', 'the', 'dog']
+    U01 ['the/dog', 'dog/sleeps', 'sleeps/_B+1']
+
+    The last two letters, and whether a word is capitalised:
+
+    >>> template = r'''
+    ... u:end=%M[0,0,".?.?$"]
+    ... u:cap=%t[0,0,"^\u"]
+    ... '''
+    >>> X = TemplateFeatures(template, syntax="wapiti").transform([["The", "dog"]])
+    >>> X.data.column("u:end").tolist(), X.data.column("u:cap").tolist()
+    (['he', 'og'], ['true', 'false'])
+    """
+
+    def __init__(self, template: str, syntax: str = "crf++"):
+        self.template = template
+        self.syntax = syntax
+
+    @property
+    def edge_columns(self) -> list[str]:
+        """The columns on which transitions depend, as the parameter of :class:`CRF` takes them."""
+        keys = [t.key for t in self._templates() if t.kind != "u" and t.macros]
+        return list(dict.fromkeys(keys))
+
+    def _templates(self) -> list[Template]:
+        """The templates that make columns."""
+        if self.syntax not in SYNTAXES:
+            raise ValueError(f"syntax must be one of {[*SYNTAXES]}, got {self.syntax!r}")
+        if not isinstance(self.template, str):
+            raise ValueError(
+                f"template must be a str, but is of type {type(self.template).__name__}"
+            )
+        templates = parse_templates(self.template, self.syntax)
+        return [t for t in templates if t.kind != "b" or t.macros]
+
+    def _names_out(self, names: tuple[str, ...]) -> list[str]:
+        templates = self._templates()
+        for macro in (macro for template in templates for macro in template.macros):
+            if macro.column >= len(names):
+                raise ValueError(
+                    f"{macro.where}: X has no column number {macro.column}; "
+                    f"its columns are {[*names]}"
+                )
+        seen: dict[str, int] = {}
+        made = []
+        for template in templates:
+            seen[template.key] = n = seen.get(template.key, 0) + 1
+            made.append(template.key if n == 1 else f"{template.key}#{n}")
+        return made
+
+    def _transform(self, table: SymbolTable, lengths: np.ndarray) -> SymbolTable:
+        numbered = tuple(getattr(self, "feature_names_in_", table.names))
+        names = self._names_out(numbered)
+        missing = [name for name in numbered if name not in table.names]
+        if missing:
+            raise ValueError(f"X has no column {missing[0]!r}, which it had in fit")
+        order = [table.names.index(name) for name in numbered]
+        expansion = Expansion(table, order, lengths, SYNTAXES[self.syntax])
+        templates = self._templates()
+        columns = [expansion.column(template) for template in templates]
+        codes = np.array([column.codes for column in columns], dtype=np.int32)
+        return SymbolTable(
+            codes.reshape(len(columns), len(table)).T,
+            [column.symbols for column in columns],
+            names,
+            keys=[template.key for template in templates],
+        )
