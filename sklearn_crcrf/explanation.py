@@ -181,14 +181,15 @@ class Explanation(NotebookDisplay):
             yield others.value.sum(), f"{len(others.name)} others", ""
 
     def _body(self) -> list[Markup]:
-        finite = self.contributions.value[np.isfinite(self.contributions.value)]
-        largest = np.abs(finite).max(initial=1e-12)
+        entries = [list(self._entries(t)) for t in range(len(self.tokens))]
+        values = np.array([value for of_token in entries for value, *_ in of_token])
+        largest = np.abs(values[np.isfinite(values)]).max(initial=0.0) or 1.0
         rows = []
         for t, token in enumerate(self.tokens):
             total = element("td", f"{self.token_scores[t]:+.3f}", class_="number")
             heads = element("th", element("bdi", token)), element("th", self._label(t))
             rows.append(element("tr", *heads, total, element("td"), class_="total"))
-            rows += [_row(*entry, largest) for entry in self._entries(t)]
+            rows += [_row(*entry, largest) for entry in entries[t]]
         return [element("p", self._summary()), element("table", *rows)]
 
 

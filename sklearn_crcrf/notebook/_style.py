@@ -60,7 +60,7 @@ font-weight:400;background:none}
 .crcrf .bar{min-width:7em;width:20%}
 .crcrf .bar i{display:inline-block;height:.65em;background:var(--plus)}
 .crcrf .bar i.minus{background:var(--minus)}
-@media (max-width:40em){.crcrf .bar,.crcrf .times{display:none}}
+@media (max-width:40em){.crcrf .hint{min-height:3.6em}.crcrf .bar,.crcrf .times{display:none}}
 @media print{.crcrf{"""
     + LIGHT
     + """padding:0}

@@ -5,34 +5,45 @@ from collections.abc import Iterator, Sequence
 __all__ = ["aligned"]
 
 
-def aligned(rows: Sequence[Sequence[str]], width: int = 80) -> Iterator[str]:
-    """Lines of rows whose entries stand below each other, cut where they are wide.
+def aligned(
+    rows: Sequence[Sequence[str]], heads: Sequence[str] = (), width: int = 80
+) -> Iterator[str]:
+    """Rows whose entries stand below each other, cut where they are wide.
 
     Parameters
     ----------
-    rows : sequence of sequences of n_columns str
+    rows : sequence of n_rows sequences of n_columns str
+    heads : sequence of n_rows str, optional
+        What stands before the rows, in each block.
     width : int
 
     Yields
     ------
     str
-        One block of as many lines as there are rows.
+        A block of n_rows lines.
 
     Examples
     --------
-    >>> print(*aligned([["the", "dog"], ["D", "N"]]))
-    the dog
-    D   N
+    >>> print(*aligned([["the", "dog"], ["D", "N"]], ["tokens", "labels"]))
+    tokens the dog
+    labels D   N
     """
-    block = []
-    for column in zip(*rows, strict=True):
-        size = max(map(len, column))
-        if block and sum(map(len, next(zip(*block, strict=True)))) + len(block) + size > width:
+    columns = [_column(entries) for entries in zip(*rows, strict=True)]
+    first = [_column(heads)] if heads else []
+    block, used = list(first), sum(len(head[0]) for head in first)
+    for column in columns:
+        used += len(column[0]) + 1
+        if used > width and len(block) > len(first):
             yield _lines(block)
-            block = []
-        block.append([entry.ljust(size) for entry in column])
-    if block:
+            block, used = list(first), sum(len(c[0]) + 1 for c in (*first, column))
+        block.append(column)
+    if len(block) > len(first):
         yield _lines(block)
+
+
+def _column(entries: Sequence[str]) -> list[str]:
+    size = max(map(len, entries))
+    return [entry.ljust(size) for entry in entries]
 
 
 def _lines(block: list[list[str]]) -> str:

@@ -108,8 +108,9 @@ class LabelComparison(NotebookDisplay):
 
     def __str__(self) -> str:
         wrong = ["" if a == b else f"✗ {b}" for a, b in zip(self.gold, self.predicted, strict=True)]
-        rows = [["", *self.tokens], ["gold", *map(str, self.gold)], ["predicted", *wrong]]
-        return "\n".join([self._summary(), *aligned(rows), *self._wrong_segments()])
+        rows = [self.tokens, [*map(str, self.gold)], wrong]
+        blocks = aligned(rows, ["", "gold", "predicted"])
+        return "\n".join([self._summary(), *blocks, *self._wrong_segments()])
 
     def _summary(self) -> str:
         right = sum(a == b for a, b in zip(self.gold, self.predicted, strict=True))

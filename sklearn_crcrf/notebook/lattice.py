@@ -105,10 +105,11 @@ class Lattice(NotebookDisplay):
         return cls(texts, classifier.classes_, classifier.predict_proba(X).data, paths)
 
     def __str__(self) -> str:
-        rows = [["", *self.tokens]]
-        for rank, (labels, probability) in enumerate(self.paths, 1):
-            rows.append([f"{rank}. {probability:.3f}", *map(str, labels)])
-        return "\n\n".join(aligned(rows))
+        heads = [
+            f"{rank}. {probability:.3f}" for rank, (_, probability) in enumerate(self.paths, 1)
+        ]
+        rows = [self.tokens, *([*map(str, labels)] for labels, _ in self.paths)]
+        return "\n\n".join(aligned(rows, ["", *heads]))
 
     def _body(self) -> list[Markup]:
         said = "Circles: probabilities of labels. Lines: the best paths."

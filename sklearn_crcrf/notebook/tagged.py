@@ -139,12 +139,14 @@ class TaggedSequence(NotebookDisplay):
         style = colours(kind_of_label(label, self.scheme) for label in self.classes or self.labels)
         pieces = []
         for start, end, kind in runs_of_segments(self.labels, self.scheme):
-            tokens = [piece for t in range(start, end) for piece in (self._token(t), " ")]
+            tokens = [piece for t in range(start, end) for piece in (self._token(t), " ")][:-1]
             if kind is None:
                 pieces.append(tokens[0])
             else:
                 name = element("b", kind or "segment", class_="label")
-                pieces.append(element("mark", *tokens, name, style=style.get(kind)))
+                # A space at which lines are not broken.
+                inside = *tokens, "\N{NO-BREAK SPACE}", name
+                pieces.append(element("mark", *inside, style=style.get(kind)))
         return pieces
 
     def _token(self, t: int) -> Markup:
