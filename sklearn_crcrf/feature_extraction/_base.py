@@ -134,6 +134,15 @@ class SymbolTransformer(SequenceTransformer):
     def _transform(self, table: SymbolTable, lengths: np.ndarray) -> SymbolTable: ...
 
 
+def column_number(column: str | None, names: Sequence[str]) -> int:
+    """Where the column of this name is, by default the first."""
+    if column is None and names:
+        return 0
+    if column not in names:
+        raise ValueError(f"X has no column {column!r}; its columns are {[*names]}")
+    return names.index(column)
+
+
 def as_symbols(X: Any) -> SequenceArray:
     """Bring the input of a transformer to a SequenceArray of a SymbolTable."""
     if not hasattr(X, "iloc"):
@@ -167,6 +176,8 @@ def _as_frame(sequences: SequenceArray, X: Any, names: np.ndarray) -> Any:
         table = sequences.data
         columns = zip(table.names, table.codes.T, table.categories, strict=True)
         frame = pd.DataFrame({n: pd.Categorical.from_codes(c, s) for n, c, s in columns})
+    elif isinstance(sequences.data, np.ndarray):
+        frame = pd.DataFrame(sequences.data, columns=names)
     else:
         frame = pd.DataFrame.sparse.from_spmatrix(sequences.data, columns=names)
     if isinstance(X, pd.DataFrame):

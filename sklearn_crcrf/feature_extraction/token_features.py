@@ -6,7 +6,7 @@ import numpy as np
 
 from ..spelling import DEFAULT_FEATURES, SIMPLE_FEATURES, spelling_table
 from ..symbols import SymbolTable
-from ._base import SymbolTransformer
+from ._base import SymbolTransformer, column_number
 
 __all__ = ["TokenFeatures"]
 
@@ -57,11 +57,11 @@ class TokenFeatures(SymbolTransformer):
         self.column = column
 
     def _names_out(self, names: tuple[str, ...]) -> list[str]:
-        self._token_column(names)
+        column_number(self.column, names)
         return [*names, *self._features()]
 
     def _transform(self, table: SymbolTable, lengths: np.ndarray) -> SymbolTable:
-        j = self._token_column(table.names)
+        j = column_number(self.column, table.names)
         spelled = spelling_table(table.categories[j], self._features())
         # The last row is for tokens without a symbol, whose code is -1.
         codes = [np.append(column, np.int32(-1))[table.codes[:, j]] for column in spelled.codes.T]
@@ -78,11 +78,3 @@ class TokenFeatures(SymbolTransformer):
                 )
             return _PRESETS[self.features]
         return tuple(self.features)
-
-    def _token_column(self, names: tuple[str, ...]) -> int:
-        column = self.column
-        if column is None and names:
-            return 0
-        if column not in names:
-            raise ValueError(f"X has no column {column!r}; its columns are {[*names]}")
-        return names.index(column)

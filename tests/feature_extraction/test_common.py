@@ -12,14 +12,25 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from sklearn_crcrf import SequenceArray
 from sklearn_crcrf.feature_extraction import (
+    Gazetteer,
     SequenceVectorizer,
     TemplateFeatures,
     TokenFeatures,
     Window,
+    WordClusters,
+    WordVectors,
 )
 
 TEMPLATE = "U00:%x[-1,0]\nU01:%x[0,0]/%x[1,0]\nB01:%x[0,0]"
-TRANSFORMERS = [SequenceVectorizer(), TokenFeatures(), Window(), TemplateFeatures(TEMPLATE)]
+TRANSFORMERS = [
+    SequenceVectorizer(),
+    TokenFeatures(),
+    Window(),
+    TemplateFeatures(TEMPLATE),
+    Gazetteer({"pet": ["The dog"], "noise": ["bark", "barks"]}),
+    WordClusters({"dog": "0010", "bark": "11"}),
+    WordVectors({"dog": [1.0, 2.0], "bark": [3.0, 4.0]}),
+]
 X = [["The", "dog", "barks"], [], ["Dogs", "bark"]]
 
 
@@ -103,6 +114,8 @@ def test_pandas_output(transformer):
         assert frame.index.to_list() == [(0, 0), (0, 1), (0, 2), (2, 0), (2, 1)]
         if isinstance(transformer, SequenceVectorizer):
             assert np.array_equal(frame.to_numpy(), expected.data.toarray())
+        elif isinstance(transformer, WordVectors):
+            assert np.array_equal(frame.to_numpy(), expected.data)
         else:
             for name in expected.data.names:
                 symbols = frame[name].astype(object)

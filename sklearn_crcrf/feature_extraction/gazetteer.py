@@ -1,0 +1,108 @@
+"""Phrases of lists, marked where they occur."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from .._ragged import joined_ranges
+from ..sequences import SequenceArray
+from ..symbols import SymbolTable
+from ._base import SymbolTransformer, column_number
+from ._phrases import Phrases, leftmost
+
+__all__ = ["Gazetteer"]
+
+
+class Gazetteer(SymbolTransformer):
+    """Mark where the phrases of lists occur, such as names of places or of drugs.
+
+    There is one column for each list. Its symbol is ``"B"`` where a phrase of the list begins and
+    ``"I"`` inside one; other tokens have none. Of phrases that begin at the same token the longest
+    counts, and of phrases that overlap the first. Lists do not affect each other.
+
+    Parameters
+    ----------
+    lists : dict from str to iterable of phrases
+        A phrase is a str whose tokens are separated by spaces, or a sequence of tokens.
+    ignore_case : bool, default=False
+        Whether phrases are found in upper and lower case.
+    column : str, optional
+        The column, or key of feature dicts, that holds the token. Default: the first.
+
+    Attributes
+    ----------
+    phrases_ : dict from str to Phrases
+        The phrases of each list.
+    feature_names_in_ : ndarray of str objects
+        Names of the columns seen in fit; token strings are one column ``"token"``.
+
+    See Also
+    --------
+    WordClusters : Columns of clusters of single words.
+
+    Examples
+    --------
+    >>> from sklearn_crcrf.feature_extraction import Gazetteer
+    >>> gazetteer = Gazetteer({"city": ["York", "New York"], "person": [("John", "York")]})
+    >>> X = gazetteer.fit_transform([["John", "York", "left", "New", "York"]])
+    >>> for name in X.data.names:
+    ...     print(name, X.data.column(name).tolist())
+    city [None, 'B', None, 'B', 'I']
+    person ['B', 'I', None, None, None]
+    """
+
+    def __init__(
+        self,
+        lists: Mapping[str, Iterable[str | Sequence[str]]],
+        ignore_case: bool = False,
+        column: str | None = None,
+    ):
+        self.lists = lists
+        self.ignore_case = ignore_case
+        self.column = column
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.requires_fit = True
+        return tags
+
+    def _names_out(self, names: tuple[str, ...]) -> list[str]:
+        column_number(self.column, names)
+        if not isinstance(self.lists, Mapping):
+            raise ValueError(
+                f"lists must be a dict from names to phrases, got a {type(self.lists).__name__}"
+            )
+        return [str(name) for name in self.lists]
+
+    def _fit(self, sequences: SequenceArray) -> None:
+        super()._fit(sequences)
+        self.phrases_ = {str(k): Phrases(self._read(k, v)) for k, v in self.lists.items()}
+
+    def _read(self, name: str, phrases: Iterable[str | Sequence[str]]) -> list[Sequence[str]]:
+        """The phrases of a list, token by token."""
+        if isinstance(phrases, str):
+            raise ValueError(f"lists[{name!r}] must be a collection of phrases, not one str")
+        read = [phrase.split() if isinstance(phrase, str) else [*phrase] for phrase in phrases]
+        for phrase in read:
+            if not all(isinstance(token, str) for token in phrase):
+                raise ValueError(f"lists[{name!r}]: the tokens of {phrase!r} must be str")
+        return [[self._folded(token) for token in phrase] for phrase in read]
+
+    def _folded(self, token: str) -> str:
+        return token.casefold() if self.ignore_case else token
+
+    def _transform(self, table: SymbolTable, lengths: np.ndarray) -> SymbolTable:
+        check_is_fitted(self)
+        j = column_number(self.column, table.names)
+        symbols = [self._folded(symbol) for symbol in table.categories[j]]
+        ends = np.repeat(np.cumsum(lengths), lengths)
+        following = ends - 1 - np.arange(len(ends))
+        codes = np.full((len(table), len(self.phrases_)), -1, dtype=np.int32, order="F")
+        for marked, phrases in zip(codes.T, self.phrases_.values(), strict=True):
+            numbers = np.append(phrases.vocabulary.lookup(symbols), np.int32(-1))
+            longest = phrases.longest(numbers[table.codes[:, j]], following)
+            starts = leftmost(longest)
+            marked[joined_ranges(starts, longest[starts])] = 1
+            marked[starts] = 0
+        return SymbolTable(codes, [["B", "I"]] * len(self.phrases_), [*self.phrases_])

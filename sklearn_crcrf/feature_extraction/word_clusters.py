@@ -1,0 +1,107 @@
+"""The clusters of words as columns of symbols."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from ..symbols import SymbolTable
+from ..vocabulary import Vocabulary
+from ._base import SymbolTransformer, column_number
+
+__all__ = ["WordClusters"]
+
+
+class WordClusters(SymbolTransformer):
+    """Make columns of the clusters that words belong to.
+
+    The clusters of Brown [1]_ are the leaves of a tree, and named by the path that leads to them,
+    such as ``"0010"``. The beginnings of a path are broader clusters.
+
+    Parameters
+    ----------
+    clusters : mapping from str to str
+        The cluster of each word. Words that are not there have no symbols.
+    prefixes : sequence of int, default=(4, 6, 10, 20)
+        There is one column for the first so many characters of the names of clusters. With None
+        there is one column, of the whole names.
+    ignore_case : bool, default=False
+        Whether a word that is not found is looked up again in lower case.
+    name : str, default="cluster"
+        Name of the column; with prefixes, the columns are ``"cluster:4"``, ``"cluster:6"``, ...
+    column : str, optional
+        The column, or key of feature dicts, that holds the token. Default: the first.
+
+    Attributes
+    ----------
+    feature_names_in_ : ndarray of str objects
+        Names of the columns seen in fit; token strings are one column ``"token"``.
+
+    See Also
+    --------
+    WordVectors : Columns of numbers.
+
+    References
+    ----------
+    .. [1] Brown et al., "Class-Based n-gram Models of Natural Language", Computational Linguistics
+       18, 1992.
+
+    Examples
+    --------
+    >>> from sklearn_crcrf.feature_extraction import WordClusters
+    >>> clusters = WordClusters({"monday": "0010", "friday": "0011"}, (3, 4), ignore_case=True)
+    >>> X = clusters.transform([["Monday", "rains"]])
+    >>> for name in X.data.names:
+    ...     print(name, X.data.column(name).tolist())
+    cluster:3 ['001', None]
+    cluster:4 ['0010', None]
+    """
+
+    def __init__(
+        self,
+        clusters: Mapping[str, str],
+        prefixes: Sequence[int] | None = (4, 6, 10, 20),
+        ignore_case: bool = False,
+        name: str = "cluster",
+        column: str | None = None,
+    ):
+        self.clusters = clusters
+        self.prefixes = prefixes
+        self.ignore_case = ignore_case
+        self.name = name
+        self.column = column
+
+    def _names_out(self, names: tuple[str, ...]) -> list[str]:
+        column_number(self.column, names)
+        if not isinstance(self.clusters, Mapping):
+            raise ValueError(
+                "clusters must be a mapping from words to clusters, "
+                f"got a {type(self.clusters).__name__}"
+            )
+        if self.prefixes is None:
+            return [self.name]
+        for length in self.prefixes:
+            if not isinstance(length, (int, np.integer)) or length < 1:
+                raise ValueError(f"prefixes must be positive integers, got {length!r}")
+        return [f"{self.name}:{length}" for length in self.prefixes]
+
+    def _transform(self, table: SymbolTable, lengths: np.ndarray) -> SymbolTable:
+        names = self._names_out(table.names)
+        j = column_number(self.column, table.names)
+        paths = [self._cluster(symbol) for symbol in table.categories[j]]
+        known = np.array([path is not None for path in paths], dtype=bool)
+        columns, categories = [], []
+        for length in [None] if self.prefixes is None else self.prefixes:
+            vocabulary = Vocabulary()
+            of_symbol = np.full(len(paths) + 1, -1, dtype=np.int32)  # the last is for code -1
+            of_symbol[:-1][known] = vocabulary.add([p[:length] for p in paths if p is not None])
+            columns.append(of_symbol[table.codes[:, j]])
+            categories.append(vocabulary.symbols)
+        codes = np.array(columns, dtype=np.int32).reshape(len(columns), len(table)).T
+        return SymbolTable(codes, categories, names)
+
+    def _cluster(self, word: str) -> str | None:
+        """The name of the cluster of a word."""
+        cluster = self.clusters.get(word)
+        if cluster is None and self.ignore_case:
+            cluster = self.clusters.get(word.lower())
+        return None if cluster is None else str(cluster)
