@@ -4,7 +4,15 @@ try:
     from .crf import CRF, CRFsuiteCRF
     from .empirical import EmpiricalCRF
     from .explanation import explain
-    from .feature_extraction import SequenceVectorizer, TokenFeatures, Window
+    from .feature_extraction import (
+        Gazetteer,
+        SequenceVectorizer,
+        TemplateFeatures,
+        TokenFeatures,
+        Window,
+        WordClusters,
+        WordVectors,
+    )
     from .hmm import HMM
     from .memm import MEMM
     from .opinion_pool import OpinionPoolCRF
@@ -26,11 +34,15 @@ __all__ = [
     "MEMM",
     "CRFsuiteCRF",
     "EmpiricalCRF",
+    "Gazetteer",
     "OpinionPoolCRF",
     "SequenceArray",
     "SequenceVectorizer",
+    "TemplateFeatures",
     "TokenFeatures",
     "Window",
+    "WordClusters",
+    "WordVectors",
     "as_sequences",
     "explain",
 ]
