@@ -4,15 +4,19 @@ from .batches import BatchObjective
 from .corpus import Corpus, transition_counts
 from .designs import DenseDesign, ObservedDesign, SparseDesign, observed_pairs, state_scores
 from .edges import EdgeDesign, edge_columns
+from .examples import Coefficients, Differences, Examples
 from .objective import Criterion, Objective
 from .weights import Layout, Weights
 
 __all__ = [
     "BatchObjective",
+    "Coefficients",
     "Corpus",
     "Criterion",
     "DenseDesign",
+    "Differences",
     "EdgeDesign",
+    "Examples",
     "Layout",
     "Objective",
     "ObservedDesign",

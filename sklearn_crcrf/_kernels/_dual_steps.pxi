@@ -1,0 +1,325 @@
+# Steps of the dual of the max-margin problem.
+#
+# The dual variables of a sequence are weights alpha, which sum to 1, of some of its paths: those
+# that are active. A step moves weight to a path from others, of which it takes the shares beta:
+#
+#     alpha += size * (1[path] - beta)
+#     weights += size * bound * (sum_k beta_k * features(path_k) - features(path))
+#
+# The value of a path is its score plus the number of its wrong labels, and the gain of a step is
+# by how much the path has more of it than those it takes from. The size is the one for which
+#
+#     size * gain - size ** 2 * bound / 2 * ||sum_k beta_k * features(path_k) - features(path)||^2
+#
+# is largest: by so much, times the weight of the sequence, the dual rises.
+
+
+cdef class ActivePaths:
+    """The active paths of all sequences.
+
+    paths (capacity, n_tokens), int32; alpha (n_sequences, capacity); number (n_sequences,) of
+    active paths, int64, less than the capacity; wrong (n_sequences,), their mean number of wrong
+    labels.
+    """
+
+    cdef:
+        int32_t[:, ::1] paths
+        double[:, ::1] alpha
+        int64_t[::1] number
+        double[::1] wrong
+
+    def __init__(self, paths, alpha, number, wrong):
+        self.paths, self.alpha, self.number, self.wrong = paths, alpha, number, wrong
+
+
+cdef class Move:
+    """A step of one sequence, and work space for it."""
+
+    cdef:
+        int64_t s, first, length, n_paths
+        int32_t[::1] path              # (longest,) that weight is moved to
+        double[::1] value, beta        # (capacity,) of the active paths
+        double gain, wrong             # what the path has more than those it takes from
+        double most                    # the largest size
+        # What the features of tokens differ by, for the attributes that these have
+        double[::1] token              # (n,) of one token
+        int64_t n_rows
+        int32_t[::1] attribute         # (n_rows,)
+        int32_t[::1] row_of            # (n_attributes,) -1 between steps
+        double[:, ::1] rows            # (n_rows, n)
+        # What the features of pairs differ by, where they do
+        int64_t n_entries
+        int64_t[::1] place             # (n_entries,)
+        double[::1] amount             # (n_entries,)
+        double[::1] at_place           # (n_pair_attributes * n * n,) 0 between steps
+
+    def __init__(self, Search search, const int64_t[::1] indptr, n_attributes, capacity):
+        n, offsets = search.step.n, np.asarray(search.offsets)
+        most_entries = np.max(np.diff(np.asarray(indptr)[offsets]), initial=1)
+        most_pairs = np.max(np.diff(np.asarray(search.pair_indptr)[offsets]), initial=1)
+        self.path = np.empty(search.scores.shape[0], dtype=np.int32)
+        self.value, self.beta, self.token = np.empty(capacity), np.empty(capacity), np.empty(n)
+        self.attribute = np.empty(min(most_entries, n_attributes), dtype=np.int32)
+        self.row_of = np.full(n_attributes, -1, dtype=np.int32)
+        self.rows = np.empty((len(self.attribute), n))
+        self.place = np.empty(most_pairs * capacity, dtype=np.int64)
+        self.amount = np.empty(most_pairs * capacity)
+        self.at_place = np.zeros(search.pairs.n_attributes * n * n)
+
+
+# Chooses the shares beta of n paths by their weights alpha and values; returns the largest size.
+ctypedef double (*Choose)(
+    const double *alpha, const double *value, int64_t n, double *beta
+) noexcept nogil
+
+
+cdef double from_all(
+    const double *alpha, const double *value, int64_t n, double *beta
+) noexcept nogil:
+    """From all paths in proportion to their weights."""
+    memcpy(beta, alpha, n * sizeof(double))
+    return 1.0
+
+
+cdef double from_worst(
+    const double *alpha, const double *value, int64_t n, double *beta
+) noexcept nogil:
+    """From the path of the lowest value alone."""
+    cdef int64_t k, worst = 0
+    for k in range(1, n):
+        if value[k] < value[worst]:
+            worst = k
+    memset(beta, 0, n * sizeof(double))
+    beta[worst] = 1.0
+    return alpha[worst]
+
+
+cdef class Choice:
+    """From which active paths the best path of all takes weight."""
+
+    cdef Choose choose
+
+
+cdef Choice choice_of(Choose choose):
+    cdef Choice choice = Choice()
+    choice.choose = choose
+    return choice
+
+
+FROM_ALL, FROM_WORST = choice_of(from_all), choice_of(from_worst)
+
+
+def take_steps(
+    Choice choice,
+    int64_t n_pairwise,
+    Search search,
+    const int64_t[::1] order,      # sequences, in the order of their steps IN
+    const int32_t[::1] gold,       # (n_tokens,) IN
+    const double[::1] bound,       # (n_sequences,) C times the weight of the sequence IN
+    const int64_t[::1] indptr,     # attributes of tokens, CSR (n_tokens, n_attributes) IN
+    const int32_t[::1] indices,
+    const real[::1] values,
+    real[:, ::1] state,            # (n_attributes, n) weights INOUT
+    ActivePaths active,            # INOUT
+):
+    """For each sequence a step to its best path, and some from its worst active path to the best."""
+    cdef:
+        int64_t position, step
+        Move move = Move(search, indptr, state.shape[0], active.paths.shape[0])
+        real[::1] row = np.empty(state.shape[1], dtype=np.asarray(state).dtype)
+        double squares, size
+    with nogil:
+        for position in range(order.shape[0]):
+            move.s = order[position]
+            move.first = search.offsets[move.s]
+            move.length = search.offsets[move.s + 1] - move.first
+            for step in range(1 + n_pairwise if move.length else 0):
+                read_scores(search, move.s, indptr, indices, values, state, row)
+                value_paths(move, search, &gold[move.first], active)
+                if step == 0:
+                    find_path(search, move.s, &gold[move.first], 1.0, &move.path[0])
+                    value_move(move, choice.choose, search, &gold[move.first], active)
+                else:
+                    take_best(move, active)
+                    value_move(move, from_worst, search, &gold[move.first], active)
+                if move.gain <= 0:
+                    break
+                squares = subtract_tokens(move, indptr, indices, values, active)
+                squares += subtract_pairs(move, search, active)
+                size = move.most
+                if size * bound[move.s] * squares > move.gain:
+                    size = move.gain / (bound[move.s] * squares)
+                add_rows(move, size * bound[move.s], state)
+                add_entries(move, size * bound[move.s], search)
+                shift_weight(move, size, active)
+
+
+cdef void value_paths(
+    Move move, Search search, const int32_t *gold, ActivePaths active
+) noexcept nogil:
+    """The values of the active paths."""
+    cdef int64_t k
+    cdef const int32_t *path
+    move.n_paths = active.number[move.s]
+    for k in range(move.n_paths):
+        path = &active.paths[k, move.first]
+        move.value[k] = score_path(search, move.s, path) + n_wrong(path, gold, move.length)
+
+
+cdef void take_best(Move move, ActivePaths active) noexcept nogil:
+    """Move weight to the best of the active paths."""
+    cdef int64_t k, best = 0
+    for k in range(1, move.n_paths):
+        if move.value[k] > move.value[best]:
+            best = k
+    memcpy(&move.path[0], &active.paths[best, move.first], move.length * sizeof(int32_t))
+
+
+cdef void value_move(
+    Move move, Choose choose, Search search, const int32_t *gold, ActivePaths active
+) noexcept nogil:
+    """Choose what to take weight from, and what is gained by it."""
+    cdef int64_t k
+    move.most = choose(&active.alpha[move.s, 0], &move.value[0], move.n_paths, &move.beta[0])
+    move.wrong = n_wrong(&move.path[0], gold, move.length)
+    move.gain = score_path(search, move.s, &move.path[0]) + move.wrong
+    for k in range(move.n_paths):
+        if move.beta[k] != 0:
+            move.gain -= move.beta[k] * move.value[k]
+            move.wrong -= move.beta[k] * n_wrong(
+                &active.paths[k, move.first], gold, move.length
+            )
+
+
+cdef bint differs(Move move, int64_t t, ActivePaths active) noexcept nogil:
+    """Whether a path that weight is taken from has another label at a token."""
+    cdef int64_t k
+    for k in range(move.n_paths):
+        if move.beta[k] != 0 and active.paths[k, move.first + t] != move.path[t]:
+            return True
+    return False
+
+
+cdef double subtract_tokens(
+    Move move,
+    const int64_t[::1] indptr,
+    const int32_t[::1] indices,
+    const real[::1] values,
+    ActivePaths active,
+) noexcept nogil:
+    """Set what the features of tokens differ by; return the sum of the squares."""
+    cdef:
+        int64_t n = move.token.shape[0], t, j, k
+        int32_t row
+        double squares = 0.0
+    move.n_rows = 0
+    for t in range(move.length):
+        if not differs(move, t, active):
+            continue
+        move.token[:] = 0.0
+        move.token[move.path[t]] = -1.0
+        for k in range(move.n_paths):
+            move.token[active.paths[k, move.first + t]] += move.beta[k]
+        for k in range(indptr[move.first + t], indptr[move.first + t + 1]):
+            row = row_for(move, indices[k])
+            add_row[double](values[k], &move.token[0], n, &move.rows[row, 0])
+    for row in range(move.n_rows):
+        move.row_of[move.attribute[row]] = -1
+        for j in range(n):
+            squares += move.rows[row, j] * move.rows[row, j]
+    return squares
+
+
+cdef int32_t row_for(Move move, int32_t attribute) noexcept nogil:
+    """The row of an attribute; a new one if it has none."""
+    cdef int32_t row = move.row_of[attribute]
+    if row < 0:
+        row = <int32_t>move.n_rows
+        move.n_rows += 1
+        move.row_of[attribute] = row
+        move.attribute[row] = attribute
+        move.rows[row] = 0.0
+    return row
+
+
+cdef double subtract_pairs(Move move, Search search, ActivePaths active) noexcept nogil:
+    """Set what the features of pairs differ by; return the sum of the squares."""
+    cdef:
+        int64_t t, k, m
+        double squares = 0.0
+        bint before, now = differs(move, 0, active)
+    move.n_entries = 0
+    for t in range(1, move.length):
+        before, now = now, differs(move, t, active)
+        if not (before or now):
+            continue
+        subtract_pair(move, t, -1.0, &move.path[0], search)
+        for k in range(move.n_paths):
+            if move.beta[k] != 0:
+                subtract_pair(move, t, move.beta[k], &active.paths[k, move.first], search)
+    for m in range(move.n_entries):
+        # Of several entries at a place the first takes all.
+        move.amount[m] = move.at_place[move.place[m]]
+        move.at_place[move.place[m]] = 0.0
+        squares += move.amount[m] * move.amount[m]
+    return squares
+
+
+cdef void subtract_pair(
+    Move move, int64_t t, double share, const int32_t *path, Search search
+) noexcept nogil:
+    """Add a share of the features of a pair of a path."""
+    cdef:
+        Pairs *pairs = &search.pairs
+        int64_t n = search.step.n, k, place
+    for k in range(pairs.indptr[move.first + t], pairs.indptr[move.first + t + 1]):
+        place = (pairs.indices[k] * n + path[t]) * n + path[t - 1]
+        if move.at_place[place] == 0:
+            move.place[move.n_entries] = place
+            move.n_entries += 1
+        move.at_place[place] += share * pairs.values[k]
+
+
+cdef void add_rows(Move move, double factor, real[:, ::1] state) noexcept nogil:
+    """Add to the weights what the features of tokens differ by."""
+    cdef:
+        int64_t row, j
+        real *weights
+    for row in range(move.n_rows):
+        weights = &state[move.attribute[row], 0]
+        for j in range(state.shape[1]):
+            weights[j] += <real>(factor * move.rows[row, j])
+
+
+cdef void add_entries(Move move, double factor, Search search) noexcept nogil:
+    """Add to the weights what the features of pairs differ by."""
+    cdef int64_t n = search.step.n, m, pair
+    for m in range(move.n_entries):
+        search.pairs.weights[move.place[m]] += factor * move.amount[m]
+        pair = move.place[m] % (n * n)
+        read_transition(search, pair % n, pair // n)
+
+
+cdef void shift_weight(Move move, double size, ActivePaths active) noexcept nogil:
+    """Move weight, and forget the paths that are left without."""
+    cdef:
+        int64_t k, kept = 0, n_bytes = move.length * sizeof(int32_t)
+        double *alpha = &active.alpha[move.s, 0]
+        bint is_new = True
+    for k in range(move.n_paths):
+        alpha[k] -= size * move.beta[k]
+        if memcmp(&active.paths[k, move.first], &move.path[0], n_bytes) == 0:
+            alpha[k] += size
+            is_new = False
+        if alpha[k] <= 0:
+            continue
+        if kept < k:
+            alpha[kept] = alpha[k]
+            memcpy(&active.paths[kept, move.first], &active.paths[k, move.first], n_bytes)
+        kept += 1
+    if is_new:
+        alpha[kept] = size
+        memcpy(&active.paths[kept, move.first], &move.path[0], n_bytes)
+        kept += 1
+    active.number[move.s] = kept
+    active.wrong[move.s] += size * move.wrong

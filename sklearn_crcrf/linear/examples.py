@@ -1,0 +1,251 @@
+"""Labelled sequences for training that changes the weights after each of them."""
+
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from .._kernels._learning import Search, correct
+from .._ragged import joined_ranges
+from .corpus import Corpus
+from .edges import edge_columns
+from .weights import Weights
+
+__all__ = ["Coefficients", "Differences", "Examples"]
+
+# A kernel is called for sequences of about so many scores, so that it can be interrupted soon.
+PIECE = 2**24
+
+
+class Coefficients(NamedTuple):
+    """All weights, as those of attributes of tokens and of attributes of two neighbours.
+
+    Parameters
+    ----------
+    state : ndarray of shape (n_state_attributes, n_labels)
+    pairs : ndarray of shape (n_pair_attributes, n_labels * n_labels)
+        Column ``n_labels * label + previous label``. The first attribute is that there are two
+        tokens: its weights are those of transitions.
+    """
+
+    state: np.ndarray
+    pairs: np.ndarray
+
+    def copy(self) -> "Coefficients":
+        """The same numbers."""
+        return Coefficients(*(part.copy() for part in self))
+
+    def assign(self, other: "Coefficients") -> None:
+        """Take the numbers of others."""
+        for part, values in zip(self, other, strict=True):
+            np.copyto(part, values)
+
+    @classmethod
+    def of(cls, weights: Weights, boundaries: bool) -> "Coefficients":
+        """Weights, those of the state as a matrix; with boundaries, those of the ends follow."""
+        coef = weights.state
+        if sp.issparse(coef):
+            coef = coef.toarray()
+        if boundaries:
+            coef = np.vstack([coef, weights.begin, weights.end], dtype=coef.dtype)
+        pairs = np.concatenate([weights.transition[None], weights.edges]).transpose(0, 2, 1)
+        return cls(np.array(coef, order="C"), pairs.reshape(len(pairs), -1).astype(float))
+
+    def weights(self, boundaries: bool) -> Weights:
+        """The inverse of :meth:`of`."""
+        n = self.state.shape[1]
+        pairs = self.pairs.reshape(-1, n, n).transpose(0, 2, 1).copy()
+        coef, ends = self.state, np.zeros((2, n))
+        if boundaries:
+            coef, ends = coef[:-2], coef[-2:].astype(float)
+        return Weights(coef, pairs[0], *ends, pairs[1:])
+
+    def squared_norm(self) -> float:
+        """The sum of the squares."""
+        return float(sum(np.vdot(part, part) for part in self))
+
+
+class Differences(NamedTuple):
+    """What the features of gold paths have more than those of others.
+
+    Parameters
+    ----------
+    sequence : ndarray of shape (n_entries,)
+        The sequence of each entry.
+    place : ndarray of shape (n_entries,)
+        The weight of the feature: a position in ``state`` or in ``pairs``, as one dimension.
+    value : ndarray of shape (n_entries,)
+    """
+
+    sequence: np.ndarray
+    place: np.ndarray
+    value: np.ndarray
+
+
+class Examples:
+    """Labelled sequences for training that changes the weights after each of them.
+
+    Parameters
+    ----------
+    state : CSR of shape (n_tokens, n_state_attributes)
+        Attributes of tokens.
+    pairs : CSR of shape (n_tokens, n_pair_attributes)
+        Attributes of tokens and the one before them: 1, and those on which transitions depend;
+        the first token of a sequence has none.
+    corpus : Corpus
+        All its labels are known.
+    forbidden : tuple of (transition, begin, end)
+        What is added to these scores: 0, or -inf for what is impossible.
+
+    Attributes
+    ----------
+    n_labels, n_sequences : int
+    y : ndarray of shape (n_tokens,), int32
+    offsets, weight : those of the corpus
+    arguments : tuple
+        What kernels take: labels, and the arrays of ``state``.
+    """
+
+    def __init__(self, state: sp.csr_array, pairs: sp.csr_array, corpus: Corpus, forbidden: tuple):
+        self.state, self.pairs, self._forbidden = state, pairs, forbidden
+        self.n_labels, self.n_sequences = len(forbidden[1]), len(corpus.offsets) - 1
+        self.y = np.ascontiguousarray(corpus.y, dtype=np.int32)
+        self.offsets, self.weight = corpus.offsets, np.asarray(corpus.weight, dtype=float)
+        self.arguments = self.y, *_arrays(state)
+        transition, begin, end = forbidden
+        transposed = np.ascontiguousarray(transition.T)
+        self._search = self.offsets, begin, end, transposed, *_arrays(pairs)
+
+    @classmethod
+    def of(
+        cls, corpus: Corpus, edge_attributes: np.ndarray, boundaries: bool, forbidden: tuple
+    ) -> "Examples":
+        """From a corpus.
+
+        Parameters
+        ----------
+        corpus, forbidden : as in the class
+        edge_attributes : ndarray of int
+            Columns of ``corpus.X`` on which transitions depend.
+        boundaries : bool
+            Whether the first and the last labels of sequences have weights: then these tokens
+            have one more attribute each.
+        """
+        state = sp.csr_array(corpus.X)
+        pairs = _pairs(edge_columns(corpus.X, edge_attributes), corpus.offsets)
+        if boundaries:
+            state = _with_ends(state, corpus.offsets)
+        return cls(state, pairs, corpus, forbidden)
+
+    def with_state(self, state: sp.csr_array) -> "Examples":
+        """The same sequences with other attributes of tokens."""
+        corpus = Corpus(None, self.y, self.offsets, self.weight)
+        return Examples(state, self.pairs, corpus, self._forbidden)
+
+    def zeros(self) -> Coefficients:
+        """Weights that are all zero."""
+        shape = self.state.shape[1], self.n_labels
+        pairs = np.zeros((self.pairs.shape[1], self.n_labels**2))
+        return Coefficients(np.zeros(shape, dtype=self.state.dtype), pairs)
+
+    def search(self, coefficients: Coefficients) -> Search:
+        """What kernels need to find best paths, and to change the weights of pairs."""
+        return Search(*self._search, coefficients.pairs)
+
+    def pieces(self, order: np.ndarray) -> list[np.ndarray]:
+        """Runs of an order of sequences, for each of which a kernel is called."""
+        n_scores = np.diff(self.offsets)[order].sum() * self.n_labels
+        return np.array_split(order, 1 + int(n_scores) // PIECE)
+
+    def correct(
+        self,
+        coefficients: Coefficients,
+        order: np.ndarray,
+        rate: np.ndarray,
+        cost: np.ndarray,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Correct weights, in place, by the sequences that they label wrongly.
+
+        The weights of the features of the gold path go up by the rate, and those of the path
+        found down.
+
+        Parameters
+        ----------
+        coefficients : Coefficients
+        order : ndarray of int
+            Sequences in the order in which they are learned from.
+        rate, cost : ndarray of shape (n_sequences,)
+            Of each sequence the size of a correction, and what is added to the score of each
+            wrong label.
+
+        Returns
+        -------
+        found : ndarray of shape (n_tokens,), int32
+            The best path of each sequence, with its costs, when its turn came.
+        losses : ndarray of shape (n_sequences,)
+            By how much it was better than the gold path.
+        """
+        search, (y, *attributes) = self.search(coefficients), self.arguments
+        found, losses = y.copy(), np.zeros(self.n_sequences)
+        for piece in self.pieces(order):
+            correct(search, piece, y, rate, cost, *attributes, coefficients.state, found, losses)
+        return found, losses
+
+    def find(self, coefficients: Coefficients, cost: float) -> tuple[np.ndarray, np.ndarray]:
+        """The best paths with costs of wrong labels, and by how much they beat the gold paths."""
+        every, nothing = np.arange(self.n_sequences), np.zeros(self.n_sequences)
+        return self.correct(coefficients, every, nothing, np.full(len(every), float(cost)))
+
+    def differences(self, found: np.ndarray) -> tuple[Differences, Differences]:
+        """What the features of the gold paths have more than those of the paths found.
+
+        Returns
+        -------
+        state, pairs : Differences
+        """
+        n, sequence = self.n_labels, np.repeat(np.arange(self.n_sequences), np.diff(self.offsets))
+        wrong = found != self.y
+        state = _differences(self.state, np.flatnonzero(wrong), sequence, self.y, found, n)
+        wrong[1:] |= wrong[:-1].copy()
+        gold, other = (n * y + np.append(0, y[:-1]) for y in (self.y, found))
+        pairs = _differences(self.pairs, np.flatnonzero(wrong), sequence, gold, other, n * n)
+        return state, pairs
+
+
+def _arrays(matrix: sp.csr_array) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    return matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32, copy=False), matrix.data
+
+
+def _with_ends(X: sp.csr_array, offsets: np.ndarray) -> sp.csr_array:
+    """Two more attributes: of the first token of a sequence, and of the last."""
+    filled = np.diff(offsets) > 0
+    ends = np.zeros((X.shape[0], 2), dtype=X.dtype)
+    ends[offsets[:-1][filled], 0] = 1
+    ends[offsets[1:][filled] - 1, 1] = 1
+    return sp.csr_array(sp.hstack([X, sp.csr_array(ends)], format="csr"))
+
+
+def _pairs(edges: sp.csr_array, offsets: np.ndarray) -> sp.csr_array:
+    """Attributes of a token that has one before it: 1, and those on which transitions depend."""
+    follows = np.ones(edges.shape[0])
+    follows[offsets[:-1][np.diff(offsets) > 0]] = 0
+    pairs = sp.hstack([sp.csr_array(follows[:, None]), sp.diags_array(follows) @ edges])
+    pairs = sp.csr_array(pairs, dtype=float)
+    pairs.eliminate_zeros()
+    return pairs
+
+
+def _differences(
+    attributes: sp.csr_array,
+    tokens: np.ndarray,
+    sequence: np.ndarray,
+    gold: np.ndarray,
+    other: np.ndarray,
+    n_columns: int,
+) -> Differences:
+    """The attributes of some tokens, in the column of what is gold and, negative, of the other."""
+    starts, counts = attributes.indptr[tokens], np.diff(attributes.indptr)[tokens]
+    entries, token = joined_ranges(starts, counts), np.repeat(tokens, counts)
+    row, value = attributes.indices[entries].astype(np.int64) * n_columns, attributes.data[entries]
+    place = np.concatenate([row + gold[token], row + other[token]])
+    return Differences(np.tile(sequence[token], 2), place, np.concatenate([value, -value]))
