@@ -302,6 +302,23 @@ class BaseSequenceClassifier(ClassifierMixin, BaseEstimator):
             self._check_n_attributes(sequences.X, reset)
         return sequences
 
+    def _check_training(
+        self, X: Any, y: Any, sample_weight: Any, reset: bool
+    ) -> tuple[Sequences, np.ndarray]:
+        """Bring what is trained on to one form, and check it; the weight of each token."""
+        if y is None:
+            raise ValueError(
+                f"This {type(self).__name__} estimator requires y to be passed, but the target y "
+                "is None."
+            )
+        sequences = self._check_X(X, y, reset=reset)
+        if sequences.X.offsets[-1] == 0:
+            raise ValueError("X has no tokens: at least one sequence must not be empty")
+        weights = token_weights(X, sequences, sample_weight)
+        if not weights.any():
+            raise ValueError("sample_weight is zero for all tokens")
+        return sequences, weights
+
     def _check_n_attributes(self, X: SequenceArray, reset: bool) -> None:
         width = X.shape[1] if X.ndim > 1 else None
         if reset:

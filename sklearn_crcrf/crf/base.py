@@ -7,7 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import compute_class_weight
 
-from ..base import BaseSequenceClassifier, Batch, raise_if_impossible, token_weights
+from ..base import BaseSequenceClassifier, Batch, raise_if_impossible
 from ..constraints import as_constraints
 from ..contributions import (
     Contributions,
@@ -78,18 +78,8 @@ class LinearChainClassifier(BaseSequenceClassifier):
         Corpus
             All sequences in their order, those without tokens or weight too.
         """
-        if y is None:
-            raise ValueError(
-                f"This {type(self).__name__} estimator requires y to be passed, but the target y "
-                "is None."
-            )
-        sequences = self._check_X(X, y, reset=not extend)
+        sequences, weights = self._check_training(X, y, sample_weight, reset=not extend)
         offsets = sequences.X.offsets
-        if offsets[-1] == 0:
-            raise ValueError("X has no tokens: at least one sequence must not be empty")
-        weights = token_weights(X, sequences, sample_weight)
-        if not weights.any():
-            raise ValueError("sample_weight is zero for all tokens")
         if extend:
             self._encoder = copy(self._encoder)
             classes = _all_classes(self.classes_, sequences.y, classes)

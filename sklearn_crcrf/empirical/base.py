@@ -9,10 +9,10 @@ import numpy as np
 from sklearn.base import _fit_context
 from sklearn.utils.validation import check_is_fitted
 
-from ..base import BaseSequenceClassifier, token_weights
+from ..base import BaseSequenceClassifier
 from ..counts import Counts, Template
 from ..labels import LabelIds
-from ..sequences import SequenceArray, Sequences
+from ..sequences import SequenceArray
 from .observations import Corpus, Encoder, Observations, count_corpus
 from .tabulate import Tabulator
 
@@ -155,20 +155,6 @@ class CountingClassifier(BaseSequenceClassifier):
         labels = self._label_ids.learn(sequences.y)
         more = self._count(Corpus(observations, labels, sequences.X.offsets, weights))
         self._estimate(combine(self.counts_, more))
-
-    def _check_training(self, X, y, sample_weight, reset) -> tuple[Sequences, np.ndarray]:
-        if y is None:
-            raise ValueError(
-                f"This {type(self).__name__} estimator requires y to be passed, but the target y "
-                "is None."
-            )
-        sequences = self._check_X(X, y, reset=reset)
-        if sequences.X.offsets[-1] == 0:
-            raise ValueError("X has no tokens: at least one sequence must not be empty")
-        weights = token_weights(X, sequences, sample_weight)
-        if not weights.any():
-            raise ValueError("sample_weight is zero for all tokens")
-        return sequences, weights
 
     def _count(self, corpus: Corpus) -> Counts:
         return count_corpus(corpus, self._templates())

@@ -178,17 +178,7 @@ class OpinionPoolCRF(MetaSequenceClassifier, _BaseComposition):
 
     def _fit(self, samples: Samples) -> None:
         self._check_experts()
-        if samples.y is None:
-            raise ValueError(
-                f"This {type(self).__name__} estimator requires y to be passed, but the target y "
-                "is None."
-            )
-        sequences = self._check_X(samples.X, samples.y, reset=True)
-        if sequences.X.offsets[-1] == 0:
-            raise ValueError("X has no tokens: at least one sequence must not be empty")
-        weight = token_weights(samples.X, sequences, samples.sample_weight)
-        if not weight.any():
-            raise ValueError("sample_weight is zero for all tokens")
+        sequences, weight = self._check_training(*samples, reset=True)
         n_experts = len(self._names())
         if self.weights is not None:
             self.weights_ = _as_weights(self.weights, n_experts)

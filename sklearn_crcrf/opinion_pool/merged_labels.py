@@ -91,12 +91,7 @@ class MergedLabels(MetaSequenceClassifier):
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
         require_chain("estimator", self.estimator)
-        if y is None:
-            raise ValueError(
-                f"This {type(self).__name__} estimator requires y to be passed, but the target y "
-                "is None."
-            )
-        sequences = self._check_X(X, y, reset=True)
+        sequences, _ = self._check_training(X, y, sample_weight, reset=True)
         self.classes_, ids = encode_labels(sequences.y)
         told, n_labels = set(self.labels), len(self.classes_)
         others = [j for j, label in enumerate(self.classes_.tolist()) if label not in told]
