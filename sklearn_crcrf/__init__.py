@@ -1,6 +1,7 @@
 """Sequence labelling as scikit-learn estimators."""
 
 try:
+    from .boosting import BoostedCRF
     from .crf import CRF, CRFsuiteCRF
     from .empirical import EmpiricalCRF
     from .explanation import explain
@@ -16,6 +17,7 @@ try:
     from .hmm import HMM
     from .memm import MEMM
     from .opinion_pool import OpinionPoolCRF
+    from .perceptron import StructuredPerceptron
     from .sequences import SequenceArray, as_sequences
 except ModuleNotFoundError as error:
     if not (error.name or "").startswith(f"{__name__}._kernels."):
@@ -32,12 +34,14 @@ __all__ = [
     "CRF",
     "HMM",
     "MEMM",
+    "BoostedCRF",
     "CRFsuiteCRF",
     "EmpiricalCRF",
     "Gazetteer",
     "OpinionPoolCRF",
     "SequenceArray",
     "SequenceVectorizer",
+    "StructuredPerceptron",
     "TemplateFeatures",
     "TokenFeatures",
     "Window",

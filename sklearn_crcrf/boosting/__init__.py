@@ -1,0 +1,5 @@
+"""Gradient tree boosting of chains."""
+
+from .estimator import BoostedCRF
+
+__all__ = ["BoostedCRF"]

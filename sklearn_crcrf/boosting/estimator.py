@@ -1,0 +1,347 @@
+"""BoostedCRF: a chain whose state scores are sums of regression trees."""
+
+from copy import copy
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from joblib import effective_n_jobs
+from scipy.optimize import OptimizeResult
+from sklearn.base import _fit_context
+from sklearn.tree import DecisionTreeRegressor
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from .._callbacks import CallbackSupportMixin, FitProgress
+from ..base import BaseSequenceClassifier, Batch
+from ..constraints import Constraints, as_constraints
+from ..crf.possible import check_possible, forbidden_scores
+from ..crf.training import Training
+from ..linear import Corpus
+from ..partial_labels import encode_partial_labels
+from ..sequences import SequenceArray
+from ..structures import Chain, Parts
+from .booster import Booster, HeldOut
+from .residuals import TrainingData, log_frequencies
+from .rows import as_rows, some_tokens
+from .steps import newton_step, tree_scores
+
+__all__ = ["BoostedCRF"]
+
+SEEDS = np.iinfo(np.int32).max
+
+
+class BoostedCRF(CallbackSupportMixin, BaseSequenceClassifier):
+    """Linear-chain CRF of boosted regression trees [1]_.
+
+    The score of a labelling is not linear in the attributes of tokens, but a sum of trees,
+
+        score(y | x) = sum_t F(x_t)[y_t] + sum_{t > 0} transitions[y_{t-1}, y_t],
+        F(x_t) = baseline + sum_m tree_m(x_t),
+
+    and its probability is exp(score) over the sum of this over all labellings. Each round of
+    training finds the marginals P_t(j) once. A tree with an output for each label is fitted to
+    the residuals 1[y_t = j] - P_t(j), the derivatives of the log-likelihood by F; its leaves are
+    steps of Newton's method (n labels),
+
+        (n - 1) / n sum_t (1[y_t = j] - P_t(j)) / (sum_t P_t(j) (1 - P_t(j)) + l2_regularization),
+
+    and the transitions make a step towards those under which each pair of labels is expected as
+    often as it occurs. Both are times the learning rate. A step that raises the loss is halved.
+    For sequences of one token this is gradient boosting [2]_ of a multinomial model.
+
+    Tokens are rows of numbers. Trees find thresholds and conjunctions of attributes by
+    themselves; for sparse indicators of words, :class:`CRF` is faster and better.
+
+    Parameters
+    ----------
+    learning_rate : float, default=0.1
+        In (0, 1].
+    max_iter : int, default=100
+        Rounds, each of one tree, at most.
+    max_leaf_nodes : int or None, default=31
+        Leaves of a tree, at most.
+    max_depth : int or None, default=None
+        Depth of a tree, at most.
+    min_samples_leaf : int, default=5
+        Tokens in a leaf, at least; those with weights count as much as they weigh.
+    max_features : None, int, float or {"sqrt", "log2"}, default=None
+        Attributes considered at each split, as in ``DecisionTreeRegressor``; None is all.
+    l2_regularization : float, default=1.0
+        Added to the curvature in each leaf, and to the counts of labels and of pairs of labels;
+        in (0, inf).
+    subsample : float, default=1.0
+        Part of the sequences that each tree is fitted to, in (0, 1].
+    constraints : None, {"IOB1", "IOB2", "IOBES"}, mapping or array, default=None
+        What labels may follow a label: by a scheme of segments, as a mapping from label to
+        labels, or as a bool array of shape (n_labels, n_labels). All else is impossible, in
+        training as in prediction.
+    validation_fraction : float, default=None
+        So many of the sequences are not trained on; their loss is taken after each round, the
+        best number of rounds is kept, and training stops when the loss no longer falls.
+    n_iter_no_change : int, default=10
+        Number of rounds in which the validation loss must fall.
+    sample_unit : {"sequence", "token"}, default="sequence"
+        What scikit-learn is told that a sample is. With ``"token"``, for tables whose rows are
+        tokens, string scorers and stratified splits work.
+    n_jobs : int, default=None
+        Number of threads that find marginals, and that predict.
+    random_state : int, RandomState or None, default=None
+        Chooses the validation part, subsamples, and attributes if not all are considered.
+    verbose : int, default=0
+        Print a line after every so many rounds.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_labels,)
+    baseline_ : ndarray of shape (n_labels,)
+        Logarithms of the frequencies of labels.
+    estimators_ : list of DecisionTreeRegressor
+        What they predict is added to the state scores.
+    transitions_ : ndarray of shape (n_labels, n_labels), row = previous label
+    loss_curve_ : list of float
+        Sum of the log losses of the sequences trained on, after each round.
+    validation_curve_ : list of float
+        The mean loss of the validation part, after each round.
+    n_iter_ : int
+        Number of rounds that were made.
+    n_features_in_ : int
+
+    References
+    ----------
+    .. [1] Dietterich, Ashenfelter, Bulatov, "Training Conditional Random Fields via Gradient
+       Tree Boosting", ICML 2004.
+    .. [2] Friedman, "Greedy Function Approximation: a Gradient Boosting Machine", Annals of
+       Statistics 29 (2001).
+
+    Examples
+    --------
+    The label is whether two numbers have the same sign, which is not linear in them:
+
+    >>> import numpy as np
+    >>> from sklearn_crcrf import BoostedCRF
+    >>> rng = np.random.default_rng(0)
+    >>> X = [rng.normal(size=(5, 2)) for _ in range(40)]
+    >>> y = [np.where(x.prod(axis=1) > 0, "same", "other") for x in X]
+    >>> crf = BoostedCRF().fit(X, y)
+    >>> crf.predict([np.array([[1.0, 1.0], [-1.0, 1.0], [-1.0, -1.0]])])
+    array([list(['same', 'other', 'same'])], dtype=object)
+    """
+
+    _parameter_constraints: dict = {
+        "learning_rate": [Interval(Real, 0, 1, closed="right")],
+        "max_iter": [Interval(Integral, 0, None, closed="left")],
+        "max_leaf_nodes": [Interval(Integral, 2, None, closed="left"), None],
+        "max_depth": [Interval(Integral, 1, None, closed="left"), None],
+        "min_samples_leaf": [Interval(Integral, 1, None, closed="left")],
+        "max_features": DecisionTreeRegressor._parameter_constraints["max_features"],
+        "l2_regularization": [Interval(Real, 0, None, closed="neither")],
+        "subsample": [Interval(Real, 0, 1, closed="right")],
+        "constraints": [None, str, dict, "array-like", Constraints],
+        "validation_fraction": [None, Interval(Real, 0, 1, closed="neither")],
+        "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
+        "sample_unit": [StrOptions({"sequence", "token"})],
+        "n_jobs": [Integral, None],
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+    }
+
+    def __init__(
+        self,
+        learning_rate=0.1,
+        max_iter=100,
+        *,
+        max_leaf_nodes=31,
+        max_depth=None,
+        min_samples_leaf=5,
+        max_features=None,
+        l2_regularization=1.0,
+        subsample=1.0,
+        constraints=None,
+        validation_fraction=None,
+        n_iter_no_change=10,
+        sample_unit="sequence",
+        n_jobs=None,
+        random_state=None,
+        verbose=0,
+    ):
+        self.learning_rate = learning_rate
+        self.max_iter = max_iter
+        self.max_leaf_nodes = max_leaf_nodes
+        self.max_depth = max_depth
+        self.min_samples_leaf = min_samples_leaf
+        self.max_features = max_features
+        self.l2_regularization = l2_regularization
+        self.subsample = subsample
+        self.constraints = constraints
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.sample_unit = sample_unit
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = False
+        tags.input_tags.dict = False
+        return tags
+
+    @property
+    def feature_importances_(self) -> np.ndarray:
+        """How much of the squared error of the residuals each attribute explains.
+
+        Returns
+        -------
+        ndarray of shape (n_features_in_,)
+            The mean over all trees.
+        """
+        return np.mean([tree.feature_importances_ for tree in self.estimators_], axis=0)
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "BoostedCRF":
+        """Train.
+
+        Parameters
+        ----------
+        X : list of sequences, SequenceArray, 2-D array, CSR or DataFrame
+            Sequences of rows of numbers; the rows of a 2-D array are sequences of one token, and
+            a DataFrame with the index (sequence, position) has a token in each row.
+        y : list of label lists, SequenceArray or 1-D array
+            Any hashable labels; None for a label that is not known, and a set for one of
+            several: then the likelihood is that of all labellings that agree.
+        sample_weight : array-like of shape (n_samples,), nested list or SequenceArray, optional
+            One weight for each sequence, or for each row of a table, or for each token; a
+            sequence weighs as much as its tokens do on average.
+
+        Returns
+        -------
+        BoostedCRF
+            Itself. If training fails, it stays as it was; if it is interrupted, it has the trees
+            of the rounds before.
+
+        Raises
+        ------
+        ValueError
+            If tokens are not rows of numbers, or input is not valid.
+        """
+        twin = copy(self)
+        progress = FitProgress(self, self.max_iter, X, y, sample_weight)
+        twin._fit(X, y, sample_weight, progress)
+        self.__dict__.update(vars(twin))
+        return self
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any, progress: FitProgress) -> None:
+        rng = check_random_state(self.random_state)
+        corpus, held_out = self._hold_out(self._read(X, y, sample_weight), rng)
+        data, validation = (
+            part and TrainingData(part, self._forbidden(), effective_n_jobs(self.n_jobs))
+            for part in (corpus, held_out)
+        )
+        self.baseline_ = log_frequencies(data, self.l2_regularization)
+        booster = Booster(data, self._start(data), np.zeros(2 * self.baseline_.shape))
+        self._boost(booster, validation, rng, progress)
+        progress.finish(lambda: vars(self))
+
+    def _read(self, X: Any, y: Any, sample_weight: Any) -> Corpus:
+        """Encode all that is trained on, and check it."""
+        sequences, weights = self._check_training(X, y, sample_weight, reset=True)
+        rows, offsets = as_rows(sequences.X), sequences.X.offsets
+        self.classes_, ids, allowed = encode_partial_labels(sequences.y)
+        self._constraints = as_constraints(self.constraints, self.classes_)
+        per_sequence = np.add.reduceat(np.append(weights, 0.0), offsets[:-1])
+        per_sequence /= np.maximum(sequences.X.lengths, 1)
+        corpus = Corpus(rows, ids, offsets, per_sequence, allowed)
+        check_possible(corpus, self._constraints)
+        return corpus.longest_first()
+
+    def _hold_out(self, corpus: Corpus, rng) -> tuple[Corpus, Corpus | None]:
+        """What is trained on, and what is validated on."""
+        if self.validation_fraction is None:
+            return corpus, None
+        n_sequences = len(corpus.weight)
+        n_held_out = max(1, round(self.validation_fraction * n_sequences))
+        if n_held_out >= n_sequences:
+            raise ValueError(f"validation_fraction leaves nothing of {n_sequences} sequences")
+        order = rng.permutation(n_sequences)
+        return corpus.take(np.sort(order[n_held_out:])), corpus.take(np.sort(order[:n_held_out]))
+
+    def _forbidden(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        return forbidden_scores(self._constraints, len(self.classes_))
+
+    def _start(self, data: TrainingData) -> np.ndarray:
+        """State scores without trees."""
+        return np.tile(self.baseline_, (len(data.token_weight), 1))
+
+    def _boost(self, booster: Booster, validation: TrainingData | None, rng, progress) -> None:
+        """Set the trees and the transitions, round by round."""
+        trees, transitions = [], [booster.transition]
+        held_out = validation and HeldOut(validation, self._start(validation))
+        training = Training(
+            self.verbose,
+            held_out and (lambda x: held_out.loss(trees[-1], transitions[-1])),
+            self.n_iter_no_change,
+            notify=lambda x: progress.iterated(lambda: self._with(trees, transitions, training)),
+        )
+        try:
+            for _ in range(self.max_iter):
+                step = booster.take(self._step(booster, rng))
+                trees.append(step.tree)
+                transitions.append(booster.transition)
+                x = np.array([len(trees)])
+                training(OptimizeResult(fun=booster.residuals.loss, nit=len(trees), x=x))
+        except StopIteration:
+            pass
+        except KeyboardInterrupt:
+            if not training.losses:
+                raise
+        vars(self).update(self._with(trees, transitions, training))
+
+    def _with(self, trees: list, transitions: list, training: Training) -> dict[str, Any]:
+        """The fitted attributes after the best of the rounds so far."""
+        twin = copy(self)
+        n_rounds = 0 if training.x is None else int(training.x[0])
+        twin.estimators_, twin.transitions_ = trees[:n_rounds], transitions[n_rounds]
+        twin.loss_curve_, twin.validation_curve_ = training.losses, training.validation_losses
+        twin.n_iter_ = len(training.losses)
+        return vars(twin)
+
+    def _step(self, booster: Booster, rng):
+        """The step of a round."""
+        data = booster.data
+        tokens = some_tokens(data.corpus.offsets, self.subsample, rng)
+        total = data.token_weight[tokens].sum()
+        tree = DecisionTreeRegressor(
+            max_depth=self.max_depth,
+            max_leaf_nodes=self.max_leaf_nodes,
+            # Weights count, and not only the number of those who have them.
+            min_weight_fraction_leaf=min(0.5, self.min_samples_leaf / total),
+            max_features=self.max_features,
+            random_state=rng.randint(SEEDS),
+        )
+        return newton_step(
+            tree,
+            data.corpus.X,
+            booster.residuals,
+            data.token_weight,
+            tokens,
+            rate=self.learning_rate,
+            penalty=self.l2_regularization,
+        )
+
+    def _structure(self, offsets: np.ndarray) -> Chain:
+        return Chain(offsets)
+
+    def _prepare(self, X: SequenceArray) -> np.ndarray | sp.csr_array:
+        if X.data.shape[0] == 0:
+            return np.empty((0, self.n_features_in_), dtype=np.float32)
+        return as_rows(X)
+
+    def _parts(self, prepared: np.ndarray | sp.csr_array, batch: Batch) -> Parts:
+        rows = prepared[batch.start : batch.stop]
+        state = np.tile(self.baseline_, (rows.shape[0], 1))
+        for tree in self.estimators_:
+            state += tree_scores(tree, rows)
+        forbidden, *ends = self._forbidden()
+        return Parts.of(state, self.transitions_ + forbidden, *ends)

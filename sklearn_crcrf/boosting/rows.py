@@ -1,0 +1,40 @@
+"""Tokens as rows of numbers, as trees take them."""
+
+import numpy as np
+import scipy.sparse as sp
+
+from .._ragged import joined_ranges
+from ..sequences import SequenceArray
+
+__all__ = ["as_rows", "some_tokens"]
+
+
+def as_rows(X: SequenceArray) -> np.ndarray | sp.csr_array:
+    """The attributes of all tokens, in single precision.
+
+    Raises
+    ------
+    ValueError
+        If tokens are not rows of numbers.
+    """
+    data = X.data
+    if sp.issparse(data):
+        rows = sp.csr_array(data, dtype=np.float32)
+        rows.indices, rows.indptr = (ids.astype(np.int32) for ids in (rows.indices, rows.indptr))
+        return rows
+    if not (isinstance(data, np.ndarray) and data.ndim == 2):
+        raise ValueError(
+            "tokens must be rows of numbers; make them of strings or feature dicts by a "
+            "vectorizer, such as sklearn_crcrf.SequenceVectorizer"
+        )
+    return np.ascontiguousarray(data, dtype=np.float32)
+
+
+def some_tokens(offsets: np.ndarray, part: float, rng: np.random.RandomState) -> np.ndarray | slice:
+    """The tokens of a random part of the sequences."""
+    if part == 1.0:
+        return slice(None)
+    n_sequences = len(offsets) - 1
+    n_chosen = max(1, round(part * n_sequences))
+    chosen = np.sort(rng.choice(n_sequences, n_chosen, replace=False))
+    return joined_ranges(offsets[chosen], np.diff(offsets)[chosen])
