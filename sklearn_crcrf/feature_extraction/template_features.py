@@ -15,9 +15,8 @@ class TemplateFeatures(SymbolTransformer):
 
     Each template becomes a column of symbols. It is named after what the template begins with, up
     to the first ``%``, without a colon or equals sign at its end: ``U01:%x[0,0]/%x[1,0]`` makes a
-    column ``"U01"`` with symbols like ``"the/dog"``, of which :class:`SequenceVectorizer` makes
-    attributes like ``"U01=the/dog"``. As in these programs, templates that begin alike have
-    attributes in common.
+    column ``"U01"`` with symbols like ``"the/dog"``, and so attributes like ``"U01=the/dog"``. As in
+    these programs, templates that begin alike have attributes in common.
 
     Parameters
     ----------
@@ -28,6 +27,9 @@ class TemplateFeatures(SymbolTransformer):
 
     Attributes
     ----------
+    edge_columns : list of str
+        The columns on which transitions depend, for the parameter ``edge_columns`` of
+        :class:`~sklearn_crcrf.CRF`.
     feature_names_in_ : ndarray of str objects
         Names of the columns seen in fit, which the numbers in the template stand for; token
         strings are one column ``"token"``.
@@ -46,7 +48,7 @@ class TemplateFeatures(SymbolTransformer):
     Notes
     -----
     In both languages a line ``U...`` describes attributes of a token, and ``B...`` attributes on
-    which the transition into a token depends; see :attr:`edge_columns`. ``%x[offset,column]`` is
+    which the transition into a token depends; see ``edge_columns``. ``%x[offset,column]`` is
     replaced by the symbol so many tokens to the right (negative: to the left) in a column, the
     first of which has number 0. A line ``B`` alone means the transitions, which every estimator
     has anyway, and makes no column.
@@ -94,7 +96,7 @@ class TemplateFeatures(SymbolTransformer):
 
     @property
     def edge_columns(self) -> list[str]:
-        """The columns on which transitions depend, as the parameter of :class:`CRF` takes them."""
+        """The columns on which transitions depend."""
         keys = [t.key for t in self._templates() if t.kind != "u" and t.macros]
         return list(dict.fromkeys(keys))
 
