@@ -17,7 +17,6 @@ try:
     from .hmm import HMM
     from .memm import MEMM
     from .opinion_pool import OpinionPoolCRF
-    from .perceptron import StructuredPerceptron
     from .sequences import SequenceArray, as_sequences
 except ModuleNotFoundError as error:
     if not (error.name or "").startswith(f"{__name__}._kernels."):
@@ -41,7 +40,6 @@ __all__ = [
     "OpinionPoolCRF",
     "SequenceArray",
     "SequenceVectorizer",
-    "StructuredPerceptron",
     "TemplateFeatures",
     "TokenFeatures",
     "Window",
