@@ -15,7 +15,7 @@ class TemplateFeatures(SymbolTransformer):
 
     Each template becomes a column of symbols. It is named after what the template begins with, up
     to the first ``%``, without a colon or equals sign at its end: ``U01:%x[0,0]/%x[1,0]`` makes a
-    column ``"U01"`` with symbols like ``"the/dog"``, and so attributes like ``"U01=the/dog"``. As in
+    column ``"U01"`` with symbols like ``"the/dog"``, and attributes like ``"U01=the/dog"``. As in
     these programs, templates that begin alike have attributes in common.
 
     Parameters
