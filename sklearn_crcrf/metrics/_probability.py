@@ -8,7 +8,7 @@ from ..segments import factorize, label_sequences
 from ..sequences import SequenceArray, locate
 from ._flatten import check_same_layout, sample_lengths, token_weights
 
-__all__ = ["token_log_loss"]
+__all__ = ["as_probabilities", "check_probabilities", "token_log_loss"]
 
 
 def token_log_loss(y_true: Any, y_proba: Any, classes: Any, *, sample_weight: Any = None) -> float:
@@ -47,20 +47,20 @@ def token_log_loss(y_true: Any, y_proba: Any, classes: Any, *, sample_weight: An
     >>> round(token_log_loss([["D", "N"]], proba, ["D", "N"]), 4)
     0.4904
     """
-    true, proba = label_sequences(y_true, "y_true"), _probabilities(y_proba)
+    true, proba = label_sequences(y_true, "y_true"), as_probabilities(y_proba)
     weight = token_weights(sample_weight, sample_lengths(y_true, true))
     if weight.sum() == 0:
         raise ValueError("y_true has no tokens with a positive weight: the log loss is undefined")
     check_same_layout(true, proba, "y_proba")
     classes = label_sequences([list(classes)], "classes").data
-    _check_probabilities(proba, len(classes))
+    check_probabilities(proba, len(classes))
     columns = _columns(true, classes)
     gold = proba.data[np.arange(len(columns)), columns].astype(np.float64)
     smallest = np.finfo(proba.data.dtype).eps
     return float(np.average(-np.log(np.clip(gold, smallest, 1.0)), weights=weight))
 
 
-def _probabilities(y_proba: Any) -> SequenceArray:
+def as_probabilities(y_proba: Any) -> SequenceArray:
     if isinstance(y_proba, SequenceArray):
         proba = y_proba
     elif isinstance(y_proba, np.ndarray) and y_proba.ndim == 2:
@@ -72,7 +72,7 @@ def _probabilities(y_proba: Any) -> SequenceArray:
     return proba
 
 
-def _check_probabilities(proba: SequenceArray, n_labels: int) -> None:
+def check_probabilities(proba: SequenceArray, n_labels: int) -> None:
     if proba.data.shape[1] != n_labels:
         raise ValueError(f"y_proba has {proba.data.shape[1]} columns for {n_labels} classes")
     if proba.data.dtype.kind != "f":

@@ -1,0 +1,52 @@
+"""Axes to draw on, and text as matplotlib shows it."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+__all__ = ["grid_in", "import_pyplot", "new_axes", "places_of_labels", "plain"]
+
+
+def import_pyplot(display: Any) -> Any:
+    """matplotlib.pyplot, or an ImportError that says how to get it."""
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError as error:
+        raise ImportError(
+            f"{type(display).__name__} needs matplotlib, which comes with "
+            'pip install "sklearn-crcrf[plot]"'
+        ) from error
+    return plt
+
+
+def new_axes(display: Any, ax: Any, figsize: tuple[float, float] | None = None) -> Any:
+    """The axes that were given, or those of a new figure."""
+    plt = import_pyplot(display)
+    return plt.subplots(figsize=figsize, layout="constrained")[1] if ax is None else ax
+
+
+def grid_in(ax: Any, n_rows: int, n_columns: int, **options: Any) -> np.ndarray:
+    """A grid of axes in the place of one, which becomes invisible; options are of the grid."""
+    ax.set_axis_off()
+    grid = ax.get_subplotspec().subgridspec(n_rows, n_columns, **options)
+    return grid.subplots(squeeze=False)
+
+
+def plain(text: Any, most: int | None = None) -> str:
+    """Text in which dollars are no formulae, cut where it is longer than so many letters."""
+    text = str(text)
+    if most is not None and len(text) > most:
+        text = f"{text[: most - 1]}…"
+    return text.replace("$", r"\$")
+
+
+def places_of_labels(classes: np.ndarray, labels: Sequence[Any] | None) -> np.ndarray:
+    """Where labels are among the classes."""
+    if labels is None:
+        return np.arange(len(classes))
+    place = {label: j for j, label in enumerate(classes.tolist())}
+    for label in labels:
+        if label not in place:
+            raise ValueError(f"labels: {label!r} is not among {list(place)}")
+    return np.array([place[label] for label in labels], dtype=np.int64)
