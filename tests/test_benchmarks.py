@@ -294,6 +294,16 @@ def test_scaling_finds_the_power(load, tmp_path):
     assert (tmp_path / "plot.png").stat().st_size > 1000
 
 
+def test_label_bias_has_a_row_for_every_method(load):
+    label_bias = load("label_bias")
+    rows = list(label_bias.rows(label_bias.methods(), 1, 200))
+    assert len(rows) == 1 + len(label_bias.methods())
+    figures = {row[0]: float(row[1]) for row in rows}
+    assert figures.pop("best decoding") > 90
+    assert figures["MEMM, only seen transitions"] < 75
+    assert all(0 <= figure <= 100 for figure in figures.values())
+
+
 def test_missing_corpora_are_named(tmp_path):
     done = run(
         "accuracy.py", SKLEARN_CRCRF_DATA=str(tmp_path), SCIKIT_LEARN_DATA=str(tmp_path / "home")

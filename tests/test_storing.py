@@ -1,0 +1,68 @@
+"""A stored model is the same model: estimators beside EmpiricalCRF and CRF."""
+
+import copy
+import pickle
+
+import joblib
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.pipeline import make_pipeline
+from toy import make_corpus
+
+from sklearn_crcrf import CRF, HMM, MEMM, BoostedCRF, OpinionPoolCRF, SequenceVectorizer
+from sklearn_crcrf.opinion_pool import label_experts, random_experts
+
+X, y = make_corpus(n_sequences=20)
+X, y = [*X, [], ["\ud800", "\0", ""]], [*y, [], ["A", "B", "C"]]
+NEW = [*X, ["und", "new"]]
+
+EXPERTS = [("crf", CRF()), ("hmm", HMM()), *label_experts(MEMM(), {"A": ["A"]})]
+MODELS = [
+    HMM(),
+    MEMM(edge_columns=["token"], constraints={"A": list("ABCD")}),
+    OpinionPoolCRF(EXPERTS, random_state=0),
+    make_pipeline(
+        SequenceVectorizer(), OpinionPoolCRF(random_experts(CRF(), 2, random_state=0), [1, 2])
+    ),
+    make_pipeline(SequenceVectorizer(), BoostedCRF(max_iter=3, random_state=0)),
+]
+
+
+def with_joblib(model, folder):
+    return joblib.load(*joblib.dump(model, folder / "model"))
+
+
+def from_read_only_memory(model, folder):
+    return joblib.load(*joblib.dump(model, folder / "model"), mmap_mode="r")
+
+
+def with_pickle(model, folder):
+    return pickle.loads(pickle.dumps(model))
+
+
+def with_a_deep_copy(model, folder):
+    return copy.deepcopy(model)
+
+
+def with_skops(model, folder):
+    skops = pytest.importorskip("skops.io")
+    skops.dump(model, folder / "model.skops")
+    untrusted = skops.get_untrusted_types(file=folder / "model.skops")
+    ours = "sklearn_crcrf.", "sklearn.tree."
+    foreign = {name for name in untrusted if not name.startswith(ours)}
+    assert foreign <= {"scipy.sparse._csr.csr_array"}
+    return skops.load(folder / "model.skops", trusted=untrusted)
+
+
+@pytest.mark.parametrize(
+    "store", [with_pickle, with_joblib, from_read_only_memory, with_a_deep_copy, with_skops]
+)
+@pytest.mark.parametrize("model", MODELS, ids=range(len(MODELS)))
+def test_a_stored_model_is_the_same_model(model, store, tmp_path):
+    model = clone(model).fit(X, y)
+    loaded = store(model, tmp_path)
+    assert loaded.predict(NEW).tolist() == model.predict(NEW).tolist()
+    for p, q in zip(loaded.predict_proba(NEW), model.predict_proba(NEW), strict=True):
+        assert np.array_equal(p, q)
+    assert loaded.fit(X, y).predict(NEW).tolist() == model.predict(NEW).tolist()
