@@ -13,6 +13,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ._memory import retain_freed_memory
+from ._summary import SummaryMixin
 from .contributions import Contributions, path_contributions
 from .partial_labels import encode_allowed
 from .segments import spell_segments
@@ -37,7 +38,7 @@ class Batch(NamedTuple):
     first: int
 
 
-class BaseSequenceClassifier(ClassifierMixin, BaseEstimator):
+class BaseSequenceClassifier(SummaryMixin, ClassifierMixin, BaseEstimator):
     """Base of classifiers that label every token of a sequence.
 
     A subclass implements ``fit``, which sets ``classes_``; ``_prepare``, which encodes a

@@ -12,6 +12,7 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from .._ragged import object_array
+from .._summary import SummaryMixin
 from ..feature_extraction import SequenceVectorizer
 from ..linear import Corpus, observed_pairs, transition_counts
 from ..sequences import SequenceArray, as_sequences
@@ -41,7 +42,7 @@ PERIOD = 10
 _LISTS = (list, tuple, set, frozenset)
 
 
-class CRFsuiteCRF(BaseEstimator):
+class CRFsuiteCRF(SummaryMixin, BaseEstimator):
     """CRF with the parameters, methods and attributes of ``sklearn_crfsuite.CRF``.
 
     It has the same features and the same optimum. A parameter that is None has the default of
@@ -280,6 +281,9 @@ class CRFsuiteCRF(BaseEstimator):
             random_state=self.random_state,
             verbose=self.verbose,
         )
+
+    def _facts(self) -> dict[str, str]:
+        return self.crf_._facts() if hasattr(self, "crf_") else {}
 
     def _fitted(self) -> CRF:
         check_is_fitted(self, "crf_")

@@ -1,0 +1,63 @@
+"""What is shown of an estimator besides its parameters."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator
+
+__all__ = ["SummaryMixin"]
+
+MOST_LABELS = 8
+WEIGHTS = ("coef_", "transitions_", "begin_", "end_", "edge_coef_")
+
+
+class SummaryMixin:
+    """Tells of a fitted estimator how many labels, attributes and weights it has.
+
+    ``repr`` is that of scikit-learn, the parameters alone, so that estimators inside of others
+    are shown as ever. ``str`` has a line more for each fact, and a notebook shows them too:
+    up to scikit-learn 1.8 in the box of the estimator, in the text everywhere.
+
+    From 1.9 on, scikit-learn lists all fitted attributes. Of these, the ones that are computed
+    when they are asked for, such as a dict of all weights, are left out.
+    """
+
+    def __str__(self) -> str:
+        facts = self._facts()
+        width = max(map(len, facts), default=0)
+        return "\n".join([repr(self), *(f"  {name:{width}}  {facts[name]}" for name in facts)])
+
+    def _facts(self) -> dict[str, str]:
+        """What there is to say of a fitted estimator, by name; nothing of another."""
+        facts = {}
+        classes = getattr(self, "classes_", None)
+        if classes is None:
+            return facts
+        names = [str(label) for label in classes[:MOST_LABELS]]
+        more = ["..."] if len(classes) > MOST_LABELS else []
+        facts["labels"] = f"{len(classes)}: {', '.join(names + more)}"
+        if getattr(self, "coef_", None) is not None:
+            facts["attributes"] = f"{self.coef_.shape[0]:,}"
+            n_weights = sum(_n_nonzero(getattr(self, name, None)) for name in WEIGHTS)
+            facts["weights"] = f"{n_weights:,} not zero"
+        if hasattr(self, "n_iter_"):
+            ended = "" if getattr(self, "converged_", True) else ", not converged"
+            facts["iterations"] = f"{self.n_iter_}{ended}"
+        return facts
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        return {**super()._repr_mimebundle_(**kwargs), "text/plain": str(self)}
+
+    def _get_fitted_attr_html(self, doc_link: str = "") -> Any:
+        # A million weights by name would take seconds, each time that a notebook shows them.
+        names = dict.fromkeys([*vars(self), "coef_", "transitions_"])
+        shown = {name: getattr(self, name) for name in names if hasattr(self, name)}
+        return BaseEstimator._get_fitted_attr_html(SimpleNamespace(**shown), doc_link)
+
+
+def _n_nonzero(weights: Any) -> int:
+    if weights is None:
+        return 0
+    return int(weights.count_nonzero() if sp.issparse(weights) else np.count_nonzero(weights))
