@@ -17,6 +17,7 @@ try:
     from .hmm import HMM
     from .memm import MEMM
     from .opinion_pool import OpinionPoolCRF
+    from .perceptron import StructuredPerceptron
     from .sequences import SequenceArray, as_sequences
 except ModuleNotFoundError as error:
     if not (error.name or "").startswith(f"{__name__}._kernels."):
@@ -40,6 +41,7 @@ __all__ = [
     "OpinionPoolCRF",
     "SequenceArray",
     "SequenceVectorizer",
+    "StructuredPerceptron",
     "TemplateFeatures",
     "TokenFeatures",
     "Window",

@@ -1,0 +1,5 @@
+"""The structured perceptron."""
+
+from .estimator import StructuredPerceptron
+
+__all__ = ["StructuredPerceptron"]

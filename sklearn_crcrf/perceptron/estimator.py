@@ -1,0 +1,403 @@
+"""StructuredPerceptron: a chain trained by its mistakes."""
+
+from collections.abc import Callable, Collection, Mapping
+from copy import copy
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from scipy.optimize import OptimizeResult
+from sklearn.base import _fit_context
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, Options, StrOptions
+
+from .._callbacks import CallbackSupportMixin, FitProgress
+from ..constraints import Constraints
+from ..crf.base import LinearChainClassifier
+from ..crf.possible import forbidden_scores
+from ..crf.training import Training
+from ..linear import Corpus, Examples
+from ..partial_labels import encode_allowed
+from ..sequences import as_sequences, locate
+from .learning import LEARNERS, LastWeights, Learned
+from .resuming import Known
+from .voting import count_votes
+
+__all__ = ["StructuredPerceptron"]
+
+
+class StructuredPerceptron(CallbackSupportMixin, LinearChainClassifier):
+    """Structured perceptron, a linear chain trained by its mistakes [1]_.
+
+    The score of a labelling is linear in the weights, as that of a :class:`CRF`. The sequences
+    are labelled one after another by the best path under the present weights,
+
+        y' = argmax_y score(y | x),
+
+    and where it is not the gold path y, the weights of the features of y are raised by 1 and
+    those of y' lowered by 1. This is a subgradient step on ``score(y') - score(y)``, without a
+    penalty; nothing is normalised, so that an epoch costs little more than to label all
+    sequences. The mean of the weights after each sequence labels new data better than the last
+    weights, which depend on the last mistakes. Of paths that score the same, the one with the
+    lowest labels at its end is taken.
+
+    Scores are not trained to be logarithms of probabilities: :meth:`predict_proba` and its like
+    normalise them all the same, and are far too sure. For probabilities train a :class:`CRF`.
+
+    Parameters
+    ----------
+    averaging : {"mean", "none", "vote"}, default="mean"
+        What the weights on the way become: their mean, the last of them, or, for
+        :meth:`predict` and :meth:`predict_proba`, a vote of all of them on the label of each
+        token [2]_; elsewhere the mean stands for the vote. A vote takes as many predictions as
+        there were corrections in training, often 10,000, and their changes are kept; it is
+        hardly better than the mean.
+    max_iter : int, default=10
+        Epochs at most. Training ends before when an epoch had no mistakes.
+    min_freq : int, default=1
+        Attributes of fewer tokens are left out.
+    boundaries : bool, default=False
+        Whether the first and the last labels of sequences have weights too.
+    edge_columns : collection of str or int, default=()
+        Columns of X, or keys of feature dicts, whose attributes also have a weight for every
+        pair of labels: the transition into a token depends on them. Token strings are the
+        column "token".
+    constraints : None, {"IOB1", "IOB2", "IOBES"}, mapping or array, default=None
+        What labels may follow a label: by a scheme of segments, as a mapping from label to
+        labels, or as a bool array of shape (n_labels, n_labels). All else is impossible, in
+        training as in prediction.
+    class_weight : None, "balanced" or dict, default=None
+        Weights of labels. A sequence weighs as much as its tokens do on average.
+    validation_fraction : float, default=None
+        So many of the sequences are not trained on; after each epoch they are labelled, the best
+        weights are kept, and training stops when there are no longer fewer wrong labels.
+    n_iter_no_change : int, default=5
+        Number of epochs in which the wrong labels of the validation part must become fewer.
+    dtype : {"float32", "float64"} or None, default=None
+        Precision of weights; by default that of a numeric X, else float64.
+    sample_unit : {"sequence", "token"}, default="sequence"
+        What scikit-learn is told that a sample is. With ``"token"``, for tables whose rows are
+        tokens, string scorers and stratified splits work.
+    n_jobs : int, default=None
+        Number of threads that predict; votes take one.
+    random_state : int, RandomState or None, default=None
+        Chooses the order of the sequences in each epoch, and the validation part.
+    verbose : int, default=0
+        Print a line after every so many epochs.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_labels,)
+    coef_ : ndarray of shape (n_attributes, n_labels)
+    transitions_ : ndarray of shape (n_labels, n_labels), row = previous label
+    begin_, end_ : ndarray of shape (n_labels,)
+        Weights of the first and last labels; zero unless there are ``boundaries``.
+    edge_coef_ : ndarray of shape (n_edge_attributes, n_labels, n_labels)
+    attribute_names_ : ndarray of shape (n_attributes,)
+    loss_curve_ : list of float
+        The part of the tokens labelled wrongly in each epoch, before they were learned from.
+    validation_curve_ : list of float
+        The part of the tokens of the validation part labelled wrongly after each epoch.
+    n_iter_ : int
+    converged_ : bool
+        Whether training ended before ``max_iter`` epochs, and was not interrupted.
+    n_features_in_ : int
+        Number of columns of X, where it has any.
+
+    See Also
+    --------
+    CRF : ``CRF(MaxMargin(cost=0.0))`` minimises the same loss with a penalty.
+    MaxMarginCRF : Gold paths that are best by a margin.
+
+    References
+    ----------
+    .. [1] Collins, "Discriminative Training Methods for Hidden Markov Models: Theory and
+       Experiments with Perceptron Algorithms", EMNLP 2002.
+    .. [2] Freund, Schapire, "Large Margin Classification Using the Perceptron Algorithm",
+       Machine Learning 37 (1999).
+
+    Examples
+    --------
+    >>> from sklearn_crcrf import StructuredPerceptron
+    >>> X = [["the", "dog", "walks"], ["a", "cat", "sleeps"], ["dogs", "sleep"]]
+    >>> y = [["D", "N", "V"], ["D", "N", "V"], ["N", "V"]]
+    >>> perceptron = StructuredPerceptron(random_state=0).fit(X, y)
+    >>> perceptron.predict([["the", "cat", "walks"]])
+    array([list(['D', 'N', 'V'])], dtype=object)
+    """
+
+    _parameter_constraints: dict = {
+        "averaging": [StrOptions(set(LEARNERS))],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "min_freq": [Interval(Integral, 1, None, closed="left")],
+        "boundaries": ["boolean"],
+        "edge_columns": [Collection],
+        "constraints": [None, str, Mapping, "array-like", Constraints],
+        "class_weight": [None, StrOptions({"balanced"}), dict],
+        "validation_fraction": [None, Interval(Real, 0, 1, closed="neither")],
+        "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
+        "dtype": [None, Options(object, {"float32", "float64", np.float32, np.float64})],
+        "sample_unit": [StrOptions({"sequence", "token"})],
+        "n_jobs": [Integral, None],
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+    }
+
+    def __init__(
+        self,
+        averaging="mean",
+        max_iter=10,
+        *,
+        min_freq=1,
+        boundaries=False,
+        edge_columns=(),
+        constraints=None,
+        class_weight=None,
+        validation_fraction=None,
+        n_iter_no_change=5,
+        dtype=None,
+        sample_unit="sequence",
+        n_jobs=None,
+        random_state=None,
+        verbose=0,
+    ):
+        self.averaging = averaging
+        self.max_iter = max_iter
+        self.min_freq = min_freq
+        self.boundaries = boundaries
+        self.edge_columns = edge_columns
+        self.constraints = constraints
+        self.class_weight = class_weight
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.dtype = dtype
+        self.sample_unit = sample_unit
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        # Without boundaries there is no intercept, and rows of zeros say nothing.
+        tags.classifier_tags.poor_score = not self.boundaries
+        return tags
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "StructuredPerceptron":
+        """Train.
+
+        Parameters
+        ----------
+        X : list of sequences, SequenceArray, 2-D array, CSR or DataFrame
+            Sequences of token strings, of feature dicts, or of rows of numbers; the rows of a
+            2-D array are sequences of one token, and a DataFrame with the index
+            (sequence, position) has a token in each row.
+        y : list of label lists, SequenceArray or 1-D array
+            Any hashable labels; all of them are known.
+        sample_weight : array-like of shape (n_samples,), nested list or SequenceArray, optional
+            One weight for each sequence, or for each row of a table, or for each token; a
+            sequence weighs as much as its tokens do on average. Corrections are multiplied by
+            it. In the mean, sequences count alike, but those without weight not at all.
+
+        Returns
+        -------
+        StructuredPerceptron
+            Itself. If training fails, it stays as it was; if it is interrupted, it has the
+            weights of the last whole epoch.
+
+        Raises
+        ------
+        ValueError
+            If a label is not known, there is no token, or input is not valid; the message says
+            where.
+        """
+        twin, before = copy(self), set(vars(self))
+        progress = FitProgress(self, self.max_iter, X, y, sample_weight)
+        corpus = twin._read(X, y, sample_weight)
+        examples = twin._examples(corpus)
+        nothing = examples.zeros()
+        twin._train(corpus, examples, Learned(nothing, nothing, 0), progress)
+        for name in before - vars(twin).keys():
+            delattr(self, name)
+        self.__dict__.update(vars(twin))
+        return self
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def partial_fit(
+        self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
+    ) -> "StructuredPerceptron":
+        """Go once through more data, from the present weights.
+
+        Parameters
+        ----------
+        X, y, sample_weight : as in :meth:`fit`
+        classes : array-like of labels, optional
+            For the first call: all labels there will be. Without it, new labels may come, as
+            new attributes may.
+
+        Returns
+        -------
+        StructuredPerceptron
+
+        Raises
+        ------
+        ValueError
+            As in :meth:`fit`.
+        """
+        twin = copy(self)
+        twin.set_params(max_iter=1, validation_fraction=None)
+        known = None
+        if hasattr(self, "coef_"):
+            known = Known(self._named_weights(), self._last, self._n_seen, self._ballots)
+        corpus = twin._read(X, y, sample_weight, classes, extend=known is not None)
+        examples = twin._examples(corpus)
+        nothing = examples.zeros()
+        start = Learned(nothing, nothing, 0)
+        if known is not None:
+            names = twin.attribute_names_, twin._encoder.edge_attributes, twin.classes_
+            start = known.learned(*names, self.boundaries)
+        twin._train(corpus, examples, start)
+        twin.set_params(**self.get_params(deep=False))
+        self.__dict__ = twin.__dict__
+        return self
+
+    def predict(self, X: Any, allowed: Any = None) -> Any:
+        """The labels of the best path of each sequence, or those with the most votes.
+
+        Parameters
+        ----------
+        X : list of sequences, SequenceArray, 2-D array, CSR or DataFrame
+        allowed : list of lists or SequenceArray, optional
+            What is known of the labels: for each token a label, a set of labels that it may
+            have, or None for any.
+
+        Returns
+        -------
+        labels
+            In the layout of X: an object array of lists for lists, a SequenceArray for a
+            SequenceArray, else a 1-D array. Of labels with as many votes the first is taken; the
+            labels of a vote need not be a path that ``constraints`` allow.
+
+        Raises
+        ------
+        ValueError
+            If ``allowed`` does not fit X, or no path that it allows is possible.
+        """
+        # Also before a vote, as it says if there is no possible path.
+        best = super().predict(X, allowed)
+        if self._ballots is None:
+            return best
+        votes, mirror = self._votes(X, allowed)
+        return mirror(self.classes_[votes.argmax(axis=1)])
+
+    def _marginals(self, X: Any) -> tuple[np.ndarray, Callable]:
+        """Where there is a vote, the shares of the labels in it."""
+        marginals = super()._marginals(X)
+        if self._ballots is None:
+            return marginals
+        votes, mirror = self._votes(X)
+        return votes / self._n_seen, mirror
+
+    def _votes(self, X: Any, allowed: Any = None) -> tuple[np.ndarray, Callable]:
+        """How many votes each label of each token gets, and what brings tokens to the layout."""
+        sequences = self._check_X(X)
+        offsets, masks = sequences.X.offsets, None
+        if allowed is not None:
+            masks = encode_allowed(as_sequences(X, allowed).y, offsets, self.classes_)
+        y, weight = np.zeros(offsets[-1], dtype=np.int32), np.ones(len(offsets) - 1)
+        examples = self._examples(Corpus(self._prepare(sequences.X)[0], y, offsets, weight))
+        return count_votes(self._ballots, examples, masks), sequences.mirror
+
+    def _examples(self, corpus: Corpus) -> Examples:
+        """Examples to learn from.
+
+        Raises
+        ------
+        ValueError
+            If a label is not known; the message says where.
+        """
+        unknown = np.flatnonzero(corpus.y < 0)
+        if len(unknown):
+            sequence, position = locate(corpus.offsets, int(unknown[0]))
+            raise ValueError(
+                f"y, sequence {sequence}, position {position}: {type(self).__name__} needs the "
+                "label of every token"
+            )
+        forbidden = forbidden_scores(self._constraints, len(self.classes_))
+        return Examples.of(corpus, self._encoder.edge_attributes, self.boundaries, forbidden)
+
+    def _train(
+        self,
+        corpus: Corpus,
+        examples: Examples,
+        start: Learned,
+        progress: FitProgress | None = None,
+    ) -> None:
+        """Learn in epochs, and set the fitted attributes."""
+        rng = check_random_state(self.random_state)
+        order, held_out = self._hold_out(examples, rng)
+        learner = LEARNERS[self.averaging](start)
+        training = Training(
+            self.verbose,
+            None if held_out is None else self._validation(corpus.take(held_out)),
+            self.n_iter_no_change,
+            lambda x: progress is not None and progress.iterated(lambda: self._with(x, training)),
+        )
+        converged = False
+        try:
+            for epoch in range(1, self.max_iter + 1):
+                found = learner.learn(examples, rng.permutation(order))
+                loss = _error(examples, found, order)
+                training(OptimizeResult(x=learner, fun=loss, nit=epoch))
+                if loss == 0:
+                    raise StopIteration
+        except StopIteration:
+            converged = True
+        except KeyboardInterrupt:
+            if training.x is None:
+                raise
+        self.__dict__ = self._with(training.x, training)
+        self.converged_ = converged
+        if progress is not None:
+            progress.finish(lambda: vars(self))
+
+    def _hold_out(self, examples: Examples, rng) -> tuple[np.ndarray, np.ndarray | None]:
+        """The sequences that are learned from, and those that are validated on."""
+        usable = np.flatnonzero((np.diff(examples.offsets) > 0) & (examples.weight != 0))
+        if len(usable) == 0:
+            raise ValueError("sample_weight and class_weight leave no sequence with any weight")
+        if self.validation_fraction is None:
+            return usable, None
+        n_held_out = max(1, round(self.validation_fraction * len(usable)))
+        if n_held_out >= len(usable):
+            raise ValueError(f"validation_fraction leaves nothing of {len(usable)} sequences")
+        usable = rng.permutation(usable)
+        return np.sort(usable[n_held_out:]), np.sort(usable[:n_held_out])
+
+    def _validation(self, corpus: Corpus) -> Callable[[LastWeights], float]:
+        examples = self._examples(corpus)
+        every = np.arange(examples.n_sequences)
+
+        def validate(learner: LastWeights) -> float:
+            found, _ = examples.find(learner.learned().weights, 0.0)
+            return _error(examples, found, every)
+
+        return validate
+
+    def _with(self, learner: LastWeights, training: Training) -> dict[str, Any]:
+        """The attributes of an estimator that has learned this."""
+        twin, learned = copy(self), learner.learned()
+        weights, last = (part.weights(self.boundaries) for part in learned[:2])
+        twin.coef_, twin.transitions_, twin.begin_, twin.end_, twin.edge_coef_ = weights
+        twin._last, twin._n_seen, twin._ballots = last, learned.n_seen, learned.ballots
+        twin.loss_curve_, twin.validation_curve_ = training.losses, training.validation_losses
+        twin.n_iter_ = len(training.losses)
+        return vars(twin)
+
+
+def _error(examples: Examples, found: np.ndarray, sequences: np.ndarray) -> float:
+    """The part of the tokens of some sequences, with their weights, that are labelled wrongly."""
+    weight = np.zeros(examples.n_sequences)
+    weight[sequences] = examples.weight[sequences]
+    weight = np.repeat(weight, np.diff(examples.offsets))
+    return float(np.average(found != examples.y, weights=weight))

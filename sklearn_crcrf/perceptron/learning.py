@@ -1,0 +1,145 @@
+"""Epochs of the perceptron, and the weights that come of them.
+
+A learner changes in whole epochs: if one is interrupted, it stays as it was.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..linear import Coefficients, Examples
+from .voting import Ballots
+
+__all__ = ["LEARNERS", "LastWeights", "Learned", "MeanWeights", "VotingWeights"]
+
+
+class Learned(NamedTuple):
+    """What training goes on from.
+
+    Parameters
+    ----------
+    weights : Coefficients
+        To predict with.
+    last : Coefficients
+        After the last example.
+    n_seen : int
+        The number of examples.
+    ballots : Ballots or None
+    """
+
+    weights: Coefficients
+    last: Coefficients
+    n_seen: int
+    ballots: Ballots | None = None
+
+
+class LastWeights:
+    """The weights after the last example.
+
+    Parameters
+    ----------
+    start : Learned
+    """
+
+    def __init__(self, start: Learned):
+        self._last, self._n_seen = start.last.copy(), start.n_seen
+        self._spare = self._last.copy()
+
+    def learned(self) -> Learned:
+        """The present state, in arrays of its own."""
+        last = self._last.copy()
+        return Learned(last, last, self._n_seen)
+
+    def copy(self) -> "LastWeights":
+        """Another learner in the same state."""
+        return type(self)(self.learned())
+
+    def learn(self, examples: Examples, order: np.ndarray) -> np.ndarray:
+        """Correct the weights by the sequences that they label wrongly, one after another.
+
+        Parameters
+        ----------
+        examples : Examples
+        order : ndarray of int
+            The sequences to learn from.
+
+        Returns
+        -------
+        ndarray of shape (n_tokens,)
+            The labels that were found before a sequence was learned from.
+        """
+        self._spare.assign(self._last)
+        no_cost = np.zeros(examples.n_sequences)
+        found, _ = examples.correct(self._spare, order, examples.weight, no_cost)
+        before = np.zeros(examples.n_sequences, dtype=np.int64)
+        before[order] = self._n_seen + np.arange(len(order))
+        n_seen = self._n_seen + len(order)
+        more = self._follow(examples, found, before, n_seen)
+        # All at once: an interruption comes before or after.
+        vars(self).update(more, _last=self._spare, _spare=self._last, _n_seen=n_seen)
+        return found
+
+    def _follow(
+        self, examples: Examples, found: np.ndarray, before: np.ndarray, n_seen: int
+    ) -> dict:
+        """What else changes; ``before`` is the number of examples before each."""
+        return {}
+
+
+class MeanWeights(LastWeights):
+    """The mean of the weights after each example (Collins 2002).
+
+    A correction after c of n examples is in the weights after the n - c that follow. So the mean
+    is that of the last weights less the sum of ``c * correction / n``, the lag.
+    """
+
+    def __init__(self, start: Learned):
+        super().__init__(start)
+        self._lag = Coefficients(
+            *(
+                start.n_seen * (last - mean)
+                for last, mean in zip(start.last, start.weights, strict=True)
+            )
+        )
+        self._spare_lag = self._lag.copy()
+
+    def learned(self) -> Learned:
+        """The present state, in arrays of its own."""
+        mean = Coefficients(*(lag / -max(self._n_seen, 1) for lag in self._lag))
+        for part, last in zip(mean, self._last, strict=True):
+            part += last
+        return super().learned()._replace(weights=mean)
+
+    def _follow(
+        self, examples: Examples, found: np.ndarray, before: np.ndarray, n_seen: int
+    ) -> dict:
+        self._spare_lag.assign(self._lag)
+        rate = before * examples.weight
+        for lag, new in zip(self._spare_lag, examples.differences(found), strict=True):
+            np.add.at(lag.reshape(-1), new.place, rate[new.sequence] * new.value)
+        return {"_lag": self._spare_lag, "_spare_lag": self._lag}
+
+
+class VotingWeights(MeanWeights):
+    """The weights after each example vote; elsewhere their mean stands for them."""
+
+    def __init__(self, start: Learned):
+        super().__init__(start)
+        self._ballots = Ballots.of(start.last) if start.ballots is None else start.ballots
+
+    def learned(self) -> Learned:
+        """The present state, in arrays of its own."""
+        return super().learned()._replace(ballots=self._ballots)
+
+    def _follow(
+        self, examples: Examples, found: np.ndarray, before: np.ndarray, n_seen: int
+    ) -> dict:
+        differences = examples.differences(found)
+        ballots = self._ballots.after(
+            n_seen, before, examples.weight, differences, examples.n_labels
+        )
+        return {**super()._follow(examples, found, before, n_seen), "_ballots": ballots}
+
+
+LEARNERS = {"none": LastWeights, "mean": MeanWeights, "vote": VotingWeights}
+"""What is made of the weights on the way, by name."""

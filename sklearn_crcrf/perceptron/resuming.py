@@ -1,0 +1,60 @@
+"""What more training goes on from, when there are more attributes and labels."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..crf.starting import NamedWeights
+from ..linear import Coefficients, Weights
+from .learning import Learned
+from .voting import Ballots
+
+__all__ = ["Known"]
+
+
+class Known(NamedTuple):
+    """What was learned, with the names of attributes and labels.
+
+    Parameters
+    ----------
+    named : NamedWeights
+        The weights to predict with.
+    last : Weights
+        Those after the last example.
+    n_seen : int
+    ballots : Ballots or None
+    """
+
+    named: NamedWeights
+    last: Weights
+    n_seen: int
+    ballots: Ballots | None
+
+    def learned(
+        self,
+        names: np.ndarray,
+        edge_attributes: np.ndarray,
+        classes: np.ndarray,
+        boundaries: bool,
+    ) -> Learned:
+        """The same for these names, among which are all that are known."""
+        weights, last = (
+            Coefficients.of(named.matching(names, edge_attributes, classes), boundaries)
+            for named in (self.named, self.named._replace(weights=self.last))
+        )
+        ballots = self.ballots
+        if ballots is not None:
+            attribute = _numbers(self.named.names, names)
+            edges = np.searchsorted(edge_attributes, attribute[self.named.edge_attributes])
+            ends = len(names) + np.arange(2)
+            labels = _numbers(self.named.classes, classes)
+            ballots = ballots.renumbered(
+                np.append(attribute, ends), np.append(0, 1 + edges), labels, len(classes)
+            )
+        return Learned(weights, last, self.n_seen, ballots)
+
+
+def _numbers(items: np.ndarray, among: np.ndarray) -> np.ndarray:
+    """Where items are among others."""
+    number = {item: i for i, item in enumerate(among.tolist())}
+    return np.array([number[item] for item in items.tolist()], dtype=np.int64)
