@@ -76,10 +76,8 @@ def explain(
     batch = Batch(0, int(X.offsets[-1]), X.offsets, 0)
     prepared = classifier._prepare(X)
     chain, parts = classifier._structure(X.offsets), classifier._parts(prepared, batch)
-    if labels is None:
-        y = classifier._decode(chain, parts, 0)
-    else:
-        y = _label_ids(labels, "labels", classifier, len(texts))
+    labels = classifier.predict(X).data.tolist() if labels is None else labels
+    y = _label_ids(labels, "labels", classifier, len(texts))
     entries = classifier._contributions(prepared, batch, y)
     other = None
     if against is not None:

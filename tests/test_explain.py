@@ -15,6 +15,7 @@ from sklearn_crcrf import (
     OpinionPoolCRF,
     SequenceArray,
     SequenceVectorizer,
+    StructuredPerceptron,
     TokenFeatures,
     Window,
     explain,
@@ -209,6 +210,24 @@ def test_pipelines_and_searches_are_looked_into():
     assert f"w:{X[0][0]}" in explanation.contributions.name
     with pytest.raises(ValueError, match="estimator must be a fitted sequence classifier"):
         explain(make_pipeline(TokenFeatures(["shape"])).fit(X), X[0])
+
+
+def test_experts_of_a_pool_are_weighted():
+    experts = [("hmm", HMM()), ("empirical", EmpiricalCRF())]
+    pool = OpinionPoolCRF(experts, weights=[0.25, 0.75]).fit(X, Y)
+    frame = explain(pool, X[0]).to_frame().set_index("name")
+    hmm = explain(pool.estimators_[0], X[0], explain(pool, X[0]).labels).to_frame()
+    once = hmm[~hmm["name"].duplicated(keep=False)]
+    assert len(once) > 0
+    for name, weight in zip(once["name"], once["weight"], strict=True):
+        assert frame.weight[f"hmm: {name}"] == weight
+        assert frame.factor[f"hmm: {name}"] == 0.25
+
+
+def test_what_is_predicted_is_explained():
+    for model in (CRF(decoding="marginal", **FAST), StructuredPerceptron(averaging="vote")):
+        model.fit(X[:20], Y[:20])
+        assert all(explain(model, x).labels == list(model.predict([x])[0]) for x in X[20:30])
 
 
 def test_frames_and_sequence_arrays_hold_one_sequence():

@@ -12,6 +12,7 @@ from sklearn.utils.metaestimators import _BaseComposition
 from sklearn.utils.parallel import Parallel, delayed
 
 from ..base import Batch, batches_of, token_weights
+from ..contributions import Contributions
 from ..partial_labels import encode_partial_labels
 from ..sequences import SequenceArray, Sequences
 from ..structures import Chain, Parts
@@ -287,6 +288,15 @@ class OpinionPoolCRF(MetaSequenceClassifier, _BaseComposition):
             [expert.parts(of_expert, batch, self.classes_) for expert, of_expert in experts]
         )
         return pooled.parts(self.weights_[self.weights_ > 0])
+
+    def _contributions(self, prepared: list[Any], batch: Batch, y: np.ndarray) -> Contributions:
+        experts = zip(self._weighted_experts(), prepared, strict=True)
+        entries = [expert.contributions(p, batch, self.classes_[y]) for expert, p in experts]
+        weights = self.weights_[self.weights_ > 0]
+        return Contributions.join(
+            of_expert._replace(factor=weight * of_expert.factor)
+            for of_expert, weight in zip(entries, weights, strict=True)
+        )
 
     def _weighted_experts(self) -> list[Expert]:
         """The experts with a weight above zero."""

@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 
 from ..base import BaseSequenceClassifier, Batch
+from ..contributions import Contributions
 from ..sequences import SequenceArray
 from ..structures import Chain, Parts
 from .relabelled import relabelled
@@ -60,9 +61,17 @@ class Expert(NamedTuple):
 
     def parts(self, prepared: Any, batch: Batch, classes: np.ndarray) -> Parts:
         """Scores of a batch of what was prepared, for these of its labels."""
+        return relabelled(self.classifier._parts(prepared, batch), self._ids(classes))
+
+    def contributions(self, prepared: Any, batch: Batch, labels: np.ndarray) -> Contributions:
+        """What adds up to the score of the labels of one sequence, named after the expert."""
+        entries = self.classifier._contributions(prepared, batch, self._ids(labels))
+        return entries._replace(name=f"{self.name}: " + entries.name)
+
+    def _ids(self, labels: np.ndarray) -> np.ndarray:
+        """Where labels are among those of the expert."""
         known = {label: j for j, label in enumerate(self.classifier.classes_.tolist())}
-        labels = np.array([known[label] for label in classes.tolist()])
-        return relabelled(self.classifier._parts(prepared, batch), labels)
+        return np.array([known[label] for label in labels.tolist()], dtype=np.int64)
 
 
 class MetaSequenceClassifier(BaseSequenceClassifier):
