@@ -7,6 +7,9 @@ from .parts import Parts
 
 __all__ = ["local_partition", "locally_normalised"]
 
+# Sums of probabilities below this are summed again as logarithms.
+UNDERFLOW = 1e-280
+
 
 def local_partition(offsets: np.ndarray, parts: Parts) -> np.ndarray:
     """Logarithms of the sums of exp(score) over the labels of one token, given the one before.
@@ -23,23 +26,12 @@ def local_partition(offsets: np.ndarray, parts: Parts) -> np.ndarray:
         a sequence, which has none before it, all columns are equal.
     """
     state = with_ends(offsets, parts)
-    n_tokens, n_labels = state.shape
+    sums = _sum_products(state, parts.transition)
+    # Where it underflows, and where transitions are those of a token.
+    inexact = np.isneginf(sums).any(axis=1) | (parts.edges.row >= 0)
     first, _ = ends(offsets)
-    second = np.setdiff1d(np.arange(n_tokens), first, assume_unique=True)
-    # Each sum is over the paths of two tokens that begin with a given label.
-    pairs = np.zeros((2 * len(second), n_labels))
-    pairs[1::2] = state[second]
-    row = np.full(2 * len(second), -1)
-    row[1::2] = parts.edges.row[second]
-    edges = parts.edges._replace(row=row)
-    zeros = np.zeros(n_labels)
-    two = Messages(
-        2 * np.arange(len(second) + 1), Parts(pairs, parts.transition, zeros, zeros, edges)
-    )
-    possible = two.log_z > -np.inf
-    sums = np.full((n_tokens, n_labels), -np.inf)
-    uniform = np.log(n_labels)
-    sums[second[possible]] = (two.backward[::2] + (two.log_z - uniform)[:, None])[possible]
+    inexact[first] = False
+    sums[inexact] = _sum_pairs(state[inexact], parts, np.flatnonzero(inexact))
     sums[first] = np.logaddexp.reduce(state[first], axis=1)[:, None]
     return sums
 
@@ -54,3 +46,30 @@ def locally_normalised(offsets: np.ndarray, parts: Parts) -> Parts:
         state[tokens] = np.where(possible, state[tokens] - np.where(possible, divisors, 0), -np.inf)
     zeros = np.zeros(state.shape[1])
     return parts._replace(state=state, begin=zeros, end=zeros)
+
+
+def _sum_products(state: np.ndarray, transition: np.ndarray) -> np.ndarray:
+    """log sum_j exp(state[t, j] + transition[i, j]), of shape (n_tokens, n_labels).
+
+    -inf where it would be little above zero, relative to the largest scores.
+    """
+    highest, top = state.max(axis=1, keepdims=True), transition.max()
+    highest, top = (np.where(np.isneginf(scores), 0.0, scores) for scores in (highest, top))
+    sums = np.exp(state - highest) @ np.exp(transition - top).T
+    with np.errstate(divide="ignore"):
+        return np.log(np.where(sums > UNDERFLOW, sums, 0.0)) + highest + top
+
+
+def _sum_pairs(state: np.ndarray, parts: Parts, tokens: np.ndarray) -> np.ndarray:
+    """The same for some tokens: sums over the paths of two tokens that begin with a label."""
+    n_tokens, n_labels = state.shape
+    pairs = np.zeros((2 * n_tokens, n_labels))
+    pairs[1::2] = state
+    row = np.full(2 * n_tokens, -1)
+    row[1::2] = parts.edges.row[tokens]
+    zeros, edges = np.zeros(n_labels), parts.edges._replace(row=row)
+    of_pairs = Parts(pairs, parts.transition, zeros, zeros, edges)
+    messages = Messages(2 * np.arange(n_tokens + 1), of_pairs)
+    possible = messages.log_z[:, None] > -np.inf
+    log_z = np.where(possible, messages.log_z[:, None] - np.log(n_labels), -np.inf)
+    return np.where(possible, messages.backward[::2], 0.0) + log_z
