@@ -165,7 +165,8 @@ class OpinionPoolCRF(MetaSequenceClassifier, _BaseComposition):
         Returns
         -------
         OpinionPoolCRF
-            Itself. If fitting fails or is interrupted, it stays as it was.
+            Itself. If fitting fails or is interrupted, it stays as it was; but an interrupt ends
+            only the training of an expert that keeps what it has learned until then.
 
         Raises
         ------

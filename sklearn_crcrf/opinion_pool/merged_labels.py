@@ -82,7 +82,12 @@ class MergedLabels(MetaSequenceClassifier):
         Returns
         -------
         MergedLabels
-            Itself. If fitting fails or is interrupted, it stays as it was.
+            Itself. If fitting fails, it stays as it was.
+
+        Raises
+        ------
+        ValueError
+            If the estimator is not a first-order chain, or input is not valid.
         """
         twin = copy(self)
         twin._fit(X, y, sample_weight)
