@@ -81,8 +81,8 @@ class MCE(BaseEstimator):
 
     @property
     def convex(self) -> bool:
-        """Whether the loss is a convex function of the scores."""
-        return self.smoothing == "logistic"
+        """Whether training may start anywhere: whether the loss is convex, and without kinks."""
+        return self.smoothing == "logistic" and np.isfinite(self.psi)
 
     def __call__(
         self, structure: Chain, parts: Parts, y: np.ndarray

@@ -190,5 +190,6 @@ def test_partial_labels_are_refused():
 
 def test_traits_and_parameters():
     assert CRITERIA["mce"].get_params() == MCE().get_params()
-    assert not MCE().convex and MCE("logistic").convex
+    assert MCE("logistic", psi=1.0).convex
+    assert not MCE().convex and not MCE("logistic").convex
     assert clone(MCE("logistic", psi=2.0)).get_params()["psi"] == 2.0
