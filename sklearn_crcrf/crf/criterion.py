@@ -29,7 +29,8 @@ def decoding_of(criterion: str | Callable) -> str:
 
 def start_of(criterion: str | Callable) -> str:
     """Where training starts: what is not convex starts from the optimum of what is."""
-    return "zeros" if _trait(criterion, "convex", True) else "log_loss"
+    convex = _trait(criterion, "convex", True)
+    return _trait(criterion, "start", "zeros" if convex else "log_loss")
 
 
 def _named(criterion: str | Callable) -> Callable:

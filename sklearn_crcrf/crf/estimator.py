@@ -79,7 +79,7 @@ default="auto"
         Where training starts: "empirical" counts how often attributes and labels occur together,
         "log_loss" is the maximum of the likelihood with a sigma of 1, and an estimator with
         ``coef_`` is trained first. "auto" is "zeros", or "log_loss" if the criterion is not
-        convex.
+        convex or not smooth.
     warm_start : bool, default=False
         Start from the weights of the last fit, for the attributes and labels that it had.
     class_weight : None, "balanced" or dict, default=None

@@ -54,3 +54,13 @@ def test_criteria_are_a_parameter_of_a_search():
     search = GridSearchCV(model, {"crf__criterion": list(CRITERIA)}, cv=2, error_score="raise")
     search.fit(X, y)
     assert (search.cv_results_["mean_test_score"] > 0).all()
+
+
+def test_the_margin_is_trained_on_dense_rows():
+    rng = np.random.default_rng(0)
+    centers = rng.normal(size=(3, 8))
+    y = [rng.integers(3, size=n) for n in rng.integers(2, 9, size=60)]
+    X = [centers[labels] + 0.3 * rng.normal(size=(len(labels), 8)) for labels in y]
+    crf = CRF("max_margin", tol=1e-3).fit(X, [labels.tolist() for labels in y])
+    assert crf.n_iter_ > 0
+    assert crf.score(X, [labels.tolist() for labels in y]) > 0.99
