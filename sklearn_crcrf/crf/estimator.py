@@ -300,7 +300,7 @@ default="auto"
             self.attribute_names_, self._encoder.edge_attributes, self.classes_
         )
         problem = self._problem(corpus, before if is_part else None)
-        start = self._start(problem, before)
+        x0 = problem.vector(self._start(problem, before))
 
         def fitted(x: np.ndarray) -> dict[str, Any]:
             twin = copy(self)
@@ -316,7 +316,7 @@ default="auto"
         options = {"max_iter": self.max_iter, "tol": self.tol, "callback": training}
         converged, message = False, "it was interrupted"
         try:
-            result = solve(solver, problem, start, c1=self.c1, stochastic=stochastic, **options)
+            result = solve(solver, problem, x0, c1=self.c1, stochastic=stochastic, **options)
             converged, message = bool(result.success), result.message
             self._rate = result.get("rate")
         except KeyboardInterrupt:

@@ -7,7 +7,6 @@ import numpy as np
 from scipy.optimize import OptimizeResult
 from threadpoolctl import threadpool_limits
 
-from ..linear import Weights
 from ..solvers import (
     conjugate_gradient,
     iterative_scaling,
@@ -24,7 +23,7 @@ from .problem import Problem
 __all__ = ["SOLVERS", "choose_solver", "solve"]
 
 
-def solve(name: str, problem: Problem, start: Weights, **options: Any) -> OptimizeResult:
+def solve(name: str, problem: Problem, x0: np.ndarray, **options: Any) -> OptimizeResult:
     """Minimise the objective of a problem.
 
     Parameters
@@ -32,8 +31,8 @@ def solve(name: str, problem: Problem, start: Weights, **options: Any) -> Optimi
     name : str
         A key of SOLVERS.
     problem : Problem
-    start : Weights
-        Those of the state in one dimension.
+    x0 : ndarray of shape (n_weights,)
+        In the layout of the problem; is overwritten.
     **options
         ``c1``, ``stochastic``, ``max_iter``, ``tol`` and ``callback``. Those in ``stochastic``
         are for "sgd" alone: ``rng``, and the ``rate`` and ``n_seen`` of training before.
@@ -45,7 +44,7 @@ def solve(name: str, problem: Problem, start: Weights, **options: Any) -> Optimi
     """
     # Products of vectors are too short to be shared, and blocks of sequences are shared already.
     with threadpool_limits(1, user_api="blas"):
-        return SOLVERS[name](problem, start, **options)
+        return SOLVERS[name](problem, x0, **options)
 
 
 def choose_solver(name: str, c1: float, preferred: str = "lbfgs") -> str:
@@ -63,44 +62,43 @@ def choose_solver(name: str, c1: float, preferred: str = "lbfgs") -> str:
     return name
 
 
-def _lbfgs(problem: Problem, start: Weights, *, c1, stochastic, **options) -> OptimizeResult:
-    x0 = problem.vector(start)
-    return lbfgs(problem.objective(), x0, n_threads=problem.n_threads, **options)
+def _lbfgs(problem: Problem, x0: np.ndarray, *, c1, stochastic, **options) -> OptimizeResult:
+    return lbfgs(problem.objective(), x0, n_threads=problem.n_threads, overwrite_x0=True, **options)
 
 
-def _owlqn(problem: Problem, start: Weights, *, c1, stochastic, **options) -> OptimizeResult:
-    x0 = problem.vector(start)
-    return owlqn(problem.objective(), x0, c1=c1, n_threads=problem.n_threads, **options)
+def _owlqn(problem: Problem, x0: np.ndarray, *, c1, stochastic, **options) -> OptimizeResult:
+    return owlqn(
+        problem.objective(), x0, c1=c1, n_threads=problem.n_threads, overwrite_x0=True, **options
+    )
 
 
-def _sgd(problem: Problem, start: Weights, *, c1, stochastic, **options) -> OptimizeResult:
-    return sgd(problem.batches(), problem.vector(start), **stochastic, **options)
+def _sgd(problem: Problem, x0: np.ndarray, *, c1, stochastic, **options) -> OptimizeResult:
+    return sgd(problem.batches(), x0, **stochastic, **options)
 
 
 def _of_objective(minimise: Callable[..., OptimizeResult]) -> Callable[..., OptimizeResult]:
     """A solver that needs no more than the objective and its gradient."""
 
-    def run(problem: Problem, start: Weights, *, c1, stochastic, **options) -> OptimizeResult:
-        return minimise(problem.objective(), problem.vector(start), **options)
+    def run(problem: Problem, x0: np.ndarray, *, c1, stochastic, **options) -> OptimizeResult:
+        return minimise(problem.objective(), x0, **options)
 
     return run
 
 
-def _newton_cg(problem: Problem, start: Weights, *, c1, stochastic, **options) -> OptimizeResult:
+def _newton_cg(problem: Problem, x0: np.ndarray, *, c1, stochastic, **options) -> OptimizeResult:
     if not hasattr(problem.criterion, "curvature"):
         raise ValueError(
             f'solver="newton-cg" needs a criterion with curvature, not {problem.criterion}'
         )
     objective = problem.objective()
-    return newton_cg(objective, problem.vector(start), hessp=objective.hessian_product, **options)
+    return newton_cg(objective, x0, hessp=objective.hessian_product, **options)
 
 
 def _iterative_scaling(
-    problem: Problem, start: Weights, *, c1, stochastic, **options
+    problem: Problem, x0: np.ndarray, *, c1, stochastic, **options
 ) -> OptimizeResult:
     """Of the unpenalised objective; what it needs to know are values of other criteria."""
     plain = problem._replace(sigma=np.inf)
-    x0 = plain.vector(start)
     _, empirical = plain._replace(criterion=_gold_score).objective()(x0)
     largest = -plain._replace(criterion=_least_score).objective().losses(np.ones_like(x0)).min()
     return iterative_scaling(

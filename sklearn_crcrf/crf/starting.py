@@ -45,7 +45,8 @@ def _log_loss(problem: Problem) -> Weights:
     """The maximum of the likelihood, with a standard deviation of the weights of 1."""
     likelihood = problem._replace(criterion=log_loss, sigma=1.0)
     options = {"c1": 0.0, "stochastic": {}, "max_iter": 1000, "tol": 1e-5, "callback": None}
-    return problem.layout.split(solve("lbfgs", likelihood, _zeros(problem), **options).x)
+    x0 = problem.vector(_zeros(problem))
+    return problem.layout.split(solve("lbfgs", likelihood, x0, **options).x)
 
 
 STARTS: dict[str, Callable[[Problem], Weights]] = {

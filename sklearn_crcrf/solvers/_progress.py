@@ -16,15 +16,20 @@ LIMIT = "the objective falls no further in this precision"
 PERIOD = 10
 
 
-def as_weights(x0: np.ndarray) -> np.ndarray:
-    """A copy of the starting point.
+def as_weights(x0: np.ndarray, overwrite: bool = False) -> np.ndarray:
+    """The starting point, copied unless it may be overwritten.
 
     Raises
     ------
     ValueError
         If x0 is not one-dimensional and finite.
     """
-    options = {"ensure_2d": False, "ensure_min_samples": 0, "copy": True, "input_name": "x0"}
+    options = {
+        "ensure_2d": False,
+        "ensure_min_samples": 0,
+        "copy": not overwrite,
+        "input_name": "x0",
+    }
     x = check_array(x0, dtype=(np.float64, np.float32), **options)
     if x.ndim != 1:
         raise ValueError(f"x0 must be one-dimensional, got shape {x.shape}")

@@ -20,6 +20,7 @@ def lbfgs(
     callback: Callable[[OptimizeResult], None] | None = None,
     memory: int = 6,
     n_threads: int = 1,
+    overwrite_x0: bool = False,
 ) -> OptimizeResult:
     """Minimise a smooth function by limited-memory BFGS (Liu & Nocedal 1989).
 
@@ -42,6 +43,8 @@ def lbfgs(
         How many of the last steps the direction is made of.
     n_threads : int, default=1
         Threads for the vectors; the result does not depend on it.
+    overwrite_x0 : bool, default=False
+        Whether x0 may be overwritten, which saves a vector.
 
     Returns
     -------
@@ -62,7 +65,9 @@ def lbfgs(
     (array([2., 2., 2.]), True)
     """
     progress = Progress(fun, max_iter, tol, callback)
-    return descend(progress, as_weights(x0), _gradient, _everywhere, memory, n_threads)
+    return descend(
+        progress, as_weights(x0, overwrite_x0), _gradient, _everywhere, memory, n_threads
+    )
 
 
 def _gradient(x: np.ndarray, gradient: np.ndarray) -> np.ndarray:

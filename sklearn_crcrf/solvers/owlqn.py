@@ -23,6 +23,7 @@ def owlqn(
     callback: Callable[[OptimizeResult], None] | None = None,
     memory: int = 6,
     n_threads: int = 1,
+    overwrite_x0: bool = False,
 ) -> OptimizeResult:
     """Minimise ``fun(x) + sum(c1 * abs(x))``, which makes many weights exactly zero.
 
@@ -36,7 +37,7 @@ def owlqn(
     x0 : ndarray of shape (n_weights,), float32 or float64
     c1 : float or array-like of shape (n_weights,), not negative
         0 leaves a weight without a penalty.
-    max_iter, tol, callback, memory, n_threads : as in :func:`lbfgs`
+    max_iter, tol, callback, memory, n_threads, overwrite_x0 : as in :func:`lbfgs`
 
     Returns
     -------
@@ -60,7 +61,7 @@ def owlqn(
     >>> owlqn(fun, np.zeros(3), c1=1.0).x
     array([ 2.,  0., -1.])
     """
-    start = as_weights(x0)
+    start = as_weights(x0, overwrite_x0)
     c1 = _penalties(c1, start)
     pseudo = np.empty_like(start)
 
