@@ -241,7 +241,7 @@ def spell_segments(
     ([[0, 1]], array([[ True, False,  True]]))
     """
     parsed = read_labels(classes, scheme)
-    start, end = _runs(parsed, y, offsets)
+    start, end = find_runs(parsed, y, offsets)
     every = np.arange(len(parsed.kind))
     first, last = y[start, None], y[end - 1, None]
     return SpelledSegments(
@@ -263,7 +263,7 @@ def find_segments(labels: SequenceArray, scheme: str, reading: str, name: str) -
         return f" at position {position} of sequence {sequence}"
 
     parsed = read_labels(distinct, scheme, name, first_place)
-    start, end = _runs(parsed, y, labels.offsets)
+    start, end = find_runs(parsed, y, labels.offsets)
     if reading == "strict":
         first_of_sequence = np.zeros(len(y) + 1, dtype=bool)
         first_of_sequence[labels.offsets] = True
@@ -319,10 +319,10 @@ def _label(prefix: str, kind: str) -> str:
     return f"{prefix}-{kind}" if kind else prefix
 
 
-def _runs(
+def find_runs(
     parsed: SchemeLabels, y: np.ndarray, offsets: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The first token of each segment, and the token after its last one."""
+    """The first token of each segment of paths of label ids, and the token after its last one."""
     # Between token t - 1 and t lies gap t, and no segment spans those that are cut.
     cut = np.ones(len(y) + 1, dtype=bool)
     cut[1:-1] = ~parsed.continues(y[:-1], y[1:])

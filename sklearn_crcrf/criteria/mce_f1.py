@@ -2,14 +2,14 @@
 
 from copy import copy
 from numbers import Real
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
 from .._ragged import joined_ranges
 from ..schemes import read_labels
-from ..segments import spell_segments
+from ..segments import find_runs
 from ..structures import Chain, PartCounts, Parts, Pullback
 from ._smoothing import SMOOTHINGS, check_positive
 from ._tokens import check_all_known
@@ -99,7 +99,8 @@ class MCEF1(BaseEstimator):
         """
         check_positive(gamma=self.gamma, slope=self.slope)
         bound = copy(self)
-        bound._classes, bound._kind = list(classes), read_labels(classes, self.scheme).kind
+        bound._labels, every = read_labels(classes, self.scheme), np.arange(len(classes))
+        bound._goes_on = bound._labels.continues(every[:, None], every)
         return bound
 
     def __call__(
@@ -125,22 +126,30 @@ class MCEF1(BaseEstimator):
         ValueError
             If labels are partial, or it is not known what they are.
         """
-        if not hasattr(self, "_classes"):
+        if not hasattr(self, "_labels"):
             raise ValueError("MCEF1 does not know the labels: call for_labels first")
         check_all_known("MCEF1", y)
         _, other = structure.maximum_other(parts, y)
-        spans, is_false = self._gold_and_false(structure, y, other)
+        start, stop, labels, is_false = self._gold_and_false(structure.offsets, y, other)
+        n_labels = stop - start
+        first, last = labels[np.cumsum(n_labels) - n_labels], labels[np.cumsum(n_labels) - 1]
         margin, pull_margin = structure.span_margin(
-            parts, spans.start, spans.stop, spans.labels, spans.after, spans.before
+            parts, start, stop, labels, ~self._goes_on[last], ~self._goes_on.T[first]
         )
         sign = np.where(is_false, 1.0, -1.0)
         error, derivative = SMOOTHINGS["sigmoid"](sign * margin, self.slope, self.offset)
-        counts, column = np.zeros((len(structure.offsets) - 1, 3)), is_false.astype(int)
-        np.add.at(counts, (spans.sequence, column), error)
-        np.add.at(counts[:, 2], spans.sequence, ~is_false)
+        sequence = np.searchsorted(structure.offsets, start, side="right") - 1
+        counts = np.stack(
+            [
+                np.bincount(sequence, share, minlength=len(structure.offsets) - 1)
+                for share in (error * ~is_false, error * is_false, ~is_false)
+            ],
+            axis=1,
+        )
 
         def pullback(weight: np.ndarray, out: PartCounts | None = None) -> PartCounts:
-            return pull_margin(weight[spans.sequence, column] * sign * derivative, out)
+            of_spans = weight[sequence, is_false.astype(int)]
+            return pull_margin(of_spans * sign * derivative, out)
 
         return counts, pullback
 
@@ -168,47 +177,30 @@ class MCEF1(BaseEstimator):
         return float(n * share), np.array(derivatives) / whole
 
     def _gold_and_false(
-        self, structure: Chain, y: np.ndarray, other: np.ndarray
-    ) -> tuple["_Spans", np.ndarray]:
-        """The segments of gold paths and those of others that are not gold, and which these are."""
-        gold, found = self._spans(structure, y), self._spans(structure, other)
-        stop, kind = np.full((2, len(y)), -1)
-        stop[gold.start], kind[gold.start] = gold.stop, self._kind[y[gold.start]]
-        is_false = stop[found.start] != found.stop
-        is_false |= kind[found.start] != self._kind[other[found.start]]
-        spans = gold.joined(found.take(is_false))
-        return spans, np.arange(len(spans.start)) >= len(gold.start)
+        self, offsets: np.ndarray, y: np.ndarray, other: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """The gold segments, and those of other paths that are not gold, as spans of tokens.
 
-    def _spans(self, structure: Chain, y: np.ndarray) -> "_Spans":
-        offsets = structure.offsets
-        spelled = spell_segments(y, offsets, self._classes, self.scheme)
-        sequence, start, end, _ = spelled.segments
-        first = offsets[sequence]
-        return _Spans(
-            sequence,
-            first + start,
-            first + end,
-            spelled.before,
-            spelled.after,
-            spelled.labels.data,
+        Returns
+        -------
+        start, stop : ndarray of shape (n_spans,)
+        labels : ndarray
+            Of the tokens of all spans, one after the other.
+        is_false : ndarray of shape (n_spans,)
+        """
+        start, stop = find_runs(self._labels, y, offsets)
+        other_start, other_stop = find_runs(self._labels, other, offsets)
+        gold_stop, kind = np.zeros(len(y), dtype=np.int64), self._labels.kind
+        gold_stop[start] = stop
+        is_false = gold_stop[other_start] != other_stop
+        is_false |= kind[y[other_start]] != kind[other[other_start]]
+        other_start, other_stop = other_start[is_false], other_stop[is_false]
+        return (
+            np.append(start, other_start),
+            np.append(stop, other_stop),
+            np.append(
+                y[joined_ranges(start, stop - start)],
+                other[joined_ranges(other_start, other_stop - other_start)],
+            ),
+            np.repeat([False, True], [len(start), len(other_start)]),
         )
-
-
-class _Spans(NamedTuple):
-    """Segments of paths as runs of tokens, with the labels of their tokens one after the other."""
-
-    sequence: np.ndarray
-    start: np.ndarray
-    stop: np.ndarray
-    before: np.ndarray
-    after: np.ndarray
-    labels: np.ndarray
-
-    def take(self, which: np.ndarray) -> "_Spans":
-        length = self.stop - self.start
-        first = np.cumsum(length) - length
-        labels = self.labels[joined_ranges(first[which], length[which])]
-        return _Spans(*(values[which] for values in self[:-1]), labels)
-
-    def joined(self, others: "_Spans") -> "_Spans":
-        return _Spans(*map(np.concatenate, zip(self, others, strict=True)))

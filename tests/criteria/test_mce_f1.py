@@ -32,9 +32,9 @@ def spelled_segments(classes, scheme, path):
     return [(a, b, path[a:b]) for a, b in zip(segments.start, segments.end, strict=True)]
 
 
-def enumerated(criterion, parts, y, offsets):
+def enumerated(criterion, classes, parts, y, offsets):
     """What the criterion counts, and the least difference of scores that it depends on."""
-    classes, scheme = criterion._classes, criterion.scheme
+    scheme = criterion.scheme
     counts, gap = np.zeros((len(offsets) - 1, 3)), np.inf
 
     def best(scores):
@@ -78,8 +78,9 @@ def test_counts_are_those_of_all_labellings(chain, criterion, random):
     offsets, parts = chain
     y, structure = drawn_labels(offsets, parts, random), Chain(offsets)
     assume(np.isfinite(structure.maximum(parts)[0]).all())
-    criterion = criterion.for_labels(CLASSES[criterion.scheme][: len(parts.transition)])
-    expected, gap = enumerated(criterion, parts, y, offsets)
+    classes = CLASSES[criterion.scheme][: len(parts.transition)]
+    criterion = criterion.for_labels(classes)
+    expected, gap = enumerated(criterion, classes, parts, y, offsets)
     assume(gap > 1e-4)
     level = 1e-4 if parts.state.dtype == np.float32 else 1e-9
     assert_allclose(criterion(structure, parts, y)[0], expected, atol=level)
@@ -91,8 +92,9 @@ def test_gradients_are_quotients_of_differences(chain, criterion, random):
     offsets, parts = chain
     y, structure = drawn_labels(offsets, parts, random), Chain(offsets)
     assume(np.isfinite(structure.maximum(parts)[0]).all())
-    criterion = criterion.for_labels(CLASSES[criterion.scheme][: len(parts.transition)])
-    assume(enumerated(criterion, parts, y, offsets)[1] > 1e-3)
+    classes = CLASSES[criterion.scheme][: len(parts.transition)]
+    criterion = criterion.for_labels(classes)
+    assume(enumerated(criterion, classes, parts, y, offsets)[1] > 1e-3)
     weight, direction, step = np.arange(1.0, len(offsets)), random_direction(parts, 1), 1e-5
 
     def loss(parts):
