@@ -81,8 +81,13 @@ class MCE(BaseEstimator):
 
     @property
     def convex(self) -> bool:
-        """Whether training may start anywhere: whether the loss is convex, and without kinks."""
-        return self.smoothing == "logistic" and np.isfinite(self.psi)
+        """Whether the loss is a convex function of the scores."""
+        return self.smoothing == "logistic"
+
+    @property
+    def start(self) -> str:
+        """Where training starts: not at zero, where all labellings tie, if there are kinks."""
+        return "zeros" if self.convex and np.isfinite(self.psi) else "log_loss"
 
     def __call__(
         self, structure: Chain, parts: Parts, y: np.ndarray

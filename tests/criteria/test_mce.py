@@ -190,6 +190,7 @@ def test_partial_labels_are_refused():
 
 def test_traits_and_parameters():
     assert CRITERIA["mce"].get_params() == MCE().get_params()
-    assert MCE("logistic", psi=1.0).convex
-    assert not MCE().convex and not MCE("logistic").convex
+    assert MCE("logistic").convex and not MCE().convex and not MCE(psi=1.0).convex
+    assert MCE("logistic", psi=1.0).start == "zeros"
+    assert {MCE("logistic").start, MCE().start, MCE(psi=1.0).start} == {"log_loss"}
     assert clone(MCE("logistic", psi=2.0)).get_params()["psi"] == 2.0
