@@ -98,8 +98,8 @@ class MCEF1(BaseEstimator):
             If a label does not fit the scheme, or a parameter is none of those above.
         """
         check_positive(gamma=self.gamma, slope=self.slope)
-        bound = copy(self)
-        bound._labels, every = read_labels(classes, self.scheme), np.arange(len(classes))
+        bound, every = copy(self), np.arange(len(classes))
+        bound._labels = read_labels(np.asarray(classes, dtype=object).tolist(), self.scheme)
         bound._goes_on = bound._labels.continues(every[:, None], every)
         return bound
 
