@@ -26,7 +26,7 @@ class MEMM(CRF):
 
     where Z_t(i) is the sum of the numerators over all labels j. The weights minimise
 
-        -sum_t log p(y_t | y_{t-1}, x_t) + ||w||^2 / (2 sigma^2) + c1 |w|_1
+        ``-sum_t log p(y_t | y_{t-1}, x_t) + ||w||^2 / (2 sigma^2) + c1 |w|_1``
 
     over the gold labels of all sequences. Training needs no sum over labellings; it is a
     :class:`CRF` whose criterion is :func:`~sklearn_crcrf.criteria.local_log_loss`. In prediction

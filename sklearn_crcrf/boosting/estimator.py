@@ -194,7 +194,7 @@ class BoostedCRF(CallbackSupportMixin, BaseSequenceClassifier):
 
         Returns
         -------
-        ndarray of shape (n_features_in_,)
+        ndarray of shape (n_attributes,)
             The mean over all trees.
         """
         return np.mean([tree.feature_importances_ for tree in self.estimators_], axis=0)
