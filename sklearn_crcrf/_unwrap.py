@@ -6,7 +6,7 @@ from sklearn.pipeline import Pipeline
 
 from .base import BaseSequenceClassifier
 
-__all__ = ["Unwrapped", "unwrap"]
+__all__ = ["Unwrapped", "steps_of", "unwrap"]
 
 
 class Unwrapped(NamedTuple):
@@ -34,18 +34,38 @@ def unwrap(estimator: Any, X: Any = None) -> Unwrapped:
     ValueError
         If there is no sequence classifier in it.
     """
-    if isinstance(estimator, BaseSequenceClassifier):
-        return Unwrapped(estimator, X)
-    if isinstance(estimator, Pipeline):
-        before = estimator[:-1]
-        if X is not None and len(before):
-            X = before.transform(X)
-        return unwrap(estimator[-1], X)
-    if hasattr(estimator, "best_estimator_"):
-        return unwrap(estimator.best_estimator_, X)
-    if hasattr(estimator, "crf_"):  # a CRFsuiteCRF
-        return Unwrapped(estimator.crf_, X if X is None else estimator._rows(X))
+    transformers, last = steps_of(estimator)
+    if X is not None:
+        for transformer in transformers:
+            X = transformer.transform(X)
+    if isinstance(last, BaseSequenceClassifier):
+        return Unwrapped(last, X)
+    if hasattr(last, "crf_"):  # a CRFsuiteCRF
+        return Unwrapped(last.crf_, X if X is None else last._rows(X))
     raise ValueError(
         "estimator must be a fitted sequence classifier of sklearn_crcrf, or a pipeline or a "
         f"search that ends in one, but is {estimator!r}"
     )
+
+
+def steps_of(estimator: Any) -> tuple[list, Any]:
+    """The transformers that X goes through, and the estimator behind them.
+
+    Parameters
+    ----------
+    estimator : estimator
+        It may be a pipeline, a search or another estimator of one estimator.
+
+    Returns
+    -------
+    transformers : list
+    last : estimator
+    """
+    if isinstance(estimator, Pipeline):
+        *before, (_, last) = estimator.steps
+        transformers, last = steps_of(last)
+        used = [step for _, step in before if step not in (None, "passthrough")]
+        return used + transformers, last
+    if not isinstance(estimator, BaseSequenceClassifier) and hasattr(estimator, "estimator"):
+        return steps_of(getattr(estimator, "best_estimator_", estimator.estimator))
+    return [], estimator

@@ -5,9 +5,9 @@ from typing import Any
 
 from sklearn.base import BaseEstimator
 from sklearn.metrics import make_scorer
-from sklearn.pipeline import Pipeline
 from sklearn.utils.metadata_routing import UNUSED
 
+from .._unwrap import steps_of
 from ._probability import token_log_loss
 from ._segment import segment_f1, segment_precision, segment_recall
 from ._token import known_accuracy, sequence_accuracy, token_accuracy, token_f1, unknown_accuracy
@@ -103,12 +103,10 @@ def _probabilities_and_classes(estimator: Any, X: Any) -> tuple[Any, Any]:
 
 def _known_tokens(estimator: Any, X: Any) -> Any:
     """Ask the last step of nested searches and pipelines, on X as that step sees it."""
-    if hasattr(estimator, "best_estimator_"):
-        return _known_tokens(estimator.best_estimator_, X)
-    if not isinstance(estimator, Pipeline):
-        return estimator.known_tokens(X)
-    before = estimator[:-1]
-    return _known_tokens(estimator[-1], before.transform(X) if len(before) else X)
+    transformers, last = steps_of(estimator)
+    for transformer in transformers:
+        X = transformer.transform(X)
+    return last.known_tokens(X)
 
 
 _PREDICT = {

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.pipeline import Pipeline
 
+from .._unwrap import steps_of
 from ..base import BaseSequenceClassifier, Batch
 from ..contributions import Contributions
 from ..sequences import SequenceArray
@@ -41,7 +42,7 @@ class Expert(NamedTuple):
             If its scores are not those of a first-order chain.
         """
         require_chain(name, estimator)
-        expert = cls(name, *_split(estimator))
+        expert = cls(name, *steps_of(estimator))
         structure = expert.classifier._structure(np.zeros(1, dtype=np.int64))
         if type(structure) is not Chain:
             raise ValueError(
@@ -98,7 +99,7 @@ def require_chain(name: str, estimator: Any) -> None:
     ValueError
         If it does not.
     """
-    _, classifier = _split(estimator)
+    _, classifier = steps_of(estimator)
     if not hasattr(classifier, "_parts"):
         raise ValueError(
             f"expert {name!r}: it must be a sequence classifier of sklearn_crcrf, or a pipeline "
@@ -114,15 +115,3 @@ def fit_expert(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Any:
         last, _ = estimator.steps[-1]
         return estimator.fit(X, y, **{f"{last}__sample_weight": sample_weight})
     return estimator.fit(X, y, sample_weight=sample_weight)
-
-
-def _split(estimator: Any) -> tuple[list, Any]:
-    """The transformers that X goes through, and the classifier behind them."""
-    if isinstance(estimator, Pipeline):
-        *before, (_, last) = estimator.steps
-        transformers, classifier = _split(last)
-        used = [step for _, step in before if step not in (None, "passthrough")]
-        return used + transformers, classifier
-    if not hasattr(estimator, "_parts") and hasattr(estimator, "estimator"):
-        return _split(getattr(estimator, "best_estimator_", estimator.estimator))
-    return [], estimator
