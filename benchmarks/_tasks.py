@@ -111,7 +111,8 @@ def _name_attributes() -> Pipeline:
         *_runs("word", 2, -1, 0),
         *_runs("pos", 2, -2, 1),
         *_around(NAME_SPELLING, 0),
-        *_around(["shape", "long_shape", "capitalisation"], -2, -1, 1, 2),
+        *_around(["lower", "shape", "long_shape", "capitalisation"], -2, -1, 1, 2),
+        *_around(["prefix3", "suffix2", "suffix3", "suffix4"], -1, 1),
         *_runs("shape", 2, -1, 0),
         *_runs("shape", 3, -1, -1),
     ]
