@@ -170,13 +170,12 @@ def test_local_log_loss(chain):
     expected = np.zeros(len(offsets) - 1)
     for s, (a, b) in enumerate(itertools.pairwise(offsets)):
         for t in range(a, b):
-            without_end = parts if t == b - 1 else parts._replace(end=np.zeros_like(parts.end))
+            without_end = parts._replace(end=np.zeros_like(parts.end))
+            longer = parts if t == b - 1 else without_end
+            before = oracle.score(without_end, a, y[a:t]) if t > a else 0.0
             scores = np.array(
                 [
-                    oracle.score(without_end, a, [*y[a:t], j])
-                    - oracle.score(without_end, a, y[a:t])
-                    if t > a
-                    else oracle.score(without_end, a, [j])
+                    oracle.score(longer, a, [*y[a:t], j]) - before
                     for j in range(len(parts.transition))
                 ]
             )
