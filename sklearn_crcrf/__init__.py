@@ -15,6 +15,7 @@ try:
         WordVectors,
     )
     from .hmm import HMM
+    from .max_margin import MaxMarginCRF
     from .memm import MEMM
     from .opinion_pool import OpinionPoolCRF
     from .perceptron import StructuredPerceptron
@@ -38,6 +39,7 @@ __all__ = [
     "CRFsuiteCRF",
     "EmpiricalCRF",
     "Gazetteer",
+    "MaxMarginCRF",
     "OpinionPoolCRF",
     "SequenceArray",
     "SequenceVectorizer",

@@ -76,27 +76,34 @@ def shaped(w, like):
     return Coefficients(state, w[size:].reshape(like.pairs.shape).copy())
 
 
+def make_case(
+    rng, n_labels, lengths, n_attributes, *, edges=0.0, boundaries=False, constrained=False, dtype
+):
+    """Sequences of small whole numbers, so that sums are exact."""
+    offsets, shape = np.append(0, np.cumsum(lengths)), (sum(lengths), n_attributes)
+    X = rng.integers(-2, 3, size=shape) * (rng.random((shape[0], 1)) < 0.8)
+    y = rng.integers(n_labels, size=shape[0]).astype(np.int32)
+    forbidden = np.zeros((n_labels, n_labels)), np.zeros(n_labels), np.zeros(n_labels)
+    if constrained:
+        _forbid(rng, forbidden, y, offsets)
+    weight = rng.integers(1, 4, size=len(lengths)).astype(float)
+    corpus = Corpus(sp.csr_array(X.astype(dtype)), y, offsets, weight)
+    return Case(corpus, np.flatnonzero(rng.random(n_attributes) < edges), boundaries, forbidden)
+
+
 @st.composite
 def cases(draw, dtypes=(np.float64, np.float32)):
-    """A few short sequences of small whole numbers, so that sums are exact."""
-    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
-    n, n_attributes = draw(st.integers(1, 3)), draw(st.integers(1, 4))
-    lengths = draw(st.lists(st.integers(0, 3), min_size=1, max_size=5))
-    n_tokens = sum(lengths)
-    X = rng.integers(-2, 3, size=(n_tokens, n_attributes)) * (rng.random((n_tokens, 1)) < 0.8)
-    y = rng.integers(n, size=n_tokens).astype(np.int32)
-    offsets = np.append(0, np.cumsum(lengths))
-    forbidden = (np.zeros((n, n)), np.zeros(n), np.zeros(n))
-    if draw(st.booleans()):
-        _forbid(rng, forbidden, y, offsets)
-    corpus = Corpus(
-        sp.csr_array(X.astype(draw(st.sampled_from(dtypes)))),
-        y,
-        offsets,
-        rng.integers(1, 4, size=len(lengths)).astype(float),
+    """A few short sequences."""
+    return make_case(
+        np.random.default_rng(draw(st.integers(0, 2**32 - 1))),
+        draw(st.integers(1, 3)),
+        draw(st.lists(st.integers(0, 3), min_size=1, max_size=5)),
+        draw(st.integers(1, 4)),
+        edges=draw(st.sampled_from([0.0, 0.5])),
+        boundaries=draw(st.booleans()),
+        constrained=draw(st.booleans()),
+        dtype=draw(st.sampled_from(dtypes)),
     )
-    edges = np.flatnonzero(rng.random(n_attributes) < draw(st.sampled_from([0.0, 0.5])))
-    return Case(corpus, edges, draw(st.booleans()), forbidden)
 
 
 def _forbid(rng, forbidden, y, offsets):

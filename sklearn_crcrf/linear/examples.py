@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._kernels._learning import Search, correct
-from .._ragged import joined_ranges
+from .._ragged import joined_ranges, locate
 from .corpus import Corpus
 from .edges import edge_columns
 from .weights import Weights
@@ -102,12 +102,13 @@ class Examples:
     n_labels, n_sequences : int
     y : ndarray of shape (n_tokens,), int32
     offsets, weight : those of the corpus
+    state, pairs, forbidden : as given
     arguments : tuple
         What kernels take: labels, and the arrays of ``state``.
     """
 
     def __init__(self, state: sp.csr_array, pairs: sp.csr_array, corpus: Corpus, forbidden: tuple):
-        self.state, self.pairs, self._forbidden = state, pairs, forbidden
+        self.state, self.pairs, self.forbidden = state, pairs, forbidden
         self.n_labels, self.n_sequences = len(forbidden[1]), len(corpus.offsets) - 1
         self.y = np.ascontiguousarray(corpus.y, dtype=np.int32)
         self.offsets, self.weight = corpus.offsets, np.asarray(corpus.weight, dtype=float)
@@ -130,7 +131,18 @@ class Examples:
         boundaries : bool
             Whether the first and the last labels of sequences have weights: then these tokens
             have one more attribute each.
+
+        Raises
+        ------
+        ValueError
+            If a label is not known; the message says where.
         """
+        if (corpus.y < 0).any():
+            sequence, position = locate(corpus.offsets, int(np.argmax(corpus.y < 0)))
+            raise ValueError(
+                f"y, sequence {sequence}, position {position}: the label is not known, but must "
+                "be in this kind of training"
+            )
         state = sp.csr_array(corpus.X)
         pairs = _pairs(edge_columns(corpus.X, edge_attributes), corpus.offsets)
         if boundaries:
@@ -140,7 +152,7 @@ class Examples:
     def with_state(self, state: sp.csr_array) -> "Examples":
         """The same sequences with other attributes of tokens."""
         corpus = Corpus(None, self.y, self.offsets, self.weight)
-        return Examples(state, self.pairs, corpus, self._forbidden)
+        return Examples(state, self.pairs, corpus, self.forbidden)
 
     def zeros(self) -> Coefficients:
         """Weights that are all zero."""
@@ -195,6 +207,11 @@ class Examples:
         """The best paths with costs of wrong labels, and by how much they beat the gold paths."""
         every, nothing = np.arange(self.n_sequences), np.zeros(self.n_sequences)
         return self.correct(coefficients, every, nothing, np.full(len(every), float(cost)))
+
+    def n_wrong(self, found: np.ndarray) -> np.ndarray:
+        """The number of labels of each sequence that are not gold, of shape (n_sequences,)."""
+        total = np.append(0.0, np.cumsum(found != self.y))
+        return np.diff(total[self.offsets])
 
     def differences(self, found: np.ndarray) -> tuple[Differences, Differences]:
         """What the features of the gold paths have more than those of the paths found.

@@ -18,7 +18,7 @@ from ..crf.possible import forbidden_scores
 from ..crf.training import Training
 from ..linear import Corpus, Examples
 from ..partial_labels import encode_allowed
-from ..sequences import as_sequences, locate
+from ..sequences import as_sequences
 from .learning import LEARNERS, LastWeights, Learned
 from .resuming import Known
 from .voting import count_votes
@@ -309,20 +309,6 @@ class StructuredPerceptron(CallbackSupportMixin, LinearChainClassifier):
         return count_votes(self._ballots, examples, masks), sequences.mirror
 
     def _examples(self, corpus: Corpus) -> Examples:
-        """Examples to learn from.
-
-        Raises
-        ------
-        ValueError
-            If a label is not known; the message says where.
-        """
-        unknown = np.flatnonzero(corpus.y < 0)
-        if len(unknown):
-            sequence, position = locate(corpus.offsets, int(unknown[0]))
-            raise ValueError(
-                f"y, sequence {sequence}, position {position}: {type(self).__name__} needs the "
-                "label of every token"
-            )
         forbidden = forbidden_scores(self._constraints, len(self.classes_))
         return Examples.of(corpus, self._encoder.edge_attributes, self.boundaries, forbidden)
 

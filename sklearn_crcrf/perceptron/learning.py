@@ -54,7 +54,9 @@ class LastWeights:
         """Another learner in the same state."""
         return type(self)(self.learned())
 
-    def learn(self, examples: Examples, order: np.ndarray) -> np.ndarray:
+    def learn(
+        self, examples: Examples, order: np.ndarray, cost: np.ndarray | None = None
+    ) -> np.ndarray:
         """Correct the weights by the sequences that they label wrongly, one after another.
 
         Parameters
@@ -62,6 +64,8 @@ class LastWeights:
         examples : Examples
         order : ndarray of int
             The sequences to learn from.
+        cost : ndarray of shape (n_sequences,), optional
+            What is added to the score of each wrong label.
 
         Returns
         -------
@@ -69,8 +73,9 @@ class LastWeights:
             The labels that were found before a sequence was learned from.
         """
         self._spare.assign(self._last)
-        no_cost = np.zeros(examples.n_sequences)
-        found, _ = examples.correct(self._spare, order, examples.weight, no_cost)
+        if cost is None:
+            cost = np.zeros(examples.n_sequences)
+        found, _ = examples.correct(self._spare, order, examples.weight, cost)
         before = np.zeros(examples.n_sequences, dtype=np.int64)
         before[order] = self._n_seen + np.arange(len(order))
         n_seen = self._n_seen + len(order)

@@ -1,0 +1,94 @@
+"""Ascent of the max-margin dual, in which each sequence has weights of some of its paths."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy.optimize import OptimizeResult
+
+from .._kernels._learning import ActivePaths, take_steps
+from .problem import Bounds, MarginProblem
+
+__all__ = ["DualVariables", "ascend"]
+
+
+class DualVariables:
+    """The paths of each sequence that have a weight; at the beginning it is the gold path.
+
+    Parameters
+    ----------
+    problem : MarginProblem
+
+    Attributes
+    ----------
+    weights : Coefficients
+        Those that the dual variables make.
+    wrong : ndarray of shape (n_sequences,)
+        Mean numbers of wrong labels.
+    paths : ndarray of shape (capacity, n_tokens), int32
+    alpha : ndarray of shape (n_sequences, capacity)
+        The weights of the paths, with sum 1.
+    number : ndarray of shape (n_sequences,)
+        How many paths there are.
+    """
+
+    def __init__(self, problem: MarginProblem):
+        self._problem, examples = problem, problem.examples
+        self.weights = examples.zeros()
+        self.paths = np.tile(examples.y, (4, 1))
+        self.alpha = np.zeros((examples.n_sequences, 4))
+        self.alpha[:, 0] = 1.0
+        self.number = np.ones(examples.n_sequences, dtype=np.int64)
+        self.wrong = np.zeros(examples.n_sequences)
+
+    def take_steps(self, choice: Any, n_pairwise: int, order: np.ndarray) -> None:
+        """Steps of the sequences in this order, each of which occurs once.
+
+        Parameters
+        ----------
+        choice : FROM_ALL or FROM_WORST
+            The paths from which weight is moved to the best path of all.
+        n_pairwise : int
+            How many times after it weight is moved from the worst active path to the best.
+        order : ndarray of int
+        """
+        examples = self._problem.examples
+        self._make_room()
+        y, *attributes = examples.arguments
+        active = ActivePaths(self.paths, self.alpha, self.number, self.wrong)
+        search, bound = examples.search(self.weights), self._problem.bound
+        for piece in examples.pieces(order):
+            take_steps(
+                choice, n_pairwise, search, piece, y, bound, *attributes, self.weights.state, active
+            )
+
+    def _make_room(self) -> None:
+        """For one more path of each sequence, and one that is never used."""
+        capacity = len(self.paths)
+        if self.number.max() + 2 > capacity:
+            self.paths = np.concatenate([self.paths, np.zeros_like(self.paths)])
+            self.alpha = np.concatenate([self.alpha, np.zeros_like(self.alpha)], axis=1)
+
+
+def ascend(
+    problem: MarginProblem,
+    choice: Any,
+    n_pairwise: int,
+    *,
+    max_iter: int,
+    tol: float,
+    callback: Callable[[OptimizeResult], None] | None,
+    rng: np.random.RandomState,
+) -> OptimizeResult:
+    """Go through the sequences in random order, with steps as in :meth:`DualVariables.take_steps`.
+
+    Returns
+    -------
+    OptimizeResult
+        With x, fun, dual, nit, success and message.
+    """
+    variables, bounds = DualVariables(problem), Bounds(problem, max_iter, tol, callback)
+    while not bounds.message:
+        variables.take_steps(choice, n_pairwise, rng.permutation(problem.sequences))
+        bounds.advance(variables.weights, problem.lower_bound(variables.weights, variables.wrong))
+    return bounds.result()

@@ -1,0 +1,280 @@
+"""MaxMarginCRF: a chain whose gold paths are best by a margin."""
+
+import warnings
+from collections.abc import Callable, Collection, Mapping
+from copy import copy
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from scipy.optimize import OptimizeResult
+from sklearn.base import _fit_context
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, Options, StrOptions
+
+from .._callbacks import CallbackSupportMixin, FitProgress
+from ..constraints import Constraints
+from ..crf.base import LinearChainClassifier
+from ..crf.possible import forbidden_scores
+from ..crf.training import Training
+from ..linear import Coefficients, Examples
+from .exponentiated_gradient import exponentiated_gradient
+from .frank_wolfe import frank_wolfe
+from .minimal_optimisation import minimal_optimisation
+from .problem import MarginProblem
+from .subgradient import subgradient
+
+__all__ = ["SOLVERS", "MaxMarginCRF"]
+
+SOLVERS: dict[str, Callable[..., OptimizeResult]] = {
+    "bcfw": frank_wolfe,
+    "smo": minimal_optimisation,
+    "eg": exponentiated_gradient,
+    "subgradient": subgradient,
+}
+"""Solvers by name."""
+
+
+class MaxMarginCRF(CallbackSupportMixin, LinearChainClassifier):
+    """Linear chain whose gold paths are best by a margin, a max-margin Markov network [1]_.
+
+    The score of a labelling is linear in the weights, as that of a :class:`CRF`. The gold path
+    of each sequence shall score higher than any other, by as much as this has wrong labels. The
+    weights minimise
+
+        sum_s weight_s * max_y [score(y) + d(y, gold_s) - score(gold_s)] + ||w||^2 / (2 C)
+
+    with d the number of tokens whose labels differ. This is the support vector machine with a
+    slack for each sequence, whose own form is C times as much:
+    ``||w||^2 / 2 + C sum_s slack_s``. The loss is that of ``CRF("max_margin", sigma)`` with
+    ``C = sigma ** 2``; here it is minimised by way of the dual, so that it is known how far from
+    the minimum training ends.
+
+    Scores are not trained to be logarithms of probabilities: :meth:`predict_proba` and its like
+    normalise them all the same. For probabilities train a :class:`CRF`.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        How much the margin counts against the size of the weights; in (0, inf). ``sigma ** 2``
+        of a CRF. The larger it is, the more passes are needed.
+    solver : {"bcfw", "smo", "eg", "subgradient"}, default="bcfw"
+        Block-coordinate Frank-Wolfe [2]_; sequential minimal optimisation over pairs of
+        labellings [1]_; the online exponentiated gradient [3]_; or averaged stochastic
+        subgradients [4]_. The first two take about as long. The third goes through sequences in
+        Python, some 50 times as long; it and the last find the end of the gap slowly.
+    max_iter : int, default=200
+        Passes over all sequences, at most.
+    tol : float, default=1e-2
+        Stop when the objective is above its lower bound by at most this part of its value.
+    min_freq : int, default=1
+        Attributes of fewer tokens are left out.
+    boundaries : bool, default=False
+        Whether the first and the last labels of sequences have weights too.
+    edge_columns : collection of str or int, default=()
+        Columns of X, or keys of feature dicts, whose attributes also have a weight for every
+        pair of labels: the transition into a token depends on them. Token strings are the
+        column "token".
+    constraints : None, {"IOB1", "IOB2", "IOBES"}, mapping or array, default=None
+        What labels may follow a label: by a scheme of segments, as a mapping from label to
+        labels, or as a bool array of shape (n_labels, n_labels). All else is impossible, in
+        training as in prediction.
+    class_weight : None, "balanced" or dict, default=None
+        Weights of labels. A sequence weighs as much as its tokens do on average.
+    dtype : {"float32", "float64"} or None, default=None
+        Precision of weights; by default that of a numeric X, else float64. In single precision
+        the gap cannot become smaller than about 1e-5.
+    sample_unit : {"sequence", "token"}, default="sequence"
+        What scikit-learn is told that a sample is. With ``"token"``, for tables whose rows are
+        tokens, string scorers and stratified splits work.
+    n_jobs : int, default=None
+        Number of threads that predict; training takes one.
+    random_state : int, RandomState or None, default=None
+        Chooses the order of the sequences in each pass.
+    verbose : int, default=0
+        Print a line after every so many passes.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_labels,)
+    coef_ : ndarray of shape (n_attributes, n_labels)
+    transitions_ : ndarray of shape (n_labels, n_labels), row = previous label
+    begin_, end_ : ndarray of shape (n_labels,)
+        Weights of the first and last labels; zero unless there are ``boundaries``.
+    edge_coef_ : ndarray of shape (n_edge_attributes, n_labels, n_labels)
+    attribute_names_ : ndarray of shape (n_attributes,)
+    loss_curve_ : list of float
+        The objective of the best weights that were found up to each pass. Those are kept.
+    dual_curve_ : list of float
+        The largest lower bound of the objective up to each pass.
+    duality_gap_ : float
+        The last objective less the last bound: the minimum is at most so much lower.
+    n_iter_ : int
+    converged_ : bool
+        False if training was interrupted or came to ``max_iter``.
+    n_features_in_ : int
+        Number of columns of X, where it has any.
+
+    See Also
+    --------
+    CRF : With ``criterion="max_margin"``, ``features="observed"`` or a part held out.
+    StructuredPerceptron : Without margin and penalty, and faster.
+
+    References
+    ----------
+    .. [1] Taskar, Guestrin, Koller, "Max-Margin Markov Networks", NIPS 2003.
+    .. [2] Lacoste-Julien, Jaggi, Schmidt, Pletscher, "Block-Coordinate Frank-Wolfe Optimization
+       for Structural SVMs", ICML 2013.
+    .. [3] Collins, Globerson, Koo, Carreras, Bartlett, "Exponentiated Gradient Algorithms for
+       Conditional Random Fields and Max-Margin Markov Networks", JMLR 9 (2008).
+    .. [4] Ratliff, Bagnell, Zinkevich, "(Online) Subgradient Methods for Structured
+       Prediction", AISTATS 2007.
+
+    Examples
+    --------
+    >>> from sklearn_crcrf import MaxMarginCRF
+    >>> X = [["the", "dog", "walks"], ["a", "cat", "sleeps"], ["dogs", "sleep"]]
+    >>> y = [["D", "N", "V"], ["D", "N", "V"], ["N", "V"]]
+    >>> crf = MaxMarginCRF(random_state=0).fit(X, y)
+    >>> crf.predict([["the", "cat", "walks"]])
+    array([list(['D', 'N', 'V'])], dtype=object)
+    >>> crf.duality_gap_ < 0.01 * crf.loss_curve_[-1]
+    True
+    """
+
+    _parameter_constraints: dict = {
+        "C": [Interval(Real, 0, None, closed="neither")],
+        "solver": [StrOptions(set(SOLVERS))],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "min_freq": [Interval(Integral, 1, None, closed="left")],
+        "boundaries": ["boolean"],
+        "edge_columns": [Collection],
+        "constraints": [None, str, Mapping, "array-like", Constraints],
+        "class_weight": [None, StrOptions({"balanced"}), dict],
+        "dtype": [None, Options(object, {"float32", "float64", np.float32, np.float64})],
+        "sample_unit": [StrOptions({"sequence", "token"})],
+        "n_jobs": [Integral, None],
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+    }
+
+    def __init__(
+        self,
+        C=1.0,
+        solver="bcfw",
+        *,
+        max_iter=200,
+        tol=1e-2,
+        min_freq=1,
+        boundaries=False,
+        edge_columns=(),
+        constraints=None,
+        class_weight=None,
+        dtype=None,
+        sample_unit="sequence",
+        n_jobs=None,
+        random_state=None,
+        verbose=0,
+    ):
+        self.C = C
+        self.solver = solver
+        self.max_iter = max_iter
+        self.tol = tol
+        self.min_freq = min_freq
+        self.boundaries = boundaries
+        self.edge_columns = edge_columns
+        self.constraints = constraints
+        self.class_weight = class_weight
+        self.dtype = dtype
+        self.sample_unit = sample_unit
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        # Without boundaries there is no intercept, and rows of zeros say nothing.
+        tags.classifier_tags.poor_score = not self.boundaries
+        return tags
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "MaxMarginCRF":
+        """Train.
+
+        Parameters
+        ----------
+        X : list of sequences, SequenceArray, 2-D array, CSR or DataFrame
+            Sequences of token strings, of feature dicts, or of rows of numbers; the rows of a
+            2-D array are sequences of one token, and a DataFrame with the index
+            (sequence, position) has a token in each row.
+        y : list of label lists, SequenceArray or 1-D array
+            Any hashable labels; all of them are known.
+        sample_weight : array-like of shape (n_samples,), nested list or SequenceArray, optional
+            One weight for each sequence, or for each row of a table, or for each token; a
+            sequence weighs as much as its tokens do on average.
+
+        Returns
+        -------
+        MaxMarginCRF
+            Itself. If training fails, it stays as it was; if it is interrupted, it has the best
+            weights of the passes before.
+
+        Raises
+        ------
+        ValueError
+            If a label is not known, there is no token, or input is not valid; the message says
+            where.
+        """
+        twin, before = copy(self), set(vars(self))
+        progress = FitProgress(self, self.max_iter, X, y, sample_weight)
+        corpus = twin._read(X, y, sample_weight)
+        forbidden = forbidden_scores(twin._constraints, len(twin.classes_))
+        edges = twin._encoder.edge_attributes
+        twin._train(Examples.of(corpus, edges, self.boundaries, forbidden), progress)
+        for name in before - vars(twin).keys():
+            delattr(self, name)
+        self.__dict__.update(vars(twin))
+        return self
+
+    def _train(self, examples: Examples, progress: FitProgress) -> None:
+        """Solve the problem, and set the fitted attributes."""
+        problem = MarginProblem(examples, self.C)
+        if len(problem.sequences) == 0:
+            raise ValueError("sample_weight and class_weight leave no sequence with any weight")
+        duals = []
+        training = Training(
+            self.verbose,
+            None,
+            self.max_iter,
+            lambda x: progress.iterated(lambda: self._with(x, training, duals)),
+        )
+
+        def note(result: OptimizeResult) -> None:
+            duals.append(result.dual)
+            training(result)
+
+        converged, message = False, "it was interrupted"
+        options = {"max_iter": self.max_iter, "tol": self.tol, "callback": note}
+        try:
+            rng = check_random_state(self.random_state)
+            result = SOLVERS[self.solver](problem, rng=rng, **options)
+            converged, message = result.success, result.message
+        except KeyboardInterrupt:
+            if training.x is None:
+                raise
+        self.__dict__ = self._with(training.x, training, duals)
+        self.converged_ = converged
+        progress.finish(lambda: vars(self))
+        if not converged:
+            warnings.warn(f"training did not converge: {message}", ConvergenceWarning, stacklevel=3)
+
+    def _with(self, x: Coefficients, training: Training, duals: list[float]) -> dict[str, Any]:
+        """The attributes of an estimator with these weights."""
+        twin, weights = copy(self), x.weights(self.boundaries)
+        twin.coef_, twin.transitions_, twin.begin_, twin.end_, twin.edge_coef_ = weights
+        twin.loss_curve_, twin.dual_curve_ = training.losses, duals
+        twin.n_iter_ = len(training.losses)
+        twin.duality_gap_ = training.losses[-1] - duals[twin.n_iter_ - 1]
+        return vars(twin)

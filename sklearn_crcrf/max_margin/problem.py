@@ -1,0 +1,128 @@
+"""The max-margin problem: its objective, and a lower bound that its dual gives."""
+
+from collections.abc import Callable
+
+import numpy as np
+from scipy.optimize import OptimizeResult
+
+from ..linear import Coefficients, Examples
+
+__all__ = ["Bounds", "MarginProblem"]
+
+
+class MarginProblem:
+    """The max-margin problem of labelled sequences.
+
+    The objective, with d(y) the number of wrong labels of y, is
+
+        sum_s weight_s * max_y [score(y) + d(y) - score(gold_s)] + ||w||^2 / (2 C).
+
+    Its dual has a distribution of the labellings of each sequence. For any such distributions,
+
+        w = C sum_s weight_s * (features(gold_s) - E_s[features]),
+        sum_s weight_s * E_s[d] - ||w||^2 / (2 C)
+
+    are weights and a lower bound of the objective; at the optimum both have the same value
+    (Taskar, Guestrin & Koller 2003).
+
+    Parameters
+    ----------
+    examples : Examples
+    C : float
+
+    Attributes
+    ----------
+    bound : ndarray of shape (n_sequences,)
+        C times the weights of the sequences.
+    sequences : ndarray of int
+        Those that have a token and a weight.
+    """
+
+    def __init__(self, examples: Examples, C: float):
+        self.examples, self.C = examples, float(C)
+        self.bound = self.C * examples.weight
+        self.sequences = np.flatnonzero((np.diff(examples.offsets) > 0) & (examples.weight != 0))
+
+    def objective(self, weights: Coefficients) -> float:
+        """What is minimised."""
+        _, losses = self.examples.find(weights, 1.0)
+        return float(self.examples.weight @ losses) + weights.squared_norm() / (2 * self.C)
+
+    def lower_bound(self, weights: Coefficients, wrong: np.ndarray) -> float:
+        """The dual objective.
+
+        Parameters
+        ----------
+        weights : Coefficients
+            Those that the distributions of labellings make.
+        wrong : ndarray of shape (n_sequences,)
+            E_s[d], the mean number of wrong labels.
+        """
+        return float(self.examples.weight @ wrong) - weights.squared_norm() / (2 * self.C)
+
+
+class Bounds:
+    """What is known of the minimum after each pass of a solver, and when that is enough.
+
+    Parameters
+    ----------
+    problem : MarginProblem
+    max_iter : int
+    tol : float
+        The run has converged when the objective is above its lower bound by at most this part of
+        its value.
+    callback : callable, optional
+        Called with an OptimizeResult (x, fun, dual, nit) after every pass; it may raise
+        StopIteration.
+
+    Attributes
+    ----------
+    x : Coefficients or None
+        The best weights so far, in arrays that do not change.
+    fun : float
+        Their objective.
+    dual : float
+        The largest lower bound.
+    message : str
+        Why the run ended; empty while it goes on.
+    """
+
+    def __init__(
+        self, problem: MarginProblem, max_iter: int, tol: float, callback: Callable | None
+    ):
+        self._problem, self._max_iter, self._tol = problem, max_iter, tol
+        self._callback = callback
+        self.x, self.fun, self.dual = None, np.inf, -np.inf
+        self.nit, self.success, self.message = 0, False, ""
+
+    def advance(self, weights: Coefficients, dual: float) -> None:
+        """Note the end of a pass."""
+        self.nit += 1
+        self.dual = max(self.dual, dual)
+        objective = self._problem.objective(weights)
+        if objective < self.fun:
+            self.fun, self.x = objective, weights.copy()
+        if self._callback is not None:
+            try:
+                self._callback(OptimizeResult(x=self.x, fun=self.fun, dual=self.dual, nit=self.nit))
+            except StopIteration:
+                self.success, self.message = True, "stopped by the callback"
+                return
+        if self.fun - self.dual <= self._tol * abs(self.fun):
+            self.success, self.message = True, "the duality gap is small"
+        elif self.nit >= self._max_iter:
+            self.message = (
+                f"the duality gap is {self.fun - self.dual:.3g} of {self.fun:.3g} after "
+                f"max_iter={self._max_iter} passes"
+            )
+
+    def result(self) -> OptimizeResult:
+        """What a solver returns."""
+        return OptimizeResult(
+            x=self.x,
+            fun=self.fun,
+            dual=self.dual,
+            nit=self.nit,
+            success=self.success,
+            message=self.message,
+        )
