@@ -1,0 +1,134 @@
+"""Estimators and their parameters by name."""
+
+import argparse
+import ast
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from sklearn.base import BaseEstimator, clone
+from sklearn.pipeline import make_pipeline
+
+import sklearn_crcrf
+
+from .. import EmpiricalCRF, TemplateFeatures
+from ..criteria import CRITERIA
+
+__all__ = ["ESTIMATORS", "add_options", "given_options", "make_estimator"]
+
+NAMES = ("--estimator", "--set", "--template", "--syntax")
+
+
+def _estimators() -> dict[str, Callable[..., BaseEstimator]]:
+    """All classifiers that need no other estimators, and presets of them."""
+    named = {name: getattr(sklearn_crcrf, name) for name in sklearn_crcrf.__all__}
+    found = {name: it for name, it in named.items() if hasattr(it, "predict") and not _needs(it)}
+    presets = {"ecrn": EmpiricalCRF.ecrn, "maxent": EmpiricalCRF.maxent}
+    return found | {f"EmpiricalCRF.{name}": preset for name, preset in presets.items()}
+
+
+def _needs(estimator: type) -> bool:
+    """Whether an estimator has parameters that must be given."""
+    parameters = inspect.signature(estimator).parameters.values()
+    return any(p.default is p.empty for p in parameters)
+
+
+ESTIMATORS = _estimators()
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options that say what is trained."""
+    group = parser.add_argument_group("what is trained")
+    group.add_argument(
+        "--estimator",
+        metavar="NAME",
+        help=f"{', '.join(ESTIMATORS)}; default: EmpiricalCRF, or CRF with a template",
+    )
+    group.add_argument(
+        "--set",
+        metavar="NAME=VALUE",
+        nargs="+",
+        action="extend",
+        help="parameters, such as sigma=2 criterion=mce; values are as in Python, or strings",
+    )
+    group.add_argument(
+        "--template", metavar="TEMPLATE", help="file of attributes, of CRF++ or Wapiti"
+    )
+    group.add_argument(
+        "--syntax", choices=["crf++", "wapiti"], help="of the template; default: crf++"
+    )
+
+
+def given_options(options: argparse.Namespace) -> list[str]:
+    """Names of those of the options that were given."""
+    return [name for name in NAMES if getattr(options, name[2:]) is not None]
+
+
+def make_estimator(options: argparse.Namespace) -> BaseEstimator:
+    """What the options describe.
+
+    Raises
+    ------
+    ValueError
+        If a name is not known; the message lists the choices.
+    """
+    if options.syntax and not options.template:
+        raise ValueError("--syntax needs --template")
+    name = options.estimator or ("CRF" if options.template else "EmpiricalCRF")
+    if name not in ESTIMATORS:
+        raise ValueError(f"there is no estimator {name!r}; there are {', '.join(ESTIMATORS)}")
+    estimator = ESTIMATORS[name]()
+    given = dict(_assignment(text) for text in options.set or ())
+    if not options.template:
+        return _with(estimator, given)
+    features = _features(options.template, options.syntax or "crf++")
+    edges = features.edge_columns
+    if edges and "edge_columns" not in estimator.get_params():
+        raise ValueError(
+            f"{name} has no transitions that depend on attributes, but the template describes "
+            f"{', '.join(edges)}; --estimator CRF has"
+        )
+    if edges:
+        given.setdefault("edge_columns", edges)
+    return make_pipeline(features, _with(estimator, given))
+
+
+def _assignment(text: str) -> tuple[str, Any]:
+    name, sign, value = text.partition("=")
+    if not sign or not name:
+        raise ValueError(f"--set takes NAME=VALUE, got {text!r}")
+    try:
+        return name, ast.literal_eval(value)
+    except (ValueError, SyntaxError):
+        return name, {"inf": float("inf")}.get(value, value)
+
+
+def _with(estimator: BaseEstimator, given: dict[str, Any]) -> BaseEstimator:
+    """The estimator with these parameters; those of its criterion are ``criterion__...``."""
+    of_parts = {name: given[name] for name in given if "__" in name}
+    _set(estimator, {name: given[name] for name in given if "__" not in name})
+    criterion = CRITERIA.get(str(getattr(estimator, "criterion", None)))
+    if of_parts and hasattr(criterion, "get_params"):
+        estimator.set_params(criterion=clone(criterion))
+    return _set(estimator, of_parts)
+
+
+def _set(estimator: BaseEstimator, given: dict[str, Any]) -> BaseEstimator:
+    choices = estimator.get_params()
+    for name in given:
+        if name not in choices:
+            raise ValueError(
+                f"{type(estimator).__name__} has no parameter {name!r}; it has "
+                f"{', '.join(sorted(choices))}"
+            )
+    return estimator.set_params(**given)
+
+
+def _features(path: str, syntax: str) -> TemplateFeatures:
+    try:
+        with open(path, encoding="utf-8-sig") as file:
+            features = TemplateFeatures(file.read(), syntax=syntax)
+        features.edge_columns  # noqa: B018, it reads the template
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from error
+    return features

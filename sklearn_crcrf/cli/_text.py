@@ -1,0 +1,188 @@
+"""Text in columns, from files or standard input, to files or standard output."""
+
+import argparse
+import gzip
+import io
+import os
+import sys
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import IO, Any, NamedTuple
+
+from ..datasets import read_conll
+
+__all__ = [
+    "KNOWN",
+    "Source",
+    "Text",
+    "add_columns",
+    "add_file",
+    "default_columns",
+    "open_output",
+    "read_source",
+    "read_text",
+]
+
+STANDARD = "-"
+KNOWN, UNKNOWN, ALTERNATIVE = "known", "_", "|"
+Columns = Sequence[str | None]
+
+
+class Source(NamedTuple):
+    """All of a file, not compressed, and what to call it."""
+
+    name: str
+    data: bytes
+
+    @property
+    def width(self) -> int:
+        """Number of columns of the first line."""
+        lines = (line.split() for line in io.BytesIO(self.data))
+        return len(next((fields for fields in lines if fields), [b"word", b"label"]))
+
+
+class Text(NamedTuple):
+    """What a file says.
+
+    Parameters
+    ----------
+    X : list of sequences of str or dict
+    y : list of sequences of str, or None
+    known : list of sequences, or None
+        What is known of the labels: None, a label, or a set of labels.
+    columns : list of str or None
+        Those of the file, of which None was left out.
+    """
+
+    X: list
+    y: list | None
+    known: list | None
+    columns: list[str | None]
+
+
+def add_file(parser: argparse.ArgumentParser, help: str) -> None:
+    """Add the argument FILE."""
+    text = f"{help}; may be gzip; standard input if it is left out or -"
+    parser.add_argument("file", metavar="FILE", nargs="?", default=STANDARD, help=text)
+
+
+def add_columns(parser: argparse.ArgumentParser, help: str) -> None:
+    """Add the option --columns."""
+    parser.add_argument("--columns", type=_column_names, metavar="word,pos,label", help=help)
+
+
+def _column_names(text: str) -> list[str | None]:
+    return [None if name == "_" else name for name in text.split(",")]
+
+
+def read_source(path: str) -> Source:
+    """Read all of a file, or of standard input.
+
+    Parameters
+    ----------
+    path : str
+        "-" is standard input.
+
+    Returns
+    -------
+    Source
+
+    Raises
+    ------
+    ValueError
+        If it is compressed and damaged.
+    """
+    name = "standard input" if path == STANDARD else path
+    data = _standard_input() if path == STANDARD else _bytes(path)
+    try:
+        return Source(name, gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data)
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise ValueError(f"{name} is damaged: {error}") from error
+
+
+def read_text(source: Source, columns: Columns | None, labelled: bool = False) -> Text:
+    """Read the tokens and labels of a file of columns.
+
+    Parameters
+    ----------
+    source : Source
+    columns : sequence of str or None, optional
+        By default the first column is the word, and the last the label. A column "known" is
+        what is known of the labels.
+    labelled : bool
+        Whether there must be tokens and labels.
+
+    Returns
+    -------
+    Text
+
+    Raises
+    ------
+    ValueError
+        If the text is not in columns; the message names the file and the line.
+    """
+    names = "" if columns is None else f" ({', '.join(c or '_' for c in columns)}; see --columns)"
+    columns = default_columns(source.width) if columns is None else list(columns)
+    try:
+        X, y = read_conll(io.BytesIO(source.data), columns)
+    except ValueError as error:
+        raise ValueError(f"{source.name}: {error}{names}") from error
+    if labelled and (not X or y is None):
+        raise ValueError(f"{source.name}: there are no {'labels' if X else 'tokens'}")
+    return _without_known(X, y, columns) if KNOWN in columns else Text(X, y, None, columns)
+
+
+def default_columns(width: int) -> list[str]:
+    """Names of so many columns, of which the last is the label."""
+    if width == 1:
+        return ["word"]
+    return ["word", *(f"column_{j}" for j in range(2, width)), "label"]
+
+
+def _standard_input() -> bytes:
+    if sys.stdin.isatty():
+        print("one token and its columns per line; Ctrl-D ends it", file=sys.stderr, flush=True)
+    return sys.stdin.buffer.read()
+
+
+def _bytes(path: str) -> bytes:
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def _without_known(X: list, y: list | None, columns: list[str | None]) -> Text:
+    names = [name for name in columns if name not in (None, "label", KNOWN)]
+    if not names:
+        raise ValueError("--columns must name a column besides 'known' and 'label'")
+    known = [[_allowed(token[KNOWN]) for token in sequence] for sequence in X]
+    if len(names) == 1:
+        X = [[token[names[0]] for token in sequence] for sequence in X]
+    else:
+        X = [[{name: token[name] for name in names} for token in sequence] for sequence in X]
+    return Text(X, y, known, columns)
+
+
+def _allowed(text: str) -> Any:
+    if text == UNKNOWN:
+        return None
+    return set(text.split(ALTERNATIVE)) if ALTERNATIVE in text else text
+
+
+@contextmanager
+def open_output(path: str) -> Iterator[IO[str]]:
+    """A stream to write text to; a file is there only when all is written."""
+    if path == STANDARD:
+        if hasattr(sys.stdout, "reconfigure"):
+            sys.stdout.reconfigure(encoding="utf-8", newline="\n")
+        yield sys.stdout
+        return
+    written = f"{path}.{os.getpid()}.part"
+    opened = gzip.open if path.endswith(".gz") else open
+    try:
+        with opened(written, "wt", encoding="utf-8", newline="\n") as file:
+            yield file
+        os.replace(written, path)
+    finally:
+        if os.path.exists(written):
+            os.remove(written)

@@ -1,0 +1,48 @@
+"""The command convert."""
+
+import argparse
+import io
+from collections.abc import Callable
+from typing import IO, Any
+
+from ..conversion import read_crfpp_model, read_crfsuite_dump
+from ..model_files import require_skops, save_model
+from ._text import Source, add_columns, add_file, read_source
+
+__all__ = ["add_parser", "run"]
+
+READERS: dict[str, Callable[[IO], Any]] = {
+    "crfsuite": read_crfsuite_dump,
+    "crf++": read_crfpp_model,
+}
+
+
+def add_parser(commands: Any) -> None:
+    """Add the command."""
+    parser = commands.add_parser("convert", help="make a model of one of CRFsuite or CRF++")
+    add_file(parser, "a text that crfsuite dump, pycrfsuite.Tagger.dump or crf_learn -t wrote")
+    parser.add_argument("--model", metavar="MODEL", required=True, help="file to write")
+    parser.add_argument("--format", choices=READERS, help="default: what the text looks like")
+    add_columns(parser, "names of the columns of the files to label, as for train")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> None:
+    """Read the text, and write a model."""
+    require_skops()
+    source = read_source(options.file)
+    read = READERS[options.format or _format_of(source)]
+    try:
+        estimator = read(io.BytesIO(source.data))
+    except ValueError as error:
+        raise ValueError(f"{source.name}: {error}") from error
+    save_model(estimator, options.model, options.columns)
+
+
+def _format_of(source: Source) -> str:
+    start = source.data.lstrip()
+    if start.startswith(b"FILEHEADER"):
+        return "crfsuite"
+    if start.startswith(b"version:"):
+        return "crf++"
+    raise ValueError(f"{source.name} is neither a dump of CRFsuite nor a text model of CRF++")

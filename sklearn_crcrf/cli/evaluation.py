@@ -1,0 +1,200 @@
+"""The command evaluate."""
+
+import argparse
+import json
+import re
+import time
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.model_selection import train_test_split
+
+from ..metrics import known_accuracy, segment_f1, segment_report, token_accuracy, unknown_accuracy
+from ..model_files import load_model
+from . import _estimators, _progress
+from ._text import add_columns, add_file, read_source, read_text
+from .tagging import read_words
+from .training import fit
+
+__all__ = ["Evaluation", "add_parser", "evaluate", "print_accuracy", "run", "size"]
+
+SCHEMES = {"IOB2": r"O|[BI](-.*)?", "IOBES": r"O|[BIES](-.*)?"}
+HELD_OUT = 0.2
+
+
+class Evaluation(NamedTuple):
+    """How right predicted labels are.
+
+    Parameters
+    ----------
+    y, predicted : list of label lists
+    scheme : str or None
+        How labels spell segments, if they do.
+    accuracy : dict
+        Those of all, known and unknown tokens, as far as it is known which these are.
+    n_unknown : int or None
+    seconds : float
+        How long prediction took.
+    """
+
+    y: list
+    predicted: list
+    scheme: str | None
+    accuracy: dict[str, float]
+    n_unknown: int | None
+    seconds: float
+
+
+def add_parser(commands: Any) -> None:
+    """Add the command."""
+    parser = commands.add_parser(
+        "evaluate",
+        help="print the accuracy: of a model, or of one that is trained on a part of the file",
+    )
+    add_file(parser, "text with labels")
+    parser.add_argument(
+        "test", metavar="TEST", nargs="?", help="train on FILE, and test on this file"
+    )
+    parser.add_argument(
+        "--model",
+        metavar="MODEL",
+        help="written by train. Without it, a model is trained on FILE, and tested on TEST, or "
+        "on a fifth of FILE that is drawn at random and not trained on",
+    )
+    add_columns(parser, "names of the columns of the files, as for train")
+    parser.add_argument("--json", action="store_true", help="figures as JSON")
+    _estimators.add_options(parser)
+    _progress.add_options(parser)
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> None:
+    """Evaluate."""
+    if options.model is None:
+        _train_and_test(options)
+        return
+    given = _estimators.given_options(options)
+    if given or options.test:
+        raise ValueError(f"--model leaves no use for {given[0] if given else 'a second file'}")
+    model = load_model(options.model)
+    text = read_words(read_source(options.file), model, options.columns)
+    if not text.X or text.y is None:
+        raise ValueError(f"{options.file}: there are no {'labels' if text.X else 'tokens'}")
+    result = evaluate(model.estimator, text.X, text.y)
+    _tell(options, result, {"labelled": (text.X, result.seconds)})
+
+
+def _train_and_test(options: argparse.Namespace) -> None:
+    estimator = _estimators.make_estimator(options)
+    text = read_text(read_source(options.file), options.columns, labelled=True)
+    if options.test is None:
+        if len(text.X) < 2:
+            raise ValueError(f"{options.file}: there is one sequence, so none can be held out")
+        X, X_test, y, y_test = train_test_split(text.X, text.y, test_size=HELD_OUT, random_state=0)
+    else:
+        X, y = text.X, text.y
+        test = read_text(read_source(options.test), text.columns, labelled=True)
+        X_test, y_test = test.X, test.y
+    start = time.perf_counter()
+    fit(estimator, text._replace(X=X, y=y), options)
+    seconds = time.perf_counter() - start
+    result = evaluate(estimator, X_test, y_test, X)
+    _tell(options, result, {"trained on": (X, seconds), "labelled": (X_test, result.seconds)})
+
+
+def evaluate(estimator: Any, X: list, y: list, X_train: list | None = None) -> Evaluation:
+    """Predict, and compare.
+
+    Parameters
+    ----------
+    estimator : fitted estimator
+    X, y : lists of sequences
+    X_train : list of sequences, optional
+        What tells which tokens are known, for an estimator that does not know it.
+    """
+    start = time.perf_counter()
+    predicted = [list(labels) for labels in estimator.predict(X)]
+    seconds = time.perf_counter() - start
+    accuracy, n_unknown = {"all": token_accuracy(y, predicted)}, None
+    known = _known_tokens(estimator, X, X_train)
+    if known is not None:
+        n_unknown = sum(map(len, X)) - int(sum(map(sum, known)))
+        for name, of in (("known", known_accuracy), ("unknown", unknown_accuracy)):
+            accuracy[name] = of(y, predicted, known, zero_division=np.nan)
+    scheme = _scheme([*y, *predicted])
+    return Evaluation(y, predicted, scheme, accuracy, n_unknown, seconds)
+
+
+def _known_tokens(estimator: Any, X: list, X_train: list | None) -> Any:
+    if hasattr(estimator, "known_tokens"):
+        return estimator.known_tokens(X)
+    if X_train is None:
+        return None
+    seen = {_word(token) for sequence in X_train for token in sequence}
+    return [[_word(token) in seen for token in sequence] for sequence in X]
+
+
+def _word(token: str | dict[str, str]) -> str:
+    return token if isinstance(token, str) else next(iter(token.values()))
+
+
+def _scheme(y: list) -> str | None:
+    """The scheme that all labels fit, if they mark segments."""
+    labels = {label for sequence in y for label in sequence} - {"O"}
+    fitting = [s for s, pattern in SCHEMES.items() if all(re.fullmatch(pattern, x) for x in labels)]
+    return fitting[0] if labels and fitting else None
+
+
+def _tell(
+    options: argparse.Namespace, result: Evaluation, work: dict[str, tuple[list, float]]
+) -> None:
+    if options.json:
+        print(json.dumps(_figures(result)))
+        return
+    for name, (X, seconds) in work.items():
+        print(f"{name:10} {size(X)} in {seconds:.2f} s")
+    print()
+    print_accuracy(result)
+    if result.scheme is not None:
+        options = {"scheme": result.scheme, "digits": 4, "zero_division": np.nan}
+        print(f"\n{segment_report(result.y, result.predicted, **options)}", end="")
+
+
+def _figures(result: Evaluation) -> dict[str, Any]:
+    figures = {"sequences": len(result.y), "tokens": sum(map(len, result.y))}
+    figures["accuracy"] = {name: _number(share) for name, share in result.accuracy.items()}
+    if result.n_unknown is not None:
+        figures["unknown_tokens"] = result.n_unknown
+    if result.scheme is not None:
+        options = {"scheme": result.scheme, "output_dict": True, "zero_division": np.nan}
+        report = segment_report(result.y, result.predicted, **options)
+        figures["segments"] = {
+            kind: {name: _number(value) for name, value in row.items()}
+            for kind, row in report.items()
+        }
+    return figures
+
+
+def _number(value: Any) -> float | None:
+    """JSON has no NaN."""
+    return None if np.isnan(value) else float(value)
+
+
+def print_accuracy(result: Evaluation) -> None:
+    """Print accuracies, and the F1 of segments."""
+    for name, share in result.accuracy.items():
+        more = f"   ({result.n_unknown:,} tokens)" if name == "unknown" else ""
+        print(f"{f'accuracy, {name} tokens':26} {_percent(share)}{more}")
+    if result.scheme is not None:
+        options = {"scheme": result.scheme, "zero_division": np.nan}
+        f1 = segment_f1(result.y, result.predicted, **options)
+        print(f"{'F1 of segments':26} {_percent(f1)}")
+
+
+def size(X: list) -> str:
+    """Numbers of sequences and tokens."""
+    return f"{len(X):7,} sequences, {sum(map(len, X)):9,} tokens"
+
+
+def _percent(share: float) -> str:
+    return "     -" if np.isnan(share) else f"{100 * share:6.2f} %"

@@ -1,0 +1,132 @@
+"""The command inspect."""
+
+import argparse
+import json
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from .._unwrap import unwrap
+from ..crf.possible import forbidden_scores
+from ..model_files import StoredModel, load_model
+
+__all__ = ["add_parser", "run"]
+
+TOP = 10
+# A table of transitions is no wider than this many labels.
+WIDEST = 12
+
+
+def add_parser(commands: Any) -> None:
+    """Add the command."""
+    parser = commands.add_parser("inspect", help="print what a model has learned")
+    parser.add_argument("--model", metavar="MODEL", required=True, help="written by train")
+    parser.add_argument("--label", action="append", help="only this label; may be repeated")
+    parser.add_argument(
+        "--top", type=int, default=TOP, metavar="N", help=f"so many attributes; default: {TOP}"
+    )
+    parser.add_argument("--json", action="store_true", help="the same as JSON")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> None:
+    """Print parameters, transitions, and the top attributes of each label."""
+    model = load_model(options.model)
+    classifier, _ = unwrap(model.estimator)
+    labels = [str(label) for label in classifier.classes_]
+    shown = options.label or labels
+    for label in shown:
+        if label not in labels:
+            raise ValueError(f"there is no label {label!r}; there are {', '.join(labels)}")
+    places = [labels.index(label) for label in shown]
+    transitions = _transitions(classifier)
+    attributes = _top_attributes(classifier, places, options.top)
+    if options.json:
+        _print_json(model, classifier, transitions, attributes)
+        return
+    print(classifier)
+    print(f"  columns     {', '.join(c or '_' for c in model.columns or ['not known'])}")
+    _print_transitions(transitions, labels, places)
+    for label, weights in attributes.items():
+        print(f"\n{label}")
+        for name, weight in weights.items():
+            print(f"{weight:+10.4f}  {name}")
+
+
+def _transitions(classifier: Any) -> np.ndarray | None:
+    """Scores of pairs of labels, -inf for what is impossible."""
+    scores = getattr(classifier, "transitions_", None)
+    if scores is None:
+        return None
+    constraints = getattr(classifier, "_constraints", None)
+    return np.asarray(scores) + forbidden_scores(constraints, len(scores))[0]
+
+
+def _top_attributes(classifier: Any, places: list[int], n: int) -> dict[str, dict[str, float]]:
+    """For each label the attributes with the largest and smallest weights, largest first."""
+    coef = getattr(classifier, "coef_", None)
+    names = getattr(classifier, "attribute_names_", None)
+    if coef is None or names is None:
+        return {}
+    columns = sp.csc_array(coef)
+    found = {}
+    for j in places:
+        chosen = slice(columns.indptr[j], columns.indptr[j + 1])
+        rows, weights = columns.indices[chosen], columns.data[chosen]
+        order = np.argsort(-weights, kind="stable")
+        best = [k for k in order[:n] if weights[k] > 0]
+        worst = [k for k in order[::-1][:n] if weights[k] < 0][::-1]
+        top = {str(names[rows[k]]): float(weights[k]) for k in [*best, *worst]}
+        found[str(classifier.classes_[j])] = top
+    return found
+
+
+def _print_json(
+    model: StoredModel,
+    classifier: Any,
+    transitions: np.ndarray | None,
+    attributes: dict[str, dict[str, float]],
+) -> None:
+    labels = [str(label) for label in classifier.classes_]
+    of_pairs = {}
+    if transitions is not None:
+        values = [[None if np.isinf(v) else v for v in row] for row in transitions.tolist()]
+        rows = (dict(zip(labels, row, strict=True)) for row in values)
+        of_pairs = dict(zip(labels, rows, strict=True))
+    content = {
+        "estimator": type(classifier).__name__,
+        "parameters": classifier.get_params(deep=False),
+        "columns": model.columns,
+        "labels": labels,
+        "transitions": of_pairs,
+        "attributes": attributes,
+    }
+    print(json.dumps(content, ensure_ascii=False, default=str))
+
+
+def _print_transitions(
+    transitions: np.ndarray | None, labels: list[str], places: list[int]
+) -> None:
+    if transitions is None:
+        return
+    if len(places) > WIDEST:
+        _print_top_transitions(transitions, labels)
+        return
+    names = [labels[j] for j in places]
+    width = max(8, *map(len, names))
+    print(f"\ntransitions, from the label of the row\n{'':{width}}", end="")
+    print("".join(f"  {name:>{width}}" for name in names))
+    for name, i in zip(names, places, strict=True):
+        row = "".join(f"  {transitions[i, j]:{width}.4f}" for j in places)
+        print(f"{name:{width}}{row}")
+
+
+def _print_top_transitions(transitions: np.ndarray, labels: list[str]) -> None:
+    """The largest and smallest scores, where there are too many for a table."""
+    flat = transitions.ravel()
+    order = [k for k in np.argsort(-flat, kind="stable") if np.isfinite(flat[k])]
+    print("\ntransitions, the largest and the smallest")
+    for k in [*order[:TOP], *order[-TOP:]]:
+        i, j = divmod(int(k), len(labels))
+        print(f"{flat[k]:+10.4f}  {labels[i]} → {labels[j]}")

@@ -1,0 +1,152 @@
+"""The command tag."""
+
+import argparse
+import json
+from collections.abc import Callable, Iterator
+from typing import IO, Any
+
+from .._unwrap import unwrap
+from ..model_files import StoredModel, load_model
+from . import _progress
+from ._text import KNOWN, Source, Text, add_columns, add_file, open_output, read_source, read_text
+
+__all__ = ["add_parser", "read_words", "run"]
+
+# Sequences that are labelled before they are written.
+CHUNK = 500
+Tagged = Iterator[dict[str, Any]]
+
+
+def add_parser(commands: Any) -> None:
+    """Add the command."""
+    parser = commands.add_parser("tag", help="label the words of a file")
+    add_file(parser, "words to label")
+    parser.add_argument("--model", metavar="MODEL", required=True, help="written by train")
+    add_columns(
+        parser,
+        "names of the columns of the file. 'known' is a column of labels that are known: a "
+        "label, several with | between them, or _ for none. '_' leaves a column out. Default: "
+        "the columns of training, with or without the label",
+    )
+    parser.add_argument(
+        "--output", metavar="OUT", default="-", help="file to write; default: standard output"
+    )
+    how = parser.add_mutually_exclusive_group()
+    how.add_argument(
+        "--n-best", type=_positive, metavar="K", help="the K best labellings of each sequence"
+    )
+    how.add_argument(
+        "--marginals", action="store_true", help="also the probability of each label of a token"
+    )
+    parser.add_argument("--json", action="store_true", help="a line of JSON for each sequence")
+    _progress.add_options(parser)
+    parser.set_defaults(run=run)
+
+
+def _positive(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"must be at least 1, got {number}")
+    return number
+
+
+def run(options: argparse.Namespace) -> None:
+    """Label, and write."""
+    model = load_model(options.model)
+    text = read_words(read_source(options.file), model, options.columns)
+    if text.known is not None and (options.n_best or options.marginals):
+        raise ValueError("--n-best and --marginals are not for files with a column 'known'")
+    write = _write_json if options.json else _write_text
+    with (
+        open_output(options.output) as file,
+        _progress.progress_of(options, "labelling", len(text.X), "sequence") as progress,
+    ):
+        for start in range(0, len(text.X), CHUNK):
+            chunk = slice(start, start + CHUNK)
+            sequences = text.X[chunk]
+            known = None if text.known is None else text.known[chunk]
+            for tagged in _tag(model.estimator, sequences, known, options):
+                write(file, tagged)
+            progress.advance(len(sequences))
+
+
+def read_words(source: Source, model: StoredModel, columns: list[str | None] | None) -> Text:
+    """Read what a model is to label; by default its columns are those of training.
+
+    Raises
+    ------
+    ValueError
+        If the columns are not those on which the model was trained.
+    """
+    if model.columns is None:
+        return read_text(source, columns)
+    if columns is None:
+        columns = _fitting_columns(model.columns, source.width)
+    wanted = _observed(model.columns)
+    if set(_observed(columns)) != set(wanted):
+        raise ValueError(
+            f"the model was trained on the columns {', '.join(wanted)}, but --columns names "
+            f"{', '.join(_observed(columns)) or 'none'}"
+        )
+    return read_text(source, columns)
+
+
+def _fitting_columns(trained: list[str | None], width: int) -> list[str | None]:
+    """The columns of training, without the label, or without all that was left out."""
+    unlabelled = [name for name in trained if name != "label"]
+    layouts = [unlabelled, _observed(trained), trained]
+    return next((names for names in layouts if len(names) == width), unlabelled)
+
+
+def _observed(columns: list[str | None]) -> list[str]:
+    return [name for name in columns if name not in (None, "label", KNOWN)]
+
+
+def _tag(estimator: Any, X: list, known: list | None, options: argparse.Namespace) -> Tagged:
+    """What is to be said of each sequence."""
+    classifier, inner = unwrap(estimator, X)
+    if options.n_best:
+        kept = _method(classifier, "predict_k_best")(inner, k=options.n_best)
+        for tokens, paths in zip(X, kept, strict=True):
+            found = [{"probability": p, "labels": labels} for labels, p in paths]
+            yield {"tokens": tokens, "paths": found}
+        return
+    predicted = map(
+        list, classifier.predict(inner, **({} if known is None else {"allowed": known}))
+    )
+    if not options.marginals:
+        for tokens, labels in zip(X, predicted, strict=True):
+            yield {"tokens": tokens, "labels": labels}
+        return
+    classes = classifier.classes_.tolist()
+    marginals = _method(classifier, "predict_proba")(inner)
+    for tokens, labels, rows in zip(X, predicted, marginals, strict=True):
+        by_label = [dict(zip(classes, row, strict=True)) for row in rows.tolist()]
+        yield {"tokens": tokens, "labels": labels, "marginals": by_label}
+
+
+def _method(classifier: Any, name: str) -> Callable:
+    if not hasattr(classifier, name):
+        raise ValueError(f"{type(classifier).__name__} has no {name}")
+    return getattr(classifier, name)
+
+
+def _write_json(file: IO[str], tagged: dict[str, Any]) -> None:
+    file.write(json.dumps(tagged, ensure_ascii=False, default=str) + "\n")
+
+
+def _write_text(file: IO[str], tagged: dict[str, Any]) -> None:
+    rows = [[t] if isinstance(t, str) else list(t.values()) for t in tagged["tokens"]]
+    for number, path in enumerate(tagged.get("paths", ()), 1):
+        file.write(f"# {number} {path['probability']:.6f}\n")
+        _write_rows(file, rows, [[str(label)] for label in path["labels"]])
+    if "labels" in tagged:
+        added = [[str(label)] for label in tagged["labels"]]
+        for columns, marginals in zip(added, tagged.get("marginals", ()), strict=False):
+            columns += [f"{label}/{p:.6f}" for label, p in marginals.items()]
+        _write_rows(file, rows, added)
+
+
+def _write_rows(file: IO[str], rows: list[list[str]], added: list[list[str]]) -> None:
+    lines = ["\t".join(row + more) for row, more in zip(rows, added, strict=True)]
+    file.write("\n".join(lines) + "\n\n")

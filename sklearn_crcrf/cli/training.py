@@ -1,0 +1,91 @@
+"""The command train."""
+
+import argparse
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from sklearn.base import BaseEstimator
+
+from ..model_files import require_skops, save_model
+from . import _estimators, _progress
+from ._text import Text, add_columns, add_file, read_source, read_text
+
+__all__ = ["add_parser", "fit", "run"]
+
+INTERRUPTED = 130
+
+
+def add_parser(commands: Any) -> None:
+    """Add the command."""
+    parser = commands.add_parser("train", help="train, and write a model")
+    add_file(parser, "text with labels")
+    parser.add_argument("--model", metavar="MODEL", required=True, help="file to write")
+    add_columns(
+        parser,
+        "names of the columns of the file; 'label' is the one to predict, '_' leaves one out. "
+        "Default: the first is the word, the last the label",
+    )
+    _estimators.add_options(parser)
+    _progress.add_options(parser)
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Train, and write a model; if training is interrupted, that of the last iteration."""
+    require_skops()
+    estimator = _estimators.make_estimator(options)
+    text = read_text(read_source(options.file), options.columns, labelled=True)
+    with _interrupts() as interrupts:
+        fit(estimator, text, options)
+        interrupts.wait()
+        save_model(estimator, options.model, text.columns)
+    if interrupts.happened:
+        print(
+            f"sklearn-crcrf: interrupted; {options.model} is the model of the last iteration",
+            file=sys.stderr,
+        )
+    return INTERRUPTED if interrupts.happened else 0
+
+
+def fit(estimator: BaseEstimator, text: Text, options: argparse.Namespace) -> BaseEstimator:
+    """Fit an estimator, and tell of its progress."""
+    if text.known is not None:
+        raise ValueError("a column 'known' is for tag; training takes the column 'label'")
+    with (
+        _progress.progress_of(options, "training", None, "iteration") as progress,
+        _progress.telling_iterations(estimator, progress),
+    ):
+        return estimator.fit(text.X, text.y)
+
+
+class _Interrupts:
+    """Whether Ctrl-C was pressed; an estimator may keep that to itself."""
+
+    def __init__(self):
+        self.happened, self._waiting = False, False
+
+    def wait(self) -> None:
+        """From now on only take note of it."""
+        self._waiting = True
+
+    def __call__(self, number: int, frame: Any) -> None:
+        self.happened = True
+        if not self._waiting:
+            raise KeyboardInterrupt
+
+
+@contextmanager
+def _interrupts() -> Iterator[_Interrupts]:
+    interrupts = _Interrupts()
+    if threading.current_thread() is not threading.main_thread():
+        yield interrupts
+        return
+    before = signal.signal(signal.SIGINT, interrupts)
+    try:
+        yield interrupts
+    finally:
+        signal.signal(signal.SIGINT, before)

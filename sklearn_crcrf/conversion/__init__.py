@@ -1,0 +1,6 @@
+"""Models of other programs, read from their text."""
+
+from .crfpp import read_crfpp_model
+from .crfsuite import read_crfsuite_dump
+
+__all__ = ["read_crfpp_model", "read_crfsuite_dump"]

@@ -1,0 +1,86 @@
+"""A CRF with given weights."""
+
+import os
+import warnings
+from collections.abc import Sequence
+from typing import IO
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.exceptions import ConvergenceWarning
+
+from ..crf import CRF
+from ..linear import Weights
+from ..sequences import SequenceArray
+
+__all__ = ["crf_with_weights", "read_lines"]
+
+
+def read_lines(path_or_file: str | os.PathLike | IO) -> list[str]:
+    """All lines of a text in UTF-8."""
+    if hasattr(path_or_file, "read"):
+        data = path_or_file.read()
+    else:
+        with open(path_or_file, "rb") as file:
+            data = file.read()
+    text = data if isinstance(data, str) else data.decode("utf-8")
+    return text.replace("\r\n", "\n").split("\n")
+
+
+def crf_with_weights(
+    names: Sequence[str],
+    labels: Sequence[str],
+    coef: sp.coo_array,
+    transitions: np.ndarray,
+    edges: dict[int, np.ndarray] | None = None,
+) -> CRF:
+    """A CRF of sparse rows that has these weights, as if they had been found by training.
+
+    It is trained for no iteration, from these weights, on a token for each label that has all its
+    attributes, and on all pairs of labels that have a transition.
+
+    Parameters
+    ----------
+    names : sequence of n_attributes str
+    labels : sequence of n_labels str
+        In the order of the columns of what follows.
+    coef : COO of shape (n_attributes, n_labels)
+    transitions : ndarray of shape (n_labels, n_labels), row = previous label
+    edges : dict from int to ndarray of shape (n_labels, n_labels), optional
+        Of attributes on which transitions depend.
+
+    Returns
+    -------
+    CRF
+    """
+    n, order = len(labels), np.array(sorted(range(len(labels)), key=labels.__getitem__))
+    coef, edges = sp.csc_array(coef)[:, order], edges or {}
+    transitions = transitions[np.ix_(order, order)]
+    of_edges = [edges[k][np.ix_(order, order)] for k in sorted(edges)]
+    zeros = np.zeros(n)
+    shape = (len(edges), n, n)
+    weights = Weights(
+        sp.csr_array(coef), transitions, zeros, zeros, np.array(of_edges).reshape(shape)
+    )
+    crf = CRF(features="observed", edge_columns=sorted(edges), init=weights, max_iter=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        crf.fit(*_exemplars(coef, transitions, np.array(sorted(labels))))
+    crf.set_params(init="auto", max_iter=CRF().max_iter)
+    crf.attribute_names_ = np.array(names, dtype=object)
+    crf.converged_ = True
+    return crf
+
+
+def _exemplars(
+    coef: sp.csc_array, transitions: np.ndarray, labels: np.ndarray
+) -> tuple[SequenceArray, SequenceArray]:
+    """Tokens and labels in which all that has a weight occurs."""
+    n = coef.shape[1]
+    pairs = np.argwhere(transitions)
+    rows = sp.csr_array(coef.T != 0).astype(float)
+    empty = sp.csr_array((pairs.size, coef.shape[0]))
+    X = sp.csr_array(sp.vstack([rows, empty], format="csr"))
+    lengths = np.append(np.ones(n, dtype=np.int64), np.full(len(pairs), 2))
+    y = labels[np.append(np.arange(n), pairs.ravel())]
+    return SequenceArray.from_lengths(X, lengths), SequenceArray.from_lengths(y, lengths)

@@ -1,0 +1,129 @@
+"""Models of CRFsuite."""
+
+import os
+from typing import IO
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..crf import CRFsuiteCRF
+from ..feature_extraction import SequenceVectorizer
+from ..vocabulary import Vocabulary
+from ._weights import crf_with_weights, read_lines
+
+__all__ = ["read_crfsuite_dump"]
+
+SECTIONS = ("FILEHEADER", "LABELS", "ATTRIBUTES", "TRANSITIONS", "STATE_FEATURES")
+ARROW = " --> "
+
+
+def read_crfsuite_dump(path_or_file: str | os.PathLike | IO) -> CRFsuiteCRF:
+    r"""Read a model of CRFsuite from its text.
+
+    Parameters
+    ----------
+    path_or_file : str, path-like or file object
+        What ``crfsuite dump MODEL``, or ``dump`` of ``pycrfsuite.Tagger``, wrote. Weights have
+        six decimals there.
+
+    Returns
+    -------
+    CRFsuiteCRF
+        Fitted. It takes the tokens that sklearn-crfsuite takes; a token string is an attribute.
+        Its attribute ``crf_`` is the :class:`~sklearn_crcrf.CRF`.
+
+    Raises
+    ------
+    ValueError
+        If the text is not a complete dump; the message names the line.
+
+    Examples
+    --------
+    >>> import io
+    >>> from sklearn_crcrf.conversion import read_crfsuite_dump
+    >>> text = '''FILEHEADER = {
+    ... }
+    ... LABELS = {
+    ...       0: N
+    ...       1: D
+    ... }
+    ... ATTRIBUTES = {
+    ...       0: word:the
+    ... }
+    ... TRANSITIONS = {
+    ...   (1) D --> N: 1.500000
+    ... }
+    ... STATE_FEATURES = {
+    ...   (0) word:the --> D: 2.000000
+    ... }
+    ... '''
+    >>> crf = read_crfsuite_dump(io.StringIO(text))
+    >>> crf.predict([[{"word": "the"}, {"word": "dog"}]]).tolist()
+    [['D', 'N']]
+    >>> crf.state_features_
+    {('word:the', 'D'): 2.0}
+    """
+    sections = _sections(read_lines(path_or_file))
+    labels, names = _names(sections["LABELS"]), _names(sections["ATTRIBUTES"])
+    label, attribute = ({name: i for i, name in enumerate(of)} for of in (labels, names))
+    transitions = np.zeros((len(labels), len(labels)))
+    previous, current, weight = _weights(sections["TRANSITIONS"], label, label)
+    transitions[previous, current] = weight
+    row, column, weight = _weights(sections["STATE_FEATURES"], attribute, label)
+    coef = sp.coo_array((weight, (row, column)), shape=(len(names), len(labels)))
+    crf = CRFsuiteCRF()
+    crf.crf_ = crf_with_weights(names, labels, coef, transitions)
+    crf.vectorizer_ = SequenceVectorizer(separator=":")
+    crf.vectorizer_.vocabulary_ = Vocabulary(names)
+    return crf
+
+
+def _sections(lines: list[str]) -> dict[str, list[tuple[int, str]]]:
+    """The numbered lines of each section."""
+    sections, name = {}, None
+    for number, line in enumerate(lines, start=1):
+        if name is None and line.endswith(" = {"):
+            name = line.removesuffix(" = {")
+            sections[name] = []
+        elif line == "}":
+            name = None
+        elif name is not None:
+            sections[name].append((number, line))
+        elif line:
+            raise ValueError(f"line {number} is not in a section: {line[:80]!r}")
+    missing = [section for section in SECTIONS if section not in sections]
+    if missing or name is not None:
+        raise ValueError(f"the dump is not complete: there is no end of {[*missing, name][0]}")
+    if not sections["LABELS"]:
+        raise ValueError("the dump has no labels")
+    return sections
+
+
+def _names(lines: list[tuple[int, str]]) -> list[str]:
+    """What is numbered from 0."""
+    names = []
+    for number, line in lines:
+        index, colon, name = line.partition(": ")
+        if not colon or index.strip() != str(len(names)):
+            raise ValueError(f"line {number}: expected '{len(names)}: name', found {line[:80]!r}")
+        names.append(name)
+    if len(set(names)) < len(names):
+        raise ValueError("names of labels or attributes are repeated")
+    return names
+
+
+def _weights(
+    lines: list[tuple[int, str]], first: dict[str, int], second: dict[str, int]
+) -> tuple[list[int], list[int], list[float]]:
+    """Pairs and their weights, from lines such as ``(0) word:the --> D: 2.000000``."""
+    rows, columns, weights = [], [], []
+    for number, line in lines:
+        try:
+            pair, _, weight = line.strip()[4:].rpartition(": ")
+            source, _, target = pair.rpartition(ARROW)
+            rows.append(first[source])
+            columns.append(second[target])
+            weights.append(float(weight))
+        except (KeyError, ValueError):
+            raise ValueError(f"line {number} is not a weight: {line[:80]!r}") from None
+    return rows, columns, weights

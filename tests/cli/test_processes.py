@@ -1,0 +1,173 @@
+"""The command line as a process: pipes, a terminal, Ctrl-C."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from sklearn_crcrf import CRF
+from sklearn_crcrf.datasets import make_addresses, write_conll
+
+pytest.importorskip("skops")
+from sklearn_crcrf.model_files import load_model, save_model
+
+PROGRAM = [sys.executable, "-m", "sklearn_crcrf"]
+# So many iterations that only Ctrl-C ends them.
+LONG = ["--estimator", "CRF", "--set", "max_iter=1000000", "tol=0", "solver=sgd"]
+
+
+@pytest.fixture
+def corpus(tmp_path):
+    X, y = make_addresses(150, random_state=1)
+    write_conll(tmp_path / "train.txt", X, y)
+    return X, y
+
+
+@pytest.fixture
+def long_corpus(tmp_path):
+    X, y = make_addresses(4000, random_state=1)
+    write_conll(tmp_path / "train.txt", X, y)
+    return X, y
+
+
+@pytest.fixture
+def model(corpus, tmp_path):
+    path = tmp_path / "model"
+    save_model(CRF(max_iter=30, tol=1e-2).fit(*corpus), path, ["word", "label"])
+    return path
+
+
+def run(folder, *argv, **options):
+    argv = [*PROGRAM, *map(str, argv)]
+    return subprocess.run(argv, cwd=folder, capture_output=True, timeout=120, **options)
+
+
+def test_python_m_runs_it(tmp_path):
+    done = run(tmp_path, "--help")
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.stdout.startswith(b"usage: sklearn-crcrf")
+    for command in ("train", "tag", "evaluate", "inspect", "convert", "demo"):
+        assert command.encode() in done.stdout
+
+
+def test_a_pipe_from_and_to_other_programs(corpus, tmp_path):
+    data = (tmp_path / "train.txt").read_bytes()
+    done = run(tmp_path, "train", "-", "--model", "m", input=data)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    words = b"".join(line.split(b"\t")[0] + b"\n" for line in data.splitlines())
+    tagged = run(tmp_path, "tag", "--model", "m", input=words)
+    assert (tagged.returncode, tagged.stderr) == (0, b"")
+    again = run(tmp_path, "tag", "-", "--model", "m", input=tagged.stdout)
+    assert again.stdout == tagged.stdout
+    done = run(tmp_path, "evaluate", "-", "--model", "m", input=data)
+    assert done.returncode == 0 and b"accuracy, all tokens" in done.stdout
+
+
+def test_output_is_utf_8_wherever(model, tmp_path):
+    environment = os.environ | {"LC_ALL": "C", "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
+    done = run(tmp_path, "tag", "--model", model, input="Straße\n".encode(), env=environment)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.stdout.decode().startswith("Straße\t")
+
+
+def test_a_reader_that_goes_away_is_no_error(model, tmp_path):
+    many = (tmp_path / "train.txt").read_bytes() * 40
+    (tmp_path / "many.txt").write_bytes(many)
+    argv = [*PROGRAM, "tag", "many.txt", "--model", str(model), "--marginals"]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(argv, cwd=tmp_path, stdout=pipe, stderr=pipe) as process:
+        process.stdout.readline()
+        process.stdout.close()
+        assert process.stderr.read() == b""
+        assert process.wait(60) == 141
+
+
+def interrupt_when(process, is_time, seconds=60):
+    """Press Ctrl-C, and return what is on standard error."""
+    end = time.monotonic() + seconds
+    while not is_time():
+        assert process.poll() is None and time.monotonic() < end
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    return process.communicate(timeout=60)[1].decode()
+
+
+def test_ctrl_c_keeps_the_model_of_the_last_iteration(long_corpus, tmp_path):
+    argv = [*PROGRAM, "train", "train.txt", "--model", "m", *LONG, "--verbose"]
+    with subprocess.Popen(argv, cwd=tmp_path, stderr=subprocess.PIPE) as process:
+        lines = [process.stderr.readline().decode() for _ in range(3)]
+        err = interrupt_when(process, lambda: True)
+    assert process.returncode == 130
+    assert all(line.startswith("training: iteration ") for line in lines)
+    assert "interrupted; m is the model of the last iteration" in err and "Traceback" not in err
+    crf = load_model(tmp_path / "m").estimator
+    assert crf.n_iter_ >= 3 and not crf.converged_
+    assert crf.score(*long_corpus) > 0.5
+    assert crf.verbose == 0
+
+
+def in_a_terminal(argv, folder, typed=b"", interrupt_after=None):
+    """What a program writes to a terminal, and its status."""
+    pty = pytest.importorskip("pty")
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.chdir(folder)
+        os.execv(argv[0], argv)
+    written = b""
+    if typed:
+        os.write(terminal, typed)
+    while True:
+        try:
+            chunk = os.read(terminal, 4096)
+        except OSError:  # Linux says so that the terminal is closed
+            break
+        if not chunk:
+            break
+        written += chunk
+        if interrupt_after is not None and interrupt_after in written:
+            os.write(terminal, b"\x03")
+            interrupt_after = None
+    _, status = os.waitpid(pid, 0)
+    os.close(terminal)
+    return written.decode(), os.waitstatus_to_exitcode(status)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudo-terminals")
+class TestTerminal:
+    def test_a_progress_line_and_ctrl_c(self, long_corpus, tmp_path):
+        pytest.importorskip("tqdm")
+        argv = [*PROGRAM, "train", "train.txt", "--model", "m", *LONG]
+        written, status = in_a_terminal(argv, tmp_path, interrupt_after=b"iteration ")
+        assert status == 130
+        assert "training" in written and "iterations" in written
+        assert "Traceback" not in written
+        assert load_model(tmp_path / "m").estimator.n_iter_ >= 1
+
+    def test_plain_lines_without_tqdm(self, long_corpus, tmp_path):
+        code = "import sys; sys.modules['tqdm'] = None; from sklearn_crcrf.cli import main; "
+        argv = [sys.executable, "-c", code + "sys.exit(main())"]
+        argv += ["train", "train.txt", "--model", "m", *LONG]
+        written, status = in_a_terminal(argv, tmp_path, interrupt_after=b"training: iteration")
+        assert status == 130
+        assert "interrupted; m is the model of the last iteration" in written
+
+    def test_ctrl_c_before_there_is_a_model_leaves_the_file_that_is_there(self, tmp_path):
+        (tmp_path / "m").write_bytes(b"older")
+        argv = [*PROGRAM, "train", "--model", "m"]
+        written, status = in_a_terminal(argv, tmp_path, interrupt_after=b"Ctrl-D ends it")
+        assert status == 130
+        assert "sklearn-crcrf: error: interrupted" in written and "Traceback" not in written
+        assert (tmp_path / "m").read_bytes() == b"older"
+
+    def test_quiet(self, corpus, tmp_path):
+        argv = [*PROGRAM, "train", "train.txt", "--model", "m", "--quiet"]
+        assert in_a_terminal(argv, tmp_path) == ("", 0)
+
+    def test_words_are_typed(self, model, tmp_path):
+        argv = [*PROGRAM, "tag", "--model", str(model), "--quiet"]
+        written, status = in_a_terminal(argv, tmp_path, typed=b"Straat\n\x04")
+        assert status == 0
+        assert "Ctrl-D ends it" in written and "Straat\tB-" in written.replace("       ", "\t")
