@@ -12,6 +12,7 @@ from sklearn.base import _fit_context
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, Options, StrOptions
+from threadpoolctl import threadpool_limits
 
 from .._callbacks import CallbackSupportMixin, FitProgress
 from ..constraints import Constraints
@@ -258,8 +259,10 @@ class MaxMarginCRF(CallbackSupportMixin, LinearChainClassifier):
         converged, message = False, "it was interrupted"
         options = {"max_iter": self.max_iter, "tol": self.tol, "callback": note}
         try:
-            rng = check_random_state(self.random_state)
-            result = SOLVERS[self.solver](problem, rng=rng, **options)
+            # Products of vectors are too short to be shared by threads.
+            with threadpool_limits(1, user_api="blas"):
+                rng = check_random_state(self.random_state)
+                result = SOLVERS[self.solver](problem, rng=rng, **options)
             converged, message = result.success, result.message
         except KeyboardInterrupt:
             if training.x is None:
