@@ -1,0 +1,62 @@
+"""The commands of the documentation, run one after the other, print what is written there."""
+
+import doctest
+import os
+import re
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from sklearn_crcrf.datasets import make_addresses, write_conll
+
+pytest.importorskip("skops")
+
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "user_guide" / "command_line.rst"
+README = ROOT / "README.md"
+BLOCK = re.compile(r"\.\. code-block:: console\n\n((?:   .*\n|\n)+)")
+
+pytestmark = pytest.mark.skipif(
+    sys.platform == "win32" or not PAGE.exists(), reason="needs a checkout, and a shell"
+)
+
+
+@pytest.fixture
+def shell(tmp_path):
+    program = tmp_path / "bin" / "sklearn-crcrf"
+    program.parent.mkdir()
+    program.write_text(f'#!/bin/sh\nexec {sys.executable} -m sklearn_crcrf "$@"\n')
+    program.chmod(0o755)
+    environment = os.environ | {"PATH": f"{program.parent}{os.pathsep}{os.environ['PATH']}"}
+
+    def run(command):
+        options = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+        done = subprocess.run(
+            ["bash", "-c", command], cwd=tmp_path, env=environment, timeout=300, **options
+        )
+        return done.stdout
+
+    return run
+
+
+def test_the_page_on_the_command_line(shell):
+    blocks = [textwrap.dedent(block) for block in BLOCK.findall(PAGE.read_text())]
+    steps = [step for block in blocks for step in block.split("$ ")[1:]]
+    assert len(steps) > 10
+    check, flags = doctest.OutputChecker(), doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+    for step in steps:
+        command, _, expected = step.partition("\n")
+        found = shell(command)
+        assert check.check_output(expected.strip(), found.strip(), flags), (command, found)
+
+
+def test_the_three_commands_of_the_readme(shell, tmp_path):
+    write_conll(tmp_path / "train.txt", *make_addresses(100, random_state=0))
+    section = README.read_text().split("## On your own text")[1]
+    install, train, tag = section.split("```sh\n")[1].split("```")[0].strip().split("\n")
+    assert install == 'pip install ".[cli]"'
+    assert shell(train) == ""
+    assert [line.split("\t")[0] for line in shell(tag).split("\n")] == ["Ann", "sings", "", ""]
