@@ -25,6 +25,8 @@ COMPILE_ARGS = {
     "mingw32": ["-O3", "-g0", "-fno-math-errno"],
     "msvc": ["/O2"],
 }
+# What Cython needs in all kernels that have views of arrays is compiled once.
+MEMORYVIEWS = "sklearn_crcrf._kernels._memoryviews"
 INSTRUCTIONS = {
     "_avx2": ["-mavx2", "-mfma"],
     "_avx512": ["-mavx512f", "-mavx512dq", "-mfma", "-mprefer-vector-width=512"],
@@ -64,6 +66,11 @@ extensions = [
 ]
 
 setup(
-    ext_modules=cythonize(extensions, build_dir="build/cython", compiler_directives=DIRECTIVES),
+    ext_modules=cythonize(
+        [Extension(MEMORYVIEWS, [f"{MEMORYVIEWS.replace('.', '/')}.c"]), *extensions],
+        build_dir="build/cython",
+        compiler_directives=DIRECTIVES,
+        shared_utility_qualified_name=MEMORYVIEWS,
+    ),
     cmdclass={"build_ext": BuildKernels},
 )
