@@ -1,4 +1,4 @@
-"""What the benchmarks share: one thread, the corpora, the clock, the memory, and tables.
+"""What the benchmarks share: one thread, the command line, the corpora, the clock, the memory.
 
 Import this module before numpy, which reads the number of threads only once.
 """
@@ -11,6 +11,7 @@ import argparse
 import gc
 import multiprocessing
 import platform
+import shlex
 import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -20,6 +21,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from _report import Report
 from threadpoolctl import threadpool_info
 
 from sklearn_crcrf import EmpiricalCRF
@@ -32,15 +34,29 @@ MODES: dict[str, Callable[[], EmpiricalCRF]] = {
 PACKAGES = ("sklearn-crcrf", "numpy", "scipy", "scikit-learn", "python-crfsuite")
 
 
-def begin(parser: argparse.ArgumentParser, argv: Sequence[str] | None) -> argparse.Namespace:
-    """Read the command line, to which the common options are added, and print the circumstances."""
+def begin(
+    parser: argparse.ArgumentParser, argv: Sequence[str] | None, *notes: str
+) -> argparse.Namespace:
+    """Read the command line, to which the common options are added, and tell the circumstances.
+
+    Returns
+    -------
+    Namespace
+        The options, and ``report``, to which results go.
+
+    """
     parser.add_argument("--download", action="store_true", help="fetch corpora that are missing")
     parser.add_argument("--sentences", type=int, help="take only so many of each part, for a try")
+    parser.add_argument("--output", type=Path, help="write the tables here, as reStructuredText")
     args = parser.parse_args(argv)
-    command = sys.argv[1:] if argv is None else argv
-    print(f"python benchmarks/{parser.prog} {' '.join(command)}".rstrip(), end="\n\n")
-    print(f"- Python {platform.python_version()}, {', '.join(_versions())}")
-    print(f"- {_cpu()}, {os.cpu_count()} cores; {_threads()} BLAS thread; {_load()}")
+    args.report = Report(parser.prog, args.output)
+    command = shlex.join(sys.argv[1:] if argv is None else argv)
+    circumstances = [
+        f"Python {platform.python_version()}, {', '.join(_versions())}",
+        f"{_cpu()}, {os.cpu_count()} cores; {_threads()} BLAS thread; {_load()}",
+    ]
+    command = f"python benchmarks/{parser.prog} {command}".rstrip()
+    args.report.opening(parser.description, command, [*circumstances, *notes])
     return args
 
 
@@ -100,15 +116,6 @@ def in_fresh_process(function: Callable, *args: Any) -> Any:
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(1, mp_context=context) as pool:
         return pool.submit(function, *args).result()
-
-
-def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Print a table in Markdown, row by row as they come."""
-    print(f"\n### {title}\n", flush=True)
-    for row in (columns, ["---"] * len(columns)):
-        print(f"| {' | '.join(row)} |", flush=True)
-    for row in rows:
-        print(f"| {' | '.join(row)} |", flush=True)
 
 
 def yes_or_no(met: bool) -> str:

@@ -1,11 +1,11 @@
-"""How accurate every mode of EmpiricalCRF is, beside the targets, as Markdown tables."""
+"""How accurate every mode of EmpiricalCRF is, beside the targets."""
 
 import argparse
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 from typing import Any, NamedTuple
 
-from _common import begin, cpu_seconds, load_splits, print_table, yes_or_no
+from _common import begin, cpu_seconds, load_splits, yes_or_no
 from _crfsuite import predict_crfsuite, train_crfsuite
 
 from sklearn_crcrf import EmpiricalCRF
@@ -109,7 +109,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         rows = method_rows(args.methods, splits, TARGETS.get(name, {}), segmented)
         if args.crfsuite and name in WITH_CRFSUITE:
             rows = chain(rows, crfsuite_rows(splits, segmented))
-        print_table(PROTOCOLS[name], [*columns, "target", "met", "CPU s of training"], rows)
+        args.report.table(PROTOCOLS[name], [*columns, "target", "met", "CPU s of training"], rows)
 
 
 def method_rows(

@@ -6,7 +6,7 @@ from functools import partial
 from itertools import chain
 from typing import NamedTuple
 
-from _common import begin, print_table
+from _common import begin
 from _contests import CONTESTS, baseline_rows, contest_rows, f1_rows
 from _limits import COLUMNS as LIMIT_COLUMNS
 from _limits import limit_rows
@@ -56,12 +56,11 @@ def main(argv: Sequence[str] | None = None) -> None:
         action="store_true",
         help="time a few evaluations of python-crfsuite, and take their number from earlier runs",
     )
-    args = begin(parser, argv)
-    print(f"- instructions: {INSTRUCTIONS}")
+    args = begin(parser, argv, f"instructions: {INSTRUCTIONS}")
     for table in TABLES:
         rows = [rows(args) for name, rows in table.rows.items() if name in args.rows]
         if rows:
-            print_table(table.title, table.columns, chain.from_iterable(rows))
+            args.report.table(table.title, table.columns, chain.from_iterable(rows))
 
 
 if __name__ == "__main__":

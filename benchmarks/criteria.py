@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from _common import begin, cpu_seconds, print_table
+from _common import begin, cpu_seconds
 from _tasks import TASKS, Rows, encode
 
 from sklearn_crcrf import CRF
@@ -70,7 +70,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     for name in args.tasks:
         task = TASKS[name]
         train, test = encode(task, args, args.tune)
-        print_table(task.title, COLUMNS, rows(args, train, test, points.setdefault(name, [])))
+        args.report.table(task.title, COLUMNS, rows(args, train, test, points.setdefault(name, [])))
     if args.plot:
         draw(points, args.plot)
 

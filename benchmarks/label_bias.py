@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from _common import begin, cpu_seconds, print_table
+from _common import begin, cpu_seconds
 
 import sklearn_crcrf
 from sklearn_crcrf import CRF, HMM, MEMM, EmpiricalCRF
@@ -66,7 +66,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     args = begin(parser, argv)
     size = min(args.sentences or N_TRAIN, N_TRAIN)
     title = f"Label bias: per cent of labels, mean of {args.rounds} rounds"
-    print_table(title, COLUMNS, rows(methods(), args.rounds, size))
+    args.report.table(title, COLUMNS, rows(methods(), args.rounds, size))
 
 
 def rows(named: dict[str, Method], n_rounds: int, n_train: int) -> Iterator[list[str]]:

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-from _common import begin, cpu_seconds, print_table
+from _common import begin, cpu_seconds
 from sklearn.linear_model import LogisticRegression
 
 from sklearn_crcrf import CRF, MaxMarginCRF, SequenceArray, StructuredPerceptron
@@ -41,7 +41,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         make_words(n, args.noise, seed) for seed, n in enumerate((2 * args.words, args.words))
     )
     columns = ["method", "CPU s", "letters", "words", "letters above independent"]
-    print_table("Letters of words, in per cent", columns, rows(train, test))
+    args.report.table("Letters of words, in per cent", columns, rows(train, test))
 
 
 def rows(train: tuple, test: tuple) -> Iterator[list[str]]:

@@ -16,7 +16,6 @@ from _common import (
     load_splits,
     memory_growth,
     n_tokens,
-    print_table,
 )
 
 SIZES = [10**5, 316_228, 10**6, 3_162_278, 10**7]
@@ -41,10 +40,11 @@ def main(argv: Sequence[str] | None = None) -> None:
     X, y = load_splits("32623-1000", args).train
     costs = {mode: [] for mode in args.modes}
     columns = ["mode", "tokens", "words", "CPU s", "us per token", "memory, MB", "bytes per token"]
-    print_table("Training time and memory", columns, rows(X, y, args.sizes, costs))
+    args.report.table("Training time and memory", columns, rows(X, y, args.sizes, costs))
     for mode, of_mode in costs.items():
         if len(of_mode) > 1:
-            print(f"\n{mode} mode: time grows with the power {slope(of_mode):.2f} of the size.")
+            power = slope(of_mode)
+            args.report.remark(f"{mode} mode: time grows with the power {power:.2f} of the size.")
     if args.plot:
         draw(costs, args.plot)
 

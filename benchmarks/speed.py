@@ -14,7 +14,6 @@ from _common import (
     load_splits,
     memory_growth,
     n_tokens,
-    print_table,
     yes_or_no,
 )
 from _crfsuite import predict_crfsuite, train_crfsuite
@@ -46,7 +45,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         predict_rows(load_splits("17311-16312", args), brown_labels(), args.runs),
         crfsuite_rows(load_splits("ner", args), args.runs),
     )
-    print_table("Speed on one core, as CPU time", ["what", "measured", "target", "met"], rows)
+    args.report.table("Speed on one core, as CPU time", ["what", "measured", "target", "met"], rows)
 
 
 def counting_rows(X: Sequence, y: Sequence, runs: int) -> Iterator[list[str]]:

@@ -1,6 +1,7 @@
 """The benchmarks run: on made data, and from the command line where there are corpora."""
 
 import argparse
+import csv
 import importlib
 import math
 import os
@@ -302,6 +303,38 @@ def test_label_bias_has_a_row_for_every_method(load):
     assert figures.pop("best decoding") > 90
     assert figures["MEMM, only seen transitions"] < 75
     assert all(0 <= figure <= 100 for figure in figures.values())
+
+
+def test_tables_are_kept_as_a_page(load, tmp_path, capsys):
+    path = tmp_path / "page.rst"
+    load("label_bias").main(["--rounds", "1", "--sentences", "50", "--output", str(path)])
+    printed, page = capsys.readouterr().out, path.read_text(encoding="utf-8")
+    command = f"python benchmarks/label_bias.py --rounds 1 --sentences 50 --output {path}"
+    assert printed.startswith(f"{command}\n\n- Python ")
+    assert page.startswith("label_bias.py\n=============\n\nLabel bias: ")
+    assert f"\n\n.. code-block:: sh\n\n   {command}\n\n- Python " in page
+    rows = [line.strip("| ").split(" | ") for line in printed.splitlines() if line[:1] == "|"]
+    table = [line.strip() for line in page.split(":header-rows: 1\n\n")[1].splitlines()]
+    assert len(table) == len(rows) - 1 > 3
+    assert [row[1] for row in csv.reader(table)] == [row[1] for row in rows if row[1] != "---"]
+
+
+def test_pages_have_the_cells_that_are_printed(load, tmp_path, capsys):
+    path = tmp_path / "page.rst"
+    report = load("_report").Report("it.py", path)
+    report.opening("Stars * and pipes |.", "python it.py", ["one"])
+    cells = ["a*b", "2_", "**no**", 'x, "y"', "", "<= 3 `s`"]
+    report.table("Title_", ["column"] * len(cells), iter([cells]))
+    report.remark("The \\ end.")
+    assert f"| {' | '.join(cells)} |\n\nThe \\ end.\n" in capsys.readouterr().out
+    core = pytest.importorskip("docutils.core")
+    settings = {"report_level": 1, "halt_level": 2}
+    tree = core.publish_doctree(path.read_text(encoding="utf-8"), settings_overrides=settings)
+    nodes = pytest.importorskip("docutils.nodes")
+    row = list(tree.findall(nodes.row))[-1]
+    assert [entry.astext() for entry in row.findall(nodes.entry)] == [*cells[:2], "no", *cells[3:]]
+    assert len(list(tree.findall(nodes.strong))) == 1
+    assert tree.astext().endswith("The \\ end.")
 
 
 def test_missing_corpora_are_named(tmp_path):
