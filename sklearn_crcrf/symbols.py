@@ -37,6 +37,8 @@ class SymbolTable:
     keys : sequence of n_columns str, optional
         What the attributes of each column begin with, by default its name. Columns with one key
         have attributes in common.
+    edges : iterable of str, default=()
+        Names of the columns that describe the transitions into tokens, and not their labels.
 
     Raises
     ------
@@ -51,7 +53,7 @@ class SymbolTable:
     ((2, 2), ['the', 'dog'])
     """
 
-    __slots__ = ("_categories", "codes", "keys", "names", "numbers")
+    __slots__ = ("_categories", "codes", "edges", "keys", "names", "numbers")
     __hash__ = None
 
     def __init__(
@@ -61,6 +63,7 @@ class SymbolTable:
         names: Sequence[str],
         numbers: Iterable[str] = (),
         keys: Sequence[str] | None = None,
+        edges: Iterable[str] = (),
     ):
         codes = np.asarray(codes, dtype=np.int32)
         if codes.ndim != 2 or codes.shape[1] != len(categories) or len(names) != len(categories):
@@ -79,6 +82,7 @@ class SymbolTable:
         self.names = tuple(names)
         self.numbers = tuple(numbers)
         self.keys = self.names if keys is None else tuple(keys)
+        self.edges = tuple(edges)
 
     @property
     def categories(self) -> tuple[np.ndarray, ...]:
@@ -108,12 +112,13 @@ class SymbolTable:
         return (
             self.names == other.names
             and self.keys == other.keys
+            and self.edges == other.edges
             and self.shape == other.shape
             and all(np.array_equal(self.column(n), other.column(n)) for n in self.names)
         )
 
     def __reduce__(self):
-        return SymbolTable, (self.codes, self._categories, self.names, self.numbers, self.keys)
+        return SymbolTable, (self.codes, self._categories, *self._about_columns)
 
     def __array_function__(self, func, types, args, kwargs):
         if func is not np.concatenate:
@@ -143,7 +148,11 @@ class SymbolTable:
         return JoinedStrings([symbols.tolist()], codes[np.newaxis], "", prefix)
 
     def _with_codes(self, codes: np.ndarray) -> "SymbolTable":
-        return SymbolTable(codes, self._categories, self.names, self.numbers, self.keys)
+        return SymbolTable(codes, self._categories, *self._about_columns)
+
+    @property
+    def _about_columns(self) -> tuple[tuple[str, ...], ...]:
+        return self.names, self.numbers, self.keys, self.edges
 
 
 def symbolize(X: SequenceArray) -> SymbolTable:
@@ -243,6 +252,7 @@ def _join_columns(tables: Sequence[SymbolTable]) -> SymbolTable:
         [n for t in tables for n in t.names],
         [n for t in tables for n in t.numbers],
         [k for t in tables for k in t.keys],
+        [e for t in tables for e in t.edges],
     )
 
 
@@ -259,4 +269,4 @@ def _join_rows(tables: Sequence[SymbolTable]) -> SymbolTable:
             )
         )
         categories.append(vocabulary.symbols)
-    return SymbolTable(np.array(columns).T, categories, names, tables[0].numbers, tables[0].keys)
+    return SymbolTable(np.array(columns).T, categories, *tables[0]._about_columns)

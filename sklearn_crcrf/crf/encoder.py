@@ -9,6 +9,7 @@ import scipy.sparse as sp
 
 from ..feature_extraction import SequenceVectorizer
 from ..sequences import SequenceArray
+from ..symbols import SymbolTable
 from ..vocabulary import Vocabulary
 
 __all__ = ["AttributeEncoder"]
@@ -27,13 +28,16 @@ class AttributeEncoder:
         Type of the attributes; by default that of X, or float64.
     edge_columns : sequence of str or int
         Columns of X, or keys of feature dicts, on which transitions depend too; token strings
-        are one column, "token".
+        are one column, "token". On columns of symbols that describe transitions, they depend
+        anyway.
 
     Attributes
     ----------
     names : ndarray of str objects of shape (n_attributes,)
     edge_attributes : ndarray of int
-        Those of the edge columns.
+        Those on which transitions depend.
+    only_edges : ndarray of int
+        Those of the former that do not belong to labels as well.
     """
 
     def __init__(self, min_freq: int, dtype: Any, edge_columns: Collection[str | int]):
@@ -51,7 +55,8 @@ class AttributeEncoder:
         """
         if extend:
             return self._extend(X)
-        self._vectorizer, self._kept = None, None
+        self._vectorizer, self._kept, self._keys = None, None, set()
+        self.only_edges = np.empty(0, dtype=np.int64)
         if _is_numeric(X.data):
             columns = np.arange(X.data.shape[1])
             if self._min_freq > 1:
@@ -65,7 +70,7 @@ class AttributeEncoder:
             self._has_columns = not _is_strings(X.data)
             self._vectorizer = SequenceVectorizer(self._min_freq, self._dtype)
             encoded = _as_csr(self._vectorizer.fit_transform(X).data)
-            self._set_names()
+            self._set_names(X)
         if len(self._edge_columns) and not len(self.edge_attributes):
             raise ValueError(f"edge_columns={self._edge_columns!r}: X has no such columns")
         return encoded
@@ -76,17 +81,18 @@ class AttributeEncoder:
             known = dict.fromkeys([*self._vectorizer.vocabulary_.symbols, *new.symbols])
             self._vectorizer = copy(self._vectorizer)
             self._vectorizer.vocabulary_ = Vocabulary(list(known))
-            self._set_names()
+            self._set_names(X)
         return self.transform(X)
 
-    def _set_names(self) -> None:
+    def _set_names(self, X: SequenceArray) -> None:
         self.names = self._vectorizer.get_feature_names_out()
-        self.edge_attributes = np.empty(0, dtype=np.int64)
-        if self._edge_columns:
-            wanted = _in_columns(self.names, self._edge_columns)
-            if not self._has_columns:
-                wanted = np.full(len(self.names), "token" in self._edge_columns)
-            self.edge_attributes = np.flatnonzero(wanted)
+        self._keys = self._keys | _keys_of_edges(X.data)
+        only_edges = _in_columns(self.names, self._keys)
+        wanted = _in_columns(self.names, self._edge_columns)
+        if not self._has_columns:
+            wanted = np.full(len(self.names), "token" in self._edge_columns)
+        self.only_edges = np.flatnonzero(only_edges)
+        self.edge_attributes = np.flatnonzero(wanted | only_edges)
 
     def transform(self, X: SequenceArray) -> Matrix:
         """Encode the attributes of all tokens; those that are not known are left out.
@@ -124,8 +130,17 @@ def _is_strings(data: Any) -> bool:
     return isinstance(data, np.ndarray) and len(data) > 0 and isinstance(data[0], str)
 
 
-def _in_columns(names: np.ndarray, columns: list[str | int]) -> np.ndarray:
+def _keys_of_edges(data: Any) -> set[str]:
+    """What the attributes of columns that describe transitions begin with."""
+    if not isinstance(data, SymbolTable):
+        return set()
+    return {key for name, key in zip(data.names, data.keys, strict=True) if name in data.edges}
+
+
+def _in_columns(names: np.ndarray, columns: Collection[str | int]) -> np.ndarray:
     """Which attributes were made from one of the keys of feature dicts, or columns."""
     keys = {column for column in columns if isinstance(column, str)}
+    if not keys:
+        return np.zeros(len(names), dtype=bool)
     starts = tuple(f"{key}=" for key in keys)
     return np.array([name in keys or name.startswith(starts) for name in names], dtype=bool)

@@ -350,7 +350,9 @@ default="auto"
         features = self.features
         choose = FEATURES[features] if isinstance(features, str) else features
         chosen = choose(corpus, n_labels)
-        pairs, transitions = chosen if kept is None else chosen.including(kept)
+        chosen = chosen if kept is None else chosen.including(kept)
+        shape = corpus.X.shape[1], n_labels
+        pairs, transitions = chosen.without(self._encoder.only_edges, shape)
         return Problem(
             corpus=corpus,
             edge_attributes=self._encoder.edge_attributes,

@@ -35,6 +35,25 @@ class Features(NamedTuple):
         pairs = _ones(self.pairs) + _ones(weights.state)
         return Features(pairs, self.transitions | (weights.transition != 0))
 
+    def without(self, attributes: np.ndarray, shape: tuple[int, int]) -> "Features":
+        """These, but for the pairs of some of the attributes with labels.
+
+        Parameters
+        ----------
+        attributes : ndarray of int
+        shape : (n_attributes, n_labels)
+        """
+        if len(attributes) == 0:
+            return self
+        kept = np.ones(shape[0])
+        kept[attributes] = 0
+        if self.pairs is None:
+            pairs = sp.csr_array(np.broadcast_to(kept[:, None], shape))
+        else:
+            pairs = sp.csr_array(sp.diags_array(kept) @ self.pairs)
+            pairs.eliminate_zeros()
+        return self._replace(pairs=pairs)
+
 
 def all_features(corpus: Corpus, n_labels: int) -> Features:
     """All pairs of attribute and label, and of two labels."""

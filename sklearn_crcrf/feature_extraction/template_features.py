@@ -48,7 +48,8 @@ class TemplateFeatures(SymbolTransformer):
     Notes
     -----
     In both languages a line ``U...`` describes attributes of a token, and ``B...`` attributes on
-    which the transition into a token depends; see ``edge_columns``. ``%x[offset,column]`` is
+    which the transition into a token depends; see ``edge_columns``. Estimators whose transitions
+    depend on attributes give those of ``B...`` no weights of single labels. ``%x[offset,column]`` is
     replaced by the symbol so many tokens to the right (negative: to the left) in a column, the
     first of which has number 0. A line ``B`` alone means the transitions, which every estimator
     has anyway, and makes no column.
@@ -142,4 +143,5 @@ class TemplateFeatures(SymbolTransformer):
             [column.symbols for column in columns],
             names,
             keys=[template.key for template in templates],
+            edges=[name for name, of in zip(names, templates, strict=True) if of.kind == "b"],
         )

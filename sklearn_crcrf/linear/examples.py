@@ -1,5 +1,6 @@
 """Labelled sequences for training that changes the weights after each of them."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -119,7 +120,12 @@ class Examples:
 
     @classmethod
     def of(
-        cls, corpus: Corpus, edge_attributes: np.ndarray, boundaries: bool, forbidden: tuple
+        cls,
+        corpus: Corpus,
+        edge_attributes: np.ndarray,
+        boundaries: bool,
+        forbidden: tuple,
+        only_edges: Sequence[int] = (),
     ) -> "Examples":
         """From a corpus.
 
@@ -131,6 +137,8 @@ class Examples:
         boundaries : bool
             Whether the first and the last labels of sequences have weights: then these tokens
             have one more attribute each.
+        only_edges : sequence of int, default=()
+            Columns of ``corpus.X`` that labels have no weights of.
 
         Raises
         ------
@@ -143,7 +151,7 @@ class Examples:
                 f"y, sequence {sequence}, position {position}: the label is not known, but must "
                 "be in this kind of training"
             )
-        state = sp.csr_array(corpus.X)
+        state = _without_columns(sp.csr_array(corpus.X), only_edges)
         pairs = _pairs(edge_columns(corpus.X, edge_attributes), corpus.offsets)
         if boundaries:
             state = _with_ends(state, corpus.offsets)
@@ -231,6 +239,17 @@ class Examples:
 
 def _arrays(matrix: sp.csr_array) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32, copy=False), matrix.data
+
+
+def _without_columns(X: sp.csr_array, columns: Sequence[int]) -> sp.csr_array:
+    """Zeros in some of the columns."""
+    if len(columns) == 0:
+        return X
+    kept = np.ones(X.shape[1], dtype=X.dtype)
+    kept[columns] = 0
+    X = sp.csr_array(X @ sp.diags_array(kept))
+    X.eliminate_zeros()
+    return X
 
 
 def _with_ends(X: sp.csr_array, offsets: np.ndarray) -> sp.csr_array:

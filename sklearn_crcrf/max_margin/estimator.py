@@ -232,8 +232,9 @@ class MaxMarginCRF(CallbackSupportMixin, LinearChainClassifier):
         progress = FitProgress(self, self.max_iter, X, y, sample_weight)
         corpus = twin._read(X, y, sample_weight)
         forbidden = forbidden_scores(twin._constraints, len(twin.classes_))
-        edges = twin._encoder.edge_attributes
-        twin._train(Examples.of(corpus, edges, self.boundaries, forbidden), progress)
+        edges, only_edges = twin._encoder.edge_attributes, twin._encoder.only_edges
+        examples = Examples.of(corpus, edges, self.boundaries, forbidden, only_edges)
+        twin._train(examples, progress)
         for name in before - vars(twin).keys():
             delattr(self, name)
         self.__dict__.update(vars(twin))

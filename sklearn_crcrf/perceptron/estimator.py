@@ -310,7 +310,8 @@ class StructuredPerceptron(CallbackSupportMixin, LinearChainClassifier):
 
     def _examples(self, corpus: Corpus) -> Examples:
         forbidden = forbidden_scores(self._constraints, len(self.classes_))
-        return Examples.of(corpus, self._encoder.edge_attributes, self.boundaries, forbidden)
+        edges, only_edges = self._encoder.edge_attributes, self._encoder.only_edges
+        return Examples.of(corpus, edges, self.boundaries, forbidden, only_edges)
 
     def _train(
         self,
