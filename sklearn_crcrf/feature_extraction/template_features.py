@@ -49,10 +49,10 @@ class TemplateFeatures(SymbolTransformer):
     -----
     In both languages a line ``U...`` describes attributes of a token, and ``B...`` attributes on
     which the transition into a token depends; see ``edge_columns``. Estimators whose transitions
-    depend on attributes give those of ``B...`` no weights of single labels. ``%x[offset,column]`` is
-    replaced by the symbol so many tokens to the right (negative: to the left) in a column, the
-    first of which has number 0. A line ``B`` alone means the transitions, which every estimator
-    has anyway, and makes no column.
+    depend on attributes give those of ``B...`` no weights of single labels.
+    ``%x[offset,column]`` is replaced by the symbol so many tokens to the right (negative: to the
+    left) in a column, the first of which has number 0. A line ``B`` alone means the transitions,
+    which every estimator has anyway, and makes no column.
 
     CRF++: outside the sequence stand ``_B-1``, ``_B-2``, ... and ``_B+1``, ``_B+2``, ...; a line
     that begins with ``#`` is a comment.
