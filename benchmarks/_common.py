@@ -53,7 +53,7 @@ def begin(
     command = shlex.join(sys.argv[1:] if argv is None else argv)
     circumstances = [
         f"Python {platform.python_version()}, {', '.join(_versions())}",
-        f"{_cpu()}, {os.cpu_count()} cores; {_threads()} BLAS thread; {_load()}",
+        f"{_cpu()}, {os.cpu_count()} cores; BLAS threads: {_threads()}; {_load()}",
     ]
     command = f"python benchmarks/{parser.prog} {command}".rstrip()
     args.report.opening(parser.description, command, [*circumstances, *notes])

@@ -5,8 +5,10 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
+from _common import begin, cpu_seconds  # before numpy
+
+# isort: split
 import numpy as np
-from _common import begin, cpu_seconds
 
 import sklearn_crcrf
 from sklearn_crcrf import CRF, HMM, MEMM, EmpiricalCRF

@@ -4,8 +4,10 @@ import argparse
 import sys
 from collections.abc import Iterator, Sequence
 
+from _common import begin, cpu_seconds  # before numpy
+
+# isort: split
 import numpy as np
-from _common import begin, cpu_seconds
 from sklearn.linear_model import LogisticRegression
 
 from sklearn_crcrf import CRF, MaxMarginCRF, SequenceArray, StructuredPerceptron

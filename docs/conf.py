@@ -1,6 +1,15 @@
 """Configuration of the documentation: sphinx-build docs docs/_build/html."""
 
+import ast
 import os
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+
+from docutils import nodes
+from pybtex.plugin import register_plugin
+from pybtex.style.formatting.unsrt import Style
+from pybtex.style.labels import BaseLabelStyle
 
 import sklearn_crcrf
 from sklearn_crcrf.datasets import load_dutch_ner
@@ -15,37 +24,93 @@ extensions = [
     "sphinx.ext.autosummary",
     "sphinx.ext.mathjax",
     "numpydoc",
+    "sphinx_design",
     "sphinx_gallery.gen_gallery",
+    "sphinxcontrib.bibtex",
 ]
 exclude_patterns = ["_build", "auto_examples/**.ipynb", "auto_examples/**.py"]
-html_theme = "alabaster"
+templates_path = ["_templates"]
+nitpicky = True  # every reference must have a target
+
+html_theme = "pydata_sphinx_theme"
+html_title = f"sklearn_crcrf {version}"
+html_static_path = ["_static"]
+html_css_files = ["style.css"]
+html_show_sourcelink = False
 html_theme_options = {
-    "description": "Sequence labelling as scikit-learn estimators",
-    "page_width": "70rem",
-    "fixed_sidebar": True,
+    "logo": {"text": project},
+    "navigation_with_keys": False,
+    "show_toc_level": 2,
+    "footer_start": ["copyright"],
+    "footer_end": [],
+    "secondary_sidebar_items": {"**": ["page-toc"], "index": []},
 }
+# Pages without pages below them have nothing to show at the side.
+html_sidebars = {page: [] for page in ("index", "getting_started", "references")}
 
 autosummary_generate = True
 autodoc_typehints = "none"  # the docstrings have the types
+maximum_signature_line_length = 80  # longer ones have a line for each parameter
 numpydoc_show_class_members = False  # the template of classes shows them
-templates_path = ["_templates"]
 
 
-def _has_dutch_ner() -> bool:
+class KeysAsLabels(BaseLabelStyle):
+    """A paper is called what ``references.bib`` calls it."""
+
+    def format_labels(self, entries: list) -> Iterator[str]:
+        return (entry.key for entry in entries)
+
+
+class KeyStyle(Style):
+    default_label_style = KeysAsLabels
+
+
+register_plugin("pybtex.style.formatting", "keys", KeyStyle)
+bibtex_bibfiles = ["references.bib"]
+bibtex_default_style = "keys"
+
+
+EXAMPLES = Path(__file__).parent.parent / "examples"
+CORPORA = {"plot_dutch_ner.py": load_dutch_ner}  # what examples cannot do without
+
+
+def can_run(example: Path) -> bool:
+    """Whether the packages that an example imports, and its corpus, are here."""
+    for node in ast.walk(ast.parse(example.read_text(encoding="utf-8"))):
+        names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+        if isinstance(node, ast.ImportFrom):
+            names = [node.module]
+        if any(find_spec(name.partition(".")[0]) is None for name in names):
+            return False
     try:
-        load_dutch_ner(download_if_missing=False)
+        CORPORA.get(example.name, lambda **_: None)(download_if_missing=False)
     except OSError:
         return False
     return True
 
 
-# Examples whose data are missing are shown, but not run.
+# Examples whose packages or data are missing are shown, but not run.
+shown_only = [path.stem for path in EXAMPLES.glob("plot_*.py") if not can_run(path)]
 sphinx_gallery_conf = {
-    "examples_dirs": "../examples",
+    "examples_dirs": str(EXAMPLES),
     "gallery_dirs": "auto_examples",
-    "filename_pattern": os.sep + ("plot_" if _has_dutch_ner() else "plot_(?!dutch_ner)"),
+    "filename_pattern": rf"{os.sep}(?!({'|'.join(shown_only) or '$'})\.py)plot_",
     "within_subsection_order": "FileNameSortKey",
     "download_all_examples": False,
     "show_memory": False,
     "reference_url": {"sklearn_crcrf": None},
 }
+
+
+SCIKIT_LEARN = "https://scikit-learn.org/stable/modules/generated/"
+
+
+def link_to_scikit_learn(app, env, node, content):
+    """References to scikit-learn, without asking the network what there is."""
+    target = node.get("reftarget", "")
+    if target.startswith("sklearn."):
+        return nodes.reference("", "", content, refuri=f"{SCIKIT_LEARN}{target}.html")
+
+
+def setup(app):
+    app.connect("missing-reference", link_to_scikit_learn)

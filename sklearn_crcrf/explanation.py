@@ -93,7 +93,7 @@ def explain(
 
 
 class Explanation(NotebookDisplay):
-    """What adds up to the score of a labelling, as :func:`explain` returns it.
+    """What adds up to the score of a labelling, as :func:`~sklearn_crcrf.explain` returns it.
 
     As text, and in a notebook, it lists for each token the entries that add most, and the sum of
     the others.

@@ -42,8 +42,8 @@ class OpinionPoolCRF(MetaSequenceClassifier, _BaseComposition):
     estimators : list of (str, estimator)
         The experts: :class:`CRF`, :class:`EmpiricalCRF` of the first order, :class:`HMM`,
         :class:`MEMM` and other first-order sequence classifiers, or pipelines or searches that
-        end in one. ``"drop"`` in place of an estimator leaves it out. See
-        :func:`random_experts`, :func:`positional_experts` and :func:`label_experts`.
+        end in one. ``"drop"`` in place of an estimator leaves it out. The
+        functions of :mod:`sklearn_crcrf.opinion_pool` make lists of experts.
     weights : array-like of shape (n_experts,), default=None
         Weights of the experts, not negative, made to sum to one; by default they are learned.
     validation_fraction : float, default=0.2

@@ -23,7 +23,8 @@ class MergedLabels(MetaSequenceClassifier):
 
     An estimator is fitted to labels of which all but some are replaced by one, the most frequent
     of the others. The scores of this one are those of all that it stands for, so that the
-    estimator can be an expert of an :class:`OpinionPoolCRF` beside experts of other labels.
+    estimator can be an expert of an :class:`~sklearn_crcrf.OpinionPoolCRF` beside experts of other
+    labels.
 
     Parameters
     ----------
