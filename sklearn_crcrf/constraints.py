@@ -25,6 +25,15 @@ class Constraints(NamedTuple):
         Row = previous label.
     begin, end : ndarray of shape (n_labels,), bool
         The first and the last labels of sequences.
+
+    Examples
+    --------
+    >>> from sklearn_crcrf.constraints import segment_constraints
+    >>> allowed = segment_constraints(["B-X", "I-X", "O"], "IOB2")
+    >>> allowed.begin
+    array([ True, False,  True])
+    >>> allowed.scores()[1]
+    array([  0., -inf,   0.])
     """
 
     transition: np.ndarray

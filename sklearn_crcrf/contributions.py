@@ -34,6 +34,14 @@ class Contributions(NamedTuple):
         Such as ``"token=dog"`` or ``"D → N"``.
     weight, factor : float ndarray of shape (n_entries,)
         A weight of the model, and what multiplies it.
+
+    Examples
+    --------
+    >>> from sklearn_crcrf import CRF, explain
+    >>> crf = CRF().fit([["the", "dog"], ["a", "cat"]], [["D", "N"], ["D", "N"]])
+    >>> entries = explain(crf, ["the", "cat"]).contributions
+    >>> entries.name.tolist(), entries.position.tolist()
+    (['the', 'cat', 'D → N'], [0, 1, 1])
     """
 
     position: np.ndarray

@@ -116,6 +116,14 @@ class Explanation(NotebookDisplay):
         The sum of all entries.
     token_scores : ndarray of shape (n_tokens,)
         The sums of the entries of each token.
+
+    Examples
+    --------
+    >>> from sklearn_crcrf import CRF, explain
+    >>> crf = CRF().fit([["the", "dog"], ["a", "cat"]], [["D", "N"], ["D", "N"]])
+    >>> explanation = explain(crf, ["the", "cat"])
+    >>> explanation.labels, explanation.token_scores.round(3)
+    (['D', 'N'], array([0.235, 0.984]))
     """
 
     def __init__(

@@ -32,6 +32,14 @@ class StoredModel(NamedTuple):
     columns : list of str or None, or None
         The columns of the file that it was trained on, see
         :func:`~sklearn_crcrf.datasets.read_conll`, if these are known.
+
+    Examples
+    --------
+    >>> from sklearn_crcrf import HMM
+    >>> from sklearn_crcrf.model_files import StoredModel
+    >>> stored = StoredModel(HMM().fit([["the", "dog"]], [["D", "N"]]), ["word", "label"])
+    >>> stored.estimator.predict([["dog"]]).tolist(), stored.columns
+    ([['N']], ['word', 'label'])
     """
 
     estimator: Any
@@ -117,7 +125,15 @@ def load_model(path: str | os.PathLike) -> StoredModel:
 
     Examples
     --------
-    See :func:`save_model`.
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from sklearn_crcrf import HMM
+    >>> from sklearn_crcrf.model_files import load_model, save_model
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "model.skops"
+    ...     save_model(HMM().fit([["the", "dog"]], [["D", "N"]]), path, ["word", "label"])
+    ...     load_model(path)
+    StoredModel(estimator=HMM(), columns=['word', 'label'])
     """
     io = require_skops()
     with open(path, "rb") as file:

@@ -31,6 +31,13 @@ class Segments(NamedTuple):
         Positions in that sequence; the segment ends before ``end``.
     type : ndarray of object of shape (n_segments,)
         What follows the prefix of the label: "PER" for "B-PER", "" for a bare "B".
+
+    Examples
+    --------
+    >>> from sklearn_crcrf.segments import to_segments
+    >>> segments = to_segments([["O", "B-PER", "I-PER"], ["B-LOC"]])
+    >>> segments.sequence, segments.start, segments.end, segments.type
+    (array([0, 1]), array([1, 0]), array([3, 1]), array(['PER', 'LOC'], dtype=object))
     """
 
     sequence: np.ndarray

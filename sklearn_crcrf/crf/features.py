@@ -23,6 +23,13 @@ class Features(NamedTuple):
     pairs : CSR of shape (n_attributes, n_labels) or None
         Its entries are the pairs of attribute and label; None for all.
     transitions : bool ndarray of shape (n_labels, n_labels), row = previous label
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_crcrf.crf.features import Features
+    >>> Features(None, np.eye(2, dtype=bool)).transitions.tolist()
+    [[True, False], [False, True]]
     """
 
     pairs: sp.csr_array | None
@@ -56,12 +63,48 @@ class Features(NamedTuple):
 
 
 def all_features(corpus: Corpus, n_labels: int) -> Features:
-    """All pairs of attribute and label, and of two labels."""
+    """All pairs of attribute and label, and of two labels.
+
+    Parameters
+    ----------
+    corpus : Corpus
+    n_labels : int
+
+    Returns
+    -------
+    Features
+
+    Examples
+    --------
+    >>> from sklearn_crcrf import CRF
+    >>> from sklearn_crcrf.crf.features import all_features
+    >>> crf = CRF(features=all_features).fit([["a", "b"], ["b"]], [["X", "Y"], ["Y"]])
+    >>> int((crf.coef_ != 0).sum())
+    4
+    """
     return Features(None, np.ones((n_labels, n_labels), dtype=bool))
 
 
 def observed_features(corpus: Corpus, n_labels: int) -> Features:
-    """The pairs that occur in the corpus."""
+    """The pairs that occur in the corpus.
+
+    Parameters
+    ----------
+    corpus : Corpus
+    n_labels : int
+
+    Returns
+    -------
+    Features
+
+    Examples
+    --------
+    >>> from sklearn_crcrf import CRF
+    >>> from sklearn_crcrf.crf.features import observed_features
+    >>> crf = CRF(features=observed_features).fit([["a", "b"], ["b"]], [["X", "Y"], ["Y"]])
+    >>> int((crf.coef_ != 0).sum())
+    2
+    """
     pairs = observed_pairs(sp.csr_array(corpus.X), corpus.y, n_labels)
     return Features(pairs, transition_counts(corpus, n_labels) > 0)
 

@@ -21,6 +21,16 @@ def log_loss(structure: Chain, parts: Parts, y: np.ndarray) -> tuple[np.ndarray,
     -------
     loss : ndarray of shape (n_sequences,)
     pullback : callable
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_crcrf.criteria import log_loss
+    >>> from sklearn_crcrf.structures import Chain, Parts
+    >>> parts = Parts.of(np.zeros((2, 2)), np.log([[3.0, 1.0], [1.0, 1.0]]))
+    >>> loss, _ = log_loss(Chain(np.array([0, 2])), parts, np.array([0, 0]))
+    >>> np.exp(-loss)
+    array([0.5])
     """
     log_z, pull_z = structure.log_partition(parts)
     gold, pull_gold = structure.gold_score(parts, y)

@@ -20,7 +20,16 @@ BROWN_SPLITS = tuple(_BROWN_BOUNDS)
 
 
 class Splits(NamedTuple):
-    """Three parts of a corpus, each a pair ``(X, y)`` of lists of lists of str."""
+    """Three parts of a corpus, each a pair ``(X, y)`` of lists of lists of str.
+
+    Examples
+    --------
+    >>> from sklearn_crcrf.datasets import Splits, make_addresses
+    >>> splits = Splits(*(make_addresses(n, random_state=n) for n in (30, 10, 20)))
+    >>> X_train, y_train = splits.train
+    >>> len(X_train), len(splits.test[0])
+    (30, 20)
+    """
 
     train: tuple[list, list]
     tuning: tuple[list, list]

@@ -16,6 +16,15 @@ class Weights(NamedTuple):
     transition : ndarray of shape (n_labels, n_labels)
     begin, end : ndarray of shape (n_labels,)
     edges : ndarray of shape (n_edge_attributes, n_labels, n_labels)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_crcrf.linear import Weights
+    >>> none = np.zeros(2)
+    >>> weights = Weights(np.ones((3, 2)), np.eye(2), none, none, np.zeros((0, 2, 2)))
+    >>> weights.state.shape, weights.edges.size
+    ((3, 2), 0)
     """
 
     state: Any

@@ -30,6 +30,13 @@ class SegmentErrors(NamedTuple):
         All other true segments.
     spurious : ndarray of shape (n_types,)
         Predicted segments that are none of these, by their predicted type.
+
+    Examples
+    --------
+    >>> from sklearn_crcrf.metrics import segment_errors
+    >>> errors = segment_errors([["B-PER", "O", "B-LOC"]], [["B-PER", "O", "O"]])
+    >>> errors.types, errors.correct, errors.missed
+    (['LOC', 'PER'], array([0., 1.]), array([1., 0.]))
     """
 
     types: list

@@ -29,6 +29,12 @@ class SegmentScores(NamedTuple):
         Harmonic mean of precision and recall.
     support : float
         Number of true segments, or their weight.
+
+    Examples
+    --------
+    >>> from sklearn_crcrf.metrics import segment_precision_recall_f1
+    >>> segment_precision_recall_f1([["B-PER", "O", "B-LOC"]], [["B-PER", "O", "O"]])
+    SegmentScores(precision=1.0, recall=0.5, f1=0.66..., support=2.0)
     """
 
     precision: float

@@ -26,6 +26,15 @@ class TrainingCurve(NamedTuple):
         What is minimised; NaN if the estimator does not tell.
     score : ndarray of shape (n_points,)
         On other data.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_crcrf.plotting import TrainingCurve, TrainingDisplay
+    >>> curve = TrainingCurve(np.array([0.1, 0.2]), np.array([9.0, 7.0]), np.array([0.8, 0.9]))
+    >>> display = TrainingDisplay({"CRF": curve}, "F1")
+    >>> display.plot().axes_.shape
+    (2,)
     """
 
     seconds: np.ndarray

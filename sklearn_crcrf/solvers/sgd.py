@@ -83,6 +83,25 @@ def sgd(
     -------
     OptimizeResult
         With x, fun, nit, nfev, success, message and the first rate.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_crcrf.solvers import sgd
+    >>> class Distances:  # half the squared distances from numbers, one in each batch
+    ...     numbers, sizes, precision = np.array([1.0, 2.0, 6.0]), np.ones(3), 0.0
+    ...     def start(self, x):
+    ...         return x.copy()
+    ...     def step(self, x, batch, rate, decay):
+    ...         x += rate * (self.numbers[batch] - x)
+    ...     def add(self, x, factor, out):
+    ...         out += factor * x
+    ...     def loss(self, x, batches=None):
+    ...         numbers = self.numbers if batches is None else self.numbers[batches]
+    ...         return float(((x - numbers) ** 2).sum() / 2)
+    >>> result = sgd(Distances(), np.zeros(1), rng=np.random.RandomState(0))
+    >>> result.x.round(), result.success
+    (array([3.]), True)
     """
     progress = Progress(fun, max_iter, tol, callback, period=PERIOD)
     every = np.arange(len(fun.sizes))

@@ -22,6 +22,16 @@ class Edges(NamedTuple):
         of the current label, then of the previous one.
     score : ndarray of shape (n_entries,)
         Not below ``transition[previous, current]``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import scipy.sparse as sp
+    >>> from sklearn_crcrf.structures import Edges
+    >>> gains = sp.csr_array([[0.0, 0.5, 0.0, 0.0]])  # from label 1 to label 0
+    >>> edges = Edges.from_gains(np.array([-1, 0]), gains, np.eye(2))
+    >>> edges.row, edges.previous, edges.current, edges.score
+    (array([-1,  0]), array([1], dtype=int32), array([0], dtype=int32), array([0.5]))
     """
 
     row: np.ndarray
@@ -92,6 +102,14 @@ class Parts(NamedTuple):
         Added at the first and at the last token of each sequence.
     edges : Edges
         Instead of the scores in ``transition`` where there are any.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_crcrf.structures import Parts
+    >>> parts = Parts.of(np.zeros((3, 2)), np.eye(2))
+    >>> parts.begin, parts.times(2).transition.tolist()
+    (array([0., 0.]), [[2.0, 0.0], [0.0, 2.0]])
     """
 
     state: np.ndarray
@@ -155,6 +173,16 @@ class PartCounts(NamedTuple):
         Without the transitions that have a score among the edges.
     begin, end : ndarray of shape (n_labels,)
     edges : ndarray of shape (n_entries,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_crcrf.structures import Chain, Parts
+    >>> chain, parts = Chain(np.array([0, 3])), Parts.of(np.zeros((3, 2)), np.eye(2))
+    >>> _, pullback = chain.path_score(parts, np.array([0, 1, 1]))
+    >>> pullback(np.ones(1)).transition
+    array([[0., 1.],
+           [0., 1.]])
     """
 
     state: np.ndarray

@@ -27,6 +27,16 @@ class SecondOrderChain:
         other.
     n_candidates : int
         Number of labels considered per token.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_crcrf.structures import Parts, SecondOrderChain
+    >>> def alternating(i, j, k):
+    ...     return np.where((i == k) & (i != j), 1.0, 0.0)
+    >>> chain = SecondOrderChain(np.array([0, 4]), alternating, 2)
+    >>> chain.maximum(Parts.of(np.array([[0.1, 0.0]] * 4), np.zeros((2, 2))))
+    (array([2.2]), array([0, 1, 0, 1], dtype=int32))
     """
 
     def __init__(
