@@ -1,5 +1,9 @@
 """Sequence labelling as scikit-learn estimators."""
 
+from . import _interruption
+
+_interruption.install()
+
 try:
     from .boosting import BoostedCRF
     from .crf import CRF, CRFsuiteCRF

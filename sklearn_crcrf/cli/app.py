@@ -8,13 +8,13 @@ from collections.abc import Sequence
 
 from sklearn.exceptions import ConvergenceWarning
 
-from .. import __version__
+from .. import __version__, _interruption
 from . import conversion, demonstration, evaluation, inspection, tagging, training
 
 __all__ = ["main"]
 
 GROUPS = (training, tagging, evaluation, inspection, conversion, demonstration)
-BAD_INPUT, BUG, INTERRUPTED, BROKEN_PIPE = 2, 1, 130, 141
+BAD_INPUT, BUG, BROKEN_PIPE = 2, 1, 141
 DEBUG = "SKLEARN_CRCRF_DEBUG"
 
 
@@ -49,16 +49,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     >>> status
     0
     """
-    options = _parser().parse_args(argv)
     try:
-        with warnings.catch_warnings():
-            warnings.showwarning = _show_warning
-            warnings.simplefilter("always", ConvergenceWarning)
-            status = options.run(options) or 0
-            sys.stdout.flush()
-        return status
+        with _interruption.raised():
+            return _run(argv)
     except KeyboardInterrupt:
-        return _fail("interrupted", INTERRUPTED)
+        return _fail("interrupted", _interruption.STATUS)
     except BrokenPipeError:
         # Python writes what is left at its end, and would complain.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -70,6 +65,16 @@ def main(argv: Sequence[str] | None = None) -> int:
             return _fail(_described(error), BAD_INPUT)
         kind = type(error).__name__
         return _fail(f"{kind}: {error} (all of it: {DEBUG}=1)", BUG)
+
+
+def _run(argv: Sequence[str] | None) -> int:
+    options = _parser().parse_args(argv)
+    with warnings.catch_warnings():
+        warnings.showwarning = _show_warning
+        warnings.simplefilter("always", ConvergenceWarning)
+        status = options.run(options) or 0
+        sys.stdout.flush()
+    return status
 
 
 def _parser() -> Parser:

@@ -14,7 +14,7 @@ from ..model_files import load_model
 from . import _estimators, _progress
 from ._text import add_columns, add_file, read_source, read_text
 from .tagging import read_words
-from .training import fit
+from .training import fit, noting_interrupts
 
 __all__ = ["Evaluation", "add_parser", "evaluate", "print_accuracy", "run", "size"]
 
@@ -96,7 +96,10 @@ def _train_and_test(options: argparse.Namespace) -> None:
         test = read_text(read_source(options.test), text.columns, labelled=True)
         X_test, y_test = test.X, test.y
     start = time.perf_counter()
-    fit(estimator, text._replace(X=X, y=y), options)
+    with noting_interrupts() as interrupts:
+        fit(estimator, text._replace(X=X, y=y), options, interrupts)
+    if interrupts.happened:
+        raise KeyboardInterrupt
     seconds = time.perf_counter() - start
     result = evaluate(estimator, X_test, y_test, X)
     _tell(options, result, {"trained on": (X, seconds), "labelled": (X_test, result.seconds)})

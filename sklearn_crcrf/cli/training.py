@@ -4,19 +4,20 @@ import argparse
 import signal
 import sys
 import threading
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
 
+from .. import _interruption
 from ..model_files import require_skops, save_model
 from . import _estimators, _progress
 from ._text import Text, add_columns, add_file, read_source, read_text
 
-__all__ = ["add_parser", "fit", "run"]
-
-INTERRUPTED = 130
+__all__ = ["Interrupts", "add_parser", "fit", "noting_interrupts", "run"]
 
 
 def add_parser(commands: Any) -> None:
@@ -39,8 +40,8 @@ def run(options: argparse.Namespace) -> int:
     require_skops()
     estimator = _estimators.make_estimator(options)
     text = read_text(read_source(options.file), options.columns, labelled=True)
-    with _interrupts() as interrupts:
-        fit(estimator, text, options)
+    with noting_interrupts() as interrupts:
+        fit(estimator, text, options, interrupts)
         interrupts.wait()
         save_model(estimator, options.model, text.columns)
     if interrupts.happened:
@@ -48,21 +49,28 @@ def run(options: argparse.Namespace) -> int:
             f"sklearn-crcrf: interrupted; {options.model} is the model of the last iteration",
             file=sys.stderr,
         )
-    return INTERRUPTED if interrupts.happened else 0
+    return _interruption.STATUS if interrupts.happened else 0
 
 
-def fit(estimator: BaseEstimator, text: Text, options: argparse.Namespace) -> BaseEstimator:
-    """Fit an estimator, and tell of its progress."""
+def fit(
+    estimator: BaseEstimator, text: Text, options: argparse.Namespace, interrupts: "Interrupts"
+) -> BaseEstimator:
+    """Fit an estimator, and tell of its progress, and of warnings if it was not interrupted."""
     if text.known is not None:
         raise ValueError("a column 'known' is for tag; training takes the column 'label'")
     with (
+        warnings.catch_warnings(record=True) as caught,
         _progress.progress_of(options, "training", None, "iteration") as progress,
         _progress.telling_iterations(estimator, progress),
     ):
-        return estimator.fit(text.X, text.y)
+        estimator.fit(text.X, text.y)
+    for it in caught:
+        if not (interrupts.happened and issubclass(it.category, ConvergenceWarning)):
+            warnings.showwarning(it.message, it.category, it.filename, it.lineno)
+    return estimator
 
 
-class _Interrupts:
+class Interrupts:
     """Whether Ctrl-C was pressed; an estimator may keep that to itself."""
 
     def __init__(self):
@@ -79,8 +87,9 @@ class _Interrupts:
 
 
 @contextmanager
-def _interrupts() -> Iterator[_Interrupts]:
-    interrupts = _Interrupts()
+def noting_interrupts() -> Iterator[Interrupts]:
+    """Meanwhile it is noted whether Ctrl-C was pressed."""
+    interrupts = Interrupts()
     if threading.current_thread() is not threading.main_thread():
         yield interrupts
         return

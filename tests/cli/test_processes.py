@@ -102,11 +102,65 @@ def test_ctrl_c_keeps_the_model_of_the_last_iteration(long_corpus, tmp_path):
         err = interrupt_when(process, lambda: True)
     assert process.returncode == 130
     assert all(line.startswith("training: iteration ") for line in lines)
-    assert "interrupted; m is the model of the last iteration" in err and "Traceback" not in err
+    told = [line for line in err.splitlines() if not line.startswith("training: iteration ")]
+    assert told == ["sklearn-crcrf: interrupted; m is the model of the last iteration"]
     crf = load_model(tmp_path / "m").estimator
     assert crf.n_iter_ >= 3 and not crf.converged_
     assert crf.score(*long_corpus) > 0.5
     assert crf.verbose == 0
+
+
+# Presses Ctrl-C when a module is looked for.
+PRESSING = """
+import os, signal, sys
+
+class Finder:
+    def find_spec(name, path=None, target=None):
+        if name == os.environ["PRESS_AT"]:
+            os.kill(os.getpid(), signal.SIGINT)
+
+sys.meta_path.insert(0, Finder)
+"""
+SCRIPT = "import sys\nfrom sklearn_crcrf.cli import main\nsys.exit(main())\n"
+
+
+def interrupted_at(module, argv, folder):
+    (folder / "sitecustomize.py").write_text(PRESSING)
+    path = os.pathsep.join([str(folder), os.environ.get("PYTHONPATH", "")])
+    environment = os.environ | {"PYTHONPATH": path, "PRESS_AT": module}
+    return subprocess.run(argv, cwd=folder, capture_output=True, timeout=300, env=environment)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="os.kill ends a process there")
+@pytest.mark.parametrize(
+    "module", ["sklearn_crcrf.boosting", "sklearn_crcrf.cli", "sklearn_crcrf.cli.app", "skops.io"]
+)
+@pytest.mark.parametrize("as_script", [True, False])
+def test_ctrl_c_while_modules_are_imported_is_one_line(module, as_script, tmp_path):
+    (tmp_path / "sklearn-crcrf").write_text(SCRIPT)
+    program = [sys.executable, "sklearn-crcrf"] if as_script else PROGRAM
+    done = interrupted_at(module, [*program, "inspect", "--model", "m"], tmp_path)
+    assert done.returncode == 130
+    assert (done.stdout, done.stderr) == (b"", b"sklearn-crcrf: error: interrupted\n")
+
+
+def test_ctrl_c_in_other_programs_is_an_exception(tmp_path):
+    (tmp_path / "other.py").write_text("import sklearn_crcrf\n")
+    for argv in (["other.py"], ["-m", "other"], ["-c", "import sklearn_crcrf"]):
+        done = interrupted_at("sklearn_crcrf.boosting", [sys.executable, *argv], tmp_path)
+        assert done.returncode != 130 and b"\nKeyboardInterrupt" in done.stderr
+
+
+def test_ctrl_c_ends_an_evaluation(long_corpus, tmp_path):
+    argv = [*PROGRAM, "evaluate", "train.txt", *LONG, "--verbose"]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(argv, cwd=tmp_path, stdout=pipe, stderr=pipe) as process:
+        lines = [process.stderr.readline().decode() for _ in range(3)]
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=300)
+    assert (process.returncode, out) == (130, b"")
+    assert all(line.startswith("training: iteration ") for line in lines)
+    assert err.endswith(b"sklearn-crcrf: error: interrupted\n") and b"warning" not in err
 
 
 def in_a_terminal(argv, folder, typed=b"", interrupt_after=None):
