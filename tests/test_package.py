@@ -1,4 +1,6 @@
+import inspect
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -11,6 +13,21 @@ import pytest
 import sklearn_crcrf
 
 FOLDER = Path(sklearn_crcrf.__file__).parent
+API = FOLDER.parent / "docs" / "api.rst"
+# All that these, and the package itself, export is for users.
+PUBLIC = [
+    "conversion",
+    "crf",
+    "criteria",
+    "datasets",
+    "feature_extraction",
+    "metrics",
+    "notebook",
+    "opinion_pool",
+    "plotting",
+    "solvers",
+    "structures",
+]
 MODULES = [m.name for m in walk_packages([FOLDER], "sklearn_crcrf.") if "_kernels" not in m.name]
 
 
@@ -30,6 +47,35 @@ def test_every_module_says_what_is_public_and_has_it(name):
     module = import_module(name)
     assert module.__doc__
     assert all(hasattr(module, public) for public in getattr(module, "__all__", ()))
+
+
+def documented():
+    """What the reference lists, by its full name."""
+    if not API.exists():
+        return {}
+    found, module = {}, ""
+    for line in API.read_text(encoding="utf-8").splitlines():
+        module = line.partition(".. currentmodule:: ")[2] or module
+        if re.fullmatch(r"   [\w.]+", line):
+            name = f"{module}.{line.strip()}"
+            found[name] = getattr(import_module(name.rpartition(".")[0]), name.rpartition(".")[2])
+    return found
+
+
+@pytest.mark.parametrize("name", documented())
+def test_what_the_reference_lists_has_an_example(name):
+    assert "\n>>> " in inspect.getdoc(documented()[name])
+
+
+@pytest.mark.parametrize("package", ["sklearn_crcrf", *(f"sklearn_crcrf.{p}" for p in PUBLIC)])
+def test_the_reference_lists_what_is_public(package):
+    if not API.exists():
+        pytest.skip("needs the documentation")
+    module, listed = import_module(package), list(documented().values())
+    for name in module.__all__:
+        public = getattr(module, name)
+        if inspect.isclass(public) or inspect.isfunction(public):
+            assert any(public is other for other in listed), name
 
 
 def test_version_is_that_of_the_distribution():
