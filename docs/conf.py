@@ -10,6 +10,8 @@ from docutils import nodes
 from pybtex.plugin import register_plugin
 from pybtex.style.formatting.unsrt import Style
 from pybtex.style.labels import BaseLabelStyle
+from sphinx.addnodes import pending_xref
+from sphinx.ext.autosummary import autosummary_table
 
 import sklearn_crcrf
 from sklearn_crcrf.datasets import load_dutch_ner
@@ -31,6 +33,7 @@ extensions = [
 exclude_patterns = ["_build", "auto_examples/**.ipynb", "auto_examples/**.py"]
 templates_path = ["_templates"]
 nitpicky = True  # every reference must have a target
+smartquotes = False  # quotes are mostly those of values
 
 html_theme = "pydata_sphinx_theme"
 html_title = f"sklearn_crcrf {version}"
@@ -49,6 +52,7 @@ html_theme_options = {
 html_sidebars = {page: [] for page in ("index", "getting_started", "references")}
 
 autosummary_generate = True
+toc_object_entries_show_parents = "hide"
 autodoc_typehints = "none"  # the docstrings have the types
 maximum_signature_line_length = 80  # longer ones have a line for each parameter
 numpydoc_show_class_members = False  # the template of classes shows them
@@ -112,5 +116,16 @@ def link_to_scikit_learn(app, env, node, content):
         return nodes.reference("", "", content, refuri=f"{SCIKIT_LEARN}{target}.html")
 
 
+def drop_citations(app, document):
+    """Summaries leave the papers to the docstrings that they begin."""
+    for table in document.findall(autosummary_table):
+        for reference in list(table.findall(pending_xref)):
+            if reference["refdomain"] == "citation":
+                before = reference.parent[reference.parent.index(reference) - 1]
+                before.parent.replace(before, nodes.Text(before.astext().rstrip()))
+                reference.parent.remove(reference)
+
+
 def setup(app):
     app.connect("missing-reference", link_to_scikit_learn)
+    app.connect("doctree-read", drop_citations)
