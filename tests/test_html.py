@@ -116,6 +116,13 @@ def test_pages_are_self_contained():
         assert "prefers-color-scheme:dark" in source and "@media print" in source
 
 
+def test_the_scheme_of_a_page_counts_for_more_than_that_of_the_browser():
+    style = TaggedSequence(["a"], ["A"])._repr_html_().partition("</style>")[0]
+    of_browser = style.index("@media (prefers-color-scheme:dark)")
+    assert of_browser < style.index("[data-theme=light] .crcrf") < style.index("@media print")
+    assert style.count("{") == style.count("}")
+
+
 def test_in_a_browser_nothing_is_run(tmp_path):
     browser = shutil.which("chromium") or shutil.which("google-chrome")
     if browser is None:

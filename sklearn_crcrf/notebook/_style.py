@@ -10,6 +10,12 @@ DARK = """
 --ink:#e6edf3;--quiet:#9aa4ae;--paper:#14181d;--line:#3d444d;--tint:38% 27%;--edge:45% 65%;
 --wrong:#ff938a;--wrong-paper:#4a1a1c;--plus:#56d364;--minus:#ff938a;
 """
+# How pages of Sphinx, JupyterLab and Visual Studio Code say which scheme they have.
+PAGES = {
+    "light": ("[data-theme=light]", "[data-jp-theme-light=true]", ".vscode-light"),
+    "dark": ("[data-theme=dark]", "[data-jp-theme-light=false]", ".vscode-dark"),
+}
+IN_PAGE = {scheme: ",".join(f"{page} .crcrf" for page in pages) for scheme, pages in PAGES.items()}
 STYLE = (
     ".crcrf{"
     + LIGHT
@@ -18,7 +24,9 @@ color:var(--ink);background:var(--paper);font:15px/1.6 system-ui,sans-serif;
 text-align:left;overflow-wrap:anywhere}
 @media (prefers-color-scheme:dark){.crcrf{"""
     + DARK
-    + """}}
+    + "}}"
+    + f"{IN_PAGE['light']}{{{LIGHT}}}{IN_PAGE['dark']}{{{DARK}}}"
+    + """
 .crcrf p{margin:0 0 .4em}
 .crcrf .quiet{color:var(--quiet);font-size:13px}
 .crcrf b.label{font-size:11px;font-weight:600;letter-spacing:.02em;color:var(--ink)}
@@ -49,6 +57,7 @@ line-height:1.6}
 .crcrf svg .grid{stroke:var(--line)}
 .crcrf svg circle{fill:var(--quiet);stroke:var(--paper)}
 .crcrf svg .path{fill:none;stroke:hsl(var(--h) var(--edge));stroke-linejoin:round}
+.crcrf .whole{white-space:nowrap}
 .crcrf li svg{display:inline-block;vertical-align:middle;margin-right:.4em}
 .crcrf table{border-collapse:collapse;border:0;margin:0;font-size:14px;color:var(--ink);
 background:none}
@@ -61,7 +70,7 @@ font-weight:400;background:none}
 .crcrf .bar i{display:inline-block;height:.65em;background:var(--plus)}
 .crcrf .bar i.minus{background:var(--minus)}
 @media (max-width:40em){.crcrf .hint{min-height:3.6em}.crcrf .bar,.crcrf .times{display:none}}
-@media print{.crcrf{"""
+@media print{.crcrf.crcrf{"""
     + LIGHT
     + """padding:0}
 .crcrf *{-webkit-print-color-adjust:exact;print-color-adjust:exact}

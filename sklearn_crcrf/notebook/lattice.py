@@ -193,7 +193,10 @@ class Lattice(NotebookDisplay):
         labels, probability = self.paths[rank]
         line = _line("path", 0, 5, 40, 5, **self._stroke(rank))
         swatch = element("svg", line, width=40, height=10)
-        return element("li", swatch, f"{probability:.3f}  {' '.join(map(str, labels))}")
+        names = [
+            piece for label in labels for piece in (" ", element("span", label, class_="whole"))
+        ]
+        return element("li", swatch, f"{probability:.3f} ", *names)
 
 
 def _line(class_: str, x1: float, y1: float, x2: float, y2: float, **attributes: Any) -> Markup:
