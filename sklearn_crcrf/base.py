@@ -122,7 +122,16 @@ class BaseSequenceClassifier(SummaryMixin, ClassifierMixin, BaseEstimator):
         return _as_list(mirror(marginals))
 
     def predict_log_proba(self, X: Any) -> Any:
-        """Logarithms of :meth:`predict_proba`."""
+        """Logarithms of :meth:`predict_proba`.
+
+        Parameters
+        ----------
+        X : as in :meth:`predict`
+
+        Returns
+        -------
+        log_proba : as that of :meth:`predict_proba`
+        """
         marginals, mirror = self._marginals(X)
         with np.errstate(divide="ignore"):
             return _as_list(mirror(np.log(marginals)))

@@ -190,7 +190,16 @@ class CRFsuiteCRF(SummaryMixin, BaseEstimator):
         return object_array(self._fitted().predict(self._rows(X)).tolist())
 
     def predict_single(self, xseq: Any) -> list:
-        """The labels of the best path of one sequence."""
+        """The labels of the best path of one sequence.
+
+        Parameters
+        ----------
+        xseq : list of dicts
+
+        Returns
+        -------
+        labels : list
+        """
         return self.predict([xseq])[0]
 
     def predict_marginals(self, X: Any) -> np.ndarray:
@@ -211,7 +220,17 @@ class CRFsuiteCRF(SummaryMixin, BaseEstimator):
         return object_array([tokens[a:b] for a, b in pairwise(marginals.offsets)])
 
     def predict_marginals_single(self, xseq: Any) -> list[dict]:
-        """Marginal probabilities of the labels of each token of one sequence."""
+        """Marginal probabilities of the labels of each token of one sequence.
+
+        Parameters
+        ----------
+        xseq : list of dicts
+
+        Returns
+        -------
+        probabilities : list of dicts
+            From labels to probabilities, one for each token.
+        """
         return self.predict_marginals([xseq])[0]
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:

@@ -255,7 +255,16 @@ class EmpiricalCRF(CountingClassifier):
         return clone(self)._predict_out_of_fold(X, y, cv)
 
     def known_tokens(self, X: Any) -> Any:
-        """Which words were seen in training, bool in the layout of X."""
+        """Which words were seen in training.
+
+        Parameters
+        ----------
+        X : as in :meth:`fit`
+
+        Returns
+        -------
+        known : bool, in the layout of X
+        """
         check_is_fitted(self)
         fitted = copy(self)
         sequences = fitted._check_X(X)
