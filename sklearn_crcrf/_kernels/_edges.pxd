@@ -104,18 +104,3 @@ cdef inline double maximum(const double *x, int64_t n) noexcept nogil:
     for i in range(n):
         best = x[i] if x[i] > best else best
     return best
-
-
-cdef inline void dominance_row(
-    const double *transition,      # (n, n), row = previous label IN
-    int64_t n,
-    int64_t best,
-    double *negative,              # (n,) work space
-    double *row,                   # (n,) OUT
-) noexcept nogil:
-    """row[i] = max_j transition[i, j] - transition[best, j]: the most that i can gain on best."""
-    cdef int64_t i, j
-    for j in range(n):
-        negative[j] = -transition[best * n + j]
-    for i in range(n):
-        row[i] = maximum_sum(transition + i * n, negative, n)

@@ -16,6 +16,7 @@ from libc.math cimport INFINITY, exp, log
 from libc.stdint cimport int32_t, int64_t
 
 from sklearn_crcrf._kernels._edges cimport Edges, edges_of, maximum
+from sklearn_crcrf._kernels._pairs cimport Pairs, pairs_of, set_pairs
 
 # Sums of probabilities below this are summed again as logarithms.
 cdef double UNDERFLOW = 1e-280
@@ -187,3 +188,46 @@ def backward_messages(
                 for j in range(n):
                     work[j] = alpha[t, j] + beta[t, j]
                 normalise(&work[0], n, &beta[t, 0])
+
+
+def add_expected_pairs(
+    const int64_t[::1] offsets,
+    const double[:, ::1] state,    # (n_tokens, n_labels) with begin and end IN
+    const double[:, ::1] transition,
+    const double[:, ::1] potential,  # (n_labels, n_labels) exp(transition - top) IN
+    double top,
+    const int64_t[::1] edge_row,
+    const int64_t[::1] edge_indptr,
+    const int32_t[::1] edge_previous,
+    const int32_t[::1] edge_current,
+    const double[::1] edge_score,
+    const double[:, ::1] alpha,    # (n_tokens, n_labels) IN
+    const double[:, ::1] beta,     # (n_tokens, n_labels) IN
+    const double[::1] increment,   # (n_tokens,) IN
+    const double[::1] log_z,       # (n_sequences,) IN
+    const double[::1] weight,      # (n_sequences,) IN
+    double[:, ::1] transitions,    # (n_labels, n_labels) INOUT
+    double[::1] edge_counts,       # (n_entries,) INOUT
+):
+    """Add how often each transition and edge is expected, times the weight of the sequence."""
+    cdef:
+        int64_t n = transition.shape[0], s, t, i, j, k, row
+        double[:, ::1] work = np.empty((n + 2, n))
+        double[::1] raised = np.empty_like(edge_score)
+        Edges edges = edges_of(edge_row, edge_indptr, edge_previous, edge_current, edge_score)
+        Pairs p = pairs_of(
+            state, transition, potential, top, edges, alpha, beta, increment, work, raised
+        )
+    with nogil:
+        for s in range(offsets.shape[0] - 1):
+            if log_z[s] == -INFINITY or weight[s] == 0.0:
+                continue
+            for t in range(offsets[s] + 1, offsets[s + 1]):
+                set_pairs(p, t)
+                for i in range(n):
+                    for j in range(n):
+                        transitions[i, j] += weight[s] * p.common[i * n + j]
+                row = edges.row[t]
+                if row >= 0:
+                    for k in range(edges.indptr[row], edges.indptr[row + 1]):
+                        edge_counts[k] += weight[s] * p.raised[k]

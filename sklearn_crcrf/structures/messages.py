@@ -4,7 +4,7 @@ from functools import cached_property
 
 import numpy as np
 
-from .._kernels._messages import backward_messages, forward_messages
+from .._kernels._messages import add_expected_pairs, backward_messages, forward_messages
 from .parts import PartCounts, Parts
 
 __all__ = ["Messages", "ends", "with_ends"]
@@ -53,6 +53,28 @@ class Messages:
             self.offsets, self.state, *transposed, *self.edges, self.forward, backward
         )
         return backward
+
+    def add_expected(
+        self, weight: np.ndarray, transition: np.ndarray, edges: np.ndarray
+    ) -> np.ndarray:
+        """Add expected counts of transitions and edges, times the weight of each sequence.
+
+        Parameters
+        ----------
+        weight : ndarray of shape (n_sequences,)
+        transition : ndarray of shape (n_labels, n_labels)
+        edges : ndarray of shape (n_entries,)
+
+        Returns
+        -------
+        ndarray of shape (n_tokens, n_labels)
+            Marginals of the tokens, times the weight.
+        """
+        sums = self.forward, self.backward, self.increment, self.log_z
+        add_expected_pairs(*self.scores, *sums, weight, transition, edges)
+        return np.repeat(weight, np.diff(self.offsets))[:, None] * np.exp(
+            self.forward + self.backward
+        )
 
 
 def ends(offsets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -2,11 +2,10 @@
 
 import numpy as np
 
-from .._kernels._forward_backward import forward_backward
 from .._kernels.vectorized import lock_step
 from .._ragged import joined_ranges
 from .covariance import PathMeans
-from .messages import Messages
+from .messages import Messages, ends
 from .parts import PartCounts, Parts
 
 __all__ = ["PathSums"]
@@ -50,8 +49,9 @@ class PathSums:
         lock_step.forward(offsets, order, *self._scores, *self._work, self.log_z)
         self._in_logarithms = np.flatnonzero(np.isnan(self.log_z))
         if len(self._in_logarithms):
-            nothing = PartCounts.zeros(parts)
-            self._sum_in_logarithms(np.zeros(len(order)), nothing)
+            below, self._tokens, parts = self._take(self._in_logarithms)
+            self._messages = Messages(below, parts)
+            self.log_z[self._in_logarithms] = self._messages.log_z
 
     def pullback(self, weight: np.ndarray, out: PartCounts | None = None) -> PartCounts:
         """Expected counts, those of each sequence times its weight, added to ``out``.
@@ -77,7 +77,7 @@ class PathSums:
             *counts,
         )
         if len(self._in_logarithms):
-            self._sum_in_logarithms(np.asarray(weight, dtype=float), counts)
+            self._add_in_logarithms(np.asarray(weight, dtype=float), counts)
         return counts
 
     def add_covariances(self, values: np.ndarray, out: PartCounts) -> None:
@@ -114,22 +114,14 @@ class PathSums:
             counts = PartCounts.zeros(parts)._replace(transition=out.transition, edges=out.edges)
             out.state[tokens] += means.pullback(np.ones(len(which)), counts).state
 
-    def _sum_in_logarithms(self, weight: np.ndarray, counts: PartCounts) -> None:
-        """Set log_z, and add to the counts, of the sequences that underflow."""
-        which = self._in_logarithms
-        offsets, tokens, parts = self._take(which)
-        log_z, weight = np.empty(len(which)), weight[which]
-        marginals = parts.state.copy()
-        forward_backward(
-            offsets, marginals, *parts[1:4], *parts.edges, log_z, weight, *counts[1::3]
-        )
-        lengths = np.diff(offsets)
-        marginals *= np.repeat(weight, lengths)[:, None]
-        counts.state[tokens] += marginals
-        filled = lengths > 0
-        counts.begin[:] += marginals[offsets[:-1][filled]].sum(axis=0)
-        counts.end[:] += marginals[offsets[1:][filled] - 1].sum(axis=0)
-        self.log_z[which] = log_z
+    def _add_in_logarithms(self, weight: np.ndarray, counts: PartCounts) -> None:
+        """Add the expected counts of the sequences that underflow."""
+        weight = weight[self._in_logarithms]
+        marginals = self._messages.add_expected(weight, counts.transition, counts.edges)
+        first, last = ends(self._messages.offsets)
+        counts.state[self._tokens] += marginals
+        counts.begin[:] += marginals[first].sum(axis=0)
+        counts.end[:] += marginals[last].sum(axis=0)
 
     def _take(self, sequences: np.ndarray) -> tuple[np.ndarray, np.ndarray, Parts]:
         """Offsets, tokens and parts of some of the sequences, in double precision."""

@@ -14,7 +14,6 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import logsumexp
-from sklearn_crcrf._kernels._forward_backward import forward_backward
 
 from sklearn_crcrf.structures import Chain, Edges, PartCounts, Parts, sums
 from sklearn_crcrf.structures.messages import Messages
@@ -43,17 +42,15 @@ def in_lock_step(kernel, offsets, parts, weight):
 
 
 def in_logarithms(offsets, parts, weight):
-    """The same by the kernel that sums logarithms, and the marginals of the messages."""
+    """The same by messages, which are logarithms."""
     parts = parts.tokens(slice(None))
-    log_z, counts = np.empty(len(weight)), PartCounts.zeros(parts)
-    marginals = parts.state.copy()
-    forward_backward(offsets, marginals, *parts[1:4], *parts.edges, log_z, weight, *counts[1::3])
-    counts.state[:] = marginals * np.repeat(weight, np.diff(offsets))[:, None]
+    messages, counts = Messages(offsets, parts), PartCounts.zeros(parts)
+    counts.state[:] = messages.add_expected(weight, counts.transition, counts.edges)
     for a, b in itertools.pairwise(offsets):
         if b > a:
             counts.begin[:] += counts.state[a]
             counts.end[:] += counts.state[b - 1]
-    return log_z, counts
+    return messages.log_z, counts
 
 
 def by_enumeration(offsets, parts, weight):
