@@ -12,8 +12,11 @@ __all__ = ["StochasticObjective", "sgd"]
 
 # The objective must fall by tol over so many epochs.
 PERIOD = 5
-# The mean of an epoch is taken over so many of its points.
+# So many points of an epoch are taken into the mean.
 POINTS = 8
+# The larger it is, the sooner the mean forgets the epochs before: the k-th of n weighs in
+# proportion to k to this power.
+RECENCY = 3
 # The first rate that is tried on a sample, and the factor to the next.
 FIRST_RATE, FACTOR = 0.1, 2.0
 # Number of examples in the sample, and of larger and of smaller rates that are tried at most.
@@ -61,7 +64,10 @@ def sgd(
 
     Goes through the batches in random order with the rate ``r / (1 + r * l * t)`` after t of n
     examples, where ``l = precision / n`` and r is the rate that does best on a sample. What it
-    has found after an epoch is the mean of points on the way (Polyak & Juditsky 1992).
+    has found after an epoch is a mean of points on the way, in which later epochs count more
+    (Shamir & Zhang 2013): it comes to rest where single points keep moving, as they do for losses
+    with kinks. The best of these means is kept, and r is halved where one is not better than
+    those before.
 
     Parameters
     ----------
@@ -109,16 +115,22 @@ def sgd(
         rate = _calibrate(fun, x0, rng.permutation(every))
     rates = _Rates(rate, fun.precision / fun.sizes.sum(), n_seen)
     state = fun.start(x0)
-    x, loss = x0, fun.loss(state)
-    progress.start(x, loss, None)
+    best, loss, least = x0, fun.loss(state), np.inf
+    mean = np.zeros_like(x0)
+    progress.start(best, loss, None)
     while not progress.message:
-        x = np.zeros_like(x)
+        share = (1 + RECENCY) / (progress.nit + 1 + RECENCY)
+        mean = mean * x0.dtype.type(1 - share)
         for batches in np.array_split(rng.permutation(every), POINTS):
             _descend(fun, state, batches, rates)
-            fun.add(state, 1.0 / POINTS, x)
-        loss = fun.loss(fun.start(x))
-        progress.advance(x, loss, None)
-    return OptimizeResult(progress.result(x, loss, None), rate=rate)
+            fun.add(state, share / POINTS, mean)
+        loss = fun.loss(fun.start(mean))
+        if loss < least:
+            best, least = mean, loss
+        else:
+            rates.halve()
+        progress.advance(best, least, None)
+    return OptimizeResult(progress.result(best, min(loss, least), None), rate=rate)
 
 
 class _Rates:
@@ -131,6 +143,9 @@ class _Rates:
         rate = self.first / (1.0 + self.first * self.precision * self._seen)
         self._seen += n_examples
         return rate, 1.0 - rate * self.precision * n_examples
+
+    def halve(self) -> None:
+        self.first *= 0.5
 
 
 def _descend(fun: StochasticObjective, state: Any, batches: np.ndarray, rates: _Rates) -> None:

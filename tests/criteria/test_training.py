@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
-from sklearn_crcrf import CRF
+from sklearn_crcrf import CRF, MaxMarginCRF
 from sklearn_crcrf.criteria import CRITERIA
 from sklearn_crcrf.feature_extraction import SequenceVectorizer
 from sklearn_crcrf.metrics import token_accuracy
@@ -64,3 +64,10 @@ def test_the_margin_is_trained_on_dense_rows():
     crf = CRF("max_margin", tol=1e-3).fit(X, [labels.tolist() for labels in y])
     assert crf.n_iter_ > 0
     assert crf.score(X, [labels.tolist() for labels in y]) > 0.99
+
+
+def test_stochastic_descent_comes_near_to_the_maximal_margin():
+    certified = MaxMarginCRF(C=9.0, tol=1e-3, max_iter=2000, random_state=0).fit(X, y)
+    crf = CRF("max_margin", sigma=3.0, solver="sgd", max_iter=300, random_state=0).fit(X, y)
+    assert certified.loss_curve_[-1] < 1.001 * crf.loss_curve_[-1]
+    assert crf.loss_curve_[-1] < 1.08 * certified.loss_curve_[-1]

@@ -55,3 +55,42 @@ def test_the_rate_falls_with_what_was_seen():
     sgd(fun, np.zeros(1), max_iter=1, rate=0.5, n_seen=100.0, rng=np.random.RandomState(0))
     rate = 0.5 / (1 + 0.5 * 0.1 * 100)
     assert_allclose(fun.points[0], rate)
+
+
+def test_later_epochs_count_more():
+    fun = Squares(np.random.default_rng(2).normal(size=(16, 3)), 0.5)
+    result = sgd(fun, 9 * np.ones(3), max_iter=2, rate=0.01, tol=0.0, rng=np.random.RandomState(0))
+    first, second = (np.mean(fun.points[k : k + 16][1::2], axis=0) for k in (0, 16))
+    assert_allclose(result.x, 0.2 * first + 0.8 * second)
+
+
+class Distances(Squares):
+    """Sum of absolute deviations, with a kink at every center."""
+
+    def step(self, state, batch, rate, decay):
+        slope = np.sign(state - self.centers[batch])
+        state *= decay
+        state -= rate * slope
+
+    def loss(self, state, batches=None):
+        centers = self.centers if batches is None else self.centers[batches]
+        share = len(centers) / len(self.centers)
+        return abs(state - centers).sum() + 0.5 * share * self.precision * state @ state
+
+
+def test_kinks_and_a_rate_that_is_too_large():
+    fun = Distances(np.array([[0.0], [1.0], [1.1], [1.2], [7.0]]), 1e-6)
+    losses = []
+    result = sgd(
+        fun,
+        np.zeros(1),
+        max_iter=200,
+        tol=1e-6,
+        rate=3.0,
+        callback=lambda state: losses.append(state.fun),
+        rng=np.random.RandomState(0),
+    )
+    assert result.success
+    assert result.fun < 1.01 * fun.loss(np.array([1.1]))
+    assert (np.diff(losses) <= 0).all()
+    assert_allclose(result.fun, fun.loss(result.x))
