@@ -1,6 +1,7 @@
 """Models of CRFsuite and CRF++, read from their text."""
 
 import io
+import re
 from itertools import product
 
 import numpy as np
@@ -10,7 +11,7 @@ import sklearn_crfsuite
 from sklearn_crcrf import CRF, TemplateFeatures
 from sklearn_crcrf.cli import main
 from sklearn_crcrf.conversion import read_crfpp_model, read_crfsuite_dump
-from sklearn_crcrf.datasets import make_addresses
+from sklearn_crcrf.datasets import make_addresses, read_conll, write_conll
 
 WORDS, y = make_addresses(60, random_state=0)
 X = [
@@ -159,3 +160,26 @@ def test_convert_then_tag(dump, tmp_path, capsys):
     assert main(["convert", str(text), "--model", str(tmp_path / "other")]) == 2
     err = capsys.readouterr().err
     assert "model.txt: the model is not complete" in err and err.count("\n") == 1
+
+
+def test_a_dump_over_a_longer_one(dump):
+    text = dump.read_text()
+    crf = read_crfsuite_dump(
+        io.StringIO(text + "\nthe --> B-CITY: 0.5\n  (0) word:x --> O: 1.0\n}\n")
+    )
+    assert crf.state_features_ == read_crfsuite_dump(dump).state_features_
+
+
+def test_attributes_of_other_programs_have_equals_signs(theirs, dump, tmp_path, capsys):
+    pytest.importorskip("skops")
+    path, model, words = tmp_path / "dump.txt", tmp_path / "model", tmp_path / "words.txt"
+    path.write_text(re.sub(r"(-1:word|\bword):", r"\1=", dump.read_text()))
+    tokens = [[{"word": t["word"], "-1:word": t["-1:word"]} for t in x] for x in X]
+    write_conll(words, tokens)
+    assert main(["convert", str(path), "--model", str(model), "--columns", "word,-1:word"]) == 0
+    err = capsys.readouterr().err
+    assert "no column of a file makes the attributes upper, n, bias, as tokens" in err
+    assert err.count("\n") == 1
+    assert main(["tag", str(words), "--model", str(model)]) == 0
+    found = read_conll(io.StringIO(capsys.readouterr().out), ["word", "-1:word", "label"])[1]
+    assert found == [list(theirs.predict_single(x)) for x in tokens]

@@ -100,3 +100,14 @@ def test_what_the_package_imports_is_not_trusted_either(tmp_path):
     names += ["sklearn_crcrf.model_files.none", "sklearn_crcrfx.y", "sklearn_crcrf.none.X"]
     names += ["sklearn_crcrf._single.unwrap.x", "sklearn_crcrf.cli._progress.redirect_stdout"]
     assert _foreign([*names, "sklearn_crcrf.hmm.HMM"]) == sorted(names)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_a_file_has_no_entry_for_each_attribute(tmp_path):
+    def n_nodes(n_words):
+        X = [[f"w{i}" for i in range(n_words)]]
+        save_model(CRF(max_iter=2, tol=0.0).fit(X, [["A", "B"] * (n_words // 2)]), tmp_path / "m")
+        with zipfile.ZipFile(tmp_path / "m") as file:
+            return file.read("schema.json").count(b"__class__")
+
+    assert n_nodes(2) == n_nodes(200)

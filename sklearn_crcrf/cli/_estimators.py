@@ -20,9 +20,10 @@ NAMES = ("--estimator", "--set", "--template", "--syntax")
 
 
 def _estimators() -> dict[str, Callable[..., BaseEstimator]]:
-    """All classifiers that need no other estimators, and presets of them."""
+    """All classifiers that take words and need no other estimators, and presets of them."""
     named = {name: getattr(sklearn_crcrf, name) for name in sklearn_crcrf.__all__}
     found = {name: it for name, it in named.items() if hasattr(it, "predict") and not _needs(it)}
+    found = {name: it for name, it in found.items() if it().__sklearn_tags__().input_tags.dict}
     presets = {"ecrn": EmpiricalCRF.ecrn, "maxent": EmpiricalCRF.maxent}
     return found | {f"EmpiricalCRF.{name}": preset for name, preset in presets.items()}
 

@@ -1,6 +1,7 @@
 """Text in columns, from files or standard input, to files or standard output."""
 
 import argparse
+import errno
 import gzip
 import io
 import os
@@ -18,6 +19,7 @@ __all__ = [
     "Text",
     "add_columns",
     "add_file",
+    "check_output",
     "default_columns",
     "open_output",
     "read_source",
@@ -122,15 +124,16 @@ def read_text(source: Source, columns: Columns | None, labelled: bool = False) -
     ValueError
         If the text is not in columns; the message names the file and the line.
     """
-    names = "" if columns is None else f" ({', '.join(c or '_' for c in columns)}; see --columns)"
-    columns = default_columns(source.width) if columns is None else list(columns)
+    names = default_columns(source.width) if columns is None else list(columns)
     try:
-        X, y = read_conll(io.BytesIO(source.data), columns)
+        X, y = read_conll(io.BytesIO(source.data), names)
     except ValueError as error:
-        raise ValueError(f"{source.name}: {error}{names}") from error
+        of = f" ({', '.join(c or '_' for c in names)}; see --columns)"
+        told = columns is not None and "columns" in str(error)
+        raise ValueError(f"{source.name}: {error}{of if told else ''}") from error
     if labelled and (not X or y is None):
         raise ValueError(f"{source.name}: there are no {'labels' if X else 'tokens'}")
-    return _without_known(X, y, columns) if KNOWN in columns else Text(X, y, None, columns)
+    return _without_known(X, y, names) if KNOWN in names else Text(X, y, None, names)
 
 
 def default_columns(width: int) -> list[str]:
@@ -169,6 +172,25 @@ def _allowed(text: str) -> Any:
     return set(text.split(ALTERNATIVE)) if ALTERNATIVE in text else text
 
 
+def check_output(path: str) -> None:
+    """Check that a file can be written, before there is work that would be lost.
+
+    Raises
+    ------
+    OSError
+        If it cannot; the error names the file.
+    """
+    if os.path.isdir(path):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
+    written = f"{path}.{os.getpid()}.part"
+    try:
+        with open(written, "wb"):
+            pass
+        os.remove(written)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, path) from error
+
+
 @contextmanager
 def open_output(path: str) -> Iterator[IO[str]]:
     """A stream to write text to; a file is there only when all is written."""
@@ -177,6 +199,7 @@ def open_output(path: str) -> Iterator[IO[str]]:
             sys.stdout.reconfigure(encoding="utf-8", newline="\n")
         yield sys.stdout
         return
+    check_output(path)
     written = f"{path}.{os.getpid()}.part"
     opened = gzip.open if path.endswith(".gz") else open
     try:

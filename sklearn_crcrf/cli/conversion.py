@@ -2,12 +2,15 @@
 
 import argparse
 import io
+import warnings
 from collections.abc import Callable
 from typing import IO, Any
 
 from ..conversion import read_crfpp_model, read_crfsuite_dump
+from ..crf import CRFsuiteCRF
+from ..feature_extraction import SequenceVectorizer
 from ..model_files import require_skops, save_model
-from ._text import Source, add_columns, add_file, read_source
+from ._text import Source, add_columns, add_file, check_output, read_source
 
 __all__ = ["add_parser", "run"]
 
@@ -30,6 +33,7 @@ def add_parser(commands: Any) -> None:
 def run(options: argparse.Namespace) -> None:
     """Read the text, and write a model."""
     require_skops()
+    check_output(options.model)
     source = read_source(options.file)
     read = READERS[options.format or _format_of(source)]
     try:
@@ -37,6 +41,18 @@ def run(options: argparse.Namespace) -> None:
     except ValueError as error:
         raise ValueError(f"{source.name}: {error}") from error
     save_model(estimator, options.model, options.columns)
+    if isinstance(estimator, CRFsuiteCRF):
+        _warn_of_attributes_without_columns(estimator.vectorizer_)
+
+
+def _warn_of_attributes_without_columns(vectorizer: SequenceVectorizer) -> None:
+    """Tokens of files are columns of strings, so they do not have all that dicts have."""
+    names = vectorizer.vocabulary_.symbols
+    others = [name for name in names if vectorizer.separator not in name]
+    if others:
+        shown = ", ".join(others[:5]) + ", ..." * (len(others) > 5)
+        text = f"no column of a file makes the attributes {shown}, as tokens in Python may"
+        warnings.warn(text, stacklevel=2)
 
 
 def _format_of(source: Source) -> str:

@@ -44,10 +44,9 @@ def add_parser(commands: Any) -> None:
 
 
 def _positive(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"must be at least 1, got {number}")
-    return number
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"must be a number of at least 1, got {text!r}")
+    return int(text)
 
 
 def run(options: argparse.Namespace) -> None:
@@ -56,6 +55,7 @@ def run(options: argparse.Namespace) -> None:
     text = read_words(read_source(options.file), model, options.columns)
     if text.known is not None and (options.n_best or options.marginals):
         raise ValueError("--n-best and --marginals are not for files with a column 'known'")
+    _check_known(text.known, model.estimator, options.file)
     write = _write_json if options.json else _write_text
     with (
         open_output(options.output) as file,
@@ -96,6 +96,19 @@ def _fitting_columns(trained: list[str | None], width: int) -> list[str | None]:
     unlabelled = [name for name in trained if name != "label"]
     layouts = [unlabelled, _observed(trained), trained]
     return next((names for names in layouts if len(names) == width), unlabelled)
+
+
+def _check_known(known: list | None, estimator: Any, name: str) -> None:
+    """Check that the labels of a column 'known' are labels of the model."""
+    classes = unwrap(estimator)[0].classes_.tolist()
+    for number, sequence in enumerate(known or (), 1):
+        for place, allowed in enumerate(sequence, 1):
+            for label in {allowed} if isinstance(allowed, str) else allowed or ():
+                if label not in classes:
+                    raise ValueError(
+                        f"{name}, sequence {number}, token {place}: {label!r} in the column "
+                        f"'known' is none of the labels {', '.join(map(str, classes))}"
+                    )
 
 
 def _observed(columns: list[str | None]) -> list[str]:

@@ -15,7 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from .. import _interruption
 from ..model_files import require_skops, save_model
 from . import _estimators, _progress
-from ._text import Text, add_columns, add_file, read_source, read_text
+from ._text import Text, add_columns, add_file, check_output, read_source, read_text
 
 __all__ = ["Interrupts", "add_parser", "fit", "noting_interrupts", "run"]
 
@@ -38,6 +38,7 @@ def add_parser(commands: Any) -> None:
 def run(options: argparse.Namespace) -> int:
     """Train, and write a model; if training is interrupted, that of the last iteration."""
     require_skops()
+    check_output(options.model)
     estimator = _estimators.make_estimator(options)
     text = read_text(read_source(options.file), options.columns, labelled=True)
     with noting_interrupts() as interrupts:

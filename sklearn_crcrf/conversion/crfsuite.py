@@ -30,7 +30,8 @@ def read_crfsuite_dump(path_or_file: str | os.PathLike | IO) -> CRFsuiteCRF:
     -------
     CRFsuiteCRF
         Fitted. It takes the tokens that sklearn-crfsuite takes; a token string is an attribute.
-        Its attribute ``crf_`` is the :class:`~sklearn_crcrf.CRF`.
+        Between the keys of a dict and their values stands ``:``, or ``=`` if most attributes have
+        one, as in ``w[0]=dog``. Its attribute ``crf_`` is the :class:`~sklearn_crcrf.CRF`.
 
     Raises
     ------
@@ -73,7 +74,7 @@ def read_crfsuite_dump(path_or_file: str | os.PathLike | IO) -> CRFsuiteCRF:
     coef = sp.coo_array((weight, (row, column)), shape=(len(names), len(labels)))
     crf = CRFsuiteCRF()
     crf.crf_ = crf_with_weights(names, labels, coef, transitions)
-    crf.vectorizer_ = SequenceVectorizer(separator=":")
+    crf.vectorizer_ = SequenceVectorizer(separator=_separator(names))
     crf.vectorizer_.vocabulary_ = Vocabulary(names)
     return crf
 
@@ -86,6 +87,9 @@ def _sections(lines: list[str]) -> dict[str, list[tuple[int, str]]]:
             name = line.removesuffix(" = {")
             sections[name] = []
         elif line == "}":
+            if name == SECTIONS[-1]:
+                name = None
+                break  # python-crfsuite leaves the rest of a longer file that was there before
             name = None
         elif name is not None:
             sections[name].append((number, line))
@@ -110,6 +114,12 @@ def _names(lines: list[tuple[int, str]]) -> list[str]:
     if len(set(names)) < len(names):
         raise ValueError("names of labels or attributes are repeated")
     return names
+
+
+def _separator(names: list[str]) -> str:
+    """What stands between keys and values; keys may have colons, such as ``-1:word=dog``."""
+    n_equals = sum("=" in name for name in names)
+    return "=" if n_equals > sum(":" in name and "=" not in name for name in names) else ":"
 
 
 def _weights(

@@ -7,6 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import compute_class_weight
 
+from .._names import packed, unpacked
 from ..base import BaseSequenceClassifier, Batch, raise_if_impossible
 from ..constraints import as_constraints
 from ..contributions import (
@@ -115,6 +116,17 @@ class LinearChainClassifier(BaseSequenceClassifier):
             self.class_weight, classes=self.classes_[seen], y=self.classes_[known]
         )
         return of_label[ids]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return packed(super().__getstate__(), "attribute_names_")
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(unpacked(state, "attribute_names_"))
+
+    def __copy__(self) -> "LinearChainClassifier":
+        twin = type(self).__new__(type(self))
+        twin.__dict__.update(self.__dict__)
+        return twin
 
     def _structure(self, offsets: np.ndarray) -> Chain:
         return Chain(offsets)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from .._names import packed, unpacked
 from ..feature_extraction import SequenceVectorizer
 from ..sequences import SequenceArray
 from ..symbols import SymbolTable
@@ -43,6 +44,12 @@ class AttributeEncoder:
     def __init__(self, min_freq: int, dtype: Any, edge_columns: Collection[str | int]):
         self._min_freq, self._edge_columns = min_freq, list(edge_columns)
         self._dtype = None if dtype is None else np.dtype(dtype).name
+
+    def __getstate__(self) -> dict[str, Any]:
+        return packed(vars(self), "names")
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(unpacked(state, "names"))
 
     def fit_transform(self, X: SequenceArray, extend: bool = False) -> Matrix:
         """Learn which attributes there are, and encode those of all tokens.

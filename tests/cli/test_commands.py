@@ -212,6 +212,29 @@ def test_standard_input_and_gzip(corpus, model, tmp_path, capsys, monkeypatch):
     assert gzip.decompress(packed.read_bytes()).decode() == expected
 
 
+def test_marks_at_the_start_and_lines_of_windows(corpus, tmp_path, capsys):
+    path, X, y = corpus
+    other, model = tmp_path / "other.tsv", tmp_path / "model.skops"
+    other.write_bytes(b"\xef\xbb\xbf" + path.read_bytes().replace(b"\n", b"\r\n"))
+    assert run(capsys, "train", other, "--model", model) == (0, "", "")
+    status, out, _ = run(capsys, "tag", other, "--model", model)
+    expected = EmpiricalCRF().fit(X, y).predict(X).tolist()
+    assert status == 0 and read_conll(io.StringIO(out)) == (X, expected)
+
+
+def test_an_output_that_cannot_be_written_is_told_by_its_name(corpus, model, tmp_path, capsys):
+    for output, message in (("no/folder/x", "No such file"), (".", "Is a directory")):
+        status, out, err = run(capsys, "tag", corpus[0], "--model", model, "--output", output)
+        assert (status, out) == (2, "")
+        assert err.startswith(f"sklearn-crcrf: error: {output}: {message}")
+
+
+def test_no_training_is_lost_because_its_model_cannot_be_written(corpus, capsys, monkeypatch):
+    monkeypatch.setattr("sklearn_crcrf.cli.training.fit", lambda *args: pytest.fail("trained"))
+    status, _, err = run(capsys, "train", corpus[0], "--model", "no/folder/m")
+    assert status == 2 and "no/folder/m: No such file or directory" in err
+
+
 # More than one labelling
 
 
@@ -266,9 +289,11 @@ def test_known_labels(model, tmp_path, capsys):
     assert labels[1] == "B-CITY" and labels[2] in ("B-UNIT", "B-NUMBER")
     status, _, err = run(capsys, *argv, "--marginals")
     assert status == 2 and "column 'known'" in err
-    words.write_text("Haupt NONE\n")
+    words.write_text("Haupt _\n\nRoad _\n7 B-UNIT|NONE\n")
     status, _, err = run(capsys, *argv)
-    assert status == 2 and "NONE" in err
+    assert status == 2
+    assert f"{words}, sequence 2, token 2: 'NONE' in the column 'known' is none of" in err
+    assert err.count("\n") == 1
 
 
 # Evaluation
@@ -372,7 +397,14 @@ def test_inspect_shows_negative_weights_and_what_is_impossible(corpus, tmp_path,
         (["train", "one.txt", "--model", "m", "--set", "sgma=1"], "no parameter 'sgma'; it has"),
         (["train", "one.txt", "--model", "m", "--set", "sigma"], "takes NAME=VALUE, got 'sigma'"),
         (["train", "one.txt", "--model", "m", "--set", "sigma=x"], "'sigma' parameter of"),
-        (["train", "one.txt", "--model", "no/folder/m"], "no/folder/m"),
+        (["train", "one.txt", "--model", "no/folder/m"], "error: no/folder/m: No such file"),
+        (["train", "one.txt", "--model", "."], "error: .: Is a directory"),
+        (["convert", "one.txt", "--model", "no/folder/m"], "error: no/folder/m: No such file"),
+        (["train", "latin.txt", "--model", "m"], "latin.txt: line 1 cannot be decoded as utf-8"),
+        (
+            ["train", "one.txt", "--model", "m", "--estimator", "BoostedCRF"],
+            "there is no estimator",
+        ),
         (["train", "one.txt", "--model", "m", "--syntax", "wapiti"], "needs --template"),
         (["train", "one.txt", "--model", "m", "--template", "bad.tpl"], "line 1, column 9"),
         (["train", "one.txt", "--model", "m", "--template", "none"], "none: No such file"),
@@ -393,6 +425,7 @@ def test_errors_are_one_line_and_status_2(argv, message, tmp_path, monkeypatch, 
     (tmp_path / "words.txt").write_text("Ann\nsings\n")
     (tmp_path / "one.txt").write_text("Ann N\nsings V\n")
     (tmp_path / "empty.txt").write_text("")
+    (tmp_path / "latin.txt").write_bytes("Stra\xdfe N\n".encode("latin-1"))
     (tmp_path / "ragged.txt").write_text("Ann N\nsings V x\n")
     (tmp_path / "damaged.gz").write_bytes(gzip.compress(b"Ann N\n" * 100)[:-12])
     (tmp_path / "bad.tpl").write_text("U00:%x[0;0]\n")
@@ -411,7 +444,8 @@ def test_errors_are_one_line_and_status_2(argv, message, tmp_path, monkeypatch, 
     [
         (["train", "x"], "required: --model (see sklearn-crcrf train --help)"),
         (["nonsense"], "invalid choice: 'nonsense'"),
-        (["tag", "x", "--model", "m", "--n-best", "0"], "must be at least 1"),
+        (["tag", "x", "--model", "m", "--n-best", "0"], "must be a number of at least 1"),
+        (["tag", "x", "--model", "m", "--n-best", "two"], "of at least 1, got 'two'"),
     ],
 )
 def test_wrong_arguments_are_one_line_too(argv, message, capsys):

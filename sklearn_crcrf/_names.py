@@ -1,0 +1,29 @@
+"""How arrays of many names are stored."""
+
+from typing import Any
+
+import numpy as np
+
+from .vocabulary import Vocabulary
+
+__all__ = ["packed", "unpacked"]
+
+
+def packed(state: dict[str, Any], key: str) -> dict[str, Any]:
+    """What is stored, with an array of names as one text.
+
+    Formats that load nothing but data take a while for each string.
+    """
+    names = state.get(key)
+    if names is None:
+        return state
+    text = Vocabulary(names)
+    return {**state, key: text} if len(text) == len(names) else state
+
+
+def unpacked(state: dict[str, Any], key: str) -> dict[str, Any]:
+    """The inverse of :func:`packed`."""
+    names = state.get(key)
+    if not isinstance(names, Vocabulary):
+        return state
+    return {**state, key: np.array(names.symbols, dtype=object)}
