@@ -16,6 +16,7 @@ PAGES = {
     "dark": ("[data-theme=dark]", "[data-jp-theme-light=false]", ".vscode-dark"),
 }
 IN_PAGE = {scheme: ",".join(f"{page} .crcrf" for page in pages) for scheme, pages in PAGES.items()}
+# The first token of a mark is no isolate: lines are broken before these, though after its edge.
 STYLE = (
     ".crcrf{"
     + LIGHT
@@ -40,6 +41,8 @@ border:1px solid hsl(var(--h) var(--edge));background:hsl(var(--h) var(--tint))}
 .crcrf .wrong{border:2px solid var(--wrong);background:var(--wrong-paper)}
 .crcrf .wrong .label{color:var(--wrong)}
 .crcrf .token{cursor:default;unicode-bidi:isolate}
+.crcrf mark{unicode-bidi:isolate}
+.crcrf mark>.token:first-child,.crcrf mark>.token:first-child>bdi{unicode-bidi:normal}
 .crcrf .unsure{text-decoration:underline dotted 2px;text-underline-offset:.2em}
 .crcrf .token:hover,.crcrf .token:focus{outline:2px solid var(--quiet);outline-offset:1px;
 border-radius:2px}
@@ -52,7 +55,7 @@ line-height:1.6}
 .crcrf .share i{display:inline-block;height:.6em;margin-right:.3em;background:var(--quiet)}
 .crcrf ul,.crcrf ol{margin:.2em 0 0;padding-left:1.4em}
 .crcrf .scroll{overflow-x:auto}
-.crcrf svg{display:block}
+.crcrf svg{display:block;max-width:none}
 .crcrf svg text{fill:var(--ink);font:13px system-ui,sans-serif}
 .crcrf svg .grid{stroke:var(--line)}
 .crcrf svg circle{fill:var(--quiet);stroke:var(--paper)}
