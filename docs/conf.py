@@ -102,6 +102,7 @@ sphinx_gallery_conf = {
     "within_subsection_order": "FileNameSortKey",
     "download_all_examples": False,
     "show_memory": False,
+    "default_thumb_file": str(Path(__file__).parent / "_static" / "thumbnail.svg"),
     "reference_url": {"sklearn_crcrf": None},
 }
 
