@@ -172,9 +172,10 @@ cdef void forward_block(
             scaling[r, 0] = inverse[b]
             scaling[r, 1] = top[b]
             value[b] += top[b]
-            factor[b] *= total
-            if not (tiny < factor[b] < 1 / tiny):
-                value[b] += log(factor[b])
+            if tiny < factor[b] * total < 1 / tiny:
+                factor[b] *= total
+            else:
+                value[b] += log(factor[b]) + log(total)
                 factor[b] = 1.0
     for b in range(block.active[0]):
         value[b] += log(factor[b]) + (block.length[b] - 1) * scores.top

@@ -268,6 +268,16 @@ def test_an_edge_from_an_unreachable_label_may_be_huge(kernel, dtype, gain):
 
 @kernels
 @both_types
+def test_edges_may_be_huge_one_after_the_other(kernel, dtype):
+    gains = sp.csr_array(np.array([[300.0], [450.0]]))
+    edges = Edges.from_gains(np.array([-1, 0, 1, 0, 1]), gains, np.zeros((1, 1)))
+    parts = Parts.of(np.zeros((5, 1), dtype=dtype), np.zeros((1, 1)))._replace(edges=edges)
+    log_z, _ = in_lock_step(kernel, np.array([0, 5]), parts, np.ones(1))
+    assert_allclose(log_z, 1500.0)
+
+
+@kernels
+@both_types
 def test_sequences_without_a_path_among_others(kernel, dtype):
     offsets, parts = random_chain([5, 4, 0, 3, 2], 4, dtype)
     parts.state[6] = NEVER
