@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 from unittest import mock
 
-from _common import in_fresh_process
+from _common import cpu_seconds, in_fresh_process
 from _crfsuite import Peer, tag
 from _features import Encoded, encode
 from _training import (
@@ -21,6 +21,7 @@ from _training import (
 from _verdicts import ratio_row
 from scipy.optimize import OptimizeResult
 
+from sklearn_crcrf import SequenceArray, StructuredPerceptron
 from sklearn_crcrf.metrics import segment_f1
 
 # Objectives that differ by no more than this part of them are the same.
@@ -30,6 +31,7 @@ EPOCHS = 10
 # What stochastic descent must reach, in so many epochs at most, and how many of them
 # python-crfsuite took when it was last measured.
 F1, MOST_EPOCHS, PEER_EPOCHS = 0.936, 80, 30
+PERCEPTRON_EPOCHS = 20
 
 
 class Entry(NamedTuple):
@@ -202,6 +204,20 @@ def f1_rows(args: argparse.Namespace) -> Iterator[list[str]]:
         yield ratio_row(
             f"{what}, {n_ours} epochs against {n_theirs}", theirs, stopwatch.seconds, target
         )
+
+
+def perceptron_rows(args: argparse.Namespace) -> Iterator[list[str]]:
+    """An epoch of the averaged perceptron, of as many as both make."""
+    encoded, n_epochs = encode("chunking", args), PERCEPTRON_EPOCHS
+    X, (_, y), (_, y_test) = encoded.X, encoded.splits.train, encoded.splits.test
+    peer = Peer(encoded.strings(), y, algorithm="ap")
+    seconds = peer.train(max_iterations=n_epochs, epsilon=0.0).seconds
+    perceptron = StructuredPerceptron(max_iter=n_epochs, random_state=0)
+    ours, _ = cpu_seconds(lambda: perceptron.fit(SequenceArray(X, encoded.offsets), y))
+    predicted = perceptron.predict(SequenceArray(encoded.X_test, encoded.test_offsets))
+    f1 = f"F1 of {100 * segment_f1(y_test, predicted):.2f}"
+    what = f"chunking, averaged perceptron: an epoch, of {perceptron.n_iter_} to {f1}"
+    yield ratio_row(what, seconds[-1] / len(seconds), ours / perceptron.n_iter_, 1)
 
 
 def peer_to_f1(encoded: Encoded, n_epochs: int | None) -> tuple[float, int]:

@@ -38,8 +38,8 @@ class Peer:
     attributes : iterable of lists of lists of str
         Those of each token of each sequence.
     y : sequence of label lists
-    algorithm : {"lbfgs", "l2sgd"}
-        With a Gaussian prior.
+    algorithm : {"lbfgs", "l2sgd", "ap"}
+        The first two with a Gaussian prior; the last is the averaged perceptron.
     features : {"observed", "all"}
         Whether all pairs of attribute and label, and of two labels, have a weight.
     sigma : float
@@ -56,10 +56,10 @@ class Peer:
         sigma: float = 1.0,
     ):
         self._trainer = _import_crfsuite().Trainer(algorithm, verbose=False)
-        every = int(features == "all")
+        every, defaults = int(features == "all"), self._trainer.get_params()
         self._params = {
-            **self._trainer.get_params(),
-            "c2": 0.5 / sigma**2,
+            **defaults,
+            **({"c2": 0.5 / sigma**2} if "c2" in defaults else {}),
             "feature.possible_states": every,
             "feature.possible_transitions": every,
         }

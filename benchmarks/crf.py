@@ -7,7 +7,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from _common import begin
-from _contests import CONTESTS, baseline_rows, contest_rows, f1_rows
+from _contests import CONTESTS, baseline_rows, contest_rows, f1_rows, perceptron_rows
 from _limits import COLUMNS as LIMIT_COLUMNS
 from _limits import limit_rows
 from _optima import COLUMNS as OPTIMUM_COLUMNS
@@ -36,6 +36,7 @@ TABLES = [
             **{name: partial(contest_rows, contest) for name, contest in CONTESTS.items()},
             "baseline": baseline_rows,
             "f1": f1_rows,
+            "perceptron": perceptron_rows,
             "encoding": encoding_rows,
             "decoding": decoding_rows,
             "memory": memory_rows,

@@ -230,6 +230,12 @@ def test_first_epoch_of_python_crfsuite(load, corpora, monkeypatch):
     assert contests.peer_to_f1(encoded, 3)[1] == 3
 
 
+def test_perceptrons(load, corpora):
+    pytest.importorskip("pycrfsuite")
+    ((what, *_, target, _),) = load("_contests").perceptron_rows(corpora)
+    assert "F1 of" in what and target == ">= 1 x"
+
+
 def test_usage(load, corpora):
     pytest.importorskip("pycrfsuite")
     usage = load("_usage")
