@@ -60,3 +60,16 @@ def test_the_three_commands_of_the_readme(shell, tmp_path):
     assert install == 'pip install ".[cli]"'
     assert shell(train) == ""
     assert [line.split("\t")[0] for line in shell(tag).split("\n")] == ["Ann", "sings", "", ""]
+
+
+def test_the_commands_of_getting_started(shell, tmp_path):
+    X, y = make_addresses(100, random_state=0)
+    write_conll(tmp_path / "train.txt", X, y)
+    (tmp_path / "words.txt").write_text("Ann\nsings\n", encoding="utf-8")
+    page = (ROOT / "docs" / "getting_started.rst").read_text(encoding="utf-8")
+    section = page.split("On the command line\n")[1]
+    block = section.split(".. code-block:: sh\n\n")[1].split("\n\n")[0]
+    evaluate, train, tag = textwrap.dedent(block).split("\n")
+    assert "accuracy" in shell(evaluate)
+    assert shell(train) == ""
+    assert [line.split("\t")[0] for line in shell(tag).split("\n")] == ["Ann", "sings", "", ""]
