@@ -10,9 +10,13 @@ from ._progress import LIMIT, Progress, negligible
 
 __all__ = ["descend"]
 
+NOT_LOWER = "the line search found no lower point"
+
 # The share of the expected decrease that a step must reach.
 SUFFICIENT = 1e-4
 MAX_TRIALS = 20
+# How often the direction turns at a kink, and by how much it must become shorter.
+MAX_TURNS, SHORTER = 50, 0.999
 
 
 def descend(
@@ -24,6 +28,10 @@ def descend(
     n_threads: int,
 ) -> OptimizeResult:
     """Minimise by quasi-Newton steps.
+
+    Where even the gradient does not lead down, x lies at a kink. The gradient of its other side is
+    then taken in too: the shortest vector between the two leads down on both sides, or is zero at
+    the minimum (Wolfe 1975).
 
     Parameters
     ----------
@@ -47,6 +55,7 @@ def descend(
     with History(x, memory, n_threads) as history:
         history.keep(x, x, gradient, steepest_of(x, gradient))
         progress.start(x, loss, history.steepest)
+        turns = 0
         while not progress.message:
 
             def place(step: float, x=x, x_new=x_new) -> float:
@@ -60,13 +69,40 @@ def descend(
                 history.keep(x, x_new, gradient, steepest_of(x_new, gradient))
                 x, x_new = x_new, x
                 progress.advance(x, loss, history.steepest)
+                turns = 0
             elif negligible(-expected, loss, x.dtype):
                 progress.stop(True, LIMIT)
             elif len(history):
                 history.clear()
+            elif turns < MAX_TURNS:
+                here, (_, gradient) = history.steepest.copy(), progress.evaluate(x_new)
+                _turn(progress, history, x, loss, here, steepest_of(x_new, gradient))
+                turns += 1
             else:
-                progress.stop(False, "the line search found no lower point")
+                progress.stop(False, NOT_LOWER)
         return progress.result(x, loss, history.steepest)
+
+
+def _turn(
+    progress: Progress,
+    history: History,
+    x: np.ndarray,
+    loss: float,
+    here: np.ndarray,
+    there: np.ndarray,
+) -> None:
+    """Go on from x by the shortest vector between two (pseudo-)gradients, or end."""
+    change = here - there
+    square = float(change @ change)
+    share = np.clip(float(here @ change) / square, 0.0, 1.0) if square > 0 else 0.0
+    shortest = here - x.dtype.type(share) * change
+    length = float(np.linalg.norm(shortest))
+    if not length < SHORTER * np.linalg.norm(here):
+        progress.stop(False, NOT_LOWER)
+    elif length <= progress.tol * abs(loss):
+        progress.stop(True, "no direction leads down by more than tol")
+    else:
+        history.keep(x, x, history.gradient, shortest)
 
 
 def backtrack(
