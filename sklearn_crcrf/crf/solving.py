@@ -7,6 +7,7 @@ import numpy as np
 from scipy.optimize import OptimizeResult
 from threadpoolctl import threadpool_limits
 
+from ..criteria import local_log_loss, log_loss
 from ..solvers import (
     conjugate_gradient,
     iterative_scaling,
@@ -98,6 +99,7 @@ def _iterative_scaling(
     problem: Problem, x0: np.ndarray, *, c1, stochastic, **options
 ) -> OptimizeResult:
     """Of the unpenalised objective; what it needs to know are values of other criteria."""
+    _check_counts(problem)
     plain = problem._replace(sigma=np.inf)
     _, empirical = plain._replace(criterion=_gold_score).objective()(x0)
     largest = -plain._replace(criterion=_least_score).objective().losses(np.ones_like(x0)).min()
@@ -122,6 +124,16 @@ SOLVERS: dict[str, Callable[..., OptimizeResult]] = {
     "quickprop": _of_objective(quickprop),
     "gis": _iterative_scaling,
 }
+
+
+def _check_counts(problem: Problem) -> None:
+    """ValueError unless the loss compares counts of features, none of them negative."""
+    if not any(problem.criterion is loss for loss in (log_loss, local_log_loss)):
+        raise ValueError(f'solver="gis" is for the log loss only, not {problem.criterion}')
+    if (problem.corpus.y < 0).any():
+        raise ValueError('solver="gis" needs the label of every token, but some are not known')
+    if (problem.corpus.X < 0).sum() > 0:
+        raise ValueError('solver="gis" is for attributes that are not negative, but X has some')
 
 
 def _gold_score(structure: Chain, parts: Parts, y: np.ndarray) -> tuple[np.ndarray, Pullback]:

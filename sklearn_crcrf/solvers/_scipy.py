@@ -75,7 +75,7 @@ def scipy_minimize(
     if not progress.message:
         square = float(current.gradient.astype(float) @ current.gradient)
         at_minimum = negligible(min(progress.decrease, square), current.loss, x0.dtype)
-        progress.stop(at_minimum, LIMIT if at_minimum else found.message)
+        progress.stop(at_minimum, LIMIT if at_minimum else f"no lower point: {found.message}")
     return progress.result(*current)
 
 

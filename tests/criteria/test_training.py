@@ -7,7 +7,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
 from sklearn_crcrf import CRF, MaxMarginCRF
-from sklearn_crcrf.criteria import CRITERIA
+from sklearn_crcrf.criteria import CRITERIA, MCE, MCEF1, MaxMargin
 from sklearn_crcrf.feature_extraction import SequenceVectorizer
 from sklearn_crcrf.metrics import token_accuracy
 
@@ -71,3 +71,62 @@ def test_stochastic_descent_comes_near_to_the_maximal_margin():
     crf = CRF("max_margin", sigma=3.0, solver="sgd", max_iter=300, random_state=0).fit(X, y)
     assert certified.loss_curve_[-1] < 1.001 * crf.loss_curve_[-1]
     assert crf.loss_curve_[-1] < 1.08 * certified.loss_curve_[-1]
+
+
+# How far above the minimum they may end, relative to it.
+DISTANCES = {
+    "owlqn": 1e-4,
+    "cg": 1e-4,
+    "newton-cg": 1e-4,
+    "rprop": 1e-3,
+    "quickprop": 1e-3,
+    "sgd": 2e-2,
+}
+CONVEX = {
+    **{name: CRITERIA[name] for name in CRITERIA if getattr(CRITERIA[name], "convex", True)},
+    "mce": MCE("logistic", psi=2.0),
+}
+
+
+@pytest.mark.parametrize("solver", DISTANCES)
+@pytest.mark.parametrize("name", [name for name in CONVEX if name != "max_margin"])
+def test_all_solvers_find_the_minimum_of_a_smooth_convex_criterion(name, solver):
+    criterion = CONVEX[name]
+    crf = CRF(criterion, sigma=3.0, solver=solver, random_state=0)
+    if solver == "newton-cg" and not hasattr(criterion, "curvature"):
+        with pytest.raises(ValueError, match="needs a criterion with curvature"):
+            crf.fit(X, y)
+    else:
+        minimum = CRF(criterion, sigma=3.0, tol=1e-9).fit(X, y).loss_curve_[-1]
+        assert_allclose(crf.fit(X, y).loss_curve_[-1], minimum, rtol=DISTANCES[solver])
+
+
+@pytest.mark.parametrize("name", [name for name in CRITERIA if name != "log_loss"])
+def test_iterative_scaling_is_for_the_log_loss(name):
+    with pytest.raises(ValueError, match="is for the log loss only"):
+        CRF(name, solver="gis").fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("tokens", "labels", "message"),
+    [
+        ([["a", "b"]], [["O", None]], "not known"),
+        ([[{"a": -1.0}, "b"]], [["O", "B-X"]], "negative"),
+    ],
+)
+def test_what_iterative_scaling_needs(tokens, labels, message):
+    with pytest.raises(ValueError, match=message):
+        CRF(solver="gis").fit([*X, *tokens], [*y, *labels])
+
+
+@pytest.mark.parametrize(
+    "criterion", [MaxMargin(), MCE(), MCE("logistic"), MCEF1()], ids=lambda c: type(c).__name__
+)
+@pytest.mark.parametrize("sigma", [1.0, 2.0, 5.0])
+def test_labels_that_tie_are_no_failure(criterion, sigma):
+    # At the maximum of the likelihood, labels that are told apart by nothing tie.
+    tokens = [["Peter", "lives", "in", "Ghent"], ["she", "works"]]
+    labels = [["B-PER", "O", "O", "B-LOC"], ["O", "O"]]
+    crf = CRF(criterion, sigma=sigma).fit(tokens, labels)
+    assert crf.converged_
+    assert crf.loss_curve_[-1] < crf.loss_curve_[0]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from sklearn_crcrf.solvers import rprop
+from sklearn_crcrf.solvers import lbfgs, rprop
 from sklearn_crcrf.solvers.rprop import LARGEST
 
 
@@ -68,3 +68,14 @@ def test_kinks():
     result = rprop(lambda x: (1 + float(abs(x - 2).sum()), np.sign(x - 2)), np.zeros(3), tol=1e-9)
     assert result.success
     assert_allclose(result.x, 2.0, atol=1e-6)
+
+
+def test_kinks_across_weights_end_it_early():
+    def fun(x):  # the minimum, -1, is where both are -1, on a kink
+        side = 10 * np.where(x[0] >= x[1], 1.0, -1.0)
+        loss = 10 * abs(x[0] - x[1]) + x.sum() + 0.5 * x @ x
+        return float(loss), x + 1 + np.array([side, -side])
+
+    start = np.array([4.0, -3.0])
+    assert -0.9 < rprop(fun, start).fun < fun(start)[0]
+    assert lbfgs(fun, start).fun < -0.999
