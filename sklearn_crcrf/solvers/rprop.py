@@ -29,8 +29,9 @@ def rprop(
     sign, and is halved when that changes; then the weight rests for an iteration, as in iRprop-
     (Igel & Hüsken 2003). How large derivatives are does not matter, which suits losses that are
     flat in places. Of losses with kinks it finds the minimum if each weight has its own; where
-    only several weights together lead down along a kink, it stops above the minimum. Where the objective rises, or is not finite, the point is left again, with
-    the steps halved of those weights whose derivatives changed their signs, or of all if none did.
+    only several weights together lead down along a kink, it stops above the minimum. Where the
+    objective rises, or is not finite, the point is left again, with the steps halved of those
+    weights whose derivatives changed their signs, or of all if none did.
 
     Besides x it takes four vectors in the precision of x.
 
