@@ -1,15 +1,21 @@
 """How every criterion trains: how long it takes, and how well the result labels."""
 
 import argparse
-from collections.abc import Iterator, Sequence
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from itertools import product
+from math import inf, isinf
 from pathlib import Path
 from typing import NamedTuple
 
 from _common import begin, cpu_seconds
-from _tasks import TASKS, Rows, encode
+from _tasks import TASKS, Rows, Task, encoded
+from sklearn.exceptions import ConvergenceWarning
 
 from sklearn_crcrf import CRF
+from sklearn_crcrf.crf.criterion import start_of
 from sklearn_crcrf.criteria import CRITERIA, MCE
+from sklearn_crcrf.linear import Weights
 from sklearn_crcrf.metrics import (
     known_accuracy,
     segment_f1,
@@ -30,13 +36,59 @@ COLUMNS = [
     "F1",
     "sentences",
 ]
-METHODS = {**CRITERIA, "mce_logistic": MCE("logistic")}
-# Standard deviations that --tune tries. What it found best is below, where it is not 1.
-SIGMAS = (0.5, 1.0, 3.0, 10.0)
-BEST_SIGMAS = {"mce": 3.0, "mce_logistic": 3.0, "mce_f1": 3.0, "expected_cost": 3.0}
-# The non-convex criteria start from the optimum of the log loss, and gain what there is to gain
-# in the first iterations.
-MOST_ITERATIONS = {name: 60 for name, loss in METHODS.items() if not getattr(loss, "convex", True)}
+
+
+class Method(NamedTuple):
+    """A criterion, and how it is trained.
+
+    Parameters
+    ----------
+    criterion : str or callable
+    sigma : float
+        Standard deviation of the prior.
+    max_iter : int
+        What is not smooth, or not convex, starts from the weights of ``log_loss``, and gains what
+        there is to gain soon.
+    """
+
+    criterion: str | Callable
+    sigma: float = 1.0
+    max_iter: int = 1000
+
+    @property
+    def starts_from_log_loss(self) -> bool:
+        return start_of(self.criterion) == "log_loss"
+
+    def variants(self) -> Iterator["Method"]:
+        """What --tune tries."""
+        sigmas = [self.sigma] if isinf(self.sigma) else SIGMAS
+        iterations = ITERATIONS if self.max_iter in ITERATIONS else [self.max_iter]
+        for sigma, max_iter in product(sigmas, iterations):
+            yield self._replace(sigma=sigma, max_iter=max_iter)
+
+
+METHODS = {
+    **{name: Method(name) for name in CRITERIA},
+    # The likelihood alone, which has no maximum where a rare attribute is always with one label.
+    "log_loss, no prior": Method("log_loss", inf, 200),
+    "mce": Method("mce", 3.0, 16),
+    "mce_logistic": Method(MCE("logistic"), 3.0, 16),
+    "mce_f1": Method("mce_f1", 3.0, 16),
+    "expected_cost": Method("expected_cost", 3.0, 60),
+    "token_error": Method("token_error", 1.0, 60),
+    "marginal_likelihood": Method("marginal_likelihood", 1.0, 60),
+}
+LOG_LOSS = METHODS["log_loss"]
+# What --tune tries.
+SIGMAS = (1.0, 3.0, 10.0)
+ITERATIONS = (8, 16, 24)
+
+
+class Trained(NamedTuple):
+    """A model, and the CPU time of its training, with that of the log loss if it starts there."""
+
+    crf: CRF
+    seconds: float
 
 
 class Result(NamedTuple):
@@ -62,40 +114,66 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--tasks", nargs="+", choices=TASKS, default=list(TASKS), help="all")
     parser.add_argument("--criteria", nargs="+", choices=METHODS, default=list(METHODS), help="all")
     parser.add_argument(
-        "--tune", action="store_true", help=f"try sigma {SIGMAS} on the tuning part instead"
+        "--tune",
+        action="store_true",
+        help=f"try sigma {SIGMAS}, and {ITERATIONS} iterations of classification error, on parts "
+        "for tuning instead",
     )
     parser.add_argument("--plot", type=Path, help="draw time and F1 into this file")
     args = begin(parser, argv)
+    warnings.simplefilter("ignore", ConvergenceWarning)  # tables tell the iterations
     points = {}
     for name in args.tasks:
         task = TASKS[name]
-        train, test = encode(task, args, args.tune)
-        args.report.table(task.title, COLUMNS, rows(args, train, test, points.setdefault(name, [])))
+        for part, train, test in encoded(task, args):
+            results = points.setdefault(name, [])
+            args.report.table(
+                f"{task.title}: {part}", COLUMNS, rows(task, train, test, args, results)
+            )
     if args.plot:
         draw(points, args.plot)
 
 
 def rows(
-    args: argparse.Namespace, train: Rows, test: Rows, points: list[tuple[str, Result]]
+    task: Task, train: Rows, test: Rows, args: argparse.Namespace, results: list[tuple[str, Result]]
 ) -> Iterator[list[str]]:
     """Train by each criterion; note the results."""
+    start = None
     for name in args.criteria:
-        for sigma in SIGMAS if args.tune else [BEST_SIGMAS.get(name, 1.0)]:
-            result = train_and_test(name, sigma, train, test)
-            points.append((name, result))
-            yield [name, f"{sigma:g}", *result.cells()]
+        for method in METHODS[name].variants() if args.tune else [METHODS[name]]:
+            if method.starts_from_log_loss and start is None:
+                start = trained(LOG_LOSS, task, train)
+            fitted = trained(method, task, train, start)
+            if method == LOG_LOSS:
+                start = fitted
+            result = tested(fitted, test)
+            results.append((name, result))
+            yield [name, f"{method.sigma:g}", *result.cells()]
 
 
-def train_and_test(name: str, sigma: float, train: Rows, test: Rows) -> Result:
+def trained(method: Method, task: Task, train: Rows, start: Trained | None = None) -> Trained:
+    """A model, and how long it took; from the log loss on, if training starts there."""
     crf = CRF(
-        METHODS[name],
-        sigma,
-        features="observed",
+        method.criterion,
+        method.sigma,
+        features=task.features,
         dtype="float32",
-        max_iter=MOST_ITERATIONS.get(name, 1000),
+        max_iter=method.max_iter,
         tol=1e-4,
     )
-    seconds, _ = cpu_seconds(lambda: crf.fit(train.X, train.y))
+    seconds = 0.0
+    if method.starts_from_log_loss:
+        crf.set_params(init=weights_of(start.crf))
+        seconds = start.seconds
+    return Trained(crf, seconds + cpu_seconds(lambda: crf.fit(train.X, train.y))[0])
+
+
+def weights_of(crf: CRF) -> Weights:
+    return Weights(crf.coef_, crf.transitions_, crf.begin_, crf.end_, crf.edge_coef_)
+
+
+def tested(model: Trained, test: Rows) -> Result:
+    crf, seconds = model
     predicted, y = crf.predict(test.X), test.y
     scores = (
         token_accuracy(y, predicted),
