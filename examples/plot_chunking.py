@@ -1,6 +1,6 @@
 """
-Chunking with a CRF, from text to phrases
-=========================================
+How do I find phrases in text?
+==============================
 
 A template of features, training, the weights that were learned, and segments with their
 probabilities.

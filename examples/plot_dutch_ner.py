@@ -1,6 +1,6 @@
 """
-Named entities in Dutch newspapers
-==================================
+How well does it find names in newspapers?
+==========================================
 
 From the text of the CoNLL-2002 shared task to entities, with and without fitted exponents, and
 next to the plain frequencies of the papers.

@@ -1,6 +1,6 @@
 """
-Grid search over mu_oov and sigma in a pipeline
-===============================================
+How do I search for the best parameters?
+========================================
 
 scikit-learn's searches work on lists of sequences as they do on tables. Two parameters are worth
 a search: ``mu_oov``, the weight of the spelling of words that were never seen, and ``sigma``, the

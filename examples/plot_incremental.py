@@ -1,5 +1,5 @@
 """
-Incremental learning and forgetting
+Can a model learn more, and forget?
 ===================================
 
 All that the model knows is counts, and counts can be added and taken away. So it learns from

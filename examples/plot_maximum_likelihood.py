@@ -1,6 +1,6 @@
 """
-What maximum likelihood does not decide
-=======================================
+What does maximum likelihood not decide?
+========================================
 
 Without a penalty, the likelihood of a CRF can have many maxima: weights that agree on every
 sentence of the training data, and disagree on others. This is the *test time problem* of section

@@ -1,6 +1,6 @@
 """
-Solvers, side by side
-=====================
+Which solver should I use?
+==========================
 
 All solvers of :class:`~sklearn_crcrf.CRF` come to the same minimum, by different ways: in many
 cheap iterations or in few dear ones. And what labels best need not be what is nearest to the

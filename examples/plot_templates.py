@@ -1,9 +1,9 @@
 """
-Templates, lists of names and clusters
+What helps if little text is labelled?
 ======================================
 
-What helps if only few addresses are labelled: templates as one writes them for CRF++ and Wapiti,
-lists of names, and what text without labels says about words?
+Only few addresses have labels here. This adds to templates as one writes them for CRF++ and Wapiti
+lists of names, and what text without labels says about words.
 """
 
 import matplotlib.pyplot as plt
