@@ -1,5 +1,7 @@
 """Entries of explanations add up to scores, and are what their names say."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from sklearn.model_selection import GridSearchCV
@@ -10,12 +12,15 @@ from sklearn_crcrf import (
     CRF,
     HMM,
     MEMM,
+    BoostedCRF,
     CRFsuiteCRF,
     EmpiricalCRF,
+    MaxMarginCRF,
     OpinionPoolCRF,
     SequenceArray,
     SequenceVectorizer,
     StructuredPerceptron,
+    TemplateFeatures,
     TokenFeatures,
     Window,
     explain,
@@ -46,6 +51,29 @@ CASES = {
     "HMM of rows": (HMM(), ROWS),
     "HMM of a sparse matrix": (HMM(), SPARSE),
     "OpinionPoolCRF": (OpinionPoolCRF([("hmm", HMM()), ("empirical", EmpiricalCRF())]), X),
+    "OpinionPoolCRF of pipelines": (
+        OpinionPoolCRF(
+            [
+                ("shapes", make_pipeline(TokenFeatures(["shape"]), Window([-1, 0]), CRF(**FAST))),
+                ("template", make_pipeline(TemplateFeatures("U:%x[0,0]\nB:%x[0,0]"), MEMM(**FAST))),
+                ("perceptron", StructuredPerceptron(random_state=0)),
+            ],
+            weights=[0.5, 0.2, 0.3],
+        ),
+        X,
+    ),
+    "OpinionPoolCRF of trees": (
+        OpinionPoolCRF([("trees", BoostedCRF(max_iter=3)), ("hmm", HMM())], weights=[2.0, 1.0]),
+        ROWS,
+    ),
+    "StructuredPerceptron": (StructuredPerceptron(random_state=0), X),
+    "StructuredPerceptron with edges": (
+        StructuredPerceptron(boundaries=True, edge_columns=["shape"], random_state=0),
+        DICTS,
+    ),
+    "MaxMarginCRF": (MaxMarginCRF(constraints="IOB2", tol=0.1, random_state=0), X),
+    "BoostedCRF": (BoostedCRF(max_iter=5), ROWS),
+    "BoostedCRF of a sparse matrix": (BoostedCRF(max_iter=2, constraints="IOB2"), SPARSE),
     **{
         f"EmpiricalCRF {spelling} {zeros}": (EmpiricalCRF(spelling=spelling, zeros=zeros), X)
         for spelling in ("product", "joint", "mean", "maxent")
@@ -193,6 +221,29 @@ def test_a_classifier_that_says_nothing_of_its_scores_has_an_entry_for_each():
     ]
     assert explanation.tokens == ["0", "1"]
     assert explanation.score == pytest.approx(2.0 + 0.2 + 0.5 + 1.0)
+
+
+def test_trees_have_a_score_for_each_token_and_transitions():
+    model = BoostedCRF(max_iter=5).fit(ROWS, Y)
+    entries = explain(model, ROWS[0]).contributions
+    state = entries.kind == "attribute"
+    assert set(entries.name[state]) == {"state score"} and state.sum() == len(ROWS[0])
+    ids = np.searchsorted(model.classes_, Y[0])
+    entries = explain(model, ROWS[0], Y[0]).contributions
+    pairs = [f"{a} → {b}" for a, b in pairwise(Y[0])]
+    assert entries.name[entries.kind == "transition"].tolist() == pairs
+    values = entries.value[entries.kind == "transition"]
+    assert values.tolist() == model.transitions_[ids[:-1], ids[1:]].tolist()
+
+
+def test_the_labels_of_a_vote_have_the_score_of_their_path():
+    model = StructuredPerceptron(averaging="vote", random_state=0).fit(X[:20], Y[:20])
+    for x in X[20:30]:
+        labels = model.predict([x])[0]
+        y = np.searchsorted(model.classes_, labels).astype(np.int32)
+        expected = path_score(model, [x], y)
+        assert explain(model, x).labels == labels
+        assert explain(model, x).score == pytest.approx(expected, abs=1e-9)
 
 
 def test_pipelines_and_searches_are_looked_into():

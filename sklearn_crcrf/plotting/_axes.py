@@ -4,8 +4,32 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
-__all__ = ["grid_in", "import_pyplot", "new_axes", "places_of_labels", "plain"]
+from .._unwrap import unwrap
+
+__all__ = ["classifier_with", "grid_in", "import_pyplot", "new_axes", "places_of_labels", "plain"]
+
+
+def classifier_with(estimator: Any, *attributes: str) -> Any:
+    """The fitted classifier inside of an estimator, which has what is to be drawn.
+
+    Raises
+    ------
+    NotFittedError
+        If it is not fitted.
+    ValueError
+        If it is of a kind without these attributes.
+    """
+    classifier = unwrap(estimator).classifier
+    check_is_fitted(classifier)
+    missing = [name for name in attributes if not hasattr(classifier, name)]
+    if missing:
+        raise ValueError(
+            f"{type(classifier).__name__} has no {' and no '.join(missing)}, so there is nothing "
+            "to draw; sklearn_crcrf.explain tells what its scores are made of"
+        )
+    return classifier
 
 
 def import_pyplot(display: Any) -> Any:

@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from .._unwrap import unwrap
-from ._axes import grid_in, new_axes, places_of_labels, plain
+from ._axes import classifier_with, grid_in, new_axes, places_of_labels, plain
 
 __all__ = ["TopAttributesDisplay"]
 
@@ -70,8 +69,13 @@ class TopAttributesDisplay:
         Returns
         -------
         TopAttributesDisplay
+
+        Raises
+        ------
+        ValueError
+            If the estimator has no weights of attributes, as trees have none.
         """
-        classifier, _ = unwrap(estimator)
+        classifier = classifier_with(estimator, "coef_", "attribute_names_")
         coef, names = classifier.coef_, classifier.attribute_names_
         columns = sp.csc_array(coef) if sp.issparse(coef) else coef
         weights = {}

@@ -5,9 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from .._unwrap import unwrap
 from ..crf.possible import forbidden_scores
-from ._axes import new_axes, places_of_labels, plain
+from ._axes import classifier_with, new_axes, places_of_labels, plain
 
 __all__ = ["TransitionDisplay"]
 
@@ -67,8 +66,13 @@ class TransitionDisplay:
         Returns
         -------
         TransitionDisplay
+
+        Raises
+        ------
+        ValueError
+            If the estimator has no ``transitions_``, as a pool of others has none of its own.
         """
-        classifier, _ = unwrap(estimator)
+        classifier = classifier_with(estimator, "transitions_")
         classes, scores = classifier.classes_, np.array(classifier.transitions_, dtype=float)
         ends = [getattr(classifier, name, np.zeros(len(classes))) for name in ("begin_", "end_")]
         forbidden = forbidden_scores(getattr(classifier, "_constraints", None), len(classes))

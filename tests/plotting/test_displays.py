@@ -5,10 +5,21 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, RandomizedSearchCV
 from sklearn.pipeline import make_pipeline
 
-from sklearn_crcrf import CRF, HMM, MEMM, EmpiricalCRF, SequenceArray, TokenFeatures, Window
+from sklearn_crcrf import (
+    CRF,
+    HMM,
+    MEMM,
+    BoostedCRF,
+    EmpiricalCRF,
+    OpinionPoolCRF,
+    SequenceArray,
+    TokenFeatures,
+    Window,
+)
 from sklearn_crcrf.datasets import make_addresses
 from sklearn_crcrf.metrics import get_sequence_scorer, segment_errors, token_confusion_matrix
 from sklearn_crcrf.plotting import (
@@ -96,6 +107,26 @@ def test_top_attributes_are_the_extremes(params, tmp_path):
     assert len(display.axes_) == 2
     assert len(display.axes_[0].patches) == len(display.weights["O"])
     assert rendered(display, tmp_path)
+
+
+def test_estimators_without_what_is_drawn_say_so(tmp_path):
+    pool = OpinionPoolCRF([("hmm", HMM()), ("empirical", EmpiricalCRF())], weights=[1, 1])
+    pool.fit(X, Y)
+    boosted = BoostedCRF(max_iter=2).fit([np.ones((len(x), 1)) for x in X], Y)
+    with pytest.raises(ValueError, match="OpinionPoolCRF has no transitions_, so there is nothing"):
+        TransitionDisplay.from_estimator(pool)
+    with pytest.raises(ValueError, match="OpinionPoolCRF has no coef_ and no attribute_names_"):
+        TopAttributesDisplay.from_estimator(pool)
+    with pytest.raises(ValueError, match="BoostedCRF has no coef_ and no attribute_names_"):
+        TopAttributesDisplay.from_estimator(boosted)
+    assert rendered(TransitionDisplay.from_estimator(boosted), tmp_path)
+    for display in (TransitionDisplay, TopAttributesDisplay):
+        with pytest.raises(NotFittedError):
+            display.from_estimator(HMM())
+        with pytest.raises(NotFittedError):
+            display.from_estimator(make_pipeline(TokenFeatures(["shape"]), CRF()))
+        with pytest.raises(ValueError, match="must be a fitted sequence classifier"):
+            display.from_estimator(TokenFeatures(["shape"]))
 
 
 def test_dollars_are_no_formulae(tmp_path):
