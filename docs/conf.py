@@ -101,6 +101,7 @@ sphinx_gallery_conf = {
     "filename_pattern": rf"{os.sep}(?!({'|'.join(shown_only) or '$'})\.py)plot_",
     "within_subsection_order": "FileNameSortKey",
     "download_all_examples": False,
+    "parallel": True,  # as many at a time as sphinx-build -j says
     "show_memory": False,
     "default_thumb_file": str(Path(__file__).parent / "_static" / "thumbnail.svg"),
     "reference_url": {"sklearn_crcrf": None},
