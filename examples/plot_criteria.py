@@ -21,13 +21,13 @@ from sklearn_crcrf.metrics import segment_f1, sequence_accuracy, token_accuracy,
 # The data
 # --------
 # Postal addresses. A single training set would say little about small differences, so there are
-# three of 150 addresses each, and 1,000 other addresses to test on. Attributes are the words and
+# three of 100 addresses each, and 1,000 other addresses to test on. Attributes are the words and
 # their shapes, and those of both neighbours.
-X, y = make_addresses(1450, random_state=0)
+X, y = make_addresses(1300, random_state=0)
 features = make_pipeline(TokenFeatures(["shape"]), Window([-1, 0, 1]), SequenceVectorizer())
-rows = features.fit(X[:450]).transform(X)
-parts = [slice(start, start + 150) for start in (0, 150, 300)]
-X_test, y_test = rows[450:], y[450:]
+rows = features.fit(X[:300]).transform(X)
+parts = [slice(start, start + 100) for start in (0, 100, 200)]
+X_test, y_test = rows[300:], y[300:]
 
 # %%
 # The trainings
