@@ -32,16 +32,25 @@ Columns = Sequence[str | None]
 
 
 class Source(NamedTuple):
-    """All of a file, not compressed, and what to call it."""
+    """All of a file, not compressed, what to call it, and what separates its columns."""
 
     name: str
     data: bytes
+    separator: str | None = None
 
     @property
     def width(self) -> int:
         """Number of columns of the first line."""
-        lines = (line.split() for line in io.BytesIO(self.data))
-        return len(next((fields for fields in lines if fields), [b"word", b"label"]))
+        separator = None if self.separator is None else self.separator.encode()
+        lines = (line.split(separator) for line in io.BytesIO(self.data) if line.strip())
+        return len(next(lines, [b"word", b"label"]))
+
+    def by_tabs(self) -> "Source":
+        """The same with tabs between its columns, if only these divide all lines alike."""
+        lines = [line for line in io.BytesIO(self.data) if line.strip()]
+        tabs, fields = {line.count(b"\t") for line in lines}, {len(line.split()) for line in lines}
+        by_tabs = len(tabs) == 1 < len(fields) and 0 not in tabs
+        return self._replace(separator="\t") if by_tabs else self
 
 
 class Text(NamedTuple):
@@ -98,7 +107,7 @@ def read_source(path: str) -> Source:
     name = "standard input" if path == STANDARD else path
     data = _standard_input() if path == STANDARD else _bytes(path)
     try:
-        return Source(name, gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data)
+        return Source(name, gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data).by_tabs()
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise ValueError(f"{name} is damaged: {error}") from error
 
@@ -126,7 +135,7 @@ def read_text(source: Source, columns: Columns | None, labelled: bool = False) -
     """
     names = default_columns(source.width) if columns is None else list(columns)
     try:
-        X, y = read_conll(io.BytesIO(source.data), names)
+        X, y = read_conll(io.BytesIO(source.data), names, sep=source.separator)
     except ValueError as error:
         of = f" ({', '.join(c or '_' for c in names)}; see --columns)"
         told = columns is not None and "columns" in str(error)

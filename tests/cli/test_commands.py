@@ -222,6 +222,18 @@ def test_marks_at_the_start_and_lines_of_windows(corpus, tmp_path, capsys):
     assert status == 0 and read_conll(io.StringIO(out)) == (X, expected)
 
 
+def test_words_with_blanks_between_tabs(tmp_path, capsys):
+    path, model = tmp_path / "names.tsv", tmp_path / "model"
+    text = "New York\tC\n \tO\nis\tO\n\nDen Haag\tC\n" * 4
+    path.write_text(text)
+    assert run(capsys, "train", path, "--model", model) == (0, "", "")
+    status, out, err = run(capsys, "tag", path, "--model", model)
+    assert (status, err) == (0, "")
+    assert out.split("\n")[:6] == text.split("\n")[:6]
+    path.write_text("New York\tC\nis O\n")
+    assert "line 2 has 2 columns, expected 3" in run(capsys, "train", path, "--model", model)[2]
+
+
 def test_an_output_that_cannot_be_written_is_told_by_its_name(corpus, model, tmp_path, capsys):
     for output, message in (("no/folder/x", "No such file"), (".", "Is a directory")):
         status, out, err = run(capsys, "tag", corpus[0], "--model", model, "--output", output)
