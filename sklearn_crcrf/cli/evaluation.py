@@ -77,9 +77,7 @@ def run(options: argparse.Namespace) -> None:
     if given or options.test:
         raise ValueError(f"--model leaves no use for {given[0] if given else 'a second file'}")
     model = load_model(options.model)
-    text = read_words(read_source(options.file), model, options.columns)
-    if not text.X or text.y is None:
-        raise ValueError(f"{options.file}: there are no {'labels' if text.X else 'tokens'}")
+    text = read_words(read_source(options.file), model, options.columns, labelled=True)
     result = evaluate(model.estimator, text.X, text.y)
     _tell(options, result, {"labelled": (text.X, result.seconds)})
 

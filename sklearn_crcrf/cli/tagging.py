@@ -70,8 +70,18 @@ def run(options: argparse.Namespace) -> None:
             progress.advance(len(sequences))
 
 
-def read_words(source: Source, model: StoredModel, columns: list[str | None] | None) -> Text:
+def read_words(
+    source: Source, model: StoredModel, columns: list[str | None] | None, labelled: bool = False
+) -> Text:
     """Read what a model is to label; by default its columns are those of training.
+
+    Parameters
+    ----------
+    source : Source
+    model : StoredModel
+    columns : list of str or None, optional
+    labelled : bool, default=False
+        Whether there must be labels.
 
     Raises
     ------
@@ -79,23 +89,23 @@ def read_words(source: Source, model: StoredModel, columns: list[str | None] | N
         If the columns are not those on which the model was trained.
     """
     if model.columns is None:
-        return read_text(source, columns)
+        return read_text(source, columns, labelled)
     if columns is None:
-        columns = _fitting_columns(model.columns, source.width)
+        columns = _fitting_columns(model.columns, source.width, labelled)
     wanted = _observed(model.columns)
     if set(_observed(columns)) != set(wanted):
         raise ValueError(
             f"the model was trained on the columns {', '.join(wanted)}, but --columns names "
             f"{', '.join(_observed(columns)) or 'none'}"
         )
-    return read_text(source, columns)
+    return read_text(source, columns, labelled)
 
 
-def _fitting_columns(trained: list[str | None], width: int) -> list[str | None]:
-    """The columns of training, without the label, or without all that was left out."""
-    unlabelled = [name for name in trained if name != "label"]
-    layouts = [unlabelled, _observed(trained), trained]
-    return next((names for names in layouts if len(names) == width), unlabelled)
+def _fitting_columns(trained: list[str | None], width: int, labelled: bool) -> list[str | None]:
+    """The columns of training, perhaps without the label, or without all that was left out."""
+    unlabelled, observed = [name for name in trained if name != "label"], _observed(trained)
+    layouts = [trained, [*observed, "label"]] if labelled else [unlabelled, observed, trained]
+    return next((names for names in layouts if len(names) == width), layouts[0])
 
 
 def _check_known(known: list | None, estimator: Any, name: str) -> None:

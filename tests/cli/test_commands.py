@@ -356,6 +356,19 @@ def test_labels_that_are_no_segments_have_no_f1(three_columns, capsys):
     assert "accuracy" in out and "F1" not in out
 
 
+def test_what_was_tagged_can_be_evaluated(three_columns, tmp_path, capsys):
+    model, tagged = tmp_path / "model", tmp_path / "tagged.txt"
+    argv = ["--columns", "word,_,label"]
+    assert run(capsys, "train", three_columns, "--model", model, *argv)[0] == 0
+    assert run(capsys, "tag", three_columns, "--model", model, "--output", tagged)[0] == 0
+    for file in (tagged, three_columns):
+        status, out, err = run(capsys, "evaluate", file, "--model", model, "--json")
+        assert (status, err) == (0, "") and json.loads(out)["accuracy"]["all"] == 1.0
+    tagged.write_text("Ann\nbarks\n")
+    status, _, err = run(capsys, "evaluate", tagged, "--model", model)
+    assert status == 2 and "expected 3: 'Ann' (word, _, label; see --columns)" in err
+
+
 # Inspection
 
 
