@@ -54,13 +54,26 @@ def _of_columns(
     table: SymbolTable, number: Callable, separator: str, offsets: np.ndarray
 ) -> Attributes:
     ids = np.empty(table.shape, dtype=np.int32)
+    values = np.ones(table.shape if table.numbers else ())
     for j, codes in enumerate(table.codes.T):
         occurring = distinct_codes(codes)
         of_code = np.full(codes.max(initial=-1) + 2, -1, dtype=np.int32)  # the last is for -1
-        of_code[occurring] = number(table.attributes(j, occurring, separator))
+        if table.names[j] in table.numbers:
+            of_code[occurring] = number([table.keys[j]])[0]
+            values[:, j] = _column_numbers(table, j)[codes]
+        else:
+            of_code[occurring] = number(table.attributes(j, occurring, separator))
         ids[:, j] = of_code[codes]
     ids, starts = ids.ravel(), np.arange(len(ids) + 1) * ids.shape[1]
-    return Attributes(ids, _ones(ids), starts, offsets)
+    return Attributes(ids, np.broadcast_to(values.ravel(), ids.shape), starts, offsets)
+
+
+def _column_numbers(table: SymbolTable, j: int) -> np.ndarray:
+    """The numbers that the codes of a column stand for; 0 for the last, which is for -1."""
+    numbers = np.append(table.categories[j].astype(float), 0.0)
+    if not np.isfinite(numbers).all():
+        raise ValueError(f"X, column {table.names[j]!r}: it has infinite values")
+    return numbers
 
 
 def _of_items(items: Items, number: Callable, separator: str) -> Attributes:

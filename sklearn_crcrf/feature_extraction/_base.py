@@ -151,7 +151,9 @@ def as_symbols(X: Any) -> SequenceArray:
     rows = _rows_in_order(X)
     columns = [_frame_column(X.iloc[:, j].iloc[rows.data]) for j in range(X.shape[1])]
     codes = np.array([codes for codes, _ in columns]).reshape(X.shape[::-1]).T
-    table = SymbolTable(codes, [symbols for _, symbols in columns], [*map(str, X.columns)])
+    names = [*map(str, X.columns)]
+    numbers = [n for n, dtype in zip(names, X.dtypes, strict=True) if dtype.kind in "iuf"]
+    table = SymbolTable(codes, [symbols for _, symbols in columns], names, numbers)
     return SequenceArray(table, rows.offsets)
 
 

@@ -50,7 +50,7 @@ class SequenceVectorizer(SequenceTransformer):
       number, or 1 or 0 for a bool; ``"key:item"`` with value 1 for each item of a list, tuple or
       set of strings; and what a nested dict has, with ``"key:"`` before it;
     - in columns of symbols (a SequenceArray of a SymbolTable, or a DataFrame):
-      ``"name=symbol"`` with value 1.
+      ``"name=symbol"`` with value 1; in numeric columns beside them ``"name"`` with the number.
 
     The values of an attribute that a token has several times are added.
 

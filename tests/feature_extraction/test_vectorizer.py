@@ -222,6 +222,24 @@ def test_invalid_tokens_are_located(token, message):
             method(X)
 
 
+def test_numeric_columns_of_frames_are_values():
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame({"word": ["a", "b", "a"], "n": [0.5, -2, 0], "k": [1, 1, 3]})
+    assert rows(frame) == rows([[row] for row in frame.to_dict("records")])
+    vectorizer = SequenceVectorizer().fit(frame)
+    assert vectorizer.get_feature_names_out().tolist() == ["word=a", "word=b", "n", "k"]
+    later = vectorizer.transform(frame.assign(n=[7, 8, 9]))
+    assert later.data[:, [2]].toarray().ravel().tolist() == [7, 8, 9]
+
+
+def test_missing_numbers_of_frames_are_left_out_and_infinite_ones_refused():
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame({"word": ["a", "b"], "n": [0.5, np.nan]})
+    assert rows(frame) == [{"word=a": 1, "n": 0.5}, {"word=b": 1}]
+    with pytest.raises(ValueError, match="X, column 'n': it has infinite values"):
+        rows(frame.assign(n=[1, np.inf]))
+
+
 def test_numbers_are_refused():
     with pytest.raises(ValueError, match="X must hold token strings"):
         SequenceVectorizer().fit([np.zeros((2, 3))])
