@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from .._unwrap import unwrap
 from ..crf.possible import forbidden_scores
 from ..model_files import StoredModel, load_model
+from ._numbers import whole
 
 __all__ = ["add_parser", "run"]
 
@@ -24,7 +25,7 @@ def add_parser(commands: Any) -> None:
     parser.add_argument("--model", metavar="MODEL", required=True, help="written by train")
     parser.add_argument("--label", action="append", help="only this label; may be repeated")
     parser.add_argument(
-        "--top", type=int, default=TOP, metavar="N", help=f"so many attributes; default: {TOP}"
+        "--top", type=whole, default=TOP, metavar="N", help=f"so many attributes; default: {TOP}"
     )
     parser.add_argument("--json", action="store_true", help="the same as JSON")
     parser.set_defaults(run=run)
@@ -41,13 +42,18 @@ def run(options: argparse.Namespace) -> None:
             raise ValueError(f"there is no label {label!r}; there are {', '.join(labels)}")
     places = [labels.index(label) for label in shown]
     transitions = _transitions(classifier)
+    edges = _top_edges(classifier, places, options.top)
     attributes = _top_attributes(classifier, places, options.top)
     if options.json:
-        _print_json(model, classifier, transitions, attributes)
+        _print_json(model, classifier, transitions, edges, attributes)
         return
     print(classifier)
     print(f"  columns     {', '.join(c or '_' for c in model.columns or ['not known'])}")
     _print_transitions(transitions, labels, places)
+    if edges:
+        print("\ntransitions that depend on attributes")
+        for *pair, name, weight in edges:
+            print(f"{weight:+10.4f}  {' → '.join(pair)} | {name}")
     for label, weights in attributes.items():
         print(f"\n{label}")
         for name, weight in weights.items():
@@ -61,6 +67,31 @@ def _transitions(classifier: Any) -> np.ndarray | None:
         return None
     constraints = getattr(classifier, "_constraints", None)
     return np.asarray(scores) + forbidden_scores(constraints, len(scores))[0]
+
+
+def _top_edges(classifier: Any, places: list[int], n: int) -> list[tuple[str, str, str, float]]:
+    """The largest and smallest weights of attributes on which transitions between labels depend.
+
+    Returns
+    -------
+    list of (previous label, label, attribute, weight)
+        Largest first.
+    """
+    coef = getattr(classifier, "edge_coef_", None)
+    if coef is None or not coef.size:
+        return []
+    shown = np.ix_(range(len(coef)), places, places)
+    weights = coef[shown].ravel()
+    order = np.argsort(-weights, kind="stable")
+    best = [k for k in order[:n] if weights[k] > 0]
+    worst = [k for k in order[::-1][:n] if weights[k] < 0][::-1]
+    names = classifier.attribute_names_[classifier._encoder.edge_attributes]
+    labels = [str(classifier.classes_[j]) for j in places]
+    found = []
+    for k in [*best, *worst]:
+        a, i, j = np.unravel_index(k, (len(coef), len(places), len(places)))
+        found.append((labels[i], labels[j], str(names[a]), float(weights[k])))
+    return found
 
 
 def _top_attributes(classifier: Any, places: list[int], n: int) -> dict[str, dict[str, float]]:
@@ -86,6 +117,7 @@ def _print_json(
     model: StoredModel,
     classifier: Any,
     transitions: np.ndarray | None,
+    edges: list[tuple[str, str, str, float]],
     attributes: dict[str, dict[str, float]],
 ) -> None:
     labels = [str(label) for label in classifier.classes_]
@@ -100,6 +132,7 @@ def _print_json(
         "columns": model.columns,
         "labels": labels,
         "transitions": of_pairs,
+        "edges": edges,
         "attributes": attributes,
     }
     print(json.dumps(content, ensure_ascii=False, default=str))

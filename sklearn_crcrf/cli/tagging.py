@@ -8,6 +8,7 @@ from typing import IO, Any
 from .._unwrap import unwrap
 from ..model_files import StoredModel, load_model
 from . import _progress
+from ._numbers import positive
 from ._text import KNOWN, Source, Text, add_columns, add_file, open_output, read_source, read_text
 
 __all__ = ["add_parser", "read_words", "run"]
@@ -33,7 +34,7 @@ def add_parser(commands: Any) -> None:
     )
     how = parser.add_mutually_exclusive_group()
     how.add_argument(
-        "--n-best", type=_positive, metavar="K", help="the K best labellings of each sequence"
+        "--n-best", type=positive, metavar="K", help="the K best labellings of each sequence"
     )
     how.add_argument(
         "--marginals", action="store_true", help="also the probability of each label of a token"
@@ -41,12 +42,6 @@ def add_parser(commands: Any) -> None:
     parser.add_argument("--json", action="store_true", help="a line of JSON for each sequence")
     _progress.add_options(parser)
     parser.set_defaults(run=run)
-
-
-def _positive(text: str) -> int:
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"must be a number of at least 1, got {text!r}")
-    return int(text)
 
 
 def run(options: argparse.Namespace) -> None:

@@ -390,6 +390,24 @@ def test_inspect(corpus, model, capsys):
         assert f"{weight:+10.4f}  {name}" in out
 
 
+def test_inspect_shows_transitions_that_depend_on_attributes(three_columns, tmp_path, capsys):
+    template, model = tmp_path / "template", tmp_path / "model"
+    template.write_text(TEMPLATE)
+    run(capsys, "train", three_columns, "--model", model, "--template", template)
+    crf = load_model(model).estimator[-1]
+    status, out, err = run(capsys, "inspect", "--model", model, "--json", "--top", 2)
+    edges = json.loads(out)["edges"]
+    assert (status, err) == (0, "") and len(edges) == 4
+    assert [weight for *_, weight in edges[:2]] == sorted(crf.edge_coef_.ravel())[:-3:-1]
+    names = crf.attribute_names_[crf._encoder.edge_attributes].tolist()
+    for previous, label, name, weight in edges:
+        i, j = (crf.classes_.tolist().index(it) for it in (previous, label))
+        assert name.startswith("B01=") and crf.edge_coef_[names.index(name), i, j] == weight
+    _, out, _ = run(capsys, "inspect", "--model", model, "--label", "O", "--label", "B-NP")
+    assert f"{edges[0][-1]:+10.4f}  " in run(capsys, "inspect", "--model", model)[1]
+    assert "B-NP → O | B01=L" in out and "I-NP" not in out.split("transitions that depend")[1]
+
+
 def test_inspect_shows_negative_weights_and_what_is_impossible(corpus, tmp_path, capsys):
     _, X, y = corpus
     model = tmp_path / "model"
@@ -471,6 +489,7 @@ def test_errors_are_one_line_and_status_2(argv, message, tmp_path, monkeypatch, 
         (["nonsense"], "invalid choice: 'nonsense'"),
         (["tag", "x", "--model", "m", "--n-best", "0"], "must be a number of at least 1"),
         (["tag", "x", "--model", "m", "--n-best", "two"], "of at least 1, got 'two'"),
+        (["inspect", "--model", "m", "--top", "-1"], "must be a number such as 3, got '-1'"),
     ],
 )
 def test_wrong_arguments_are_one_line_too(argv, message, capsys):
