@@ -52,12 +52,14 @@ def run(options: argparse.Namespace) -> None:
         raise ValueError("--n-best and --marginals are not for files with a column 'known'")
     _check_known(text.known, model.estimator, options.file)
     write = _write_json if options.json else _write_text
+    # What is known may be impossible, and errors have the number of the sequence.
+    size = CHUNK if text.known is None else max(1, len(text.X))
     with (
         open_output(options.output) as file,
         _progress.progress_of(options, "labelling", len(text.X), "sequence") as progress,
     ):
-        for start in range(0, len(text.X), CHUNK):
-            chunk = slice(start, start + CHUNK)
+        for start in range(0, len(text.X), size):
+            chunk = slice(start, start + size)
             sequences = text.X[chunk]
             known = None if text.known is None else text.known[chunk]
             for tagged in _tag(model.estimator, sequences, known, options):
@@ -106,12 +108,12 @@ def _fitting_columns(trained: list[str | None], width: int, labelled: bool) -> l
 def _check_known(known: list | None, estimator: Any, name: str) -> None:
     """Check that the labels of a column 'known' are labels of the model."""
     classes = unwrap(estimator)[0].classes_.tolist()
-    for number, sequence in enumerate(known or (), 1):
-        for place, allowed in enumerate(sequence, 1):
+    for number, sequence in enumerate(known or ()):
+        for position, allowed in enumerate(sequence):
             for label in {allowed} if isinstance(allowed, str) else allowed or ():
                 if label not in classes:
                     raise ValueError(
-                        f"{name}, sequence {number}, token {place}: {label!r} in the column "
+                        f"{name}, sequence {number}, position {position}: {label!r} in the column "
                         f"'known' is none of the labels {', '.join(map(str, classes))}"
                     )
 

@@ -304,8 +304,19 @@ def test_known_labels(model, tmp_path, capsys):
     words.write_text("Haupt _\n\nRoad _\n7 B-UNIT|NONE\n")
     status, _, err = run(capsys, *argv)
     assert status == 2
-    assert f"{words}, sequence 2, token 2: 'NONE' in the column 'known' is none of" in err
+    assert f"{words}, sequence 1, position 1: 'NONE' in the column 'known' is none of" in err
     assert err.count("\n") == 1
+
+
+def test_known_labels_that_are_impossible_together(corpus, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("sklearn_crcrf.cli.tagging.CHUNK", 1)
+    _, X, y = corpus
+    model, words = tmp_path / "model", tmp_path / "words.txt"
+    save_model(CRF(constraints="IOB2", tol=1e-2).fit(X, y), model, ["word", "label"])
+    words.write_text("Haupt _\n\nRoad B-CITY\n7 I-UNIT\n")
+    status, out, err = run(capsys, "tag", words, "--model", model, "--columns", "word,known")
+    assert (status, out) == (2, "")
+    assert err == "sklearn-crcrf: error: no path of sequence 1 is possible\n"
 
 
 # Evaluation
