@@ -65,7 +65,7 @@ pipeline = Pipeline(
     [
         ("template", Window(template)),
         ("attributes", SequenceVectorizer(dtype=np.float32)),
-        ("crf", CRF(features="observed", constraints="IOB2", sigma=1.0)),
+        ("crf", CRF(features="observed", constraints="IOB2", sigma=1.0, tol=1e-3)),
     ]
 ).fit(X_train, y_train)
 crf = pipeline["crf"]
