@@ -44,7 +44,7 @@ class MaxMargin(BaseEstimator):
     # Kinks or not, in the same time it gets lower than stochastic descent.
     solver = "lbfgs"
 
-    # Where all weights are zero all labellings are equally good, and no subgradient leads down.
+    # Where all weights are zero all labellings are equally good: the way down is long from there.
     start = "log_loss"
 
     def __init__(self, cost: Real = 1.0):

@@ -27,7 +27,8 @@ def owlqn(
 ) -> OptimizeResult:
     """Minimise ``fun(x) + sum(c1 * abs(x))``, which makes many weights exactly zero.
 
-    Every step stays in one orthant, where the penalty is linear (Andrew & Gao 2007).
+    Every step stays in one orthant, where the penalty is linear (Andrew & Gao 2007). If fun has
+    kinks of its own, this leaves few ways along them, and it may end far above the minimum.
 
     Parameters
     ----------
