@@ -80,7 +80,7 @@ METHODS = {
 }
 LOG_LOSS = METHODS["log_loss"]
 # What --tune tries.
-SIGMAS = (1.0, 3.0, 10.0)
+SIGMAS = (0.5, 1.0, 3.0, 10.0)
 ITERATIONS = (8, 16, 24)
 
 
