@@ -100,6 +100,8 @@ for i, (name, (seconds, loss, f1)) in enumerate((n, c.T) for n, c in curves.item
 right.axhline(f1_of_minimum, color="gray", ls=":", label="at the minimum")
 left.set(xscale="log", yscale="log", xlabel="seconds", title="objective above its minimum")
 right.set(xscale="log", ylim=(0.7, 1.0), xlabel="seconds", title="F1 of segments")
+for ax in (left, right):
+    ax.xaxis.set_minor_formatter("")
 figure.legend(loc="outside right center")
 plt.show()
 
