@@ -88,10 +88,10 @@ for name, curve in curves.items():
 
 # %%
 # L-BFGS is the best single choice. Stochastic gradient descent is near the minimum after an epoch,
-# and the way from there is shorter. Newton's method is fast at the end only, and iterative scaling
-# is of historical interest. Counting, as ``init="empirical"`` does, labels well at once, but the
-# first iterations undo that. OWL-QN, which is what "auto" stands for where ``c1`` is positive,
-# minimises another objective, so it is in the right panel only.
+# which pays off where there are more data than here. Newton's method is fast at the end only, and
+# iterative scaling is of historical interest. Counting, as ``init="empirical"`` does, labels well
+# at once, but the first iterations undo that. OWL-QN, which is what "auto" stands for where ``c1``
+# is positive, minimises another objective, so it is in the right panel only.
 figure, (left, right) = plt.subplots(1, 2, figsize=(12, 4.5), layout="constrained")
 for i, (name, (seconds, loss, f1)) in enumerate((n, c.T) for n, c in curves.items()):
     if "c1" not in name:
