@@ -42,6 +42,11 @@ class Report:
             printed.append(row)
         self._keep(_heading(title, "-"), _csv_table([columns, *printed]))
 
+    def figure(self, path: Path, text: str) -> None:
+        """A picture; on the page it is looked for in the folder of the page."""
+        print(f"\n{text}: {path}", flush=True)
+        self._keep(f".. image:: {path.name}\n   :alt: {_escaped(text)}")
+
     def remark(self, text: str) -> None:
         """A paragraph."""
         print(f"\n{text}", flush=True)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import product
 from math import inf, isinf
 from pathlib import Path
+from statistics import median
 from typing import NamedTuple
 
 from _common import begin, cpu_seconds
@@ -13,7 +14,8 @@ from _tasks import TASKS, Rows, Task, encoded
 from sklearn.exceptions import ConvergenceWarning
 
 from sklearn_crcrf import CRF
-from sklearn_crcrf.crf.criterion import start_of
+from sklearn_crcrf.crf.criterion import criterion_for, start_of
+from sklearn_crcrf.crf.starting import STARTS
 from sklearn_crcrf.criteria import CRITERIA, MCE
 from sklearn_crcrf.linear import Weights
 from sklearn_crcrf.metrics import (
@@ -23,6 +25,7 @@ from sklearn_crcrf.metrics import (
     token_accuracy,
     unknown_accuracy,
 )
+from sklearn_crcrf.solvers import lbfgs
 
 COLUMNS = [
     "criterion",
@@ -36,6 +39,9 @@ COLUMNS = [
     "F1",
     "sentences",
 ]
+COSTS = ["criterion", "CPU s", "times the log loss"]
+# Evaluations that are timed.
+RUNS = 7
 
 
 class Method(NamedTuple):
@@ -120,6 +126,9 @@ def main(argv: Sequence[str] | None = None) -> None:
         "for tuning instead",
     )
     parser.add_argument("--plot", type=Path, help="draw time and F1 into this file")
+    parser.add_argument(
+        "--costs", action="store_true", help="also time single evaluations of all criteria"
+    )
     args = begin(parser, argv)
     warnings.simplefilter("ignore", ConvergenceWarning)  # tables tell the iterations
     points = {}
@@ -130,8 +139,11 @@ def main(argv: Sequence[str] | None = None) -> None:
             args.report.table(
                 f"{task.title}: {part}", COLUMNS, rows(task, train, test, args, results)
             )
+        if args.costs:
+            args.report.table(f"{task.title}: one evaluation", COSTS, cost_rows(task, train, args))
     if args.plot:
         draw(points, args.plot)
+        args.report.figure(args.plot, "Time of training against F1")
 
 
 def rows(
@@ -183,6 +195,25 @@ def tested(model: Trained, test: Rows) -> Result:
         sequence_accuracy(y, predicted),
     )
     return Result(seconds, crf.n_iter_, crf.loss_curve_[-1], *(100 * score for score in scores))
+
+
+def cost_rows(task: Task, train: Rows, args: argparse.Namespace) -> Iterator[list[str]]:
+    """Median seconds of the objective and its gradient in double precision, on the same weights.
+
+    The weights are those of the log loss after a few iterations.
+    """
+    crf = CRF(features=task.features)
+    corpus = crf._read(train.X, train.y, None).longest_first()
+    crf._n_seen = corpus.weight.sum()
+    problem = crf._problem(corpus, None)
+    x = lbfgs(problem.objective(), problem.vector(STARTS["zeros"](problem)), max_iter=RUNS).x
+    of_log_loss = None
+    for name in dict.fromkeys(["log_loss", *args.criteria]):
+        criterion = criterion_for(METHODS[name].criterion, crf.classes_)
+        objective = problem._replace(criterion=criterion).objective()
+        seconds = median(cpu_seconds(lambda f=objective: f(x))[0] for _ in range(RUNS))
+        of_log_loss = of_log_loss or seconds
+        yield [name, f"{seconds:.3f}", f"{seconds / of_log_loss:.1f}"]
 
 
 def draw(points: dict[str, list[tuple[str, Result]]], path: Path) -> None:
