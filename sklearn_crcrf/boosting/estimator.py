@@ -16,6 +16,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from .._callbacks import CallbackSupportMixin, FitProgress
 from ..base import BaseSequenceClassifier, Batch
 from ..constraints import Constraints, as_constraints
+from ..crf.held_out import hold_out
 from ..crf.possible import check_possible, forbidden_scores
 from ..crf.training import Training
 from ..linear import Corpus
@@ -258,14 +259,10 @@ class BoostedCRF(CallbackSupportMixin, BaseSequenceClassifier):
 
     def _hold_out(self, corpus: Corpus, rng) -> tuple[Corpus, Corpus | None]:
         """What is trained on, and what is validated on."""
-        if self.validation_fraction is None:
+        trained, held_out = hold_out(np.arange(len(corpus.weight)), self.validation_fraction, rng)
+        if held_out is None:
             return corpus, None
-        n_sequences = len(corpus.weight)
-        n_held_out = max(1, round(self.validation_fraction * n_sequences))
-        if n_held_out >= n_sequences:
-            raise ValueError(f"validation_fraction leaves nothing of {n_sequences} sequences")
-        order = rng.permutation(n_sequences)
-        return corpus.take(np.sort(order[n_held_out:])), corpus.take(np.sort(order[:n_held_out]))
+        return corpus.take(trained), corpus.take(held_out)
 
     def _forbidden(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         return forbidden_scores(self._constraints, len(self.classes_))

@@ -1,7 +1,7 @@
 """Base of the classifiers whose scores are linear in the attributes of tokens."""
 
 from copy import copy
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -96,6 +96,13 @@ class LinearChainClassifier(BaseSequenceClassifier):
         corpus = Corpus(attributes, ids, offsets, per_sequence, allowed)
         check_possible(corpus, self._constraints)
         return corpus
+
+    def _become(self, twin: Self, before: set[str]) -> Self:
+        """Take what a trained twin has, and drop what it dropped of the attributes from before."""
+        for name in before - vars(twin).keys():
+            delattr(self, name)
+        self.__dict__.update(vars(twin))
+        return self
 
     def _named_weights(self) -> NamedWeights:
         return NamedWeights(

@@ -22,6 +22,7 @@ from ..structures import Chain, Parts
 from .base import DECODERS, LinearChainClassifier
 from .criterion import criterion_for, decoding_of, solver_of, start_of
 from .features import FEATURES
+from .held_out import hold_out
 from .possible import forbidden_scores
 from .problem import Problem
 from .solving import SOLVERS, choose_solver, solve
@@ -249,10 +250,7 @@ default="auto"
         twin, before = copy(self), set(vars(self))
         progress = FitProgress(self, self.max_iter, X, y, sample_weight)
         twin._fit(X, y, sample_weight, progress=progress)
-        for name in before - vars(twin).keys():
-            delattr(self, name)
-        self.__dict__.update(vars(twin))
-        return self
+        return self._become(twin, before)
 
     @_fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> "CRF":
@@ -333,16 +331,9 @@ default="auto"
     def _hold_out(self, corpus: Corpus, rng) -> tuple[Corpus, Corpus | None]:
         """What is trained on, and what is validated on."""
         corpus = corpus.longest_first()
-        n_sequences = len(corpus.weight)
-        if n_sequences == 0:
-            raise ValueError("sample_weight and class_weight leave no sequence with any weight")
-        if self.validation_fraction is None:
+        trained, held_out = hold_out(np.arange(len(corpus.weight)), self.validation_fraction, rng)
+        if held_out is None:
             return corpus, None
-        n_held_out = max(1, round(self.validation_fraction * n_sequences))
-        if n_held_out >= n_sequences:
-            raise ValueError(f"validation_fraction leaves nothing of {n_sequences} sequences")
-        order = rng.permutation(n_sequences)
-        held_out, trained = np.sort(order[:n_held_out]), np.sort(order[n_held_out:])
         return corpus.take(trained), corpus.take(held_out)
 
     def _problem(self, corpus: Corpus, kept: Weights | None) -> Problem:

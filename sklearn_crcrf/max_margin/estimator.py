@@ -235,10 +235,7 @@ class MaxMarginCRF(CallbackSupportMixin, LinearChainClassifier):
         edges, only_edges = twin._encoder.edge_attributes, twin._encoder.only_edges
         examples = Examples.of(corpus, edges, self.boundaries, forbidden, only_edges)
         twin._train(examples, progress)
-        for name in before - vars(twin).keys():
-            delattr(self, name)
-        self.__dict__.update(vars(twin))
-        return self
+        return self._become(twin, before)
 
     def _train(self, examples: Examples, progress: FitProgress) -> None:
         """Solve the problem, and set the fitted attributes."""

@@ -14,6 +14,7 @@ from sklearn.utils._param_validation import Interval, Options, StrOptions
 from .._callbacks import CallbackSupportMixin, FitProgress
 from ..constraints import Constraints
 from ..crf.base import LinearChainClassifier
+from ..crf.held_out import hold_out
 from ..crf.possible import forbidden_scores
 from ..crf.training import Training
 from ..linear import Corpus, Examples
@@ -217,10 +218,7 @@ class StructuredPerceptron(CallbackSupportMixin, LinearChainClassifier):
         examples = twin._examples(corpus)
         nothing = examples.zeros()
         twin._train(corpus, examples, Learned(nothing, nothing, 0), progress)
-        for name in before - vars(twin).keys():
-            delattr(self, name)
-        self.__dict__.update(vars(twin))
-        return self
+        return self._become(twin, before)
 
     @_fit_context(prefer_skip_nested_validation=True)
     def partial_fit(
@@ -351,15 +349,7 @@ class StructuredPerceptron(CallbackSupportMixin, LinearChainClassifier):
     def _hold_out(self, examples: Examples, rng) -> tuple[np.ndarray, np.ndarray | None]:
         """The sequences that are learned from, and those that are validated on."""
         usable = np.flatnonzero((np.diff(examples.offsets) > 0) & (examples.weight != 0))
-        if len(usable) == 0:
-            raise ValueError("sample_weight and class_weight leave no sequence with any weight")
-        if self.validation_fraction is None:
-            return usable, None
-        n_held_out = max(1, round(self.validation_fraction * len(usable)))
-        if n_held_out >= len(usable):
-            raise ValueError(f"validation_fraction leaves nothing of {len(usable)} sequences")
-        usable = rng.permutation(usable)
-        return np.sort(usable[n_held_out:]), np.sort(usable[:n_held_out])
+        return hold_out(usable, self.validation_fraction, rng)
 
     def _validation(self, corpus: Corpus) -> Callable[[LastWeights], float]:
         examples = self._examples(corpus)
