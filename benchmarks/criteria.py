@@ -3,7 +3,7 @@
 import argparse
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from itertools import product
+from itertools import cycle, product
 from math import inf, isinf
 from pathlib import Path
 from statistics import median
@@ -224,16 +224,17 @@ def draw(points: dict[str, list[tuple[str, Result]]], path: Path) -> None:
         1, len(points), figsize=(6 * len(points), 5), layout="constrained", squeeze=False
     )
     for ax, (task, results) in zip(axes[0], points.items(), strict=True):
-        for name, result in results:
-            ax.scatter(result.seconds, result.f1, color="C0")
-            ax.annotate(name, (result.seconds, result.f1), fontsize=8)
+        for (name, result), marker in zip(results, cycle("os^Dv<>PX*ph"), strict=False):
+            ax.plot(result.seconds, result.f1, marker, label=name)
         front, best = [], -1.0
         for _, result in sorted(results, key=lambda item: item[1].seconds):
             if result.f1 > best:
                 best = result.f1
                 front.append((result.seconds, best))
-        ax.plot(*zip(*front, strict=True), color="C1", zorder=0)
+        ax.plot(*zip(*front, strict=True), color="0.7", zorder=0)
         ax.set(xlabel="CPU seconds of training", ylabel="F1 of segments", title=TASKS[task].title)
+        ax.set_xscale("log")
+        ax.legend(fontsize=8)
     figure.savefig(path)
 
 
