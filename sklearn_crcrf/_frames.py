@@ -10,7 +10,7 @@ from .sequences import Sequences, align_labels, label_rows, table_sequences
 from .symbols import SymbolTable
 from .vocabulary import Vocabulary
 
-__all__ = ["frame_columns", "frame_sequences"]
+__all__ = ["frame_columns", "frame_sequences", "numeric_columns"]
 
 
 def frame_sequences(X: Any, y: Any = None) -> Sequences:
@@ -72,8 +72,13 @@ def frame_columns(X: Any) -> Any:
     columns = [_symbols(X.iloc[:, j]) for j in range(X.shape[1])]
     codes, categories = zip(*columns, strict=True)
     names = [str(name) for name in X.columns]
-    numbers = [n for n, dtype in zip(names, X.dtypes, strict=True) if dtype.kind in "iuf"]
-    return SymbolTable(np.column_stack(codes), categories, names, numbers)
+    return SymbolTable(np.column_stack(codes), categories, names, numeric_columns(X))
+
+
+def numeric_columns(X: Any) -> list[str]:
+    """Names of the columns of a DataFrame that hold numbers; what is true or false is a symbol."""
+    kinds = zip(X.columns, X.dtypes, strict=True)
+    return [str(name) for name, dtype in kinds if dtype.kind in "iuf"]
 
 
 def _symbols(column: Any) -> tuple[np.ndarray, list[str]]:

@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils._set_output import _get_output_config
 
+from .._frames import numeric_columns
 from ..sequences import SequenceArray, as_sequences
 from ..symbols import SymbolTable, symbolize
 from ..vocabulary import Vocabulary
@@ -151,9 +152,8 @@ def as_symbols(X: Any) -> SequenceArray:
     rows = _rows_in_order(X)
     columns = [_frame_column(X.iloc[:, j].iloc[rows.data]) for j in range(X.shape[1])]
     codes = np.array([codes for codes, _ in columns]).reshape(X.shape[::-1]).T
-    names = [*map(str, X.columns)]
-    numbers = [n for n, dtype in zip(names, X.dtypes, strict=True) if dtype.kind in "iuf"]
-    table = SymbolTable(codes, [symbols for _, symbols in columns], names, numbers)
+    symbols, names = [symbols for _, symbols in columns], [*map(str, X.columns)]
+    table = SymbolTable(codes, symbols, names, numeric_columns(X))
     return SequenceArray(table, rows.offsets)
 
 

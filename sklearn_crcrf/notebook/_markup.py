@@ -1,6 +1,7 @@
 """HTML in which nothing that comes from data can become markup."""
 
 import html
+from abc import ABC, abstractmethod
 from typing import Any
 
 from ._style import STYLE
@@ -46,14 +47,14 @@ def element(tag: str, *children: Any, **attributes: Any) -> Markup:
     return Markup(f"<{tag}{written}>{inside}</{tag}>")
 
 
-class NotebookDisplay:
+class NotebookDisplay(ABC):
     """Base of what a notebook shows as HTML, and all else as text.
 
-    A subclass implements ``_body``, which returns a list of Markup, and ``__str__``.
+    A subclass implements ``_body`` and ``__str__``.
     """
 
-    def _body(self) -> list[Markup]:
-        raise NotImplementedError
+    @abstractmethod
+    def _body(self) -> list[Markup]: ...
 
     def _repr_html_(self) -> str:
         style = element("style", Markup(STYLE))
