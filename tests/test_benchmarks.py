@@ -331,8 +331,13 @@ def test_pages_have_the_cells_that_are_printed(load, tmp_path, capsys):
     report.opening("Stars * and pipes |.", "python it.py", ["one"])
     cells = ["a*b", "2_", "**no**", 'x, "y"', "", "<= 3 `s`"]
     report.table("Title_", ["column"] * len(cells), iter([cells]))
+    report.figure(tmp_path / "stars.svg", "Stars *")
+    printed = capsys.readouterr().out
+    assert f"Stars *: {tmp_path / 'stars.svg'}" in printed
     report.remark("The \\ end.")
-    assert f"| {' | '.join(cells)} |\n\nThe \\ end.\n" in capsys.readouterr().out
+    printed += capsys.readouterr().out
+    assert f"| {' | '.join(cells)} |\n" in printed
+    assert printed.endswith("\n\nThe \\ end.\n")
     core = pytest.importorskip("docutils.core")
     settings = {"report_level": 1, "halt_level": 2}
     tree = core.publish_doctree(path.read_text(encoding="utf-8"), settings_overrides=settings)
@@ -340,6 +345,7 @@ def test_pages_have_the_cells_that_are_printed(load, tmp_path, capsys):
     row = list(tree.findall(nodes.row))[-1]
     assert [entry.astext() for entry in row.findall(nodes.entry)] == [*cells[:2], "no", *cells[3:]]
     assert len(list(tree.findall(nodes.strong))) == 1
+    assert [image["uri"] for image in tree.findall(nodes.image)] == ["stars.svg"]
     assert tree.astext().endswith("The \\ end.")
 
 
@@ -360,6 +366,7 @@ def test_missing_corpora_are_named(tmp_path):
         ("accuracy.py", ["--protocols", "ner", "chunking", "--methods", "ecrn", "default"], 4),
         ("scaling.py", ["--sizes", "500", "--modes", "paper"], 1),
         ("crf.py", ["--rows", "ner", "baseline", "memory", "--runs", "1"], 6),
+        ("criteria.py", ["--tasks", "chunking", "--criteria", "log_loss", "mce_f1", "--costs"], 4),
     ],
 )
 def test_command_line(script, options, n_rows):
