@@ -19,8 +19,9 @@ from libc.string cimport memcpy, memset
 
 from sklearn_crcrf._kernels._edges cimport Edges, edges_of
 from sklearn_crcrf._kernels.vectors cimport (
-    add_products, exponentiate, extremes, fetch_row, flush_denormals, least_positive, multiply,
-    outer_products, pack, padded_d, padded_f, product, products, real, restore_denormals, scale
+    add_products, exponentials, exponentiate, fetch_row, flush_denormals, least_finite,
+    least_positive, multiply, outer_products, pack, padded_d, padded_f, product, products, real,
+    restore_denormals, scale, shift_rows
 )
 
 # Sequences that go in lock step.
@@ -126,11 +127,12 @@ cdef void forward_block(
         double inverse[BLOCK]      # 1 / c_{t-1}
         double factor[BLOCK]       # product of c_t of which no logarithm was taken yet
         double value[BLOCK]        # log Z so far
-        double reach, limit = 600.0 if real is double else 75.0, tiny = 1e-200, few = 1e4
+        double reach, least, limit = 600.0 if real is double else 75.0, tiny = 1e-200, few = 1e4
         real top[BLOCK]
-        real least, total
-        const real *score
+        real total
+        const real *score[BLOCK]
         real *row
+        real *rows
         real *before = NULL
     keeps = v.shape[0] > BLOCK
     for b in range(block.active[0]):
@@ -141,21 +143,24 @@ cdef void forward_block(
             before = &alpha[block.row[t - 1], 0]
             product(before, block.active[t], packed, scores.n, width, &alpha[block.row[t], 0])
         # One thing at a time for all sequences, so that they do not wait for each other.
+        rows = &v[block.row[t] if keeps else 0, 0]
         for b in range(block.active[t]):
-            row = &v[block.row[t] + b if keeps else b, 0]
             if t + 1 < block.length[b]:
                 fetch_row(&state[block.origin[b] + t + 1, 0], scores.n)
-            score = state_scores(block, b, t, state, begin, end, width, row)
-            top[b] = extremes(score, scores.n, &least)
-            reach = top[b] - least + scores.spread
+            score[b] = state_scores(block, b, t, state, begin, end, width, rows + b * width)
+        least = shift_rows(score, block.active[t], scores.n, width, rows, top)
+        for b in range(block.active[t]):
+            reach = scores.spread
             if t and scores.forbids:
                 reach -= log(least_positive(before + b * width, width) * inverse[b])
             if inverse[b] > few:
                 # What is not yet scaled is multiplied first.
                 reach += log(inverse[b])
-            if not reach < limit:
-                value[b] = NAN
-            exponentiate(score, scores.n, top[b], row)
+            # Only where the least of all rows is too far away, each row is looked at.
+            if not reach - least < limit:
+                if not reach - least_finite(rows + b * width, width) < limit:
+                    value[b] = NAN
+        exponentials(rows, block.active[t] * width)
         for b in range(block.active[t]):
             r = block.row[t] + b
             row = &alpha[r, 0]
@@ -164,7 +169,7 @@ cdef void forward_block(
                     row[j] = 1
             elif scores.has_edges:
                 add_edges(scores, block.origin[b] + t, before + b * width, row, False)
-            total = multiply(<real>inverse[b], &v[r if keeps else b, 0], width, row)
+            total = multiply(<real>inverse[b], rows + b * width, width, row)
             if not (total > 0 and total < INFINITY):
                 value[b] = NAN
                 total = 1

@@ -25,9 +25,11 @@
 #if defined(__GNUC__)
 #define INLINE static inline __attribute__((always_inline))
 #define PREFETCH(address) __builtin_prefetch(address)
+#define UNROLL _Pragma("GCC unroll 16")
 #else
 #define INLINE static inline
 #define PREFETCH(address)
+#define UNROLL
 #endif
 
 /* Rows of a tile of a product, and vectors in each of them: what the registers can hold. */

@@ -12,12 +12,20 @@ cdef extern from "vectors.h" nogil:
     void restore_denormals(unsigned state)
     int64_t padded_d(int64_t n)
     int64_t padded_f(int64_t n)
-    double extremes_d(const double *row, int64_t n, double *least)
-    float extremes_f(const float *row, int64_t n, float *least)
+    double shift_rows_d(
+        const double **scores, int64_t n_rows, int64_t n, int64_t width, double *out, double *top
+    )
+    float shift_rows_f(
+        const float **scores, int64_t n_rows, int64_t n, int64_t width, float *out, float *top
+    )
+    double least_finite_d(const double *row, int64_t width)
+    float least_finite_f(const float *row, int64_t width)
     double least_positive_d(const double *row, int64_t width)
     float least_positive_f(const float *row, int64_t width)
     void exponentiate_d(const double *score, int64_t n, double top, double *out)
     void exponentiate_f(const float *score, int64_t n, float top, float *out)
+    void exponentials_d(double *x, int64_t size)
+    void exponentials_f(float *x, int64_t size)
     double multiply_d(double factor, const double *b, int64_t width, double *a)
     float multiply_f(float factor, const float *b, int64_t width, float *a)
     void add_products_d(double factor, const double *a, const double *b, int64_t n, double *out)
@@ -52,11 +60,20 @@ cdef extern from "vectors.h" nogil:
     )
 
 
-cdef inline real extremes(const real *row, int64_t n, real *least) noexcept nogil:
+cdef inline real shift_rows(
+    const real **scores, int64_t n_rows, int64_t n, int64_t width, real *out, real *top
+) noexcept nogil:
     if real is double:
-        return extremes_d(row, n, least)
+        return shift_rows_d(scores, n_rows, n, width, out, top)
     else:
-        return extremes_f(row, n, least)
+        return shift_rows_f(scores, n_rows, n, width, out, top)
+
+
+cdef inline real least_finite(const real *row, int64_t width) noexcept nogil:
+    if real is double:
+        return least_finite_d(row, width)
+    else:
+        return least_finite_f(row, width)
 
 
 cdef inline real least_positive(const real *row, int64_t width) noexcept nogil:
@@ -71,6 +88,13 @@ cdef inline void exponentiate(const real *score, int64_t n, real top, real *out)
         exponentiate_d(score, n, top, out)
     else:
         exponentiate_f(score, n, top, out)
+
+
+cdef inline void exponentials(real *x, int64_t size) noexcept nogil:
+    if real is double:
+        exponentials_d(x, size)
+    else:
+        exponentials_f(x, size)
 
 
 cdef inline real multiply(real factor, const real *b, int64_t width, real *a) noexcept nogil:

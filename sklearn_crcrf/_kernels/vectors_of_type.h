@@ -17,13 +17,13 @@ INLINE VECTOR NAME(larger)(VECTOR a, VECTOR b) { return NAME(select)(a > b, a, b
 INLINE VECTOR NAME(smaller)(VECTOR a, VECTOR b) { return NAME(select)(a < b, a, b); }
 /* Half of the lanes with the other half, again and again. */
 INLINE REAL NAME(add_lanes)(VECTOR x) {
-    for (int half = LANES / 2; half; half /= 2)
-        for (int i = 0; i < half; i++) x[i] += x[i + half];
+    UNROLL for (int half = LANES / 2; half; half /= 2)
+        UNROLL for (int i = 0; i < half; i++) x[i] += x[i + half];
     return x[0];
 }
 INLINE REAL NAME(largest_lane)(VECTOR x) {
-    for (int half = LANES / 2; half; half /= 2)
-        for (int i = 0; i < half; i++) x[i] = x[i] > x[i + half] ? x[i] : x[i + half];
+    UNROLL for (int half = LANES / 2; half; half /= 2)
+        UNROLL for (int i = 0; i < half; i++) x[i] = x[i] > x[i + half] ? x[i] : x[i + half];
     return x[0];
 }
 
@@ -85,17 +85,35 @@ INLINE VECTOR NAME(load)(const REAL *row, int64_t j, int64_t n) {
     return AT(row + j);
 }
 
-/* The maximum of n numbers, and the least of them that is finite; inf if none is.
-   What is read reaches to the end of a vector, as in exponentiate. */
-static inline REAL NAME(extremes)(const REAL *row, int64_t n, REAL *least) {
-    VECTOR high = NAME(splat)(-INFINITY), low = NAME(splat)(INFINITY);
-    for (int64_t j = 0; j < n; j += LANES) {
-        VECTOR x = NAME(load)(row, j, n);
-        high = NAME(larger)(high, x);
+/* Rows of n scores that are not padded, less the maximum of each, to padded rows; the maxima to top.
+   Returns the least of these differences that is finite. What is read reaches to the end of a
+   vector, as in exponentiate. */
+static inline REAL NAME(shift_rows)(const REAL *const *scores, int64_t n_rows, int64_t n,
+                                    int64_t width, REAL *out, REAL *top) {
+    VECTOR low = NAME(splat)(0);
+    for (int64_t b = 0; b < n_rows; b++, out += width) {
+        const REAL *row = scores[b];
+        VECTOR high = NAME(splat)(-INFINITY);
+        for (int64_t j = 0; j < n; j += LANES) high = NAME(larger)(high, NAME(load)(row, j, n));
+        top[b] = NAME(largest_lane)(high);
+        VECTOR shift = NAME(splat)(top[b] > -INFINITY ? top[b] : 0);
+        for (int64_t j = 0; j < n; j += LANES) {
+            VECTOR x = NAME(load)(row, j, n) - shift;
+            AT(out + j) = x;
+            low = NAME(smaller)(low, NAME(select)(x > -INFINITY, x, NAME(splat)(0)));
+        }
+    }
+    return -NAME(largest_lane)(-low);
+}
+
+/* The least number of a padded row that is finite; inf if there is none. */
+static inline REAL NAME(least_finite)(const REAL *row, int64_t width) {
+    VECTOR low = NAME(splat)(INFINITY);
+    for (int64_t j = 0; j < width; j += LANES) {
+        VECTOR x = AT(row + j);
         low = NAME(smaller)(low, NAME(select)(x > -INFINITY, x, NAME(splat)(INFINITY)));
     }
-    *least = -NAME(largest_lane)(-low);
-    return NAME(largest_lane)(high);
+    return -NAME(largest_lane)(-low);
 }
 
 /* The least number above zero of a row of probabilities; inf if there is none. */
@@ -115,6 +133,11 @@ static inline void NAME(exponentiate)(const REAL *score, int64_t n, REAL top, RE
         AT(out + j) = NAME(exp_vector)(NAME(load)(score, j, n) - shift);
 }
 
+/* x = exp(x), of padded rows. */
+static inline void NAME(exponentials)(REAL *x, int64_t size) {
+    for (int64_t j = 0; j < size; j += LANES) AT(x + j) = NAME(exp_vector)(AT(x + j));
+}
+
 /* a *= factor * b; return the sum. */
 static inline REAL NAME(multiply)(REAL factor, const REAL *b, int64_t width, REAL *a) {
     VECTOR sum = NAME(splat)(0);
@@ -129,9 +152,15 @@ static inline REAL NAME(multiply)(REAL factor, const REAL *b, int64_t width, REA
 /* out += factor * a * b, of n numbers; out is not padded. */
 static inline void NAME(add_products)(REAL factor, const REAL *a, const REAL *b, int64_t n,
                                       REAL *out) {
-    int64_t j = 0;
-    for (; j + LANES <= n; j += LANES) AT(out + j) += factor * AT(a + j) * AT(b + j);
-    for (; j < n; j++) out[j] += factor * a[j] * b[j];
+    int64_t last = n - LANES;
+    if (last < 0) {
+        for (int64_t j = 0; j < n; j++) out[j] += factor * a[j] * b[j];
+        return;
+    }
+    /* The last vector may overlap the one before it. */
+    VECTOR end = AT(out + last) + factor * AT(a + last) * AT(b + last);
+    for (int64_t j = 0; j < last; j += LANES) AT(out + j) += factor * AT(a + j) * AT(b + j);
+    AT(out + last) = end;
 }
 
 /* out = factor * a * b */
@@ -282,9 +311,15 @@ static inline void NAME(add_sum)(const int32_t *index, const REAL *value, int64_
 
 /* out += factor * row, of n numbers, neither of them padded. */
 static inline void NAME(add_row)(REAL factor, const REAL *row, int64_t n, REAL *out) {
-    int64_t j = 0;
-    for (; j + LANES <= n; j += LANES) AT(out + j) += factor * AT(row + j);
-    for (; j < n; j++) out[j] += factor * row[j];
+    int64_t last = n - LANES;
+    if (last < 0) {
+        for (int64_t j = 0; j < n; j++) out[j] += factor * row[j];
+        return;
+    }
+    /* The last vector may overlap the one before it. */
+    VECTOR end = AT(out + last) + factor * AT(row + last);
+    for (int64_t j = 0; j < last; j += LANES) AT(out + j) += factor * AT(row + j);
+    AT(out + last) = end;
 }
 
 #undef AHEAD
