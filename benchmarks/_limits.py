@@ -83,7 +83,7 @@ def gradient_kernel(problem: Problem) -> Kernel:
     """As for the scores, with a row of D; the rows of the gradient are read and written."""
     X, design = problem.corpus.X, problem.objective().design
     D = np.full((X.shape[0], problem.n_labels), 0.01, dtype=X.dtype)
-    out = design.weights(np.zeros(design.n_weights, dtype=X.dtype))
+    out = design.derivatives(np.zeros(design.n_weights, dtype=X.dtype))
     bounds = [(block[0].start, block[-1].stop) for block in problem.corpus.chunks(problem.n_labels)]
 
     def run() -> None:

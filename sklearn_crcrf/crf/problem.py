@@ -10,6 +10,7 @@ from ..linear import (
     BatchObjective,
     Corpus,
     DenseDesign,
+    FoldedDesign,
     Layout,
     Objective,
     ObservedDesign,
@@ -78,21 +79,24 @@ class Problem(NamedTuple):
     def objective(self) -> Objective:
         """The objective over all sequences at once."""
         blocks = self.corpus.chunks(self.n_labels)
-        return self._over(blocks, [(block[0].start, block[-1].stop) for block in blocks])
+        slices = [(block[0].start, block[-1].stop) for block in blocks]
+        return self._over(blocks, slices, FoldedDesign)
 
     def batches(self) -> BatchObjective:
         """The objective for stochastic descent."""
         batches = [[batch] for batch in self.corpus.batches(BATCH)]
-        objective = self._over(batches, [], most_single=self.n_labels)
+        objective = self._over(batches, [], SparseDesign, most_single=self.n_labels)
         chunks = [chunk for block in self.corpus.chunks(self.n_labels) for chunk in block]
         return BatchObjective(objective, chunks)
 
-    def _over(self, blocks: list, slices: list[tuple[int, int]], **options: Any) -> Objective:
+    def _over(
+        self, blocks: list, slices: list[tuple[int, int]], sparse: type, **options: Any
+    ) -> Objective:
         X = self.corpus.X
         if self.pairs is not None:
             design = ObservedDesign(sp.csr_array(X), self.pairs, slices, **options)
         elif sp.issparse(X):
-            design = SparseDesign(X, self.n_labels, slices)
+            design = sparse(X, self.n_labels, slices)
         else:
             design = DenseDesign(X, self.n_labels, slices)
         return Objective(

@@ -1,11 +1,13 @@
 """Chains whose scores are linear in their weights: scores, gradients and training objectives."""
 
 from .batches import BatchObjective
+from .cells import observed_pairs
 from .corpus import Corpus, transition_counts
-from .designs import DenseDesign, ObservedDesign, SparseDesign, observed_pairs, state_scores
+from .designs import DenseDesign, FoldedDesign, ObservedDesign, SparseDesign
 from .edges import EdgeDesign, edge_columns
 from .examples import Coefficients, Differences, Examples
 from .objective import Criterion, Objective
+from .sums import state_scores
 from .weights import Layout, Weights
 
 __all__ = [
@@ -17,6 +19,7 @@ __all__ = [
     "Differences",
     "EdgeDesign",
     "Examples",
+    "FoldedDesign",
     "Layout",
     "Objective",
     "ObservedDesign",

@@ -44,7 +44,7 @@ class BatchObjective:
 
     def start(self, x: np.ndarray) -> _State:
         """Weights that can be changed in place."""
-        return _State(self._objective.unpack(x.copy()), 1.0)
+        return _State(self._objective.weights(x.copy()), 1.0)
 
     def vector(self, state: _State) -> np.ndarray:
         """The weights as a vector of their own."""
@@ -76,7 +76,7 @@ class BatchObjective:
         for k, has_weight in self._trained:
             weights[k][...] = decay * weights[k] - rate * has_weight * steps[k]
         if state.scale < SMALLEST_SCALE:
-            state.weights, state.scale = objective.unpack(self.vector(state)), 1.0
+            state.weights, state.scale = objective.weights(self.vector(state)), 1.0
 
     def loss(self, state: _State, batches: np.ndarray | None = None) -> float:
         """Sum of the losses of some batches, or of all, and their share of the penalty."""

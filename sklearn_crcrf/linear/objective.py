@@ -27,7 +27,7 @@ class Objective:
 
     Parameters
     ----------
-    design : SparseDesign, ObservedDesign or DenseDesign
+    design : FoldedDesign, SparseDesign, ObservedDesign or DenseDesign
         Of the tokens in the order of the chunks, with the same blocks.
     layout : Layout
     blocks : list of lists of Chunk
@@ -84,7 +84,7 @@ class Objective:
         """
         gradient = np.multiply(w, w.dtype.type(self.precision), out=self._gradient)
         loss = 0.5 * float(np.dot(w, gradient))
-        weights, total = self.unpack(w), self.unpack(gradient)
+        weights, total = self.weights(w), self.derivatives(gradient)
         with ThreadPoolExecutor(self._n_threads) as pool:
             run = map if self._n_threads == 1 else pool.map
             slope = 1.0
@@ -94,16 +94,22 @@ class Objective:
                 self._add_block(number, block, weights, total, slope, run)
                 for number, block in enumerate(self._blocks)
             )
-        return loss + self.combined(counted), self.pack(total, gradient)
+        return loss + self.combined(counted), self.join(total, gradient)
 
-    def unpack(self, vector: np.ndarray) -> Weights:
-        """The weights of a vector, or derivatives by them, as the design takes them."""
+    def weights(self, vector: np.ndarray) -> Weights:
+        """The weights of a vector, as scores are made of them."""
         weights = self.layout.split(vector)
         return weights._replace(state=self.design.weights(weights.state))
 
-    def pack(self, weights: Weights, out: np.ndarray) -> np.ndarray:
-        """The inverse of :meth:`unpack`."""
-        return self.layout.join(weights._replace(state=self.design.flat(weights.state)), out)
+    def derivatives(self, vector: np.ndarray) -> Weights:
+        """The derivatives by the weights of a vector, as others are added to them."""
+        derivatives = self.layout.split(vector)
+        return derivatives._replace(state=self.design.derivatives(derivatives.state))
+
+    def join(self, derivatives: Weights, out: np.ndarray) -> np.ndarray:
+        """The inverse of :meth:`derivatives`."""
+        state = self.design.flat(derivatives.state)
+        return self.layout.join(derivatives._replace(state=state), out)
 
     def hessian_product(self, w: np.ndarray, direction: np.ndarray) -> np.ndarray:
         """The product of the second derivatives at w with a vector.
@@ -111,9 +117,9 @@ class Objective:
         The criterion has an attribute ``curvature``, which takes a structure, parts, gold labels
         and a direction like the parts, and returns a pullback.
         """
-        weights, ahead = self.unpack(w), self.unpack(direction)
+        weights, ahead = self.weights(w), self.weights(direction)
         product = np.multiply(direction, direction.dtype.type(self.precision))
-        total = self.unpack(product)
+        total = self.derivatives(product)
         for number, block in enumerate(self._blocks):
             start = block[0].start
             scores = np.zeros((block[-1].stop - start, self.layout.n_labels), self.design.dtype)
@@ -125,16 +131,16 @@ class Objective:
                 counts = PartCounts.zeros(parts, scores[chunk.start - start : chunk.stop - start])
                 self.add_others(chunk, pullback(chunk.weight, counts), total)
             self.design.add_gradient(number, scores, total.state)
-        return self.pack(total, product)
+        return self.join(total, product)
 
     def losses(self, w: np.ndarray) -> np.ndarray:
         """What the criterion returns for all sequences, in the order of the chunks."""
-        weights = self.unpack(w)
+        weights = self.weights(w)
         return np.concatenate([self._losses(chunk, weights, 1.0) for chunk in self.chunks])
 
     def total(self, w: np.ndarray) -> float:
         """The objective without the penalty."""
-        return self.combined(self._sum(self.unpack(w), map))
+        return self.combined(self._sum(self.weights(w), map))
 
     def combined(self, counted: float | np.ndarray) -> float:
         """The loss, given the sum over sequences."""

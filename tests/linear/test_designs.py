@@ -7,6 +7,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from sklearn_crcrf.linear import (
     DenseDesign,
+    FoldedDesign,
     ObservedDesign,
     SparseDesign,
     observed_pairs,
@@ -20,11 +21,14 @@ both_types = pytest.mark.parametrize("dtype", [np.float64, np.float32])
 
 
 def sparse_attributes(dtype):
-    """Some tokens have no attributes, and some attributes no tokens."""
-    X = sp.random_array((N_TOKENS, N_ATTRIBUTES), density=0.2, rng=0, format="lil")
+    """Some tokens have no attributes, some attributes no tokens; and some come together."""
+    X = sp.random_array((N_TOKENS, N_ATTRIBUTES), density=0.2, rng=0).toarray()
+    X[:, 11] = X[:, 10]
+    X[1:49, 12] = X[1:49, 10]
+    X[:, 14] = 2 * X[:, 13]
     X[[0, 50, N_TOKENS - 1]] = 0
     X[:, [0, 7, N_ATTRIBUTES - 1]] = 0
-    return X.tocsr().astype(dtype)
+    return sp.csr_array(X.astype(dtype))
 
 
 def some_pairs():
@@ -38,6 +42,11 @@ def some_pairs():
 def sparse(dtype):
     X = sparse_attributes(dtype)
     return SparseDesign(X, N_LABELS, BLOCKS), X.toarray(), np.ones(some_pairs().shape, dtype=bool)
+
+
+def folded(dtype):
+    X = sparse_attributes(dtype)
+    return FoldedDesign(X, N_LABELS, BLOCKS), X.toarray(), np.ones(some_pairs().shape, dtype=bool)
 
 
 def dense(dtype):
@@ -55,7 +64,7 @@ def observed(most_single):
     return make
 
 
-DESIGNS = [sparse, dense, *map(observed, [0, 1, 2, N_LABELS])]
+DESIGNS = [sparse, folded, dense, *map(observed, [0, 1, 2, N_LABELS])]
 designs = pytest.mark.parametrize("make", DESIGNS, ids=lambda make: make.__name__)
 
 
@@ -80,7 +89,7 @@ def test_weights_are_those_of_the_pairs(make, dtype):
     assert design.n_weights == is_pair.sum()
     assert design.dtype == dtype
     flat = random(design.n_weights, dtype=dtype)
-    again = design.flat(design.weights(flat))
+    again = design.flat(design.derivatives(flat))
     assert_array_equal(again, flat)
     assert again.dtype == dtype
 
@@ -105,7 +114,7 @@ def test_gradient_whatever_the_number_of_shares(make, dtype, n_shares):
     design, X, is_pair = make(dtype)
     D = random(N_TOKENS, N_LABELS, dtype=dtype)
     before = random(design.n_weights, dtype=dtype, seed=3)
-    at_once, shared = design.weights(before.copy()), design.weights(before.copy())
+    at_once, shared = (design.derivatives(before.copy()) for _ in range(2))
     for block, (start, stop) in enumerate(BLOCKS):
         design.add_gradient(block, D[start:stop], at_once)
         for share in np.random.default_rng(0).permutation(n_shares):
@@ -130,7 +139,7 @@ def test_gradient_of_some_tokens(make, dtype, start, stop):
 def test_scores_and_gradient_are_adjoint(make):
     design, _, _ = make(np.float64)
     flat, D = random(design.n_weights, dtype=float), random(N_TOKENS, N_LABELS, dtype=float, seed=3)
-    out = design.weights(np.zeros(design.n_weights))
+    out = design.derivatives(np.zeros(design.n_weights))
     for block, (start, stop) in enumerate(BLOCKS):
         design.add_gradient(block, D[start:stop], out)
     scores = design.scores(design.weights(flat), 0, N_TOKENS)
@@ -142,18 +151,21 @@ def test_no_pairs_at_all():
     design = ObservedDesign(X, sp.csr_array((N_ATTRIBUTES, N_LABELS)), BLOCKS)
     weights = design.weights(np.empty(0))
     assert_array_equal(design.scores(weights, 0, N_TOKENS), np.zeros((N_TOKENS, N_LABELS)))
-    design.add_gradient(0, np.ones((50, N_LABELS)), weights)
-    assert design.flat(weights).shape == (0,)
+    derivatives = design.derivatives(np.empty(0))
+    design.add_gradient(0, np.ones((50, N_LABELS)), derivatives)
+    assert design.flat(derivatives).shape == (0,)
 
 
 @pytest.mark.parametrize("columns", [0, 3])
 def test_no_attributes(columns):
     X = sp.csr_array((N_TOKENS, columns))
-    for design in (SparseDesign(X, 2, BLOCKS), DenseDesign(X.toarray(), 2, BLOCKS)):
+    for make, matrix in [(SparseDesign, X), (FoldedDesign, X), (DenseDesign, X.toarray())]:
+        design = make(matrix, 2, BLOCKS)
         weights = design.weights(np.ones(design.n_weights))
         assert_array_equal(design.scores(weights, 3, 60), np.zeros((57, 2)))
-        design.add_gradient(0, np.ones((50, 2)), weights, 0, 2)
-        assert_array_equal(design.flat(weights), 1)
+        derivatives = design.derivatives(np.ones(design.n_weights))
+        design.add_gradient(0, np.ones((50, 2)), derivatives, 0, 2)
+        assert_array_equal(design.flat(derivatives), 1)
 
 
 @both_types
@@ -180,7 +192,7 @@ def test_indices_of_any_size(index):
     for weights in (coef, sp.csr_array(coef)):
         assert_allclose(state_scores(wide, weights, 0, N_TOKENS), X.toarray() @ coef)
     design = ObservedDesign(wide, pairs, BLOCKS[:1])
-    out = design.weights(np.zeros(design.n_weights))
+    out = design.derivatives(np.zeros(design.n_weights))
     design.add_gradient(0, D[:50], out)
     assert_allclose(design.flat(out), (X[:50].toarray().T @ D[:50])[is_pair], atol=1e-12)
 

@@ -13,6 +13,7 @@ from sklearn_crcrf.linear import (
     BatchObjective,
     Corpus,
     DenseDesign,
+    FoldedDesign,
     Layout,
     Objective,
     ObservedDesign,
@@ -47,6 +48,7 @@ def make_corpus(dtype=float, partial=False):
 
 FEATURES = {
     "sparse": lambda X, pairs, slices: SparseDesign(X, N_LABELS, slices),
+    "folded": lambda X, pairs, slices: FoldedDesign(X, N_LABELS, slices),
     "dense": lambda X, pairs, slices: DenseDesign(X.toarray(), N_LABELS, slices),
     "observed": lambda X, pairs, slices: ObservedDesign(X, sp.csr_array(pairs), slices),
     "single": lambda X, pairs, slices: ObservedDesign(X, sp.csr_array(pairs), slices, N_LABELS),

@@ -1,0 +1,121 @@
+"""Attributes that come together, as one: a sparse matrix with fewer entries in two factors."""
+
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from .._kernels._folding import find_companions
+
+__all__ = ["Folded", "fold"]
+
+# In fewer rows than these it costs as much to add weights once as to add them in each row.
+FEWEST = 3
+
+
+class Folded(NamedTuple):
+    """A matrix ``X = single + groups @ members``.
+
+    Parameters
+    ----------
+    single : CSR of shape (n_rows, n_attributes)
+    groups : CSR of shape (n_rows, n_groups)
+    members : CSR of shape (n_groups, n_attributes)
+        Its entries are ones.
+    """
+
+    single: sp.csr_array
+    groups: sp.csr_array
+    members: sp.csr_array
+
+
+def fold(X: sp.csr_array) -> Folded:
+    """Replace attributes that come together by groups, each of which is one entry in a row.
+
+    Templates make many of them: where there is a trigram, there are its bigrams and unigrams. A
+    product with the factors adds their weights once, and not in every row (as grammars compress a
+    matrix in Ferragina et al. 2022, "Improving matrix-vector multiplication via lossless
+    grammar-compressed matrices").
+
+    Parameters
+    ----------
+    X : CSR of shape (n_rows, n_attributes)
+
+    Returns
+    -------
+    Folded
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> from sklearn_crcrf.linear.folding import fold
+    >>> folded = fold(sp.csr_array([[1, 1, 0], [1, 1, 1], [1, 1, 0], [0, 0, 1]], dtype=float))
+    >>> folded.members.toarray()
+    array([[1., 1., 0.]])
+    >>> folded.groups.toarray().ravel(), folded.single.toarray()[:, 2]
+    (array([1., 1., 1., 0.]), array([0., 1., 0., 1.]))
+    """
+    if not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    n_entries = X.nnz
+    where = sp.csr_array((np.arange(n_entries, dtype=np.int32), X.indices, X.indptr), X.shape)
+    where = where.tocsc()
+    n_rows_of = np.diff(where.indptr)
+    order = np.argsort(-n_rows_of, kind="stable")[: np.count_nonzero(n_rows_of >= FEWEST)]
+    indices, values = X.indices.astype(np.int32), X.data
+    if n_entries and (values == values[0]).all():
+        values = np.broadcast_to(values[:1], n_entries)  # one number, which stays in the cache
+    owners, starts, companions = find_companions(
+        X.indptr.astype(np.int64),
+        indices,
+        values,
+        where.indptr.astype(np.int64),
+        where.indices.astype(np.int32, copy=False),
+        where.data,
+        order.astype(np.int32),
+        FEWEST,
+    )
+    group = np.full(X.shape[1], -1, dtype=np.int32)
+    group[owners] = np.arange(len(owners))
+    kept = indices >= 0
+    of_group = group[X.indices]
+    return Folded(
+        _some_entries(X, kept & (of_group < 0), X.indices, X.shape[1]),
+        _some_entries(X, kept & (of_group >= 0), of_group, len(owners)),
+        _members(owners, starts, companions, group, X.shape[1]).astype(X.dtype),
+    )
+
+
+def _some_entries(
+    X: sp.csr_array, which: np.ndarray, columns: np.ndarray, n_columns: int
+) -> sp.csr_array:
+    """Some entries of a matrix, in other columns."""
+    indptr = np.append(0, np.cumsum(which))[X.indptr]
+    return sp.csr_array((X.data[which], columns[which], indptr), shape=(X.shape[0], n_columns))
+
+
+def _members(
+    owners: np.ndarray,
+    starts: np.ndarray,
+    companions: np.ndarray,
+    group: np.ndarray,
+    n_attributes: int,
+) -> sp.csr_array:
+    """The attributes of all groups: the owner, its companions, and those of their groups."""
+    n = len(owners)
+    row = np.repeat(np.arange(n), np.diff(starts))
+    # Later groups had not been made yet.
+    is_group = (group[companions] >= 0) & (group[companions] < row)
+    attributes = (
+        np.concatenate([np.arange(n), row[~is_group]]),
+        np.concatenate([owners, companions[~is_group]]),
+    )
+    groups = row[is_group], group[companions[is_group]]
+    members = sp.coo_array((np.ones(len(attributes[0])), attributes), (n, n_attributes)).tocsr()
+    inside = sp.coo_array((np.ones(len(groups[0])), groups), (n, n)).tocsr()
+    # A group in a group may have groups in it too.
+    nested = inside @ members
+    while nested.nnz:
+        members, nested = members + nested, inside @ nested
+    return members

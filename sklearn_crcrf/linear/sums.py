@@ -1,0 +1,70 @@
+"""Sums of rows of a matrix: products with a sparse one, of all columns at once."""
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from .._kernels._sparse_product import add_product
+from .._kernels.vectorized import row_sums
+
+__all__ = ["RowSums", "state_scores"]
+
+
+class RowSums:
+    """A sparse matrix to be multiplied with dense ones, in slices of its rows."""
+
+    def __init__(self, matrix: sp.csr_array, skip_empty: bool = False):
+        indptr, indices, data = _arrays(matrix)
+        rows = np.arange(matrix.shape[0], dtype=np.int32)
+        if skip_empty:
+            rows = rows[indptr[1:] > indptr[:-1]]
+            indptr = np.append(indptr[rows], indptr[-1])
+        self._arrays = indptr, indices, data, rows
+
+    def add(self, dense: np.ndarray, out: np.ndarray, start: int, stop: int, origin: int = 0):
+        """out[r - origin] += matrix[r] @ dense, for r the rows from start to stop."""
+        row_sums.add_row_sums(*self._arrays, dense, out, start, stop, origin)
+
+    def add_transposed(self, dense: np.ndarray, out: np.ndarray, start: int, stop: int) -> None:
+        """out += matrix[start:stop].T @ dense"""
+        indptr, indices, data, _ = self._arrays
+        row_sums.add_outer_products(indptr, indices, data, dense, out, start, stop)
+
+    def cut(self, share: int, n_shares: int) -> tuple[int, int]:
+        """One of so many slices of rows with about as many entries."""
+        indptr = self._arrays[0]
+        start, stop = np.searchsorted(
+            indptr[:-1], indptr[-1] * np.array([share, share + 1]) / n_shares
+        )
+        return int(start), int(stop)
+
+
+def state_scores(X: Any, coef: Any, start: int, stop: int) -> np.ndarray:
+    """``X[start:stop] @ coef`` of any two of dense and sparse matrices.
+
+    Parameters
+    ----------
+    X : CSR or ndarray of shape (n_tokens, n_attributes)
+    coef : CSR or ndarray of shape (n_attributes, n_labels)
+    start, stop : int
+
+    Returns
+    -------
+    ndarray of shape (stop - start, n_labels)
+    """
+    if not sp.issparse(X):
+        return np.ascontiguousarray(X[start:stop] @ coef)
+    scores = np.zeros((stop - start, coef.shape[1]), dtype=X.dtype)
+    coef = coef.astype(X.dtype, copy=False)
+    if sp.issparse(coef):
+        add_product(*_arrays(X), *_arrays(coef), start, scores)
+    else:
+        indptr, indices, data = _arrays(X)
+        rows = np.arange(stop, dtype=np.int32)
+        row_sums.add_row_sums(indptr, indices, data, rows, coef, scores, start, stop, start)
+    return scores
+
+
+def _arrays(matrix: sp.csr_array) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    return matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32, copy=False), matrix.data

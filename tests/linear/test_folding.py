@@ -1,0 +1,102 @@
+"""Attributes that come together: the factors against the matrix they are of."""
+
+import hypothesis.extra.numpy as hnp
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_array_equal
+
+from sklearn_crcrf.linear.folding import FEWEST, fold
+
+matrices = hnp.arrays(
+    float,
+    st.tuples(st.integers(0, 25), st.integers(1, 8)),
+    elements=st.sampled_from([0.0, 0.0, 1.0, 1.0, 2.0]),
+)
+
+
+def product(folded):
+    return (folded.single + folded.groups @ folded.members).toarray()
+
+
+def n_additions(folded):
+    return folded.single.nnz + folded.groups.nnz + folded.members.nnz
+
+
+def templates(n_rows, n_symbols=4, dtype=float):
+    """Each row has a unigram, a bigram and a trigram of a sequence; an id for each of them."""
+    symbols = np.random.default_rng(0).integers(n_symbols, size=n_rows + 2)
+    windows = np.lib.stride_tricks.sliding_window_view(symbols, 3)
+    powers = n_symbols ** np.arange(3)
+    columns = np.concatenate(
+        [
+            n_symbols**3 + n_symbols**2 + windows[:, :1],
+            n_symbols**3 + windows[:, :2] @ powers[:2, None],
+            windows @ powers[:, None],
+        ],
+        axis=1,
+    )
+    X = sp.lil_array((n_rows, n_symbols**3 + n_symbols**2 + n_symbols), dtype=dtype)
+    X[np.arange(n_rows)[:, None], columns] = 1
+    return X.tocsr()
+
+
+@given(matrices)
+def test_factors_make_the_matrix(X):
+    folded = fold(sp.csr_array(X))
+    assert_array_equal(product(folded), X)
+    assert n_additions(folded) <= np.count_nonzero(X)
+
+
+@given(matrices)
+def test_groups_have_two_members_or_more(X):
+    _, _, members = fold(sp.csr_array(X))
+    assert (np.diff(members.indptr) >= 2).all()
+    assert_array_equal(members.data, 1.0)
+
+
+def test_each_row_of_templates_is_one_group():
+    X = templates(1000)
+    single, groups, members = fold(X)
+    assert single.nnz == 0
+    assert_array_equal(np.diff(groups.indptr), 1)
+    assert groups.shape[1] == len(np.unique(X.toarray(), axis=0)) + 16
+    assert members[groups.indices].toarray().sum() == X.nnz
+
+
+def test_what_comes_together_too_seldom_stays():
+    row = [[1.0, 1.0, 1.0]]
+    assert fold(sp.csr_array(row * (FEWEST - 1))).groups.shape[1] == 0
+    assert fold(sp.csr_array(row * FEWEST)).groups.shape[1] == 1
+
+
+def test_values_must_be_the_same():
+    assert fold(sp.csr_array([[1.0, 2.0]] * 5)).groups.nnz == 0
+    folded = fold(sp.csr_array([[1.0, 1.0], [2.0, 2.0], [0.5, 0.5]]))
+    assert_array_equal(folded.groups.toarray(), [[1.0], [2.0], [0.5]])
+
+
+def test_entries_that_are_there_twice_are_added():
+    X = sp.csr_array((np.ones(9), [0, 0, 1, 0, 1, 1, 0, 1, 1], [0, 3, 6, 9]), shape=(3, 2))
+    before = X.copy()
+    assert_array_equal(product(fold(X)), X.toarray())
+    assert_array_equal(X.indices, before.indices)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("index", [np.int32, np.int64])
+def test_types(dtype, index):
+    X = templates(40, dtype=dtype)
+    X.indices, X.indptr = X.indices.astype(index), X.indptr.astype(index)
+    folded = fold(X)
+    assert {factor.dtype for factor in folded} == {np.dtype(dtype)}
+    assert_array_equal(product(folded), X.toarray())
+
+
+@pytest.mark.parametrize("shape", [(0, 3), (3, 0), (0, 0), (4, 2)])
+def test_empty_matrices(shape):
+    folded = fold(sp.csr_array(shape))
+    assert [factor.nnz for factor in folded] == [0, 0, 0]
+    assert product(folded).shape == shape
