@@ -9,6 +9,7 @@ from _features import encode
 from _training import problem_of
 
 from sklearn_crcrf.crf.problem import Problem
+from sklearn_crcrf.linear.folding import fold
 from sklearn_crcrf.structures import Parts
 
 COLUMNS = ["what", "CPU ms", "rate", "limit", "share of it"]
@@ -68,14 +69,16 @@ def product_of_matrices(dtype: str) -> Kernel:
 
 
 def scores_kernel(problem: Problem) -> Kernel:
-    """For every entry of X its value, its column and a row of W are read; scores are written."""
+    """For every entry, folded, its value, its column and a row of weights are read."""
     X, design = problem.corpus.X, problem.objective().design
     W = design.weights(np.full(design.n_weights, 0.01, dtype=X.dtype))
     chunks = [chunk for block in problem.corpus.chunks(problem.n_labels) for chunk in block]
-    n_rows = X.nnz + X.shape[0]
+    single, groups, _ = fold(X)
+    n_entries = single.nnz + groups.nnz
+    n_rows = n_entries + X.shape[0]
     return (
         lambda: [design.scores(W, chunk.start, chunk.stop) for chunk in chunks],
-        X.nnz * (X.dtype.itemsize + 4) + n_rows * problem.n_labels * X.dtype.itemsize,
+        n_entries * (X.dtype.itemsize + 4) + n_rows * problem.n_labels * X.dtype.itemsize,
     )
 
 
@@ -90,9 +93,15 @@ def gradient_kernel(problem: Problem) -> Kernel:
         for number, (start, stop) in enumerate(bounds):
             design.add_gradient(number, D[start:stop], out)
 
-    n_out = sum(len(np.unique(X[start:stop].indices)) for start, stop in bounds)
-    n_rows = X.nnz + 2 * n_out
-    return run, X.nnz * (X.dtype.itemsize + 4) + n_rows * problem.n_labels * X.dtype.itemsize
+    single, groups, _ = fold(X)
+    n_entries = single.nnz + groups.nnz
+    n_out = sum(
+        len(np.unique(matrix[start:stop].indices))
+        for matrix in (single, groups)
+        for start, stop in bounds
+    )
+    n_rows = n_entries + 2 * n_out
+    return run, n_entries * (X.dtype.itemsize + 4) + n_rows * problem.n_labels * X.dtype.itemsize
 
 
 def marginals_kernel(problem: Problem) -> Kernel:
