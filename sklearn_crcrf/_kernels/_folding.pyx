@@ -17,8 +17,7 @@ cdef enum: AHEAD = 8
 
 def find_companions(
     const int64_t[::1] indptr,     # (n_rows + 1,) of a CSR matrix IN
-    int32_t[::1] indices,          # all different in a row IN, -1 for what is left out OUT
-    const real[:] values,          # (n_entries,) IN
+    int32_t[::1] indices,          # all different in a row, or -1; -1 for what is left out INOUT
     const int64_t[::1] by_indptr,  # (n_attributes + 1,) of its transpose IN
     const int32_t[::1] by_row,     # (n_entries,) the row of each entry of the transpose IN
     const int32_t[::1] by_entry,   # (n_entries,) its place in the matrix IN
@@ -28,61 +27,48 @@ def find_companions(
     """Leave out of the rows of each attribute what all of them have in common besides it.
 
     Each attribute sees what those before it have left, and has companions only if ``fewest`` rows
-    or more have it still; their values must be those of the attribute. Returns the attributes
-    that have companions; where their companions begin and end; and the companions.
+    or more have it still. Returns the attributes that have companions; where their companions
+    begin and end; and the companions.
     """
     cdef:
         int32_t[::1] owners = np.empty(len(order), dtype=np.int32)
         int64_t[::1] starts = np.zeros(len(order) + 1, dtype=np.int64)
         # At least ``fewest`` entries are left out for each; then there are those to choose from.
         int64_t longest = np.diff(indptr).max(initial=0)
-        int32_t[::1] companions = np.empty(len(indices) // fewest + longest, dtype=np.int32)
-        # In how many of the rows of an attribute, without a gap, each of the others was.
-        int32_t[::1] n_seen = np.zeros(len(by_indptr), dtype=np.int32)
-        int64_t n_owners = 0, i, k, e, kept, last
-        int32_t a, b, n_rows, n_common
-        real value
+        int32_t[::1] companions = np.empty(len(indices) // fewest + longest + 1, dtype=np.int32)
+        int64_t n_owners = 0, n_rows, n_common, i, k, stop
+        int32_t a
+        int32_t *row
+        int32_t *common
     with nogil:
         for i in range(order.shape[0]):
             a = order[i]
-            last = starts[n_owners]
+            stop = by_indptr[a + 1]
+            common = &companions[starts[n_owners]]
             n_rows = n_common = 0
-            for k in range(by_indptr[a], by_indptr[a + 1]):
-                if k + AHEAD < by_indptr[a + 1]:
+            for k in range(by_indptr[a], stop):
+                if k + AHEAD < stop:
                     prefetch(&indices[by_entry[k + AHEAD]])
                 if indices[by_entry[k]] < 0:
                     continue
-                value = values[by_entry[k]]
-                n_common = 0
-                for e in range(indptr[by_row[k]], indptr[by_row[k] + 1]):
-                    b = indices[e]
-                    if b < 0 or b == a or n_seen[b] != n_rows or values[e] != value:
-                        continue
-                    n_seen[b] += 1
-                    n_common += 1
-                    if n_rows == 0:
-                        companions[last] = b
-                        last += 1
+                row = &indices[indptr[by_row[k]]]
+                n_common = keep_common(
+                    row, indptr[by_row[k] + 1] - indptr[by_row[k]], a, n_rows == 0, common, n_common
+                )
                 n_rows += 1
                 if n_common == 0:
                     break
             if n_common == 0 or n_rows < fewest:
-                n_rows = -1
-            else:
-                leave_out(
-                    indptr, indices, by_row, by_entry, by_indptr[a], by_indptr[a + 1], n_seen, n_rows
-                )
-            kept = starts[n_owners]
-            for k in range(kept, last):
-                b = companions[k]
-                if n_seen[b] == n_rows:
-                    companions[kept] = b
-                    kept += 1
-                n_seen[b] = 0
-            if kept > starts[n_owners]:
-                owners[n_owners] = a
-                n_owners += 1
-                starts[n_owners] = kept
+                continue
+            for k in range(by_indptr[a], stop):
+                if k + AHEAD < stop:
+                    prefetch(&indices[by_entry[k + AHEAD]])
+                if indices[by_entry[k]] >= 0:
+                    row = &indices[indptr[by_row[k]]]
+                    leave_out(row, indptr[by_row[k] + 1] - indptr[by_row[k]], common, n_common)
+            owners[n_owners] = a
+            starts[n_owners + 1] = starts[n_owners] + n_common
+            n_owners += 1
     return (
         np.asarray(owners)[:n_owners],
         np.asarray(starts)[: n_owners + 1],
@@ -90,22 +76,60 @@ def find_companions(
     )
 
 
-cdef void leave_out(
-    const int64_t[::1] indptr,
-    int32_t[::1] indices,
-    const int32_t[::1] by_row,
-    const int32_t[::1] by_entry,
-    int64_t start,
-    int64_t stop,
-    const int32_t[::1] n_seen,
-    int32_t n_rows,
+cdef inline int64_t keep_common(
+    const int32_t *row, int64_t n, int32_t a, bint is_first, int32_t *common, int64_t n_common
 ) noexcept nogil:
-    """Leave out of the rows of an attribute what was seen in so many rows."""
-    cdef int64_t k, e
-    for k in range(start, stop):
-        if k + AHEAD < stop:
-            prefetch(&indices[by_entry[k + AHEAD]])
-        if indices[by_entry[k]] >= 0:
-            for e in range(indptr[by_row[k]], indptr[by_row[k] + 1]):
-                if indices[e] >= 0 and n_seen[indices[e]] == n_rows:
-                    indices[e] = -1
+    """What is in the row besides a, and was in the rows before it; return how much that is."""
+    cdef:
+        int64_t c, e, kept = 0
+        bint found
+    if is_first:
+        for e in range(n):
+            if row[e] >= 0 and row[e] != a:
+                common[kept] = row[e]
+                kept += 1
+        return kept
+    for c in range(n_common):
+        # Without a way out of it, compilers look at several entries at once.
+        found = False
+        for e in range(n):
+            found |= row[e] == common[c]
+        common[kept] = common[c]
+        kept += found
+    return kept
+
+
+cdef inline void leave_out(
+    int32_t *row, int64_t n, const int32_t *common, int64_t n_common
+) noexcept nogil:
+    cdef int64_t c, e
+    for c in range(n_common):
+        for e in range(n):
+            row[e] = -1 if row[e] == common[c] else row[e]
+
+
+def some_entries(
+    const int64_t[::1] indptr,     # (n_rows + 1,) of a CSR matrix IN
+    const int32_t[::1] columns,    # (n_entries,) -1 for what is left out IN
+    const real[::1] values,        # (n_entries,) IN
+):
+    """The values, columns and indptr of the entries that are not left out."""
+    cdef:
+        int64_t n_rows = indptr.shape[0] - 1, n_kept = 0, r, e
+        int64_t[::1] starts = np.zeros(n_rows + 1, dtype=np.int64)
+        int32_t[::1] kept
+        real[::1] kept_values
+    for e in range(columns.shape[0]):
+        n_kept += columns[e] >= 0
+    kept = np.empty(n_kept, dtype=np.int32)
+    kept_values = np.empty(n_kept, dtype=np.asarray(values).dtype)
+    n_kept = 0
+    with nogil:
+        for r in range(n_rows):
+            for e in range(indptr[r], indptr[r + 1]):
+                if columns[e] >= 0:
+                    kept[n_kept] = columns[e]
+                    kept_values[n_kept] = values[e]
+                    n_kept += 1
+            starts[r + 1] = n_kept
+    return np.asarray(kept_values), np.asarray(kept), np.asarray(starts)

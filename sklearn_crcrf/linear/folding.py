@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from .._kernels._folding import find_companions
+from .._kernels._folding import find_companions, some_entries
 
 __all__ = ["Folded", "fold"]
 
@@ -32,10 +32,10 @@ class Folded(NamedTuple):
 def fold(X: sp.csr_array) -> Folded:
     """Replace attributes that come together by groups, each of which is one entry in a row.
 
-    Templates make many of them: where there is a trigram, there are its bigrams and unigrams. A
-    product with the factors adds their weights once, and not in every row (as grammars compress a
-    matrix in Ferragina et al. 2022, "Improving matrix-vector multiplication via lossless
-    grammar-compressed matrices").
+    Only ones are replaced. Templates make many such attributes: where there is a trigram, there are
+    its bigrams and unigrams. A product with the factors adds their weights once, and not in every
+    row (as grammars compress a matrix in Ferragina et al. 2022, "Improving matrix-vector
+    multiplication via lossless grammar-compressed matrices").
 
     Parameters
     ----------
@@ -55,55 +55,47 @@ def fold(X: sp.csr_array) -> Folded:
     >>> folded.groups.toarray().ravel(), folded.single.toarray()[:, 2]
     (array([1., 1., 1., 0.]), array([0., 1., 0., 1.]))
     """
-    if not X.has_canonical_format:
+    where = _where(X)
+    if not where.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()
-    n_entries = X.nnz
-    where = sp.csr_array((np.arange(n_entries, dtype=np.int32), X.indices, X.indptr), X.shape)
-    where = where.tocsc()
+        where = _where(X)
     n_rows_of = np.diff(where.indptr)
     order = np.argsort(-n_rows_of, kind="stable")[: np.count_nonzero(n_rows_of >= FEWEST)]
-    indices, values = X.indices.astype(np.int32), X.data
-    if n_entries and (values == values[0]).all():
-        values = np.broadcast_to(values[:1], n_entries)  # one number, which stays in the cache
+    indptr, is_one = X.indptr.astype(np.int64), X.data == 1
+    left = np.where(is_one, X.indices, -1).astype(np.int32, copy=False)
     owners, starts, companions = find_companions(
-        X.indptr.astype(np.int64),
-        indices,
-        values,
+        indptr,
+        left,
         where.indptr.astype(np.int64),
         where.indices.astype(np.int32, copy=False),
         where.data,
         order.astype(np.int32),
         FEWEST,
     )
-    group = np.full(X.shape[1], -1, dtype=np.int32)
+    group = np.full(X.shape[1] + 1, -1, dtype=np.int32)  # also of what is left out, -1
     group[owners] = np.arange(len(owners))
-    kept = indices >= 0
-    of_group = group[X.indices]
+    groups = group[left]
+    single = np.where(groups < 0, np.where(is_one, left, X.indices), -1)
+    single = single.astype(np.int32, copy=False)
     return Folded(
-        _some_entries(X, kept & (of_group < 0), X.indices, X.shape[1]),
-        _some_entries(X, kept & (of_group >= 0), of_group, len(owners)),
-        _members(owners, starts, companions, group, X.shape[1]).astype(X.dtype),
+        sp.csr_array(some_entries(indptr, single, X.data), X.shape),
+        sp.csr_array(some_entries(indptr, groups, X.data), (X.shape[0], len(owners))),
+        _members(owners, starts, companions, group[:-1]).astype(X.dtype),
     )
 
 
-def _some_entries(
-    X: sp.csr_array, which: np.ndarray, columns: np.ndarray, n_columns: int
-) -> sp.csr_array:
-    """Some entries of a matrix, in other columns."""
-    indptr = np.append(0, np.cumsum(which))[X.indptr]
-    return sp.csr_array((X.data[which], columns[which], indptr), shape=(X.shape[0], n_columns))
+def _where(X: sp.csr_array) -> sp.csc_array:
+    """The places of the entries of each column."""
+    places = np.arange(X.nnz, dtype=np.int32)
+    return sp.csr_array((places, X.indices, X.indptr), X.shape).tocsc()
 
 
 def _members(
-    owners: np.ndarray,
-    starts: np.ndarray,
-    companions: np.ndarray,
-    group: np.ndarray,
-    n_attributes: int,
+    owners: np.ndarray, starts: np.ndarray, companions: np.ndarray, group: np.ndarray
 ) -> sp.csr_array:
     """The attributes of all groups: the owner, its companions, and those of their groups."""
-    n = len(owners)
+    n, n_attributes = len(owners), len(group)
     row = np.repeat(np.arange(n), np.diff(starts))
     # Later groups had not been made yet.
     is_group = (group[companions] >= 0) & (group[companions] < row)

@@ -72,10 +72,11 @@ def test_what_comes_together_too_seldom_stays():
     assert fold(sp.csr_array(row * FEWEST)).groups.shape[1] == 1
 
 
-def test_values_must_be_the_same():
+def test_only_ones_are_folded():
     assert fold(sp.csr_array([[1.0, 2.0]] * 5)).groups.nnz == 0
-    folded = fold(sp.csr_array([[1.0, 1.0], [2.0, 2.0], [0.5, 0.5]]))
-    assert_array_equal(folded.groups.toarray(), [[1.0], [2.0], [0.5]])
+    folded = fold(sp.csr_array([[1.0, 1.0], [2.0, 2.0], [1.0, 1.0], [1.0, 1.0]]))
+    assert_array_equal(folded.groups.toarray(), [[1.0], [0.0], [1.0], [1.0]])
+    assert_array_equal(folded.single.toarray()[1], [2.0, 2.0])
 
 
 def test_entries_that_are_there_twice_are_added():
