@@ -48,8 +48,9 @@ cdef void inner_products(
 def keep_step(
     Py_ssize_t first_block,
     Py_ssize_t last_block,
-    float[:, :, ::1] history,      # (n_blocks, 2 * memory, BLOCK) rows of s, rows of y INOUT
+    float[:, :, ::1] history,      # (2 * memory, n_blocks, BLOCK) rows of s, rows of y INOUT
     Py_ssize_t slot,               # which s and which y to replace
+    Py_ssize_t n_slots,            # how many of each there are then, the first ones
     const real[::1] x,             # (n,) IN
     const real[::1] x_new,         # (n,) IN
     real[::1] gradient,            # (n,) at x IN, at x_new OUT
@@ -63,7 +64,7 @@ def keep_step(
     ``products[:, 1]`` are theirs with y.
     """
     cdef:
-        Py_ssize_t n_rows = history.shape[1], b, i, j, start, width
+        Py_ssize_t n_rows = history.shape[0], b, i, j, k, start, width
         float *s
         float *y
         double[BLOCK] change
@@ -72,12 +73,14 @@ def keep_step(
         for b in range(first_block, last_block):
             start = b * BLOCK
             width = min(<Py_ssize_t>BLOCK, x.shape[0] - start)
-            s = &history[b, slot, 0]
-            y = &history[b, n_rows // 2 + slot, 0]
+            s = &history[slot, b, 0]
+            y = &history[n_rows // 2 + slot, b, 0]
             for i in range(width):
                 s[i] = <float>(x_new[start + i] - x[start + i])
             for i in range(width):
                 y[i] = <float>(gradient_new[start + i] - gradient[start + i])
+            for i in range(width, BLOCK):
+                s[i] = y[i] = 0
             memcpy(&gradient[start], &gradient_new[start], width * sizeof(real))
             for i in range(BLOCK):
                 change[i] = y[i]
@@ -85,9 +88,10 @@ def keep_step(
                 direction[i] = steepest[start + i]
             for i in range(width, BLOCK):
                 direction[i] = 0.0
-            for j in range(n_rows):
+            for k in range(2 * n_slots):
+                j = k if k < n_slots else n_rows // 2 + k - n_slots
                 inner_products(
-                    &history[b, j, 0], direction, change, &products[b, 0, j], &products[b, 1, j]
+                    &history[j, b, 0], direction, change, &products[b, 0, j], &products[b, 1, j]
                 )
             inner_products(
                 direction, direction, change, &products[b, 0, n_rows], &products[b, 1, n_rows]
@@ -97,7 +101,7 @@ def keep_step(
 def combine(
     Py_ssize_t first_block,
     Py_ssize_t last_block,
-    const float[:, :, ::1] history,   # (n_blocks, 2 * memory, BLOCK) IN
+    const float[:, :, ::1] history,   # (2 * memory, n_blocks, BLOCK) IN
     const double[::1] coefficients,   # (2 * memory + 1,) of all rows, then of steepest IN
     const real[::1] steepest,         # (n,) IN
     const real[::1] x,                # (n,) IN
@@ -105,7 +109,7 @@ def combine(
 ):
     """x_new = x + coefficients @ [history, steepest]"""
     cdef:
-        Py_ssize_t memory = history.shape[1] // 2, b, i, j, start, width
+        Py_ssize_t memory = history.shape[0] // 2, b, i, j, start, width
         real a, c
         real[BLOCK] total
         const float *s
@@ -124,8 +128,8 @@ def combine(
                 c = <real>coefficients[memory + j]
                 if a == 0 and c == 0:
                     continue
-                s = &history[b, j, 0]
-                y = &history[b, memory + j, 0]
+                s = &history[j, b, 0]
+                y = &history[memory + j, b, 0]
                 for i in range(BLOCK):
                     total[i] += a * s[i] + c * y[i]
             for i in range(width):

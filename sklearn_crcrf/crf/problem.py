@@ -10,13 +10,13 @@ from ..linear import (
     BatchObjective,
     Corpus,
     DenseDesign,
-    FoldedDesign,
     Layout,
     Objective,
     ObservedDesign,
     SparseDesign,
     Weights,
     edge_columns,
+    sparse_design,
 )
 
 __all__ = ["Problem"]
@@ -80,7 +80,7 @@ class Problem(NamedTuple):
         """The objective over all sequences at once."""
         blocks = self.corpus.chunks(self.n_labels)
         slices = [(block[0].start, block[-1].stop) for block in blocks]
-        return self._over(blocks, slices, FoldedDesign)
+        return self._over(blocks, slices, sparse_design)
 
     def batches(self) -> BatchObjective:
         """The objective for stochastic descent."""
@@ -90,7 +90,7 @@ class Problem(NamedTuple):
         return BatchObjective(objective, chunks)
 
     def _over(
-        self, blocks: list, slices: list[tuple[int, int]], sparse: type, **options: Any
+        self, blocks: list, slices: list[tuple[int, int]], sparse: Callable, **options: Any
     ) -> Objective:
         X = self.corpus.X
         if self.pairs is not None:

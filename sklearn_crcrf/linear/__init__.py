@@ -3,7 +3,7 @@
 from .batches import BatchObjective
 from .cells import observed_pairs
 from .corpus import Corpus, transition_counts
-from .designs import DenseDesign, FoldedDesign, ObservedDesign, SparseDesign
+from .designs import DenseDesign, FoldedDesign, ObservedDesign, SparseDesign, sparse_design
 from .edges import EdgeDesign, edge_columns
 from .examples import Coefficients, Differences, Examples
 from .objective import Criterion, Objective
@@ -27,6 +27,7 @@ __all__ = [
     "Weights",
     "edge_columns",
     "observed_pairs",
+    "sparse_design",
     "state_scores",
     "transition_counts",
 ]

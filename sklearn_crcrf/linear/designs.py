@@ -12,10 +12,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from .cells import Cells
-from .folding import fold
+from .folding import Folded, fold
 from .sums import RowSums
 
-__all__ = ["DenseDesign", "FoldedDesign", "ObservedDesign", "SparseDesign"]
+__all__ = ["DenseDesign", "FoldedDesign", "ObservedDesign", "SparseDesign", "sparse_design"]
 
 # Attributes seen with more labels than these have weights for all labels in memory.
 FEW_LABELS = 1
@@ -107,16 +107,17 @@ class FoldedDesign:
 
     Parameters
     ----------
-    X, n_labels, blocks : as of SparseDesign
+    folded : Folded
+    n_labels, blocks : as of SparseDesign
     """
 
-    def __init__(self, X: sp.csr_array, n_labels: int, blocks: Slices):
-        single, groups, members = fold(X)
+    def __init__(self, folded: Folded, n_labels: int, blocks: Slices):
+        single, groups, members = folded
         self._single = SparseDesign(single, n_labels, blocks)
         self._groups = SparseDesign(groups, n_labels, blocks)
         self._members = RowSums(members)
         self._groups_of = RowSums(members.T.tocsr())
-        self.shape, self.dtype = self._single.shape, X.dtype
+        self.shape, self.dtype = self._single.shape, single.dtype
         self.n_weights = self._single.n_weights
 
     def weights(self, flat: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -152,6 +153,14 @@ class FoldedDesign:
             design.add_gradient(block, scores, derivatives, share, n_shares)
 
 
+def sparse_design(X: sp.csr_array, n_labels: int, blocks: Slices) -> SparseDesign | FoldedDesign:
+    """A weight for every pair of attribute and label, over attributes folded if any can be."""
+    folded = fold(X)
+    if folded.groups.nnz:
+        return FoldedDesign(folded, n_labels, blocks)
+    return SparseDesign(X, n_labels, blocks)
+
+
 class ObservedDesign:
     """A weight for some pairs of attribute and label only.
 
@@ -179,7 +188,7 @@ class ObservedDesign:
         n_labels = pairs.shape[1]
         n_pairs = np.diff(pairs.indptr)
         is_row = n_pairs > most_single
-        self._rows = FoldedDesign(X[:, np.flatnonzero(is_row)], n_labels, blocks)
+        self._rows = sparse_design(X[:, np.flatnonzero(is_row)], n_labels, blocks)
         self._cells = Cells(X, pairs, np.where(is_row, 0, n_pairs), blocks)
         # Which of all weights are in rows, where in these they are, and which are single.
         in_row = np.repeat(is_row, n_pairs)

@@ -73,6 +73,9 @@ def fold(X: sp.csr_array) -> Folded:
         order.astype(np.int32),
         FEWEST,
     )
+    if len(owners) == 0:
+        nothing = sp.csr_array(X.shape, dtype=X.dtype)
+        return Folded(X, nothing[:, :0], nothing[:0])
     group = np.full(X.shape[1] + 1, -1, dtype=np.int32)  # also of what is left out, -1
     group[owners] = np.arange(len(owners))
     groups = group[left]

@@ -24,7 +24,7 @@ def descend(
     x: np.ndarray,
     steepest_of: Callable[[np.ndarray, np.ndarray], np.ndarray],
     restrict: Callable[[np.ndarray, np.ndarray, np.ndarray, float], float],
-    memory: int,
+    memory: int | None,
     n_threads: int,
 ) -> OptimizeResult:
     """Minimise by quasi-Newton steps.
@@ -44,7 +44,7 @@ def descend(
         Given x, the (pseudo-)gradient there, a new point and the change of the objective that
         is expected of going there: moves the new point to where it may be, and returns the
         change expected of that.
-    memory, n_threads : int
+    memory, n_threads : as of History
 
     Returns
     -------

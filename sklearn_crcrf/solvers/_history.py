@@ -13,6 +13,9 @@ __all__ = ["History"]
 
 # A step along which the gradient hardly changes says nothing of the curvature.
 CURVATURE = 1e-10
+# More steps make fewer iterations, as long as going through them takes less time than the gradient:
+# by default no more numbers are kept than these, but some steps at least.
+N_NUMBERS, FEWEST, MOST = 2**24, 6, 100
 
 
 class History:
@@ -32,7 +35,8 @@ class History:
     ----------
     x : ndarray of shape (n_weights,), float32 or float64
         Any point; the history is empty at first.
-    memory : int, at least 1
+    memory : int, at least 1, or None
+        How many steps; None for 6 to 100, as many as make 128 MB with their changes.
     n_threads : int, at least 1
         The results do not depend on it.
 
@@ -44,13 +48,16 @@ class History:
         The v to start from there.
     """
 
-    def __init__(self, x: np.ndarray, memory: int, n_threads: int = 1):
+    def __init__(self, x: np.ndarray, memory: int | None, n_threads: int = 1):
+        if memory is None:
+            memory = min(max(FEWEST, N_NUMBERS // max(x.size, 1)), MOST)
         for name, value in (("memory", memory), ("n_threads", n_threads)):
             if value < 1:
                 raise ValueError(f"{name} must be at least 1, got {value}")
         n_blocks = -(-x.size // history.BLOCK_SIZE)
         self.gradient = self.steepest = np.zeros_like(x)
-        self._rows = np.zeros((n_blocks, 2 * memory, history.BLOCK_SIZE), dtype=np.float32)
+        # What is not written yet takes up no memory.
+        self._rows = np.empty((2 * memory, n_blocks, history.BLOCK_SIZE), dtype=np.float32)
         self._products = np.zeros((n_blocks, 2, 2 * memory + 1))
         self._memory = memory
         self._slots: list[int] = []  # of the pairs, oldest first
@@ -91,7 +98,8 @@ class History:
         free = [slot for slot in range(m) if slot not in self._slots]
         slot = free[0] if free else self._slots.pop(0)
         points = (x, x_new, self.gradient, gradient, steepest)
-        self._run(history.keep_step, self._rows, slot, *points, self._products)
+        n_slots = max([slot, *self._slots]) + 1
+        self._run(history.keep_step, self._rows, slot, n_slots, *points, self._products)
         self.steepest = self.gradient if steepest is gradient else steepest
         self._by_steepest, by_y = self._products.sum(axis=0)
         self._sy[:, slot] = by_y[:m]

@@ -18,7 +18,7 @@ def lbfgs(
     max_iter: int = 1000,
     tol: float = 1e-5,
     callback: Callable[[OptimizeResult], None] | None = None,
-    memory: int = 6,
+    memory: int | None = None,
     n_threads: int = 1,
     overwrite_x0: bool = False,
 ) -> OptimizeResult:
@@ -39,8 +39,9 @@ def lbfgs(
     callback : callable, optional
         Called with an OptimizeResult (x, fun, jac, nit) after every iteration. That x stays as
         it is until the next call; StopIteration ends the run, with success.
-    memory : int, default=6
-        How many of the last steps the direction is made of.
+    memory : int, optional
+        How many of the last steps the direction is made of; by default 6 to 100, as many as take
+        up 128 MB.
     n_threads : int, default=1
         Threads for the vectors; the result does not depend on it.
     overwrite_x0 : bool, default=False

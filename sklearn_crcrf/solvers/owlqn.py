@@ -21,7 +21,7 @@ def owlqn(
     max_iter: int = 1000,
     tol: float = 1e-5,
     callback: Callable[[OptimizeResult], None] | None = None,
-    memory: int = 6,
+    memory: int | None = None,
     n_threads: int = 1,
     overwrite_x0: bool = False,
 ) -> OptimizeResult:
