@@ -12,24 +12,33 @@ __all__ = ["Cells", "observed_pairs"]
 
 
 class Cells:
-    """Single weights: the entries of X whose attribute has some, each with its label and weight."""
+    """Single weights: the entries of X whose attribute has some, each with its label and weight.
+
+    Parameters
+    ----------
+    X : CSR of shape (n_tokens, n_attributes)
+    pairs : CSR of shape (n_attributes, n_labels)
+        Its entries are all weights.
+    is_single : bool ndarray of shape (n_attributes,)
+        Whose weights are single.
+    blocks : sequence of (start, stop)
+    """
 
     def __init__(
         self,
         X: sp.csr_array,
         pairs: sp.csr_array,
-        n_single: np.ndarray,
+        is_single: np.ndarray,
         blocks: Sequence[tuple[int, int]],
     ):
         n_labels = pairs.shape[1]
-        times = n_single[X.indices]
+        times = np.where(is_single, np.diff(pairs.indptr), 0)[X.indices]
         entry = np.repeat(np.arange(X.nnz), times)
         attribute = X.indices[entry]
         # The how-manieth weight of its attribute each is.
         nth = np.arange(len(entry)) - np.repeat(np.cumsum(times) - times, times)
-        label = pairs.indices[pairs.indptr[attribute] + nth].astype(np.int32)
-        starts = np.cumsum(n_single) - n_single
-        weight = (starts[attribute] + nth).astype(np.int32)
+        weight = (pairs.indptr[attribute] + nth).astype(np.int32)
+        label = pairs.indices[weight].astype(np.int32)
         indptr = np.append(0, np.cumsum(times))[X.indptr].astype(np.int64)
         value = X.data[entry]
         self._entries = indptr, label, weight, value
@@ -38,7 +47,7 @@ class Cells:
             inside = slice(indptr[start], indptr[stop])
             token = np.repeat(np.arange(stop - start), np.diff(indptr[start : stop + 1]))
             place = token * n_labels + label[inside]
-            shape = int(n_single.sum()), (stop - start) * n_labels
+            shape = pairs.nnz, (stop - start) * n_labels
             cells = sp.coo_array((value[inside], (weight[inside], place)), shape=shape).tocsr()
             self._by_weight.append(RowSums(cells, skip_empty=True))
 

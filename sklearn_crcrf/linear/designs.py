@@ -189,52 +189,51 @@ class ObservedDesign:
         n_pairs = np.diff(pairs.indptr)
         is_row = n_pairs > most_single
         self._rows = sparse_design(X[:, np.flatnonzero(is_row)], n_labels, blocks)
-        self._cells = Cells(X, pairs, np.where(is_row, 0, n_pairs), blocks)
-        # Which of all weights are in rows, where in these they are, and which are single.
+        self._cells = Cells(X, pairs, ~is_row, blocks)
+        # Which of all weights are in rows, and where in these they are.
         in_row = np.repeat(is_row, n_pairs)
         row = np.repeat(np.cumsum(is_row) - 1, n_pairs)[in_row]
-        self._in_row, self._single = np.flatnonzero(in_row), np.flatnonzero(~in_row)
+        self._in_row = np.flatnonzero(in_row)
         self._place = row * n_labels + pairs.indices[in_row]
 
     def weights(self, flat: np.ndarray) -> tuple[Any, np.ndarray]:
         """As :meth:`SparseDesign.weights`."""
-        return self._rows.weights(self._in_rows(flat)), flat[self._single]
+        rows = np.zeros(self._rows.n_weights, dtype=flat.dtype)
+        rows[self._place] = flat[self._in_row]
+        return self._rows.weights(rows), flat
 
     def derivatives(self, flat: np.ndarray) -> tuple[Any, np.ndarray]:
         """As :meth:`SparseDesign.derivatives`."""
-        return self._rows.derivatives(self._in_rows(flat)), flat[self._single]
+        rows = np.zeros(self._rows.n_weights, dtype=flat.dtype)
+        return self._rows.derivatives(rows), flat
 
     def flat(self, derivatives: tuple[Any, np.ndarray]) -> np.ndarray:
-        """As :meth:`SparseDesign.flat`."""
-        rows, single = derivatives
-        flat = np.empty(self.n_weights, dtype=single.dtype)
-        flat[self._in_row], flat[self._single] = self._rows.flat(rows)[self._place], single
+        """As :meth:`SparseDesign.flat`; moves those in rows to the others."""
+        rows, flat = derivatives
+        of_rows = self._rows.flat(rows)
+        flat[self._in_row] += of_rows[self._place]
+        of_rows[:] = 0
         return flat
 
     def scores(self, weights: tuple[Any, np.ndarray], start: int, stop: int) -> np.ndarray:
         """As :meth:`SparseDesign.scores`."""
-        rows, single = weights
+        rows, flat = weights
         scores = self._rows.scores(rows, start, stop)
-        self._cells.add_scores(single, scores, start, stop)
+        self._cells.add_scores(flat, scores, start, stop)
         return scores
 
     def add_gradient(
         self, block: int, scores: np.ndarray, out: Any, share: int = 0, n_shares: int = 1
     ) -> None:
         """As :meth:`SparseDesign.add_gradient`."""
-        rows, single = out
+        rows, flat = out
         self._rows.add_gradient(block, scores, rows, share, n_shares)
-        self._cells.add_gradient(block, scores, single, share, n_shares)
+        self._cells.add_gradient(block, scores, flat, share, n_shares)
 
     def add_to_weights(self, scores: np.ndarray, weights: Any, start: int, stop: int) -> None:
         """As :meth:`SparseDesign.add_to_weights`; there must be no rows of weights."""
-        _, single = weights
-        self._cells.add_to_weights(scores, single, start, stop)
-
-    def _in_rows(self, flat: np.ndarray) -> np.ndarray:
-        rows = np.zeros(self._rows.n_weights, dtype=flat.dtype)
-        rows[self._place] = flat[self._in_row]
-        return rows
+        _, flat = weights
+        self._cells.add_to_weights(scores, flat, start, stop)
 
 
 class DenseDesign:

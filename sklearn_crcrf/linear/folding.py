@@ -10,7 +10,7 @@ from .._kernels._folding import find_companions, some_entries
 __all__ = ["Folded", "fold"]
 
 # In fewer rows than these it costs as much to add weights once as to add them in each row.
-FEWEST = 3
+FEWEST = 4
 
 
 class Folded(NamedTuple):

@@ -15,6 +15,9 @@ from .weights import Layout, Weights
 
 __all__ = ["Criterion", "Objective"]
 
+# So many weights stay in the cache while something is done with them.
+PIECE = 2**14
+
 Criterion = Callable[[Chain, Parts, np.ndarray], tuple[np.ndarray, Pullback]]
 
 
@@ -82,8 +85,7 @@ class Objective:
         loss : float
         gradient : ndarray of shape (n_weights,)
         """
-        gradient = np.multiply(w, w.dtype.type(self.precision), out=self._gradient)
-        loss = 0.5 * float(np.dot(w, gradient))
+        loss, gradient = self._penalty(w), self._gradient
         weights, total = self.weights(w), self.derivatives(gradient)
         with ThreadPoolExecutor(self._n_threads) as pool:
             run = map if self._n_threads == 1 else pool.map
@@ -95,6 +97,15 @@ class Objective:
                 for number, block in enumerate(self._blocks)
             )
         return loss + self.combined(counted), self.join(total, gradient)
+
+    def _penalty(self, w: np.ndarray) -> float:
+        """That of all weights; its derivatives replace the gradient."""
+        precision, squares = w.dtype.type(self.precision), 0.0
+        for start in range(0, len(w), PIECE):
+            piece = w[start : start + PIECE]
+            derivatives = np.multiply(piece, precision, out=self._gradient[start : start + PIECE])
+            squares += float(np.dot(piece, derivatives))
+        return 0.5 * squares
 
     def weights(self, vector: np.ndarray) -> Weights:
         """The weights of a vector, as scores are made of them."""
