@@ -49,11 +49,12 @@ def fold(X: sp.csr_array) -> Folded:
     --------
     >>> import scipy.sparse as sp
     >>> from sklearn_crcrf.linear.folding import fold
-    >>> folded = fold(sp.csr_array([[1, 1, 0], [1, 1, 1], [1, 1, 0], [0, 0, 1]], dtype=float))
+    >>> rows = [[1, 1, 0], [1, 1, 1], [1, 1, 0], [1, 1, 0], [0, 0, 1]]
+    >>> folded = fold(sp.csr_array(rows, dtype=float))
     >>> folded.members.toarray()
     array([[1., 1., 0.]])
     >>> folded.groups.toarray().ravel(), folded.single.toarray()[:, 2]
-    (array([1., 1., 1., 0.]), array([0., 1., 0., 1.]))
+    (array([1., 1., 1., 1., 0.]), array([0., 1., 0., 0., 1.]))
     """
     where = _where(X)
     if not where.has_canonical_format:
