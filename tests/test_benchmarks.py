@@ -13,6 +13,7 @@ import pytest
 from scipy.optimize import OptimizeResult
 
 from sklearn_crcrf.datasets import Splits, make_addresses
+from sklearn_crcrf.linear.folding import fold
 
 FOLDER = Path(__file__).parents[1] / "benchmarks"
 NEEDS_DATA = pytest.mark.skipif(
@@ -277,8 +278,12 @@ def test_limits(load, corpora, monkeypatch):
     X, n = problem.corpus.X, problem.n_labels
     n_sequences = len(problem.corpus.weight)
     assert limits.marginals_kernel(problem)[1] == 6 * n**2 * (X.shape[0] - n_sequences)
-    assert limits.scores_kernel(problem)[1] == X.nnz * 12 + (X.nnz + X.shape[0]) * n * 8
-    assert limits.gradient_kernel(problem)[1] == X.nnz * 12 + (X.nnz + 2 * X.shape[1]) * n * 8
+    single, groups, _ = fold(X)
+    n_entries, n_columns = single.nnz + groups.nnz, groups.shape[1] + len(set(single.indices))
+    assert limits.scores_kernel(problem)[1] == n_entries * 12 + (n_entries + X.shape[0]) * n * 8
+    assert (
+        limits.gradient_kernel(problem)[1] == n_entries * 12 + (n_entries + 2 * n_columns) * n * 8
+    )
 
 
 def test_enlarge(load):
