@@ -20,7 +20,7 @@ RECENCY = 3
 # The first rate that is tried on a sample, and the factor to the next.
 FIRST_RATE, FACTOR = 0.1, 2.0
 # Number of examples in the sample, and of larger and of smaller rates that are tried at most.
-SAMPLE, LARGER, SMALLER = 1000, 3, 20
+SAMPLE, LARGER, SMALLER = 500, 3, 20
 
 
 class StochasticObjective(Protocol):
