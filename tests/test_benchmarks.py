@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 from scipy.optimize import OptimizeResult
 
@@ -304,6 +305,28 @@ def test_scaling_finds_the_power(load, tmp_path):
     pytest.importorskip("matplotlib")
     scaling.draw({"it": costs}, tmp_path / "plot.png")
     assert (tmp_path / "plot.png").stat().st_size > 1000
+
+
+def test_memory_data(load):
+    memory = load("memory")
+    X, y = memory.make_data(memory.Size(3, 2, 2, 6, 4), "float32")
+    assert (X.data.shape, X.data.dtype, len(y)) == ((60, 2 * 2 * 10), "float32", 3)
+    assert (np.diff(X.data.indptr) == 4).all()
+    assert (X.data.sum(axis=0) == 6).all()
+    single, groups, _ = fold(X.data)
+    assert (single.nnz, groups.nnz) == (0, 60 * 2)
+
+
+@pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="needs Linux's /proc")
+def test_memory_has_a_row_for_every_solver(load):
+    memory = load("memory")
+    size = memory.Size(10, 2, 1, 10, 3)
+    rows = list(memory.rows(["lbfgs", "owlqn"], size, "n_entries"))
+    assert [row[:3] for row in rows] == [[s, "129", "400"] for s in ("lbfgs", "owlqn")]
+    assert all(float(figure) >= 0 for row in rows for figure in row[3:])
+    X, y = memory.make_data(size, "float64")
+    for solver in memory.SOLVERS:
+        assert memory.fit(solver, X, y).coef_.shape == (40, 3)
 
 
 def test_label_bias_has_a_row_for_every_method(load):
