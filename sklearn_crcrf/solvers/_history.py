@@ -15,7 +15,7 @@ __all__ = ["History"]
 CURVATURE = 1e-10
 # More steps make fewer iterations, as long as going through them takes less time than the gradient:
 # by default no more numbers are kept than these, but some steps at least.
-N_NUMBERS, FEWEST, MOST = 2**24, 6, 100
+N_NUMBERS, FEWEST, MOST = 2**24, 4, 100
 
 
 class History:
@@ -36,7 +36,7 @@ class History:
     x : ndarray of shape (n_weights,), float32 or float64
         Any point; the history is empty at first.
     memory : int, at least 1, or None
-        How many steps; None for 6 to 100, as many as make 128 MB with their changes.
+        How many steps; None for 4 to 100, as many as make 128 MB with their changes.
     n_threads : int, at least 1
         The results do not depend on it.
 

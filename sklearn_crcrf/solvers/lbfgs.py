@@ -40,7 +40,7 @@ def lbfgs(
         Called with an OptimizeResult (x, fun, jac, nit) after every iteration. That x stays as
         it is until the next call; StopIteration ends the run, with success.
     memory : int, optional
-        How many of the last steps the direction is made of; by default 6 to 100, as many as take
+        How many of the last steps the direction is made of; by default 4 to 100, as many as take
         up 128 MB.
     n_threads : int, default=1
         Threads for the vectors; the result does not depend on it.
