@@ -4,12 +4,7 @@ import numpy as np
 
 from libc.stdint cimport int32_t, int64_t
 
-cdef extern from "vectors.h":
-    void prefetch "PREFETCH"(const void *) nogil
-
-cdef fused real:
-    float
-    double
+from sklearn_crcrf._kernels.vectors cimport prefetch, real
 
 # Rows so many entries ahead are fetched from memory.
 cdef enum: AHEAD = 8

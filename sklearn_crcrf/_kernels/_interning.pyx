@@ -15,6 +15,8 @@ from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, realloc
 from libc.string cimport memcmp, memcpy
 
+from sklearn_crcrf._kernels.vectors cimport prefetch
+
 import os
 
 cdef extern from "Python.h":
@@ -28,12 +30,6 @@ cdef extern from "Python.h":
 
 cdef extern from *:
     """
-    #if defined(__GNUC__) || defined(__clang__)
-    #define crcrf_prefetch(address) __builtin_prefetch(address)
-    #else
-    #define crcrf_prefetch(address)
-    #endif
-
     /* The two halves of the 128-bit product of a and b, folded into one word. */
     #if defined(__SIZEOF_INT128__)
     static inline unsigned long long crcrf_fold(unsigned long long a, unsigned long long b) {
@@ -50,7 +46,6 @@ cdef extern from *:
     }
     #endif
     """
-    void prefetch "crcrf_prefetch"(const void *) nogil
     uint64_t fold "crcrf_fold"(uint64_t, uint64_t) nogil
 
 cdef enum:

@@ -9,15 +9,7 @@ import numpy as np
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport calloc, free
 
-cdef extern from *:
-    """
-    #if defined(__GNUC__) || defined(__clang__)
-    #define crcrf_prefetch(address) __builtin_prefetch(address)
-    #else
-    #define crcrf_prefetch(address)
-    #endif
-    """
-    void prefetch "crcrf_prefetch"(const void *) nogil
+from sklearn_crcrf._kernels.vectors cimport prefetch
 
 cdef enum:
     BATCH = 32

@@ -2,10 +2,7 @@
 
 from libc.stdint cimport int32_t, int64_t
 
-from sklearn_crcrf._kernels.vectors cimport real
-
-cdef extern from "vectors.h":
-    void prefetch "PREFETCH"(const void *) nogil
+from sklearn_crcrf._kernels.vectors cimport prefetch, real
 
 # Where a row begins is fetched from memory so many entries ahead, then its first numbers.
 cdef enum: FAR = 32

@@ -8,6 +8,7 @@ ctypedef fused real:
 
 
 cdef extern from "vectors.h" nogil:
+    void prefetch "PREFETCH"(const void *address)
     unsigned flush_denormals()
     void restore_denormals(unsigned state)
     int64_t padded_d(int64_t n)
