@@ -122,14 +122,13 @@ class FoldedDesign:
 
     def weights(self, flat: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """As :meth:`SparseDesign.weights`."""
-        rows, groups = self._single.weights(flat), np.zeros(self._groups.shape, dtype=flat.dtype)
+        rows, groups = self.derivatives(flat)
         self._members.add(rows, groups, 0, len(groups))
         return rows, groups
 
     def derivatives(self, flat: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """As :meth:`SparseDesign.derivatives`."""
-        rows, groups = self._single.weights(flat), np.zeros(self._groups.shape, dtype=flat.dtype)
-        return rows, groups
+        return self._single.derivatives(flat), np.zeros(self._groups.shape, dtype=flat.dtype)
 
     def flat(self, derivatives: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
         """As :meth:`SparseDesign.flat`; moves those by groups to their members."""
