@@ -33,10 +33,9 @@ INLINE VECTOR NAME(exp_vector)(VECTOR x) {
     const REAL lowest = is_double ? -708 : -87;
     /* Adding this rounds to an integer, which is then in the low bits. */
     const REAL rounding = is_double ? 6755399441055744.0 : 12582912.0;
-    VECTOR bounded = NAME(larger)(x, NAME(splat)(lowest));
-    VECTOR shifted = bounded * (REAL)1.4426950408889634 + rounding;
+    VECTOR shifted = x * (REAL)1.4426950408889634 + rounding;
     VECTOR n = shifted - rounding;
-    VECTOR r = bounded - n * (REAL)(is_double ? 6.93145751953125e-1 : 0.693359375);
+    VECTOR r = x - n * (REAL)(is_double ? 6.93145751953125e-1 : 0.693359375);
     r = r - n * (REAL)(is_double ? 1.42860682030941723212e-6 : -2.12194440e-4);
     /* Even and odd powers apart, which do not wait for each other. */
     VECTOR even = NAME(splat)((REAL)(1.0 / 720)), odd = NAME(splat)((REAL)(1.0 / 5040)), rr = r * r;
