@@ -179,7 +179,7 @@ class Objective:
         counted = chunk.weight @ losses
         if slope is None:
             slope = 1.0 if self._combine is None else self._combine(counted)[1]
-        state[:] = 0.0
+        state.fill(0.0)
         weight = np.multiply.outer(chunk.weight, slope)
         return counted, pullback(weight, PartCounts.zeros(parts, state))
 
