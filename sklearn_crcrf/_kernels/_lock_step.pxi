@@ -6,7 +6,8 @@
 #     log Z      = sum_t log c_t + the maxima that were left out of v and e
 #     p(y_t = j) = alpha_t(j) beta_t(j) / c_t
 #
-# with v = exp(state - its maximum) and e = exp(transition - its maximum).
+# with v = exp(state - its maximum) and e = exp(transition - its maximum). Backwards, what is kept of
+# a step is beta_t / c_t times the weight of the sequence.
 #
 # A sequence in which a probability that is not zero could come near the smallest number there is
 # gets no result here: its log_z is NaN.
@@ -28,6 +29,8 @@ from sklearn_crcrf._kernels.vectors cimport (
 cdef enum: BLOCK = 64
 # Rows of which the expected transitions are summed at once.
 cdef enum: PANEL = 256
+# Bytes of the largest vectors: those that do not begin at a multiple of them are slow.
+cdef enum: ALIGNMENT = 64
 
 
 cdef struct Scores:
@@ -61,6 +64,14 @@ def width_of(int64_t n, dtype):
     return padded_d(n) if np.dtype(dtype) == np.float64 else padded_f(n)
 
 
+def empty_rows(int64_t n_rows, int64_t n, dtype):
+    """Padded rows of n numbers, of any values, in memory that begins a vector."""
+    cdef int64_t width = width_of(n, dtype), itemsize = np.dtype(dtype).itemsize, start
+    memory = np.empty(n_rows * width + ALIGNMENT // itemsize, dtype=dtype)
+    start = -memory.ctypes.data % ALIGNMENT // itemsize
+    return memory[start : start + n_rows * width].reshape(n_rows, width)
+
+
 def forward(
     const int64_t[::1] offsets,
     const int64_t[::1] order,      # (n_sequences,) by decreasing length IN
@@ -87,7 +98,7 @@ def forward(
             potential, top, spread, forbids,
             edges_of(edge_row, edge_indptr, edge_previous, edge_current, edge_potential),
         )
-        real[::1] packed = packed_potential(state, potential, False)
+        real[:, ::1] packed = packed_potential(state, potential, False)
         int64_t longest = length_of(offsets, order, 0) if len(order) else 0
         int64_t[:, ::1] steps = np.empty((2, longest + 1), dtype=np.int64)
         Block block
@@ -100,7 +111,7 @@ def forward(
             block = make_block(offsets, order, first, start, steps)
             if block.n_steps:
                 forward_block(
-                    &block, &scores, state, begin, end, &packed[0], v, alpha, scaling, log_z
+                    &block, &scores, state, begin, end, &packed[0, 0], v, alpha, scaling, log_z
                 )
                 start = block.row[block.n_steps]
             else:
@@ -127,7 +138,7 @@ cdef void forward_block(
         double inverse[BLOCK]      # 1 / c_{t-1}
         double factor[BLOCK]       # product of c_t of which no logarithm was taken yet
         double value[BLOCK]        # log Z so far
-        double reach, least, limit = 600.0 if real is double else 75.0, tiny = 1e-200, few = 1e4
+        double reach, least, limit = 600.0 if real is double else 65.0, tiny = 1e-200, few = 1e4
         real top[BLOCK]
         real total
         const real *score[BLOCK]
@@ -173,6 +184,7 @@ cdef void forward_block(
             if not (total > 0 and total < INFINITY):
                 value[b] = NAN
                 total = 1
+                memset(row, 0, width * sizeof(real))
             inverse[b] = 1.0 / total
             scaling[r, 0] = inverse[b]
             scaling[r, 1] = top[b]
@@ -219,13 +231,12 @@ def backward(
             edges_of(edge_row, edge_indptr, edge_previous, edge_current, edge_potential),
         )
         int64_t n = scores.n, width = alpha.shape[1], i, j
-        real[::1] packed = packed_potential(state, potential, True)
+        real[:, ::1] packed = packed_potential(state, potential, True)
         dtype = np.asarray(state).dtype
-        real[:, ::1] before = np.empty((PANEL + BLOCK, width), dtype=dtype)
-        real[:, ::1] ahead = np.empty((PANEL + BLOCK, width), dtype=dtype)
-        real[:, ::1] beta = np.empty((BLOCK, width), dtype=dtype)
-        real[:, ::1] outer = np.zeros((n, width), dtype=dtype)
-        real[::1] work = np.empty(width, dtype=dtype)
+        real[:, ::1] ahead = empty_rows(PANEL + BLOCK, n, dtype)
+        real[:, ::1] beta = empty_rows(BLOCK, n, dtype)
+        real[:, ::1] outer = empty_rows(n, n, dtype)
+        real[:, ::1] work = empty_rows(1, n, dtype)
         int64_t longest = length_of(offsets, order, 0) if len(order) else 0
         int64_t[:, ::1] steps = np.empty((2, longest + 1), dtype=np.int64)
         Block block
@@ -237,18 +248,18 @@ def backward(
         while first < n_sequences:
             block = make_block(offsets, order, first, start, steps)
             if block.n_steps:
+                # Sums of many blocks would lose digits in single precision.
+                memset(&outer[0, 0], 0, n * width * sizeof(real))
                 backward_block(
-                    &block, &scores, state, begin, end, &packed[0], v, alpha, scaling, weight,
-                    before, ahead, beta, outer, &work[0], marginals, transitions,
+                    &block, &scores, state, begin, end, &packed[0, 0], v, alpha, scaling, weight,
+                    ahead, beta, outer, &work[0, 0], marginals, transitions,
                     begins, ends, edge_counts,
                 )
+                for i in range(n):
+                    for j in range(n):
+                        transitions[i, j] += potential[i, j] * outer[i, j]
                 start = block.row[block.n_steps]
             first += max(1, block.active[0])
-            # Sums of many blocks would lose digits in single precision.
-            for i in range(n):
-                for j in range(n):
-                    transitions[i, j] += potential[i, j] * outer[i, j]
-            memset(&outer[0, 0], 0, n * width * sizeof(real))
         restore_denormals(denormals)
 
 
@@ -263,10 +274,9 @@ cdef void backward_block(
     const real[:, ::1] alpha,
     const double[:, ::1] scaling,
     const double[::1] weight,
-    real[:, ::1] before,           # (PANEL + BLOCK, width) alpha_{t-1}, weighted: work space
-    real[:, ::1] ahead,            # (PANEL + BLOCK, width) v_t beta_t / c_t: work space
+    real[:, ::1] ahead,            # (PANEL + BLOCK, width) v_t beta_t / (c_{t-1} c_t): work space
     real[:, ::1] beta,             # (BLOCK, width) work space
-    real[:, ::1] outer,            # (n_labels, width) sums of before.T @ ahead OUT
+    real[:, ::1] outer,            # (n_labels, width) sums of alpha_{t-1}.T @ ahead_t INOUT
     real *work,                    # (width,) work space
     real[:, ::1] marginals,
     double[:, ::1] transitions,
@@ -275,22 +285,27 @@ cdef void backward_block(
     double[::1] edge_counts,
 ) noexcept nogil:
     cdef:
-        int64_t t, b, j, r, token, filled = 0, latest = 0, n_ahead = 0, width = scores.width
+        int64_t t, b, j, r, token, n_active, n_ahead = 0, width = scores.width
+        # Rows of later steps follow those of earlier ones, as in alpha: from ``latest`` on, and so
+        # many of them are not yet in the outer products.
+        int64_t latest = PANEL + BLOCK, pending = 0
         bint keeps = v.shape[0] > BLOCK
         double w
-        real share
         const real *score
         real *row
     for t in range(block.n_steps - 1, -1, -1):
-        product(&ahead[latest, 0], n_ahead, packed, scores.n, width, &beta[0, 0])
-        if filled >= PANEL:
-            outer_products(&before[0, 0], &ahead[0, 0], filled, scores.n, width, &outer[0, 0])
-            # The edges of the next step need the rows that are ahead of them.
-            memcpy(&ahead[0, 0], &ahead[latest, 0], n_ahead * width * sizeof(real))
-            memset(&before[0, 0], 0, n_ahead * width * sizeof(real))
-            latest = 0
-            filled = n_ahead
-        for b in range(block.active[t]):
+        n_active = block.active[t]
+        row = &ahead[latest, 0] if n_ahead else NULL
+        product(row, n_ahead, packed, scores.n, width, &beta[0, 0])
+        if t == 0 or latest < n_active or block.active[t - 1] > n_active:
+            # The rows of alpha do not go on, or there is no room.
+            outer_products(&alpha[block.row[t], 0], row, pending, scores.n, width, &outer[0, 0])
+            pending = 0
+        if latest < n_active:
+            # The edges of this step need the rows that are ahead of them.
+            latest = PANEL + BLOCK - n_ahead
+            memcpy(&ahead[latest, 0], row, n_ahead * width * sizeof(real))
+        for b in range(n_active):
             w = weight[block.order[b]]
             token = block.origin[b] + t
             if t:
@@ -298,41 +313,37 @@ cdef void backward_block(
             r = block.row[t] + b
             row = &beta[b, 0]
             if w == 0:
-                memset(&ahead[filled + b, 0], 0, width * sizeof(real))
-                memset(&before[filled + b, 0], 0, width * sizeof(real))
+                memset(&ahead[latest - n_active + b, 0], 0, width * sizeof(real))
                 continue
             if b >= n_ahead:
                 for j in range(width):
-                    row[j] = 1
+                    row[j] = <real>(w * scaling[r, 0])
             elif scores.has_edges:
                 add_edges(scores, token + 1, &ahead[latest + b, 0], row, True)
             if scores.forbids:
                 leave_out_unreachable(&alpha[r, 0], width, row)
-            share = <real>(w * scaling[r, 0])
-            add_products(share, &alpha[r, 0], row, scores.n, &marginals[token, 0])
+            add_products(1, &alpha[r, 0], row, scores.n, &marginals[token, 0])
             if t == 0:
-                add_counts(share, &alpha[r, 0], row, scores.n, &begins[0])
+                add_counts(&alpha[r, 0], row, scores.n, &begins[0])
             if t + 1 == block.length[b]:
-                add_counts(share, &alpha[r, 0], row, scores.n, &ends[0])
+                add_counts(&alpha[r, 0], row, scores.n, &ends[0])
             if t:
+                j = latest - n_active + b
                 if keeps:
-                    products(<real>scaling[r, 0], &v[r, 0], row, width, &ahead[filled + b, 0])
+                    score = &v[r, 0]
                 else:
                     score = state_scores(block, b, t, state, begin, end, width, work)
-                    exponentiate(score, scores.n, <real>scaling[r, 1], &ahead[filled + b, 0])
-                    multiply(<real>scaling[r, 0], row, width, &ahead[filled + b, 0])
+                    exponentiate(score, scores.n, <real>scaling[r, 1], work)
+                    score = work
                 r = block.row[t - 1] + b
-                share = <real>(w * scaling[r, 0])
-                scale(share, &alpha[r, 0], width, &before[filled + b, 0])
+                products(<real>scaling[r, 0], score, row, width, &ahead[j, 0])
                 if scores.has_edges:
                     count_edges(
-                        scores, token, &before[filled + b, 0], &ahead[filled + b, 0],
-                        transitions, edge_counts,
+                        scores, token, &alpha[r, 0], &ahead[j, 0], transitions, edge_counts
                     )
-        latest = filled
-        n_ahead = block.active[t]
-        filled += n_ahead
-    outer_products(&before[0, 0], &ahead[0, 0], latest, scores.n, width, &outer[0, 0])
+        latest -= n_active
+        pending += n_active
+        n_ahead = n_active
 
 
 cdef void leave_out_unreachable(const real *alpha, int64_t width, real *beta) noexcept nogil:
@@ -343,11 +354,11 @@ cdef void leave_out_unreachable(const real *alpha, int64_t width, real *beta) no
 
 
 cdef void add_counts(
-    real factor, const real *alpha, const real *beta, int64_t n, double *out
+    const real *alpha, const real *beta, int64_t n, double *out
 ) noexcept nogil:
     cdef int64_t j
     for j in range(n):
-        out[j] += factor * alpha[j] * beta[j]
+        out[j] += alpha[j] * beta[j]
 
 
 cdef Scores scores_of(
@@ -392,11 +403,11 @@ def packed_potential(const real[:, ::1] like, potential, transposed):
         dtype = np.asarray(like).dtype
         int64_t n = potential.shape[0], width = width_of(n, dtype)
         real[:, ::1] rows
-        real[::1] packed = np.empty(n * width, dtype=dtype)
+        real[:, ::1] packed = empty_rows(n, n, dtype)
     padded = np.zeros((n, width), dtype=dtype)
     padded[:, :n] = np.asarray(potential).T if transposed else potential
     rows = padded
-    pack(&rows[0, 0], n, width, &packed[0])
+    pack(&rows[0, 0], n, width, &packed[0, 0])
     return packed
 
 

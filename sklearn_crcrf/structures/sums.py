@@ -40,10 +40,9 @@ class PathSums:
         n_tokens, n_labels = parts.state.shape
         dtype = parts.state.dtype
         self._scores = (parts.state, parts.begin, parts.end, *_potentials(parts))
-        width = lock_step.width_of(n_labels, dtype)
-        alpha = np.empty((n_tokens, width), dtype=dtype)
-        n_kept = n_tokens if n_tokens * width <= KEPT else 0
-        v = np.empty((max(n_kept, lock_step.WORK_ROWS), width), dtype=dtype)
+        alpha = lock_step.empty_rows(n_tokens, n_labels, dtype)
+        n_kept = n_tokens if alpha.size <= KEPT else 0
+        v = lock_step.empty_rows(max(n_kept, lock_step.WORK_ROWS), n_labels, dtype)
         self._work = v, alpha, np.empty((n_tokens, 2))
         self.log_z = np.empty(len(order))
         lock_step.forward(offsets, order, *self._scores, *self._work, self.log_z)
