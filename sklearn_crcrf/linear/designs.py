@@ -153,9 +153,10 @@ class FoldedDesign:
 
 
 def sparse_design(X: sp.csr_array, n_labels: int, blocks: Slices) -> SparseDesign | FoldedDesign:
-    """A weight for every pair of attribute and label, over attributes folded if any can be."""
+    """A weight for every pair of attribute and label, over attributes folded if that saves time."""
     folded = fold(X)
-    if folded.groups.nnz:
+    # To go over all rows once more costs as much as an entry in each of them.
+    if X.nnz - folded.single.nnz - folded.groups.nnz > X.shape[0]:
         return FoldedDesign(folded, n_labels, blocks)
     return SparseDesign(X, n_labels, blocks)
 

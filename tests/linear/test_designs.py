@@ -27,6 +27,7 @@ def sparse_attributes(dtype):
     X[:, 10:14] = X[:, 10:14] > 0
     X[:, 11] = X[:, 10]
     X[1:49, 12] = X[1:49, 10]
+    X[:, 20:28] = X[:, [10]]
     X[[0, 50, N_TOKENS - 1]] = 0
     X[:, [0, 7, N_ATTRIBUTES - 1]] = 0
     return sp.csr_array(X.astype(dtype))
