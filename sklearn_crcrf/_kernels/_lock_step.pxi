@@ -55,8 +55,11 @@ cdef struct Block:
     int64_t[BLOCK] length
 
 
+# Rows of v are not padded, but read to the end of a vector: so many more rows are enough for that.
+cdef enum: SPARE = 16
 # Rows of v that forward needs at least: then it does not keep what backward would need again.
 WORK_ROWS = BLOCK
+SPARE_ROWS = SPARE
 
 
 def width_of(int64_t n, dtype):
@@ -87,7 +90,7 @@ def forward(
     const int32_t[::1] edge_previous,
     const int32_t[::1] edge_current,
     const double[::1] edge_potential,  # (n_entries,) exp(score - top) IN
-    real[:, ::1] v,                # (n_tokens, width) in lock-step order OUT, or (BLOCK, width)
+    real[:, ::1] v,                # (n_tokens + SPARE, n_labels) in lock-step order OUT, or fewer
     real[:, ::1] alpha,            # (n_tokens, width) in lock-step order OUT
     double[:, ::1] scaling,        # (n_tokens, 2) 1 / c, and the maximum left out of v OUT
     double[::1] log_z,             # (n_sequences,) OUT, NaN where it has no result
@@ -101,6 +104,7 @@ def forward(
         real[:, ::1] packed = packed_potential(state, potential, False)
         int64_t longest = length_of(offsets, order, 0) if len(order) else 0
         int64_t[:, ::1] steps = np.empty((2, longest + 1), dtype=np.int64)
+        real[:, ::1] work = empty_rows(BLOCK, scores.n, np.asarray(state).dtype)
         Block block
         int64_t first = 0, start = 0, n_sequences = order.shape[0]
         unsigned denormals
@@ -111,7 +115,8 @@ def forward(
             block = make_block(offsets, order, first, start, steps)
             if block.n_steps:
                 forward_block(
-                    &block, &scores, state, begin, end, &packed[0, 0], v, alpha, scaling, log_z
+                    &block, &scores, state, begin, end, &packed[0, 0], work, v, alpha, scaling,
+                    log_z,
                 )
                 start = block.row[block.n_steps]
             else:
@@ -127,6 +132,7 @@ cdef void forward_block(
     const double[::1] begin,
     const double[::1] end,
     const real *packed,
+    real[:, ::1] work,             # (BLOCK, width) work space
     real[:, ::1] v,
     real[:, ::1] alpha,
     double[:, ::1] scaling,
@@ -145,7 +151,7 @@ cdef void forward_block(
         real *row
         real *rows
         real *before = NULL
-    keeps = v.shape[0] > BLOCK
+    keeps = v.shape[0] > BLOCK + SPARE
     for b in range(block.active[0]):
         inverse[b] = factor[b] = 1.0
         value[b] = 0.0
@@ -158,8 +164,8 @@ cdef void forward_block(
         for b in range(block.active[t]):
             if t + 1 < block.length[b]:
                 fetch_row(&state[block.origin[b] + t + 1, 0], scores.n)
-            score[b] = state_scores(block, b, t, state, begin, end, width, rows + b * width)
-        least = shift_rows(score, block.active[t], scores.n, width, rows, top)
+            score[b] = state_scores(block, b, t, state, begin, end, width, &work[b, 0])
+        least = shift_rows(score, block.active[t], scores.n, rows, top)
         for b in range(block.active[t]):
             reach = scores.spread
             if t and scores.forbids:
@@ -169,18 +175,19 @@ cdef void forward_block(
                 reach += log(inverse[b])
             # Only where the least of all rows is too far away, each row is looked at.
             if not reach - least < limit:
-                if not reach - least_finite(rows + b * width, width) < limit:
+                if not reach - least_finite(rows + b * scores.n, scores.n) < limit:
                     value[b] = NAN
-        exponentials(rows, block.active[t] * width)
+        exponentials(rows, block.active[t] * scores.n)
+        memset(rows + block.active[t] * scores.n, 0, ALIGNMENT)
         for b in range(block.active[t]):
             r = block.row[t] + b
             row = &alpha[r, 0]
             if t == 0:
                 for j in range(width):
-                    row[j] = 1
+                    row[j] = j < scores.n
             elif scores.has_edges:
                 add_edges(scores, block.origin[b] + t, before + b * width, row, False)
-            total = multiply(<real>inverse[b], rows + b * width, width, row)
+            total = multiply(<real>inverse[b], rows + b * scores.n, width, row)
             if not (total > 0 and total < INFINITY):
                 value[b] = NAN
                 total = 1
@@ -214,7 +221,7 @@ def backward(
     const int32_t[::1] edge_previous,
     const int32_t[::1] edge_current,
     const double[::1] edge_potential,
-    const real[:, ::1] v,          # (n_tokens, width) of forward IN, or (BLOCK, width)
+    const real[:, ::1] v,          # (n_tokens + SPARE, n_labels) of forward IN, or fewer
     const real[:, ::1] alpha,      # (n_tokens, width) of forward IN
     const double[:, ::1] scaling,  # (n_tokens, 2) of forward IN
     const double[::1] weight,      # (n_sequences,) IN
@@ -289,7 +296,7 @@ cdef void backward_block(
         # Rows of later steps follow those of earlier ones, as in alpha: from ``latest`` on, and so
         # many of them are not yet in the outer products.
         int64_t latest = PANEL + BLOCK, pending = 0
-        bint keeps = v.shape[0] > BLOCK
+        bint keeps = v.shape[0] > BLOCK + SPARE
         double w
         const real *score
         real *row

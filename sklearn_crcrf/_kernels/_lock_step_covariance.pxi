@@ -29,7 +29,7 @@ def covariances(
     const int32_t[::1] edge_previous,
     const int32_t[::1] edge_current,
     const double[::1] edge_potential,
-    const double[:, ::1] v,        # (n_tokens, width) of forward IN, or (BLOCK, width)
+    const double[:, ::1] v,        # (n_tokens + SPARE, n_labels) of forward IN, or fewer
     const double[:, ::1] alpha,    # (n_tokens, width) of forward IN
     const double[:, ::1] scaling,  # (n_tokens, 2) of forward IN
     const uint8_t[::1] left_out,   # (n_sequences,) IN
@@ -90,7 +90,7 @@ cdef inline const double *potentials_of(
     cdef:
         int64_t r = block.row[t] + b
         const double *score
-    if v.shape[0] > BLOCK:
+    if v.shape[0] > BLOCK + SPARE:
         return &v[r, 0]
     score = state_scores(block, b, t, state, begin, end, scores.width, work)
     exponentiate(score, scores.n, scaling[r, 1], work)

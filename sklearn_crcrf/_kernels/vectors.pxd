@@ -14,13 +14,11 @@ cdef extern from "vectors.h" nogil:
     int64_t padded_d(int64_t n)
     int64_t padded_f(int64_t n)
     double shift_rows_d(
-        const double **scores, int64_t n_rows, int64_t n, int64_t width, double *out, double *top
+        const double **scores, int64_t n_rows, int64_t n, double *out, double *top
     )
-    float shift_rows_f(
-        const float **scores, int64_t n_rows, int64_t n, int64_t width, float *out, float *top
-    )
-    double least_finite_d(const double *row, int64_t width)
-    float least_finite_f(const float *row, int64_t width)
+    float shift_rows_f(const float **scores, int64_t n_rows, int64_t n, float *out, float *top)
+    double least_finite_d(const double *row, int64_t n)
+    float least_finite_f(const float *row, int64_t n)
     double least_positive_d(const double *row, int64_t width)
     float least_positive_f(const float *row, int64_t width)
     void exponentiate_d(const double *score, int64_t n, double top, double *out)
@@ -62,19 +60,19 @@ cdef extern from "vectors.h" nogil:
 
 
 cdef inline real shift_rows(
-    const real **scores, int64_t n_rows, int64_t n, int64_t width, real *out, real *top
+    const real **scores, int64_t n_rows, int64_t n, real *out, real *top
 ) noexcept nogil:
     if real is double:
-        return shift_rows_d(scores, n_rows, n, width, out, top)
+        return shift_rows_d(scores, n_rows, n, out, top)
     else:
-        return shift_rows_f(scores, n_rows, n, width, out, top)
+        return shift_rows_f(scores, n_rows, n, out, top)
 
 
-cdef inline real least_finite(const real *row, int64_t width) noexcept nogil:
+cdef inline real least_finite(const real *row, int64_t n) noexcept nogil:
     if real is double:
-        return least_finite_d(row, width)
+        return least_finite_d(row, n)
     else:
-        return least_finite_f(row, width)
+        return least_finite_f(row, n)
 
 
 cdef inline real least_positive(const real *row, int64_t width) noexcept nogil:

@@ -72,44 +72,51 @@ INLINE REAL NAME(exp_vector)(REAL x) { return (REAL)exp(x); }
 
 static inline int64_t NAME(padded)(int64_t n) { return (n + LANES - 1) / LANES * LANES; }
 
-/* The vector that begins at j of a row of n numbers: -inf in place of what follows them. */
-INLINE VECTOR NAME(load)(const REAL *row, int64_t j, int64_t n) {
-#if defined(VECTOR_BYTES)
-    if (j + LANES > n) {
-        MASK lane;
-        for (int i = 0; i < LANES; i++) lane[i] = i;
-        return NAME(select)(lane < (INTEGER)(n - j), AT(row + j), NAME(splat)(-INFINITY));
-    }
-#endif
-    return AT(row + j);
+/* Where the vector after j numbers of a row of n begins: the last may overlap the one before it. */
+INLINE int64_t NAME(place)(int64_t j, int64_t n) {
+    return j + LANES <= n || n < LANES ? j : n - LANES;
 }
 
-/* Rows of n scores that are not padded, less the maximum of each, to padded rows; the maxima to top.
-   Returns the least of these differences that is finite. What is read reaches to the end of a
-   vector, as in exponentiate. */
-static inline REAL NAME(shift_rows)(const REAL *const *scores, int64_t n_rows, int64_t n,
-                                    int64_t width, REAL *out, REAL *top) {
+/* The vector at a place of a row of n numbers: -inf follows where the row is shorter. */
+INLINE VECTOR NAME(load)(const REAL *row, int64_t place, int64_t n) {
+#if defined(VECTOR_BYTES)
+    if (n < LANES) {
+        MASK lane;
+        for (int i = 0; i < LANES; i++) lane[i] = i;
+        return NAME(select)(lane < (INTEGER)n, AT(row), NAME(splat)(-INFINITY));
+    }
+#endif
+    return AT(row + place);
+}
+
+/* Rows of n scores, less the maximum of each; the maxima to top. Returns the least of these
+   differences that is finite. No row is padded; of a row that is shorter than a vector, a vector is
+   read and written. */
+static inline REAL NAME(shift_rows)(const REAL *const *scores, int64_t n_rows, int64_t n, REAL *out,
+                                    REAL *top) {
     VECTOR low = NAME(splat)(0);
-    for (int64_t b = 0; b < n_rows; b++, out += width) {
+    for (int64_t b = 0; b < n_rows; b++, out += n) {
         const REAL *row = scores[b];
-        VECTOR high = NAME(splat)(-INFINITY);
-        for (int64_t j = 0; j < n; j += LANES) high = NAME(larger)(high, NAME(load)(row, j, n));
+        VECTOR high = NAME(load)(row, 0, n);
+        for (int64_t j = LANES; j < n; j += LANES)
+            high = NAME(larger)(high, NAME(load)(row, NAME(place)(j, n), n));
         top[b] = NAME(largest_lane)(high);
         VECTOR shift = NAME(splat)(top[b] > -INFINITY ? top[b] : 0);
         for (int64_t j = 0; j < n; j += LANES) {
-            VECTOR x = NAME(load)(row, j, n) - shift;
-            AT(out + j) = x;
+            int64_t place = NAME(place)(j, n);
+            VECTOR x = NAME(load)(row, place, n) - shift;
+            AT(out + place) = x;
             low = NAME(smaller)(low, NAME(select)(x > -INFINITY, x, NAME(splat)(0)));
         }
     }
     return -NAME(largest_lane)(-low);
 }
 
-/* The least number of a padded row that is finite; inf if there is none. */
-static inline REAL NAME(least_finite)(const REAL *row, int64_t width) {
+/* The least of n numbers that is finite, as they are read by shift_rows; inf if there is none. */
+static inline REAL NAME(least_finite)(const REAL *row, int64_t n) {
     VECTOR low = NAME(splat)(INFINITY);
-    for (int64_t j = 0; j < width; j += LANES) {
-        VECTOR x = AT(row + j);
+    for (int64_t j = 0; j < n; j += LANES) {
+        VECTOR x = NAME(load)(row, NAME(place)(j, n), n);
         low = NAME(smaller)(low, NAME(select)(x > -INFINITY, x, NAME(splat)(INFINITY)));
     }
     return -NAME(largest_lane)(-low);
@@ -125,14 +132,18 @@ static inline REAL NAME(least_positive)(const REAL *row, int64_t width) {
     return -NAME(largest_lane)(-low);
 }
 
-/* out = exp(score - top), of n scores that are not padded. */
+/* out = exp(score - top), of n scores, as they are read by shift_rows. */
 static inline void NAME(exponentiate)(const REAL *score, int64_t n, REAL top, REAL *out) {
     VECTOR shift = NAME(splat)(top > -INFINITY ? top : 0);
-    for (int64_t j = 0; j < n; j += LANES)
+    int64_t last = n < LANES ? 0 : n - LANES;
+    /* It may be done in place. */
+    VECTOR end = NAME(exp_vector)(NAME(load)(score, last, n) - shift);
+    for (int64_t j = 0; j < last; j += LANES)
         AT(out + j) = NAME(exp_vector)(NAME(load)(score, j, n) - shift);
+    AT(out + last) = end;
 }
 
-/* x = exp(x), of padded rows. */
+/* x = exp(x), to the end of a vector. */
 static inline void NAME(exponentials)(REAL *x, int64_t size) {
     for (int64_t j = 0; j < size; j += LANES) AT(x + j) = NAME(exp_vector)(AT(x + j));
 }

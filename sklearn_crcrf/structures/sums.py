@@ -42,7 +42,8 @@ class PathSums:
         self._scores = (parts.state, parts.begin, parts.end, *_potentials(parts))
         alpha = lock_step.empty_rows(n_tokens, n_labels, dtype)
         n_kept = n_tokens if alpha.size <= KEPT else 0
-        v = lock_step.empty_rows(max(n_kept, lock_step.WORK_ROWS), n_labels, dtype)
+        n_rows = max(n_kept, lock_step.WORK_ROWS) + lock_step.SPARE_ROWS
+        v = np.empty((n_rows, n_labels), dtype=dtype)
         self._work = v, alpha, np.empty((n_tokens, 2))
         self.log_z = np.empty(len(order))
         lock_step.forward(offsets, order, *self._scores, *self._work, self.log_z)
