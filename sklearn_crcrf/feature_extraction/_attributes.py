@@ -53,7 +53,7 @@ def read_attributes(X: Any, number: Callable, separator: str) -> Attributes:
 def _of_columns(
     table: SymbolTable, number: Callable, separator: str, offsets: np.ndarray
 ) -> Attributes:
-    ids = np.empty(table.shape, dtype=np.int32)
+    ids = np.empty(table.shape[::-1], dtype=np.int32)
     values = np.ones(table.shape if table.numbers else ())
     for j, codes in enumerate(table.codes.T):
         occurring = distinct_codes(codes)
@@ -63,8 +63,8 @@ def _of_columns(
             values[:, j] = _column_numbers(table, j)[codes]
         else:
             of_code[occurring] = number(table.attributes(j, occurring, separator))
-        ids[:, j] = of_code[codes]
-    ids, starts = ids.ravel(), np.arange(len(ids) + 1) * ids.shape[1]
+        np.take(of_code, codes, out=ids[j], mode="wrap")
+    ids, starts = ids.T.ravel(), np.arange(len(table) + 1) * len(ids)
     return Attributes(ids, np.broadcast_to(values.ravel(), ids.shape), starts, offsets)
 
 
