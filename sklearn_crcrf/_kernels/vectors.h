@@ -32,9 +32,14 @@
 #define UNROLL
 #endif
 
-/* Rows of a tile of a product, and vectors in each of them: what the registers can hold. */
+/* Rows of a tile of a product, and vectors in each of them: what the registers can hold. Where
+   products are not added in one instruction, some are needed in between. */
 #define TILE_ROWS 4
+#if defined(__FMA__) || !defined(VECTOR_BYTES)
 #define TILE_VECTORS 3
+#else
+#define TILE_VECTORS 2
+#endif
 
 /* Numbers next to zero are slow and change nothing here: they are taken as zero. */
 static inline unsigned flush_denormals(void) {
