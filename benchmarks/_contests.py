@@ -17,6 +17,8 @@ from _training import (
     predict,
     problem_of,
     seconds_per_evaluation,
+    tied,
+    zeros,
 )
 from _verdicts import ratio_row
 from scipy.optimize import OptimizeResult
@@ -166,6 +168,7 @@ def time_training(
         seconds = stopwatch.elapsed
     stopwatch = Stopwatch(entry.n_threads, is_low)
     problem = problem_of(encoded, contest.features, entry.dtype, entry.n_threads)
+    problem, x0 = tied(problem, zeros(problem) if x0 is None else x0)
     n_evaluations = minimise(problem, stopwatch, x0).nfev
     return seconds + stopwatch.seconds, n_evaluations
 

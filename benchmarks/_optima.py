@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from _common import yes_or_no
 from _features import encode
-from _training import Stopwatch, minimise, predict, problem_of, zeros
+from _training import Stopwatch, minimise, predict, problem_of, tied, zeros
 
 from sklearn_crcrf.metrics import segment_f1, token_accuracy
 
@@ -48,11 +48,12 @@ def optimum_rows(args: argparse.Namespace) -> Iterator[list[str]]:
     for optimum in OPTIMA:
         encoded = encode(optimum.corpus, args)
         problem = problem_of(encoded, optimum.features)
-        at_zero, _ = problem.objective()(zeros(problem))
-        result = minimise(problem, Stopwatch(1, lambda result: False))
+        n_weights = problem.layout.n_weights
+        problem, x0 = tied(problem, zeros(problem))
+        at_zero, _ = problem.objective()(x0)
+        result = minimise(problem, Stopwatch(1, lambda result: False), x0)
         predicted, y = predict(problem, result.x, encoded), encoded.splits.test[1]
         score = token_accuracy if optimum.corpus == "1000-4000" else segment_f1
-        n_weights = problem.layout.n_weights
         reached = result.fun <= optimum.objective * (1 + TOLERANCE)
         yield [
             optimum.title,

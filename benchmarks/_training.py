@@ -90,18 +90,22 @@ def zeros(problem: Problem) -> np.ndarray:
     return np.zeros(problem.layout.n_weights, dtype=problem.corpus.X.dtype)
 
 
-def minimise(
-    problem: Problem, stopwatch: Stopwatch, x0: np.ndarray | None = None
-) -> OptimizeResult:
+def minimise(problem: Problem, stopwatch: Stopwatch, x0: np.ndarray) -> OptimizeResult:
     """Train by L-BFGS, until the objective falls no further."""
     return lbfgs(
         problem.objective(),
-        zeros(problem) if x0 is None else x0,
+        x0,
         max_iter=MOST_ITERATIONS,
         tol=TOL,
         callback=stopwatch,
         n_threads=problem.n_threads,
     )
+
+
+def tied(problem: Problem, x0: np.ndarray) -> tuple[Problem, np.ndarray]:
+    """What L-BFGS minimises in ``CRF``, and from where."""
+    problem, start = problem.tie(problem.layout.split(x0))
+    return problem, problem.vector(start)
 
 
 def descend(problem: Problem, stopwatch: Stopwatch, n_epochs: int) -> OptimizeResult:
@@ -113,8 +117,9 @@ def descend(problem: Problem, stopwatch: Stopwatch, n_epochs: int) -> OptimizeRe
 
 def seconds_per_evaluation(problem: Problem, n_iterations: int, runs: int) -> float:
     """Median seconds of the objective and its gradient, after some iterations of L-BFGS."""
+    problem, x0 = tied(problem, zeros(problem))
     objective, clock = problem.objective(), clock_of(problem.n_threads)
-    x = lbfgs(objective, zeros(problem), max_iter=n_iterations).x
+    x = lbfgs(objective, x0, max_iter=n_iterations).x
     seconds = []
     for _ in range(runs):
         start = clock()

@@ -162,8 +162,9 @@ def test_both_packages_have_the_same_optimum(load, corpora, corpus, features):
     peer = load("_crfsuite").Peer(encoded.strings(), encoded.splits.train[1], features=features)
     end = peer.train(delta=1e-9, epsilon=1e-9).objective[-1]
     problem = training.problem_of(encoded, features)
-    result = training.minimise(problem, training.Stopwatch(1, lambda result: False))
     assert problem.layout.n_weights == peer.n_weights
+    problem, x0 = training.tied(problem, training.zeros(problem))
+    result = training.minimise(problem, training.Stopwatch(1, lambda result: False), x0)
     assert result.fun == pytest.approx(end, rel=1e-6)
     predicted = training.predict(problem, result.x, encoded)
     theirs = load("_crfsuite").tag(peer.model(), encoded.test_strings())

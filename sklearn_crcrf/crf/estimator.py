@@ -298,7 +298,10 @@ default="auto"
             self.attribute_names_, self._encoder.edge_attributes, self.classes_
         )
         problem = self._problem(corpus, before if is_part else None)
-        x0 = problem.vector(self._start(problem, before))
+        start = self._start(problem, before)
+        if solver == "lbfgs":
+            problem, start = problem.tie(start)
+        x0 = problem.vector(start)
 
         def fitted(x: np.ndarray) -> dict[str, Any]:
             twin = copy(self)
@@ -370,7 +373,7 @@ default="auto"
     def _validation(self, problem: Problem, held_out: Corpus | None) -> Callable | None:
         if held_out is None:
             return None
-        objective = problem._replace(corpus=held_out, sigma=np.inf).objective()
+        objective = problem.of(held_out)._replace(sigma=np.inf).objective()
         return lambda x: objective.total(x) / held_out.weight.sum()
 
     def _set_weights(self, problem: Problem, x: np.ndarray) -> None:

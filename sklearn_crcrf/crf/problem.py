@@ -14,15 +14,19 @@ from ..linear import (
     Objective,
     ObservedDesign,
     SparseDesign,
+    Tied,
     Weights,
     edge_columns,
     sparse_design,
+    tie,
 )
 
 __all__ = ["Problem"]
 
 # Sequences in a batch of stochastic descent.
 BATCH = 8
+# To share weights costs more than it saves if there are more left of them than this.
+FEWER = 0.9
 
 
 class Problem(NamedTuple):
@@ -44,6 +48,8 @@ class Problem(NamedTuple):
     forbidden : tuple of arrays
     sigma : float
     n_threads : int
+    tied : Tied, optional
+        Which attributes ``corpus.X`` has one of for several.
     """
 
     corpus: Corpus
@@ -56,6 +62,7 @@ class Problem(NamedTuple):
     forbidden: tuple
     sigma: float
     n_threads: int
+    tied: Tied | None = None
 
     @property
     def layout(self) -> Layout:
@@ -72,9 +79,41 @@ class Problem(NamedTuple):
     def coefficients(self, state: np.ndarray) -> np.ndarray | sp.csr_array:
         """State weights as a matrix of shape (n_attributes, n_labels)."""
         if self.pairs is None:
-            return state.reshape(-1, self.n_labels).copy()
-        pairs = self.pairs
-        return sp.csr_array((state.copy(), pairs.indices, pairs.indptr), shape=pairs.shape)
+            coef = state.reshape(-1, self.n_labels).copy()
+        else:
+            pairs = self.pairs
+            coef = sp.csr_array((state.copy(), pairs.indices, pairs.indptr), shape=pairs.shape)
+        return coef if self.tied is None else self.tied.single(coef)
+
+    def tie(self, start: Weights) -> tuple["Problem", Weights]:
+        """The same problem with one weight for attributes that are equal in all tokens.
+
+        Where they start equal they stay so, and a solver to which only inner products of weights
+        matter goes the same way with fewer numbers. Otherwise, or if it would save little, the
+        problem and the start are what they were.
+        """
+        if not sp.issparse(self.corpus.X):
+            return self, start
+        X, tied = tie(sp.csr_array(self.corpus.X), self.edge_attributes)
+        if len(tied.first) > FEWER * len(tied.group):
+            return self, start
+        coef = self.coefficients(start.state)
+        if not _are_same(coef, coef[tied.first][tied.group]):
+            return self, start
+        problem = self._replace(
+            corpus=self.corpus._replace(X=X),
+            edge_attributes=tied.group[self.edge_attributes],
+            pairs=None if self.pairs is None else self.pairs[tied.first],
+            tied=tied,
+        )
+        shared = tied.shared(coef)
+        return problem, start._replace(state=_numbers(shared))
+
+    def of(self, corpus: Corpus) -> "Problem":
+        """The same problem with other sequences."""
+        if self.tied is not None:
+            corpus = corpus._replace(X=self.tied.attributes(corpus.X))
+        return self._replace(corpus=corpus)
 
     def objective(self) -> Objective:
         """The objective over all sequences at once."""
@@ -109,3 +148,16 @@ class Problem(NamedTuple):
             sigma=self.sigma,
             n_threads=self.n_threads,
         )
+
+
+def _numbers(coef: np.ndarray | sp.csr_array) -> np.ndarray:
+    """Those of a matrix in one dimension."""
+    return coef.data if sp.issparse(coef) else coef.reshape(-1)
+
+
+def _are_same(a: np.ndarray | sp.csr_array, b: np.ndarray | sp.csr_array) -> bool:
+    """Whether two matrices have the same numbers, in the same places if they are sparse."""
+    if not sp.issparse(a):
+        return np.array_equal(a, b)
+    arrays = ("indptr", "indices", "data")
+    return all(np.array_equal(getattr(a, name), getattr(b, name)) for name in arrays)

@@ -8,6 +8,7 @@ from .edges import EdgeDesign, edge_columns
 from .examples import Coefficients, Differences, Examples
 from .objective import Criterion, Objective
 from .sums import state_scores
+from .tying import Tied, tie
 from .weights import Layout, Weights
 
 __all__ = [
@@ -24,10 +25,12 @@ __all__ = [
     "Objective",
     "ObservedDesign",
     "SparseDesign",
+    "Tied",
     "Weights",
     "edge_columns",
     "observed_pairs",
     "sparse_design",
     "state_scores",
+    "tie",
     "transition_counts",
 ]

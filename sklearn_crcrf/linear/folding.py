@@ -21,7 +21,7 @@ class Folded(NamedTuple):
     single : CSR of shape (n_rows, n_attributes)
     groups : CSR of shape (n_rows, n_groups)
     members : CSR of shape (n_groups, n_attributes)
-        Its entries are ones.
+        The values of the attributes.
     """
 
     single: sp.csr_array
@@ -32,10 +32,11 @@ class Folded(NamedTuple):
 def fold(X: sp.csr_array) -> Folded:
     """Replace attributes that come together by groups, each of which is one entry in a row.
 
-    Only ones are replaced. Templates make many such attributes: where there is a trigram, there are
-    its bigrams and unigrams. A product with the factors adds their weights once, and not in every
-    row (as grammars compress a matrix in Ferragina et al. 2022, "Improving matrix-vector
-    multiplication via lossless grammar-compressed matrices").
+    Only the usual value of an attribute is replaced, such as one. Templates make many such
+    attributes: where there is a trigram, there are its bigrams and unigrams. A product with the
+    factors adds their weights once, and not in every row (as grammars compress a matrix in
+    Ferragina et al. 2022, "Improving matrix-vector multiplication via lossless grammar-compressed
+    matrices").
 
     Parameters
     ----------
@@ -63,8 +64,10 @@ def fold(X: sp.csr_array) -> Folded:
         where = _where(X)
     n_rows_of = np.diff(where.indptr)
     order = np.argsort(-n_rows_of, kind="stable")[: np.count_nonzero(n_rows_of >= FEWEST)]
-    indptr, is_one = X.indptr.astype(np.int64), X.data == 1
-    left = np.where(is_one, X.indices, -1).astype(np.int32, copy=False)
+    value = np.ones(X.shape[1], dtype=X.dtype)
+    value[X.indices] = X.data
+    indptr, is_usual = X.indptr.astype(np.int64), X.data == value[X.indices]
+    left = np.where(is_usual, X.indices, -1).astype(np.int32, copy=False)
     owners, starts, companions = find_companions(
         indptr,
         left,
@@ -80,12 +83,15 @@ def fold(X: sp.csr_array) -> Folded:
     group = np.full(X.shape[1] + 1, -1, dtype=np.int32)  # also of what is left out, -1
     group[owners] = np.arange(len(owners))
     groups = group[left]
-    single = np.where(groups < 0, np.where(is_one, left, X.indices), -1)
+    single = np.where(groups < 0, np.where(is_usual, left, X.indices), -1)
     single = single.astype(np.int32, copy=False)
+    members = _members(owners, starts, companions, group[:-1]).astype(X.dtype)
+    members.data *= value[members.indices]
+    ones = np.ones_like(X.data)
     return Folded(
         sp.csr_array(some_entries(indptr, single, X.data), X.shape),
-        sp.csr_array(some_entries(indptr, groups, X.data), (X.shape[0], len(owners))),
-        _members(owners, starts, companions, group[:-1]).astype(X.dtype),
+        sp.csr_array(some_entries(indptr, groups, ones), (X.shape[0], len(owners))),
+        members,
     )
 
 

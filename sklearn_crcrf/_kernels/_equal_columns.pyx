@@ -1,0 +1,44 @@
+"""Which columns of a matrix are equal, by refinement of a partition (Paige & Tarjan 1987)."""
+
+import numpy as np
+
+from libc.stdint cimport int32_t, int64_t
+
+
+def split_by_rows(
+    const int64_t[::1] indptr,     # (n_rows + 1,) of a CSR matrix IN
+    const int32_t[::1] indices,    # all different in a row IN
+    int32_t[::1] group,            # (n_columns,) numbered from 0 INOUT
+    int64_t n_groups,
+):
+    """Split groups of columns until those of a group are in the same rows; return how many."""
+    cdef:
+        int64_t n_columns = group.shape[0], r, k
+        int32_t old
+        # Of each group: how many columns it has, and how many of them the present row has.
+        int32_t[::1] size = np.zeros(n_columns, dtype=np.int32)
+        int32_t[::1] present = np.zeros(n_columns, dtype=np.int32)
+        # Which group took columns out of it last, and for which row.
+        int32_t[::1] part = np.zeros(n_columns, dtype=np.int32)
+        int64_t[::1] row_of_part = np.full(n_columns, -1, dtype=np.int64)
+    with nogil:
+        for k in range(n_columns):
+            size[group[k]] += 1
+        for r in range(indptr.shape[0] - 1):
+            for k in range(indptr[r], indptr[r + 1]):
+                present[group[indices[k]]] += 1
+            for k in range(indptr[r], indptr[r + 1]):
+                old = group[indices[k]]
+                if present[old] == size[old]:
+                    continue
+                if row_of_part[old] != r:
+                    row_of_part[old] = r
+                    part[old] = <int32_t>n_groups
+                    n_groups += 1
+                present[old] -= 1
+                size[old] -= 1
+                size[part[old]] += 1
+                group[indices[k]] = part[old]
+            for k in range(indptr[r], indptr[r + 1]):
+                present[group[indices[k]]] = 0
+    return n_groups

@@ -1,0 +1,106 @@
+"""Attributes that are equal in all tokens, as one."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from .._kernels._equal_columns import split_by_rows
+from .._kernels._folding import some_entries
+
+__all__ = ["Tied", "tie"]
+
+
+class Tied(NamedTuple):
+    """Which attributes share a weight.
+
+    A shared weight w stands for k weights of w / sqrt(k), and its attribute has the value sqrt(k):
+    scores and the sum of squares of the weights are the same, and so are the steps of a solver to
+    which only inner products of weights matter.
+
+    Parameters
+    ----------
+    group : int32 ndarray of shape (n_attributes,)
+        Which attribute stands for it.
+    first : ndarray of shape (n_groups,), increasing
+        The first of the attributes that each one stands for.
+    scale : ndarray of shape (n_groups,)
+        The root of how many there are.
+    """
+
+    group: np.ndarray
+    first: np.ndarray
+    scale: np.ndarray
+
+    def shared(self, weights: np.ndarray | sp.csr_array) -> np.ndarray | sp.csr_array:
+        """What stands for weights of shape (n_attributes, n_labels) that are equal in a group."""
+        return _scaled(weights[self.first], self.scale)
+
+    def single(self, weights: np.ndarray | sp.csr_array) -> np.ndarray | sp.csr_array:
+        """The inverse of :meth:`shared`."""
+        return _scaled(weights, 1 / self.scale)[self.group]
+
+    def attributes(self, X: Any) -> Any:
+        """The values of any tokens for the shared weights."""
+        n_attributes, n_groups = len(self.group), len(self.first)
+        entries = 1 / self.scale[self.group], self.group, np.arange(n_attributes + 1)
+        return sp.csr_array(X @ sp.csr_array(entries, (n_attributes, n_groups)).astype(X.dtype))
+
+
+def tie(X: sp.csr_array, apart: np.ndarray) -> tuple[sp.csr_array, Tied]:
+    """Let attributes share a weight whose values are ones in the same tokens.
+
+    Parameters
+    ----------
+    X : CSR of shape (n_tokens, n_attributes)
+        No column comes twice in a row.
+    apart : ndarray of int
+        Columns that stay as they are.
+
+    Returns
+    -------
+    shared : CSR of shape (n_tokens, n_groups)
+    tied : Tied
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> from sklearn_crcrf.linear.tying import tie
+    >>> shared, tied = tie(sp.csr_array([[1.0, 1.0, 1.0], [0.0, 0.0, 1.0]]), [])
+    >>> tied.group
+    array([0, 0, 1], dtype=int32)
+    >>> shared.toarray().round(3)
+    array([[1.414, 1.   ],
+           [0.   , 1.   ]])
+    """
+    indptr, indices = X.indptr.astype(np.int64), X.indices.astype(np.int32, copy=False)
+    n_attributes = X.shape[1]
+    is_apart = np.zeros(n_attributes, dtype=bool)
+    is_apart[apart] = True
+    is_apart[indices[X.data != 1]] = True
+    # Those that may be equal are one group at first.
+    group = np.where(is_apart, np.cumsum(is_apart) - (1 if is_apart.all() else 0), 0)
+    group = group.astype(np.int32)
+    n_groups = split_by_rows(indptr, indices, group, int(group.max(initial=-1)) + 1)
+    first = np.empty(n_groups, dtype=np.int64)
+    first[group[::-1]] = np.arange(n_attributes)[::-1]
+    order = np.argsort(first)
+    rank = np.empty(n_groups, dtype=np.int32)
+    rank[order] = np.arange(n_groups)
+    group, first = rank[group], first[order]
+    scale = np.sqrt(np.bincount(group, minlength=n_groups))
+    kept = np.full(n_attributes, -1, dtype=np.int32)
+    kept[first] = np.arange(n_groups)
+    columns = kept[indices]
+    values = X.data * scale.astype(X.dtype)[columns]
+    shared = sp.csr_array(some_entries(indptr, columns, values), (X.shape[0], n_groups))
+    return shared, Tied(group, first, scale)
+
+
+def _scaled(rows: np.ndarray | sp.csr_array, scale: np.ndarray) -> np.ndarray | sp.csr_array:
+    """Rows times numbers, in their type."""
+    scale = scale.astype(rows.dtype)
+    if not sp.issparse(rows):
+        return rows * scale[:, None]
+    data = rows.data * np.repeat(scale, np.diff(rows.indptr))
+    return sp.csr_array((data, rows.indices, rows.indptr), rows.shape)

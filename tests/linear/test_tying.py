@@ -1,0 +1,80 @@
+"""Attributes that share a weight: which do, and that scores and norms stay what they were."""
+
+import hypothesis.extra.numpy as hnp
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+
+from sklearn_crcrf.linear import tie
+
+matrices = hnp.arrays(
+    float,
+    st.tuples(st.integers(0, 6), st.integers(0, 12)),
+    elements=st.sampled_from([0.0, 0.0, 1.0, 1.0, 2.0]),
+)
+
+
+@given(matrices, st.sets(st.integers(0, 11)))
+def test_equal_columns_of_ones_are_one_group(X, apart):
+    apart = [j for j in apart if j < X.shape[1]]
+    _, tied = tie(sp.csr_array(X), apart)
+    for i in range(X.shape[1]):
+        for j in range(i):
+            may = not (X[:, [i, j]] == 2).any() and i not in apart and j not in apart
+            equal = may and (X[:, i] == X[:, j]).all()
+            assert (tied.group[i] == tied.group[j]) == equal
+
+
+@given(matrices)
+def test_groups_are_numbered_by_their_first_columns(X):
+    shared, tied = tie(sp.csr_array(X), [])
+    assert (np.diff(tied.first) > 0).all()
+    assert_array_equal(tied.group[tied.first], np.arange(len(tied.first)))
+    assert all(tied.first[g] <= j for j, g in enumerate(tied.group))
+    assert shared.shape == (len(X), len(tied.first))
+
+
+@given(matrices)
+def test_scores_and_norms_are_the_same(X):
+    shared, tied = tie(sp.csr_array(X), [])
+    weights = np.random.default_rng(0).normal(size=(shared.shape[1], 3))
+    single = tied.single(weights)
+    assert_allclose(shared @ weights, X @ single, atol=1e-12)
+    assert_allclose((weights**2).sum(), (single**2).sum())
+    assert_allclose(tied.shared(single), weights)
+    assert_allclose(tied.attributes(sp.csr_array(X)).toarray(), shared.toarray(), atol=1e-12)
+
+
+@pytest.mark.parametrize("make", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_other_tokens_may_tell_attributes_apart(make, dtype):
+    X = sp.csr_array(np.array([[1, 1, 1, 0], [1, 1, 1, 1]], dtype=dtype))
+    other = make(np.array([[1, 0, 3, 1], [0, 0, 0, 2]], dtype=dtype))
+    _, tied = tie(X, [])
+    weights = np.array([[3.0, -1.0], [0.5, 2.0]], dtype=dtype)
+    assert_array_equal(tied.group, [0, 0, 0, 1])
+    attributes = tied.attributes(other)
+    assert attributes.dtype == dtype
+    assert_allclose(attributes @ weights, other @ tied.single(weights), rtol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_sparse_weights(dtype):
+    X = sp.csr_array(np.array([[1, 1, 0], [0, 0, 1]], dtype=dtype))
+    _, tied = tie(X, [])
+    single = sp.csr_array(np.array([[1, 0, 2], [1, 0, 2], [0, 5, 0]], dtype=dtype))
+    shared = tied.shared(single)
+    assert shared.dtype == tied.single(shared).dtype == dtype
+    assert_allclose(shared.toarray(), [[2**0.5, 0, 2 * 2**0.5], [0, 5, 0]], rtol=1e-6)
+    assert_allclose(tied.single(shared).toarray(), single.toarray(), rtol=1e-6)
+
+
+def test_indices_of_any_size_in_read_only_memory():
+    X = sp.csr_array(np.array([[1.0, 1.0, 0.0], [0.0, 0.0, 1.0]]))
+    X.indices, X.indptr = X.indices.astype(np.int64), X.indptr.astype(np.int64)
+    for array in (X.data, X.indices, X.indptr):
+        array.flags.writeable = False
+    assert_array_equal(tie(X, [])[1].group, [0, 0, 1])
