@@ -62,16 +62,12 @@ WORK_ROWS = BLOCK
 SPARE_ROWS = SPARE
 
 
-def width_of(int64_t n, dtype):
-    """Length of a padded row of n numbers."""
-    return padded_d(n) if np.dtype(dtype) == np.float64 else padded_f(n)
-
-
 def empty_rows(int64_t n_rows, int64_t n, dtype):
     """Padded rows of n numbers, of any values, in memory that begins a vector."""
-    cdef int64_t width = width_of(n, dtype), itemsize = np.dtype(dtype).itemsize, start
-    memory = np.empty(n_rows * width + ALIGNMENT // itemsize, dtype=dtype)
-    start = -memory.ctypes.data % ALIGNMENT // itemsize
+    cdef int64_t itemsize = dtype.itemsize, start
+    cdef int64_t width = padded_d(n) if itemsize == 8 else padded_f(n)
+    memory = np.empty(n_rows * width + ALIGNMENT // itemsize, dtype)
+    start = -memory.__array_interface__["data"][0] % ALIGNMENT // itemsize
     return memory[start : start + n_rows * width].reshape(n_rows, width)
 
 
@@ -404,17 +400,13 @@ def potentials(
     return top, min(lowest, top), forbids
 
 
-def packed_potential(const real[:, ::1] like, potential, transposed):
+def packed_potential(
+    const real[:, ::1] like, const double[:, ::1] potential, bint transposed
+):
     """The potentials, padded and packed, in the type of the state scores."""
-    cdef:
-        dtype = np.asarray(like).dtype
-        int64_t n = potential.shape[0], width = width_of(n, dtype)
-        real[:, ::1] rows
-        real[:, ::1] packed = empty_rows(n, n, dtype)
-    padded = np.zeros((n, width), dtype=dtype)
-    padded[:, :n] = np.asarray(potential).T if transposed else potential
-    rows = padded
-    pack(&rows[0, 0], n, width, &packed[0, 0])
+    cdef int64_t n = potential.shape[0]
+    cdef real[:, ::1] packed = empty_rows(n, n, np.asarray(like).dtype)
+    pack(&potential[0, 0], n, 1 if transposed else n, n if transposed else 1, &packed[0, 0])
     return packed
 
 

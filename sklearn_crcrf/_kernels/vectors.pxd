@@ -33,8 +33,12 @@ cdef extern from "vectors.h" nogil:
     void products_f(float factor, const float *a, const float *b, int64_t width, float *out)
     void scale_d(double factor, const double *a, int64_t width, double *out)
     void scale_f(float factor, const float *a, int64_t width, float *out)
-    void pack_d(const double *matrix, int64_t n, int64_t width, double *out)
-    void pack_f(const float *matrix, int64_t n, int64_t width, float *out)
+    void pack_d(
+        const double *matrix, int64_t n, int64_t row_stride, int64_t column_stride, double *out
+    )
+    void pack_f(
+        const double *matrix, int64_t n, int64_t row_stride, int64_t column_stride, float *out
+    )
     void product_d(
         const double *a, int64_t n_rows, const double *packed, int64_t n, int64_t width, double *out
     )
@@ -128,11 +132,13 @@ cdef inline void scale(real factor, const real *a, int64_t width, real *out) noe
         scale_f(factor, a, width, out)
 
 
-cdef inline void pack(const real *matrix, int64_t n, int64_t width, real *out) noexcept nogil:
+cdef inline void pack(
+    const double *matrix, int64_t n, int64_t row_stride, int64_t column_stride, real *out
+) noexcept nogil:
     if real is double:
-        pack_d(matrix, n, width, out)
+        pack_d(matrix, n, row_stride, column_stride, out)
     else:
-        pack_f(matrix, n, width, out)
+        pack_f(matrix, n, row_stride, column_stride, out)
 
 
 cdef inline void product(

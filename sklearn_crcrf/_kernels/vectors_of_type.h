@@ -184,11 +184,15 @@ static inline void NAME(scale)(REAL factor, const REAL *a, int64_t width, REAL *
     for (int64_t j = 0; j < width; j += LANES) AT(out + j) = factor * AT(a + j);
 }
 
-/* A matrix of n rows as panels of TILE_VECTORS vectors, in the order in which products read it. */
-static inline void NAME(pack)(const REAL *matrix, int64_t n, int64_t width, REAL *out) {
-    for (int64_t p = 0; p < width; p += TILE_VECTORS * LANES) {
-        int64_t w = width - p < TILE_VECTORS * LANES ? width - p : TILE_VECTORS * LANES;
-        for (int64_t k = 0; k < n; k++, out += w) memcpy(out, matrix + k * width + p, w * sizeof(REAL));
+/* A matrix of n rows and columns, its numbers so far apart, as panels of TILE_VECTORS vectors, in
+   the order in which products read it; padded with zeros. */
+static inline void NAME(pack)(const double *matrix, int64_t n, int64_t row_stride,
+                              int64_t column_stride, REAL *out) {
+    for (int64_t p = 0; p < n; p += TILE_VECTORS * LANES) {
+        int64_t stop = NAME(padded)(n - p < TILE_VECTORS * LANES ? n - p : TILE_VECTORS * LANES) + p;
+        for (int64_t k = 0; k < n; k++)
+            for (int64_t j = p; j < stop; j++)
+                *out++ = j < n ? (REAL)matrix[k * row_stride + j * column_stride] : 0;
     }
 }
 
