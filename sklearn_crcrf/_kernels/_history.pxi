@@ -5,7 +5,11 @@
 
 from libc.string cimport memcpy
 
+from sklearn_crcrf._kernels.vectors cimport prefetch
+
 cdef enum:
+    # A page of single precision. Processors look no further ahead than to the end of a page, so
+    # that the next block of each row has to be fetched.
     BLOCK = 1024
     N_LANES = 8
 
@@ -34,6 +38,7 @@ cdef void inner_products(
     for lane in range(N_LANES):
         right_lanes[lane] = 0.0
     for i in range(0, BLOCK, 8):
+        prefetch(&row[i + BLOCK])
         for lane in range(N_LANES):
             left_lanes[lane] += <double>row[i + lane] * left[i + lane]
         for lane in range(N_LANES):
