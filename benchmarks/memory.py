@@ -30,7 +30,8 @@ class Size(NamedTuple):
     n_sequences : int
         Of LENGTH tokens each.
     n_columns, together : int
-        Of symbols; each symbol stands for so many attributes that come together.
+        Of symbols; each symbol stands for so many attributes that come together, the second for two
+        symbols, the next for four.
     times : int
         How many tokens have each symbol.
     n_labels : int
@@ -54,7 +55,7 @@ class Growth(NamedTuple):
 # Ten million of the one and little of the other. Arrays of this size are given back to the system
 # once they are freed, so that none is hidden in memory that was there before.
 TABLES = {
-    "Bytes per weight": ("n_weights", Size(125, 40, 1, 1, 100)),
+    "Bytes per weight": ("n_weights", Size(125, 80, 1, 2, 100)),
     "Bytes per entry of X": ("n_entries", Size(5000, 100, 1, 5000, 2)),
     "Bytes per entry of X, where attributes come in twos": (
         "n_entries",
@@ -104,12 +105,13 @@ def make_data(size: Size, dtype: str) -> tuple[SequenceArray, SequenceArray]:
     n_tokens = size.n_sequences * LENGTH
     n_symbols = -(-n_tokens // size.times)
     symbols = np.arange(n_tokens, dtype=np.int32) % n_symbols
-    columns = [j * n_symbols + rng.permutation(symbols) for j in range(size.n_columns)]
-    attributes = np.stack([c * size.together + k for c in columns for k in range(size.together)], 1)
+    columns = [rng.permutation(symbols) for _ in range(size.n_columns)]
+    ids = [column >> k for column in columns for k in range(size.together)]
+    starts = np.cumsum([0, *(column.max() + 1 for column in ids)])
+    attributes = np.stack(ids, 1) + starts[:-1].astype(np.int32)
     indptr = np.arange(0, attributes.size + 1, attributes.shape[1], dtype=np.int32)
     ones = np.ones(attributes.size, dtype=dtype)
-    shape = n_tokens, attributes.shape[1] * n_symbols
-    X = sp.csr_array((ones, attributes.ravel(), indptr), shape=shape)
+    X = sp.csr_array((ones, attributes.ravel(), indptr), shape=(n_tokens, starts[-1]))
     y = rng.integers(size.n_labels, size=n_tokens)
     lengths = [LENGTH] * size.n_sequences
     return SequenceArray.from_lengths(X, lengths), SequenceArray.from_lengths(y, lengths)

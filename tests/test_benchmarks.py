@@ -11,9 +11,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.testing import assert_array_equal
 from scipy.optimize import OptimizeResult
 
 from sklearn_crcrf.datasets import Splits, make_addresses
+from sklearn_crcrf.linear import tie
 from sklearn_crcrf.linear.folding import fold
 
 FOLDER = Path(__file__).parents[1] / "benchmarks"
@@ -311,9 +313,10 @@ def test_scaling_finds_the_power(load, tmp_path):
 def test_memory_data(load):
     memory = load("memory")
     X, y = memory.make_data(memory.Size(3, 2, 2, 6, 4), "float32")
-    assert (X.data.shape, X.data.dtype, len(y)) == ((60, 2 * 2 * 10), "float32", 3)
+    assert (X.data.shape, X.data.dtype, len(y)) == ((60, 2 * (10 + 5)), "float32", 3)
     assert (np.diff(X.data.indptr) == 4).all()
-    assert (X.data.sum(axis=0) == 6).all()
+    assert_array_equal(X.data.sum(axis=0), 2 * [*[6] * 10, *[12] * 5])
+    assert len(tie(X.data, []).first) == X.data.shape[1]
     single, groups, _ = fold(X.data)
     assert (single.nnz, groups.nnz) == (0, 60 * 2)
 

@@ -94,14 +94,15 @@ class Problem(NamedTuple):
         """
         if not sp.issparse(self.corpus.X):
             return self, start
-        X, tied = tie(sp.csr_array(self.corpus.X), self.edge_attributes)
+        X = sp.csr_array(self.corpus.X)
+        tied = tie(X, self.edge_attributes)
         if len(tied.first) > FEWER * len(tied.group):
             return self, start
         coef = self.coefficients(start.state)
         if not _are_same(coef, coef[tied.first][tied.group]):
             return self, start
         problem = self._replace(
-            corpus=self.corpus._replace(X=X),
+            corpus=self.corpus._replace(X=tied.merge(X)),
             edge_attributes=tied.group[self.edge_attributes],
             pairs=None if self.pairs is None else self.pairs[tied.first],
             tied=tied,

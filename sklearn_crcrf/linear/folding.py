@@ -87,12 +87,10 @@ def fold(X: sp.csr_array) -> Folded:
     single = single.astype(np.int32, copy=False)
     members = _members(owners, starts, companions, group[:-1]).astype(X.dtype)
     members.data *= value[members.indices]
-    ones = np.ones_like(X.data)
-    return Folded(
-        sp.csr_array(some_entries(indptr, single, X.data), X.shape),
-        sp.csr_array(some_entries(indptr, groups, ones), (X.shape[0], len(owners))),
-        members,
-    )
+    single = sp.csr_array(some_entries(indptr, single, X.data), X.shape)
+    groups = sp.csr_array(some_entries(indptr, groups, X.data), (X.shape[0], len(owners)))
+    groups.data.fill(1)
+    return Folded(single, groups, members)
 
 
 def _where(X: sp.csr_array) -> sp.csc_array:

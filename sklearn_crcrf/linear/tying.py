@@ -40,14 +40,23 @@ class Tied(NamedTuple):
         """The inverse of :meth:`shared`."""
         return _scaled(weights, 1 / self.scale)[self.group]
 
-    def attributes(self, X: Any) -> Any:
+    def merge(self, X: sp.csr_array) -> sp.csr_array:
+        """The values, for the shared weights, of the tokens in which attributes are equal."""
+        kept = np.full(len(self.group), -1, dtype=np.int32)
+        kept[self.first] = np.arange(len(self.first))
+        columns = kept[X.indices]
+        values = X.data * self.scale.astype(X.dtype)[columns]
+        entries = some_entries(X.indptr.astype(np.int64), columns, values)
+        return sp.csr_array(entries, (X.shape[0], len(self.first)))
+
+    def attributes(self, X: Any) -> sp.csr_array:
         """The values of any tokens for the shared weights."""
         n_attributes, n_groups = len(self.group), len(self.first)
         entries = 1 / self.scale[self.group], self.group, np.arange(n_attributes + 1)
         return sp.csr_array(X @ sp.csr_array(entries, (n_attributes, n_groups)).astype(X.dtype))
 
 
-def tie(X: sp.csr_array, apart: np.ndarray) -> tuple[sp.csr_array, Tied]:
+def tie(X: sp.csr_array, apart: np.ndarray) -> Tied:
     """Let attributes share a weight whose values are ones in the same tokens.
 
     Parameters
@@ -59,17 +68,17 @@ def tie(X: sp.csr_array, apart: np.ndarray) -> tuple[sp.csr_array, Tied]:
 
     Returns
     -------
-    shared : CSR of shape (n_tokens, n_groups)
-    tied : Tied
+    Tied
 
     Examples
     --------
     >>> import scipy.sparse as sp
     >>> from sklearn_crcrf.linear.tying import tie
-    >>> shared, tied = tie(sp.csr_array([[1.0, 1.0, 1.0], [0.0, 0.0, 1.0]]), [])
+    >>> X = sp.csr_array([[1.0, 1.0, 1.0], [0.0, 0.0, 1.0]])
+    >>> tied = tie(X, [])
     >>> tied.group
     array([0, 0, 1], dtype=int32)
-    >>> shared.toarray().round(3)
+    >>> tied.merge(X).toarray().round(3)
     array([[1.414, 1.   ],
            [0.   , 1.   ]])
     """
@@ -87,14 +96,8 @@ def tie(X: sp.csr_array, apart: np.ndarray) -> tuple[sp.csr_array, Tied]:
     order = np.argsort(first)
     rank = np.empty(n_groups, dtype=np.int32)
     rank[order] = np.arange(n_groups)
-    group, first = rank[group], first[order]
-    scale = np.sqrt(np.bincount(group, minlength=n_groups))
-    kept = np.full(n_attributes, -1, dtype=np.int32)
-    kept[first] = np.arange(n_groups)
-    columns = kept[indices]
-    values = X.data * scale.astype(X.dtype)[columns]
-    shared = sp.csr_array(some_entries(indptr, columns, values), (X.shape[0], n_groups))
-    return shared, Tied(group, first, scale)
+    group = rank[group]
+    return Tied(group, first[order], np.sqrt(np.bincount(group, minlength=n_groups)))
 
 
 def _scaled(rows: np.ndarray | sp.csr_array, scale: np.ndarray) -> np.ndarray | sp.csr_array:
