@@ -141,6 +141,8 @@ cdef void forward_block(
         double factor[BLOCK]       # product of c_t of which no logarithm was taken yet
         double value[BLOCK]        # log Z so far
         double reach, least, limit = 600.0 if real is double else 65.0, tiny = 1e-200, few = 1e4
+        # Backwards, two steps are divided by c at once.
+        double most = 1e100 if real is double else 1e12
         real top[BLOCK]
         real total
         const real *score[BLOCK]
@@ -184,7 +186,7 @@ cdef void forward_block(
             elif scores.has_edges:
                 add_edges(scores, block.origin[b] + t, before + b * width, row, False)
             total = multiply(<real>inverse[b], rows + b * scores.n, width, row)
-            if not (total > 0 and total < INFINITY):
+            if not (total > 0 and total < most):
                 value[b] = NAN
                 total = 1
                 memset(row, 0, width * sizeof(real))

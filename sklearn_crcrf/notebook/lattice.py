@@ -94,11 +94,12 @@ class Lattice(NotebookDisplay):
         --------
         >>> from sklearn_crcrf import CRF
         >>> from sklearn_crcrf.notebook import Lattice
-        >>> crf = CRF().fit([["the", "dog"], ["a", "cat"]], [["D", "N"], ["D", "N"]])
+        >>> X, y = [["the", "dog"], ["a", "cat"], ["cat"]], [["D", "N"], ["D", "N"], ["N"]]
+        >>> crf = CRF().fit(X, y)
         >>> Lattice.from_estimator(crf, ["a", "dog"], k=2)
                  a dog
-        1. 0.625 D N
-        2. 0.140 N N
+        1. 0.614 D N
+        2. 0.144 D D
         """
         classifier, X, texts = single(estimator, sequence, tokens)
         (paths,) = classifier.predict_k_best(X, k)

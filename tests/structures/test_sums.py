@@ -268,12 +268,15 @@ def test_an_edge_from_an_unreachable_label_may_be_huge(kernel, dtype, gain):
 
 @kernels
 @both_types
-def test_edges_may_be_huge_one_after_the_other(kernel, dtype):
-    gains = sp.csr_array(np.array([[300.0], [450.0]]))
+@pytest.mark.parametrize("gain", [10.0, 25.0, 30.0, 45.0, 60.0, 180.0, 240.0, 300.0])
+def test_edges_may_be_huge_one_after_the_other(kernel, dtype, gain):
+    gains = sp.csr_array(np.array([[gain], [1.5 * gain]]))
     edges = Edges.from_gains(np.array([-1, 0, 1, 0, 1]), gains, np.zeros((1, 1)))
     parts = Parts.of(np.zeros((5, 1), dtype=dtype), np.zeros((1, 1)))._replace(edges=edges)
-    log_z, _ = in_lock_step(kernel, np.array([0, 5]), parts, np.ones(1))
-    assert_allclose(log_z, 1500.0)
+    log_z, counts = in_lock_step(kernel, np.array([0, 5]), parts, np.ones(1))
+    assert_allclose(log_z, 5 * gain)
+    assert_allclose(counts.state, 1.0, rtol=1e-5)
+    assert_allclose(counts.edges, 2.0, rtol=1e-5)
 
 
 @kernels
