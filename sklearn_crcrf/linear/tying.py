@@ -62,7 +62,6 @@ def tie(X: sp.csr_array, apart: np.ndarray) -> Tied:
     Parameters
     ----------
     X : CSR of shape (n_tokens, n_attributes)
-        No column comes twice in a row.
     apart : ndarray of int
         Columns that stay as they are.
 
@@ -82,6 +81,9 @@ def tie(X: sp.csr_array, apart: np.ndarray) -> Tied:
     array([[1.414, 1.   ],
            [0.   , 1.   ]])
     """
+    if not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
     indptr, indices = X.indptr.astype(np.int64), X.indices.astype(np.int32, copy=False)
     n_attributes = X.shape[1]
     is_apart = np.zeros(n_attributes, dtype=bool)

@@ -73,6 +73,15 @@ def test_sparse_weights(dtype):
     assert_allclose(tied.single(shared).toarray(), single.toarray(), rtol=1e-6)
 
 
+def test_entries_of_one_place_are_added():
+    X = sp.csr_array(([1.0, 1.0, 1.0], [0, 0, 2], [0, 2, 3]), shape=(2, 3))
+    assert_array_equal(tie(X, []).group, [0, 1, 2])
+    X = sp.csr_array(([0.5, 1.0, 0.5, 1.0], [0, 1, 0, 2], [0, 3, 4]), shape=(2, 3))
+    assert_array_equal(tie(X, []).group, [0, 0, 1])
+    assert_array_equal(tie(X, []).merge(X).toarray(), [[2**0.5, 0], [0, 1]])
+    assert X.nnz == 4
+
+
 def test_indices_of_any_size_in_read_only_memory():
     X = sp.csr_array(np.array([[1.0, 1.0, 0.0], [0.0, 0.0, 1.0]]))
     X.indices, X.indptr = X.indices.astype(np.int64), X.indptr.astype(np.int64)
