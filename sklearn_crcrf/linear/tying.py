@@ -4,6 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.utils.sparsefuncs import inplace_csr_row_scale
 
 from .._kernels._equal_columns import split_by_rows
 from .._kernels._folding import some_entries
@@ -34,11 +35,11 @@ class Tied(NamedTuple):
 
     def shared(self, weights: np.ndarray | sp.csr_array) -> np.ndarray | sp.csr_array:
         """What stands for weights of shape (n_attributes, n_labels) that are equal in a group."""
-        return _scaled(weights[self.first], self.scale)
+        return _scale_rows(weights[self.first], self.scale)
 
     def single(self, weights: np.ndarray | sp.csr_array) -> np.ndarray | sp.csr_array:
         """The inverse of :meth:`shared`."""
-        return _scaled(weights, 1 / self.scale)[self.group]
+        return _scale_rows(weights[self.group], 1 / self.scale[self.group])
 
     def merge(self, X: sp.csr_array) -> sp.csr_array:
         """The values, for the shared weights, of the tokens in which attributes are equal."""
@@ -102,10 +103,10 @@ def tie(X: sp.csr_array, apart: np.ndarray) -> Tied:
     return Tied(group, first[order], np.sqrt(np.bincount(group, minlength=n_groups)))
 
 
-def _scaled(rows: np.ndarray | sp.csr_array, scale: np.ndarray) -> np.ndarray | sp.csr_array:
-    """Rows times numbers, in their type."""
-    scale = scale.astype(rows.dtype)
-    if not sp.issparse(rows):
-        return rows * scale[:, None]
-    data = rows.data * np.repeat(scale, np.diff(rows.indptr))
-    return sp.csr_array((data, rows.indices, rows.indptr), rows.shape)
+def _scale_rows(rows: np.ndarray | sp.csr_array, scale: np.ndarray) -> np.ndarray | sp.csr_array:
+    """Multiply rows by numbers in place."""
+    if sp.issparse(rows):
+        inplace_csr_row_scale(rows, scale)
+    else:
+        rows *= scale[:, np.newaxis]
+    return rows
