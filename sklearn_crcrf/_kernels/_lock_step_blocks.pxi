@@ -1,0 +1,195 @@
+# What sums in lock step are made of: scores as they are multiplied, and blocks of sequences; see
+# _lock_step.pxi. In lock-step order come the first tokens of all sequences of a block, then their
+# second ones, and so on.
+
+import numpy as np
+
+from libc.math cimport INFINITY, NAN, exp, log
+from libc.stdint cimport int32_t, int64_t
+from libc.string cimport memcpy, memset
+
+from sklearn_crcrf._kernels._edges cimport Edges, edges_of
+from sklearn_crcrf._kernels.vectors cimport (
+    add_products, exponentials, exponentiate, fetch_row, flush_denormals, least_finite,
+    least_positive, multiply, outer_products, pack, padded_d, padded_f, product, products, real,
+    restore_denormals, scale, shift_rows
+)
+
+# Sequences that go in lock step.
+cdef enum: BLOCK = 64
+# Bytes of the largest vectors: those that do not begin at a multiple of them are slow.
+cdef enum: ALIGNMENT = 64
+
+
+cdef struct Scores:
+    # What both directions read
+    int64_t n                      # labels
+    int64_t width                  # of a row, padded
+    double top                     # of all transition scores
+    double spread                  # the most that two possible transition scores differ
+    bint forbids                   # whether some transitions are impossible
+    const double *potential        # (n, n) exp(transition - top)
+    bint has_edges
+    Edges edges                    # with exp(score - top) for the score
+
+
+cdef struct Block:
+    # Sequences in lock step: row[t] + b is the row of token t of the b-th of them
+    int64_t n_steps
+    int64_t *active                # (n_steps + 1,) how many of them have a token t
+    int64_t *row                   # (n_steps + 1,)
+    const int64_t *order           # (active[0],) which sequences they are, longest first
+    int64_t[BLOCK] origin          # the first token of each
+    int64_t[BLOCK] length
+
+
+# Rows of v are not padded, but read to the end of a vector: so many more rows are enough for that.
+cdef enum: SPARE = 16
+# Rows of v that forward needs at least: then it does not keep what backward would need again.
+WORK_ROWS = BLOCK
+SPARE_ROWS = SPARE
+
+
+def empty_rows(int64_t n_rows, int64_t n, dtype):
+    """Padded rows of n numbers, of any values, in memory that begins a vector."""
+    cdef int64_t itemsize = dtype.itemsize, start
+    cdef int64_t width = padded_d(n) if itemsize == 8 else padded_f(n)
+    memory = np.empty(n_rows * width + ALIGNMENT // itemsize, dtype)
+    start = -memory.__array_interface__["data"][0] % ALIGNMENT // itemsize
+    return memory[start : start + n_rows * width].reshape(n_rows, width)
+
+
+cdef Scores scores_of(
+    const double[:, ::1] potential, double top, double spread, bint forbids, Edges edges
+) noexcept:
+    cdef Scores scores
+    scores.n = potential.shape[0]
+    scores.top = top
+    scores.spread = spread
+    scores.forbids = forbids
+    scores.potential = &potential[0, 0]
+    scores.has_edges = edges.score != NULL
+    scores.edges = edges
+    return scores
+
+
+def potentials(
+    const double[:, ::1] transition,
+    double[:, ::1] potential,      # (n_labels, n_labels) exp(transition - top) OUT
+):
+    """The maximum of the transition scores, the least finite one, and whether some are -inf."""
+    cdef:
+        int64_t n = transition.shape[0], i, j
+        double top = -INFINITY, lowest = INFINITY
+        bint forbids = False
+    for i in range(n):
+        for j in range(n):
+            top = max(top, transition[i, j])
+            if transition[i, j] > -INFINITY:
+                lowest = min(lowest, transition[i, j])
+    top = top if top > -INFINITY else 0.0
+    for i in range(n):
+        for j in range(n):
+            potential[i, j] = exp(transition[i, j] - top)
+            forbids |= transition[i, j] == -INFINITY
+    return top, min(lowest, top), forbids
+
+
+def packed_potential(
+    const real[:, ::1] like, const double[:, ::1] potential, bint transposed
+):
+    """The potentials, padded and packed, in the type of the state scores."""
+    cdef int64_t n = potential.shape[0]
+    cdef real[:, ::1] packed = empty_rows(n, n, np.asarray(like).dtype)
+    pack(&potential[0, 0], n, 1 if transposed else n, n if transposed else 1, &packed[0, 0])
+    return packed
+
+
+cdef inline int64_t length_of(
+    const int64_t[::1] offsets, const int64_t[::1] order, int64_t s
+) noexcept nogil:
+    return offsets[order[s] + 1] - offsets[order[s]]
+
+
+cdef Block make_block(
+    const int64_t[::1] offsets, const int64_t[::1] order, int64_t first, int64_t start,
+    int64_t[:, ::1] steps,         # (2, longest + 1) work space
+) noexcept nogil:
+    """The sequences from ``first`` on, whose rows begin at ``start``."""
+    cdef:
+        Block block
+        int64_t t, b, n = min(<int64_t>BLOCK, order.shape[0] - first)
+    block.order = &order[first]
+    for b in range(n):
+        block.origin[b] = offsets[order[first + b]]
+        block.length[b] = length_of(offsets, order, first + b)
+    block.n_steps = block.length[0]
+    block.active = &steps[0, 0]
+    block.row = &steps[1, 0]
+    for t in range(block.n_steps + 1):
+        while n > 0 and block.length[n - 1] <= t:
+            n -= 1
+        block.active[t] = n
+        block.row[t] = start
+        start += n
+    return block
+
+
+cdef inline const real *state_scores(
+    const Block *block, int64_t b, int64_t t, const real[:, ::1] state, const double[::1] begin,
+    const double[::1] end, int64_t width, real *work,
+) noexcept nogil:
+    """The state scores of token t of sequence b, with those of the ends; may be read to width."""
+    cdef:
+        int64_t j, n = state.shape[1], token = block.origin[b] + t
+        bint is_last = t + 1 == block.length[b]
+    if t and not is_last and token * n + width <= state.shape[0] * n:
+        return &state[token, 0]
+    for j in range(n):
+        work[j] = state[token, j]
+        if t == 0:
+            work[j] += <real>begin[j]
+        if is_last:
+            work[j] += <real>end[j]
+    return work
+
+
+cdef void add_edges(
+    const Scores *scores, int64_t token, const real *x, real *out, bint backwards
+) noexcept nogil:
+    """Correct ``out = x @ potential`` by the edges into a token."""
+    cdef:
+        int64_t k, i, j, row = scores.edges.row[token]
+        double raised
+    if row < 0:
+        return
+    for k in range(scores.edges.indptr[row], scores.edges.indptr[row + 1]):
+        i = scores.edges.previous[k]
+        j = scores.edges.current[k]
+        raised = scores.edges.score[k] - scores.potential[i * scores.n + j]
+        if backwards:
+            out[i] += <real>(raised * x[j])
+        else:
+            out[j] += <real>(raised * x[i])
+
+
+cdef void count_edges(
+    const Scores *scores,
+    int64_t token,
+    const real *before,
+    const real *ahead,
+    double[:, ::1] transitions,
+    double[::1] edge_counts,
+) noexcept nogil:
+    """The expected counts of the edges into a token, in place of those of the transitions."""
+    cdef:
+        int64_t k, i, j, row = scores.edges.row[token]
+        double both
+    if row < 0:
+        return
+    for k in range(scores.edges.indptr[row], scores.edges.indptr[row + 1]):
+        i = scores.edges.previous[k]
+        j = scores.edges.current[k]
+        both = <double>before[i] * ahead[j]
+        edge_counts[k] += both * scores.edges.score[k]
+        transitions[i, j] -= both * scores.potential[i * scores.n + j]
