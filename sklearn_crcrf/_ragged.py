@@ -196,6 +196,11 @@ def joined_ranges(starts: np.ndarray, lengths: np.ndarray) -> np.ndarray:
     return np.repeat(starts - before, lengths) + np.arange(lengths.sum())
 
 
+def longest_first(offsets: np.ndarray) -> np.ndarray:
+    """The sequences by decreasing length, those of one length in their order."""
+    return np.argsort(-np.diff(offsets), kind="stable")
+
+
 def locate(offsets: np.ndarray, token: int) -> tuple[int, int]:
     """The sequence and the position in it of token number ``token``, to name it in an error."""
     sequence = int(np.searchsorted(offsets, token, side="right")) - 1

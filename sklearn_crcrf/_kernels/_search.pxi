@@ -154,7 +154,9 @@ cdef void find_path(
     int32_t *path,                 # (length,) OUT
 ) noexcept nogil:
     """The path of the sequence whose scores were read that is best with its costs."""
-    cdef int64_t t, length = search.offsets[s + 1] - search.offsets[s]
+    cdef:
+        int64_t t, length = search.offsets[s + 1] - search.offsets[s]
+        Team team
     memcpy(&search.delta[0, 0], &search.scores[0, 0], length * search.step.width * sizeof(double))
     if cost != 0:
         for t in range(length):
@@ -162,8 +164,11 @@ cdef void find_path(
     if search.has_changed:
         memset(search.step.has_gains, 0, search.step.n)
         search.has_changed = False
-    forward(&search.step, 0, length, &search.delta[0, 0])
-    backward(&search.step, 0, length, &search.delta[0, 0], path)
+    team.size = team.ways = 1
+    team.first[0] = 0
+    team.length[0] = length
+    forward(&search.step, &team, &search.delta[0, 0])
+    backward(&search.step, &team, &search.delta[0, 0], path)
 
 
 cdef double score_path(Search search, int64_t s, const int32_t *path) noexcept nogil:

@@ -15,15 +15,31 @@ from sklearn_crcrf._kernels._edges cimport Edges, edges_of, first_entry
 from sklearn_crcrf._kernels.vectors cimport padded_d, real
 
 cdef extern from "maxima.h" nogil:
-    int64_t first_equal(const double *x, const double *y, int64_t width, double top)
+    ctypedef double vector_d
+    int64_t first_equal(const double *x, const double *y, int64_t width, vector_d top)
     int64_t first_largest(const double *x, const double *y, int64_t width)
     void find_rivals(
         const double *x, const double *gain, int64_t best, int64_t width, uint64_t *found
     )
-    double add_maxima(
+    vector_d add_maxima(
         int64_t best, const uint64_t *found, const double *x, const double *matrix,
         int64_t width, const double *least, double *out
     )
+    void add_all_maxima(
+        const double *x, int64_t n_rows, const double *matrix, int64_t n, int64_t width,
+        double *out
+    )
+
+# Sequences that go in lock step, at most.
+cdef enum: TEAM = 8
+
+
+cdef struct Team:
+    # Sequences, the longest first: row t * ways + b is that of token t of the b-th of them
+    int64_t size
+    int64_t ways
+    int64_t[TEAM] first            # the first token of each
+    int64_t[TEAM] length
 
 
 cdef struct Step:
@@ -41,58 +57,12 @@ cdef struct Step:
     const uint64_t *all            # (ceil(n / 64),) a bit for each label
 
 
-def viterbi(
-    const int64_t[::1] offsets,
-    const real[:, ::1] state,      # (n_tokens, n_labels) IN
-    transition,
-    const double[::1] begin,
-    const double[::1] end,
-    const int64_t[::1] edge_row,
-    const int64_t[::1] edge_indptr,
-    const int32_t[::1] edge_previous,
-    const int32_t[::1] edge_current,
-    const double[::1] edge_score,
-    double[:, ::1] prefixes,       # (n_tokens, n_labels) delta OUT, or None
-    int32_t[::1] labels,           # (n_tokens,) OUT
-    double[::1] values,            # (n_sequences,) OUT, -inf where no path is possible
-):
-    """The best path of each sequence and its score."""
-    cdef:
-        int64_t n = state.shape[1], width = padded_d(n), s, j, first, length
-        double[:, ::1] delta = rows_of(np.max(np.diff(offsets), initial=1), width)
-        double[:, ::1] matrix = padded_matrix(transition)
-        double[:, ::1] transposed = padded_matrix(np.transpose(transition))
-        double[:, ::1] gains = rows_of(n, width)
-        double[:, ::1] rows = rows_of(2, width)
-        int8_t[::1] has_gains = np.zeros(n, dtype=np.int8)
-        uint64_t[:, ::1] found = np.zeros((2, n // 64 + 1), dtype=np.uint64)
-        Step step
-    step.n = n
-    step.width = width
-    step.transition = &matrix[0, 0]
-    step.transposed = &transposed[0, 0]
-    step.edges = edges_of(edge_row, edge_indptr, edge_previous, edge_current, edge_score)
-    step.gains = &gains[0, 0]
-    step.has_gains = &has_gains[0]
-    step.nothing = &rows[0, 0]
-    step.into = &rows[1, 0]
-    for j in range(n):
-        found[0, j // 64] |= (<uint64_t>1) << (j % 64)
-    step.all = &found[0, 0]
-    step.found = &found[1, 0]
-    with nogil:
-        for s in range(offsets.shape[0] - 1):
-            first = offsets[s]
-            length = offsets[s + 1] - first
-            values[s] = 0.0
-            if length == 0:
-                continue
-            fill(state, first, length, begin, end, delta)
-            forward(&step, first, length, &delta[0, 0])
-            backward(&step, first, length, &delta[0, 0], &labels[first])
-            values[s] = delta[length - 1, labels[first + length - 1]]
-            if prefixes is not None:
-                prefixes[first:first + length] = delta[:length, :n]
+cdef inline int64_t n_active(const Team *team, int64_t t) noexcept nogil:
+    """How many of the sequences have a token t."""
+    cdef int64_t n = team.size
+    while n > 0 and team.length[n - 1] <= t:
+        n -= 1
+    return n
 
 
 def rows_of(int64_t n_rows, int64_t width):
@@ -109,48 +79,40 @@ def padded_matrix(matrix):
     return rows
 
 
-cdef void fill(
-    const real[:, ::1] state,
-    int64_t first,
-    int64_t length,
-    const double[::1] begin,
-    const double[::1] end,
-    double[:, ::1] delta,          # (length, width) padded already OUT
-) noexcept nogil:
-    """The scores of the tokens of a sequence, with those of its ends."""
-    cdef:
-        int64_t t, j, n = state.shape[1]
-        const real *score
-        double *row
-    for t in range(length):
-        score = &state[first + t, 0]
-        row = &delta[t, 0]
-        for j in range(n):
-            row[j] = score[j]
-    for j in range(n):
-        delta[0, j] += begin[j]
-        delta[length - 1, j] += end[j]
-
-
-cdef void forward(
-    const Step *step, int64_t first, int64_t length, double *delta
-) noexcept nogil:
+cdef void forward(const Step *step, const Team *team, double *delta) noexcept nogil:
     """Turn the scores of the tokens into those of the best ways to them."""
+    cdef int64_t t, stride = team.ways * step.width
+    if team.size == 1:
+        forward_alone(step, team.first[0], team.length[0], stride, delta)
+        return
+    for t in range(1, team.length[0]):
+        add_all_maxima(
+            delta, n_active(team, t), step.transition, step.n, step.width, delta + stride
+        )
+        delta += stride
+
+
+cdef void forward_alone(
+    const Step *step, int64_t first, int64_t length, int64_t stride, double *delta
+) noexcept nogil:
+    """The same with one sequence: only labels that can win are looked at."""
     cdef:
         int64_t t, best
-        double top
+        vector_d top
         const double *into
+    if length == 0:
+        return
     best = first_largest(delta, NULL, step.width)
     for t in range(first + 1, first + length):
         find_rivals(delta, gain_row(step, best), best, step.width, step.found)
         into = step.nothing
         if step.edges.row[t] >= 0:
-            best_edges(step, t, delta, delta + step.width)
+            best_edges(step, t, delta, delta + stride)
             into = step.into
+        delta += stride
         top = add_maxima(
-            best, step.found, delta, step.transition, step.width, into, delta + step.width
+            best, step.found, delta - stride, step.transition, step.width, into, delta
         )
-        delta += step.width
         best = first_equal(delta, NULL, step.width, top)
 
 
@@ -196,15 +158,20 @@ cdef void best_edges(
 
 
 cdef void backward(
-    const Step *step, int64_t first, int64_t length, const double *delta, int32_t *labels
+    const Step *step, const Team *team, const double *delta, int32_t *labels
 ) noexcept nogil:
-    """The labels of the best path; of equals the lowest."""
-    cdef int64_t t
-    delta += (length - 1) * step.width
-    labels[length - 1] = <int32_t>first_largest(delta, NULL, step.width)
-    for t in range(length - 1, 0, -1):
-        delta -= step.width
-        labels[t - 1] = <int32_t>previous_label(step, first + t, delta, labels[t])
+    """The labels of the best paths; of equals the lowest."""
+    cdef:
+        int64_t t, b, token
+        const double *row
+    for t in range(team.length[0] - 1, -1, -1):
+        for b in range(n_active(team, t)):
+            token = team.first[b] + t
+            row = delta + (t * team.ways + b) * step.width
+            if t + 1 == team.length[b]:
+                labels[token] = <int32_t>first_largest(row, NULL, step.width)
+            else:
+                labels[token] = <int32_t>previous_label(step, token + 1, row, labels[token + 1])
 
 
 cdef int64_t previous_label(

@@ -64,21 +64,33 @@ INLINE int64_t end_of_word(int64_t start, int64_t width) {
 }
 
 /* The first i with x[i] + y[i] == top, 0 if there is none. */
-INLINE int64_t first_equal(const double *x, const double *y, int64_t width, double top) {
+INLINE int64_t first_equal(const double *x, const double *y, int64_t width, vector_d top) {
     for (int64_t start = 0; start < width; start += 64) {
         uint64_t bits = 0;
         for (int64_t j = start; j < end_of_word(start, width); j += LANES)
-            bits |= EQUAL(sum_at(x, y, j), splat_d(top)) << (j - start);
+            bits |= EQUAL(sum_at(x, y, j), top) << (j - start);
         if (bits) return start + lowest_bit(bits);
     }
     return 0;
+}
+
+/* The largest lane, in all lanes. */
+INLINE vector_d largest_everywhere(vector_d x) {
+#if defined(VECTOR_BYTES)
+    UNROLL for (int half = LANES / 2; half; half /= 2) {
+        vector_d other;
+        UNROLL for (int i = 0; i < LANES; i++) other[i] = x[i ^ half];
+        x = LARGER(x, other);
+    }
+#endif
+    return x;
 }
 
 /* The first i with the largest x[i] + y[i]. */
 INLINE int64_t first_largest(const double *x, const double *y, int64_t width) {
     vector_d largest = splat_d(-INFINITY);
     for (int64_t j = 0; j < width; j += LANES) largest = LARGER(sum_at(x, y, j), largest);
-    return first_equal(x, y, width, largest_lane_d(largest));
+    return first_equal(x, y, width, largest_everywhere(largest));
 }
 
 /* found[i / 64] has the bit i % 64 where x[i] + gain[i] > x[best]. */
@@ -115,7 +127,7 @@ INLINE vector_d maxima_tile(const int vectors, int64_t best, const uint64_t *fou
 
 /* out[j] += max(least[j], max_i x[i] + matrix[i, j]), over best and the i found; return the
    largest. */
-static inline double add_maxima(int64_t best, const uint64_t *found, const double *x,
+static inline vector_d add_maxima(int64_t best, const uint64_t *found, const double *x,
                                 const double *matrix, int64_t width, const double *least,
                                 double *out) {
     int64_t n_words = (width + 63) / 64;
@@ -136,7 +148,42 @@ static inline double add_maxima(int64_t best, const uint64_t *found, const doubl
 #undef MAXIMA_TILE
         largest = LARGER(tile, largest);
     }
-    return largest_lane_d(largest);
+    return largest_everywhere(largest);
+}
+
+/* Some rows and vectors of add_all_maxima. */
+INLINE void all_maxima_tile(const int rows, const int vectors, const double *x,
+                            const double *matrix, int64_t n, int64_t width, double *out) {
+    vector_d sum[TILE_ROWS][TILE_VECTORS];
+    for (int r = 0; r < rows; r++)
+        for (int v = 0; v < vectors; v++) sum[r][v] = splat_d(-INFINITY);
+    for (int64_t i = 0; i < n; i++, matrix += width)
+        for (int r = 0; r < rows; r++)
+            for (int v = 0; v < vectors; v++)
+                sum[r][v] = LARGER(x[r * width + i] + AT(matrix + v * LANES), sum[r][v]);
+    for (int r = 0; r < rows; r++)
+        for (int v = 0; v < vectors; v++) AT(out + r * width + v * LANES) += sum[r][v];
+}
+
+INLINE void all_maxima_panel(const int vectors, const double *x, int64_t n_rows,
+                             const double *matrix, int64_t n, int64_t width, double *out) {
+    int64_t r = 0;
+    for (; r + TILE_ROWS <= n_rows; r += TILE_ROWS)
+        all_maxima_tile(TILE_ROWS, vectors, x + r * width, matrix, n, width, out + r * width);
+    for (; r < n_rows; r++)
+        all_maxima_tile(1, vectors, x + r * width, matrix, n, width, out + r * width);
+}
+
+/* out[r, j] += max_i x[r, i] + matrix[i, j], of rows of n numbers. */
+static inline void add_all_maxima(const double *x, int64_t n_rows, const double *matrix, int64_t n,
+                                  int64_t width, double *out) {
+    for (int64_t p = 0; p < width; p += TILE_VECTORS * LANES) {
+        int64_t vectors = (width - p) / LANES;
+        if (vectors >= TILE_VECTORS)
+            all_maxima_panel(TILE_VECTORS, x, n_rows, matrix + p, n, width, out + p);
+        else if (vectors == 2) all_maxima_panel(2, x, n_rows, matrix + p, n, width, out + p);
+        else all_maxima_panel(1, x, n_rows, matrix + p, n, width, out + p);
+    }
 }
 
 #undef LARGER

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._ragged import joined_ranges
+from .._ragged import joined_ranges, longest_first
 from ..structures import Chain
 
 __all__ = ["Chunk", "Corpus", "transition_counts"]
@@ -57,9 +57,9 @@ class Corpus(NamedTuple):
 
     def longest_first(self) -> "Corpus":
         """The sequences by decreasing length, without those that are empty or weigh nothing."""
-        lengths = np.diff(self.offsets)
-        order = np.argsort(-lengths, kind="stable")
-        return self.take(order[(lengths[order] > 0) & (self.weight[order] != 0)])
+        counts = (np.diff(self.offsets) > 0) & (self.weight != 0)
+        order = longest_first(self.offsets)
+        return self.take(order[counts[order]])
 
     def chunks(self, n_labels: int) -> list[list[Chunk]]:
         """All sequences in blocks of chunks."""

@@ -9,6 +9,7 @@ import numpy as np
 from .._kernels._k_best import k_best
 from .._kernels._paths import path_counts, path_scores
 from .._kernels.vectorized import viterbi
+from .._ragged import longest_first
 from .covariance import PathMeans, entropy
 from .local import locally_normalised
 from .marginals import TokenMarginals
@@ -55,7 +56,7 @@ class Chain:
 
     @cached_property
     def _longest_first(self) -> np.ndarray:
-        return np.argsort(-np.diff(self.offsets), kind="stable")
+        return longest_first(self.offsets)
 
     def path_score(self, parts: Parts, y: np.ndarray) -> tuple[np.ndarray, Pullback]:
         """Scores of given paths.
@@ -190,7 +191,8 @@ class Chain:
         """
         y = np.zeros(len(parts.state), dtype=np.int32)
         value = np.empty(len(self.offsets) - 1)
-        viterbi.viterbi(self.offsets, *parts[:4], *parts.edges, None, y, value)
+        order = self._longest_first
+        viterbi.viterbi(self.offsets, order, *parts[:4], *parts.edges, None, y, value)
         return value, y
 
     def maximum_other(self, parts: Parts, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -3,6 +3,7 @@
 import numpy as np
 
 from .._kernels.vectorized import viterbi
+from .._ragged import longest_first
 from .messages import with_ends
 from .parts import Parts
 
@@ -41,5 +42,6 @@ class Maxima:
 def _best_prefixes(offsets: np.ndarray, parts: Parts) -> np.ndarray:
     prefixes = np.empty(parts.state.shape)
     path, value = np.empty(len(prefixes), dtype=np.int32), np.empty(len(offsets) - 1)
-    viterbi.viterbi(offsets, *parts[:4], *parts.edges, prefixes, path, value)
+    order = longest_first(offsets)
+    viterbi.viterbi(offsets, order, *parts[:4], *parts.edges, prefixes, path, value)
     return prefixes

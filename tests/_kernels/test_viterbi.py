@@ -13,6 +13,10 @@ N_LABELS = [*range(1, 41), 65, 121, 205]
 LENGTHS = [3, 0, 1, 12, 2, 0, 7]
 
 every_instruction_set = pytest.mark.parametrize("kernel", compiled("viterbi"))
+# Sequences with edges go one by one; of many without edges several may go in lock step.
+alone_and_together = pytest.mark.parametrize(
+    ("lengths", "with_edges"), [(LENGTHS, True), (8 * LENGTHS, False)], ids=["alone", "together"]
+)
 every_type = pytest.mark.parametrize("dtype", [np.float32, np.float64])
 
 
@@ -45,7 +49,8 @@ def _reference(offsets, parts):
 def _maximum(kernel, offsets, parts):
     y = np.full(len(parts.state), -1, dtype=np.int32)
     values, prefixes = np.full(len(offsets) - 1, np.nan), np.full(parts.state.shape, np.nan)
-    kernel.viterbi(offsets, *parts[:4], *parts.edges, prefixes, y, values)
+    order = np.argsort(-np.diff(offsets), kind="stable")
+    kernel.viterbi(offsets, order, *parts[:4], *parts.edges, prefixes, y, values)
     return values, y, prefixes
 
 
@@ -61,11 +66,11 @@ def _offsets(lengths):
     return np.append(0, np.cumsum(lengths)).astype(np.int64)
 
 
-def _parts(rng, n_tokens, n_labels, dtype, draw):
+def _parts(rng, n_tokens, n_labels, dtype, draw, with_edges=True):
     """Scores of which ``draw`` gives as many as are needed."""
     transition = draw((n_labels, n_labels))
     state = draw((n_tokens, n_labels)).astype(dtype)
-    edges = _edges(rng, n_tokens, transition)
+    edges = _edges(rng, n_tokens, transition) if with_edges else Edges.none(n_tokens)
     return Parts(state, transition, draw(n_labels), draw(n_labels), edges)
 
 
@@ -86,37 +91,44 @@ def _edges(rng, n_tokens, transition, n_rows=3):
 
 @every_instruction_set
 @every_type
+@alone_and_together
 @pytest.mark.parametrize("n_labels", N_LABELS)
-def test_random_scores(kernel, dtype, n_labels):
+def test_random_scores(kernel, dtype, n_labels, lengths, with_edges):
     rng = np.random.default_rng(n_labels)
-    parts = _parts(rng, sum(LENGTHS), n_labels, dtype, lambda shape: rng.normal(size=shape))
-    _assert_like_the_reference(kernel, _offsets(LENGTHS), parts)
+
+    def draw(shape):
+        return rng.normal(size=shape)
+
+    parts = _parts(rng, sum(lengths), n_labels, dtype, draw, with_edges)
+    _assert_like_the_reference(kernel, _offsets(lengths), parts)
 
 
 @every_instruction_set
 @every_type
+@alone_and_together
 @pytest.mark.parametrize("n_labels", N_LABELS)
-def test_ties_go_to_the_lowest_label(kernel, dtype, n_labels):
+def test_ties_go_to_the_lowest_label(kernel, dtype, n_labels, lengths, with_edges):
     rng = np.random.default_rng(n_labels)
 
     def draw(shape):
         return rng.integers(-1, 2, size=shape).astype(float)
 
-    parts = _parts(rng, sum(LENGTHS), n_labels, dtype, draw)
-    _assert_like_the_reference(kernel, _offsets(LENGTHS), parts)
+    parts = _parts(rng, sum(lengths), n_labels, dtype, draw, with_edges)
+    _assert_like_the_reference(kernel, _offsets(lengths), parts)
 
 
 @every_instruction_set
 @every_type
+@alone_and_together
 @pytest.mark.parametrize("n_labels", N_LABELS)
-def test_impossible_labels_and_transitions(kernel, dtype, n_labels):
+def test_impossible_labels_and_transitions(kernel, dtype, n_labels, lengths, with_edges):
     rng = np.random.default_rng(n_labels)
 
     def draw(shape):
         return np.where(rng.random(shape) < 0.6, -np.inf, rng.integers(-3, 4, size=shape))
 
-    parts = _parts(rng, sum(LENGTHS), n_labels, dtype, draw)
-    _assert_like_the_reference(kernel, _offsets(LENGTHS), parts)
+    parts = _parts(rng, sum(lengths), n_labels, dtype, draw, with_edges)
+    _assert_like_the_reference(kernel, _offsets(lengths), parts)
 
 
 @every_instruction_set
@@ -156,7 +168,8 @@ def test_prefixes_are_optional(kernel):
     rng = np.random.default_rng(0)
     parts = _parts(rng, 7, 6, float, lambda shape: rng.normal(size=shape))
     offsets, y, values = _offsets([4, 3]), np.empty(7, dtype=np.int32), np.empty(2)
-    kernel.viterbi(offsets, *parts[:4], *parts.edges, None, y, values)
+    order = np.argsort(-np.diff(offsets), kind="stable")
+    kernel.viterbi(offsets, order, *parts[:4], *parts.edges, None, y, values)
     expected_values, expected_y, _ = _maximum(kernel, offsets, parts)
     assert_array_equal(values, expected_values)
     assert_array_equal(y, expected_y)

@@ -1,3 +1,4 @@
-"""See ../_viterbi.pxi."""
+"""See ../_best_paths.pxi."""
 
 include "../_viterbi.pxi"
+include "../_best_paths.pxi"

@@ -1,0 +1,126 @@
+# The best path of each sequence; see _viterbi.pxi for the recursion.
+
+from sklearn_crcrf._kernels.vectors cimport fetch_row
+
+# Tokens of which the scores are fetched from memory before they are read.
+cdef enum: AHEAD = 4
+# Sequences go in lock step where the transitions are no more vectors than these: to look at all of
+# them is then faster than to ask which of them can win.
+cdef enum: FEW_VECTORS = 144
+
+
+def viterbi(
+    const int64_t[::1] offsets,
+    const int64_t[::1] order,      # (n_sequences,) by decreasing length IN
+    const real[:, ::1] state,      # (n_tokens, n_labels) IN
+    transition,
+    const double[::1] begin,
+    const double[::1] end,
+    const int64_t[::1] edge_row,
+    const int64_t[::1] edge_indptr,
+    const int32_t[::1] edge_previous,
+    const int32_t[::1] edge_current,
+    const double[::1] edge_score,
+    double[:, ::1] prefixes,       # (n_tokens, n_labels) delta OUT, or None
+    int32_t[::1] labels,           # (n_tokens,) OUT
+    double[::1] values,            # (n_sequences,) OUT, -inf where no path is possible
+):
+    """The best path of each sequence and its score."""
+    cdef:
+        int64_t n = state.shape[1], width = padded_d(n), j, start = 0
+        int64_t longest = np.max(np.diff(offsets), initial=1)
+        bint is_small = n * (width // padded_d(1)) <= FEW_VECTORS and edge_score.shape[0] == 0
+        int64_t ways = TEAM if is_small and TEAM * longest <= state.shape[0] else 1
+        double[:, ::1] delta = rows_of(ways * longest, width)
+        double[:, ::1] matrix = padded_matrix(transition)
+        double[:, ::1] transposed = padded_matrix(np.transpose(transition))
+        double[:, ::1] gains = rows_of(n, width)
+        double[:, ::1] rows = rows_of(2, width)
+        int8_t[::1] has_gains = np.zeros(n, dtype=np.int8)
+        uint64_t[:, ::1] found = np.zeros((2, n // 64 + 1), dtype=np.uint64)
+        Step step
+        Team team
+    step.n = n
+    step.width = width
+    step.transition = &matrix[0, 0]
+    step.transposed = &transposed[0, 0]
+    step.edges = edges_of(edge_row, edge_indptr, edge_previous, edge_current, edge_score)
+    step.gains = &gains[0, 0]
+    step.has_gains = &has_gains[0]
+    step.nothing = &rows[0, 0]
+    step.into = &rows[1, 0]
+    for j in range(n):
+        found[0, j // 64] |= (<uint64_t>1) << (j % 64)
+    step.all = &found[0, 0]
+    step.found = &found[1, 0]
+    with nogil:
+        while start < order.shape[0]:
+            team = make_team(offsets, order, start, ways)
+            fill(&team, state, begin, end, delta)
+            forward(&step, &team, &delta[0, 0])
+            backward(&step, &team, &delta[0, 0], &labels[0])
+            finish(&team, delta, labels, &order[start], values, prefixes)
+            start += team.size
+
+
+cdef Team make_team(
+    const int64_t[::1] offsets, const int64_t[::1] order, int64_t start, int64_t ways
+) noexcept nogil:
+    """The sequences from ``start`` on."""
+    cdef:
+        Team team
+        int64_t b
+    team.size = min(ways, order.shape[0] - start)
+    team.ways = ways
+    for b in range(team.size):
+        team.first[b] = offsets[order[start + b]]
+        team.length[b] = offsets[order[start + b] + 1] - team.first[b]
+    return team
+
+
+cdef void fill(
+    const Team *team,
+    const real[:, ::1] state,
+    const double[::1] begin,
+    const double[::1] end,
+    double[:, ::1] delta,          # (longest * ways, width) padded already OUT
+) noexcept nogil:
+    """The scores of the tokens, with those of the ends of their sequences."""
+    cdef:
+        int64_t b, t, j, n = state.shape[1]
+        const real *score
+        double *row
+    for t in range(team.length[0]):
+        for b in range(n_active(team, t)):
+            score = &state[team.first[b] + t, 0]
+            if t + AHEAD < team.length[b]:
+                fetch_row(score + AHEAD * n, n)
+            row = &delta[t * team.ways + b, 0]
+            for j in range(n):
+                row[j] = score[j]
+            if t == 0:
+                for j in range(n):
+                    row[j] += begin[j]
+            if t + 1 == team.length[b]:
+                for j in range(n):
+                    row[j] += end[j]
+
+
+cdef void finish(
+    const Team *team,
+    const double[:, ::1] delta,
+    const int32_t[::1] labels,
+    const int64_t *order,          # (size,) which sequences they are IN
+    double[::1] values,
+    double[:, ::1] prefixes,
+) noexcept nogil:
+    """The scores of the best paths, and of the best ways to all tokens if they are asked for."""
+    cdef int64_t b, t, last
+    for b in range(team.size):
+        last = team.length[b] - 1
+        values[order[b]] = 0.0
+        if last >= 0:
+            values[order[b]] = delta[last * team.ways + b, labels[team.first[b] + last]]
+        if prefixes is not None:
+            for t in range(last + 1):
+                prefixes[team.first[b] + t] = delta[t * team.ways + b, :prefixes.shape[1]]
