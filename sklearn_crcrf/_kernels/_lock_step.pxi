@@ -3,11 +3,12 @@
 #
 #     alpha_t(j) = v_t(j) sum_i alpha_{t-1}(i) e_t(i, j) / c_{t-1},    c_t = sum_j alpha_t(j)
 #     beta_t(i)  = sum_j e_{t+1}(i, j) v_{t+1}(j) beta_{t+1}(j) / c_{t+1}
-#     log Z      = sum_t log c_t + the maxima that were left out of v and e
+#     log Z      = sum_t log c_t + what was left out of the logarithms of v and e
 #     p(y_t = j) = alpha_t(j) beta_t(j) / c_t
 #
-# with v = exp(state - its maximum) and e = exp(transition - its maximum). Backwards, what is kept of
-# a step is beta_t / c_t times the weight of the sequence.
+# with v = exp(state - the maximum of the token, where that is needed) and
+# e = exp(transition - its maximum). Backwards, what is kept of a step is beta_t / c_t times the
+# weight of the sequence.
 #
 # A sequence in which a probability that is not zero could come near the smallest number there is
 # gets no result here: its log_z is NaN.
@@ -33,7 +34,7 @@ def forward(
     const double[::1] edge_potential,  # (n_entries,) exp(score - top) IN
     real[:, ::1] v,                # (n_tokens + SPARE, n_labels) in lock-step order OUT, or fewer
     real[:, ::1] alpha,            # (n_tokens, width) in lock-step order OUT
-    double[:, ::1] scaling,        # (n_tokens, 2) 1 / c, and the maximum left out of v OUT
+    double[:, ::1] scaling,        # (n_tokens, 2) 1 / c, and what was left out of log v OUT
     double[::1] log_z,             # (n_sequences,) OUT, NaN where it has no result
 ):
     """Log-partition of each sequence."""
@@ -66,6 +67,14 @@ def forward(
         restore_denormals(denormals)
 
 
+cdef struct Running:
+    # Of each sequence of a block, so far
+    double[BLOCK] total            # c_t
+    double[BLOCK] inverse          # 1 / c_t, then of the step before
+    double[BLOCK] factor           # product of c_t of which no logarithm was taken yet
+    double[BLOCK] log_z
+
+
 cdef void forward_block(
     const Block *block,
     const Scores *scores,
@@ -80,73 +89,124 @@ cdef void forward_block(
     double[::1] log_z,
 ) noexcept nogil:
     cdef:
-        int64_t t, b, j, r, width = scores.width
-        bint keeps
-        double inverse[BLOCK]      # 1 / c_{t-1}
-        double factor[BLOCK]       # product of c_t of which no logarithm was taken yet
-        double value[BLOCK]        # log Z so far
-        double reach, least, limit = 600.0 if real is double else 65.0, tiny = 1e-200, few = 1e4
-        # Backwards, two steps are divided by c at once.
-        double most = 1e100 if real is double else 1e12
+        int64_t t, b, j, r, n_active, width = scores.width
+        bint keeps = v.shape[0] > BLOCK + SPARE
+        Running running
         real top[BLOCK]
-        real total
+        real least
         const real *score[BLOCK]
         real *row
         real *rows
         real *before = NULL
-    keeps = v.shape[0] > BLOCK + SPARE
     for b in range(block.active[0]):
-        inverse[b] = factor[b] = 1.0
-        value[b] = 0.0
+        running.inverse[b] = running.factor[b] = 1.0
+        running.log_z[b] = 0.0
+    # One thing at a time for all sequences, so that they do not wait for each other.
     for t in range(block.n_steps):
-        if t:
-            before = &alpha[block.row[t - 1], 0]
-            product(before, block.active[t], packed, scores.n, width, &alpha[block.row[t], 0])
-        # One thing at a time for all sequences, so that they do not wait for each other.
-        rows = &v[block.row[t] if keeps else 0, 0]
-        for b in range(block.active[t]):
+        n_active = block.active[t]
+        for b in range(n_active):
             if t + 1 < block.length[b]:
                 fetch_row(&state[block.origin[b] + t + 1, 0], scores.n)
             score[b] = state_scores(block, b, t, state, begin, end, width, &work[b, 0])
-        least = shift_rows(score, block.active[t], scores.n, rows, top)
-        for b in range(block.active[t]):
-            reach = scores.spread
-            if t and scores.forbids:
-                reach -= log(least_positive(before + b * width, width) * inverse[b])
-            if inverse[b] > few:
-                # What is not yet scaled is multiplied first.
-                reach += log(inverse[b])
-            # Only where the least of all rows is too far away, each row is looked at.
-            if not reach - least < limit:
-                if not reach - least_finite(rows + b * scores.n, scores.n) < limit:
-                    value[b] = NAN
-        exponentials(rows, block.active[t] * scores.n)
-        memset(rows + block.active[t] * scores.n, 0, ALIGNMENT)
-        for b in range(block.active[t]):
-            r = block.row[t] + b
-            row = &alpha[r, 0]
+        rows = &v[block.row[t] if keeps else 0, 0]
+        least = shift_rows(score, n_active, scores.n, rows, top)
+        find_far(scores, n_active, least, rows, before, &running)
+        exponentials(rows, n_active * scores.n)
+        memset(rows + n_active * scores.n, 0, ALIGNMENT)
+        row = &alpha[block.row[t], 0]
+        if t:
+            product(before, n_active, packed, scores.n, width, row)
+        before = row
+        for b in range(n_active):
             if t == 0:
                 for j in range(width):
                     row[j] = j < scores.n
             elif scores.has_edges:
-                add_edges(scores, block.origin[b] + t, before + b * width, row, False)
-            total = multiply(<real>inverse[b], rows + b * scores.n, width, row)
-            if not (total > 0 and total < most):
-                value[b] = NAN
-                total = 1
-                memset(row, 0, width * sizeof(real))
-            inverse[b] = 1.0 / total
-            scaling[r, 0] = inverse[b]
-            scaling[r, 1] = top[b]
-            value[b] += top[b]
-            if tiny < factor[b] * total < 1 / tiny:
-                factor[b] *= total
-            else:
-                value[b] += log(factor[b]) + log(total)
-                factor[b] = 1.0
+                r = block.row[t - 1] + b
+                add_edges(scores, block.origin[b] + t, &alpha[r, 0], row, False)
+            running.total[b] = multiply(<real>running.inverse[b], rows, width, row)
+            rows += scores.n
+            row += width
+        scale_rows(n_active, width, top, before, &running, &scaling[block.row[t], 0])
     for b in range(block.active[0]):
-        value[b] += log(factor[b]) + (block.length[b] - 1) * scores.top
-        log_z[block.order[b]] = value[b]
+        log_z[block.order[b]] = (
+            running.log_z[b] + log(running.factor[b]) + (block.length[b] - 1) * scores.top
+        )
+
+
+cdef void find_far(
+    const Scores *scores,
+    int64_t n_rows,
+    real least,                    # finite number of all rows
+    const real *rows,              # (n_rows, n_labels) logarithms of v_t
+    const real *before,            # (n_rows, width) alpha_{t-1}, NULL at the first step
+    Running *running,
+) noexcept nogil:
+    """Give up sequences in which a probability could be too near to zero."""
+    cdef:
+        int64_t b
+        double inverse, reach, limit = 600.0 if real is double else 65.0
+        # What is not yet scaled is multiplied first.
+        double few = 1e30 if real is double else 1e8
+    if (
+        not scores.forbids
+        and scores.spread - least < limit
+        and are_between(running.inverse, n_rows, 0, few)
+    ):
+        return
+    for b in range(n_rows):
+        inverse = running.inverse[b]
+        reach = scores.spread
+        if scores.forbids and before != NULL:
+            reach -= log(least_positive(before + b * scores.width, scores.width) * inverse)
+        if inverse > few:
+            reach += log(inverse)
+        if not reach - least < limit:
+            if not reach - least_finite(rows + b * scores.n, scores.n) < limit:
+                running.log_z[b] = NAN
+
+
+cdef void scale_rows(
+    int64_t n_rows,
+    int64_t width,
+    const real *top,               # (n_rows,) what was left out of the logarithms of v_t
+    real *alpha,                   # (n_rows, width) alpha_t INOUT
+    Running *running,
+    double *scaling,               # (n_rows, 2) OUT
+) noexcept nogil:
+    """Take the sums of rows, by which the next ones are divided, into log Z."""
+    cdef:
+        int64_t b
+        # Backwards, two steps are divided by c at once.
+        double most = 1e100 if real is double else 1e12, tiny = 1e-40
+    if not are_between(running.total, n_rows, 0, most):
+        for b in range(n_rows):
+            if not 0 < running.total[b] < most:
+                running.log_z[b] = NAN
+                running.total[b] = 1.0
+                memset(alpha + b * width, 0, width * sizeof(real))
+    for b in range(n_rows):
+        running.inverse[b] = 1.0 / running.total[b]
+        running.factor[b] *= running.total[b]
+        running.log_z[b] += top[b]
+    for b in range(n_rows):
+        scaling[2 * b] = running.inverse[b]
+        scaling[2 * b + 1] = top[b]
+    if not are_between(running.factor, n_rows, tiny, 1 / tiny):
+        for b in range(n_rows):
+            if not tiny < running.factor[b] < 1 / tiny:
+                running.log_z[b] += log(running.factor[b])
+                running.factor[b] = 1.0
+
+
+cdef inline bint are_between(
+    const double *x, int64_t n, double low, double high
+) noexcept nogil:
+    """Whether n numbers are between two limits."""
+    cdef int64_t b, n_between = 0
+    for b in range(n):
+        n_between += (x[b] > low) & (x[b] < high)
+    return n_between == n
 
 
 def backward(
@@ -260,6 +320,9 @@ cdef void backward_block(
             token = block.origin[b] + t
             if t:
                 fetch_row(&marginals[token - 1, 0], scores.n)
+                fetch_row(&alpha[block.row[t - 1] + b, 0], width)
+                if keeps:
+                    fetch_row(&v[block.row[t - 1] + b, 0], scores.n)
             r = block.row[t] + b
             row = &beta[b, 0]
             if w == 0:

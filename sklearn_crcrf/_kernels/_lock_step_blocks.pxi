@@ -16,7 +16,7 @@ from sklearn_crcrf._kernels.vectors cimport (
 )
 
 # Sequences that go in lock step.
-cdef enum: BLOCK = 64
+cdef enum: BLOCK = 16
 # Bytes of the largest vectors: those that do not begin at a multiple of them are slow.
 cdef enum: ALIGNMENT = 64
 

@@ -15,15 +15,18 @@ INLINE VECTOR NAME(select)(MASK where, VECTOR a, VECTOR b) {
 }
 INLINE VECTOR NAME(larger)(VECTOR a, VECTOR b) { return NAME(select)(a > b, a, b); }
 INLINE VECTOR NAME(smaller)(VECTOR a, VECTOR b) { return NAME(select)(a < b, a, b); }
-/* Half of the lanes with the other half, again and again. */
+/* The lanes of each half of so many lanes change places. */
+INLINE VECTOR NAME(swap)(VECTOR x, const int half) {
+    VECTOR swapped;
+    UNROLL for (int i = 0; i < LANES; i++) swapped[i] = x[i ^ half];
+    return swapped;
+}
 INLINE REAL NAME(add_lanes)(VECTOR x) {
-    UNROLL for (int half = LANES / 2; half; half /= 2)
-        UNROLL for (int i = 0; i < half; i++) x[i] += x[i + half];
+    UNROLL for (int half = LANES / 2; half; half /= 2) x += NAME(swap)(x, half);
     return x[0];
 }
 INLINE REAL NAME(largest_lane)(VECTOR x) {
-    UNROLL for (int half = LANES / 2; half; half /= 2)
-        UNROLL for (int i = 0; i < half; i++) x[i] = x[i] > x[i + half] ? x[i] : x[i + half];
+    UNROLL for (int half = LANES / 2; half; half /= 2) x = NAME(larger)(x, NAME(swap)(x, half));
     return x[0];
 }
 
@@ -89,25 +92,43 @@ INLINE VECTOR NAME(load)(const REAL *row, int64_t place, int64_t n) {
     return AT(row + place);
 }
 
-/* Rows of n scores, less the maximum of each; the maxima to top. Returns the least of these
-   differences that is finite. No row is padded; of a row that is shorter than a vector, a vector is
-   read and written. */
+/* A row of n scores without what is left out of it, and the least and the largest of it that is
+   finite, if they are below and above those so far. */
+INLINE void NAME(shift_row)(const REAL *row, int64_t n, VECTOR shift, REAL *out, VECTOR *low,
+                            VECTOR *high) {
+    for (int64_t j = 0; j < n; j += LANES) {
+        int64_t place = NAME(place)(j, n);
+        VECTOR x = NAME(load)(row, place, n) - shift;
+        AT(out + place) = x;
+        *high = NAME(larger)(*high, x);
+        *low = NAME(smaller)(*low, NAME(select)(x > -INFINITY, x, NAME(splat)(0)));
+    }
+}
+
+/* Rows of n scores, less the maximum of each to which exp cannot be applied as it is; what is left
+   out of them to top. Returns the least of the differences that is finite, if it is below zero. No
+   row is padded; of a row that is shorter than a vector, a vector is read and written. */
 static inline REAL NAME(shift_rows)(const REAL *const *scores, int64_t n_rows, int64_t n, REAL *out,
                                     REAL *top) {
-    VECTOR low = NAME(splat)(0);
+    const REAL moderate = sizeof(REAL) == 8 ? 60 : 20;
+    const VECTOR zero = NAME(splat)(0);
+    VECTOR low = zero, high = zero;
+    for (int64_t b = 0; b < n_rows; b++) {
+        NAME(shift_row)(scores[b], n, zero, out + b * n, &low, &high);
+        top[b] = 0;
+    }
+    if (NAME(largest_lane)(NAME(larger)(high, -low)) < moderate) return -NAME(largest_lane)(-low);
+    low = zero;
     for (int64_t b = 0; b < n_rows; b++, out += n) {
-        const REAL *row = scores[b];
-        VECTOR high = NAME(load)(row, 0, n);
-        for (int64_t j = LANES; j < n; j += LANES)
-            high = NAME(larger)(high, NAME(load)(row, NAME(place)(j, n), n));
-        top[b] = NAME(largest_lane)(high);
-        VECTOR shift = NAME(splat)(top[b] > -INFINITY ? top[b] : 0);
-        for (int64_t j = 0; j < n; j += LANES) {
-            int64_t place = NAME(place)(j, n);
-            VECTOR x = NAME(load)(row, place, n) - shift;
-            AT(out + place) = x;
-            low = NAME(smaller)(low, NAME(select)(x > -INFINITY, x, NAME(splat)(0)));
+        VECTOR row_low = zero, row_high = NAME(splat)(-INFINITY);
+        NAME(shift_row)(scores[b], n, zero, out, &row_low, &row_high);
+        REAL highest = NAME(largest_lane)(row_high);
+        if (!(NAME(largest_lane)(NAME(larger)(row_high, -row_low)) < moderate)) {
+            top[b] = highest;
+            row_low = zero;
+            NAME(shift_row)(scores[b], n, NAME(splat)(highest), out, &row_low, &row_high);
         }
+        low = NAME(smaller)(low, row_low);
     }
     return -NAME(largest_lane)(-low);
 }

@@ -161,6 +161,21 @@ def test_huge_scores(kernel, dtype):
 
 @kernels
 @both_types
+@pytest.mark.parametrize("n_labels", [1, 5, 22])
+def test_what_a_sequence_is_beside_is_no_matter(kernel, dtype, n_labels):
+    offsets, parts = random_chain([12, 3, 0, 12, 1, 7, 30], n_labels, dtype, scale=3.0)
+    parts.state[offsets[3] : offsets[4]] *= 15  # too far from zero to be raised as they are
+    parts.state[offsets[5]] = 100.0
+    log_z, counts = in_lock_step(kernel, offsets, parts, np.ones(7))
+    for s, (a, b) in enumerate(itertools.pairwise(offsets)):
+        part = parts.tokens(slice(a, b))._replace(state=parts.state[a:b])
+        alone = in_lock_step(kernel, np.array([0, b - a]), part, np.ones(1))
+        assert_array_equal(alone[0], log_z[s])
+        assert_array_equal(alone[1].state, counts.state[a:b])
+
+
+@kernels
+@both_types
 def test_constant_scores_are_no_matter_how_huge(kernel, dtype):
     parts = Parts.of(np.full((100, 8), 1e4, dtype=dtype), np.full((8, 8), -1e4))
     log_z, counts = in_lock_step(kernel, np.array([0, 60, 100]), parts, np.ones(2))
