@@ -43,10 +43,10 @@ def forward(
             potential, top, spread, forbids,
             edges_of(edge_row, edge_indptr, edge_previous, edge_current, edge_potential),
         )
-        real[:, ::1] packed = packed_potential(state, potential, False)
+        real[:, ::1] work = empty_rows(BLOCK + scores.n, scores.n, np.asarray(state).dtype)
+        const real *packed = packed_potential(potential, False, work[BLOCK:])
         int64_t longest = length_of(offsets, order, 0) if len(order) else 0
         int64_t[:, ::1] steps = np.empty((2, longest + 1), dtype=np.int64)
-        real[:, ::1] work = empty_rows(BLOCK, scores.n, np.asarray(state).dtype)
         Block block
         int64_t first = 0, start = 0, n_sequences = order.shape[0]
         unsigned denormals
@@ -57,7 +57,7 @@ def forward(
             block = make_block(offsets, order, first, start, steps)
             if block.n_steps:
                 forward_block(
-                    &block, &scores, state, begin, end, &packed[0, 0], work, v, alpha, scaling,
+                    &block, &scores, state, begin, end, packed, work, v, alpha, scaling,
                     log_z,
                 )
                 start = block.row[block.n_steps]
@@ -241,12 +241,13 @@ def backward(
             edges_of(edge_row, edge_indptr, edge_previous, edge_current, edge_potential),
         )
         int64_t n = scores.n, width = alpha.shape[1], i, j
-        real[:, ::1] packed = packed_potential(state, potential, True)
-        dtype = np.asarray(state).dtype
-        real[:, ::1] ahead = empty_rows(PANEL + BLOCK, n, dtype)
-        real[:, ::1] beta = empty_rows(BLOCK, n, dtype)
-        real[:, ::1] outer = empty_rows(n, n, dtype)
-        real[:, ::1] work = empty_rows(1, n, dtype)
+        int64_t n_rows = PANEL + 2 * BLOCK
+        real[:, ::1] rows = empty_rows(n_rows + 2 * n + 1, n, np.asarray(state).dtype)
+        real[:, ::1] ahead = rows[: PANEL + BLOCK]
+        real[:, ::1] beta = rows[PANEL + BLOCK : n_rows]
+        real[:, ::1] outer = rows[n_rows : n_rows + n]
+        const real *packed = packed_potential(potential, True, rows[n_rows + n : n_rows + 2 * n])
+        real[:, ::1] work = rows[n_rows + 2 * n :]
         int64_t longest = length_of(offsets, order, 0) if len(order) else 0
         int64_t[:, ::1] steps = np.empty((2, longest + 1), dtype=np.int64)
         Block block
@@ -261,7 +262,7 @@ def backward(
                 # Sums of many blocks would lose digits in single precision.
                 memset(&outer[0, 0], 0, n * width * sizeof(real))
                 backward_block(
-                    &block, &scores, state, begin, end, &packed[0, 0], v, alpha, scaling, weight,
+                    &block, &scores, state, begin, end, packed, v, alpha, scaling, weight,
                     ahead, beta, outer, &work[0, 0], marginals, transitions,
                     begins, ends, edge_counts,
                 )

@@ -95,14 +95,13 @@ def potentials(
     return top, min(lowest, top), forbids
 
 
-def packed_potential(
-    const real[:, ::1] like, const double[:, ::1] potential, bint transposed
-):
-    """The potentials, padded and packed, in the type of the state scores."""
+cdef const real *packed_potential(
+    const double[:, ::1] potential, bint transposed, real[:, ::1] rows
+) noexcept:
+    """The potentials, padded and packed into rows, one for each label."""
     cdef int64_t n = potential.shape[0]
-    cdef real[:, ::1] packed = empty_rows(n, n, np.asarray(like).dtype)
-    pack(&potential[0, 0], n, 1 if transposed else n, n if transposed else 1, &packed[0, 0])
-    return packed
+    pack(&potential[0, 0], n, 1 if transposed else n, n if transposed else 1, &rows[0, 0])
+    return &rows[0, 0]
 
 
 cdef inline int64_t length_of(

@@ -45,8 +45,9 @@ def covariances(
             edges_of(edge_row, edge_indptr, edge_previous, edge_current, edge_potential),
         )
         int64_t n = scores.n, width = alpha.shape[1], i, j
-        double[:, ::1] packed = packed_potential(state, potential, False)
-        double[:, ::1] transposed = packed_potential(state, potential, True)
+        double[:, ::1] both = empty_rows(2 * n, n, np.dtype(float))
+        const double *packed = packed_potential(potential, False, both[:n])
+        const double *transposed = packed_potential(potential, True, both[n:])
         double[:, ::1] prefixes = empty_rows(len(alpha), n, np.dtype(float))
         double[:, ::1] before = empty_rows(PANEL + 2 * BLOCK, n, np.dtype(float))
         double[:, ::1] ahead = empty_rows(PANEL + 2 * BLOCK, n, np.dtype(float))
@@ -65,11 +66,11 @@ def covariances(
             block = make_block(offsets, order, first, start, steps)
             if block.n_steps:
                 average_prefixes(
-                    &block, &scores, state, begin, end, &packed[0, 0], v, alpha, scaling, left_out,
+                    &block, &scores, state, begin, end, packed, v, alpha, scaling, left_out,
                     values, &work[0, 0], prefixes,
                 )
                 add_covariances(
-                    &block, &scores, state, begin, end, &transposed[0, 0], v, alpha, scaling,
+                    &block, &scores, state, begin, end, transposed, v, alpha, scaling,
                     left_out, values, prefixes, before, ahead, beta, outer, work,
                     states, transitions, edge_counts,
                 )

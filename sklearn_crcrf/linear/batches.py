@@ -40,6 +40,7 @@ class BatchObjective:
         self.precision = objective.precision
         self.sizes = np.array([chunk.weight.sum() for chunk in objective.chunks])
         mask = objective.layout.mask()
+        self._steps = Weights(None, *(np.empty_like(part) for part in mask[1:]))
         self._trained = [(k, mask[k]) for k in range(1, len(mask)) if mask[k].any()]
 
     def start(self, x: np.ndarray) -> _State:
@@ -71,7 +72,9 @@ class BatchObjective:
         state.scale *= decay
         scores *= scores.dtype.type(-rate / state.scale)
         objective.design.add_to_weights(scores, weights.state, chunk.start, chunk.stop)
-        steps = Weights(None, *(np.zeros_like(part) for part in weights[1:]))
+        steps = self._steps
+        for part in steps[1:]:
+            part.fill(0.0)
         objective.add_others(chunk, counts, steps)
         for k, has_weight in self._trained:
             weights[k][...] = decay * weights[k] - rate * has_weight * steps[k]
