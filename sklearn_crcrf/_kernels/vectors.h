@@ -63,6 +63,7 @@ static inline void restore_denormals(unsigned state) {
 #define MANTISSA_BITS 52
 #define NAME(x) x##_d
 #include "vectors_of_type.h"
+#include "products_of_type.h"
 #undef REAL
 #undef INTEGER
 #undef MANTISSA_BITS
@@ -73,6 +74,7 @@ static inline void restore_denormals(unsigned state) {
 #define MANTISSA_BITS 23
 #define NAME(x) x##_f
 #include "vectors_of_type.h"
+#include "products_of_type.h"
 #undef REAL
 #undef INTEGER
 #undef MANTISSA_BITS

@@ -2,4 +2,5 @@
 
 include "../_lock_step_blocks.pxi"
 include "../_lock_step.pxi"
+include "../_lock_step_backward.pxi"
 include "../_lock_step_covariance.pxi"
