@@ -4,7 +4,7 @@ import numpy as np
 
 from libc.stdint cimport int32_t, int64_t
 
-from sklearn_crcrf._kernels.vectors cimport prefetch, real
+from sklearn_crcrf._kernels.vectors cimport prefetch
 
 # Rows so many entries ahead are fetched from memory.
 cdef enum: AHEAD = 8
@@ -101,30 +101,3 @@ cdef inline void leave_out(
     for c in range(n_common):
         for e in range(n):
             row[e] = -1 if row[e] == common[c] else row[e]
-
-
-def some_entries(
-    const int64_t[::1] indptr,     # (n_rows + 1,) of a CSR matrix IN
-    const int32_t[::1] columns,    # (n_entries,) -1 for what is left out IN
-    const real[::1] values,        # (n_entries,) IN
-):
-    """The values, columns and indptr of the entries that are not left out."""
-    cdef:
-        int64_t n_rows = indptr.shape[0] - 1, n_kept = 0, r, e
-        int64_t[::1] starts = np.zeros(n_rows + 1, dtype=np.int64)
-        int32_t[::1] kept
-        real[::1] kept_values
-    for e in range(columns.shape[0]):
-        n_kept += columns[e] >= 0
-    kept = np.empty(n_kept, dtype=np.int32)
-    kept_values = np.empty(n_kept, dtype=np.asarray(values).dtype)
-    n_kept = 0
-    with nogil:
-        for r in range(n_rows):
-            for e in range(indptr[r], indptr[r + 1]):
-                if columns[e] >= 0:
-                    kept[n_kept] = columns[e]
-                    kept_values[n_kept] = values[e]
-                    n_kept += 1
-            starts[r + 1] = n_kept
-    return np.asarray(kept_values), np.asarray(kept), np.asarray(starts)

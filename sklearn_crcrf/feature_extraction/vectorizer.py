@@ -8,6 +8,7 @@ import scipy.sparse as sp
 from sklearn.utils import check_scalar
 from sklearn.utils.validation import check_is_fitted
 
+from .._kernels._entries import some_entries
 from ..sequences import SequenceArray
 from ..vocabulary import Vocabulary
 from ._attributes import Attributes, read_attributes
@@ -157,10 +158,8 @@ class SequenceVectorizer(SequenceTransformer):
 
     def _rows(self, attributes: Attributes) -> SequenceArray:
         ids, values, starts, offsets = attributes
-        known = ids >= 0
-        if not known.all():
-            starts = np.concatenate([[0], np.cumsum(known)])[starts]
-            ids, values = ids[known], values[known]
+        if (ids < 0).any():
+            values, ids, starts = some_entries(starts, ids, np.ascontiguousarray(values))
         shape = (len(starts) - 1, len(self.vocabulary_))
         values = np.require(values, self.dtype, ["C_CONTIGUOUS", "WRITEABLE"])
         rows = sp.csr_matrix((values, ids, starts), shape=shape)

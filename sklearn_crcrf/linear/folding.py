@@ -5,7 +5,8 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from .._kernels._folding import find_companions, some_entries
+from .._kernels._entries import some_entries
+from .._kernels._folding import find_companions
 
 __all__ = ["Folded", "fold"]
 

@@ -6,8 +6,8 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.sparsefuncs import inplace_csr_row_scale
 
+from .._kernels._entries import some_entries
 from .._kernels._equal_columns import split_by_rows
-from .._kernels._folding import some_entries
 
 __all__ = ["Tied", "tie"]
 

@@ -1,0 +1,25 @@
+"""Entries that are left out of sparse matrices."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_array_equal
+from sklearn_crcrf._kernels._entries import some_entries
+
+columns = st.integers(-1, 5)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@given(rows=st.lists(st.lists(columns, max_size=6), max_size=8))
+def test_entries_without_a_column_are_left_out(rows, dtype):
+    indptr = np.append(0, np.cumsum([len(row) for row in rows], dtype=np.int64))
+    indices = np.array([column for row in rows for column in row], dtype=np.int32)
+    values = np.arange(len(indices), dtype=dtype)
+    kept_values, kept_indices, kept_indptr = some_entries(indptr, indices, values)
+    assert kept_values.dtype == dtype
+    assert_array_equal(kept_values, values[indices >= 0])
+    assert_array_equal(kept_indices, indices[indices >= 0])
+    expected = [sum(column >= 0 for column in row) for row in rows]
+    assert_array_equal(np.diff(kept_indptr), expected)
+    assert kept_indptr[0] == 0
