@@ -65,6 +65,11 @@ cdef inline int64_t n_active(const Team *team, int64_t t) noexcept nogil:
     return n
 
 
+cdef inline int64_t edges_into(const Step *step, int64_t t) noexcept nogil:
+    """The row of the edges into a token, -1 for none."""
+    return step.edges.row[t] if step.edges.score != NULL else -1
+
+
 def rows_of(int64_t n_rows, int64_t width):
     """Rows of -inf, from where a vector does not cross a line of the cache."""
     memory = np.full(n_rows * width + 8, -np.inf)
@@ -106,7 +111,7 @@ cdef void forward_alone(
     for t in range(first + 1, first + length):
         find_rivals(delta, gain_row(step, best), best, step.width, step.found)
         into = step.nothing
-        if step.edges.row[t] >= 0:
+        if edges_into(step, t) >= 0:
             best_edges(step, t, delta, delta + stride)
             into = step.into
         delta += stride
@@ -184,7 +189,7 @@ cdef int64_t previous_label(
     cdef:
         const double *into = step.transposed + label * step.width
         int64_t best = first_largest(delta, into, step.width)
-        int64_t i, k, stop, row = step.edges.row[t]
+        int64_t i, k, stop, row = edges_into(step, t)
         double score, best_score
     if row >= 0:
         best_score = delta[best] + into[best]

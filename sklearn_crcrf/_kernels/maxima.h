@@ -86,8 +86,31 @@ INLINE vector_d largest_everywhere(vector_d x) {
     return x;
 }
 
-/* The first i with the largest x[i] + y[i]. */
+/* The first i with the largest x[i] + y[i], of a row that the registers can hold. */
+INLINE int64_t first_largest_tile(const int vectors, const double *x, const double *y) {
+    vector_d sum[TILE], largest = splat_d(-INFINITY);
+    uint64_t bits = 0;
+    for (int v = 0; v < vectors; v++) {
+        sum[v] = sum_at(x, y, v * LANES);
+        largest = LARGER(sum[v], largest);
+    }
+    largest = largest_everywhere(largest);
+    for (int v = 0; v < vectors; v++) bits |= EQUAL(sum[v], largest) << v * LANES;
+    return bits ? lowest_bit(bits) : 0;
+}
+
+/* The same of any row. */
 INLINE int64_t first_largest(const double *x, const double *y, int64_t width) {
+    switch (width / LANES) {
+        case 1: return first_largest_tile(1, x, y);
+        case 2: return first_largest_tile(2, x, y);
+        case 3: return first_largest_tile(3, x, y);
+        case 4: return first_largest_tile(4, x, y);
+        case 5: return first_largest_tile(5, x, y);
+        case 6: return first_largest_tile(6, x, y);
+        case 7: return first_largest_tile(7, x, y);
+        case 8: return first_largest_tile(8, x, y);
+    }
     vector_d largest = splat_d(-INFINITY);
     for (int64_t j = 0; j < width; j += LANES) largest = LARGER(sum_at(x, y, j), largest);
     return first_equal(x, y, width, largest_everywhere(largest));
