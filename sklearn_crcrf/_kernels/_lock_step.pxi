@@ -37,7 +37,7 @@ def forward(
     """Log-partition of each sequence."""
     cdef:
         Scores scores = scores_of(
-            potential, top, spread, forbids,
+            potential, alpha.shape[1], top, spread, forbids,
             edges_of(edge_row, edge_indptr, edge_previous, edge_current, edge_potential),
         )
         real[:, ::1] work = empty_rows(BLOCK + scores.n, scores.n, np.asarray(state).dtype)
@@ -47,7 +47,6 @@ def forward(
         Block block
         int64_t first = 0, start = 0, n_sequences = order.shape[0]
         unsigned denormals
-    scores.width = alpha.shape[1]
     with nogil:
         denormals = flush_denormals()
         while first < n_sequences:
@@ -134,7 +133,7 @@ cdef void forward_block(
 cdef void find_far(
     const Scores *scores,
     int64_t n_rows,
-    real least,                    # finite number of all rows
+    real least,                    # the least of all rows that is finite
     const real *rows,              # (n_rows, n_labels) logarithms of v_t
     const real *before,            # (n_rows, width) alpha_{t-1}, NULL at the first step
     Running *running,
@@ -158,6 +157,7 @@ cdef void find_far(
             reach -= log(least_positive(before + b * scores.width, scores.width) * inverse)
         if inverse > few:
             reach += log(inverse)
+        # The least of all rows may be that of another one.
         if not reach - least < limit:
             if not reach - least_finite(rows + b * scores.n, scores.n) < limit:
                 running.log_z[b] = NAN

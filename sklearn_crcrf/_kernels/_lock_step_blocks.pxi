@@ -60,10 +60,12 @@ def empty_rows(int64_t n_rows, int64_t n, dtype):
 
 
 cdef Scores scores_of(
-    const double[:, ::1] potential, double top, double spread, bint forbids, Edges edges
+    const double[:, ::1] potential, int64_t width, double top, double spread, bint forbids,
+    Edges edges,
 ) noexcept:
     cdef Scores scores
     scores.n = potential.shape[0]
+    scores.width = width
     scores.top = top
     scores.spread = spread
     scores.forbids = forbids

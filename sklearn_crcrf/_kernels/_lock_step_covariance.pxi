@@ -41,7 +41,7 @@ def covariances(
     """Add the covariances of all sequences but those that are left out."""
     cdef:
         Scores scores = scores_of(
-            potential, top, spread, forbids,
+            potential, alpha.shape[1], top, spread, forbids,
             edges_of(edge_row, edge_indptr, edge_previous, edge_current, edge_potential),
         )
         int64_t n = scores.n, width = alpha.shape[1], i, j
@@ -59,7 +59,6 @@ def covariances(
         Block block
         int64_t first = 0, start = 0, n_sequences = order.shape[0]
         unsigned denormals
-    scores.width = width
     with nogil:
         denormals = flush_denormals()
         while first < n_sequences:
