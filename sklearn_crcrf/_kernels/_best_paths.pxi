@@ -27,32 +27,19 @@ def viterbi(
 ):
     """The best path of each sequence and its score."""
     cdef:
-        int64_t n = state.shape[1], width = padded_d(n), j, start = 0
+        int64_t n = state.shape[1], width = padded_d(n), start = 0
         int64_t longest = np.max(np.diff(offsets), initial=1)
         bint is_small = n * (width // padded_d(1)) <= FEW_VECTORS and edge_score.shape[0] == 0
         int64_t ways = TEAM if is_small and TEAM * longest <= state.shape[0] else 1
         double[:, ::1] delta = rows_of(ways * longest, width)
         double[:, ::1] matrix = padded_matrix(transition)
         double[:, ::1] transposed = padded_matrix(np.transpose(transition))
-        double[:, ::1] gains = rows_of(n, width)
-        double[:, ::1] rows = rows_of(2, width)
-        int8_t[::1] has_gains = np.zeros(n, dtype=np.int8)
-        uint64_t[:, ::1] found = np.zeros((2, n // 64 + 1), dtype=np.uint64)
         Step step
         Team team
-    step.n = n
-    step.width = width
+    kept = make_work_space(&step, n)
     step.transition = &matrix[0, 0]
     step.transposed = &transposed[0, 0]
     step.edges = edges_of(edge_row, edge_indptr, edge_previous, edge_current, edge_score)
-    step.gains = &gains[0, 0]
-    step.has_gains = &has_gains[0]
-    step.nothing = &rows[0, 0]
-    step.into = &rows[1, 0]
-    for j in range(n):
-        found[0, j // 64] |= (<uint64_t>1) << (j % 64)
-    step.all = &found[0, 0]
-    step.found = &found[1, 0]
     with nogil:
         while start < order.shape[0]:
             team = make_team(offsets, order, start, ways)

@@ -70,25 +70,16 @@ cdef list make_step(Search search, const double[::1] of_pairs):
     """What the recursion reads: transitions of all tokens, or edges of each but the first."""
     cdef:
         Step *step = &search.step
-        int64_t n = search.begin.shape[0], width = padded_d(n), j
+        int64_t n = search.begin.shape[0]
         int64_t longest = search.scores.shape[0]
         int64_t n_rows = longest if search.pairs.n_attributes > 1 else 0
         int64_t[::1] row = np.arange(longest) if n_rows else np.full(longest, -1)
         int64_t[::1] starts = np.arange(n_rows + 1) * n * n
         int32_t[::1] previous = np.tile(np.arange(n, dtype=np.int32), n * n_rows)
         int32_t[::1] current = np.tile(np.repeat(np.arange(n, dtype=np.int32), n), n_rows)
-        double[:, ::1] rows = rows_of(n + 2, width)
-        int8_t[::1] has_gains = np.zeros(n, dtype=np.int8)
-        uint64_t[:, ::1] found = np.zeros((2, n // 64 + 1), dtype=np.uint64)
-    step.n, step.width = n, width
     step.transition, step.transposed = &search.transition[0, 0], &search.transposed[0, 0]
     step.edges = edges_of(row, starts, previous, current, of_pairs)
-    step.gains, step.nothing, step.into = &rows[0, 0], &rows[n, 0], &rows[n + 1, 0]
-    step.has_gains = &has_gains[0]
-    for j in range(n):
-        found[0, j // 64] |= (<uint64_t>1) << (j % 64)
-    step.all, step.found = &found[0, 0], &found[1, 0]
-    return [row, starts, previous, current, rows, has_gains, found]
+    return [row, starts, previous, current, *make_work_space(step, n)]
 
 
 cdef inline void read_transition(Search search, int64_t previous, int64_t label) noexcept nogil:

@@ -77,6 +77,22 @@ def rows_of(int64_t n_rows, int64_t width):
     return memory[start : start + n_rows * width].reshape(n_rows, width)
 
 
+cdef list make_work_space(Step *step, int64_t n):
+    """Set all but what is scored; return the memory that pointers point to."""
+    cdef:
+        int64_t width = padded_d(n), j
+        double[:, ::1] rows = rows_of(n + 2, width)
+        int8_t[::1] has_gains = np.zeros(n, dtype=np.int8)
+        uint64_t[:, ::1] found = np.zeros((2, n // 64 + 1), dtype=np.uint64)
+    step.n, step.width = n, width
+    step.gains, step.nothing, step.into = &rows[0, 0], &rows[n, 0], &rows[n + 1, 0]
+    step.has_gains = &has_gains[0]
+    for j in range(n):
+        found[0, j // 64] |= (<uint64_t>1) << (j % 64)
+    step.all, step.found = &found[0, 0], &found[1, 0]
+    return [rows, has_gains, found]
+
+
 def padded_matrix(matrix):
     """The same rows, padded with -inf."""
     rows = rows_of(len(matrix), padded_d(len(matrix)))

@@ -7,6 +7,7 @@ import pytest
 from compiled import compiled
 from numpy.testing import assert_allclose, assert_array_equal
 
+from sklearn_crcrf._ragged import longest_first
 from sklearn_crcrf.structures import Edges, Parts
 
 N_LABELS = [*range(1, 41), 65, 121, 205]
@@ -49,8 +50,7 @@ def _reference(offsets, parts):
 def _maximum(kernel, offsets, parts):
     y = np.full(len(parts.state), -1, dtype=np.int32)
     values, prefixes = np.full(len(offsets) - 1, np.nan), np.full(parts.state.shape, np.nan)
-    order = np.argsort(-np.diff(offsets), kind="stable")
-    kernel.viterbi(offsets, order, *parts[:4], *parts.edges, prefixes, y, values)
+    kernel.viterbi(offsets, longest_first(offsets), *parts[:4], *parts.edges, prefixes, y, values)
     return values, y, prefixes
 
 
@@ -168,8 +168,7 @@ def test_prefixes_are_optional(kernel):
     rng = np.random.default_rng(0)
     parts = _parts(rng, 7, 6, float, lambda shape: rng.normal(size=shape))
     offsets, y, values = _offsets([4, 3]), np.empty(7, dtype=np.int32), np.empty(2)
-    order = np.argsort(-np.diff(offsets), kind="stable")
-    kernel.viterbi(offsets, order, *parts[:4], *parts.edges, None, y, values)
+    kernel.viterbi(offsets, longest_first(offsets), *parts[:4], *parts.edges, None, y, values)
     expected_values, expected_y, _ = _maximum(kernel, offsets, parts)
     assert_array_equal(values, expected_values)
     assert_array_equal(y, expected_y)
