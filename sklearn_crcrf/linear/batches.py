@@ -40,6 +40,7 @@ class BatchObjective:
         self.precision = objective.precision
         self.sizes = np.array([chunk.weight.sum() for chunk in objective.chunks])
         mask = objective.layout.mask()
+        # To make these for every batch takes longer than to fill them.
         self._steps = Weights(None, *(np.empty_like(part) for part in mask[1:]))
         self._trained = [(k, mask[k]) for k in range(1, len(mask)) if mask[k].any()]
 
