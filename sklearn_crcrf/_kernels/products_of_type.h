@@ -28,7 +28,9 @@ INLINE void NAME(product_tile)(const int rows, const int vectors, const REAL *a,
 INLINE void NAME(product_panel)(const int vectors, const REAL *a, int64_t n_rows, const REAL *panel,
                                 int64_t n, int64_t width, REAL *out) {
     int64_t r = 0;
-    for (; r + 4 <= n_rows; r += 4)
+    for (; r + TILE_ROWS <= n_rows; r += TILE_ROWS)
+        NAME(product_tile)(TILE_ROWS, vectors, a + r * width, panel, n, width, out + r * width);
+    for (; TILE_ROWS > 4 && r + 4 <= n_rows; r += 4)
         NAME(product_tile)(4, vectors, a + r * width, panel, n, width, out + r * width);
     for (; r + 2 <= n_rows; r += 2)
         NAME(product_tile)(2, vectors, a + r * width, panel, n, width, out + r * width);
@@ -64,7 +66,9 @@ INLINE void NAME(outer_tile)(const int rows, const int vectors, const REAL *a, c
 INLINE void NAME(outer_panel)(const int vectors, const REAL *a, const REAL *b, int64_t n_rows,
                               int64_t n, int64_t width, REAL *out) {
     int64_t i = 0;
-    for (; i + 4 <= n; i += 4)
+    for (; i + TILE_ROWS <= n; i += TILE_ROWS)
+        NAME(outer_tile)(TILE_ROWS, vectors, a + i, b, n_rows, width, out + i * width);
+    for (; TILE_ROWS > 4 && i + 4 <= n; i += 4)
         NAME(outer_tile)(4, vectors, a + i, b, n_rows, width, out + i * width);
     for (; i + 2 <= n; i += 2)
         NAME(outer_tile)(2, vectors, a + i, b, n_rows, width, out + i * width);

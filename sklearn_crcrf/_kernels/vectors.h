@@ -34,7 +34,11 @@
 
 /* Rows of a tile of a product, and vectors in each of them: what the registers can hold. Where
    products are not added in one instruction, some are needed in between. */
+#if defined(__AVX512F__)
+#define TILE_ROWS 8
+#else
 #define TILE_ROWS 4
+#endif
 #if defined(__FMA__) || !defined(VECTOR_BYTES)
 #define TILE_VECTORS 3
 #else
