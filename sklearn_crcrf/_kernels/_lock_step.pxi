@@ -86,6 +86,8 @@ cdef void forward_block(
 ) noexcept nogil:
     cdef:
         int64_t t, b, j, r, n_active, width = scores.width
+        # Later rows cannot be read to their width.
+        const real *last_whole = &state[0, 0] + state.shape[0] * scores.n - width
         bint keeps = v.shape[0] > BLOCK + SPARE
         Running running
         real top[BLOCK]
@@ -101,8 +103,10 @@ cdef void forward_block(
     for t in range(block.n_steps):
         n_active = block.active[t]
         for b in range(n_active):
-            if t + 1 < block.length[b]:
-                fetch_row(&state[block.origin[b] + t + 1, 0], scores.n)
+            score[b] = &state[block.origin[b] + t, 0]
+            if score[b] > last_whole:
+                score[b] = state_scores(block, b, t, state, begin, end, width, &work[b, 0])
+        for b in range(block.active[t + 1] if t else 0, n_active):
             score[b] = state_scores(block, b, t, state, begin, end, width, &work[b, 0])
         rows = &v[block.row[t] if keeps else 0, 0]
         least = shift_rows(score, n_active, scores.n, rows, top)
@@ -133,7 +137,7 @@ cdef void forward_block(
 cdef void find_far(
     const Scores *scores,
     int64_t n_rows,
-    real least,                    # the least of all rows that is finite
+    real least,                    # none of the rows that is finite is less
     const real *rows,              # (n_rows, n_labels) logarithms of v_t
     const real *before,            # (n_rows, width) alpha_{t-1}, NULL at the first step
     Running *running,

@@ -5,9 +5,6 @@
 #define SKLEARN_CRCRF_MAXIMA_H
 
 #include "vectors.h"
-#if defined(__SSE2__)
-#include <immintrin.h>
-#endif
 
 #if !defined(VECTOR_BYTES)
 typedef double vector_d;
@@ -17,27 +14,21 @@ typedef double vector_d;
 /* Vectors of a row that the registers can hold. */
 #define TILE 8
 
-/* The larger of two numbers, b if a is NaN; and the lanes of a that are above those of b, or equal
-   to them, as bits. Compilers do not find these instructions by themselves. */
+/* The lanes of a that are above those of b, or equal to them, as bits. */
 #if defined(__AVX512F__)
-#define LARGER(a, b) ((vector_d)_mm512_max_pd((__m512d)(a), (__m512d)(b)))
 #define ABOVE(a, b) ((uint64_t)_mm512_cmp_pd_mask((__m512d)(a), (__m512d)(b), _CMP_GT_OQ))
 #define EQUAL(a, b) ((uint64_t)_mm512_cmp_pd_mask((__m512d)(a), (__m512d)(b), _CMP_EQ_OQ))
 #elif defined(__AVX2__)
-#define LARGER(a, b) ((vector_d)_mm256_max_pd((__m256d)(a), (__m256d)(b)))
 #define ABOVE(a, b) ((uint64_t)_mm256_movemask_pd((__m256d)((a) > (b))))
 #define EQUAL(a, b) ((uint64_t)_mm256_movemask_pd((__m256d)((a) == (b))))
 #elif defined(VECTOR_BYTES) && defined(__SSE2__)
-#define LARGER(a, b) ((vector_d)_mm_max_pd((__m128d)(a), (__m128d)(b)))
 #define ABOVE(a, b) ((uint64_t)_mm_movemask_pd((__m128d)((a) > (b))))
 #define EQUAL(a, b) ((uint64_t)_mm_movemask_pd((__m128d)((a) == (b))))
 #elif defined(VECTOR_BYTES)
 INLINE uint64_t bits_of(mask_d lanes) { return (uint64_t)((lanes[0] & 1) | (lanes[1] & 2)); }
-#define LARGER(a, b) larger_d(a, b)
 #define ABOVE(a, b) bits_of((a) > (b))
 #define EQUAL(a, b) bits_of((a) == (b))
 #else
-#define LARGER(a, b) larger_d(a, b)
 #define ABOVE(a, b) ((uint64_t)((a) > (b)))
 #define EQUAL(a, b) ((uint64_t)((a) == (b)))
 #endif
@@ -80,7 +71,7 @@ INLINE vector_d largest_everywhere(vector_d x) {
     UNROLL for (int half = LANES / 2; half; half /= 2) {
         vector_d other;
         UNROLL for (int i = 0; i < LANES; i++) other[i] = x[i ^ half];
-        x = LARGER(x, other);
+        x = larger_d(x, other);
     }
 #endif
     return x;
@@ -92,7 +83,7 @@ INLINE int64_t first_largest_tile(const int vectors, const double *x, const doub
     uint64_t bits = 0;
     for (int v = 0; v < vectors; v++) {
         sum[v] = sum_at(x, y, v * LANES);
-        largest = LARGER(sum[v], largest);
+        largest = larger_d(sum[v], largest);
     }
     largest = largest_everywhere(largest);
     for (int v = 0; v < vectors; v++) bits |= EQUAL(sum[v], largest) << v * LANES;
@@ -112,7 +103,7 @@ INLINE int64_t first_largest(const double *x, const double *y, int64_t width) {
         case 8: return first_largest_tile(8, x, y);
     }
     vector_d largest = splat_d(-INFINITY);
-    for (int64_t j = 0; j < width; j += LANES) largest = LARGER(sum_at(x, y, j), largest);
+    for (int64_t j = 0; j < width; j += LANES) largest = larger_d(sum_at(x, y, j), largest);
     return first_equal(x, y, width, largest_everywhere(largest));
 }
 
@@ -134,16 +125,16 @@ INLINE vector_d maxima_tile(const int vectors, int64_t best, const uint64_t *fou
                             const double *least, double *out) {
     vector_d sum[TILE], largest = splat_d(-INFINITY);
     for (int v = 0; v < vectors; v++)
-        sum[v] = LARGER(x[best] + AT(matrix + best * width + v * LANES), AT(least + v * LANES));
+        sum[v] = larger_d(x[best] + AT(matrix + best * width + v * LANES), AT(least + v * LANES));
     for (int64_t word = 0; word < n_words; word++)
         for (uint64_t bits = found[word]; bits; bits &= bits - 1) {
             int64_t i = 64 * word + lowest_bit(bits);
             for (int v = 0; v < vectors; v++)
-                sum[v] = LARGER(x[i] + AT(matrix + i * width + v * LANES), sum[v]);
+                sum[v] = larger_d(x[i] + AT(matrix + i * width + v * LANES), sum[v]);
         }
     for (int v = 0; v < vectors; v++) {
         AT(out + v * LANES) = sum[v] += AT(out + v * LANES);
-        largest = LARGER(sum[v], largest);
+        largest = larger_d(sum[v], largest);
     }
     return largest;
 }
@@ -169,7 +160,7 @@ static inline vector_d add_maxima(int64_t best, const uint64_t *found, const dou
             default: tile = MAXIMA_TILE(8);
         }
 #undef MAXIMA_TILE
-        largest = LARGER(tile, largest);
+        largest = larger_d(tile, largest);
     }
     return largest_everywhere(largest);
 }
@@ -183,7 +174,7 @@ INLINE void all_maxima_tile(const int rows, const int vectors, const double *x,
     for (int64_t i = 0; i < n; i++, matrix += width)
         for (int r = 0; r < rows; r++)
             for (int v = 0; v < vectors; v++)
-                sum[r][v] = LARGER(x[r * width + i] + AT(matrix + v * LANES), sum[r][v]);
+                sum[r][v] = larger_d(x[r * width + i] + AT(matrix + v * LANES), sum[r][v]);
     for (int r = 0; r < rows; r++)
         for (int v = 0; v < vectors; v++) AT(out + r * width + v * LANES) += sum[r][v];
 }
@@ -209,7 +200,6 @@ static inline void add_all_maxima(const double *x, int64_t n_rows, const double 
     }
 }
 
-#undef LARGER
 #undef ABOVE
 #undef EQUAL
 #undef TILE

@@ -11,15 +11,18 @@
 #include <stdint.h>
 #include <string.h>
 #if defined(__SSE2__)
-#include <xmmintrin.h>
+#include <immintrin.h>
 #endif
 
 #if defined(__AVX512F__)
 #define VECTOR_BYTES 64
+#define INSTRUCTION(name) _mm512_##name
 #elif defined(__AVX2__)
 #define VECTOR_BYTES 32
+#define INSTRUCTION(name) _mm256_##name
 #elif defined(__GNUC__)
 #define VECTOR_BYTES 16
+#define INSTRUCTION(name) _mm_##name
 #endif
 
 #if defined(__GNUC__)
@@ -66,22 +69,30 @@ static inline void restore_denormals(unsigned state) {
 #define INTEGER int64_t
 #define MANTISSA_BITS 52
 #define NAME(x) x##_d
+#define MAXIMUM INSTRUCTION(max_pd)
+#define MINIMUM INSTRUCTION(min_pd)
 #include "vectors_of_type.h"
 #include "products_of_type.h"
 #undef REAL
 #undef INTEGER
 #undef MANTISSA_BITS
 #undef NAME
+#undef MAXIMUM
+#undef MINIMUM
 
 #define REAL float
 #define INTEGER int32_t
 #define MANTISSA_BITS 23
 #define NAME(x) x##_f
+#define MAXIMUM INSTRUCTION(max_ps)
+#define MINIMUM INSTRUCTION(min_ps)
 #include "vectors_of_type.h"
 #include "products_of_type.h"
 #undef REAL
 #undef INTEGER
 #undef MANTISSA_BITS
 #undef NAME
+#undef MAXIMUM
+#undef MINIMUM
 
 #endif

@@ -13,8 +13,15 @@ INLINE VECTOR NAME(splat)(REAL x) { return x - (VECTOR){0}; }
 INLINE VECTOR NAME(select)(MASK where, VECTOR a, VECTOR b) {
     return (VECTOR)((where & (MASK)a) | (~where & (MASK)b));
 }
+/* The larger and the smaller of two numbers, b if one is NaN. Compilers do not find these
+   instructions by themselves. */
+#if defined(__SSE2__)
+INLINE VECTOR NAME(larger)(VECTOR a, VECTOR b) { return (VECTOR)MAXIMUM(a, b); }
+INLINE VECTOR NAME(smaller)(VECTOR a, VECTOR b) { return (VECTOR)MINIMUM(a, b); }
+#else
 INLINE VECTOR NAME(larger)(VECTOR a, VECTOR b) { return NAME(select)(a > b, a, b); }
 INLINE VECTOR NAME(smaller)(VECTOR a, VECTOR b) { return NAME(select)(a < b, a, b); }
+#endif
 /* The lanes of each half of so many lanes change places. */
 INLINE VECTOR NAME(swap)(VECTOR x, const int half) {
     VECTOR swapped;
@@ -106,18 +113,25 @@ INLINE void NAME(shift_row)(const REAL *row, int64_t n, VECTOR shift, REAL *out,
 }
 
 /* Rows of n scores, less the maximum of each to which exp cannot be applied as it is; what is left
-   out of them to top. Returns the least of the differences that is finite, if it is below zero. No
-   row is padded; of a row that is shorter than a vector, a vector is read and written. */
+   out of them to top. Returns a limit below zero: none of the differences that is finite is less.
+   No row is padded; of a row that is shorter than a vector, a vector is read and written. */
 static inline REAL NAME(shift_rows)(const REAL *const *scores, int64_t n_rows, int64_t n, REAL *out,
                                     REAL *top) {
     const REAL moderate = sizeof(REAL) == 8 ? 60 : 20;
     const VECTOR zero = NAME(splat)(0);
     VECTOR low = zero, high = zero;
     for (int64_t b = 0; b < n_rows; b++) {
-        NAME(shift_row)(scores[b], n, zero, out + b * n, &low, &high);
+        for (int64_t j = 0; j < n; j += LANES) {
+            int64_t place = NAME(place)(j, n);
+            VECTOR x = AT(scores[b] + place);
+            AT(out + b * n + place) = x;
+            high = NAME(larger)(high, x);
+            low = NAME(smaller)(low, x);
+        }
         top[b] = 0;
     }
-    if (NAME(largest_lane)(NAME(larger)(high, -low)) < moderate) return -NAME(largest_lane)(-low);
+    REAL largest = NAME(largest_lane)(NAME(larger)(high, -low));
+    if (largest < moderate) return -largest;
     low = zero;
     for (int64_t b = 0; b < n_rows; b++, out += n) {
         VECTOR row_low = zero, row_high = NAME(splat)(-INFINITY);
