@@ -104,8 +104,11 @@ INLINE void NAME(sum_tile)(const int vectors, const int32_t *index, const REAL *
     sum[vectors - 1] = AT(out + last);
     for (int64_t k = 0; k < count; k++) {
         const REAL *row = matrix + index[k] * n;
-        if (k + AHEAD < count + n_more)
-            NAME(fetch_row)(matrix + index[k + AHEAD] * n + start, last - start + LANES);
+        if (k + AHEAD < count + n_more) {
+            const REAL *next = matrix + index[k + AHEAD] * n;
+            for (int v = 0; v < vectors; v++) PREFETCH(next + start + v * LANES);
+            PREFETCH(next + last + LANES - 1);
+        }
         for (int v = 0; v < vectors - 1; v++) sum[v] += value[k] * AT(row + start + v * LANES);
         sum[vectors - 1] += value[k] * AT(row + last);
     }
