@@ -45,8 +45,8 @@ class BatchObjective:
         self._trained = [(k, mask[k]) for k in range(1, len(mask)) if mask[k].any()]
 
     def start(self, x: np.ndarray) -> _State:
-        """Weights that can be changed in place."""
-        return _State(self._objective.weights(x.copy()), 1.0)
+        """The weights of a vector, which steps may overwrite."""
+        return _State(self._objective.weights(x), 1.0)
 
     def vector(self, state: _State) -> np.ndarray:
         """The weights as a vector of their own."""

@@ -90,4 +90,4 @@ class Layout:
 
     def mask(self) -> Weights:
         """1 for the transitions, ends and edges that have a weight, else 0."""
-        return self.split(np.ones(self.n_weights))
+        return self.split(np.broadcast_to(1.0, self.n_weights))

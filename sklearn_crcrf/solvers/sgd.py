@@ -37,7 +37,7 @@ class StochasticObjective(Protocol):
     precision: float
 
     def start(self, x: np.ndarray) -> Any:
-        """Weights that can be changed in place."""
+        """The weights of a vector, which steps may overwrite."""
 
     def step(self, state: Any, batch: int, rate: float, decay: float) -> None:
         """Multiply the weights by ``decay``, and take ``rate`` times a gradient from them."""
@@ -97,7 +97,7 @@ def sgd(
     >>> class Distances:  # half the squared distances from numbers, one in each batch
     ...     numbers, sizes, precision = np.array([1.0, 2.0, 6.0]), np.ones(3), 0.0
     ...     def start(self, x):
-    ...         return x.copy()
+    ...         return x
     ...     def step(self, x, batch, rate, decay):
     ...         x += rate * (self.numbers[batch] - x)
     ...     def add(self, x, factor, out):
@@ -114,7 +114,7 @@ def sgd(
     if rate is None:
         rate = _calibrate(fun, x0, rng.permutation(every))
     rates = _Rates(rate, fun.precision / fun.sizes.sum(), n_seen)
-    state = fun.start(x0)
+    state = fun.start(x0.copy())
     best, loss, least = x0, fun.loss(state), np.inf
     mean = np.zeros_like(x0)
     progress.start(best, loss, None)
@@ -159,7 +159,7 @@ def _calibrate(fun: StochasticObjective, x0: np.ndarray, batches: np.ndarray) ->
     sample, precision = batches[:n_batches], fun.precision / fun.sizes.sum()
 
     def loss_after(rate: float) -> float:
-        state = fun.start(x0)
+        state = fun.start(x0.copy())
         with np.errstate(all="ignore"):
             _descend(fun, state, sample, _Rates(rate, precision))
             loss = fun.loss(state, sample)
