@@ -37,7 +37,7 @@ def backward(
         )
         int64_t n = scores.n, width = alpha.shape[1], i, j
         int64_t n_rows = PANEL + 2 * BLOCK
-        real[:, ::1] rows = empty_rows(n_rows + 2 * n + 1, n, np.asarray(state).dtype)
+        real[:, ::1] rows = empty_rows(n_rows + 2 * n + 1, n, DOUBLE if real is double else FLOAT)
         real[:, ::1] ahead = rows[: PANEL + BLOCK]
         real[:, ::1] beta = rows[PANEL + BLOCK : n_rows]
         real[:, ::1] outer = rows[n_rows : n_rows + n]

@@ -15,6 +15,8 @@ from sklearn_crcrf._kernels.vectors cimport (
     restore_denormals, scale, shift_rows
 )
 
+FLOAT, DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
+
 # Sequences that go in lock step.
 cdef enum: BLOCK = 16
 # Bytes of the largest vectors: those that do not begin at a multiple of them are slow.

@@ -45,13 +45,13 @@ def covariances(
             edges_of(edge_row, edge_indptr, edge_previous, edge_current, edge_potential),
         )
         int64_t n = scores.n, width = alpha.shape[1], i, j
-        double[:, ::1] both = empty_rows(2 * n, n, np.dtype(float))
+        double[:, ::1] both = empty_rows(2 * n, n, DOUBLE)
         const double *packed = packed_potential(potential, False, both[:n])
         const double *transposed = packed_potential(potential, True, both[n:])
-        double[:, ::1] prefixes = empty_rows(len(alpha), n, np.dtype(float))
-        double[:, ::1] before = empty_rows(PANEL + 2 * BLOCK, n, np.dtype(float))
-        double[:, ::1] ahead = empty_rows(PANEL + 2 * BLOCK, n, np.dtype(float))
-        double[:, ::1] beta = empty_rows(2 * BLOCK, n, np.dtype(float))
+        double[:, ::1] prefixes = empty_rows(len(alpha), n, DOUBLE)
+        double[:, ::1] before = empty_rows(PANEL + 2 * BLOCK, n, DOUBLE)
+        double[:, ::1] ahead = empty_rows(PANEL + 2 * BLOCK, n, DOUBLE)
+        double[:, ::1] beta = empty_rows(2 * BLOCK, n, DOUBLE)
         double[:, ::1] outer = np.zeros((n, width))
         double[:, ::1] work = np.empty((3, width))
         int64_t longest = np.max(np.diff(offsets), initial=0)
