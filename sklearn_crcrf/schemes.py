@@ -82,7 +82,7 @@ def read_labels(
                  types=array(['LOC', 'PER'], dtype=object))
     """
     check_option("scheme", scheme, PREFIXES)
-    labels = list(labels)
+    labels = labels.tolist() if isinstance(labels, np.ndarray) else list(labels)
     parsed = [_split(label, PREFIXES[scheme]) for label in labels]
     if None in parsed:
         i = parsed.index(None)

@@ -99,7 +99,7 @@ class MCEF1(BaseEstimator):
         """
         check_positive(gamma=self.gamma, slope=self.slope)
         bound, every = copy(self), np.arange(len(classes))
-        bound._labels = read_labels(np.asarray(classes, dtype=object).tolist(), self.scheme)
+        bound._labels = read_labels(classes, self.scheme)
         bound._goes_on = bound._labels.continues(every[:, None], every)
         return bound
 
