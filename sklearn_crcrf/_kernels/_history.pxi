@@ -1,8 +1,10 @@
 # The last steps of a quasi-Newton method: two passes over them make an iteration.
 #
-# Steps s and changes of the gradient y are kept in single precision, block by block. Sums are taken
-# in double precision and per block, so that they do not depend on which thread takes which block.
+# Steps s and changes of the gradient y are kept in single precision, or in half of its bytes, block
+# by block. Sums are taken in double precision and per block, so that they do not depend on which
+# thread takes which block.
 
+from libc.stdint cimport uint16_t
 from libc.string cimport memcpy
 
 from sklearn_crcrf._kernels.vectors cimport prefetch
@@ -19,9 +21,36 @@ ctypedef fused real:
     float
     double
 
+ctypedef fused kept:
+    float
+    uint16_t                       # the upper half of a float
+
+ctypedef fused number:
+    float
+    double
+    uint16_t
+
+cdef extern from "bfloat16.h" nogil:
+    float widen(uint16_t half)
+    uint16_t narrow(float x)
+
+
+cdef inline double value_of(number x) noexcept nogil:
+    if number is uint16_t:
+        return widen(x)
+    else:
+        return x
+
+
+cdef inline void keep(double x, kept *place) noexcept nogil:
+    if kept is uint16_t:
+        place[0] = narrow(<float>x)
+    else:
+        place[0] = <float>x
+
 
 cdef void inner_products(
-    const real *row,               # (BLOCK,) IN
+    const number *row,             # (BLOCK,) IN
     const double *left,            # (BLOCK,) IN
     const double *right,           # (BLOCK,) IN
     double *by_left,               # OUT
@@ -40,9 +69,9 @@ cdef void inner_products(
     for i in range(0, BLOCK, 8):
         prefetch(&row[i + BLOCK])
         for lane in range(N_LANES):
-            left_lanes[lane] += <double>row[i + lane] * left[i + lane]
+            left_lanes[lane] += value_of(row[i + lane]) * left[i + lane]
         for lane in range(N_LANES):
-            right_lanes[lane] += <double>row[i + lane] * right[i + lane]
+            right_lanes[lane] += value_of(row[i + lane]) * right[i + lane]
     for lane in range(N_LANES):
         left_sum += left_lanes[lane]
         right_sum += right_lanes[lane]
@@ -53,7 +82,7 @@ cdef void inner_products(
 def keep_step(
     Py_ssize_t first_block,
     Py_ssize_t last_block,
-    float[:, :, ::1] history,      # (2 * memory, n_blocks, BLOCK) rows of s, rows of y INOUT
+    kept[:, :, ::1] history,       # (2 * memory, n_blocks, BLOCK) rows of s, rows of y INOUT
     Py_ssize_t slot,               # which s and which y to replace
     Py_ssize_t n_slots,            # how many of each there are then, the first ones
     const real[::1] x,             # (n,) IN
@@ -70,8 +99,8 @@ def keep_step(
     """
     cdef:
         Py_ssize_t n_rows = history.shape[0], b, i, j, k, start, width
-        float *s
-        float *y
+        kept *s
+        kept *y
         double[BLOCK] change
         double[BLOCK] direction
     with nogil:
@@ -81,14 +110,14 @@ def keep_step(
             s = &history[slot, b, 0]
             y = &history[n_rows // 2 + slot, b, 0]
             for i in range(width):
-                s[i] = <float>(x_new[start + i] - x[start + i])
+                keep(x_new[start + i] - x[start + i], &s[i])
             for i in range(width):
-                y[i] = <float>(gradient_new[start + i] - gradient[start + i])
+                keep(gradient_new[start + i] - gradient[start + i], &y[i])
             for i in range(width, BLOCK):
                 s[i] = y[i] = 0
             memcpy(&gradient[start], &gradient_new[start], width * sizeof(real))
             for i in range(BLOCK):
-                change[i] = y[i]
+                change[i] = value_of(y[i])
             for i in range(width):
                 direction[i] = steepest[start + i]
             for i in range(width, BLOCK):
@@ -106,7 +135,7 @@ def keep_step(
 def combine(
     Py_ssize_t first_block,
     Py_ssize_t last_block,
-    const float[:, :, ::1] history,   # (2 * memory, n_blocks, BLOCK) IN
+    const kept[:, :, ::1] history,    # (2 * memory, n_blocks, BLOCK) IN
     const double[::1] coefficients,   # (2 * memory + 1,) of all rows, then of steepest IN
     const real[::1] steepest,         # (n,) IN
     const real[::1] x,                # (n,) IN
@@ -117,8 +146,8 @@ def combine(
         Py_ssize_t memory = history.shape[0] // 2, b, i, j, start, width
         real a, c
         real[BLOCK] total
-        const float *s
-        const float *y
+        const kept *s
+        const kept *y
     with nogil:
         for b in range(first_block, last_block):
             start = b * BLOCK
@@ -136,6 +165,6 @@ def combine(
                 s = &history[j, b, 0]
                 y = &history[memory + j, b, 0]
                 for i in range(BLOCK):
-                    total[i] += a * s[i] + c * y[i]
+                    total[i] += a * <real>value_of(s[i]) + c * <real>value_of(y[i])
             for i in range(width):
                 x_new[start + i] = x[start + i] + total[i]

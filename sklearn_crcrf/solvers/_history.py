@@ -14,8 +14,9 @@ __all__ = ["History"]
 # A step along which the gradient hardly changes says nothing of the curvature.
 CURVATURE = 1e-10
 # More steps make fewer iterations, as long as going through them takes less time than the gradient:
-# by default no more numbers are kept than these, but some steps at least.
-N_NUMBERS, FEWEST, MOST = 2**24, 4, 100
+# by default as many are kept as have no more numbers than these, but some at least. If even those
+# have more, half the digits must do: they are enough for a direction.
+N_NUMBERS, FEWEST, MOST = 2**24, 6, 100
 
 
 class History:
@@ -36,7 +37,7 @@ class History:
     x : ndarray of shape (n_weights,), float32 or float64
         Any point; the history is empty at first.
     memory : int, at least 1, or None
-        How many steps; None for 4 to 100, as many as make 128 MB with their changes.
+        How many steps; None for 6 to 100, as many as make 128 MB with their changes.
     n_threads : int, at least 1
         The results do not depend on it.
 
@@ -57,7 +58,8 @@ class History:
         n_blocks = -(-x.size // history.BLOCK_SIZE)
         self.gradient = self.steepest = np.zeros_like(x)
         # What is not written yet takes up no memory.
-        self._rows = np.empty((2 * memory, n_blocks, history.BLOCK_SIZE), dtype=np.float32)
+        dtype = np.float32 if memory * x.size <= N_NUMBERS else np.uint16
+        self._rows = np.empty((2 * memory, n_blocks, history.BLOCK_SIZE), dtype)
         self._products = np.zeros((n_blocks, 2, 2 * memory + 1))
         self._memory = memory
         self._slots: list[int] = []  # of the pairs, oldest first

@@ -24,7 +24,8 @@ def lbfgs(
 ) -> OptimizeResult:
     """Minimise a smooth function by limited-memory BFGS (Liu & Nocedal 1989).
 
-    Besides x it takes two vectors in the precision of x, and ``2 * memory`` in single precision.
+    Besides x it takes two vectors in the precision of x, and ``2 * memory`` in single precision, or
+    in half of it where these would take more than 128 MB.
 
     Parameters
     ----------
@@ -40,7 +41,7 @@ def lbfgs(
         Called with an OptimizeResult (x, fun, jac, nit) after every iteration. That x stays as
         it is until the next call; StopIteration ends the run, with success.
     memory : int, optional
-        How many of the last steps the direction is made of; by default 4 to 100, as many as take
+        How many of the last steps the direction is made of; by default 6 to 100, as many as take
         up 128 MB.
     n_threads : int, default=1
         Threads for the vectors; the result does not depend on it.
