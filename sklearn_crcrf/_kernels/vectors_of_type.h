@@ -87,13 +87,14 @@ INLINE int64_t NAME(place)(int64_t j, int64_t n) {
     return j + LANES <= n || n < LANES ? j : n - LANES;
 }
 
-/* The vector at a place of a row of n numbers: -inf follows where the row is shorter. */
-INLINE VECTOR NAME(load)(const REAL *row, int64_t place, int64_t n) {
+/* The vector at a place of a row of n numbers, with something else where the row is shorter: what
+   follows in memory may be anything. */
+INLINE VECTOR NAME(load)(const REAL *row, int64_t place, int64_t n, REAL otherwise) {
 #if defined(VECTOR_BYTES)
     if (n < LANES) {
         MASK lane;
         for (int i = 0; i < LANES; i++) lane[i] = i;
-        return NAME(select)(lane < (INTEGER)n, AT(row), NAME(splat)(-INFINITY));
+        return NAME(select)(lane < (INTEGER)n, AT(row), NAME(splat)(otherwise));
     }
 #endif
     return AT(row + place);
@@ -105,7 +106,7 @@ INLINE void NAME(shift_row)(const REAL *row, int64_t n, VECTOR shift, REAL *out,
                             VECTOR *high) {
     for (int64_t j = 0; j < n; j += LANES) {
         int64_t place = NAME(place)(j, n);
-        VECTOR x = NAME(load)(row, place, n) - shift;
+        VECTOR x = NAME(load)(row, place, n, -INFINITY) - shift;
         AT(out + place) = x;
         *high = NAME(larger)(*high, x);
         *low = NAME(smaller)(*low, NAME(select)(x > -INFINITY, x, NAME(splat)(0)));
@@ -123,7 +124,7 @@ static inline REAL NAME(shift_rows)(const REAL *const *scores, int64_t n_rows, i
     for (int64_t b = 0; b < n_rows; b++) {
         for (int64_t j = 0; j < n; j += LANES) {
             int64_t place = NAME(place)(j, n);
-            VECTOR x = AT(scores[b] + place);
+            VECTOR x = NAME(load)(scores[b], place, n, 0);
             AT(out + b * n + place) = x;
             high = NAME(larger)(high, x);
             low = NAME(smaller)(low, x);
@@ -151,7 +152,7 @@ static inline REAL NAME(shift_rows)(const REAL *const *scores, int64_t n_rows, i
 static inline REAL NAME(least_finite)(const REAL *row, int64_t n) {
     VECTOR low = NAME(splat)(INFINITY);
     for (int64_t j = 0; j < n; j += LANES) {
-        VECTOR x = NAME(load)(row, NAME(place)(j, n), n);
+        VECTOR x = NAME(load)(row, NAME(place)(j, n), n, -INFINITY);
         low = NAME(smaller)(low, NAME(select)(x > -INFINITY, x, NAME(splat)(INFINITY)));
     }
     return -NAME(largest_lane)(-low);
@@ -172,9 +173,9 @@ static inline void NAME(exponentiate)(const REAL *score, int64_t n, REAL top, RE
     VECTOR shift = NAME(splat)(top > -INFINITY ? top : 0);
     int64_t last = n < LANES ? 0 : n - LANES;
     /* It may be done in place. */
-    VECTOR end = NAME(exp_vector)(NAME(load)(score, last, n) - shift);
+    VECTOR end = NAME(exp_vector)(NAME(load)(score, last, n, -INFINITY) - shift);
     for (int64_t j = 0; j < last; j += LANES)
-        AT(out + j) = NAME(exp_vector)(NAME(load)(score, j, n) - shift);
+        AT(out + j) = NAME(exp_vector)(NAME(load)(score, j, n, -INFINITY) - shift);
     AT(out + last) = end;
 }
 

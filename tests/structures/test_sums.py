@@ -176,6 +176,23 @@ def test_what_a_sequence_is_beside_is_no_matter(kernel, dtype, n_labels):
 
 @kernels
 @both_types
+@pytest.mark.parametrize("n_labels", [2, 3, 5, 7, 9])
+def test_what_memory_held_before_is_no_matter(kernel, dtype, n_labels):
+    offsets, parts = random_chain([3, 2], n_labels, dtype, scale=1.0)
+    parts.state[2, 1], parts.state[4, 0] = 75.0, -70.0  # not to be raised as they are
+    results = set()
+    for between in [np.nan, 1.0] * 50:
+        for size in range(8, 400, 3):
+            memory = np.full(size, between)
+            memory[::2] = np.nan
+            del memory
+        log_z, counts = in_lock_step(kernel, offsets, parts, np.ones(2))
+        results.add(log_z.tobytes() + counts.state.tobytes())
+    assert len(results) == 1
+
+
+@kernels
+@both_types
 def test_constant_scores_are_no_matter_how_huge(kernel, dtype):
     parts = Parts.of(np.full((100, 8), 1e4, dtype=dtype), np.full((8, 8), -1e4))
     log_z, counts = in_lock_step(kernel, np.array([0, 60, 100]), parts, np.ones(2))
