@@ -40,7 +40,8 @@ def forward(
             potential, alpha.shape[1], top, spread, forbids,
             edges_of(edge_row, edge_indptr, edge_previous, edge_current, edge_potential),
         )
-        real[:, ::1] work = empty_rows(BLOCK + scores.n, scores.n, DOUBLE if real is double else FLOAT)
+        int64_t n_rows = BLOCK + scores.n
+        real[:, ::1] work = empty_rows(n_rows, scores.n, DOUBLE if real is double else FLOAT)
         const real *packed = packed_potential(potential, False, work[BLOCK:])
         int64_t longest = length_of(offsets, order, 0) if len(order) else 0
         int64_t[:, ::1] steps = np.empty((2, longest + 1), dtype=np.int64)

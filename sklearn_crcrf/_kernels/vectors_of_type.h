@@ -126,8 +126,9 @@ static inline REAL NAME(shift_rows)(const REAL *const *scores, int64_t n_rows, i
             int64_t place = NAME(place)(j, n);
             VECTOR x = NAME(load)(scores[b], place, n, 0);
             AT(out + b * n + place) = x;
-            high = NAME(larger)(high, x);
-            low = NAME(smaller)(low, x);
+            /* What is no number is left out, as it comes first. */
+            high = NAME(larger)(x, high);
+            low = NAME(smaller)(x, low);
         }
         top[b] = 0;
     }

@@ -34,7 +34,9 @@ class Squares:
 def test_an_epoch_ends_at_the_mean_of_points_on_the_way():
     fun = Squares(np.random.default_rng(0).normal(size=(16, 3)), 0.5)
     options = {"max_iter": 1, "rate": 0.1, "rng": np.random.RandomState(0)}
-    result = sgd(fun, np.ones(3), **options)
+    x0 = np.ones(3)
+    result = sgd(fun, x0, **options)
+    assert_array_equal(x0, 1.0)
     assert len(fun.points) == 16
     assert_allclose(result.x, np.mean(fun.points[1::2], axis=0))
     assert_allclose(result.fun, fun.loss(result.x))

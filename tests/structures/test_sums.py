@@ -166,6 +166,7 @@ def test_what_a_sequence_is_beside_is_no_matter(kernel, dtype, n_labels):
     offsets, parts = random_chain([12, 3, 0, 12, 1, 7, 30], n_labels, dtype, scale=3.0)
     parts.state[offsets[3] : offsets[4]] *= 15  # too far from zero to be raised as they are
     parts.state[offsets[5]] = 100.0
+    parts.state[offsets[1] : offsets[2]] = np.nan
     log_z, counts = in_lock_step(kernel, offsets, parts, np.ones(7))
     for s, (a, b) in enumerate(itertools.pairwise(offsets)):
         part = parts.tokens(slice(a, b))._replace(state=parts.state[a:b])
