@@ -1,5 +1,7 @@
 # Sums of rows of a matrix: state scores X @ W, and their gradient X.T @ D.
 
+import numpy as np
+
 from libc.stdint cimport int32_t, int64_t
 
 from sklearn_crcrf._kernels.vectors cimport add_row, add_sum, fetch_row, real
@@ -8,32 +10,58 @@ from sklearn_crcrf._kernels.vectors cimport add_row, add_sum, fetch_row, real
 cdef enum: NEXT = 8
 
 
-def add_row_sums(
+def write_row_sums(
     const int64_t[::1] indptr,     # (n_rows + 1,) of a CSR matrix IN
     const int32_t[::1] indices,
     const real[::1] values,
-    const int32_t[::1] target,     # (n_rows,) IN
     const real[:, ::1] matrix,     # (n_columns, n) IN
+    real[:, ::1] out,              # (stop - start, n) OUT
+    int64_t start,
+    int64_t stop,
+):
+    """out[r - start] = sum_k values[k] * matrix[indices[k]], for r in start:stop."""
+    cdef:
+        int64_t r, after, n = matrix.shape[1]
+        const real[::1] zeros = np.zeros(n, dtype=np.asarray(out).dtype)
+    if n == 0:
+        return
+    with nogil:
+        for r in range(start, stop):
+            after = indptr[r + 1]
+            add_sum(
+                &indices[indptr[r]], &values[indptr[r]], after - indptr[r], indptr[stop] - after,
+                &matrix[0, 0], n, &zeros[0], &out[r - start, 0],
+            )
+
+
+def add_row_sums(
+    const int64_t[::1] indptr,
+    const int32_t[::1] indices,
+    const real[::1] values,
+    const int32_t[::1] target,     # (n_rows,) IN
+    const real[:, ::1] matrix,
     real[:, ::1] out,              # (n_targets, n) INOUT
     int64_t start,
     int64_t stop,
     int64_t origin,
 ):
     """out[target[r] - origin] += sum_k values[k] * matrix[indices[k]], for r in start:stop."""
-    cdef int64_t r, n = matrix.shape[1], first
-    if start >= stop or n == 0:
+    cdef:
+        int64_t r, after, n = matrix.shape[1]
+        real *row
+    if n == 0:
         return
     with nogil:
         for r in range(start, stop):
-            first = indptr[r]
-            if first == indptr[r + 1]:
-                continue
             if r + NEXT < stop:
                 fetch_row(&out[target[r + NEXT] - origin, 0], n)
-            add_sum(
-                &indices[first], &values[first], indptr[r + 1] - first,
-                indptr[stop] - indptr[r + 1], &matrix[0, 0], n, &out[target[r] - origin, 0],
-            )
+            after = indptr[r + 1]
+            if indptr[r] < after:
+                row = &out[target[r] - origin, 0]
+                add_sum(
+                    &indices[indptr[r]], &values[indptr[r]], after - indptr[r],
+                    indptr[stop] - after, &matrix[0, 0], n, row, row,
+                )
 
 
 def add_outer_products(

@@ -112,7 +112,7 @@ cdef void read_scores(
         if start < stop:
             add_sum(
                 &indices[start], &values[start], stop - start, end - stop, &state[0, 0],
-                row.shape[0], &row[0],
+                row.shape[0], &row[0], &row[0],
             )
         for j in range(row.shape[0]):
             search.scores[t, j] = row[j]

@@ -98,10 +98,10 @@ static inline void NAME(fetch_row)(const REAL *row, int64_t n) {
 /* Some vectors of a row of add_sum; the last of them may overlap the one before it. */
 INLINE void NAME(sum_tile)(const int vectors, const int32_t *index, const REAL *value,
                            int64_t count, int64_t n_more, const REAL *matrix, int64_t n,
-                           int64_t start, int64_t last, REAL *out) {
+                           int64_t start, int64_t last, const REAL *base, REAL *out) {
     VECTOR sum[8];
-    for (int v = 0; v < vectors - 1; v++) sum[v] = AT(out + start + v * LANES);
-    sum[vectors - 1] = AT(out + last);
+    for (int v = 0; v < vectors - 1; v++) sum[v] = AT(base + start + v * LANES);
+    sum[vectors - 1] = AT(base + last);
     for (int64_t k = 0; k < count; k++) {
         const REAL *row = matrix + index[k] * n;
         if (k + AHEAD < count + n_more) {
@@ -116,11 +116,13 @@ INLINE void NAME(sum_tile)(const int vectors, const int32_t *index, const REAL *
     AT(out + last) = sum[vectors - 1];
 }
 
-/* out += sum_k value[k] * matrix[index[k]], rows of n numbers that are not padded; n_more entries
-   follow these. */
+/* out = base + sum_k value[k] * matrix[index[k]], rows of n numbers that are not padded; n_more
+   entries follow these, and the base may be out. */
 static inline void NAME(add_sum)(const int32_t *index, const REAL *value, int64_t count,
-                                 int64_t n_more, const REAL *matrix, int64_t n, REAL *out) {
+                                 int64_t n_more, const REAL *matrix, int64_t n, const REAL *base,
+                                 REAL *out) {
     if (n < LANES) {
+        for (int64_t j = 0; j < n; j++) out[j] = base[j];
         for (int64_t k = 0; k < count; k++) {
             const REAL *row = matrix + index[k] * n;
             if (k + AHEAD < count + n_more) PREFETCH(matrix + index[k + AHEAD] * n);
@@ -134,7 +136,7 @@ static inline void NAME(add_sum)(const int32_t *index, const REAL *value, int64_
         size = rest <= 8 * LANES ? rest : rest < 9 * LANES ? 7 * LANES : 8 * LANES;
         int64_t last = start + size - LANES;
 #define SUM_TILE(vectors) \
-    NAME(sum_tile)(vectors, index, value, count, n_more, matrix, n, start, last, out)
+    NAME(sum_tile)(vectors, index, value, count, n_more, matrix, n, start, last, base, out)
         switch ((size + LANES - 1) / LANES) {
             case 1: SUM_TILE(1); break;
             case 2: SUM_TILE(2); break;

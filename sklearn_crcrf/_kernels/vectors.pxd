@@ -56,10 +56,12 @@ cdef extern from "vectors.h" nogil:
     void add_row_d(double factor, const double *row, int64_t n, double *out)
     void add_row_f(float factor, const float *row, int64_t n, float *out)
     void add_sum_d(
-        const int32_t *index, const double *value, int64_t count, int64_t n_more, const double *matrix, int64_t n, double *out
+        const int32_t *index, const double *value, int64_t count, int64_t n_more,
+        const double *matrix, int64_t n, const double *base, double *out
     )
     void add_sum_f(
-        const int32_t *index, const float *value, int64_t count, int64_t n_more, const float *matrix, int64_t n, float *out
+        const int32_t *index, const float *value, int64_t count, int64_t n_more,
+        const float *matrix, int64_t n, const float *base, float *out
     )
 
 
@@ -174,9 +176,10 @@ cdef inline void add_row(real factor, const real *row, int64_t n, real *out) noe
 
 
 cdef inline void add_sum(
-    const int32_t *index, const real *value, int64_t count, int64_t n_more, const real *matrix, int64_t n, real *out
+    const int32_t *index, const real *value, int64_t count, int64_t n_more,
+    const real *matrix, int64_t n, const real *base, real *out
 ) noexcept nogil:
     if real is double:
-        add_sum_d(index, value, count, n_more, matrix, n, out)
+        add_sum_d(index, value, count, n_more, matrix, n, base, out)
     else:
-        add_sum_f(index, value, count, n_more, matrix, n, out)
+        add_sum_f(index, value, count, n_more, matrix, n, base, out)

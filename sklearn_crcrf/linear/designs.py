@@ -62,9 +62,7 @@ class SparseDesign:
 
     def scores(self, weights: np.ndarray, start: int, stop: int) -> np.ndarray:
         """State scores of the tokens from start to stop."""
-        scores = np.zeros((stop - start, self.shape[1]), dtype=weights.dtype)
-        self.add_scores(weights, scores, start, stop)
-        return scores
+        return self._tokens.product(weights, start, stop)
 
     def add_scores(self, weights: np.ndarray, scores: np.ndarray, start: int, stop: int) -> None:
         """Add the state scores of the tokens from start to stop."""
@@ -116,7 +114,7 @@ class FoldedDesign:
         self._single = SparseDesign(single, n_labels, blocks)
         self._groups = SparseDesign(groups, n_labels, blocks)
         self._members = RowSums(members)
-        self._groups_of = RowSums(members.T.tocsr())
+        self._groups_of = RowSums(members.T.tocsr(), skip_empty=True)
         self.shape, self.dtype = self._single.shape, single.dtype
         self.n_weights = self._single.n_weights
 
@@ -133,7 +131,7 @@ class FoldedDesign:
     def flat(self, derivatives: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
         """As :meth:`SparseDesign.flat`; moves those by groups to their members."""
         rows, groups = derivatives
-        self._groups_of.add(groups, rows, 0, len(rows))
+        self._groups_of.add(groups, rows, *self._groups_of.cut(0, 1))
         groups[:] = 0
         return rows.reshape(-1)
 

@@ -22,6 +22,10 @@ class RowSums:
             indptr = np.append(indptr[rows], indptr[-1])
         self._arrays = indptr, indices, data, rows
 
+    def product(self, dense: np.ndarray, start: int, stop: int) -> np.ndarray:
+        """matrix[start:stop] @ dense, of rows none of which is left out."""
+        return _product(*self._arrays[:3], dense, start, stop)
+
     def add(self, dense: np.ndarray, out: np.ndarray, start: int, stop: int, origin: int = 0):
         """out[r - origin] += matrix[r] @ dense, for r the rows from start to stop."""
         row_sums.add_row_sums(*self._arrays, dense, out, start, stop, origin)
@@ -55,15 +59,25 @@ def state_scores(X: Any, coef: Any, start: int, stop: int) -> np.ndarray:
     """
     if not sp.issparse(X):
         return np.ascontiguousarray(X[start:stop] @ coef)
-    scores = np.zeros((stop - start, coef.shape[1]), dtype=X.dtype)
     coef = coef.astype(X.dtype, copy=False)
-    if sp.issparse(coef):
-        add_product(*_arrays(X), *_arrays(coef), start, scores)
-    else:
-        indptr, indices, data = _arrays(X)
-        rows = np.arange(stop, dtype=np.int32)
-        row_sums.add_row_sums(indptr, indices, data, rows, coef, scores, start, stop, start)
+    if not sp.issparse(coef):
+        return _product(*_arrays(X), coef, start, stop)
+    scores = np.zeros((stop - start, coef.shape[1]), dtype=X.dtype)
+    add_product(*_arrays(X), *_arrays(coef), start, scores)
     return scores
+
+
+def _product(
+    indptr: np.ndarray,
+    indices: np.ndarray,
+    data: np.ndarray,
+    dense: np.ndarray,
+    start: int,
+    stop: int,
+) -> np.ndarray:
+    out = np.empty((stop - start, dense.shape[1]), dtype=data.dtype)
+    row_sums.write_row_sums(indptr, indices, data, dense, out, start, stop)
+    return out
 
 
 def _arrays(matrix: sp.csr_array) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

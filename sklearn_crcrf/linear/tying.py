@@ -23,8 +23,9 @@ class Tied(NamedTuple):
     ----------
     group : int32 ndarray of shape (n_attributes,)
         Which attribute stands for it.
-    first : ndarray of shape (n_groups,), increasing
-        The first of the attributes that each one stands for.
+    first : ndarray of shape (n_groups,)
+        The first of the attributes that each one stands for. Frequent ones come first, and those
+        about as frequent as tokens have them: what is used together is together in memory.
     scale : ndarray of shape (n_groups,)
         The root of how many there are.
     """
@@ -77,10 +78,10 @@ def tie(X: sp.csr_array, apart: np.ndarray) -> Tied:
     >>> X = sp.csr_array([[1.0, 1.0, 1.0], [0.0, 0.0, 1.0]])
     >>> tied = tie(X, [])
     >>> tied.group
-    array([0, 0, 1], dtype=int32)
+    array([1, 1, 0], dtype=int32)
     >>> tied.merge(X).toarray().round(3)
-    array([[1.414, 1.   ],
-           [0.   , 1.   ]])
+    array([[1.   , 1.414],
+           [1.   , 0.   ]])
     """
     if not X.has_canonical_format:
         X = X.copy()
@@ -96,7 +97,10 @@ def tie(X: sp.csr_array, apart: np.ndarray) -> Tied:
     n_groups = split_by_rows(indptr, indices, group, int(group.max(initial=-1)) + 1)
     first = np.empty(n_groups, dtype=np.int64)
     first[group[::-1]] = np.arange(n_attributes)[::-1]
-    order = np.argsort(first)
+    place = np.full(n_attributes, len(indices))
+    place[indices[::-1]] = np.arange(len(indices))[::-1]
+    _, magnitude = np.frexp(np.bincount(indices, minlength=n_attributes)[first])
+    order = np.lexsort((place[first], -magnitude))
     rank = np.empty(n_groups, dtype=np.int32)
     rank[order] = np.arange(n_groups)
     group = rank[group]

@@ -53,6 +53,19 @@ def test_sums_of_rows(kernel, dtype, n):
 
 @kernels
 @both_types
+@pytest.mark.parametrize("n", WIDTHS)
+def test_what_is_written_does_not_depend_on_what_was_there(kernel, dtype, n):
+    left, right = sparse_matrix(40, 100, dtype), dense_matrix(100, n, dtype)
+    out = np.full((24, n), np.nan, dtype=dtype)
+    kernel.write_row_sums(*arrays(left), right, out, 16, 40)
+    assert_allclose(out, left[16:].toarray() @ right, **tolerance(dtype))
+    added = np.zeros_like(out)
+    kernel.add_row_sums(*arrays(left), np.arange(40, dtype=np.int32), right, added, 16, 40, 16)
+    assert_array_equal(out, added)
+
+
+@kernels
+@both_types
 @pytest.mark.parametrize("n", [3, 22, 130])
 def test_only_the_rows_of_a_slice_change(kernel, dtype, n):
     left, right = sparse_matrix(40, 100, dtype), dense_matrix(100, n, dtype)
@@ -87,6 +100,9 @@ def test_nothing_to_sum(kernel, dtype):
         kernel.add_row_sums(*arrays(left), rows, right, out, 0, 4, 0)
         kernel.add_row_sums(*arrays(left), rows, right, out, 2, 2, 0)
         assert_array_equal(out, 1)
+        kernel.write_row_sums(*arrays(left), right, out[:0], 2, 2)
+        kernel.write_row_sums(*arrays(left), right, out, 0, 4)
+        assert_array_equal(out, 0)
 
 
 @kernels
