@@ -122,7 +122,7 @@ def take_steps(
     real[:, ::1] state,            # (n_attributes, n) weights INOUT
     ActivePaths active,            # INOUT
 ):
-    """For each sequence a step to its best path, and some from its worst active path to the best."""
+    """For each sequence a step to its best path, and some from its worst active path to it."""
     cdef:
         int64_t position, step
         Move move = Move(search, indptr, state.shape[0], active.paths.shape[0])

@@ -117,18 +117,16 @@ cdef void forward_block(
         row = &alpha[block.row[t], 0]
         if t:
             product(before, n_active, packed, scores.n, width, row)
-        before = row
-        for b in range(n_active):
-            if t == 0:
-                for j in range(width):
-                    row[j] = j < scores.n
-            elif scores.has_edges:
+            for b in range(n_active if scores.has_edges else 0):
                 r = block.row[t - 1] + b
-                add_edges(scores, block.origin[b] + t, &alpha[r, 0], row, False)
-            running.total[b] = multiply(<real>running.inverse[b], rows, width, row)
-            rows += scores.n
-            row += width
-        scale_rows(n_active, width, top, before, &running, &scaling[block.row[t], 0])
+                add_edges(scores, block.origin[b] + t, &alpha[r, 0], row + b * width, False)
+        else:
+            for b in range(n_active):
+                for j in range(width):
+                    row[b * width + j] = j < scores.n
+        multiply(running.inverse, n_active, rows, scores.n, row, running.total)
+        scale_rows(n_active, width, top, row, &running, &scaling[block.row[t], 0])
+        before = row
     for b in range(block.active[0]):
         log_z[block.order[b]] = (
             running.log_z[b] + log(running.factor[b]) + (block.length[b] - 1) * scores.top

@@ -37,7 +37,8 @@ def backward(
         )
         int64_t n = scores.n, width = alpha.shape[1], i, j
         int64_t n_rows = PANEL + 2 * BLOCK
-        real[:, ::1] rows = empty_rows(n_rows + 2 * n + 1, n, DOUBLE if real is double else FLOAT)
+        object dtype = DOUBLE if real is double else FLOAT
+        real[:, ::1] rows = empty_rows(n_rows + 2 * n + BLOCK, n, dtype)
         real[:, ::1] ahead = rows[: PANEL + BLOCK]
         real[:, ::1] beta = rows[PANEL + BLOCK : n_rows]
         real[:, ::1] outer = rows[n_rows : n_rows + n]
@@ -82,7 +83,7 @@ cdef void backward_block(
     real[:, ::1] ahead,            # (PANEL + BLOCK, width) v_t beta_t / (c_{t-1} c_t): work space
     real[:, ::1] beta,             # (BLOCK, width) work space
     real[:, ::1] outer,            # (n_labels, width) sums of alpha_{t-1}.T @ ahead_t INOUT
-    real *work,                    # (width,) work space
+    real *work,                    # (BLOCK, width) work space
     real[:, ::1] marginals,
     double[:, ::1] transitions,
     double[::1] begins,
@@ -90,14 +91,20 @@ cdef void backward_block(
     double[::1] edge_counts,
 ) noexcept nogil:
     cdef:
-        int64_t t, b, j, r, token, n_active, n_ahead = 0, width = scores.width
+        int64_t t, b, j, token, n_active, n_ahead = 0, width = scores.width
         # Rows of later steps follow those of earlier ones, as in alpha: from ``latest`` on, and so
         # many of them are not yet in the outer products.
         int64_t latest = PANEL + BLOCK, pending = 0
         bint keeps = v.shape[0] > BLOCK + SPARE
         double w
+        double of_sequence[BLOCK]
+        double factor[BLOCK]
         const real *score
+        const real *factors
         real *row
+        real *of_token[BLOCK]
+    for b in range(block.active[0]):
+        of_sequence[b] = weight[block.order[b]]
     for t in range(block.n_steps - 1, -1, -1):
         n_active = block.active[t]
         row = &ahead[latest, 0] if n_ahead else NULL
@@ -110,46 +117,50 @@ cdef void backward_block(
             # The edges of this step need the rows that are ahead of them.
             latest = PANEL + BLOCK - n_ahead
             memcpy(&ahead[latest, 0], row, n_ahead * width * sizeof(real))
+        for b in range(n_ahead, n_active):
+            # Its sequence ends here.
+            w = of_sequence[b] * scaling[block.row[t] + b, 0] if of_sequence[b] != 0 else 0
+            for j in range(width):
+                beta[b, j] = <real>w
+        for b in range(n_ahead if scores.has_edges else 0):
+            # Its scores may be infinite where the weight is zero.
+            if of_sequence[b] != 0:
+                token = block.origin[b] + t + 1
+                add_edges(scores, token, &ahead[latest + b, 0], &beta[b, 0], True)
+        for b in range(n_active if scores.forbids else 0):
+            leave_out_unreachable(&alpha[block.row[t] + b, 0], width, &beta[b, 0])
+        for b in range(n_ahead, n_active):
+            add_counts(&alpha[block.row[t] + b, 0], &beta[b, 0], scores.n, &ends[0])
         for b in range(n_active):
-            w = weight[block.order[b]]
-            token = block.origin[b] + t
-            if t:
-                fetch_row(&marginals[token - 1, 0], scores.n)
-                fetch_row(&alpha[block.row[t - 1] + b, 0], width)
-                if keeps:
-                    fetch_row(&v[block.row[t - 1] + b, 0], scores.n)
-            r = block.row[t] + b
-            row = &beta[b, 0]
-            if w == 0:
-                memset(&ahead[latest - n_active + b, 0], 0, width * sizeof(real))
-                continue
-            if b >= n_ahead:
-                for j in range(width):
-                    row[j] = <real>(w * scaling[r, 0])
-            elif scores.has_edges:
-                add_edges(scores, token + 1, &ahead[latest + b, 0], row, True)
-            if scores.forbids:
-                leave_out_unreachable(&alpha[r, 0], width, row)
-            add_products(1, &alpha[r, 0], row, scores.n, &marginals[token, 0])
-            if t == 0:
-                add_counts(&alpha[r, 0], row, scores.n, &begins[0])
-            if t + 1 == block.length[b]:
-                add_counts(&alpha[r, 0], row, scores.n, &ends[0])
-            if t:
-                j = latest - n_active + b
-                if keeps:
-                    score = &v[r, 0]
-                else:
-                    score = state_scores(block, b, t, state, begin, end, width, work)
-                    exponentiate(score, scores.n, <real>scaling[r, 1], work)
-                    score = work
-                r = block.row[t - 1] + b
-                products(<real>scaling[r, 0], score, row, width, &ahead[j, 0])
-                if scores.has_edges:
-                    count_edges(
-                        scores, token, &alpha[r, 0], &ahead[j, 0], transitions, edge_counts
-                    )
+            of_token[b] = &marginals[block.origin[b] + t, 0]
+        if t == 0:
+            for b in range(n_active):
+                add_products(1, &alpha[block.row[0] + b, 0], &beta[b, 0], scores.n, of_token[b])
+                add_counts(&alpha[block.row[0] + b, 0], &beta[b, 0], scores.n, &begins[0])
+            break
+        for b in range(n_active):
+            factor[b] = scaling[block.row[t - 1] + b, 0] if of_sequence[b] != 0 else 0
+        if keeps:
+            factors = &v[block.row[t], 0]
+        else:
+            for b in range(n_active):
+                score = state_scores(block, b, t, state, begin, end, width, work + b * scores.n)
+                exponentiate(
+                    score, scores.n, <real>scaling[block.row[t] + b, 1], work + b * scores.n
+                )
+            factors = work
         latest -= n_active
+        spread(
+            factor, n_active, block.active[t - 1], &alpha[block.row[t], 0], &beta[0, 0], factors,
+            scores.n, &ahead[latest, 0], of_token,
+        )
+        for b in range(n_active if scores.has_edges else 0):
+            if of_sequence[b] != 0:
+                token = block.origin[b] + t
+                count_edges(
+                    scores, token, &alpha[block.row[t - 1] + b, 0], &ahead[latest + b, 0],
+                    transitions, edge_counts,
+                )
         pending += n_active
         n_ahead = n_active
 

@@ -134,7 +134,7 @@ cdef void average_prefixes(
                 factor = potentials_of(
                     block, scores, b, t, state, begin, end, v, scaling, work
                 )
-                multiply(scaling[block.row[t - 1] + b, 0], factor, width, row)
+                products(scaling[block.row[t - 1] + b, 0], factor, row, width, row)
             token = block.origin[b] + t
             add_products(1.0, &alpha[r, 0], &values[token, 0], scores.n, row)
 

@@ -24,7 +24,7 @@ def path_scores(
     cdef:
         Edges edges = edges_of(edge_row, edge_indptr, edge_previous, edge_current, edge_score)
         int64_t s, t, k, first, stop
-        double total
+        double total, score
     with nogil:
         for s in range(offsets.shape[0] - 1):
             first = offsets[s]
@@ -33,10 +33,11 @@ def path_scores(
             if stop > first:
                 total = begin[y[first]] + end[y[stop - 1]]
             for t in range(first, stop):
-                total += state[t, y[t]]
+                score = state[t, y[t]]
                 if t > first:
                     k = find_entry(edges, t, y[t - 1], y[t])
-                    total += transition[y[t - 1], y[t]] if k < 0 else edges.score[k]
+                    score += transition[y[t - 1], y[t]] if k < 0 else edges.score[k]
+                total += score
             value[s] = total
 
 

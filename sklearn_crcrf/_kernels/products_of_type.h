@@ -6,7 +6,8 @@
 static inline void NAME(pack)(const double *matrix, int64_t n, int64_t row_stride,
                               int64_t column_stride, REAL *out) {
     for (int64_t p = 0; p < n; p += TILE_VECTORS * LANES) {
-        int64_t stop = NAME(padded)(n - p < TILE_VECTORS * LANES ? n - p : TILE_VECTORS * LANES) + p;
+        int64_t size = n - p < TILE_VECTORS * LANES ? n - p : TILE_VECTORS * LANES;
+        int64_t stop = p + NAME(padded)(size);
         for (int64_t k = 0; k < n; k++)
             for (int64_t j = p; j < stop; j++)
                 *out++ = j < n ? (REAL)matrix[k * row_stride + j * column_stride] : 0;
@@ -53,14 +54,26 @@ static void NAME(product)(const REAL *a, int64_t n_rows, const REAL *packed, int
 
 INLINE void NAME(outer_tile)(const int rows, const int vectors, const REAL *a, const REAL *b,
                              int64_t n_rows, int64_t width, REAL *out) {
-    VECTOR sum[TILE_ROWS][TILE_VECTORS];
+    VECTOR sum[TILE_ROWS][TILE_VECTORS], other[TILE_ROWS][TILE_VECTORS];
+    /* In a small tile, every other row has sums of its own, which do not wait for the others. */
+    const int is_small = rows * vectors <= 4;
+    int64_t k = 0;
     for (int r = 0; r < rows; r++)
-        for (int v = 0; v < vectors; v++) sum[r][v] = AT(out + r * width + v * LANES);
-    for (int64_t k = 0; k < n_rows; k++, a += width, b += width)
+        for (int v = 0; v < vectors; v++) {
+            sum[r][v] = AT(out + r * width + v * LANES);
+            other[r][v] = NAME(splat)(0);
+        }
+    for (; is_small && k + 2 <= n_rows; k += 2, a += 2 * width, b += 2 * width)
+        for (int r = 0; r < rows; r++)
+            for (int v = 0; v < vectors; v++) {
+                sum[r][v] += a[r] * AT(b + v * LANES);
+                other[r][v] += a[width + r] * AT(b + width + v * LANES);
+            }
+    for (; k < n_rows; k++, a += width, b += width)
         for (int r = 0; r < rows; r++)
             for (int v = 0; v < vectors; v++) sum[r][v] += a[r] * AT(b + v * LANES);
     for (int r = 0; r < rows; r++)
-        for (int v = 0; v < vectors; v++) AT(out + r * width + v * LANES) = sum[r][v];
+        for (int v = 0; v < vectors; v++) AT(out + r * width + v * LANES) = sum[r][v] + other[r][v];
 }
 
 INLINE void NAME(outer_panel)(const int vectors, const REAL *a, const REAL *b, int64_t n_rows,

@@ -35,6 +35,16 @@
 #define UNROLL
 #endif
 
+/* A function of the number of vectors in a row, compiled for each small one. */
+#define BY_VECTORS(vectors, function, ...)                \
+    switch (vectors) {                                    \
+        case 1: function(1, __VA_ARGS__); break;          \
+        case 2: function(2, __VA_ARGS__); break;          \
+        case 3: function(3, __VA_ARGS__); break;          \
+        case 4: function(4, __VA_ARGS__); break;          \
+        default: function(vectors, __VA_ARGS__);          \
+    }
+
 /* Rows of a tile of a product, and vectors in each of them: what the registers can hold. Where
    products are not added in one instruction, some are needed in between. */
 #if defined(__AVX512F__)

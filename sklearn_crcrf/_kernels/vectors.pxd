@@ -25,10 +25,22 @@ cdef extern from "vectors.h" nogil:
     void exponentiate_f(const float *score, int64_t n, float top, float *out)
     void exponentials_d(double *x, int64_t size)
     void exponentials_f(float *x, int64_t size)
-    double multiply_d(double factor, const double *b, int64_t width, double *a)
-    float multiply_f(float factor, const float *b, int64_t width, float *a)
+    void multiply_d(
+        const double *factor, int64_t n_rows, const double *b, int64_t n, double *a, double *sum
+    )
+    void multiply_f(
+        const double *factor, int64_t n_rows, const float *b, int64_t n, float *a, double *sum
+    )
     void add_products_d(double factor, const double *a, const double *b, int64_t n, double *out)
     void add_products_f(float factor, const float *a, const float *b, int64_t n, float *out)
+    void spread_d(
+        const double *factor, int64_t n_rows, int64_t back, const double *a, const double *b,
+        const double *c, int64_t n, double *products, double **out
+    )
+    void spread_f(
+        const double *factor, int64_t n_rows, int64_t back, const float *a, const float *b,
+        const float *c, int64_t n, float *products, float **out
+    )
     void products_d(double factor, const double *a, const double *b, int64_t width, double *out)
     void products_f(float factor, const float *a, const float *b, int64_t width, float *out)
     void scale_d(double factor, const double *a, int64_t width, double *out)
@@ -102,11 +114,13 @@ cdef inline void exponentials(real *x, int64_t size) noexcept nogil:
         exponentials_f(x, size)
 
 
-cdef inline real multiply(real factor, const real *b, int64_t width, real *a) noexcept nogil:
+cdef inline void multiply(
+    const double *factor, int64_t n_rows, const real *b, int64_t n, real *a, double *sum
+) noexcept nogil:
     if real is double:
-        return multiply_d(factor, b, width, a)
+        multiply_d(factor, n_rows, b, n, a, sum)
     else:
-        return multiply_f(factor, b, width, a)
+        multiply_f(factor, n_rows, b, n, a, sum)
 
 
 cdef inline void add_products(
@@ -116,6 +130,16 @@ cdef inline void add_products(
         add_products_d(factor, a, b, n, out)
     else:
         add_products_f(factor, a, b, n, out)
+
+
+cdef inline void spread(
+    const double *factor, int64_t n_rows, int64_t back, const real *a, const real *b,
+    const real *c, int64_t n, real *products, real **out
+) noexcept nogil:
+    if real is double:
+        spread_d(factor, n_rows, back, a, b, c, n, products, out)
+    else:
+        spread_f(factor, n_rows, back, a, b, c, n, products, out)
 
 
 cdef inline void products(

@@ -3,8 +3,10 @@
 
 #if defined(VECTOR_BYTES)
 #define LANES ((int)(VECTOR_BYTES / sizeof(REAL)))
-typedef REAL NAME(vector) __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(REAL)), may_alias));
-typedef INTEGER NAME(mask) __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(REAL)), may_alias));
+#define UNALIGNED __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(REAL)), may_alias))
+typedef REAL NAME(vector) UNALIGNED;
+typedef INTEGER NAME(mask) UNALIGNED;
+#undef UNALIGNED
 #define VECTOR NAME(vector)
 #define MASK NAME(mask)
 #define AT(address) (*(VECTOR *)(address))
@@ -113,6 +115,23 @@ INLINE void NAME(shift_row)(const REAL *row, int64_t n, VECTOR shift, REAL *out,
     }
 }
 
+/* Copy rows of n scores, and find the largest of their absolute values. */
+INLINE void NAME(copy_rows)(const int64_t vectors, const REAL *const *scores, int64_t n_rows,
+                            int64_t n, REAL *out, REAL *largest) {
+    VECTOR low = NAME(splat)(0), high = low;
+    for (int64_t b = 0; b < n_rows; b++, out += n) {
+        UNROLL for (int64_t v = 0; v < vectors; v++) {
+            int64_t place = v == vectors - 1 && vectors > 1 ? n - LANES : v * LANES;
+            VECTOR x = vectors > 1 ? AT(scores[b] + place) : NAME(load)(scores[b], 0, n, 0);
+            AT(out + place) = x;
+            /* What is no number is left out, as it comes first. */
+            high = NAME(larger)(x, high);
+            low = NAME(smaller)(x, low);
+        }
+    }
+    *largest = NAME(largest_lane)(NAME(larger)(high, -low));
+}
+
 /* Rows of n scores, less the maximum of each to which exp cannot be applied as it is; what is left
    out of them to top. Returns a limit below zero: none of the differences that is finite is less.
    No row is padded; of a row that is shorter than a vector, a vector is read and written. */
@@ -120,21 +139,11 @@ static inline REAL NAME(shift_rows)(const REAL *const *scores, int64_t n_rows, i
                                     REAL *top) {
     const REAL moderate = sizeof(REAL) == 8 ? 60 : 20;
     const VECTOR zero = NAME(splat)(0);
-    VECTOR low = zero, high = zero;
-    for (int64_t b = 0; b < n_rows; b++) {
-        for (int64_t j = 0; j < n; j += LANES) {
-            int64_t place = NAME(place)(j, n);
-            VECTOR x = NAME(load)(scores[b], place, n, 0);
-            AT(out + b * n + place) = x;
-            /* What is no number is left out, as it comes first. */
-            high = NAME(larger)(x, high);
-            low = NAME(smaller)(x, low);
-        }
-        top[b] = 0;
-    }
-    REAL largest = NAME(largest_lane)(NAME(larger)(high, -low));
+    REAL largest;
+    BY_VECTORS(NAME(padded)(n) / LANES, NAME(copy_rows), scores, n_rows, n, out, &largest);
+    for (int64_t b = 0; b < n_rows; b++) top[b] = 0;
     if (largest < moderate) return -largest;
-    low = zero;
+    VECTOR low = zero;
     for (int64_t b = 0; b < n_rows; b++, out += n) {
         VECTOR row_low = zero, row_high = NAME(splat)(-INFINITY);
         NAME(shift_row)(scores[b], n, zero, out, &row_low, &row_high);
@@ -185,20 +194,28 @@ static inline void NAME(exponentials)(REAL *x, int64_t size) {
     for (int64_t j = 0; j < size; j += LANES) AT(x + j) = NAME(exp_vector)(AT(x + j));
 }
 
-/* a *= factor * b; return the sum. */
-static inline REAL NAME(multiply)(REAL factor, const REAL *b, int64_t width, REAL *a) {
-    VECTOR sum = NAME(splat)(0);
-    for (int64_t j = 0; j < width; j += LANES) {
-        VECTOR product = factor * AT(a + j) * AT(b + j);
-        AT(a + j) = product;
-        sum += product;
+INLINE void NAME(multiply_vectors)(const int64_t vectors, const double *factor, int64_t n_rows,
+                                   const REAL *b, int64_t n, REAL *a, double *sum) {
+    for (int64_t r = 0; r < n_rows; r++, a += vectors * LANES, b += n) {
+        VECTOR total = NAME(splat)(0);
+        UNROLL for (int64_t v = 0; v < vectors; v++) {
+            VECTOR product = (REAL)factor[r] * AT(a + v * LANES) * AT(b + v * LANES);
+            AT(a + v * LANES) = product;
+            total += product;
+        }
+        sum[r] = NAME(add_lanes)(total);
     }
-    return NAME(add_lanes)(sum);
+}
+
+/* a *= factor * b, of rows whose sums are taken. Those of b are not padded, but read to the end of
+   a vector. */
+static inline void NAME(multiply)(const double *factor, int64_t n_rows, const REAL *b, int64_t n,
+                                  REAL *a, double *sum) {
+    BY_VECTORS(NAME(padded)(n) / LANES, NAME(multiply_vectors), factor, n_rows, b, n, a, sum);
 }
 
 /* out += factor * a * b, of n numbers; out is not padded. */
-static inline void NAME(add_products)(REAL factor, const REAL *a, const REAL *b, int64_t n,
-                                      REAL *out) {
+INLINE void NAME(add_products)(REAL factor, const REAL *a, const REAL *b, int64_t n, REAL *out) {
     int64_t last = n - LANES;
     if (last < 0) {
         for (int64_t j = 0; j < n; j++) out[j] += factor * a[j] * b[j];
@@ -208,6 +225,30 @@ static inline void NAME(add_products)(REAL factor, const REAL *a, const REAL *b,
     VECTOR end = AT(out + last) + factor * AT(a + last) * AT(b + last);
     for (int64_t j = 0; j < last; j += LANES) AT(out + j) += factor * AT(a + j) * AT(b + j);
     AT(out + last) = end;
+}
+
+INLINE void NAME(spread_vectors)(const int64_t vectors, const double *factor, int64_t n_rows,
+                                 int64_t back, const REAL *a, const REAL *b, const REAL *c,
+                                 int64_t n, REAL *products, REAL *const *out) {
+    for (int64_t r = 0; r < n_rows; r++, a += vectors * LANES, b += vectors * LANES, c += n) {
+        NAME(add_products)(1, a, b, n, out[r]);
+        UNROLL for (int64_t v = 0; v < vectors; v++, products += LANES) {
+            PREFETCH(a + (v - back * vectors) * LANES);
+            PREFETCH(c + v * LANES - back * n);
+            PREFETCH(out[r] + v * LANES - n);
+            AT(products) = (REAL)factor[r] * AT(b + v * LANES) * AT(c + v * LANES);
+        }
+    }
+}
+
+/* Of rows: out += a * b, and products = factor * b * c. Those of c and out are not padded, but
+   those of c are read to the end of a vector. What is so many rows back, and the row before each
+   of out, are fetched from memory. */
+static inline void NAME(spread)(const double *factor, int64_t n_rows, int64_t back, const REAL *a,
+                                const REAL *b, const REAL *c, int64_t n, REAL *products,
+                                REAL *const *out) {
+    BY_VECTORS(NAME(padded)(n) / LANES, NAME(spread_vectors), factor, n_rows, back, a, b, c, n,
+               products, out);
 }
 
 /* out = factor * a * b */

@@ -38,9 +38,8 @@ class RowSums:
     def cut(self, share: int, n_shares: int) -> tuple[int, int]:
         """One of so many slices of rows with about as many entries."""
         indptr = self._arrays[0]
-        start, stop = np.searchsorted(
-            indptr[:-1], indptr[-1] * np.array([share, share + 1]) / n_shares
-        )
+        wanted = indptr[-1] * np.array([share, share + 1]) // n_shares
+        start, stop = np.searchsorted(indptr[:-1], wanted)
         return int(start), int(stop)
 
 
