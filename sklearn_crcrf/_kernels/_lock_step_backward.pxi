@@ -23,7 +23,8 @@ def backward(
     const real[:, ::1] alpha,      # (n_tokens, width) of forward IN
     const double[:, ::1] scaling,  # (n_tokens, 2) of forward IN
     const double[::1] weight,      # (n_sequences,) IN
-    real[:, ::1] marginals,        # (n_tokens, n_labels) INOUT
+    bint adds,                     # to the marginals there are, which are overwritten otherwise
+    real[:, ::1] marginals,        # (n_tokens, n_labels) INOUT, or OUT
     double[:, ::1] transitions,    # (n_labels, n_labels) INOUT
     double[::1] begins,            # (n_labels,) INOUT
     double[::1] ends,              # (n_labels,) INOUT
@@ -38,17 +39,20 @@ def backward(
         int64_t n = scores.n, width = alpha.shape[1], i, j
         int64_t n_rows = PANEL + 2 * BLOCK
         object dtype = DOUBLE if real is double else FLOAT
-        real[:, ::1] rows = empty_rows(n_rows + 2 * n + BLOCK, n, dtype)
+        real[:, ::1] rows = empty_rows(n_rows + 2 * n + BLOCK + 1, n, dtype)
         real[:, ::1] ahead = rows[: PANEL + BLOCK]
         real[:, ::1] beta = rows[PANEL + BLOCK : n_rows]
         real[:, ::1] outer = rows[n_rows : n_rows + n]
         const real *packed = packed_potential(potential, True, rows[n_rows + n : n_rows + 2 * n])
         real[:, ::1] work = rows[n_rows + 2 * n :]
+        real *zeros = &work[BLOCK, 0]
+        const real *base = NULL if adds else zeros
         int64_t longest = length_of(offsets, order, 0) if len(order) else 0
         int64_t[:, ::1] steps = np.empty((2, longest + 1), dtype=np.int64)
         Block block
         int64_t first = 0, start = 0, n_sequences = order.shape[0]
         unsigned denormals
+    memset(zeros, 0, width * sizeof(real))
     with nogil:
         denormals = flush_denormals()
         while first < n_sequences:
@@ -58,8 +62,8 @@ def backward(
                 memset(&outer[0, 0], 0, n * width * sizeof(real))
                 backward_block(
                     &block, &scores, state, begin, end, packed, v, alpha, scaling, weight,
-                    ahead, beta, outer, &work[0, 0], marginals, transitions,
-                    begins, ends, edge_counts,
+                    base, ahead, beta, outer, &work[0, 0], marginals, transitions, begins, ends,
+                    edge_counts,
                 )
                 for i in range(n):
                     for j in range(n):
@@ -80,6 +84,7 @@ cdef void backward_block(
     const real[:, ::1] alpha,
     const double[:, ::1] scaling,
     const double[::1] weight,
+    const real *base,              # (n_labels,) zeros, or NULL to add to the marginals
     real[:, ::1] ahead,            # (PANEL + BLOCK, width) v_t beta_t / (c_{t-1} c_t): work space
     real[:, ::1] beta,             # (BLOCK, width) work space
     real[:, ::1] outer,            # (n_labels, width) sums of alpha_{t-1}.T @ ahead_t INOUT
@@ -135,7 +140,10 @@ cdef void backward_block(
             of_token[b] = &marginals[block.origin[b] + t, 0]
         if t == 0:
             for b in range(n_active):
-                add_products(1, &alpha[block.row[0] + b, 0], &beta[b, 0], scores.n, of_token[b])
+                add_products(
+                    1, &alpha[block.row[0] + b, 0], &beta[b, 0], scores.n,
+                    base if base != NULL else of_token[b], of_token[b],
+                )
                 add_counts(&alpha[block.row[0] + b, 0], &beta[b, 0], scores.n, &begins[0])
             break
         for b in range(n_active):
@@ -152,7 +160,7 @@ cdef void backward_block(
         latest -= n_active
         spread(
             factor, n_active, block.active[t - 1], &alpha[block.row[t], 0], &beta[0, 0], factors,
-            scores.n, &ahead[latest, 0], of_token,
+            scores.n, &ahead[latest, 0], base, of_token,
         )
         for b in range(n_active if scores.has_edges else 0):
             if of_sequence[b] != 0:

@@ -136,7 +136,7 @@ cdef void average_prefixes(
                 )
                 products(scaling[block.row[t - 1] + b, 0], factor, row, width, row)
             token = block.origin[b] + t
-            add_products(1.0, &alpha[r, 0], &values[token, 0], scores.n, row)
+            add_products(1.0, &alpha[r, 0], &values[token, 0], scores.n, row, row)
 
 
 cdef void add_covariances(
@@ -167,6 +167,7 @@ cdef void add_covariances(
         const double *factor
         double *suffix             # B
         double *row                # beta
+        double *of_token
     for t in range(block.n_steps - 1, -1, -1):
         n_active = block.active[t]
         product(&ahead[latest, 0], 2 * n_ahead, packed, scores.n, width, &beta[0, 0])
@@ -200,11 +201,12 @@ cdef void add_covariances(
             if scores.forbids:
                 leave_out_unreachable(&alpha[r, 0], width, suffix)
                 leave_out_unreachable(&alpha[r, 0], width, row)
-            add_products(scaling[r, 0], &prefixes[r, 0], row, scores.n, &states[token, 0])
-            add_products(scaling[r, 0], &alpha[r, 0], suffix, scores.n, &states[token, 0])
+            of_token = &states[token, 0]
+            add_products(scaling[r, 0], &prefixes[r, 0], row, scores.n, of_token, of_token)
+            add_products(scaling[r, 0], &alpha[r, 0], suffix, scores.n, of_token, of_token)
             if t == 0:
                 continue
-            add_products(1.0, row, &values[token, 0], scores.n, suffix)
+            add_products(1.0, row, &values[token, 0], scores.n, suffix, suffix)
             factor = potentials_of(block, scores, b, t, state, begin, end, v, scaling, &work[0, 0])
             products(scaling[r, 0], factor, suffix, width, &ahead[filled + b, 0])
             products(scaling[r, 0], factor, row, width, &ahead[filled + n_active + b, 0])

@@ -31,15 +31,19 @@ cdef extern from "vectors.h" nogil:
     void multiply_f(
         const double *factor, int64_t n_rows, const float *b, int64_t n, float *a, double *sum
     )
-    void add_products_d(double factor, const double *a, const double *b, int64_t n, double *out)
-    void add_products_f(float factor, const float *a, const float *b, int64_t n, float *out)
+    void add_products_d(
+        double factor, const double *a, const double *b, int64_t n, const double *base, double *out
+    )
+    void add_products_f(
+        float factor, const float *a, const float *b, int64_t n, const float *base, float *out
+    )
     void spread_d(
         const double *factor, int64_t n_rows, int64_t back, const double *a, const double *b,
-        const double *c, int64_t n, double *products, double **out
+        const double *c, int64_t n, double *products, const double *base, double **out
     )
     void spread_f(
         const double *factor, int64_t n_rows, int64_t back, const float *a, const float *b,
-        const float *c, int64_t n, float *products, float **out
+        const float *c, int64_t n, float *products, const float *base, float **out
     )
     void products_d(double factor, const double *a, const double *b, int64_t width, double *out)
     void products_f(float factor, const float *a, const float *b, int64_t width, float *out)
@@ -124,22 +128,22 @@ cdef inline void multiply(
 
 
 cdef inline void add_products(
-    real factor, const real *a, const real *b, int64_t n, real *out
+    real factor, const real *a, const real *b, int64_t n, const real *base, real *out
 ) noexcept nogil:
     if real is double:
-        add_products_d(factor, a, b, n, out)
+        add_products_d(factor, a, b, n, base, out)
     else:
-        add_products_f(factor, a, b, n, out)
+        add_products_f(factor, a, b, n, base, out)
 
 
 cdef inline void spread(
     const double *factor, int64_t n_rows, int64_t back, const real *a, const real *b,
-    const real *c, int64_t n, real *products, real **out
+    const real *c, int64_t n, real *products, const real *base, real **out
 ) noexcept nogil:
     if real is double:
-        spread_d(factor, n_rows, back, a, b, c, n, products, out)
+        spread_d(factor, n_rows, back, a, b, c, n, products, base, out)
     else:
-        spread_f(factor, n_rows, back, a, b, c, n, products, out)
+        spread_f(factor, n_rows, back, a, b, c, n, products, base, out)
 
 
 cdef inline void products(

@@ -214,24 +214,26 @@ static inline void NAME(multiply)(const double *factor, int64_t n_rows, const RE
     BY_VECTORS(NAME(padded)(n) / LANES, NAME(multiply_vectors), factor, n_rows, b, n, a, sum);
 }
 
-/* out += factor * a * b, of n numbers; out is not padded. */
-INLINE void NAME(add_products)(REAL factor, const REAL *a, const REAL *b, int64_t n, REAL *out) {
+/* out = base + factor * a * b, of n numbers; out is not padded, and may be the base. */
+INLINE void NAME(add_products)(REAL factor, const REAL *a, const REAL *b, int64_t n,
+                               const REAL *base, REAL *out) {
     int64_t last = n - LANES;
     if (last < 0) {
-        for (int64_t j = 0; j < n; j++) out[j] += factor * a[j] * b[j];
+        for (int64_t j = 0; j < n; j++) out[j] = base[j] + factor * a[j] * b[j];
         return;
     }
     /* The last vector may overlap the one before it. */
-    VECTOR end = AT(out + last) + factor * AT(a + last) * AT(b + last);
-    for (int64_t j = 0; j < last; j += LANES) AT(out + j) += factor * AT(a + j) * AT(b + j);
+    VECTOR end = AT(base + last) + factor * AT(a + last) * AT(b + last);
+    for (int64_t j = 0; j < last; j += LANES)
+        AT(out + j) = AT(base + j) + factor * AT(a + j) * AT(b + j);
     AT(out + last) = end;
 }
 
 INLINE void NAME(spread_vectors)(const int64_t vectors, const double *factor, int64_t n_rows,
                                  int64_t back, const REAL *a, const REAL *b, const REAL *c,
-                                 int64_t n, REAL *products, REAL *const *out) {
+                                 int64_t n, REAL *products, const REAL *base, REAL *const *out) {
     for (int64_t r = 0; r < n_rows; r++, a += vectors * LANES, b += vectors * LANES, c += n) {
-        NAME(add_products)(1, a, b, n, out[r]);
+        NAME(add_products)(1, a, b, n, base ? base : out[r], out[r]);
         UNROLL for (int64_t v = 0; v < vectors; v++, products += LANES) {
             PREFETCH(a + (v - back * vectors) * LANES);
             PREFETCH(c + v * LANES - back * n);
@@ -241,14 +243,14 @@ INLINE void NAME(spread_vectors)(const int64_t vectors, const double *factor, in
     }
 }
 
-/* Of rows: out += a * b, and products = factor * b * c. Those of c and out are not padded, but
-   those of c are read to the end of a vector. What is so many rows back, and the row before each
-   of out, are fetched from memory. */
+/* Of rows: out = base + a * b, and products = factor * b * c. The base is one row, or NULL if it is
+   out. Those of c and out are not padded, but those of c are read to the end of a vector. What is
+   so many rows back, and the row before each of out, are fetched from memory. */
 static inline void NAME(spread)(const double *factor, int64_t n_rows, int64_t back, const REAL *a,
                                 const REAL *b, const REAL *c, int64_t n, REAL *products,
-                                REAL *const *out) {
+                                const REAL *base, REAL *const *out) {
     BY_VECTORS(NAME(padded)(n) / LANES, NAME(spread_vectors), factor, n_rows, back, a, b, c, n,
-               products, out);
+               products, base, out);
 }
 
 /* out = factor * a * b */

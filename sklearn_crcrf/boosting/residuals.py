@@ -8,7 +8,7 @@ import numpy as np
 
 from ..criteria import log_loss
 from ..linear import Corpus
-from ..structures import PartCounts, Parts
+from ..structures import Parts
 
 __all__ = ["Residuals", "TrainingData", "log_frequencies"]
 
@@ -67,7 +67,7 @@ class TrainingData:
         state : ndarray of shape (n_tokens, n_labels)
         transition : ndarray of shape (n_labels, n_labels)
         """
-        gold, expected = np.zeros_like(state), np.zeros_like(state)
+        gold, expected = np.empty_like(state), np.empty_like(state)
 
         def compare(chunk) -> tuple[float, np.ndarray, np.ndarray]:
             tokens = slice(chunk.start, chunk.stop)
@@ -75,7 +75,7 @@ class TrainingData:
             log_z, pull_z = chunk.structure.log_partition(parts)
             score, pull_gold = chunk.structure.gold_score(parts, chunk.y)
             pairs = [
-                pull(chunk.weight, PartCounts.zeros(parts, counts[tokens])).transition
+                pull(chunk.weight, counts[tokens]).transition
                 for pull, counts in ((pull_gold, gold), (pull_z, expected))
             ]
             return chunk.weight @ (log_z - score), *pairs

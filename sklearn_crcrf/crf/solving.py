@@ -144,4 +144,4 @@ def _gold_score(structure: Chain, parts: Parts, y: np.ndarray) -> tuple[np.ndarr
 def _least_score(structure: Chain, parts: Parts, y: np.ndarray) -> tuple[np.ndarray, Pullback]:
     """With all weights 1, minus the largest sum of the features of any path."""
     value, _ = structure.maximum(parts)
-    return -value, lambda weight, out=None: PartCounts.zeros(parts)
+    return -value, lambda weight, out=None: PartCounts.of(out, parts)

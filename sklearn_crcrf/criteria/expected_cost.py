@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..structures import Chain, PartCounts, Parts, Pullback
+from ..structures import AddTo, Chain, PartCounts, Parts, Pullback
 from ._tokens import repeat_by_token, sum_by_sequence
 
 __all__ = ["expected_cost"]
@@ -45,7 +45,7 @@ def expected_cost(structure: Chain, parts: Parts, y: np.ndarray) -> tuple[np.nda
     marginals, pull_marginals = structure.token_marginals(parts)
     cost = structure.hamming(parts, y).astype(float, copy=False)
 
-    def pullback(weight: np.ndarray, out: PartCounts | None = None) -> PartCounts:
+    def pullback(weight: np.ndarray, out: AddTo = None) -> PartCounts:
         of_tokens = repeat_by_token(structure, weight)
         return pull_marginals(of_tokens[:, None] * cost, out)
 

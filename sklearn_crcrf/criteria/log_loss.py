@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..structures import Chain, PartCounts, Parts, Pullback
+from ..structures import AddTo, Chain, PartCounts, Parts, Pullback
 
 __all__ = ["log_loss"]
 
@@ -35,7 +35,7 @@ def log_loss(structure: Chain, parts: Parts, y: np.ndarray) -> tuple[np.ndarray,
     log_z, pull_z = structure.log_partition(parts)
     gold, pull_gold = structure.gold_score(parts, y)
 
-    def pullback(weight: np.ndarray, out: PartCounts | None = None) -> PartCounts:
+    def pullback(weight: np.ndarray, out: AddTo = None) -> PartCounts:
         return pull_gold(-weight, pull_z(weight, out))
 
     return log_z - gold, pullback
@@ -48,7 +48,7 @@ def _curvature(structure: Chain, parts: Parts, y: np.ndarray, direction: PartCou
         return pull_z
     _, pull_gold = structure.covariance(parts.allow(y), direction)
 
-    def pullback(weight: np.ndarray, out: PartCounts | None = None) -> PartCounts:
+    def pullback(weight: np.ndarray, out: AddTo = None) -> PartCounts:
         return pull_gold(-weight, pull_z(weight, out))
 
     return pullback

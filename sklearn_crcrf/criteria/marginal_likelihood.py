@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..structures import Chain, PartCounts, Parts, Pullback
+from ..structures import AddTo, Chain, PartCounts, Parts, Pullback
 from ._tokens import check_all_known, repeat_by_token, sum_by_sequence
 
 __all__ = ["marginal_likelihood"]
@@ -57,7 +57,7 @@ def marginal_likelihood(
     token = np.arange(len(y))
     gold = np.maximum(marginals[token, y], SMALLEST)
 
-    def pullback(weight: np.ndarray, out: PartCounts | None = None) -> PartCounts:
+    def pullback(weight: np.ndarray, out: AddTo = None) -> PartCounts:
         slope = np.zeros_like(marginals)
         of_tokens = repeat_by_token(structure, weight)
         slope[token, y] = np.where(gold > SMALLEST, -of_tokens / gold, 0.0)

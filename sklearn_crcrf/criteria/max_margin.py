@@ -5,7 +5,7 @@ from numbers import Real
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from ..structures import Chain, PartCounts, Parts, Pullback
+from ..structures import AddTo, Chain, PartCounts, Parts, Pullback
 from ._cost import with_cost
 
 __all__ = ["MaxMargin"]
@@ -79,7 +79,7 @@ class MaxMargin(BaseEstimator):
         score, pull_worst = structure.path_score(raised, worst)
         gold, pull_gold = structure.path_score(parts, y)
 
-        def pullback(weight: np.ndarray, out: PartCounts | None = None) -> PartCounts:
+        def pullback(weight: np.ndarray, out: AddTo = None) -> PartCounts:
             return pull_gold(-weight, pull_worst(weight, out))
 
         return score - gold, pullback

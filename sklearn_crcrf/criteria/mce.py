@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from ..schemes import check_option
-from ..structures import Chain, PartCounts, Parts, Pullback
+from ..structures import AddTo, Chain, PartCounts, Parts, Pullback
 from ._smoothing import SMOOTHINGS, check_positive
 from ._tokens import check_all_known
 
@@ -120,7 +120,7 @@ class MCE(BaseEstimator):
         with np.errstate(invalid="ignore"):
             loss, derivative = SMOOTHINGS[self.smoothing](others - gold, self.slope, self.offset)
 
-        def pullback(weight: np.ndarray, out: PartCounts | None = None) -> PartCounts:
+        def pullback(weight: np.ndarray, out: AddTo = None) -> PartCounts:
             of_d = weight * derivative
             return pull_gold(-of_d, pull_others(of_d, out))
 

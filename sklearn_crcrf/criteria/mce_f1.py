@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator
 from .._ragged import joined_ranges
 from ..schemes import read_labels
 from ..segments import find_runs
-from ..structures import Chain, PartCounts, Parts, Pullback
+from ..structures import AddTo, Chain, PartCounts, Parts, Pullback
 from ._smoothing import SMOOTHINGS, check_positive
 from ._tokens import check_all_known
 
@@ -147,7 +147,7 @@ class MCEF1(BaseEstimator):
             axis=1,
         )
 
-        def pullback(weight: np.ndarray, out: PartCounts | None = None) -> PartCounts:
+        def pullback(weight: np.ndarray, out: AddTo = None) -> PartCounts:
             of_spans = weight[sequence, is_false.astype(int)]
             return pull_margin(of_spans * sign * derivative, out)
 

@@ -4,7 +4,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from ..schemes import check_option
-from ..structures import Chain, PartCounts, Parts, Pullback
+from ..structures import AddTo, Chain, PartCounts, Parts, Pullback
 from .log_loss import log_loss
 
 __all__ = ["Piecewise"]
@@ -73,7 +73,7 @@ class Piecewise(BaseEstimator):
         pieces = structure.pieces(parts, WITH_TOKENS[self.pieces])
         losses, pull_losses = log_loss(Chain(pieces.offsets), pieces.parts, y[pieces.tokens])
 
-        def pullback(weight: np.ndarray, out: PartCounts | None = None) -> PartCounts:
+        def pullback(weight: np.ndarray, out: AddTo = None) -> PartCounts:
             of_pieces = pull_losses(np.asarray(weight, dtype=float)[pieces.sequence])
             return pieces.pullback(of_pieces, out)
 

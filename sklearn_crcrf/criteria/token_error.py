@@ -5,7 +5,7 @@ from numbers import Real
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from ..structures import Chain, PartCounts, Parts, Pullback
+from ..structures import AddTo, Chain, PartCounts, Parts, Pullback
 from ._smoothing import SMOOTHINGS
 from ._tokens import check_all_known, repeat_by_token, sum_by_sequence
 
@@ -78,7 +78,7 @@ class TokenError(BaseEstimator):
         rival = others.argmax(axis=1)
         error, derivative = SMOOTHINGS["sigmoid"](others[token, rival] - gold, self.slope, 0.0)
 
-        def pullback(weight: np.ndarray, out: PartCounts | None = None) -> PartCounts:
+        def pullback(weight: np.ndarray, out: AddTo = None) -> PartCounts:
             of_tokens = repeat_by_token(structure, weight) * derivative
             slope = np.zeros_like(marginals)
             slope[token, rival] = of_tokens

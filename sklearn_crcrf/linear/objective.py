@@ -133,14 +133,14 @@ class Objective:
         total = self.derivatives(product)
         for number, block in enumerate(self._blocks):
             start = block[0].start
-            scores = np.zeros((block[-1].stop - start, self.layout.n_labels), self.design.dtype)
+            scores = np.empty((block[-1].stop - start, self.layout.n_labels), self.design.dtype)
             for chunk in block:
                 parts = self._parts(chunk, weights, 1.0)
                 state = self.design.scores(ahead.state, chunk.start, chunk.stop)
                 along = PartCounts(state, *ahead[1:4], self._edges(chunk).scores(ahead))
                 pullback = self._criterion.curvature(chunk.structure, parts, chunk.y, along)
-                counts = PartCounts.zeros(parts, scores[chunk.start - start : chunk.stop - start])
-                self.add_others(chunk, pullback(chunk.weight, counts), total)
+                counts = pullback(chunk.weight, scores[chunk.start - start : chunk.stop - start])
+                self.add_others(chunk, counts, total)
             self.design.add_gradient(number, scores, total.state)
         return self.join(total, product)
 
@@ -179,9 +179,7 @@ class Objective:
         counted = chunk.weight @ losses
         if slope is None:
             slope = 1.0 if self._combine is None else self._combine(counted)[1]
-        state.fill(0.0)
-        weight = np.multiply.outer(chunk.weight, slope)
-        return counted, pullback(weight, PartCounts.zeros(parts, state))
+        return counted, pullback(np.multiply.outer(chunk.weight, slope), state)
 
     def add_others(self, chunk: Chunk, counts: PartCounts, out: Weights) -> None:
         """Add the derivatives by all weights but those of the state."""

@@ -17,7 +17,7 @@ from .maxima import Maxima
 from .messages import Messages, ends, with_ends
 from .neighbours import GivenNeighbours
 from .others import OtherPaths
-from .parts import PartCounts, Parts
+from .parts import AddTo, PartCounts, Parts
 from .pieces import Pieces
 from .sampling import sample
 from .span_margins import SpanMargins
@@ -27,7 +27,7 @@ from .sums import PathSums
 __all__ = ["Chain", "Pullback"]
 
 Pullback = Callable[..., PartCounts]
-"""Takes a weight for each sequence, and the counts to add to, and returns the weighted counts."""
+"""Takes a weight for each sequence, and what to add to, and returns the weighted counts."""
 
 
 class Chain:
@@ -76,8 +76,8 @@ class Chain:
         value = np.empty(len(self.offsets) - 1)
         path_scores(self.offsets, y, *parts[:4], *parts.edges, value)
 
-        def pullback(weight: np.ndarray, out: PartCounts | None = None) -> PartCounts:
-            counts = PartCounts.zeros(parts) if out is None else out
+        def pullback(weight: np.ndarray, out: AddTo = None) -> PartCounts:
+            counts = PartCounts.of(out, parts)
             path_counts(self.offsets, y, *parts.edges, weight, *counts)
             return counts
 
@@ -238,7 +238,7 @@ class Chain:
         others = OtherPaths(self.offsets, parts, y)
         value, pull_others = self.log_partition(others.parts)
 
-        def pullback(weight: np.ndarray, out: PartCounts | None = None) -> PartCounts:
+        def pullback(weight: np.ndarray, out: AddTo = None) -> PartCounts:
             return others.counts(pull_others(weight), out)
 
         return np.where(np.diff(self.offsets) == 0, -np.inf, value), pullback
@@ -326,8 +326,8 @@ class Chain:
         messages = Messages(self.offsets, parts)
         means = PathMeans(messages, v_state, direction.transition, direction.edges)
 
-        def pullback(weight: np.ndarray, out: PartCounts | None = None) -> PartCounts:
-            return means.pullback(weight, PartCounts.zeros(parts) if out is None else out)
+        def pullback(weight: np.ndarray, out: AddTo = None) -> PartCounts:
+            return means.pullback(weight, PartCounts.of(out, parts))
 
         return means.mean, pullback
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from .messages import ends
-from .parts import PartCounts, Parts
+from .parts import AddTo, PartCounts, Parts
 from .sums import PathSums
 
 __all__ = ["TokenMarginals"]
@@ -24,9 +24,9 @@ class TokenMarginals:
         self._sums = PathSums(offsets, order, parts.tokens(slice(None)))
         self.value = self._sums.pullback(np.ones(len(order))).state
 
-    def pullback(self, weight: np.ndarray, out: PartCounts | None = None) -> PartCounts:
+    def pullback(self, weight: np.ndarray, out: AddTo = None) -> PartCounts:
         """The covariances of what paths use with the sums of the weights of their labels."""
-        counts = PartCounts.zeros(self._parts) if out is None else out
+        counts = PartCounts.of(out, self._parts)
         mean = np.einsum("tj,tj->t", weight, self.value)
         states = np.zeros_like(self.value)
         self._sums.add_covariances(weight - mean[:, None], counts._replace(state=states))

@@ -6,7 +6,7 @@ import numpy as np
 
 from .._kernels._neighbours import add_transition_counts, add_transition_scores
 from .messages import ends, with_ends
-from .parts import PartCounts, Parts
+from .parts import AddTo, PartCounts, Parts
 
 __all__ = ["GivenNeighbours"]
 
@@ -35,9 +35,9 @@ class GivenNeighbours:
                 self.scores,
             )
 
-    def pullback(self, weight: np.ndarray, out: PartCounts | None = None) -> PartCounts:
+    def pullback(self, weight: np.ndarray, out: AddTo = None) -> PartCounts:
         """Counts of the parts, those in the score of each label times its weight."""
-        counts = PartCounts.zeros(self._parts) if out is None else out
+        counts = PartCounts.of(out, self._parts)
         first, last = ends(self._offsets)
         counts.state[:] += weight
         counts.begin[:] += weight[first].sum(axis=0, dtype=float)

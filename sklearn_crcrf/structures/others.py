@@ -4,7 +4,7 @@ import numpy as np
 
 from .._kernels._others import add_edge_counts, fill_edges
 from .messages import ends, with_ends
-from .parts import Edges, PartCounts, Parts
+from .parts import AddTo, Edges, PartCounts, Parts
 
 __all__ = ["OtherPaths"]
 
@@ -47,9 +47,9 @@ class OtherPaths:
         """What a path of the chain with one label more stands for."""
         return np.where(path == self._n_labels, self._y, path)
 
-    def counts(self, counts: PartCounts, out: PartCounts | None = None) -> PartCounts:
+    def counts(self, counts: PartCounts, out: AddTo = None) -> PartCounts:
         """What counts of the chain with one label more stand for, added to ``out``."""
-        out = PartCounts.zeros(self._given) if out is None else out
+        out = PartCounts.of(out, self._given)
         state = counts.state[:, :-1]
         state[np.arange(len(state)), self._y] += counts.state[:, -1]
         out.state[:] += state

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-__all__ = ["Edges", "PartCounts", "Parts"]
+__all__ = ["AddTo", "Edges", "PartCounts", "Parts"]
 
 
 class Edges(NamedTuple):
@@ -197,5 +197,21 @@ class PartCounts(NamedTuple):
         others = (np.zeros(np.shape(part)) for part in (*parts[1:4], parts.edges.score))
         return cls(np.zeros_like(parts.state) if state is None else state, *others)
 
+    @classmethod
+    def of(cls, out: "AddTo", parts: Parts) -> "PartCounts":
+        """The counts to add to, of which there are none yet unless they are given."""
+        if isinstance(out, PartCounts):
+            return out
+        if out is not None:
+            out.fill(0.0)
+        return cls.zeros(parts, out)
+
     def __sub__(self, other: "PartCounts") -> "PartCounts":
         return PartCounts(*(a - b for a, b in zip(self, other, strict=True)))
+
+
+AddTo = PartCounts | np.ndarray | None
+"""What a pullback adds to: counts; or none yet, perhaps with an array for those of the tokens.
+
+What is in the array does not matter; its type is that of the scores.
+"""

@@ -4,7 +4,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from .messages import ends, with_ends
-from .parts import PartCounts, Parts
+from .parts import AddTo, PartCounts, Parts
 
 __all__ = ["Pieces"]
 
@@ -47,9 +47,9 @@ class Pieces:
         edges = parts.edges._replace(row=parts.edges.row[self.tokens])
         return Parts(self._share.T @ state, parts.transition, zeros, zeros, edges)
 
-    def pullback(self, of_pieces: PartCounts, out: PartCounts | None = None) -> PartCounts:
+    def pullback(self, of_pieces: PartCounts, out: AddTo = None) -> PartCounts:
         """The counts of the parts of sequences, from those of the parts of their pieces."""
-        counts = PartCounts.zeros(self._whole) if out is None else out
+        counts = PartCounts.of(out, self._whole)
         first, last = self._ends
         state = self._share @ of_pieces.state
         counts.state[:] += state

@@ -5,7 +5,7 @@ import numpy as np
 from .._kernels._span_margins import add_span_counts, span_margins
 from .maxima import Maxima
 from .messages import ends
-from .parts import PartCounts, Parts
+from .parts import AddTo, PartCounts, Parts
 from .spans import check_spans
 
 __all__ = ["SpanMargins"]
@@ -49,9 +49,9 @@ class SpanMargins:
         with np.errstate(invalid="ignore"):
             self.value = self._scores[:, 0] - self._scores[:, 1]
 
-    def pullback(self, weight: np.ndarray, out: PartCounts | None = None) -> PartCounts:
+    def pullback(self, weight: np.ndarray, out: AddTo = None) -> PartCounts:
         """Counts of the best paths with each span, less those without it, times its weight."""
-        counts = PartCounts.zeros(self._parts) if out is None else out
+        counts = PartCounts.of(out, self._parts)
         weight, state = np.asarray(weight, dtype=float), np.zeros(self._parts.state.shape)
         add_span_counts(
             self._offsets,

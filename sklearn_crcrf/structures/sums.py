@@ -6,7 +6,7 @@ from .._kernels.vectorized import lock_step
 from .._ragged import joined_ranges
 from .covariance import PathMeans
 from .messages import Messages, ends
-from .parts import PartCounts, Parts
+from .parts import AddTo, PartCounts, Parts
 
 __all__ = ["PathSums"]
 
@@ -53,19 +53,22 @@ class PathSums:
             self._messages = Messages(below, parts)
             self.log_z[self._in_logarithms] = self._messages.log_z
 
-    def pullback(self, weight: np.ndarray, out: PartCounts | None = None) -> PartCounts:
+    def pullback(self, weight: np.ndarray, out: AddTo = None) -> PartCounts:
         """Expected counts, those of each sequence times its weight, added to ``out``.
 
         Parameters
         ----------
         weight : ndarray of shape (n_sequences,)
-        out : PartCounts, optional
+        out : PartCounts or ndarray, optional
 
         Returns
         -------
         PartCounts
         """
-        counts = PartCounts.zeros(self._parts) if out is None else out
+        adds = isinstance(out, PartCounts)
+        if out is None:
+            out = np.empty_like(self._parts.state)
+        counts = out if adds else PartCounts.zeros(self._parts, out)
         in_probabilities = np.array(weight, dtype=float)
         in_probabilities[self._in_logarithms] = 0.0
         lock_step.backward(
@@ -74,6 +77,7 @@ class PathSums:
             *self._scores,
             *self._work,
             in_probabilities,
+            adds,
             *counts,
         )
         if len(self._in_logarithms):

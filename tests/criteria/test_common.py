@@ -165,6 +165,17 @@ def test_derivatives_are_added_to_what_is_there(criterion):
 
 
 @all_criteria
+def test_derivatives_go_into_an_array_whatever_is_in_it(criterion):
+    structure, parts, y = random_batch([5, 0, 1, 9])
+    losses, pullback = callable_of(criterion, 3)(structure, parts, y)
+    weight, state = random_weights(losses), np.full_like(parts.state, np.nan)
+    counts = pullback(weight, state)
+    assert counts.state is state
+    for ours, expected in zip(counts, pullback(weight), strict=True):
+        assert_array_equal(ours, expected)
+
+
+@all_criteria
 def test_weights_are_those_of_the_sequences(criterion):
     structure, parts, y = random_batch([5, 3, 1, 9])
     losses, pullback = callable_of(criterion, 3)(structure, parts, y)

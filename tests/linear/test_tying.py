@@ -33,7 +33,8 @@ def test_groups_stand_for_their_first_columns_and_frequent_ones_come_first(X):
     tied = tie(sp.csr_array(X), [])
     magnitude = np.frexp(np.count_nonzero(X, axis=0)[tied.first])[1]
     place = [next(iter(np.flatnonzero(X[:, j])), len(X)) for j in tied.first]
-    assert sorted(zip(-magnitude, place)) == list(zip(-magnitude, place))
+    keys = list(zip(-magnitude, place, strict=True))
+    assert keys == sorted(keys)
     assert_array_equal(tied.group[tied.first], np.arange(len(tied.first)))
     assert all(tied.first[g] <= j for j, g in enumerate(tied.group))
     assert tied.merge(sp.csr_array(X)).shape == (len(X), len(tied.first))
