@@ -20,18 +20,22 @@ class EdgeDesign(NamedTuple):
     row : ndarray of shape (n_tokens,), int64
         Which combination each token has; -1 for the first token of a sequence.
     combinations : CSR of shape (n_rows, n_edge_attributes)
+    none : Edges
+        Those of the tokens if transitions do not depend on them.
     """
 
     row: np.ndarray
     combinations: sp.csr_array
+    none: Edges
 
     @classmethod
     def of(
         cls, attributes: sp.csr_array, start: int, stop: int, offsets: np.ndarray
     ) -> "EdgeDesign":
         """Find the different rows from start to stop, which are the tokens of a batch."""
+        none = Edges.none(stop - start)
         if attributes.shape[1] == 0:
-            return cls(np.full(stop - start, -1), attributes)
+            return cls(none.row, attributes, none)
         attributes = sp.csr_array(attributes[start:stop])
         attributes.sum_duplicates()
         n_entries = np.diff(attributes.indptr)
@@ -43,7 +47,7 @@ class EdgeDesign(NamedTuple):
         _, example, row = np.unique(both, axis=0, return_index=True, return_inverse=True)
         row = row.reshape(-1).astype(np.int64)
         row[offsets[:-1][np.diff(offsets) > 0]] = -1
-        return cls(row, attributes[example])
+        return cls(row, attributes[example], none)
 
     def parts(self, parts: Parts, weights: Weights) -> Parts:
         """Parts with the transition scores of all tokens that have one before them."""

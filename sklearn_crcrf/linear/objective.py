@@ -66,7 +66,8 @@ class Objective:
         self.chunks = [chunk for block in blocks for chunk in block]
         self._blocks, self._criterion = blocks, criterion
         self._combine = getattr(criterion, "combine", None)
-        self._forbidden, self._n_threads = forbidden, n_threads
+        self._forbidden = forbidden if any(scores.any() for scores in forbidden) else None
+        self._n_threads = n_threads
         self._edge_attributes, self._edge_designs = edge_attributes, {}
         retain_freed_memory()
         largest = max(block[-1].stop - block[0].start for block in blocks)
@@ -206,8 +207,10 @@ class Objective:
         state = self.design.scores(weights.state, chunk.start, chunk.stop)
         if scale != 1.0:
             state *= state.dtype.type(scale)
-        scores = (w + forbidden for w, forbidden in zip(weights[1:4], self._forbidden, strict=True))
-        return self._edges(chunk).parts(Parts.of(state, *scores), weights)
+        scores, edges = weights[1:4], self._edges(chunk)
+        if self._forbidden is not None:
+            scores = map(np.add, scores, self._forbidden)
+        return edges.parts(Parts(state, *scores, edges.none), weights)
 
     def _add_block(self, number: int, block, weights: Weights, total: Weights, slope, run):
         """Add the gradient of a block; return its sum over sequences."""
