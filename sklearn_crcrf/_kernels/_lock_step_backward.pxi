@@ -104,8 +104,6 @@ cdef void backward_block(
         double w
         double of_sequence[BLOCK]
         double factor[BLOCK]
-        const real *score
-        const real *factors
         real *row
         real *of_token[BLOCK]
     for b in range(block.active[0]):
@@ -148,19 +146,12 @@ cdef void backward_block(
             break
         for b in range(n_active):
             factor[b] = scaling[block.row[t - 1] + b, 0] if of_sequence[b] != 0 else 0
-        if keeps:
-            factors = &v[block.row[t], 0]
-        else:
-            for b in range(n_active):
-                score = state_scores(block, b, t, state, begin, end, width, work + b * scores.n)
-                exponentiate(
-                    score, scores.n, <real>scaling[block.row[t] + b, 1], work + b * scores.n
-                )
-            factors = work
+        if not keeps:
+            make_potentials(block, t, state, begin, end, scaling, width, work)
         latest -= n_active
         spread(
-            factor, n_active, block.active[t - 1], &alpha[block.row[t], 0], &beta[0, 0], factors,
-            scores.n, &ahead[latest, 0], base, of_token,
+            factor, n_active, block.active[t - 1], &alpha[block.row[t], 0], &beta[0, 0],
+            &v[block.row[t], 0] if keeps else work, scores.n, &ahead[latest, 0], base, of_token,
         )
         for b in range(n_active if scores.has_edges else 0):
             if of_sequence[b] != 0:
@@ -171,6 +162,20 @@ cdef void backward_block(
                 )
         pending += n_active
         n_ahead = n_active
+
+
+cdef void make_potentials(
+    const Block *block, int64_t t, const real[:, ::1] state, const double[::1] begin,
+    const double[::1] end, const double[:, ::1] scaling, int64_t width, real *out,
+) noexcept nogil:
+    """v of token t of each sequence, as it was in the forward half."""
+    cdef:
+        int64_t b, n = state.shape[1]
+        const real *score
+    for b in range(block.active[t]):
+        score = state_scores(block, b, t, state, begin, end, width, out)
+        exponentiate(score, n, <real>scaling[block.row[t] + b, 1], out)
+        out += n
 
 
 cdef void leave_out_unreachable(const real *alpha, int64_t width, real *beta) noexcept nogil:
