@@ -85,6 +85,8 @@ def test_the_optimum_is_that_of_the_criterion():
     assert_allclose(primal.loss_curve_[-1], crf.loss_curve_[-1], rtol=0.05)
 
 
+# By this method liblinear leaves the number of its iterations as it was in memory.
+@pytest.mark.filterwarnings("ignore:Liblinear failed to converge")
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_rows_alone_are_a_support_vector_machine(solver):
     """That of Crammer & Singer."""
