@@ -149,7 +149,7 @@ cdef void backward_block(
         if not keeps:
             make_potentials(block, t, state, begin, end, scaling, width, work)
         latest -= n_active
-        spread(
+        both_products(
             factor, n_active, block.active[t - 1], &alpha[block.row[t], 0], &beta[0, 0],
             &v[block.row[t], 0] if keeps else work, scores.n, &ahead[latest, 0], base, of_token,
         )

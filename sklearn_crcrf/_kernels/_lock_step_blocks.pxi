@@ -10,9 +10,9 @@ from libc.string cimport memcpy, memset
 
 from sklearn_crcrf._kernels._edges cimport Edges, edges_of
 from sklearn_crcrf._kernels.vectors cimport (
-    add_products, exponentials, exponentiate, flush_denormals, least_finite,
+    add_products, both_products, exponentials, exponentiate, flush_denormals, least_finite,
     least_positive, multiply, outer_products, pack, padded_d, padded_f, product, products, real,
-    restore_denormals, scale, shift_rows, spread
+    restore_denormals, scale, shift_rows
 )
 
 FLOAT, DOUBLE = np.dtype(np.float32), np.dtype(np.float64)

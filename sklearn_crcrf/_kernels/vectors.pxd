@@ -37,11 +37,11 @@ cdef extern from "vectors.h" nogil:
     void add_products_f(
         float factor, const float *a, const float *b, int64_t n, const float *base, float *out
     )
-    void spread_d(
+    void both_products_d(
         const double *factor, int64_t n_rows, int64_t back, const double *a, const double *b,
         const double *c, int64_t n, double *products, const double *base, double **out
     )
-    void spread_f(
+    void both_products_f(
         const double *factor, int64_t n_rows, int64_t back, const float *a, const float *b,
         const float *c, int64_t n, float *products, const float *base, float **out
     )
@@ -136,14 +136,14 @@ cdef inline void add_products(
         add_products_f(factor, a, b, n, base, out)
 
 
-cdef inline void spread(
+cdef inline void both_products(
     const double *factor, int64_t n_rows, int64_t back, const real *a, const real *b,
     const real *c, int64_t n, real *products, const real *base, real **out
 ) noexcept nogil:
     if real is double:
-        spread_d(factor, n_rows, back, a, b, c, n, products, base, out)
+        both_products_d(factor, n_rows, back, a, b, c, n, products, base, out)
     else:
-        spread_f(factor, n_rows, back, a, b, c, n, products, base, out)
+        both_products_f(factor, n_rows, back, a, b, c, n, products, base, out)
 
 
 cdef inline void products(

@@ -229,9 +229,10 @@ INLINE void NAME(add_products)(REAL factor, const REAL *a, const REAL *b, int64_
     AT(out + last) = end;
 }
 
-INLINE void NAME(spread_vectors)(const int64_t vectors, const double *factor, int64_t n_rows,
-                                 int64_t back, const REAL *a, const REAL *b, const REAL *c,
-                                 int64_t n, REAL *products, const REAL *base, REAL *const *out) {
+INLINE void NAME(both_products_vectors)(const int64_t vectors, const double *factor, int64_t n_rows,
+                                        int64_t back, const REAL *a, const REAL *b, const REAL *c,
+                                        int64_t n, REAL *products, const REAL *base,
+                                        REAL *const *out) {
     for (int64_t r = 0; r < n_rows; r++, a += vectors * LANES, b += vectors * LANES, c += n) {
         NAME(add_products)(1, a, b, n, base ? base : out[r], out[r]);
         UNROLL for (int64_t v = 0; v < vectors; v++, products += LANES) {
@@ -246,11 +247,11 @@ INLINE void NAME(spread_vectors)(const int64_t vectors, const double *factor, in
 /* Of rows: out = base + a * b, and products = factor * b * c. The base is one row, or NULL if it is
    out. Those of c and out are not padded, but those of c are read to the end of a vector. What is
    so many rows back, and the row before each of out, are fetched from memory. */
-static inline void NAME(spread)(const double *factor, int64_t n_rows, int64_t back, const REAL *a,
-                                const REAL *b, const REAL *c, int64_t n, REAL *products,
-                                const REAL *base, REAL *const *out) {
-    BY_VECTORS(NAME(padded)(n) / LANES, NAME(spread_vectors), factor, n_rows, back, a, b, c, n,
-               products, base, out);
+static inline void NAME(both_products)(const double *factor, int64_t n_rows, int64_t back,
+                                       const REAL *a, const REAL *b, const REAL *c, int64_t n,
+                                       REAL *products, const REAL *base, REAL *const *out) {
+    BY_VECTORS(NAME(padded)(n) / LANES, NAME(both_products_vectors), factor, n_rows, back, a, b, c,
+               n, products, base, out);
 }
 
 /* out = factor * a * b */
