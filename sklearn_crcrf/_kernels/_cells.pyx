@@ -1,11 +1,50 @@
 """Weights of single pairs of attribute and label."""
 
-from libc.stdint cimport int32_t, int64_t
+import numpy as np
+
+from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from sklearn_crcrf._kernels.vectors cimport fetch_row, real
 
 # Weights so many entries ahead are fetched from memory.
 cdef enum: AHEAD = 24
+
+
+def find_cells(
+    const int64_t[::1] indptr,     # (n_tokens + 1,) of attributes in CSR IN
+    const int32_t[::1] indices,    # (n_entries,) IN
+    const real[::1] values,        # (n_entries,) IN
+    const int64_t[::1] pair_indptr,  # (n_attributes + 1,) of pairs in CSR IN
+    const int32_t[::1] pair_label,   # (n_pairs,) IN
+    const uint8_t[::1] is_single,    # (n_attributes,) IN
+):
+    """All entries of pairs of attributes that are single: what the other functions take."""
+    cdef:
+        int64_t n_tokens = indptr.shape[0] - 1, n_cells = 0, t, k, p
+        int32_t a
+        int64_t[::1] starts = np.zeros(n_tokens + 1, dtype=np.int64)
+        int32_t[::1] label, pair
+        real[::1] value
+    with nogil:
+        for t in range(n_tokens):
+            for k in range(indptr[t], indptr[t + 1]):
+                a = indices[k]
+                if is_single[a]:
+                    n_cells += pair_indptr[a + 1] - pair_indptr[a]
+            starts[t + 1] = n_cells
+    label = np.empty(n_cells, dtype=np.int32)
+    pair = np.empty(n_cells, dtype=np.int32)
+    value = np.empty(n_cells, dtype=np.asarray(values).dtype)
+    n_cells = 0
+    with nogil:
+        for k in range(indices.shape[0]):
+            a = indices[k]
+            if not is_single[a]:
+                continue
+            for p in range(pair_indptr[a], pair_indptr[a + 1]):
+                label[n_cells], pair[n_cells], value[n_cells] = pair_label[p], <int32_t>p, values[k]
+                n_cells += 1
+    return np.asarray(starts), np.asarray(label), np.asarray(pair), np.asarray(value)
 
 
 def add_cells(

@@ -3,6 +3,7 @@
 import numpy as np
 import scipy.sparse as sp
 
+from .._csr import csr_arrays
 from .._kernels._scores import add_rows, add_rows_pullback
 from .rows import stack_rows
 from .storage import Storable
@@ -35,7 +36,7 @@ class StateWeights(Storable):
         self.starts = np.cumsum([0, *(b.shape[0] for b in blocks[:-1])])
         self.coef = stack_rows(blocks)
         self.exponents = np.ascontiguousarray(exponents, dtype=float)
-        self._arrays = _arrays(self.coef)
+        self._arrays = csr_arrays(self.coef)
 
     def scores(self, rows: np.ndarray, kind: np.ndarray) -> np.ndarray:
         """State scores of tokens.
@@ -59,7 +60,3 @@ class StateWeights(Storable):
         gradient = np.zeros(self.exponents.shape)
         add_rows_pullback(rows, kind, *self._arrays, weight, gradient)
         return gradient
-
-
-def _arrays(matrix: sp.csr_array) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    return matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32, copy=False), matrix.data

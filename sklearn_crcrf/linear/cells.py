@@ -5,7 +5,9 @@ from collections.abc import Sequence
 import numpy as np
 import scipy.sparse as sp
 
-from .._kernels._cells import add_cells, add_scores
+from .._csr import csr_arrays
+from .._kernels._cells import add_cells, add_scores, find_cells
+from .._kernels._pair_counts import count_pairs
 from .sums import RowSums
 
 __all__ = ["Cells", "observed_pairs"]
@@ -32,16 +34,9 @@ class Cells:
         blocks: Sequence[tuple[int, int]],
     ):
         n_labels = pairs.shape[1]
-        times = np.where(is_single, np.diff(pairs.indptr), 0)[X.indices]
-        entry = np.repeat(np.arange(X.nnz), times)
-        attribute = X.indices[entry]
-        # The how-manieth weight of its attribute each is.
-        nth = np.arange(len(entry)) - np.repeat(np.cumsum(times) - times, times)
-        weight = (pairs.indptr[attribute] + nth).astype(np.int32)
-        label = pairs.indices[weight].astype(np.int32)
-        indptr = np.append(0, np.cumsum(times))[X.indptr].astype(np.int64)
-        value = X.data[entry]
-        self._entries = indptr, label, weight, value
+        self._entries = indptr, label, weight, value = find_cells(
+            *csr_arrays(X), *csr_arrays(pairs)[:2], is_single.view(np.uint8)
+        )
         self._by_weight = []
         for start, stop in blocks:
             inside = slice(indptr[start], indptr[stop])
@@ -80,8 +75,6 @@ def observed_pairs(X: sp.csr_array, y: np.ndarray, n_labels: int) -> sp.csr_arra
     CSR of shape (n_attributes, n_labels)
         Its entries are the pairs; their values are the sums of those of the attributes.
     """
-    label = np.repeat(y, np.diff(X.indptr))
-    known = label >= 0
-    # Unlike a product of matrices, this keeps sums that are zero.
-    entries = X.data[known].astype(float), (X.indices[known], label[known])
-    return sp.coo_array(entries, shape=(X.shape[1], n_labels)).tocsr()
+    n_attributes = X.shape[1]
+    counts = count_pairs(*csr_arrays(X), y.astype(np.int32, copy=False), n_attributes)
+    return sp.csr_array(counts, (n_attributes, n_labels))

@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from .._csr import csr_arrays
+from .._kernels._entries import some_entries
 from .cells import Cells
 from .folding import Folded, fold
 from .sums import RowSums
@@ -186,13 +188,15 @@ class ObservedDesign:
         n_labels = pairs.shape[1]
         n_pairs = np.diff(pairs.indptr)
         is_row = n_pairs > most_single
-        self._rows = sparse_design(X[:, np.flatnonzero(is_row)], n_labels, blocks)
+        rank = np.where(is_row, np.cumsum(is_row) - 1, -1).astype(np.int32)
+        rows = sp.csr_array(some_entries(*csr_arrays(X), rank), (X.shape[0], is_row.sum()))
+        self._rows = sparse_design(rows, n_labels, blocks)
         self._cells = Cells(X, pairs, ~is_row, blocks)
         # Which of all weights are in rows, and where in these they are.
         in_row = np.repeat(is_row, n_pairs)
-        row = np.repeat(np.cumsum(is_row) - 1, n_pairs)[in_row]
+        row = np.repeat(rank, n_pairs)[in_row]
         self._in_row = np.flatnonzero(in_row)
-        self._place = row * n_labels + pairs.indices[in_row]
+        self._place = row * np.int64(n_labels) + pairs.indices[in_row]
 
     def weights(self, flat: np.ndarray) -> tuple[Any, np.ndarray]:
         """As :meth:`SparseDesign.weights`."""

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from .._csr import csr_arrays
 from .._kernels._learning import Search, correct
 from .._ragged import joined_ranges, locate
 from .corpus import Corpus
@@ -113,10 +114,10 @@ class Examples:
         self.n_labels, self.n_sequences = len(forbidden[1]), len(corpus.offsets) - 1
         self.y = np.ascontiguousarray(corpus.y, dtype=np.int32)
         self.offsets, self.weight = corpus.offsets, np.asarray(corpus.weight, dtype=float)
-        self.arguments = self.y, *_arrays(state)
+        self.arguments = self.y, *csr_arrays(state)
         transition, begin, end = forbidden
         transposed = np.ascontiguousarray(transition.T)
-        self._search = self.offsets, begin, end, transposed, *_arrays(pairs)
+        self._search = self.offsets, begin, end, transposed, *csr_arrays(pairs)
 
     @classmethod
     def of(
@@ -235,10 +236,6 @@ class Examples:
         gold, other = (n * y + np.append(0, y[:-1]) for y in (self.y, found))
         pairs = _differences(self.pairs, np.flatnonzero(wrong), sequence, gold, other, n * n)
         return state, pairs
-
-
-def _arrays(matrix: sp.csr_array) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    return matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32, copy=False), matrix.data
 
 
 def _without_columns(X: sp.csr_array, columns: Sequence[int]) -> sp.csr_array:

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from .._csr import csr_arrays
 from .._kernels._sparse_product import add_product
 from .._kernels.vectorized import row_sums
 
@@ -15,7 +16,7 @@ class RowSums:
     """A sparse matrix to be multiplied with dense ones, in slices of its rows."""
 
     def __init__(self, matrix: sp.csr_array, skip_empty: bool = False):
-        indptr, indices, data = _arrays(matrix)
+        indptr, indices, data = csr_arrays(matrix)
         rows = np.arange(matrix.shape[0], dtype=np.int32)
         if skip_empty:
             rows = rows[indptr[1:] > indptr[:-1]]
@@ -60,9 +61,9 @@ def state_scores(X: Any, coef: Any, start: int, stop: int) -> np.ndarray:
         return np.ascontiguousarray(X[start:stop] @ coef)
     coef = coef.astype(X.dtype, copy=False)
     if not sp.issparse(coef):
-        return _product(*_arrays(X), coef, start, stop)
+        return _product(*csr_arrays(X), coef, start, stop)
     scores = np.zeros((stop - start, coef.shape[1]), dtype=X.dtype)
-    add_product(*_arrays(X), *_arrays(coef), start, scores)
+    add_product(*csr_arrays(X), *csr_arrays(coef), start, scores)
     return scores
 
 
@@ -77,7 +78,3 @@ def _product(
     out = np.empty((stop - start, dense.shape[1]), dtype=data.dtype)
     row_sums.write_row_sums(indptr, indices, data, dense, out, start, stop)
     return out
-
-
-def _arrays(matrix: sp.csr_array) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    return matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32, copy=False), matrix.data

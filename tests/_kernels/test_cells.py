@@ -2,8 +2,11 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn_crcrf._kernels._cells import add_cells, add_scores
+from sklearn_crcrf._kernels._cells import add_cells, add_scores, find_cells
+
+from sklearn_crcrf._csr import csr_arrays
 
 both_types = pytest.mark.parametrize("dtype", [np.float64, np.float32])
 
@@ -50,6 +53,19 @@ def test_derivatives(dtype, n_labels, start, stop):
     add_scores(*arrays, scores, weights, start, stop)
     expected = np.einsum("tjw,tj->w", effect[start:stop], scores)
     assert_allclose(weights, 1 + expected, rtol=1e-5, atol=1e-5)
+
+
+@both_types
+def test_entries_of_single_pairs(dtype):
+    X = sp.random_array((40, 12), density=0.3, rng=0, dtype=dtype, format="csr")
+    pairs = sp.random_array((12, 5), density=0.4, rng=1, format="csr")
+    is_single = np.arange(12) % 3 != 0
+    cells = find_cells(*csr_arrays(X), *csr_arrays(pairs)[:2], is_single.view(np.uint8))
+    weights = np.arange(1, pairs.nnz + 1, dtype=dtype)
+    scores = np.zeros((40, 5), dtype=dtype)
+    add_cells(*cells, weights, scores, 0, 40)
+    coef = sp.csr_array((weights, pairs.indices, pairs.indptr), pairs.shape).toarray()
+    assert_allclose(scores, X @ (coef * is_single[:, None]), rtol=1e-5)
 
 
 @both_types

@@ -23,3 +23,16 @@ def test_entries_without_a_column_are_left_out(rows, dtype):
     expected = [sum(column >= 0 for column in row) for row in rows]
     assert_array_equal(np.diff(kept_indptr), expected)
     assert kept_indptr[0] == 0
+
+
+@given(rows=st.lists(st.lists(columns, max_size=6), max_size=8))
+def test_columns_have_new_names_or_are_left_out(rows):
+    indptr = np.append(0, np.cumsum([len(row) for row in rows], dtype=np.int64))
+    indices = np.array([column for row in rows for column in row], dtype=np.int32)
+    values = np.arange(len(indices), dtype=float)
+    renamed = np.array([3, -1, 0, 1, -1, 7, -1], dtype=np.int32)  # the last is for -1
+    kept_values, kept_indices, kept_indptr = some_entries(indptr, indices, values, renamed[:-1])
+    new = renamed[indices]
+    assert_array_equal(kept_values, values[new >= 0])
+    assert_array_equal(kept_indices, new[new >= 0])
+    assert_array_equal(kept_indptr, np.append(0, np.cumsum(new >= 0))[indptr])
