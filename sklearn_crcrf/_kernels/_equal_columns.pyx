@@ -42,3 +42,30 @@ def split_by_rows(
             for k in range(indptr[r], indptr[r + 1]):
                 present[group[indices[k]]] = 0
     return n_groups
+
+
+def number_by_appearance(
+    const int32_t[::1] indices,    # (n_entries,) of a CSR matrix IN
+    int32_t[::1] group,            # (n_columns,) IN, their numbers in the order of entries OUT
+    int64_t n_groups,
+):
+    """Number groups of columns as the entries first have them; return how many each has."""
+    cdef:
+        int64_t n_numbered = 0, k
+        int32_t g
+        int32_t[::1] number = np.full(n_groups, -1, dtype=np.int32)
+        int64_t[::1] n_entries = np.zeros(n_groups, dtype=np.int64)
+    with nogil:
+        for k in range(indices.shape[0]):
+            g = group[indices[k]]
+            if number[g] < 0:
+                number[g] = <int32_t>n_numbered
+                n_numbered += 1
+            n_entries[number[g]] += 1
+        for k in range(n_groups):
+            if number[k] < 0:
+                number[k] = <int32_t>n_numbered
+                n_numbered += 1
+        for k in range(group.shape[0]):
+            group[k] = number[group[k]]
+    return np.asarray(n_entries)

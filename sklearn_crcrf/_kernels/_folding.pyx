@@ -2,21 +2,45 @@
 
 import numpy as np
 
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t
 
-from sklearn_crcrf._kernels.vectors cimport prefetch
+from sklearn_crcrf._kernels.vectors cimport prefetch, real
 
 # Rows so many entries ahead are fetched from memory.
 cdef enum: AHEAD = 8
 
 
+def column_values(
+    const int32_t[::1] indices,    # (n_entries,) of a CSR matrix IN
+    const real[::1] values,        # (n_entries,) IN
+    int64_t n_columns,
+):
+    """A value of each column, and whether it is that of all its entries."""
+    cdef:
+        int64_t k
+        real[::1] value = np.zeros(n_columns, dtype=np.asarray(values).dtype)
+        uint8_t[::1] is_seen = np.zeros(n_columns, dtype=np.uint8)
+        uint8_t[::1] is_even = np.ones(n_columns, dtype=np.uint8)
+        int32_t c
+    with nogil:
+        for k in range(indices.shape[0]):
+            c = indices[k]
+            if is_seen[c]:
+                is_even[c] &= value[c] == values[k]
+            else:
+                is_seen[c] = True
+                value[c] = values[k]
+    return np.asarray(value), np.asarray(is_even)
+
+
 def find_companions(
     const int64_t[::1] indptr,     # (n_rows + 1,) of a CSR matrix IN
-    int32_t[::1] indices,          # all different in a row, or -1; -1 for what is left out INOUT
+    int32_t[::1] indices,          # all different in a row IN, -1 for what is left out OUT
     const int64_t[::1] by_indptr,  # (n_attributes + 1,) of its transpose IN
     const int32_t[::1] by_row,     # (n_entries,) the row of each entry of the transpose IN
     const int32_t[::1] by_entry,   # (n_entries,) its place in the matrix IN
     const int32_t[::1] order,      # the attributes to look at, those of most rows first IN
+    const uint8_t[::1] is_even,    # (n_attributes,) which may be companions IN
     int64_t fewest,
 ):
     """Leave out of the rows of each attribute what all of them have in common besides it.
@@ -48,7 +72,13 @@ def find_companions(
                     continue
                 row = &indices[indptr[by_row[k]]]
                 n_common = keep_common(
-                    row, indptr[by_row[k] + 1] - indptr[by_row[k]], a, n_rows == 0, common, n_common
+                    row,
+                    indptr[by_row[k] + 1] - indptr[by_row[k]],
+                    a,
+                    is_even,
+                    n_rows == 0,
+                    common,
+                    n_common,
                 )
                 n_rows += 1
                 if n_common == 0:
@@ -72,7 +102,13 @@ def find_companions(
 
 
 cdef inline int64_t keep_common(
-    const int32_t *row, int64_t n, int32_t a, bint is_first, int32_t *common, int64_t n_common
+    const int32_t *row,
+    int64_t n,
+    int32_t a,
+    const uint8_t[::1] is_even,
+    bint is_first,
+    int32_t *common,
+    int64_t n_common,
 ) noexcept nogil:
     """What is in the row besides a, and was in the rows before it; return how much that is."""
     cdef:
@@ -80,7 +116,7 @@ cdef inline int64_t keep_common(
         bint found
     if is_first:
         for e in range(n):
-            if row[e] >= 0 and row[e] != a:
+            if row[e] >= 0 and row[e] != a and is_even[row[e]]:
                 common[kept] = row[e]
                 kept += 1
         return kept

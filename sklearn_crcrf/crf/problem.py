@@ -98,16 +98,15 @@ class Problem(NamedTuple):
         tied = tie(X, self.edge_attributes)
         if len(tied.first) > FEWER * len(tied.group):
             return self, start
-        coef = self.coefficients(start.state)
-        if not _are_same(coef, coef[tied.first][tied.group]):
+        shared = tied.shared(self.coefficients(start.state))
+        if shared is None:
             return self, start
         problem = self._replace(
             corpus=self.corpus._replace(X=tied.merge(X)),
             edge_attributes=tied.group[self.edge_attributes],
-            pairs=None if self.pairs is None else self.pairs[tied.first],
+            pairs=None if self.pairs is None else shared,
             tied=tied,
         )
-        shared = tied.shared(coef)
         return problem, start._replace(state=_numbers(shared))
 
     def of(self, corpus: Corpus) -> "Problem":
@@ -154,11 +153,3 @@ class Problem(NamedTuple):
 def _numbers(coef: np.ndarray | sp.csr_array) -> np.ndarray:
     """Those of a matrix in one dimension."""
     return coef.data if sp.issparse(coef) else coef.reshape(-1)
-
-
-def _are_same(a: np.ndarray | sp.csr_array, b: np.ndarray | sp.csr_array) -> bool:
-    """Whether two matrices have the same numbers, in the same places if they are sparse."""
-    if not sp.issparse(a):
-        return np.array_equal(a, b)
-    arrays = ("indptr", "indices", "data")
-    return all(np.array_equal(getattr(a, name), getattr(b, name)) for name in arrays)

@@ -4,9 +4,11 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.utils.sparsefuncs import inplace_csr_column_scale
 
+from .._csr import csr_arrays
 from .._kernels._entries import some_entries
-from .._kernels._folding import find_companions
+from .._kernels._folding import column_values, find_companions
 
 __all__ = ["Folded", "fold"]
 
@@ -33,11 +35,10 @@ class Folded(NamedTuple):
 def fold(X: sp.csr_array) -> Folded:
     """Replace attributes that come together by groups, each of which is one entry in a row.
 
-    Only the usual value of an attribute is replaced, such as one. Templates make many such
-    attributes: where there is a trigram, there are its bigrams and unigrams. A product with the
-    factors adds their weights once, and not in every row (as grammars compress a matrix in
-    Ferragina et al. 2022, "Improving matrix-vector multiplication via lossless grammar-compressed
-    matrices").
+    Only attributes that always have the same value are replaced. Templates make many: where there
+    is a trigram, there are its bigrams and unigrams. A product with the factors adds their weights
+    once, and not in every row (as grammars compress a matrix in Ferragina et al. 2022, "Improving
+    matrix-vector multiplication via lossless grammar-compressed matrices").
 
     Parameters
     ----------
@@ -63,33 +64,22 @@ def fold(X: sp.csr_array) -> Folded:
         X = X.copy()
         X.sum_duplicates()
         where = _where(X)
-    n_rows_of = np.diff(where.indptr)
+    indptr, indices, values = csr_arrays(X)
+    n_attributes = X.shape[1]
+    value, is_even = column_values(indices, values, n_attributes)
+    n_rows_of = np.where(is_even, np.diff(where.indptr), 0)
     order = np.argsort(-n_rows_of, kind="stable")[: np.count_nonzero(n_rows_of >= FEWEST)]
-    value = np.ones(X.shape[1], dtype=X.dtype)
-    value[X.indices] = X.data
-    indptr, is_usual = X.indptr.astype(np.int64), X.data == value[X.indices]
-    left = np.where(is_usual, X.indices, -1).astype(np.int32, copy=False)
+    left = indices.copy()
     owners, starts, companions = find_companions(
-        indptr,
-        left,
-        where.indptr.astype(np.int64),
-        where.indices.astype(np.int32, copy=False),
-        where.data,
-        order.astype(np.int32),
-        FEWEST,
+        indptr, left, *csr_arrays(where), order.astype(np.int32), is_even, FEWEST
     )
-    if len(owners) == 0:
-        nothing = sp.csr_array(X.shape, dtype=X.dtype)
-        return Folded(X, nothing[:, :0], nothing[:0])
-    group = np.full(X.shape[1] + 1, -1, dtype=np.int32)  # also of what is left out, -1
+    group = np.full(n_attributes, -1, dtype=np.int32)
     group[owners] = np.arange(len(owners))
-    groups = group[left]
-    single = np.where(groups < 0, np.where(is_usual, left, X.indices), -1)
-    single = single.astype(np.int32, copy=False)
-    members = _members(owners, starts, companions, group[:-1]).astype(X.dtype)
-    members.data *= value[members.indices]
-    single = sp.csr_array(some_entries(indptr, single, X.data), X.shape)
-    groups = sp.csr_array(some_entries(indptr, groups, X.data), (X.shape[0], len(owners)))
+    single = np.where(group < 0, np.arange(n_attributes, dtype=np.int32), -1)
+    members = _members(owners, starts, companions, group).astype(X.dtype)
+    inplace_csr_column_scale(members, value)
+    single = sp.csr_array(some_entries(indptr, left, values, single), X.shape)
+    groups = sp.csr_array(some_entries(indptr, left, values, group), (X.shape[0], len(owners)))
     groups.data.fill(1)
     return Folded(single, groups, members)
 

@@ -4,10 +4,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils.sparsefuncs import inplace_csr_row_scale
+from sklearn.utils.sparsefuncs import inplace_csr_column_scale, inplace_csr_row_scale
 
+from .._csr import csr_arrays
 from .._kernels._entries import some_entries
-from .._kernels._equal_columns import split_by_rows
+from .._kernels._equal_columns import number_by_appearance, split_by_rows
 
 __all__ = ["Tied", "tie"]
 
@@ -34,9 +35,13 @@ class Tied(NamedTuple):
     first: np.ndarray
     scale: np.ndarray
 
-    def shared(self, weights: np.ndarray | sp.csr_array) -> np.ndarray | sp.csr_array:
-        """What stands for weights of shape (n_attributes, n_labels) that are equal in a group."""
-        return _scale_rows(weights[self.first], self.scale)
+    def shared(self, weights: np.ndarray | sp.csr_array) -> np.ndarray | sp.csr_array | None:
+        """What stands for weights of shape (n_attributes, n_labels); None if there is no such.
+
+        They must be equal in a group.
+        """
+        first = weights[self.first]
+        return _scale_rows(first, self.scale) if _are_same(first[self.group], weights) else None
 
     def single(self, weights: np.ndarray | sp.csr_array) -> np.ndarray | sp.csr_array:
         """The inverse of :meth:`shared`."""
@@ -46,10 +51,9 @@ class Tied(NamedTuple):
         """The values, for the shared weights, of the tokens in which attributes are equal."""
         kept = np.full(len(self.group), -1, dtype=np.int32)
         kept[self.first] = np.arange(len(self.first))
-        columns = kept[X.indices]
-        values = X.data * self.scale.astype(X.dtype)[columns]
-        entries = some_entries(X.indptr.astype(np.int64), columns, values)
-        return sp.csr_array(entries, (X.shape[0], len(self.first)))
+        merged = sp.csr_array(some_entries(*csr_arrays(X), kept), (X.shape[0], len(self.first)))
+        inplace_csr_column_scale(merged, self.scale)
+        return merged
 
     def attributes(self, X: Any) -> sp.csr_array:
         """The values of any tokens for the shared weights."""
@@ -86,25 +90,25 @@ def tie(X: sp.csr_array, apart: np.ndarray) -> Tied:
     if not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()
-    indptr, indices = X.indptr.astype(np.int64), X.indices.astype(np.int32, copy=False)
+    indptr, indices, values = csr_arrays(X)
     n_attributes = X.shape[1]
     is_apart = np.zeros(n_attributes, dtype=bool)
     is_apart[apart] = True
-    is_apart[indices[X.data != 1]] = True
+    is_apart[indices[values != 1]] = True
     # Those that may be equal are one group at first.
     group = np.where(is_apart, np.cumsum(is_apart) - (1 if is_apart.all() else 0), 0)
     group = group.astype(np.int32)
     n_groups = split_by_rows(indptr, indices, group, int(group.max(initial=-1)) + 1)
-    first = np.empty(n_groups, dtype=np.int64)
-    first[group[::-1]] = np.arange(n_attributes)[::-1]
-    place = np.full(n_attributes, len(indices))
-    place[indices[::-1]] = np.arange(len(indices))[::-1]
-    _, magnitude = np.frexp(np.bincount(indices, minlength=n_attributes)[first])
-    order = np.lexsort((place[first], -magnitude))
+    n_entries = number_by_appearance(indices, group, n_groups)
+    size = np.bincount(group, minlength=n_groups)
+    _, magnitude = np.frexp(n_entries // size)
+    order = np.argsort(-magnitude, kind="stable")
     rank = np.empty(n_groups, dtype=np.int32)
     rank[order] = np.arange(n_groups)
     group = rank[group]
-    return Tied(group, first[order], np.sqrt(np.bincount(group, minlength=n_groups)))
+    first = np.empty(n_groups, dtype=np.int64)
+    first[group[::-1]] = np.arange(n_attributes)[::-1]
+    return Tied(group, first, np.sqrt(size[order]))
 
 
 def _scale_rows(rows: np.ndarray | sp.csr_array, scale: np.ndarray) -> np.ndarray | sp.csr_array:
@@ -114,3 +118,11 @@ def _scale_rows(rows: np.ndarray | sp.csr_array, scale: np.ndarray) -> np.ndarra
     else:
         rows *= scale[:, np.newaxis]
     return rows
+
+
+def _are_same(a: np.ndarray | sp.csr_array, b: np.ndarray | sp.csr_array) -> bool:
+    """Whether two matrices have the same numbers, in the same places if they are sparse."""
+    if not sp.issparse(a):
+        return np.array_equal(a, b)
+    arrays = ("indptr", "indices", "data")
+    return all(np.array_equal(getattr(a, name), getattr(b, name)) for name in arrays)

@@ -72,11 +72,12 @@ def test_what_comes_together_too_seldom_stays():
     assert fold(sp.csr_array(row * FEWEST)).groups.shape[1] == 1
 
 
-def test_only_the_usual_values_are_folded():
+def test_only_attributes_of_one_value_are_folded():
     assert_array_equal(fold(sp.csr_array([[1.0, 2.0]] * 5)).members.toarray(), [[1.0, 2.0]])
-    folded = fold(sp.csr_array([[2.0, 2.0], *[[1.0, 1.0]] * FEWEST]))
-    assert_array_equal(folded.groups.toarray()[:, 0], [0.0, *[1.0] * FEWEST])
-    assert_array_equal(folded.single.toarray()[0], [2.0, 2.0])
+    folded = fold(sp.csr_array([[2.0, 1.0, 3.0], *[[1.0, 1.0, 3.0]] * FEWEST]))
+    assert_array_equal(folded.groups.toarray(), [[1.0]] * (1 + FEWEST))
+    assert_array_equal(folded.members.toarray(), [[0.0, 1.0, 3.0]])
+    assert_array_equal(folded.single.toarray()[:, 0], [2.0, *[1.0] * FEWEST])
 
 
 def test_entries_that_are_there_twice_are_added():
