@@ -15,27 +15,17 @@ def some_entries(
 ):
     """The values, columns and indptr of the entries that are not left out."""
     cdef:
-        int64_t n_rows = indptr.shape[0] - 1, n_kept = 0, r, e
+        int64_t n_kept = 0, r, e
         bint rename = renamed is not None
-        int64_t[::1] starts = np.zeros(n_rows + 1, dtype=np.int64)
-        int32_t c
-        int32_t[::1] kept
-        real[::1] kept_values
+        int64_t[::1] starts = np.zeros(len(indptr), dtype=np.int64)
+        # What is left out is written as well, and then written over: faster than to choose.
+        int32_t[::1] kept = np.empty(len(columns) + 1, dtype=np.int32)
+        real[::1] kept_values = np.empty(len(columns) + 1, dtype=np.asarray(values).dtype)
     with nogil:
-        for r in range(n_rows):
+        for r in range(starts.shape[0] - 1):
             for e in range(indptr[r], indptr[r + 1]):
-                n_kept += columns[e] >= 0 and (not rename or renamed[columns[e]] >= 0)
-            starts[r + 1] = n_kept
-    kept = np.empty(n_kept, dtype=np.int32)
-    kept_values = np.empty(n_kept, dtype=np.asarray(values).dtype)
-    n_kept = 0
-    with nogil:
-        for e in range(columns.shape[0]):
-            c = columns[e]
-            if c >= 0 and rename:
-                c = renamed[c]
-            if c >= 0:
-                kept[n_kept] = c
+                kept[n_kept] = renamed[columns[e]] if rename and columns[e] >= 0 else columns[e]
                 kept_values[n_kept] = values[e]
-                n_kept += 1
-    return np.asarray(kept_values), np.asarray(kept), np.asarray(starts)
+                n_kept += kept[n_kept] >= 0
+            starts[r + 1] = n_kept
+    return np.asarray(kept_values)[:n_kept], np.asarray(kept)[:n_kept], np.asarray(starts)

@@ -17,11 +17,11 @@ class RowSums:
 
     def __init__(self, matrix: sp.csr_array, skip_empty: bool = False):
         indptr, indices, data = csr_arrays(matrix)
-        rows = np.arange(matrix.shape[0], dtype=np.int32)
+        rows = np.arange(matrix.shape[0])
         if skip_empty:
-            rows = rows[indptr[1:] > indptr[:-1]]
+            rows = np.flatnonzero(indptr[1:] > indptr[:-1])
             indptr = np.append(indptr[rows], indptr[-1])
-        self._arrays = indptr, indices, data, rows
+        self._arrays = indptr, indices, data, rows.astype(np.int32)
 
     def product(self, dense: np.ndarray, start: int, stop: int) -> np.ndarray:
         """matrix[start:stop] @ dense, of rows none of which is left out."""
