@@ -67,7 +67,8 @@ def find_companions(
             n_rows = n_common = 0
             for k in range(by_indptr[a], stop):
                 if k + AHEAD < stop:
-                    prefetch(&indices[by_entry[k + AHEAD]])
+                    prefetch(&indices[indptr[by_row[k + AHEAD]]])
+                    prefetch(&indices[indptr[by_row[k + AHEAD] + 1] - 1])
                 if indices[by_entry[k]] < 0:
                     continue
                 row = &indices[indptr[by_row[k]]]
@@ -87,7 +88,8 @@ def find_companions(
                 continue
             for k in range(by_indptr[a], stop):
                 if k + AHEAD < stop:
-                    prefetch(&indices[by_entry[k + AHEAD]])
+                    prefetch(&indices[indptr[by_row[k + AHEAD]]])
+                    prefetch(&indices[indptr[by_row[k + AHEAD] + 1] - 1])
                 if indices[by_entry[k]] >= 0:
                     row = &indices[indptr[by_row[k]]]
                     leave_out(row, indptr[by_row[k] + 1] - indptr[by_row[k]], common, n_common)

@@ -1,4 +1,7 @@
-"""Which pairs of attribute and label occur at some token, and how often."""
+"""Which pairs of attribute and label occur at some token, and how often.
+
+Tokens are gone through label by label: an attribute has all entries of a pair one after the other.
+"""
 
 import numpy as np
 
@@ -6,8 +9,14 @@ from libc.stdint cimport int32_t, int64_t
 
 from sklearn_crcrf._kernels.vectors cimport fetch_row, prefetch, real
 
-# Rows of tokens so many ahead are fetched from memory.
+# Rows of tokens so many ahead are fetched from memory, and the pairs of the next token. This is
+# written out twice, since compilers leave out functions that only fetch.
 cdef enum: AHEAD = 8
+
+
+cdef struct Pair:
+    int32_t label
+    int32_t number
 
 
 def count_pairs(
@@ -19,55 +28,84 @@ def count_pairs(
 ):
     """The sums of values, the labels, and the indptr of all pairs, attribute by attribute."""
     cdef:
-        # Label by label: an attribute has all entries of a pair one after the other.
         const int64_t[::1] tokens = np.argsort(y, kind="stable")[np.count_nonzero(np.less(y, 0)) :]
-        # Of each attribute: the label it had last, and which of the pairs that was.
+        int64_t n = tokens.shape[0], a
+        # The last pair that each attribute has had, numbered from 0.
         int32_t[:, ::1] latest = np.full((n_attributes, 2), -1, dtype=np.int32)
+        Pair *pairs = <Pair *>&latest[0, 0]
         int64_t[::1] starts = np.zeros(n_attributes + 1, dtype=np.int64)
-        int64_t i, k, t
-        int32_t *pair
         int32_t[::1] labels
         double[::1] sums
     with nogil:
-        for i in range(tokens.shape[0]):
-            fetch_ahead(
-                &tokens[i], tokens.shape[0] - i, &indptr[0], &indices[0], &latest[0, 0]
-            )
-            t = tokens[i]
-            for k in range(indptr[t], indptr[t + 1]):
-                pair = &latest[indices[k], 0]
-                pair[1] += pair[0] != y[t]
-                pair[0] = y[t]
-        for k in range(n_attributes):
-            starts[k + 1] = starts[k] + latest[k, 1] + 1
-            latest[k, 0], latest[k, 1] = -1, <int32_t>(starts[k] - 1)
+        number_pairs(&indptr[0], &indices[0], &y[0], &tokens[0], n, pairs)
+        for a in range(n_attributes):
+            starts[a + 1] = starts[a] + pairs[a].number + 1
+            pairs[a] = Pair(-1, <int32_t>(starts[a] - 1))
     labels = np.empty(starts[n_attributes], dtype=np.int32)
     sums = np.zeros(starts[n_attributes])
     with nogil:
-        for i in range(tokens.shape[0]):
-            fetch_ahead(
-                &tokens[i], tokens.shape[0] - i, &indptr[0], &indices[0], &latest[0, 0]
-            )
-            t = tokens[i]
-            for k in range(indptr[t], indptr[t + 1]):
-                pair = &latest[indices[k], 0]
-                if pair[0] != y[t]:
-                    pair[0] = y[t]
-                    pair[1] += 1
-                    labels[pair[1]] = y[t]
-                sums[pair[1]] += values[k]
+        sum_pairs(
+            &indptr[0], &indices[0], &values[0], &y[0], &tokens[0], n, pairs, &labels[0], &sums[0]
+        )
     return np.asarray(sums), np.asarray(labels), np.asarray(starts)
 
 
-cdef inline void fetch_ahead(
-    const int64_t *tokens, int64_t n, const int64_t *indptr, const int32_t *indices, int32_t *latest
+cdef void number_pairs(
+    const int64_t *indptr,
+    const int32_t *indices,
+    const int32_t *y,
+    const int64_t *tokens,         # (n,) ordered by label IN
+    int64_t n,
+    Pair *latest,                  # (n_attributes,) INOUT
 ) noexcept nogil:
-    """Fetch the row of a token that comes soon, and the pairs of the next one, of n still."""
-    cdef int64_t k, t
-    if n > AHEAD:
-        t = tokens[AHEAD]
-        fetch_row(<const float *>&indices[indptr[t]], indptr[t + 1] - indptr[t])
-    if n > 1:
-        t = tokens[1]
+    cdef:
+        int64_t i, k, t
+        int32_t label
+        Pair *pair
+    for i in range(n):
+        t = tokens[i]
+        label = y[t]
+        if i + AHEAD < n:
+            k = tokens[i + AHEAD]
+            fetch_row(<const float *>&indices[indptr[k]], indptr[k + 1] - indptr[k])
+        if i + 1 < n:
+            for k in range(indptr[tokens[i + 1]], indptr[tokens[i + 1] + 1]):
+                prefetch(&latest[indices[k]])
         for k in range(indptr[t], indptr[t + 1]):
-            prefetch(&latest[2 * indices[k]])
+            pair = &latest[indices[k]]
+            pair.number += pair.label != label
+            pair.label = label
+
+
+cdef void sum_pairs(
+    const int64_t *indptr,
+    const int32_t *indices,
+    const real *values,
+    const int32_t *y,
+    const int64_t *tokens,         # (n,) ordered by label IN
+    int64_t n,
+    Pair *latest,                  # (n_attributes,) INOUT
+    int32_t *labels,               # (n_pairs,) OUT
+    double *sums,                  # (n_pairs,) INOUT
+) noexcept nogil:
+    cdef:
+        int64_t i, k, t
+        int32_t label
+        Pair *pair
+    for i in range(n):
+        t = tokens[i]
+        label = y[t]
+        if i + AHEAD < n:
+            k = tokens[i + AHEAD]
+            fetch_row(<const float *>&indices[indptr[k]], indptr[k + 1] - indptr[k])
+            fetch_row(&values[indptr[k]], indptr[k + 1] - indptr[k])
+        if i + 1 < n:
+            for k in range(indptr[tokens[i + 1]], indptr[tokens[i + 1] + 1]):
+                prefetch(&latest[indices[k]])
+        for k in range(indptr[t], indptr[t + 1]):
+            pair = &latest[indices[k]]
+            if pair.label != label:
+                pair.label = label
+                pair.number += 1
+                labels[pair.number] = label
+            sums[pair.number] += values[k]
