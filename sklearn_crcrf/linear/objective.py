@@ -140,7 +140,8 @@ class Objective:
                 state = self.design.scores(ahead.state, chunk.start, chunk.stop)
                 along = PartCounts(state, *ahead[1:4], self._edges(chunk).scores(ahead))
                 pullback = self._criterion.curvature(chunk.structure, parts, chunk.y, along)
-                counts = pullback(chunk.weight, scores[chunk.start - start : chunk.stop - start])
+                state = scores[chunk.start - start : chunk.stop - start]
+                counts = _pull(pullback, chunk.weight, state)
                 self.add_others(chunk, counts, total)
             self.design.add_gradient(number, scores, total.state)
         return self.join(total, product)
@@ -180,7 +181,7 @@ class Objective:
         counted = chunk.weight @ losses
         if slope is None:
             slope = 1.0 if self._combine is None else self._combine(counted)[1]
-        return counted, pullback(np.multiply.outer(chunk.weight, slope), state)
+        return counted, _pull(pullback, np.multiply.outer(chunk.weight, slope), state)
 
     def add_others(self, chunk: Chunk, counts: PartCounts, out: Weights) -> None:
         """Add the derivatives by all weights but those of the state."""
@@ -231,3 +232,12 @@ class Objective:
         for _ in run(add_share, range(self._n_threads)):
             pass
         return counted
+
+
+def _pull(pullback: Pullback, weight: np.ndarray, state: np.ndarray) -> PartCounts:
+    """The derivatives by the parts; those by state scores are in the array given for them."""
+    counts = pullback(weight, state)
+    if counts.state is not state:
+        # A criterion need not make use of the array.
+        state[:] = counts.state
+    return counts

@@ -48,6 +48,18 @@ class Picky:
         return log_loss
 
 
+def without_array(structure, parts, y):
+    """The log loss, whose derivatives are always in arrays of their own."""
+    loss, pullback = log_loss(structure, parts, y)
+    return loss, lambda weight, out=None: pullback(weight)
+
+
+@pytest.mark.parametrize("solver", ["lbfgs", "sgd"])
+def test_a_criterion_need_not_use_the_array_for_its_derivatives(solver):
+    options = {"solver": solver, "tol": 1e-4, "random_state": 0}
+    assert_allclose(CRF(without_array, **options).fit(X, y).coef_, CRF(**options).fit(X, y).coef_)
+
+
 def test_parameters_of_a_criterion_are_those_of_a_search():
     search = GridSearchCV(
         CRF(Scaled()), {"criterion__factor": [0.01, 4.0], "sigma": [1.0, 2.0]}, cv=2
