@@ -83,3 +83,16 @@ def add_scores(
         for t in range(start, stop):
             for k in range(indptr[t], indptr[t + 1]):
                 weights[pair[k]] += value[k] * scores[t - start, label[k]]
+
+
+def add_at(
+    const real[::1] source,        # IN
+    const int64_t[::1] places,     # (n,) of source IN
+    real[::1] out,                 # INOUT
+    const int64_t[::1] out_places,   # (n,) of out IN
+):
+    """out[out_places[k]] += source[places[k]], for all k."""
+    cdef int64_t k
+    with nogil:
+        for k in range(places.shape[0]):
+            out[out_places[k]] += source[places[k]]

@@ -12,6 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._csr import csr_arrays
+from .._kernels._cells import add_at
 from .._kernels._entries import some_entries
 from .cells import Cells
 from .folding import Folded, fold
@@ -201,7 +202,7 @@ class ObservedDesign:
     def weights(self, flat: np.ndarray) -> tuple[Any, np.ndarray]:
         """As :meth:`SparseDesign.weights`."""
         rows = np.zeros(self._rows.n_weights, dtype=flat.dtype)
-        rows[self._place] = flat[self._in_row]
+        add_at(flat, self._in_row, rows, self._place)
         return self._rows.weights(rows), flat
 
     def derivatives(self, flat: np.ndarray) -> tuple[Any, np.ndarray]:
@@ -213,7 +214,7 @@ class ObservedDesign:
         """As :meth:`SparseDesign.flat`; moves those in rows to the others."""
         rows, flat = derivatives
         of_rows = self._rows.flat(rows)
-        flat[self._in_row] += of_rows[self._place]
+        add_at(of_rows, self._place, flat, self._in_row)
         of_rows[:] = 0
         return flat
 

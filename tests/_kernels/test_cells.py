@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn_crcrf._kernels._cells import add_cells, add_scores, find_cells
+from sklearn_crcrf._kernels._cells import add_at, add_cells, add_scores, find_cells
 
 from sklearn_crcrf._csr import csr_arrays
 
@@ -66,6 +66,13 @@ def test_entries_of_single_pairs(dtype):
     add_cells(*cells, weights, scores, 0, 40)
     coef = sp.csr_array((weights, pairs.indices, pairs.indptr), pairs.shape).toarray()
     assert_allclose(scores, X @ (coef * is_single[:, None]), rtol=1e-5)
+
+
+@both_types
+def test_numbers_are_added_at_their_places(dtype):
+    source, out = read_only(np.arange(5, dtype=dtype)), np.ones(4, dtype=dtype)
+    add_at(source, read_only(np.array([4, 0, 3])), out, read_only(np.array([1, 3, 1])))
+    assert_array_equal(out, [1, 8, 1, 1])
 
 
 @both_types
