@@ -3,7 +3,10 @@
 from libc.stdint cimport int32_t, int64_t
 
 from sklearn_crcrf._kernels._edges cimport Edges, edges_of, find_entry
-from sklearn_crcrf._kernels.vectors cimport real
+from sklearn_crcrf._kernels.vectors cimport prefetch, real
+
+# Scores of tokens so many ahead are fetched from memory.
+cdef enum: AHEAD = 24
 
 
 def path_scores(
@@ -33,6 +36,8 @@ def path_scores(
             if stop > first:
                 total = begin[y[first]] + end[y[stop - 1]]
             for t in range(first, stop):
+                if t + AHEAD < y.shape[0]:
+                    prefetch(&state[t + AHEAD, y[t + AHEAD]])
                 score = state[t, y[t]]
                 if t > first:
                     k = find_entry(edges, t, y[t - 1], y[t])
@@ -70,6 +75,8 @@ def path_counts(
                 begin[y[first]] += w
                 end[y[stop - 1]] += w
             for t in range(first, stop):
+                if t + AHEAD < y.shape[0]:
+                    prefetch(&state[t + AHEAD, y[t + AHEAD]])
                 state[t, y[t]] += <real>w
                 if t > first:
                     k = find_entry(edges, t, y[t - 1], y[t])
