@@ -192,7 +192,7 @@ class ObservedDesign:
         rank = np.where(is_row, np.cumsum(is_row) - 1, -1).astype(np.int32)
         rows = sp.csr_array(some_entries(*csr_arrays(X), rank), (X.shape[0], is_row.sum()))
         self._rows = sparse_design(rows, n_labels, blocks)
-        self._cells = Cells(X, pairs, ~is_row, blocks)
+        self._cells, self._blocks = Cells(X, pairs, ~is_row), blocks
         # Which of all weights are in rows, and where in these they are.
         in_row = np.repeat(is_row, n_pairs)
         row = np.repeat(rank, n_pairs)[in_row]
@@ -231,7 +231,7 @@ class ObservedDesign:
         """As :meth:`SparseDesign.add_gradient`."""
         rows, flat = out
         self._rows.add_gradient(block, scores, rows, share, n_shares)
-        self._cells.add_gradient(block, scores, flat, share, n_shares)
+        self._cells.add_gradient(scores, flat, *self._blocks[block], share, n_shares)
 
     def add_to_weights(self, scores: np.ndarray, weights: Any, start: int, stop: int) -> None:
         """As :meth:`SparseDesign.add_to_weights`; there must be no rows of weights."""
