@@ -1,5 +1,7 @@
 """Weights of single pairs of attribute and label."""
 
+from functools import cached_property
+
 import numpy as np
 import scipy.sparse as sp
 
@@ -24,10 +26,13 @@ class Cells:
 
     def __init__(self, X: sp.csr_array, pairs: sp.csr_array, is_single: np.ndarray):
         self._entries = find_cells(*csr_arrays(X), *csr_arrays(pairs)[:2], is_single.view(np.uint8))
+        self._n_weights = pairs.nnz
+
+    @cached_property
+    def _n_before(self) -> np.ndarray:
+        """How many entries are of the weights before each one."""
         _, _, weight, _ = self._entries
-        # Entries of the weights before each one: equal shares of work are slices of weights.
-        n_entries = np.bincount(weight, minlength=pairs.nnz)
-        self._n_before = np.append(0, np.cumsum(n_entries))
+        return np.append(0, np.cumsum(np.bincount(weight, minlength=self._n_weights)))
 
     def add_scores(self, weights: np.ndarray, scores: np.ndarray, start: int, stop: int) -> None:
         add_cells(*self._entries, weights, scores, start, stop)
@@ -46,6 +51,7 @@ class Cells:
         share: int,
         n_shares: int,
     ) -> None:
+        # Equal shares of the work are slices of weights.
         n_before = self._n_before[-1] * np.array([share, share + 1]) // n_shares
         first, last = np.searchsorted(self._n_before[:-1], n_before)
         add_scores(*self._entries, scores, out, start, stop, first, last)
