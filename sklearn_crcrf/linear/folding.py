@@ -73,6 +73,9 @@ def fold(X: sp.csr_array) -> Folded:
     owners, starts, companions = find_companions(
         indptr, left, *csr_arrays(where), order.astype(np.int32), is_even, FEWEST
     )
+    if len(owners) == 0:
+        nothing = sp.csr_array(X.shape, dtype=X.dtype)
+        return Folded(X, nothing[:, :0], nothing[:0])
     group = np.full(n_attributes, -1, dtype=np.int32)
     group[owners] = np.arange(len(owners))
     single = np.where(group < 0, np.arange(n_attributes, dtype=np.int32), -1)
