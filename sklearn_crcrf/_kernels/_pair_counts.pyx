@@ -58,6 +58,7 @@ cdef void number_pairs(
     int64_t n,
     Pair *latest,                  # (n_attributes,) INOUT
 ) noexcept nogil:
+    """Number the pairs of each attribute."""
     cdef:
         int64_t i, k, t
         int32_t label
@@ -88,6 +89,7 @@ cdef void sum_pairs(
     int32_t *labels,               # (n_pairs,) OUT
     double *sums,                  # (n_pairs,) INOUT
 ) noexcept nogil:
+    """Add the values of each pair, and note its label."""
     cdef:
         int64_t i, k, t
         int32_t label
