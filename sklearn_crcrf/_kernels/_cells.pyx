@@ -76,21 +76,15 @@ def add_scores(
     real[::1] weights,             # (n_pairs,) INOUT
     int64_t start,
     int64_t stop,
-    int64_t first,
-    int64_t last,
 ):
-    """weights[pair[k]] += value[k] * scores[t - start, label[k]], for the entries k of token t.
-
-    Only the weights from first to last are changed.
-    """
+    """weights[pair[k]] += value[k] * scores[t - start, label[k]], for the entries k of token t."""
     cdef int64_t t, k, end = indptr[stop]
     with nogil:
         for t in range(start, stop):
             for k in range(indptr[t], indptr[t + 1]):
                 if k + AHEAD < end:
                     fetch_row(&weights[pair[k + AHEAD]], 1)
-                if first <= pair[k] < last:
-                    weights[pair[k]] += value[k] * scores[t - start, label[k]]
+                weights[pair[k]] += value[k] * scores[t - start, label[k]]
 
 
 def add_at(

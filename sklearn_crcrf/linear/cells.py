@@ -1,7 +1,5 @@
 """Weights of single pairs of attribute and label."""
 
-from functools import cached_property
-
 import numpy as np
 import scipy.sparse as sp
 
@@ -26,13 +24,7 @@ class Cells:
 
     def __init__(self, X: sp.csr_array, pairs: sp.csr_array, is_single: np.ndarray):
         self._entries = find_cells(*csr_arrays(X), *csr_arrays(pairs)[:2], is_single.view(np.uint8))
-        self._n_weights = pairs.nnz
-
-    @cached_property
-    def _n_before(self) -> np.ndarray:
-        """How many entries are of the weights before each one."""
-        _, _, weight, _ = self._entries
-        return np.append(0, np.cumsum(np.bincount(weight, minlength=self._n_weights)))
+        self._n_weights, self._shares = pairs.nnz, [self._entries]
 
     def add_scores(self, weights: np.ndarray, scores: np.ndarray, start: int, stop: int) -> None:
         add_cells(*self._entries, weights, scores, start, stop)
@@ -40,7 +32,7 @@ class Cells:
     def add_to_weights(
         self, scores: np.ndarray, weights: np.ndarray, start: int, stop: int
     ) -> None:
-        add_scores(*self._entries, scores, weights, start, stop, 0, len(weights))
+        add_scores(*self._entries, scores, weights, start, stop)
 
     def add_gradient(
         self,
@@ -51,10 +43,22 @@ class Cells:
         share: int,
         n_shares: int,
     ) -> None:
-        # Equal shares of the work are slices of weights.
-        n_before = self._n_before[-1] * np.array([share, share + 1]) // n_shares
-        first, last = np.searchsorted(self._n_before[:-1], n_before)
-        add_scores(*self._entries, scores, out, start, stop, first, last)
+        if n_shares != len(self._shares):
+            self._shares = self._split(n_shares)
+        add_scores(*self._shares[share], scores, out, start, stop)
+
+    def _split(self, n_shares: int) -> list[tuple]:
+        """About as many entries each, with weights that no other has."""
+        indptr, label, weight, value = self._entries
+        n_before = np.cumsum(np.bincount(weight, minlength=self._n_weights))
+        cuts = np.searchsorted(n_before, len(weight) * np.arange(1, n_shares) // n_shares)
+        share_of = np.searchsorted(cuts, weight, "right")
+        shares = []
+        for share in range(n_shares):
+            mine = share_of == share
+            starts = np.append(0, np.cumsum(mine))[indptr]
+            shares.append((starts, label[mine], weight[mine], value[mine]))
+        return shares
 
 
 def observed_pairs(X: sp.csr_array, y: np.ndarray, n_labels: int) -> sp.csr_array:
