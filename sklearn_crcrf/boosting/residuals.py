@@ -1,11 +1,11 @@
 """How far a chain is from its training data."""
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import numpy as np
 
+from .._threads import Threads
 from ..criteria import log_loss
 from ..linear import Corpus
 from ..structures import Parts
@@ -80,9 +80,9 @@ class TrainingData:
             ]
             return chunk.weight @ (log_z - score), *pairs
 
-        with ThreadPoolExecutor(self._n_threads) as pool:
-            run = map if self._n_threads == 1 else pool.map
-            loss, *pairs = (sum(part) for part in zip(*run(compare, self._chunks), strict=True))
+        with Threads(self._n_threads) as threads:
+            compared = threads.map(compare, self._chunks)
+        loss, *pairs = (sum(part) for part in zip(*compared, strict=True))
         return Residuals(float(loss), gold, expected, *pairs)
 
     def mean_loss(self, state: np.ndarray, transition: np.ndarray) -> float:

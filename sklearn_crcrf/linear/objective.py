@@ -1,13 +1,13 @@
 """The training objective of linear models of sequences: criterion plus Gaussian penalty."""
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from .._memory import retain_freed_memory
+from .._threads import Threads
 from ..structures import Chain, PartCounts, Parts, Pullback
 from .corpus import Chunk
 from .edges import EdgeDesign
@@ -88,13 +88,12 @@ class Objective:
         """
         loss, gradient = self._penalty(w), self._gradient
         weights, total = self.weights(w), self.derivatives(gradient)
-        with ThreadPoolExecutor(self._n_threads) as pool:
-            run = map if self._n_threads == 1 else pool.map
+        with Threads(self._n_threads) as threads:
             slope = 1.0
             if self._combine is not None:
-                _, slope = self._combine(self._sum(weights, run))
+                _, slope = self._combine(self._sum(weights, threads))
             counted = sum(
-                self._add_block(number, block, weights, total, slope, run)
+                self._add_block(number, block, weights, total, slope, threads)
                 for number, block in enumerate(self._blocks)
             )
         return loss + self.combined(counted), self.join(total, gradient)
@@ -153,7 +152,8 @@ class Objective:
 
     def total(self, w: np.ndarray) -> float:
         """The objective without the penalty."""
-        return self.combined(self._sum(self.weights(w), map))
+        with Threads(1) as threads:
+            return self.combined(self._sum(self.weights(w), threads))
 
     def combined(self, counted: float | np.ndarray) -> float:
         """The loss, given the sum over sequences."""
@@ -189,9 +189,9 @@ class Objective:
         out.begin[:] += counts.begin
         out.end[:] += counts.end
 
-    def _sum(self, weights: Weights, run) -> float | np.ndarray:
+    def _sum(self, weights: Weights, threads: Threads) -> float | np.ndarray:
         """What the criterion counts, over all sequences."""
-        return sum(run(lambda chunk: self.loss(chunk, weights), self.chunks))
+        return sum(threads.map(lambda chunk: self.loss(chunk, weights), self.chunks))
 
     def _losses(self, chunk: Chunk, weights: Weights, scale: float) -> np.ndarray:
         loss, _ = self._criterion(chunk.structure, self._parts(chunk, weights, scale), chunk.y)
@@ -213,7 +213,9 @@ class Objective:
             scores = map(np.add, scores, self._forbidden)
         return edges.parts(Parts(state, *scores, edges.none), weights)
 
-    def _add_block(self, number: int, block, weights: Weights, total: Weights, slope, run):
+    def _add_block(
+        self, number: int, block, weights: Weights, total: Weights, slope, threads: Threads
+    ) -> float | np.ndarray:
         """Add the gradient of a block; return its sum over sequences."""
         start = block[0].start
         scores = self._scores[: block[-1].stop - start]
@@ -226,11 +228,10 @@ class Objective:
             self.design.add_gradient(number, scores, total.state, share, self._n_threads)
 
         counted = 0.0
-        for chunk, (of_chunk, counts) in zip(block, run(lose, block), strict=True):
+        for chunk, (of_chunk, counts) in zip(block, threads.map(lose, block), strict=True):
             counted = counted + of_chunk
             self.add_others(chunk, counts, total)
-        for _ in run(add_share, range(self._n_threads)):
-            pass
+        threads.map(add_share, range(self._n_threads))
         return counted
 
 

@@ -1,13 +1,13 @@
 """The inverse Hessian as the last steps show it."""
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from itertools import pairwise
 
 import numpy as np
 from scipy.linalg import solve_triangular
 
 from .._kernels.vectorized import history
+from .._threads import Threads
 
 __all__ = ["History"]
 
@@ -64,17 +64,14 @@ class History:
         self._memory = memory
         self._slots: list[int] = []  # of the pairs, oldest first
         self._sy, self._yy = np.zeros((2, memory, memory))
-        self._cuts = np.linspace(0, n_blocks, n_threads + 1).astype(int)
-        self._stack = ExitStack()
-        self._map: Callable = map
-        if n_threads > 1:
-            self._map = self._stack.enter_context(ThreadPoolExecutor(n_threads)).map
+        self._cuts = list(pairwise(np.linspace(0, n_blocks, n_threads + 1).astype(int)))
+        self._threads = Threads(n_threads)
 
     def __enter__(self) -> "History":
         return self
 
     def __exit__(self, *error: object) -> None:
-        self._stack.close()
+        self._threads.close()
 
     def __len__(self) -> int:
         return len(self._slots)
@@ -148,5 +145,4 @@ class History:
 
     def _run(self, kernel: Callable, *arguments: object) -> None:
         """Run a kernel on all blocks, shared out among the threads."""
-        starts, stops = self._cuts[:-1], self._cuts[1:]
-        list(self._map(lambda start, stop: kernel(start, stop, *arguments), starts, stops))
+        self._threads.map(lambda cut: kernel(*cut, *arguments), self._cuts)
