@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from .._kernels._gaussian import gaussian_penalty
 from .._memory import retain_freed_memory
 from .._threads import Threads
 from ..structures import Chain, PartCounts, Parts, Pullback
@@ -15,8 +16,8 @@ from .weights import Layout, Weights
 
 __all__ = ["Criterion", "Objective"]
 
-# So many weights stay in the cache while something is done with them.
-PIECE = 2**14
+# Weights whose penalty is one task.
+PIECE = 2**18
 
 Criterion = Callable[[Chain, Parts, np.ndarray], tuple[np.ndarray, Pullback]]
 
@@ -86,9 +87,10 @@ class Objective:
         loss : float
         gradient : ndarray of shape (n_weights,)
         """
-        loss, gradient = self._penalty(w), self._gradient
-        weights, total = self.weights(w), self.derivatives(gradient)
+        gradient = self._gradient
         with Threads(self._n_threads) as threads:
+            penalty = self._penalty(w, threads)
+            weights, total = self.weights(w), self.derivatives(gradient)
             slope = 1.0
             if self._combine is not None:
                 _, slope = self._combine(self._sum(weights, threads))
@@ -96,16 +98,16 @@ class Objective:
                 self._add_block(number, block, weights, total, slope, threads)
                 for number, block in enumerate(self._blocks)
             )
-        return loss + self.combined(counted), self.join(total, gradient)
+        return penalty + self.combined(counted), self.join(total, gradient)
 
-    def _penalty(self, w: np.ndarray) -> float:
+    def _penalty(self, w: np.ndarray, threads: Threads) -> float:
         """That of all weights; its derivatives replace the gradient."""
-        precision, squares = w.dtype.type(self.precision), 0.0
-        for start in range(0, len(w), PIECE):
-            piece = w[start : start + PIECE]
-            derivatives = np.multiply(piece, precision, out=self._gradient[start : start + PIECE])
-            squares += float(np.dot(piece, derivatives))
-        return 0.5 * squares
+
+        def penalise(start: int) -> float:
+            piece = slice(start, start + PIECE)
+            return gaussian_penalty(w[piece], self.precision, self._gradient[piece])
+
+        return sum(threads.map(penalise, range(0, len(w), PIECE)))
 
     def weights(self, vector: np.ndarray) -> Weights:
         """The weights of a vector, as scores are made of them."""
