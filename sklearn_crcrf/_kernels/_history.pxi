@@ -1,8 +1,8 @@
 # The last steps of a quasi-Newton method: two passes over them make an iteration.
 #
 # Steps s and changes of the gradient y are kept in single precision, or in half of its bytes, block
-# by block. Sums are taken in double precision and per block, so that they do not depend on which
-# thread takes which block.
+# by block. Inner products are taken in double precision and per block, so that they do not depend
+# on which thread takes which block; directions have single precision.
 
 from libc.stdint cimport uint16_t
 from libc.string cimport memcpy
@@ -144,27 +144,26 @@ def combine(
     """x_new = x + coefficients @ [history, steepest]"""
     cdef:
         Py_ssize_t memory = history.shape[0] // 2, b, i, j, start, width
-        real a, c
-        real[BLOCK] total
+        real of_steepest = <real>coefficients[2 * memory]
+        # The history has no more digits.
+        float a, c
+        float[BLOCK] total
         const kept *s
         const kept *y
     with nogil:
         for b in range(first_block, last_block):
             start = b * BLOCK
             width = min(<Py_ssize_t>BLOCK, x.shape[0] - start)
-            a = <real>coefficients[2 * memory]
-            for i in range(width):
-                total[i] = a * steepest[start + i]
-            for i in range(width, BLOCK):
+            for i in range(BLOCK):
                 total[i] = 0.0
             for j in range(memory):
-                a = <real>coefficients[j]
-                c = <real>coefficients[memory + j]
+                a = <float>coefficients[j]
+                c = <float>coefficients[memory + j]
                 if a == 0 and c == 0:
                     continue
                 s = &history[j, b, 0]
                 y = &history[memory + j, b, 0]
                 for i in range(BLOCK):
-                    total[i] += a * <real>value_of(s[i]) + c * <real>value_of(y[i])
+                    total[i] += a * <float>value_of(s[i]) + c * <float>value_of(y[i])
             for i in range(width):
-                x_new[start + i] = x[start + i] + total[i]
+                x_new[start + i] = x[start + i] + (of_steepest * steepest[start + i] + total[i])

@@ -14,8 +14,8 @@ __all__ = ["History"]
 # A step along which the gradient hardly changes says nothing of the curvature.
 CURVATURE = 1e-10
 # More steps make fewer iterations, as long as going through them takes less time than the gradient:
-# by default as many are kept as have no more numbers than these, but some at least. If even those
-# have more, half the digits must do: they are enough for a direction.
+# by default as many are kept as have no more numbers than these, but some at least. Where this is
+# a limit, half the digits must do, which are read in half the time: a direction needs no more.
 N_NUMBERS, FEWEST, MOST = 2**24, 6, 100
 
 
@@ -37,7 +37,7 @@ class History:
     x : ndarray of shape (n_weights,), float32 or float64
         Any point; the history is empty at first.
     memory : int, at least 1, or None
-        How many steps; None for 6 to 100, as many as make 128 MB with their changes.
+        How many steps; None for 6 to 100, fewer of more weights.
     n_threads : int, at least 1
         The results do not depend on it.
 
@@ -50,15 +50,16 @@ class History:
     """
 
     def __init__(self, x: np.ndarray, memory: int | None, n_threads: int = 1):
+        most = N_NUMBERS // max(x.size, 1)
         if memory is None:
-            memory = min(max(FEWEST, N_NUMBERS // max(x.size, 1)), MOST)
+            memory = min(max(FEWEST, most), MOST)
         for name, value in (("memory", memory), ("n_threads", n_threads)):
             if value < 1:
                 raise ValueError(f"{name} must be at least 1, got {value}")
         n_blocks = -(-x.size // history.BLOCK_SIZE)
         self.gradient = self.steepest = np.zeros_like(x)
         # What is not written yet takes up no memory.
-        dtype = np.float32 if memory * x.size <= N_NUMBERS else np.uint16
+        dtype = np.float32 if most >= MOST else np.uint16
         self._rows = np.empty((2 * memory, n_blocks, history.BLOCK_SIZE), dtype)
         self._products = np.zeros((n_blocks, 2, 2 * memory + 1))
         self._memory = memory

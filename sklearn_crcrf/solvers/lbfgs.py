@@ -25,7 +25,7 @@ def lbfgs(
     """Minimise a smooth function by limited-memory BFGS (Liu & Nocedal 1989).
 
     Besides x it takes two vectors in the precision of x, and ``2 * memory`` in single precision, or
-    in half of it where these would take more than 128 MB.
+    in half of it for more than 167,772 weights.
 
     Parameters
     ----------
@@ -41,8 +41,8 @@ def lbfgs(
         Called with an OptimizeResult (x, fun, jac, nit) after every iteration. That x stays as
         it is until the next call; StopIteration ends the run, with success.
     memory : int, optional
-        How many of the last steps the direction is made of; by default 6 to 100, as many as take
-        up 128 MB.
+        How many of the last steps the direction is made of; by default 6 to 100, fewer of more
+        weights: those of 2^24 numbers.
     n_threads : int, default=1
         Threads for the vectors; the result does not depend on it.
     overwrite_x0 : bool, default=False
