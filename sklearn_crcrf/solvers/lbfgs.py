@@ -33,7 +33,7 @@ def lbfgs(
         Maps x to the objective, a float, and its gradient, an array like x. It must not keep or
         change x; it may return the same array every time.
     x0 : ndarray of shape (n_weights,), float32 or float64
-        All vectors are in its precision, all sums in double precision.
+        All vectors are in its precision, all inner products in double precision.
     max_iter : int, default=1000
     tol : float, default=1e-5
         Stop when the objective fell by at most ``tol`` of its value over ten iterations.
