@@ -60,7 +60,7 @@ class SparseDesign:
         return flat.reshape(self.shape)
 
     def flat(self, derivatives: np.ndarray) -> np.ndarray:
-        """All derivatives in one dimension: the inverse of :meth:`derivatives`."""
+        """All derivatives in one dimension, as :meth:`derivatives` got them; those are used up."""
         return derivatives.reshape(-1)
 
     def scores(self, weights: np.ndarray, start: int, stop: int) -> np.ndarray:
@@ -135,7 +135,6 @@ class FoldedDesign:
         """As :meth:`SparseDesign.flat`; moves those by groups to their members."""
         rows, groups = derivatives
         self._groups_of.add(groups, rows, *self._groups_of.cut(0, 1))
-        groups[:] = 0
         return rows.reshape(-1)
 
     def scores(self, weights: tuple[np.ndarray, np.ndarray], start: int, stop: int) -> np.ndarray:
@@ -213,9 +212,7 @@ class ObservedDesign:
     def flat(self, derivatives: tuple[Any, np.ndarray]) -> np.ndarray:
         """As :meth:`SparseDesign.flat`; moves those in rows to the others."""
         rows, flat = derivatives
-        of_rows = self._rows.flat(rows)
-        add_at(of_rows, self._place, flat, self._in_row)
-        of_rows[:] = 0
+        add_at(self._rows.flat(rows), self._place, flat, self._in_row)
         return flat
 
     def scores(self, weights: tuple[Any, np.ndarray], start: int, stop: int) -> np.ndarray:
