@@ -193,10 +193,7 @@ static inline void add_all_maxima(const double *x, int64_t n_rows, const double 
                                   int64_t width, double *out) {
     for (int64_t p = 0; p < width; p += TILE_VECTORS * LANES) {
         int64_t vectors = (width - p) / LANES;
-        if (vectors >= TILE_VECTORS)
-            all_maxima_panel(TILE_VECTORS, x, n_rows, matrix + p, n, width, out + p);
-        else if (vectors == 2) all_maxima_panel(2, x, n_rows, matrix + p, n, width, out + p);
-        else all_maxima_panel(1, x, n_rows, matrix + p, n, width, out + p);
+        BY_TILE(vectors, all_maxima_panel, x, n_rows, matrix + p, n, width, out + p);
     }
 }
 

@@ -44,10 +44,7 @@ static void NAME(product)(const REAL *a, int64_t n_rows, const REAL *packed, int
                           int64_t width, REAL *out) {
     for (int64_t p = 0; p < width; p += TILE_VECTORS * LANES) {
         int64_t vectors = (width - p) / LANES;
-        if (vectors >= TILE_VECTORS)
-            NAME(product_panel)(TILE_VECTORS, a, n_rows, packed, n, width, out + p);
-        else if (vectors == 2) NAME(product_panel)(2, a, n_rows, packed, n, width, out + p);
-        else NAME(product_panel)(1, a, n_rows, packed, n, width, out + p);
+        BY_TILE(vectors, NAME(product_panel), a, n_rows, packed, n, width, out + p);
         packed += n * (vectors < TILE_VECTORS ? vectors : TILE_VECTORS) * LANES;
     }
 }
@@ -93,10 +90,7 @@ static void NAME(outer_products)(const REAL *a, const REAL *b, int64_t n_rows, i
                                  int64_t width, REAL *out) {
     for (int64_t p = 0; p < width; p += TILE_VECTORS * LANES) {
         int64_t vectors = (width - p) / LANES;
-        if (vectors >= TILE_VECTORS)
-            NAME(outer_panel)(TILE_VECTORS, a, b + p, n_rows, n, width, out + p);
-        else if (vectors == 2) NAME(outer_panel)(2, a, b + p, n_rows, n, width, out + p);
-        else NAME(outer_panel)(1, a, b + p, n_rows, n, width, out + p);
+        BY_TILE(vectors, NAME(outer_panel), a, b + p, n_rows, n, width, out + p);
     }
 }
 

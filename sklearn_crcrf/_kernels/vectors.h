@@ -46,17 +46,27 @@
     }
 
 /* Rows of a tile of a product, and vectors in each of them: what the registers can hold. Where
-   products are not added in one instruction, some are needed in between. */
+   products are not added in one instruction, some are needed in between; and where it takes an
+   instruction of its own to fill a vector with a number, few rows are better. */
 #if defined(__AVX512F__)
 #define TILE_ROWS 8
-#else
+#define TILE_VECTORS 3
+#elif defined(__FMA__)
 #define TILE_ROWS 4
-#endif
-#if defined(__FMA__) || !defined(VECTOR_BYTES)
 #define TILE_VECTORS 3
 #else
-#define TILE_VECTORS 2
+#define TILE_ROWS 2
+#define TILE_VECTORS 4
 #endif
+
+/* A function of the number of vectors in a tile, as many as there are left. */
+#define BY_TILE(vectors, function, ...)                                             \
+    do {                                                                            \
+        if ((vectors) >= TILE_VECTORS) function(TILE_VECTORS, __VA_ARGS__);         \
+        else if (TILE_VECTORS > 3 && (vectors) == 3) function(3, __VA_ARGS__);      \
+        else if ((vectors) == 2) function(2, __VA_ARGS__);                          \
+        else function(1, __VA_ARGS__);                                              \
+    } while (0)
 
 /* Numbers next to zero are slow and change nothing here: they are taken as zero. */
 static inline unsigned flush_denormals(void) {
