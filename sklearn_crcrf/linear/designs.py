@@ -123,9 +123,8 @@ class FoldedDesign:
 
     def weights(self, flat: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """As :meth:`SparseDesign.weights`."""
-        rows, groups = self.derivatives(flat)
-        self._members.add(rows, groups, 0, len(groups))
-        return rows, groups
+        rows = self._single.weights(flat)
+        return rows, self._members.product(rows, 0, self._groups.shape[0])
 
     def derivatives(self, flat: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """As :meth:`SparseDesign.derivatives`."""
