@@ -17,13 +17,15 @@ def find_cells(
     const int64_t[::1] pair_indptr,  # (n_attributes + 1,) of pairs in CSR IN
     const int32_t[::1] pair_label,   # (n_pairs,) IN
     const uint8_t[::1] is_single,    # (n_attributes,) IN
+    int64_t n_labels,
 ):
     """All entries of pairs of attributes that are single: what the other functions take."""
     cdef:
         int64_t n_tokens = indptr.shape[0] - 1, n_cells = 0, t, k, p
         int32_t a
         int64_t[::1] starts = np.zeros(n_tokens + 1, dtype=np.int64)
-        int32_t[::1] label, pair
+        int64_t[::1] place
+        int32_t[::1] pair
         real[::1] value
     with nogil:
         for t in range(n_tokens):
@@ -32,44 +34,47 @@ def find_cells(
                 if is_single[a]:
                     n_cells += pair_indptr[a + 1] - pair_indptr[a]
             starts[t + 1] = n_cells
-    label = np.empty(n_cells, dtype=np.int32)
+    place = np.empty(n_cells, dtype=np.int64)
     pair = np.empty(n_cells, dtype=np.int32)
     value = np.empty(n_cells, dtype=np.asarray(values).dtype)
     n_cells = 0
     with nogil:
-        for k in range(indices.shape[0]):
-            a = indices[k]
-            if not is_single[a]:
-                continue
-            for p in range(pair_indptr[a], pair_indptr[a + 1]):
-                label[n_cells], pair[n_cells], value[n_cells] = pair_label[p], <int32_t>p, values[k]
-                n_cells += 1
-    return np.asarray(starts), np.asarray(label), np.asarray(pair), np.asarray(value)
+        for t in range(n_tokens):
+            for k in range(indptr[t], indptr[t + 1]):
+                a = indices[k]
+                if not is_single[a]:
+                    continue
+                for p in range(pair_indptr[a], pair_indptr[a + 1]):
+                    place[n_cells] = t * n_labels + pair_label[p]
+                    pair[n_cells], value[n_cells] = <int32_t>p, values[k]
+                    n_cells += 1
+    return np.asarray(starts), np.asarray(place), np.asarray(pair), np.asarray(value)
 
 
 def add_cells(
     const int64_t[::1] indptr,     # (n_tokens + 1,) entries of each token IN
-    const int32_t[::1] label,      # (n_entries,)
-    const int32_t[::1] pair,       # (n_entries,)
-    const real[::1] value,         # (n_entries,)
+    const int64_t[::1] place,      # (n_entries,) token * n_labels + label IN
+    const int32_t[::1] pair,       # (n_entries,) IN
+    const real[::1] value,         # (n_entries,) IN
     const real[::1] weights,       # (n_pairs,) IN
     real[:, ::1] scores,           # (stop - start, n_labels) INOUT
     int64_t start,
     int64_t stop,
 ):
-    """scores[t - start, label[k]] += value[k] * weights[pair[k]], for the entries k of token t."""
-    cdef int64_t t, k, end = indptr[stop]
+    """Add value[k] * weights[pair[k]] to the scores at place[k], for the entries k of tokens."""
+    cdef:
+        int64_t k, last = indptr[stop], origin = start * scores.shape[1]
+        real *score = &scores[0, 0]
     with nogil:
-        for t in range(start, stop):
-            for k in range(indptr[t], indptr[t + 1]):
-                if k + AHEAD < end:
-                    fetch_row(&weights[pair[k + AHEAD]], 1)
-                scores[t - start, label[k]] += value[k] * weights[pair[k]]
+        for k in range(indptr[start], last):
+            if k + AHEAD < last:
+                fetch_row(&weights[pair[k + AHEAD]], 1)
+            score[place[k] - origin] += value[k] * weights[pair[k]]
 
 
 def add_scores(
     const int64_t[::1] indptr,
-    const int32_t[::1] label,
+    const int64_t[::1] place,
     const int32_t[::1] pair,
     const real[::1] value,
     const real[:, ::1] scores,     # (stop - start, n_labels) IN
@@ -77,14 +82,15 @@ def add_scores(
     int64_t start,
     int64_t stop,
 ):
-    """weights[pair[k]] += value[k] * scores[t - start, label[k]], for the entries k of token t."""
-    cdef int64_t t, k, end = indptr[stop]
+    """Add value[k] times the score at place[k] to weights[pair[k]], for the entries k of tokens."""
+    cdef:
+        int64_t k, last = indptr[stop], origin = start * scores.shape[1]
+        const real *score = &scores[0, 0]
     with nogil:
-        for t in range(start, stop):
-            for k in range(indptr[t], indptr[t + 1]):
-                if k + AHEAD < end:
-                    fetch_row(&weights[pair[k + AHEAD]], 1)
-                weights[pair[k]] += value[k] * scores[t - start, label[k]]
+        for k in range(indptr[start], last):
+            if k + AHEAD < last:
+                fetch_row(&weights[pair[k + AHEAD]], 1)
+            weights[pair[k]] += value[k] * score[place[k] - origin]
 
 
 def add_at(

@@ -23,8 +23,10 @@ class Cells:
     """
 
     def __init__(self, X: sp.csr_array, pairs: sp.csr_array, is_single: np.ndarray):
-        self._entries = find_cells(*csr_arrays(X), *csr_arrays(pairs)[:2], is_single.view(np.uint8))
-        self._n_weights, self._shares = pairs.nnz, [self._entries]
+        self._n_weights, n_labels = pairs.nnz, pairs.shape[1]
+        where = *csr_arrays(pairs)[:2], is_single.view(np.uint8), n_labels
+        self._entries = find_cells(*csr_arrays(X), *where)
+        self._shares = [self._entries]
 
     def add_scores(self, weights: np.ndarray, scores: np.ndarray, start: int, stop: int) -> None:
         add_cells(*self._entries, weights, scores, start, stop)
@@ -44,12 +46,13 @@ class Cells:
         n_shares: int,
     ) -> None:
         if n_shares != len(self._shares):
+            # If threads do so at the same time, they all find the same.
             self._shares = self._split(n_shares)
         add_scores(*self._shares[share], scores, out, start, stop)
 
     def _split(self, n_shares: int) -> list[tuple]:
         """About as many entries each, with weights that no other has."""
-        indptr, label, weight, value = self._entries
+        indptr, place, weight, value = self._entries
         n_before = np.cumsum(np.bincount(weight, minlength=self._n_weights))
         cuts = np.searchsorted(n_before, len(weight) * np.arange(1, n_shares) // n_shares)
         share_of = np.searchsorted(cuts, weight, "right")
@@ -57,7 +60,7 @@ class Cells:
         for share in range(n_shares):
             mine = share_of == share
             starts = np.append(0, np.cumsum(mine))[indptr]
-            shares.append((starts, label[mine], weight[mine], value[mine]))
+            shares.append((starts, place[mine], weight[mine], value[mine]))
         return shares
 
 

@@ -19,8 +19,9 @@ def entries(n_labels, n_pairs, dtype, n_tokens=50, seed=0):
     pair = rng.integers(n_pairs, size=indptr[-1]).astype(np.int32)
     value = rng.normal(size=indptr[-1]).astype(dtype)
     effect = np.zeros((n_tokens, n_labels, n_pairs))
-    np.add.at(effect, (np.repeat(np.arange(n_tokens), np.diff(indptr)), label, pair), value)
-    arrays = indptr.astype(np.int64), label, pair, value
+    token = np.repeat(np.arange(n_tokens), np.diff(indptr))
+    np.add.at(effect, (token, label, pair), value)
+    arrays = indptr.astype(np.int64), token * n_labels + label, pair, value
     for array in arrays:
         array.flags.writeable = False
     return arrays, effect
@@ -60,7 +61,7 @@ def test_entries_of_single_pairs(dtype):
     X = sp.random_array((40, 12), density=0.3, rng=0, dtype=dtype, format="csr")
     pairs = sp.random_array((12, 5), density=0.4, rng=1, format="csr")
     is_single = np.arange(12) % 3 != 0
-    cells = find_cells(*csr_arrays(X), *csr_arrays(pairs)[:2], is_single.view(np.uint8))
+    cells = find_cells(*csr_arrays(X), *csr_arrays(pairs)[:2], is_single.view(np.uint8), 5)
     weights = np.arange(1, pairs.nnz + 1, dtype=dtype)
     scores = np.zeros((40, 5), dtype=dtype)
     add_cells(*cells, weights, scores, 0, 40)
@@ -79,6 +80,7 @@ def test_numbers_are_added_at_their_places(dtype):
 def test_no_entries(dtype):
     indptr, ids = np.zeros(4, dtype=np.int64), np.empty(0, dtype=np.int32)
     nothing, scores = np.empty(0, dtype=dtype), np.ones((3, 2), dtype=dtype)
-    add_cells(indptr, ids, ids, nothing, nothing, scores, 0, 3)
-    add_scores(indptr, ids, ids, nothing, scores, nothing, 0, 3)
+    arrays = indptr, indptr[:0], ids, nothing
+    add_cells(*arrays, nothing, scores, 0, 3)
+    add_scores(*arrays, scores, nothing, 0, 3)
     assert_array_equal(scores, 1)
