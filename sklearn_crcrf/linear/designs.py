@@ -21,7 +21,7 @@ from .sums import RowSums
 __all__ = ["DenseDesign", "FoldedDesign", "ObservedDesign", "SparseDesign", "sparse_design"]
 
 # Attributes seen with more labels than these have weights for all labels in memory.
-FEW_LABELS = 1
+FEW_LABELS = 2
 
 Slices = Sequence[tuple[int, int]]
 
