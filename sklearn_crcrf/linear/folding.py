@@ -13,7 +13,7 @@ from .._kernels._folding import column_values, find_companions
 __all__ = ["Folded", "fold"]
 
 # In fewer rows than these it costs as much to add weights once as to add them in each row.
-FEWEST = 4
+FEWEST = 12
 
 
 class Folded(NamedTuple):
@@ -32,7 +32,7 @@ class Folded(NamedTuple):
     members: sp.csr_array
 
 
-def fold(X: sp.csr_array) -> Folded:
+def fold(X: sp.csr_array, fewest: int = FEWEST) -> Folded:
     """Replace attributes that come together by groups, each of which is one entry in a row.
 
     Only attributes that always have the same value are replaced. Templates make many: where there
@@ -43,6 +43,8 @@ def fold(X: sp.csr_array) -> Folded:
     Parameters
     ----------
     X : CSR of shape (n_rows, n_attributes)
+    fewest : int
+        Rows of an attribute whose companions are looked for.
 
     Returns
     -------
@@ -53,7 +55,7 @@ def fold(X: sp.csr_array) -> Folded:
     >>> import scipy.sparse as sp
     >>> from sklearn_crcrf.linear.folding import fold
     >>> rows = [[1, 1, 0], [1, 1, 1], [1, 1, 0], [1, 1, 0], [0, 0, 1]]
-    >>> folded = fold(sp.csr_array(rows, dtype=float))
+    >>> folded = fold(sp.csr_array(rows, dtype=float), fewest=4)
     >>> folded.members.toarray()
     array([[1., 1., 0.]])
     >>> folded.groups.toarray().ravel(), folded.single.toarray()[:, 2]
@@ -68,10 +70,10 @@ def fold(X: sp.csr_array) -> Folded:
     n_attributes = X.shape[1]
     value, is_even = column_values(indices, values, n_attributes)
     n_rows_of = np.where(is_even, np.diff(where.indptr), 0)
-    order = np.argsort(-n_rows_of, kind="stable")[: np.count_nonzero(n_rows_of >= FEWEST)]
+    order = np.argsort(-n_rows_of, kind="stable")[: np.count_nonzero(n_rows_of >= fewest)]
     left = indices.copy()
     owners, starts, companions = find_companions(
-        indptr, left, *csr_arrays(where), order.astype(np.int32), is_even, FEWEST
+        indptr, left, *csr_arrays(where), order.astype(np.int32), is_even, fewest
     )
     if len(owners) == 0:
         nothing = sp.csr_array(X.shape, dtype=X.dtype)

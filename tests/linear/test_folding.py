@@ -8,7 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-from sklearn_crcrf.linear.folding import FEWEST, fold
+from sklearn_crcrf.linear.folding import fold
+
+# In so many rows attributes come together: few, so that small matrices have many groups.
+FEWEST = 4
 
 matrices = hnp.arrays(
     float,
@@ -45,21 +48,21 @@ def templates(n_rows, n_symbols=4, dtype=float):
 
 @given(matrices)
 def test_factors_make_the_matrix(X):
-    folded = fold(sp.csr_array(X))
+    folded = fold(sp.csr_array(X), FEWEST)
     assert_array_equal(product(folded), X)
     assert n_additions(folded) <= np.count_nonzero(X)
 
 
 @given(matrices)
 def test_groups_have_two_members_or_more(X):
-    _, groups, members = fold(sp.csr_array(X))
+    _, groups, members = fold(sp.csr_array(X), FEWEST)
     assert (np.diff(members.indptr) >= 2).all()
     assert_array_equal(groups.data, 1.0)
 
 
 def test_each_row_of_templates_is_one_group():
     X = templates(1000)
-    single, groups, members = fold(X)
+    single, groups, members = fold(X, FEWEST)
     assert single.nnz == 0
     assert_array_equal(np.diff(groups.indptr), 1)
     assert groups.shape[1] == len(np.unique(X.toarray(), axis=0)) + 16
@@ -68,13 +71,13 @@ def test_each_row_of_templates_is_one_group():
 
 def test_what_comes_together_too_seldom_stays():
     row = [[1.0, 1.0, 1.0]]
-    assert fold(sp.csr_array(row * (FEWEST - 1))).groups.shape[1] == 0
-    assert fold(sp.csr_array(row * FEWEST)).groups.shape[1] == 1
+    assert fold(sp.csr_array(row * 3), 4).groups.shape[1] == 0
+    assert fold(sp.csr_array(row * 4), 4).groups.shape[1] == 1
 
 
 def test_only_attributes_of_one_value_are_folded():
-    assert_array_equal(fold(sp.csr_array([[1.0, 2.0]] * 5)).members.toarray(), [[1.0, 2.0]])
-    folded = fold(sp.csr_array([[2.0, 1.0, 3.0], *[[1.0, 1.0, 3.0]] * FEWEST]))
+    assert_array_equal(fold(sp.csr_array([[1.0, 2.0]] * 5), 5).members.toarray(), [[1.0, 2.0]])
+    folded = fold(sp.csr_array([[2.0, 1.0, 3.0], *[[1.0, 1.0, 3.0]] * FEWEST]), FEWEST)
     assert_array_equal(folded.groups.toarray(), [[1.0]] * (1 + FEWEST))
     assert_array_equal(folded.members.toarray(), [[0.0, 1.0, 3.0]])
     assert_array_equal(folded.single.toarray()[:, 0], [2.0, *[1.0] * FEWEST])
@@ -83,7 +86,7 @@ def test_only_attributes_of_one_value_are_folded():
 def test_entries_that_are_there_twice_are_added():
     X = sp.csr_array((np.ones(9), [0, 0, 1, 0, 1, 1, 0, 1, 1], [0, 3, 6, 9]), shape=(3, 2))
     before = X.copy()
-    assert_array_equal(product(fold(X)), X.toarray())
+    assert_array_equal(product(fold(X, FEWEST)), X.toarray())
     assert_array_equal(X.indices, before.indices)
 
 
@@ -92,7 +95,7 @@ def test_entries_that_are_there_twice_are_added():
 def test_types(dtype, index):
     X = templates(40, dtype=dtype)
     X.indices, X.indptr = X.indices.astype(index), X.indptr.astype(index)
-    folded = fold(X)
+    folded = fold(X, FEWEST)
     assert {factor.dtype for factor in folded} == {np.dtype(dtype)}
     assert_array_equal(product(folded), X.toarray())
 

@@ -49,7 +49,7 @@ def make_corpus(dtype=float, partial=False):
 
 FEATURES = {
     "sparse": lambda X, pairs, slices: SparseDesign(X, N_LABELS, slices),
-    "folded": lambda X, pairs, slices: FoldedDesign(fold(X), N_LABELS, slices),
+    "folded": lambda X, pairs, slices: FoldedDesign(fold(X, 4), N_LABELS, slices),
     "dense": lambda X, pairs, slices: DenseDesign(X.toarray(), N_LABELS, slices),
     "observed": lambda X, pairs, slices: ObservedDesign(X, sp.csr_array(pairs), slices),
     "single": lambda X, pairs, slices: ObservedDesign(X, sp.csr_array(pairs), slices, N_LABELS),
