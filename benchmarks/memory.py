@@ -17,7 +17,7 @@ from sklearn_crcrf import CRF, SequenceArray
 SOLVERS = {"lbfgs": {}, "owlqn": {"c1": 0.1}, "sgd": {}, "rprop": {}, "quickprop": {}}
 DTYPES = ["float64", "float32"]
 COLUMNS = ["solver", "weights", "entries", *DTYPES]
-# By then L-BFGS has the four steps that it keeps of so many weights.
+# By then L-BFGS has the six steps that it keeps of so many weights.
 N_ITERATIONS = 8
 LENGTH = 20
 
