@@ -312,13 +312,13 @@ def test_scaling_finds_the_power(load, tmp_path):
 
 def test_memory_data(load):
     memory = load("memory")
-    X, y = memory.make_data(memory.Size(3, 2, 2, 6, 4), "float32")
-    assert (X.data.shape, X.data.dtype, len(y)) == ((60, 2 * (10 + 5)), "float32", 3)
+    X, y = memory.make_data(memory.Size(6, 2, 2, 12, 4), "float32")
+    assert (X.data.shape, X.data.dtype, len(y)) == ((120, 2 * (10 + 5)), "float32", 6)
     assert (np.diff(X.data.indptr) == 4).all()
-    assert_array_equal(X.data.sum(axis=0), 2 * [*[6] * 10, *[12] * 5])
+    assert_array_equal(X.data.sum(axis=0), 2 * [*[12] * 10, *[24] * 5])
     assert len(tie(X.data, []).first) == X.data.shape[1]
     single, groups, _ = fold(X.data)
-    assert (single.nnz, groups.nnz) == (0, 60 * 2)
+    assert (single.nnz, groups.nnz) == (0, 120 * 2)
 
 
 @pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="needs Linux's /proc")
