@@ -1,5 +1,6 @@
 # The best path of each sequence; see _viterbi.pxi for the recursion.
 
+from sklearn_crcrf._kernels._turns cimport give_turn, take_turn
 from sklearn_crcrf._kernels.vectors cimport fetch_row
 
 # Tokens of which the scores are fetched from memory before they are read.
@@ -41,6 +42,7 @@ def viterbi(
     step.transposed = &transposed[0, 0]
     step.edges = edges_of(edge_row, edge_indptr, edge_previous, edge_current, edge_score)
     with nogil:
+        give_turn()
         while start < order.shape[0]:
             team = make_team(offsets, order, start, ways)
             fill(&team, state, begin, end, delta)
@@ -48,6 +50,7 @@ def viterbi(
             backward(&step, &team, &delta[0, 0], &labels[0])
             finish(&team, delta, labels, &order[start], values, prefixes)
             start += team.size
+        take_turn()
 
 
 cdef Team make_team(

@@ -4,6 +4,7 @@ import numpy as np
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
+from sklearn_crcrf._kernels._turns cimport give_turn, take_turn
 from sklearn_crcrf._kernels.vectors cimport fetch_row, real
 
 # Weights so many entries ahead are fetched from memory.
@@ -66,10 +67,12 @@ def add_cells(
         int64_t k, last = indptr[stop], origin = start * scores.shape[1]
         real *score = &scores[0, 0]
     with nogil:
+        give_turn()
         for k in range(indptr[start], last):
             if k + AHEAD < last:
                 fetch_row(&weights[pair[k + AHEAD]], 1)
             score[place[k] - origin] += value[k] * weights[pair[k]]
+        take_turn()
 
 
 def add_scores(
@@ -87,10 +90,12 @@ def add_scores(
         int64_t k, last = indptr[stop], origin = start * scores.shape[1]
         const real *score = &scores[0, 0]
     with nogil:
+        give_turn()
         for k in range(indptr[start], last):
             if k + AHEAD < last:
                 fetch_row(&weights[pair[k + AHEAD]], 1)
             weights[pair[k]] += value[k] * score[place[k] - origin]
+        take_turn()
 
 
 def add_at(
@@ -102,5 +107,7 @@ def add_at(
     """out[out_places[k]] += source[places[k]], for all k."""
     cdef int64_t k
     with nogil:
+        give_turn()
         for k in range(places.shape[0]):
             out[out_places[k]] += source[places[k]]
+        take_turn()

@@ -1,5 +1,7 @@
 """The penalty of weights by a Gaussian prior."""
 
+from sklearn_crcrf._kernels._turns cimport give_turn, take_turn
+
 ctypedef fused real:
     float
     double
@@ -25,6 +27,7 @@ def gaussian_penalty(
     for lane in range(N_LANES):
         squares[lane] = 0.0
     with nogil:
+        give_turn()
         for start in range(0, n, 1024):
             stop = min(start + BLOCK, n)
             for i in range(start, stop):
@@ -36,4 +39,5 @@ def gaussian_penalty(
             total += <double>w[i] * w[i]
         for lane in range(N_LANES):
             total += squares[lane]
+        take_turn()
     return 0.5 * precision * total

@@ -7,6 +7,7 @@
 from libc.stdint cimport uint16_t
 from libc.string cimport memcpy
 
+from sklearn_crcrf._kernels._turns cimport give_turn, take_turn
 from sklearn_crcrf._kernels.vectors cimport prefetch
 
 cdef enum:
@@ -104,6 +105,7 @@ def keep_step(
         double[BLOCK] change
         double[BLOCK] direction
     with nogil:
+        give_turn()
         for b in range(first_block, last_block):
             start = b * BLOCK
             width = min(<Py_ssize_t>BLOCK, x.shape[0] - start)
@@ -130,6 +132,7 @@ def keep_step(
             inner_products(
                 direction, direction, change, &products[b, 0, n_rows], &products[b, 1, n_rows]
             )
+        take_turn()
 
 
 def combine(
@@ -151,6 +154,7 @@ def combine(
         const kept *s
         const kept *y
     with nogil:
+        give_turn()
         for b in range(first_block, last_block):
             start = b * BLOCK
             width = min(<Py_ssize_t>BLOCK, x.shape[0] - start)
@@ -167,3 +171,4 @@ def combine(
                     total[i] += a * <float>value_of(s[i]) + c * <float>value_of(y[i])
             for i in range(width):
                 x_new[start + i] = x[start + i] + (of_steepest * steepest[start + i] + total[i])
+        take_turn()

@@ -49,6 +49,7 @@ def forward(
         int64_t first = 0, start = 0, n_sequences = order.shape[0]
         unsigned denormals
     with nogil:
+        give_turn()
         denormals = flush_denormals()
         while first < n_sequences:
             block = make_block(offsets, order, first, start, steps)
@@ -62,6 +63,7 @@ def forward(
                 log_z[order[first]] = 0.0
             first += max(1, block.active[0])
         restore_denormals(denormals)
+        take_turn()
 
 
 cdef struct Running:

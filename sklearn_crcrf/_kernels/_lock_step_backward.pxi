@@ -54,6 +54,7 @@ def backward(
         unsigned denormals
     memset(zeros, 0, width * sizeof(real))
     with nogil:
+        give_turn()
         denormals = flush_denormals()
         while first < n_sequences:
             block = make_block(offsets, order, first, start, steps)
@@ -71,6 +72,7 @@ def backward(
                 start = block.row[block.n_steps]
             first += max(1, block.active[0])
         restore_denormals(denormals)
+        take_turn()
 
 
 cdef void backward_block(

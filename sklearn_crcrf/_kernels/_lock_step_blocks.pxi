@@ -9,6 +9,7 @@ from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy, memset
 
 from sklearn_crcrf._kernels._edges cimport Edges, edges_of
+from sklearn_crcrf._kernels._turns cimport give_turn, take_turn
 from sklearn_crcrf._kernels.vectors cimport (
     add_products, both_products, exponentials, exponentiate, flush_denormals, least_finite,
     least_positive, multiply, outer_products, pack, padded_d, padded_f, product, products, real,

@@ -17,6 +17,7 @@ from libc.stdint cimport int32_t, int64_t
 
 from sklearn_crcrf._kernels._edges cimport Edges, edges_of, maximum
 from sklearn_crcrf._kernels._pairs cimport Pairs, pairs_of, set_pairs
+from sklearn_crcrf._kernels._turns cimport give_turn, take_turn
 
 # Sums of probabilities below this are summed again as logarithms.
 cdef double UNDERFLOW = 1e-280
@@ -142,6 +143,7 @@ def forward_messages(
         Edges edges = edges_of(edge_row, edge_indptr, edge_previous, edge_current, edge_score)
         Product p = product_of(transition, potential, top, edges)
     with nogil:
+        give_turn()
         for s in range(offsets.shape[0] - 1):
             log_z[s] = 0.0
             for t in range(offsets[s], offsets[s + 1]):
@@ -154,6 +156,7 @@ def forward_messages(
                     alpha[t, j] += state[t, j]
                 increment[t] = normalise(&alpha[t, 0], n, &alpha[t, 0])
                 log_z[s] += increment[t]
+        take_turn()
 
 
 def backward_messages(
@@ -176,6 +179,7 @@ def backward_messages(
         Edges edges = edges_of(edge_row, edge_indptr, edge_current, edge_previous, edge_score)
         Product p = product_of(transposed, potential, top, edges)
     with nogil:
+        give_turn()
         for s in range(offsets.shape[0] - 1):
             for t in range(offsets[s + 1] - 1, offsets[s] - 1, -1):
                 if t == offsets[s + 1] - 1:
@@ -188,6 +192,7 @@ def backward_messages(
                 for j in range(n):
                     work[j] = alpha[t, j] + beta[t, j]
                 normalise(&work[0], n, &beta[t, 0])
+        take_turn()
 
 
 def add_expected_pairs(
@@ -219,6 +224,7 @@ def add_expected_pairs(
             state, transition, potential, top, edges, alpha, beta, increment, work, raised
         )
     with nogil:
+        give_turn()
         for s in range(offsets.shape[0] - 1):
             if log_z[s] == -INFINITY or weight[s] == 0.0:
                 continue
@@ -231,3 +237,4 @@ def add_expected_pairs(
                 if row >= 0:
                     for k in range(edges.indptr[row], edges.indptr[row + 1]):
                         edge_counts[k] += weight[s] * p.raised[k]
+        take_turn()

@@ -8,6 +8,7 @@ import numpy as np
 
 from libc.stdint cimport int32_t, int64_t
 
+from sklearn_crcrf._kernels._turns cimport give_turn, take_turn
 from sklearn_crcrf._kernels.vectors cimport real
 
 
@@ -29,6 +30,7 @@ def add_transition_scores(
         int32_t i
         double[::1] work = np.empty(n)
     with nogil:
+        give_turn()
         for s in range(offsets.shape[0] - 1):
             for t in range(offsets[s], offsets[s + 1]):
                 neighbour = t + step
@@ -46,6 +48,7 @@ def add_transition_scores(
                         work[edge_target[k]] = edge_score[k]
                 for j in range(n):
                     scores[t, j] += <real>work[j]
+        take_turn()
 
 
 def add_transition_counts(
@@ -66,6 +69,7 @@ def add_transition_counts(
         int32_t i
         double[::1] work = np.empty(n)
     with nogil:
+        give_turn()
         for s in range(offsets.shape[0] - 1):
             for t in range(offsets[s], offsets[s + 1]):
                 neighbour = t + step
@@ -85,3 +89,4 @@ def add_transition_counts(
                         work[edge_target[k]] = 0.0
                 for j in range(n):
                     transition[i, j] += work[j]
+        take_turn()

@@ -8,6 +8,8 @@ import numpy as np
 
 from libc.stdint cimport int32_t, int64_t
 
+from sklearn_crcrf._kernels._turns cimport give_turn, take_turn
+
 
 def fill_edges(
     const int64_t[::1] offsets,
@@ -28,6 +30,7 @@ def fill_edges(
         int64_t n = transposed.shape[0], s, t, i, k, entry, r = 0
         double[::1] into = np.empty(n)
     with nogil:
+        give_turn()
         for s in range(offsets.shape[0] - 1):
             for t in range(offsets[s], offsets[s + 1]):
                 row[t] = -1
@@ -53,6 +56,7 @@ def fill_edges(
                         entry += 1
                 previous[entry] = current[entry] = <int32_t>n
                 score[entry] = into[y[t - 1]]
+        take_turn()
 
 
 def add_edge_counts(
@@ -72,6 +76,7 @@ def add_edge_counts(
         int64_t n = transposed.shape[0], s, t, i, k, entry, r = 0
         double[::1] into = np.empty(n)
     with nogil:
+        give_turn()
         for s in range(offsets.shape[0] - 1):
             for t in range(offsets[s] + 1, offsets[s + 1]):
                 entry = indptr[r + 1] - n
@@ -91,3 +96,4 @@ def add_edge_counts(
                 for i in range(n):
                     transposed[y[t], i] += into[i]
                 r += 1
+        take_turn()

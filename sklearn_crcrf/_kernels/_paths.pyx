@@ -3,6 +3,7 @@
 from libc.stdint cimport int32_t, int64_t
 
 from sklearn_crcrf._kernels._edges cimport Edges, edges_of, find_entry
+from sklearn_crcrf._kernels._turns cimport give_turn, take_turn
 from sklearn_crcrf._kernels.vectors cimport prefetch, real
 
 # Scores of tokens so many ahead are fetched from memory.
@@ -29,6 +30,7 @@ def path_scores(
         int64_t s, t, k, first, stop
         double total, score
     with nogil:
+        give_turn()
         for s in range(offsets.shape[0] - 1):
             first = offsets[s]
             stop = offsets[s + 1]
@@ -44,6 +46,7 @@ def path_scores(
                     score += transition[y[t - 1], y[t]] if k < 0 else edges.score[k]
                 total += score
             value[s] = total
+        take_turn()
 
 
 def path_counts(
@@ -67,6 +70,7 @@ def path_counts(
         int64_t s, t, k, first, stop
         double w
     with nogil:
+        give_turn()
         for s in range(offsets.shape[0] - 1):
             first = offsets[s]
             stop = offsets[s + 1]
@@ -84,3 +88,4 @@ def path_counts(
                         transition[y[t - 1], y[t]] += w
                     else:
                         edge_counts[k] += w
+        take_turn()

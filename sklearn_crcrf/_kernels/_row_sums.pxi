@@ -4,6 +4,7 @@ import numpy as np
 
 from libc.stdint cimport int32_t, int64_t
 
+from sklearn_crcrf._kernels._turns cimport give_turn, take_turn
 from sklearn_crcrf._kernels.vectors cimport add_row, add_sum, fetch_row, real
 
 # Rows of the result so many ahead are fetched from memory.
@@ -26,12 +27,14 @@ def write_row_sums(
     if n == 0:
         return
     with nogil:
+        give_turn()
         for r in range(start, stop):
             after = indptr[r + 1]
             add_sum(
                 &indices[indptr[r]], &values[indptr[r]], after - indptr[r], indptr[stop] - after,
                 &matrix[0, 0], n, &zeros[0], &out[r - start, 0],
             )
+        take_turn()
 
 
 def add_row_sums(
@@ -52,6 +55,7 @@ def add_row_sums(
     if n == 0:
         return
     with nogil:
+        give_turn()
         for r in range(start, stop):
             if r + NEXT < stop:
                 fetch_row(&out[target[r + NEXT] - origin, 0], n)
@@ -62,6 +66,7 @@ def add_row_sums(
                     &indices[indptr[r]], &values[indptr[r]], after - indptr[r],
                     indptr[stop] - after, &matrix[0, 0], n, row, row,
                 )
+        take_turn()
 
 
 def add_outer_products(
@@ -76,8 +81,10 @@ def add_outer_products(
     """out[indices[k]] += values[k] * matrix[r - start], for the entries k of r in start:stop."""
     cdef int64_t r, k, n = matrix.shape[1]
     with nogil:
+        give_turn()
         for r in range(start, stop):
             for k in range(indptr[r], indptr[r + 1]):
                 if k + NEXT < indptr[stop]:
                     fetch_row(&out[indices[k + NEXT], 0], n)
                 add_row(values[k], &matrix[r - start, 0], n, &out[indices[k], 0])
+        take_turn()

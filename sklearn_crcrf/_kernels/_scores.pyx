@@ -2,6 +2,8 @@
 
 from libc.stdint cimport int8_t, int32_t, int64_t
 
+from sklearn_crcrf._kernels._turns cimport give_turn, take_turn
+
 
 def add_rows(
     const int32_t[:, ::1] rows,    # (n_tokens, n_slots) rows of the weights, -1 for none IN
@@ -17,6 +19,7 @@ def add_rows(
         int64_t t, s, k, row
         double a
     with nogil:
+        give_turn()
         for t in range(rows.shape[0]):
             for s in range(rows.shape[1]):
                 row = rows[t, s]
@@ -25,6 +28,7 @@ def add_rows(
                     continue
                 for k in range(indptr[row], indptr[row + 1]):
                     scores[t, indices[k]] += a * data[k]
+        take_turn()
 
 
 def add_rows_pullback(
@@ -41,6 +45,7 @@ def add_rows_pullback(
         int64_t t, s, k, row
         double total
     with nogil:
+        give_turn()
         for t in range(rows.shape[0]):
             for s in range(rows.shape[1]):
                 row = rows[t, s]
@@ -50,3 +55,4 @@ def add_rows_pullback(
                 for k in range(indptr[row], indptr[row + 1]):
                     total += data[k] * weight[t, indices[k]]
                 gradient[kind[t], s] += total
+        take_turn()

@@ -17,6 +17,7 @@ from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from sklearn_crcrf._kernels._edges cimport Edges, argmax_sum, edges_of, find_entry, first_entry
+from sklearn_crcrf._kernels._turns cimport give_turn, take_turn
 
 
 cdef struct Lattice:
@@ -67,6 +68,7 @@ def span_margins(
         )
         Path found[2]
     with nogil:
+        give_turn()
         for r in range(n_spans):
             best_paths(
                 &lattice, &bounds[r, 0], &labels[place[r]], &preceding[r, 0], &following[r, 0],
@@ -77,6 +79,7 @@ def span_margins(
                 path[r, k, 0] = found[k].before
                 path[r, k, 1] = found[k].token
                 path[r, k, 2] = found[k].label
+        take_turn()
 
 
 cdef void best_paths(
@@ -276,6 +279,7 @@ def add_span_counts(
     counts.transition = &transitions[0, 0]
     counts.edges = &edge_counts[0]
     with nogil:
+        give_turn()
         for r in range(bounds.shape[0]):
             if weight[r] != 0.0:
                 count_span(
@@ -289,6 +293,7 @@ def add_span_counts(
         for s in range(offsets.shape[0] - 1):
             count_prefixes(counts, offsets[s], offsets[s + 1], &ending[0, 0])
             count_suffixes(counts, offsets[s], offsets[s + 1], &starting[0, 0])
+        take_turn()
 
 
 cdef void count_span(

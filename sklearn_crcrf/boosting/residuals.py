@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._threads import Threads
+from .._threads import my_threads
 from ..criteria import log_loss
 from ..linear import Corpus
 from ..structures import Parts
@@ -80,7 +80,7 @@ class TrainingData:
             ]
             return chunk.weight @ (log_z - score), *pairs
 
-        with Threads(self._n_threads) as threads:
+        with my_threads(self._n_threads) as threads:
             compared = threads.map(compare, self._chunks)
         loss, *pairs = (sum(part) for part in zip(*compared, strict=True))
         return Residuals(float(loss), gold, expected, *pairs)

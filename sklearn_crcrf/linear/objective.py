@@ -1,6 +1,8 @@
 """The training objective of linear models of sequences: criterion plus Gaussian penalty."""
 
+from collections import deque
 from collections.abc import Callable, Sequence
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -8,7 +10,7 @@ import scipy.sparse as sp
 
 from .._kernels._gaussian import gaussian_penalty
 from .._memory import retain_freed_memory
-from .._threads import Threads
+from .._threads import Started, Threads, my_threads
 from ..structures import Chain, PartCounts, Parts, Pullback
 from .corpus import Chunk
 from .edges import EdgeDesign
@@ -72,7 +74,10 @@ class Objective:
         self._edge_attributes, self._edge_designs = edge_attributes, {}
         retain_freed_memory()
         largest = max(block[-1].stop - block[0].start for block in blocks)
-        self._scores = np.empty((largest, layout.n_labels), dtype=design.dtype)
+        # While the sums over the tokens of a block are made, other threads begin with the next.
+        self._n_ahead = 1 if n_threads > 1 else 0
+        n_buffers = 2 * self._n_ahead + 1
+        self._scores = np.empty((n_buffers, largest, layout.n_labels), dtype=design.dtype)
         self._gradient = np.empty(layout.n_weights, dtype=design.dtype)
 
     def __call__(self, w: np.ndarray) -> tuple[float, np.ndarray]:
@@ -88,26 +93,19 @@ class Objective:
         gradient : ndarray of shape (n_weights,)
         """
         gradient = self._gradient
-        with Threads(self._n_threads) as threads:
-            penalty = self._penalty(w, threads)
-            weights, total = self.weights(w), self.derivatives(gradient)
-            slope = 1.0
-            if self._combine is not None:
-                _, slope = self._combine(self._sum(weights, threads))
-            counted = sum(
-                self._add_block(number, block, weights, total, slope, threads)
-                for number, block in enumerate(self._blocks)
-            )
-        return penalty + self.combined(counted), self.join(total, gradient)
-
-    def _penalty(self, w: np.ndarray, threads: Threads) -> float:
-        """That of all weights; its derivatives replace the gradient."""
 
         def penalise(start: int) -> float:
             piece = slice(start, start + PIECE)
-            return gaussian_penalty(w[piece], self.precision, self._gradient[piece])
+            return gaussian_penalty(w[piece], self.precision, gradient[piece])
 
-        return sum(threads.map(penalise, range(0, len(w), PIECE)))
+        with my_threads(self._n_threads) as threads:
+            penalties = threads.start(penalise, range(0, len(w), PIECE))
+            weights, slope = self.weights(w), 1.0
+            if self._combine is not None:
+                _, slope = self._combine(self._sum(weights, threads))
+            penalty, total = sum(penalties.results()), self.derivatives(gradient)
+            counted = self._add_blocks(weights, total, slope, threads)
+        return penalty + self.combined(counted), self.join(total, gradient)
 
     def weights(self, vector: np.ndarray) -> Weights:
         """The weights of a vector, as scores are made of them."""
@@ -154,7 +152,7 @@ class Objective:
 
     def total(self, w: np.ndarray) -> float:
         """The objective without the penalty."""
-        with Threads(1) as threads:
+        with my_threads(self._n_threads) as threads:
             return self.combined(self._sum(self.weights(w), threads))
 
     def combined(self, counted: float | np.ndarray) -> float:
@@ -215,26 +213,54 @@ class Objective:
             scores = map(np.add, scores, self._forbidden)
         return edges.parts(Parts(state, *scores, edges.none), weights)
 
-    def _add_block(
-        self, number: int, block, weights: Weights, total: Weights, slope, threads: Threads
+    def _add_blocks(
+        self, weights: Weights, total: Weights, slope: float | np.ndarray, threads: Threads
     ) -> float | np.ndarray:
-        """Add the gradient of a block; return its sum over sequences."""
-        start = block[0].start
-        scores = self._scores[: block[-1].stop - start]
+        """Add the gradient of all blocks; return their sum over sequences."""
+        numbers = iter(range(len(self._blocks)))
+
+        def start(n_blocks: int) -> list[Started]:
+            next_ones = islice(numbers, n_blocks)
+            return [self._start_block(number, weights, slope, threads) for number in next_ones]
+
+        counted, sums, ahead = 0.0, None, deque(start(self._n_ahead))
+        for number, block in enumerate(self._blocks):
+            ahead.extend(start(1))
+            for chunk, (of_chunk, counts) in zip(block, ahead.popleft().results(), strict=True):
+                counted = counted + of_chunk
+                self.add_others(chunk, counts, total)
+            if sums is not None:
+                sums.results()
+            sums = self._start_sums(number, total, threads)
+        sums.results()
+        return counted
+
+    def _start_block(
+        self, number: int, weights: Weights, slope: float | np.ndarray, threads: Threads
+    ) -> Started:
+        """Have the losses of the chunks of a block computed, and the derivatives by the scores."""
+        block, scores = self._blocks[number], self._scores_of(number)
 
         def lose(chunk: Chunk) -> tuple[float, PartCounts]:
-            state = scores[chunk.start - start : chunk.stop - start]
+            start = chunk.start - block[0].start
+            state = scores[start : start + chunk.stop - chunk.start]
             return self.lose(chunk, weights, 1.0, state, slope)
+
+        return threads.start(lose, block)
+
+    def _start_sums(self, number: int, total: Weights, threads: Threads) -> Started:
+        """Have the sums over the tokens of a block added."""
+        scores = self._scores_of(number)
 
         def add_share(share: int) -> None:
             self.design.add_gradient(number, scores, total.state, share, self._n_threads)
 
-        counted = 0.0
-        for chunk, (of_chunk, counts) in zip(block, threads.map(lose, block), strict=True):
-            counted = counted + of_chunk
-            self.add_others(chunk, counts, total)
-        threads.map(add_share, range(self._n_threads))
-        return counted
+        return threads.start(add_share, range(self._n_threads))
+
+    def _scores_of(self, number: int) -> np.ndarray:
+        """Where the derivatives by the scores of a block are."""
+        block = self._blocks[number]
+        return self._scores[number % len(self._scores), : block[-1].stop - block[0].start]
 
 
 def _pull(pullback: Pullback, weight: np.ndarray, state: np.ndarray) -> PartCounts:

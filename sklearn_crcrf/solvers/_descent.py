@@ -52,35 +52,35 @@ def descend(
     """
     x_new = np.empty_like(x)
     loss, gradient = progress.evaluate(x)
-    with History(x, memory, n_threads) as history:
-        history.keep(x, x, gradient, steepest_of(x, gradient))
-        progress.start(x, loss, history.steepest)
-        turns = 0
-        while not progress.message:
+    history = History(x, memory, n_threads)
+    history.keep(x, x, gradient, steepest_of(x, gradient))
+    progress.start(x, loss, history.steepest)
+    turns = 0
+    while not progress.message:
 
-            def place(step: float, x=x, x_new=x_new) -> float:
-                expected = history.move(x, step, x_new)
-                return restrict(x, history.steepest, x_new, expected)
+        def place(step: float, x=x, x_new=x_new) -> float:
+            expected = history.move(x, step, x_new)
+            return restrict(x, history.steepest, x_new, expected)
 
-            expected = place(1.0)
-            found = backtrack(progress, place, expected, loss, x_new)
-            if found is not None:
-                loss, gradient = found
-                history.keep(x, x_new, gradient, steepest_of(x_new, gradient))
-                x, x_new = x_new, x
-                progress.advance(x, loss, history.steepest)
-                turns = 0
-            elif negligible(-expected, loss, x.dtype):
-                progress.stop(True, LIMIT)
-            elif len(history):
-                history.clear()
-            elif turns < MAX_TURNS:
-                here, (_, gradient) = history.steepest.copy(), progress.evaluate(x_new)
-                _turn(progress, history, x, loss, here, steepest_of(x_new, gradient))
-                turns += 1
-            else:
-                progress.stop(False, NOT_LOWER)
-        return progress.result(x, loss, history.steepest)
+        expected = place(1.0)
+        found = backtrack(progress, place, expected, loss, x_new)
+        if found is not None:
+            loss, gradient = found
+            history.keep(x, x_new, gradient, steepest_of(x_new, gradient))
+            x, x_new = x_new, x
+            progress.advance(x, loss, history.steepest)
+            turns = 0
+        elif negligible(-expected, loss, x.dtype):
+            progress.stop(True, LIMIT)
+        elif len(history):
+            history.clear()
+        elif turns < MAX_TURNS:
+            here, (_, gradient) = history.steepest.copy(), progress.evaluate(x_new)
+            _turn(progress, history, x, loss, here, steepest_of(x_new, gradient))
+            turns += 1
+        else:
+            progress.stop(False, NOT_LOWER)
+    return progress.result(x, loss, history.steepest)
 
 
 def _turn(

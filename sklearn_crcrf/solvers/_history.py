@@ -7,7 +7,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from .._kernels.vectorized import history
-from .._threads import Threads
+from .._threads import my_threads
 
 __all__ = ["History"]
 
@@ -66,13 +66,7 @@ class History:
         self._slots: list[int] = []  # of the pairs, oldest first
         self._sy, self._yy = np.zeros((2, memory, memory))
         self._cuts = list(pairwise(np.linspace(0, n_blocks, n_threads + 1).astype(int)))
-        self._threads = Threads(n_threads)
-
-    def __enter__(self) -> "History":
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self._threads.close()
+        self._n_threads = n_threads
 
     def __len__(self) -> int:
         return len(self._slots)
@@ -146,4 +140,5 @@ class History:
 
     def _run(self, kernel: Callable, *arguments: object) -> None:
         """Run a kernel on all blocks, shared out among the threads."""
-        self._threads.map(lambda cut: kernel(*cut, *arguments), self._cuts)
+        with my_threads(self._n_threads) as threads:
+            threads.map(lambda cut: kernel(*cut, *arguments), self._cuts)

@@ -108,55 +108,55 @@ def test_direction_is_that_of_two_loops(n, dtype, precision):
     rng = np.random.default_rng(n)
     curvature = rng.uniform(0.5, 20.0, n)
     x, pairs = rng.normal(size=n).astype(dtype), []
-    with History(x, memory=3) as history:
-        history.keep(x, x, (curvature * x).astype(dtype), (curvature * x).astype(dtype))
-        for k in range(6):
-            x_new = (x + rng.normal(size=n)).astype(dtype)
-            # A step along which the gradient falls is not kept.
-            gradient = (curvature * x_new * (-1 if k == 4 else 1)).astype(dtype)
-            steepest = gradient if k % 2 else (gradient + 1).astype(dtype)
-            old = history.gradient.copy()
-            history.keep(x, x_new, gradient, steepest)
-            assert_array_equal(history.gradient, gradient)
-            s, y = rounded(x_new - x, precision), rounded(gradient - old, precision)
-            pairs = [*pairs[-2:], (s, y)] if s @ y > 0 else pairs[-2:]
-            x, out = x_new, np.empty_like(x)
-            assert len(history) == len(pairs)
-            expected = history.move(x, 0.5, out)
-            direction = -two_loops(pairs, steepest.astype(float))
-            scale = abs(direction).max()
-            rounding = 1e-4 if dtype == np.float32 else 1e-6
-            assert_allclose(out, x + 0.5 * direction, atol=rounding * scale)
-            assert expected == pytest.approx(0.5 * direction @ steepest, rel=1e-6)
+    history = History(x, memory=3)
+    history.keep(x, x, (curvature * x).astype(dtype), (curvature * x).astype(dtype))
+    for k in range(6):
+        x_new = (x + rng.normal(size=n)).astype(dtype)
+        # A step along which the gradient falls is not kept.
+        gradient = (curvature * x_new * (-1 if k == 4 else 1)).astype(dtype)
+        steepest = gradient if k % 2 else (gradient + 1).astype(dtype)
+        old = history.gradient.copy()
+        history.keep(x, x_new, gradient, steepest)
+        assert_array_equal(history.gradient, gradient)
+        s, y = rounded(x_new - x, precision), rounded(gradient - old, precision)
+        pairs = [*pairs[-2:], (s, y)] if s @ y > 0 else pairs[-2:]
+        x, out = x_new, np.empty_like(x)
+        assert len(history) == len(pairs)
+        expected = history.move(x, 0.5, out)
+        direction = -two_loops(pairs, steepest.astype(float))
+        scale = abs(direction).max()
+        rounding = 1e-4 if dtype == np.float32 else 1e-6
+        assert_allclose(out, x + 0.5 * direction, atol=rounding * scale)
+        assert expected == pytest.approx(0.5 * direction @ steepest, rel=1e-6)
 
 
 @pytest.mark.parametrize("n, n_steps", [(10, 100), (2**18, 64), (2**22, 6)])
 def test_steps_that_are_kept_by_default(n, n_steps):
     x = np.zeros(n, dtype=np.float32)
-    with History(x, memory=None) as history:
-        for k in range(8 if n > 2**20 else 103):
-            newer = x + np.float32(1)
-            history.keep(x, newer, newer, newer)
-            x = newer
-            assert len(history) == min(k + 1, n_steps)
+    history = History(x, memory=None)
+    for k in range(8 if n > 2**20 else 103):
+        newer = x + np.float32(1)
+        history.keep(x, newer, newer, newer)
+        x = newer
+        assert len(history) == min(k + 1, n_steps)
 
 
 def test_without_history_the_step_has_its_length():
     x, gradient = np.ones(4), np.array([3.0, 0.0, 0.0, 4.0])
-    with History(x, memory=2) as history:
-        history.keep(x, x, gradient, gradient)
-        out = np.empty(4)
-        assert history.move(x, 2.0, out) == pytest.approx(-10.0)
+    history = History(x, memory=2)
+    history.keep(x, x, gradient, gradient)
+    out = np.empty(4)
+    assert history.move(x, 2.0, out) == pytest.approx(-10.0)
     assert_allclose(out, x - 0.4 * gradient)
 
 
 def test_an_overflowing_step_is_not_kept():
     x, gradient = np.ones(2), np.ones(2)
-    with History(x, memory=1) as history:
-        history.keep(x, x, gradient, gradient)
-        with np.errstate(over="ignore"):
-            history.keep(x, x + 1e300, gradient, gradient + 1e300)
-        assert len(history) == 0
-        history.keep(x, x, gradient, gradient)
-        out = np.empty(2)
-        assert np.isfinite(history.move(x, 1.0, out)) and np.isfinite(out).all()
+    history = History(x, memory=1)
+    history.keep(x, x, gradient, gradient)
+    with np.errstate(over="ignore"):
+        history.keep(x, x + 1e300, gradient, gradient + 1e300)
+    assert len(history) == 0
+    history.keep(x, x, gradient, gradient)
+    out = np.empty(2)
+    assert np.isfinite(history.move(x, 1.0, out)) and np.isfinite(out).all()

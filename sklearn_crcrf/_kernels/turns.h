@@ -1,0 +1,44 @@
+/* What threads that take turns need of the compiler and the system. */
+
+#ifndef SKLEARN_CRCRF_TURNS_H
+#define SKLEARN_CRCRF_TURNS_H
+
+#if defined(_MSC_VER)
+#include <windows.h>
+#define THREAD_LOCAL __declspec(thread)
+#define EXCHANGE(place, value) _InterlockedExchange(place, value)
+#define PAUSE() YieldProcessor()
+#define YIELD() SwitchToThread()
+#else
+#include <sched.h>
+#define THREAD_LOCAL __thread
+#define EXCHANGE(place, value) __atomic_exchange_n(place, value, __ATOMIC_ACQ_REL)
+#if defined(__x86_64__) || defined(__i386__)
+#define PAUSE() __builtin_ia32_pause()
+#else
+#define PAUSE()
+#endif
+#define YIELD() sched_yield()
+#endif
+
+/* What the threads of a team share. */
+typedef struct {
+    volatile long is_taken;
+    volatile long n_signals;
+    long patience;
+} Turn;
+
+/* That of the team of this thread, if it has one. */
+static THREAD_LOCAL Turn *turn_of_thread = 0;
+
+static inline Turn *get_turn(void) { return turn_of_thread; }
+
+static inline void set_turn(Turn *turn) { turn_of_thread = turn; }
+
+/* Stay awake until a number is another one; threads that are ready to run come first. */
+static inline void await(const volatile long *number, long seen) {
+    for (int k = 0; k < 64 && *number == seen; k++) PAUSE();
+    if (*number == seen) YIELD();
+}
+
+#endif
