@@ -54,7 +54,10 @@ cdef inline int64_t find_entry(
     Edges edges, int64_t t, int32_t previous, int32_t current
 ) noexcept nogil:
     """The entry of the edges for a transition into token t, or -1."""
-    cdef int64_t k, stop, row = edges.row[t]
+    cdef int64_t k, stop, row
+    if edges.score == NULL:
+        return -1
+    row = edges.row[t]
     if row < 0:
         return -1
     stop = edges.indptr[row + 1]

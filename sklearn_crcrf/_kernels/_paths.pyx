@@ -28,24 +28,24 @@ def path_scores(
     cdef:
         Edges edges = edges_of(edge_row, edge_indptr, edge_previous, edge_current, edge_score)
         int64_t s, t, k, first, stop
-        double total, score
+        double of_state, of_edges
     with nogil:
         give_turn()
         for s in range(offsets.shape[0] - 1):
             first = offsets[s]
             stop = offsets[s + 1]
-            total = 0.0
+            # Two sums, so that none of them waits for the other.
+            of_state = of_edges = 0.0
             if stop > first:
-                total = begin[y[first]] + end[y[stop - 1]]
+                of_edges = begin[y[first]] + end[y[stop - 1]]
             for t in range(first, stop):
                 if t + AHEAD < y.shape[0]:
                     prefetch(&state[t + AHEAD, y[t + AHEAD]])
-                score = state[t, y[t]]
-                if t > first:
-                    k = find_entry(edges, t, y[t - 1], y[t])
-                    score += transition[y[t - 1], y[t]] if k < 0 else edges.score[k]
-                total += score
-            value[s] = total
+                of_state += state[t, y[t]]
+            for t in range(first + 1, stop):
+                k = find_entry(edges, t, y[t - 1], y[t])
+                of_edges += transition[y[t - 1], y[t]] if k < 0 else edges.score[k]
+            value[s] = of_state + of_edges
         take_turn()
 
 
