@@ -12,7 +12,7 @@ __all__ = ["Chunk", "Corpus", "transition_counts"]
 
 # Sequences go through a criterion in chunks of about so many scores; the sums over their tokens
 # are made in blocks of chunks.
-CHUNK, BLOCK = 2**18, 2**20
+CHUNK, BLOCK = 2**18, 2**19
 # Fewer tokens do not fill the rows of a product of matrices.
 SMALLEST_CHUNK = 1000
 
