@@ -73,12 +73,15 @@ def add_outer_products(
     const int64_t[::1] indptr,     # (n_rows + 1,) of a CSR matrix IN
     const int32_t[::1] indices,
     const real[::1] values,
-    const real[:, ::1] matrix,     # (stop - start, n) IN
+    const int32_t[::1] source,     # (n_rows,) IN
+    const real[:, ::1] matrix,     # (n_sources, n) IN
     real[:, ::1] out,              # (n_columns, n) INOUT
     int64_t start,
     int64_t stop,
+    int64_t origin,
 ):
-    """out[indices[k]] += values[k] * matrix[r - start], for the entries k of r in start:stop."""
+    """out[indices[k]] += values[k] * matrix[source[r] - origin], for entries k of r in start:stop.
+    """
     cdef int64_t r, k, n = matrix.shape[1]
     with nogil:
         give_turn()
@@ -86,5 +89,5 @@ def add_outer_products(
             for k in range(indptr[r], indptr[r + 1]):
                 if k + NEXT < indptr[stop]:
                     fetch_row(&out[indices[k + NEXT], 0], n)
-                add_row(values[k], &matrix[r - start, 0], n, &out[indices[k], 0])
+                add_row(values[k], &matrix[source[r] - origin, 0], n, &out[indices[k], 0])
         take_turn()

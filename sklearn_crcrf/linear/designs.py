@@ -46,7 +46,9 @@ class SparseDesign:
     def __init__(self, X: sp.csr_array, n_labels: int, blocks: Slices):
         self.shape, self.dtype = (X.shape[1], n_labels), X.dtype
         self.n_weights = X.shape[1] * n_labels
-        self._tokens = RowSums(X)
+        # Where most tokens have no attribute at all it takes longest to find that out.
+        is_sparse = 2 * np.count_nonzero(np.diff(X.indptr)) < X.shape[0]
+        self._tokens = RowSums(X, skip_empty=is_sparse)
         self._attributes = [
             RowSums(X[start:stop].T.tocsr(), skip_empty=True) for start, stop in blocks
         ]
@@ -69,7 +71,7 @@ class SparseDesign:
 
     def add_scores(self, weights: np.ndarray, scores: np.ndarray, start: int, stop: int) -> None:
         """Add the state scores of the tokens from start to stop."""
-        self._tokens.add(weights, scores, start, stop, start)
+        self._tokens.add_slice(weights, scores, start, stop)
 
     def add_gradient(
         self, block: int, scores: np.ndarray, out: np.ndarray, share: int = 0, n_shares: int = 1

@@ -13,34 +13,55 @@ __all__ = ["RowSums", "state_scores"]
 
 
 class RowSums:
-    """A sparse matrix to be multiplied with dense ones, in slices of its rows."""
+    """A sparse matrix to be multiplied with dense ones, in slices of its rows.
+
+    Parameters
+    ----------
+    matrix : CSR of shape (n_rows, n_columns)
+    skip_empty : bool
+        Whether only rows with entries are kept.
+    """
 
     def __init__(self, matrix: sp.csr_array, skip_empty: bool = False):
         indptr, indices, data = csr_arrays(matrix)
         rows = np.arange(matrix.shape[0])
+        self._skips = skip_empty
         if skip_empty:
             rows = np.flatnonzero(indptr[1:] > indptr[:-1])
             indptr = np.append(indptr[rows], indptr[-1])
         self._arrays = indptr, indices, data, rows.astype(np.int32)
 
     def product(self, dense: np.ndarray, start: int, stop: int) -> np.ndarray:
-        """matrix[start:stop] @ dense, of rows none of which is left out."""
-        return _product(*self._arrays[:3], dense, start, stop)
+        """matrix[start:stop] @ dense"""
+        if not self._skips:
+            return _product(*self._arrays[:3], dense, start, stop)
+        out = np.zeros((stop - start, dense.shape[1]), dtype=dense.dtype)
+        self.add_slice(dense, out, start, stop)
+        return out
+
+    def add_slice(self, dense: np.ndarray, out: np.ndarray, start: int, stop: int) -> None:
+        """out += matrix[start:stop] @ dense"""
+        self.add(dense, out, *self._kept(start, stop), start)
 
     def add(self, dense: np.ndarray, out: np.ndarray, start: int, stop: int, origin: int = 0):
-        """out[r - origin] += matrix[r] @ dense, for r the rows from start to stop."""
+        """out[r - origin] += matrix[r] @ dense, for r those from start to stop of the rows kept."""
         row_sums.add_row_sums(*self._arrays, dense, out, start, stop, origin)
 
     def add_transposed(self, dense: np.ndarray, out: np.ndarray, start: int, stop: int) -> None:
         """out += matrix[start:stop].T @ dense"""
-        indptr, indices, data, _ = self._arrays
-        row_sums.add_outer_products(indptr, indices, data, dense, out, start, stop)
+        row_sums.add_outer_products(*self._arrays, dense, out, *self._kept(start, stop), start)
 
     def cut(self, share: int, n_shares: int) -> tuple[int, int]:
         """One of so many slices of rows with about as many entries."""
         indptr = self._arrays[0]
         wanted = indptr[-1] * np.array([share, share + 1]) // n_shares
         start, stop = np.searchsorted(indptr[:-1], wanted)
+        return int(start), int(stop)
+
+    def _kept(self, start: int, stop: int) -> tuple[int, int]:
+        """Where the rows from start to stop are among those that are kept."""
+        if self._skips:
+            start, stop = np.searchsorted(self._arrays[-1], (start, stop))
         return int(start), int(stop)
 
 

@@ -111,7 +111,8 @@ def test_nothing_to_sum(kernel, dtype):
 def test_products_with_the_transpose(kernel, dtype, n):
     left, right = sparse_matrix(40, 60, dtype), dense_matrix(22, n, dtype)
     out = np.ones((60, n), dtype=dtype)
-    kernel.add_outer_products(*arrays(left), right, out, 9, 31)
+    rows = np.arange(40, dtype=np.int32)
+    kernel.add_outer_products(*arrays(left), rows, right, out, 9, 31, 9)
     assert_allclose(out, 1 + left[9:31].toarray().T @ right, **tolerance(dtype))
 
 
@@ -119,6 +120,7 @@ def test_products_with_the_transpose(kernel, dtype, n):
 @both_types
 def test_nothing_to_multiply(kernel, dtype):
     left, out = sparse_matrix(10, 6, dtype), np.ones((6, 3), dtype=dtype)
-    kernel.add_outer_products(*arrays(left), dense_matrix(0, 3, dtype), out, 4, 4)
-    kernel.add_outer_products(*arrays(left[:0]), dense_matrix(0, 3, dtype), out, 0, 0)
+    right, rows = dense_matrix(0, 3, dtype), np.arange(10, dtype=np.int32)
+    kernel.add_outer_products(*arrays(left), rows, right, out, 4, 4, 4)
+    kernel.add_outer_products(*arrays(left[:0]), rows[:0], right, out, 0, 0, 0)
     assert_array_equal(out, 1)
