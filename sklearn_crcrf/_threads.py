@@ -122,6 +122,7 @@ class _Team:
         """Do tasks until the team is closed."""
         self.turns.join()
         self.work_until(lambda: self._is_closed, self._busy)
+        self.turns.leave()
 
     def work_until(self, is_over: Callable[[], bool], busy: list[None]) -> None:
         """Do tasks or wait; in the list is an entry of this thread when it may be at a task."""

@@ -142,7 +142,8 @@ class Objective:
                 state = scores[chunk.start - start : chunk.stop - start]
                 counts = _pull(pullback, chunk.weight, state)
                 self.add_others(chunk, counts, total)
-            self.design.add_gradient(number, scores, total.state)
+            for share in range(self._n_threads):
+                self.design.add_gradient(number, scores, total.state, share, self._n_threads)
         return self.join(total, product)
 
     def losses(self, w: np.ndarray) -> np.ndarray:

@@ -46,6 +46,14 @@ def sparse(dtype):
     return SparseDesign(X, N_LABELS, BLOCKS), X.toarray(), np.ones(some_pairs().shape, dtype=bool)
 
 
+def of_few_tokens(dtype):
+    """Most tokens have no attributes."""
+    few = sp.diags_array((np.arange(N_TOKENS) % 3 == 1).astype(dtype))
+    X = sp.csr_array(few @ sparse_attributes(dtype))
+    X.eliminate_zeros()
+    return SparseDesign(X, N_LABELS, BLOCKS), X.toarray(), np.ones(some_pairs().shape, dtype=bool)
+
+
 def folded(dtype):
     X = sparse_attributes(dtype)
     design = sparse_design(X, N_LABELS, BLOCKS)
@@ -68,7 +76,7 @@ def observed(most_single):
     return make
 
 
-DESIGNS = [sparse, folded, dense, *map(observed, [0, 1, 2, N_LABELS])]
+DESIGNS = [sparse, of_few_tokens, folded, dense, *map(observed, [0, 1, 2, N_LABELS])]
 designs = pytest.mark.parametrize("make", DESIGNS, ids=lambda make: make.__name__)
 
 
@@ -128,7 +136,9 @@ def test_gradient_whatever_the_number_of_shares(make, dtype, n_shares):
     assert_allclose(flat, before + (X.T @ D)[is_pair], **tolerance(dtype))
 
 
-@pytest.mark.parametrize("make", [sparse, dense, observed(N_LABELS)], ids=lambda m: m.__name__)
+@pytest.mark.parametrize(
+    "make", [sparse, of_few_tokens, dense, observed(N_LABELS)], ids=lambda m: m.__name__
+)
 @both_types
 @pytest.mark.parametrize("start, stop", [(0, N_TOKENS), (17, 60), (30, 30)])
 def test_gradient_of_some_tokens(make, dtype, start, stop):
