@@ -61,7 +61,8 @@ class RowSums:
     def _kept(self, start: int, stop: int) -> tuple[int, int]:
         """Where the rows from start to stop are among those that are kept."""
         if self._skips:
-            start, stop = np.searchsorted(self._arrays[-1], (start, stop))
+            rows = self._arrays[-1]
+            start, stop = np.searchsorted(rows, np.array([start, stop], dtype=rows.dtype))
         return int(start), int(stop)
 
 
