@@ -19,10 +19,11 @@ def backward(
     const int32_t[::1] edge_previous,
     const int32_t[::1] edge_current,
     const double[::1] edge_potential,
-    const real[:, ::1] v,          # (n_tokens + SPARE, n_labels) of forward IN, or fewer
-    const real[:, ::1] alpha,      # (n_tokens, width) of forward IN
-    const double[:, ::1] scaling,  # (n_tokens, 2) of forward IN
-    const double[::1] weight,      # (n_sequences,) IN
+    real[:, ::1] v,                # (n_tokens + SPARE, n_labels) of forward IN, or fewer
+    real[:, ::1] alpha,            # (n_tokens, width) of forward IN
+    double[:, ::1] scaling,        # (n_tokens, 2) of forward IN
+    double[::1] log_z,             # (n_sequences,) OUT, or None after forward
+    double[::1] weight,            # (n_sequences,) INOUT, 0 where log_z has no result
     bint adds,                     # to the marginals there are, which are overwritten otherwise
     real[:, ::1] marginals,        # (n_tokens, n_labels) INOUT, or OUT
     double[:, ::1] transitions,    # (n_labels, n_labels) INOUT
@@ -30,7 +31,11 @@ def backward(
     double[::1] ends,              # (n_labels,) INOUT
     double[::1] edge_counts,       # (n_entries,) INOUT
 ):
-    """Add the expected counts of each sequence, times its weight; nothing where that is 0."""
+    """Add the expected counts of each sequence, times its weight; nothing where that is 0.
+
+    Given log_z, this does the forward half too, block by block, so that all it needs of a block
+    is at hand: v, alpha and scaling are work space for the tokens of the largest block.
+    """
     cdef:
         Scores scores = scores_of(
             potential, alpha.shape[1], top, spread, forbids,
@@ -39,18 +44,20 @@ def backward(
         int64_t n = scores.n, width = alpha.shape[1], i, j
         int64_t n_rows = PANEL + 2 * BLOCK
         object dtype = DOUBLE if real is double else FLOAT
-        real[:, ::1] rows = empty_rows(n_rows + 2 * n + BLOCK + 1, n, dtype)
+        real[:, ::1] rows = empty_rows(n_rows + 3 * n + BLOCK + 1, n, dtype)
         real[:, ::1] ahead = rows[: PANEL + BLOCK]
         real[:, ::1] beta = rows[PANEL + BLOCK : n_rows]
         real[:, ::1] outer = rows[n_rows : n_rows + n]
         const real *packed = packed_potential(potential, True, rows[n_rows + n : n_rows + 2 * n])
-        real[:, ::1] work = rows[n_rows + 2 * n :]
+        const real *forwards = packed_potential(potential, False, rows[n_rows + 2 * n :])
+        real[:, ::1] work = rows[n_rows + 3 * n :]
         real *zeros = &work[BLOCK, 0]
         const real *base = NULL if adds else zeros
         int64_t longest = length_of(offsets, order, 0) if len(order) else 0
         int64_t[:, ::1] steps = np.empty((2, longest + 1), dtype=np.int64)
         Block block
         int64_t first = 0, start = 0, n_sequences = order.shape[0]
+        bint is_new = log_z is not None
         unsigned denormals
     memset(zeros, 0, width * sizeof(real))
     with nogil:
@@ -59,6 +66,12 @@ def backward(
         while first < n_sequences:
             block = make_block(offsets, order, first, start, steps)
             if block.n_steps:
+                if is_new:
+                    forward_block(
+                        &block, &scores, state, begin, end, forwards, work, v, alpha, scaling,
+                        log_z,
+                    )
+                    leave_out_failed(&block, log_z, weight)
                 # Sums of many blocks would lose digits in single precision.
                 memset(&outer[0, 0], 0, n * width * sizeof(real))
                 backward_block(
@@ -69,7 +82,10 @@ def backward(
                 for i in range(n):
                     for j in range(n):
                         transitions[i, j] += potential[i, j] * outer[i, j]
-                start = block.row[block.n_steps]
+                if not is_new:
+                    start = block.row[block.n_steps]
+            elif is_new:
+                log_z[order[first]] = 0.0
             first += max(1, block.active[0])
         restore_denormals(denormals)
         take_turn()
@@ -164,6 +180,15 @@ cdef void backward_block(
                 )
         pending += n_active
         n_ahead = n_active
+
+
+cdef void leave_out_failed(
+    const Block *block, const double[::1] log_z, double[::1] weight
+) noexcept nogil:
+    cdef int64_t b
+    for b in range(block.active[0]):
+        if isnan(log_z[block.order[b]]):
+            weight[block.order[b]] = 0.0
 
 
 cdef void make_potentials(

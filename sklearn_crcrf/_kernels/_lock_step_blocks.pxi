@@ -4,7 +4,7 @@
 
 import numpy as np
 
-from libc.math cimport INFINITY, NAN, exp, log
+from libc.math cimport INFINITY, NAN, exp, isnan, log
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy, memset
 
@@ -48,8 +48,8 @@ cdef struct Block:
 
 # Rows of v are not padded, but read to the end of a vector: so many more rows are enough for that.
 cdef enum: SPARE = 16
-# Rows of v that forward needs at least: then it does not keep what backward would need again.
-WORK_ROWS = BLOCK
+BLOCK_SIZE = BLOCK
+# With a row of v for each sequence of a block, forward does not keep what backward needs again.
 SPARE_ROWS = SPARE
 
 

@@ -2,7 +2,8 @@
 
 A criterion is called with a structure, the parts of a batch and the gold labels. It returns the
 loss of each sequence, and a function that takes a weight for each sequence and returns the
-derivative of the weighted sum of the losses by the parts, as PartCounts.
+derivative of the weighted sum of the losses by the parts, as PartCounts. If it ``foresees``, it can
+be told beforehand what that function will be called with.
 """
 
 from .expected_cost import expected_cost

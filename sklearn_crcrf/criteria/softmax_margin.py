@@ -5,7 +5,7 @@ from numbers import Real
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from ..structures import Chain, PartCounts, Parts, Pullback
+from ..structures import Chain, Foreseen, PartCounts, Parts, Pullback
 from ._cost import with_cost
 from .log_loss import log_loss
 
@@ -41,11 +41,13 @@ class SoftmaxMargin(BaseEstimator):
     array([0.25])
     """
 
+    foresees = True
+
     def __init__(self, cost: Real = 1.0):
         self.cost = cost
 
     def __call__(
-        self, structure: Chain, parts: Parts, y: np.ndarray
+        self, structure: Chain, parts: Parts, y: np.ndarray, foreseen: Foreseen | None = None
     ) -> tuple[np.ndarray, Pullback]:
         """The loss of each sequence, and its pullback.
 
@@ -55,6 +57,8 @@ class SoftmaxMargin(BaseEstimator):
         parts : Parts
         y : ndarray of shape (n_tokens,) of label ids, or of shape (n_tokens, n_labels) of bool
             The second are partial labels: all that they allow costs nothing.
+        foreseen : tuple of (weight, out), optional
+            What the pullback will be called with: it is faster then.
 
         Returns
         -------
@@ -66,7 +70,7 @@ class SoftmaxMargin(BaseEstimator):
         ValueError
             If the cost is negative.
         """
-        return log_loss(structure, with_cost(structure, parts, y, self.cost), y)
+        return log_loss(structure, with_cost(structure, parts, y, self.cost), y, foreseen)
 
     def curvature(
         self, structure: Chain, parts: Parts, y: np.ndarray, direction: PartCounts

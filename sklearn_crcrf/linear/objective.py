@@ -39,7 +39,8 @@ class Objective:
     blocks : list of lists of Chunk
     edge_attributes : CSR of shape (n_tokens, n_edge_attributes)
     criterion : callable
-        See :mod:`sklearn_crcrf.criteria`.
+        See :mod:`sklearn_crcrf.criteria`. If it ``foresees``, it is told what its pullback will
+        be called with.
     forbidden : tuple of (transition, begin, end)
         What is added to these scores: 0, or -inf for what is impossible.
     sigma : float
@@ -69,6 +70,7 @@ class Objective:
         self.chunks = [chunk for block in blocks for chunk in block]
         self._blocks, self._criterion = blocks, criterion
         self._combine = getattr(criterion, "combine", None)
+        self._foresees = getattr(criterion, "foresees", False)
         self._forbidden = forbidden if any(scores.any() for scores in forbidden) else None
         self._n_threads = n_threads
         self._edge_attributes, self._edge_designs = edge_attributes, {}
@@ -100,7 +102,7 @@ class Objective:
 
         with my_threads(self._n_threads) as threads:
             penalties = threads.start(penalise, range(0, len(w), PIECE))
-            weights, slope = self.weights(w), 1.0
+            weights, slope = self.weights(w), None
             if self._combine is not None:
                 _, slope = self._combine(self._sum(weights, threads))
             penalty, total = sum(penalties.results()), self.derivatives(gradient)
@@ -178,11 +180,14 @@ class Objective:
         sum over all sequences; by default the chunk is taken to be all.
         """
         parts = self._parts(chunk, weights, scale)
-        losses, pullback = self._criterion(chunk.structure, parts, chunk.y)
-        counted = chunk.weight @ losses
-        if slope is None:
-            slope = 1.0 if self._combine is None else self._combine(counted)[1]
-        return counted, _pull(pullback, np.multiply.outer(chunk.weight, slope), state)
+        weight = chunk.weight
+        foreseen = {"foreseen": (weight, state)} if self._foresees else {}
+        losses, pullback = self._criterion(chunk.structure, parts, chunk.y, **foreseen)
+        counted = weight @ losses
+        if self._combine is not None:
+            slope = self._combine(counted)[1] if slope is None else slope
+            weight = np.multiply.outer(weight, slope)
+        return counted, _pull(pullback, weight, state)
 
     def add_others(self, chunk: Chunk, counts: PartCounts, out: Weights) -> None:
         """Add the derivatives by all weights but those of the state."""

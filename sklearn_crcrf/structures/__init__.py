@@ -3,5 +3,15 @@
 from .chain import Chain, Pullback
 from .parts import AddTo, Edges, PartCounts, Parts
 from .second_order import SecondOrderChain
+from .sums import Foreseen
 
-__all__ = ["AddTo", "Chain", "Edges", "PartCounts", "Parts", "Pullback", "SecondOrderChain"]
+__all__ = [
+    "AddTo",
+    "Chain",
+    "Edges",
+    "Foreseen",
+    "PartCounts",
+    "Parts",
+    "Pullback",
+    "SecondOrderChain",
+]

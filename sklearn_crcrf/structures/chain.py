@@ -22,7 +22,7 @@ from .pieces import Pieces
 from .sampling import sample
 from .span_margins import SpanMargins
 from .spans import span_log_probability
-from .sums import PathSums
+from .sums import Foreseen, PathSums
 
 __all__ = ["Chain", "Pullback"]
 
@@ -83,8 +83,17 @@ class Chain:
 
         return value, pullback
 
-    def log_partition(self, parts: Parts) -> tuple[np.ndarray, Pullback]:
+    def log_partition(
+        self, parts: Parts, foreseen: Foreseen | None = None
+    ) -> tuple[np.ndarray, Pullback]:
         """Logarithms of the sums of exp(score) over all paths; the pullback is expected counts.
+
+        Parameters
+        ----------
+        parts : Parts
+        foreseen : tuple of (weight, out), optional
+            What the pullback will be called with, these very arrays: it is faster then. Counts
+            are written to ``out`` at once.
 
         Returns
         -------
@@ -92,7 +101,7 @@ class Chain:
             -inf where no path is possible, 0 for an empty sequence.
         pullback : callable
         """
-        sums = PathSums(self.offsets, self._longest_first, parts)
+        sums = PathSums(self.offsets, self._longest_first, parts, foreseen)
         return sums.log_z, sums.pullback
 
     def gold_score(self, parts: Parts, y: np.ndarray) -> tuple[np.ndarray, Pullback]:
@@ -252,8 +261,9 @@ class Chain:
             -inf where no path is possible, 0 for an empty sequence.
         marginals : ndarray of shape (n_tokens, n_labels)
         """
-        log_z, pullback = self.log_partition(parts)
-        return log_z, pullback(np.ones(len(log_z))).state
+        weight = np.ones(len(self.offsets) - 1)
+        log_z, pullback = self.log_partition(parts, (weight, None))
+        return log_z, pullback(weight).state
 
     def token_marginals(self, parts: Parts) -> tuple[np.ndarray, Pullback]:
         """Token marginals as functions of the parts.

@@ -8,7 +8,11 @@ from .covariance import PathMeans
 from .messages import Messages, ends
 from .parts import AddTo, PartCounts, Parts
 
-__all__ = ["PathSums"]
+__all__ = ["Foreseen", "PathSums"]
+
+Foreseen = tuple[np.ndarray, np.ndarray | None]
+"""The weights that a pullback will be called with, and where its counts of tokens will go."""
+
 
 # Exponentials of the scores are kept for the derivatives if there are no more than these.
 KEPT = 2**24
@@ -20,7 +24,8 @@ class PathSums:
     """The log-partition of each sequence, and what is needed for its derivative.
 
     Probabilities are scaled and sequences of similar length go in lock step. Where a probability
-    could underflow, a sequence is summed again in logarithms.
+    could underflow, a sequence is summed again in logarithms. What the pullback gives is made at
+    once if it is foreseen: few probabilities are kept then, and those are at hand.
 
     Parameters
     ----------
@@ -28,6 +33,8 @@ class PathSums:
     order : ndarray of shape (n_sequences,), int64
         The sequences, the longest first.
     parts : Parts
+    foreseen : tuple of (weight, out), optional
+        What the pullback will be called with.
 
     Attributes
     ----------
@@ -35,23 +42,24 @@ class PathSums:
         -inf where no path is possible, 0 for an empty sequence.
     """
 
-    def __init__(self, offsets: np.ndarray, order: np.ndarray, parts: Parts):
+    def __init__(
+        self,
+        offsets: np.ndarray,
+        order: np.ndarray,
+        parts: Parts,
+        foreseen: Foreseen | None = None,
+    ):
         self._offsets, self._order, self._parts = offsets, order, parts
-        n_tokens, n_labels = parts.state.shape
-        dtype = parts.state.dtype
         self._scores = (parts.state, parts.begin, parts.end, *_potentials(parts))
-        alpha = lock_step.empty_rows(n_tokens, n_labels, dtype)
-        n_kept = n_tokens if alpha.size <= KEPT else 0
-        n_rows = max(n_kept, lock_step.WORK_ROWS) + lock_step.SPARE_ROWS
-        v = np.empty((n_rows, n_labels), dtype=dtype)
-        self._work = v, alpha, np.empty((n_tokens, 2))
         self.log_z = np.empty(len(order))
-        lock_step.forward(offsets, order, *self._scores, *self._work, self.log_z)
-        self._in_logarithms = np.flatnonzero(np.isnan(self.log_z))
-        if len(self._in_logarithms):
-            below, self._tokens, parts = self._take(self._in_logarithms)
-            self._messages = Messages(below, parts)
-            self.log_z[self._in_logarithms] = self._messages.log_z
+        self._foreseen, self._counts, self._work = foreseen, None, None
+        if foreseen is None:
+            self._sum_forward()
+        else:
+            weight, out = foreseen
+            largest = order[: lock_step.BLOCK_SIZE]
+            n_tokens = int(np.sum(offsets[largest + 1] - offsets[largest]))
+            self._counts = self._sum_backward(self._work_of(n_tokens), self.log_z, weight, out)
 
     def pullback(self, weight: np.ndarray, out: AddTo = None) -> PartCounts:
         """Expected counts, those of each sequence times its weight, added to ``out``.
@@ -65,24 +73,12 @@ class PathSums:
         -------
         PartCounts
         """
-        adds = isinstance(out, PartCounts)
-        if out is None:
-            out = np.empty_like(self._parts.state)
-        counts = out if adds else PartCounts.zeros(self._parts, out)
-        in_probabilities = np.array(weight, dtype=float)
-        in_probabilities[self._in_logarithms] = 0.0
-        lock_step.backward(
-            self._offsets,
-            self._order,
-            *self._scores,
-            *self._work,
-            in_probabilities,
-            adds,
-            *counts,
-        )
-        if len(self._in_logarithms):
-            self._add_in_logarithms(np.asarray(weight, dtype=float), counts)
-        return counts
+        counts, self._counts = self._counts, None
+        if counts is not None and weight is self._foreseen[0] and out is self._foreseen[1]:
+            return counts
+        if self._work is None:
+            self._sum_forward()
+        return self._sum_backward(self._work, None, weight, out)
 
     def add_covariances(self, values: np.ndarray, out: PartCounts) -> None:
         """Add the covariances of what paths use with the sums of the values of their labels.
@@ -117,6 +113,47 @@ class PathSums:
             means = PathMeans(Messages(offsets, parts), *direction[:2], direction.edges)
             counts = PartCounts.zeros(parts)._replace(transition=out.transition, edges=out.edges)
             out.state[tokens] += means.pullback(np.ones(len(which)), counts).state
+
+    def _sum_forward(self) -> None:
+        """Find the log-partitions, and keep what the backward half needs."""
+        self._work = self._work_of(len(self._parts.state))
+        lock_step.forward(self._offsets, self._order, *self._scores, *self._work, self.log_z)
+        self._sum_in_logarithms()
+
+    def _sum_backward(
+        self, work: tuple, log_z: np.ndarray | None, weight: np.ndarray, out: AddTo
+    ) -> PartCounts:
+        """Expected counts, and the log-partitions too where they are asked for."""
+        adds = isinstance(out, PartCounts)
+        if out is None:
+            out = np.empty_like(self._parts.state)
+        counts = out if adds else PartCounts.zeros(self._parts, out)
+        in_probabilities = np.array(weight, dtype=float)
+        if log_z is None:
+            in_probabilities[self._in_logarithms] = 0.0
+        where = self._offsets, self._order
+        lock_step.backward(*where, *self._scores, *work, log_z, in_probabilities, adds, *counts)
+        if log_z is not None:
+            self._sum_in_logarithms()
+        if len(self._in_logarithms):
+            self._add_in_logarithms(np.asarray(weight, dtype=float), counts)
+        return counts
+
+    def _work_of(self, n_tokens: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """What sums over so many tokens need to keep: v, alpha and their scaling."""
+        n_labels, dtype = self._parts.state.shape[1], self._parts.state.dtype
+        alpha = lock_step.empty_rows(n_tokens, n_labels, dtype)
+        n_kept = n_tokens if alpha.size <= KEPT else 0
+        n_rows = max(n_kept, lock_step.BLOCK_SIZE) + lock_step.SPARE_ROWS
+        return np.empty((n_rows, n_labels), dtype=dtype), alpha, np.empty((n_tokens, 2))
+
+    def _sum_in_logarithms(self) -> None:
+        """Sum again where there is no result."""
+        self._in_logarithms = np.flatnonzero(np.isnan(self.log_z))
+        if len(self._in_logarithms):
+            below, self._tokens, parts = self._take(self._in_logarithms)
+            self._messages = Messages(below, parts)
+            self.log_z[self._in_logarithms] = self._messages.log_z
 
     def _add_in_logarithms(self, weight: np.ndarray, counts: PartCounts) -> None:
         """Add the expected counts of the sequences that underflow."""

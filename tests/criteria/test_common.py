@@ -31,6 +31,7 @@ LABELS = np.array(["O", "B-X", "I-X", "B-Y"])
 EVERY = {**CRITERIA, **VARIANTS}
 CONVEX = [name for name, criterion in EVERY.items() if getattr(criterion, "convex", True)]
 CURVED = [name for name, criterion in EVERY.items() if hasattr(criterion, "curvature")]
+FORESEEING = [name for name, criterion in EVERY.items() if getattr(criterion, "foresees", False)]
 all_criteria = pytest.mark.parametrize("criterion", EVERY)
 convex_criteria = pytest.mark.parametrize("criterion", CONVEX)
 
@@ -111,6 +112,23 @@ def test_curvatures_are_the_derivatives_of_pullbacks(criterion, chain):
     counts = criterion.curvature(Chain(offsets), parts, y, direction)(weight)
     expected = ((a - b) / (2 * step) for a, b in zip(above, below, strict=True))
     assert_close(counts, expected, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("criterion", FORESEEING)
+@pytest.mark.parametrize("partial", [False, True])
+@settings(max_examples=20)
+@given(chains())
+def test_what_is_foreseen_is_the_same(criterion, partial, chain):
+    offsets, parts = chain
+    y, criterion = possible_labels(offsets, parts), EVERY[criterion]
+    if partial:
+        y = np.arange(len(parts.transition)) <= y[:, None]
+    weight, out = np.arange(1.0, len(offsets)), np.empty_like(parts.state)
+    losses, pullback = criterion(Chain(offsets), parts, y)
+    foreseen, pull_foreseen = criterion(Chain(offsets), parts, y, foreseen=(weight, out))
+    assert_array_equal(foreseen, losses)
+    for ours, theirs in zip(pull_foreseen(weight, out), pullback(weight), strict=True):
+        assert_array_equal(ours, theirs)
 
 
 @convex_criteria

@@ -35,10 +35,19 @@ def log_partition(kernel, offsets, parts):
 
 
 def in_lock_step(kernel, offsets, parts, weight):
-    """Log-partition and weighted counts, by the kernel under test."""
+    """Log-partition and weighted counts, by the kernel under test, foreseen or not."""
     with using(kernel):
         log_z, pullback = Chain(offsets).log_partition(parts)
-        return log_z, pullback(weight)
+        counts, out = pullback(weight), np.full_like(parts.state, np.nan)
+        foreseen, pullback = Chain(offsets).log_partition(parts, (weight, out))
+        assert_array_equal(foreseen, log_z)
+        assert_counts_equal(pullback(weight, out), counts)
+    return log_z, counts
+
+
+def assert_counts_equal(ours, theirs):
+    for one, other in zip(ours, theirs, strict=True):
+        assert_array_equal(one, other)
 
 
 def in_logarithms(offsets, parts, weight):
@@ -362,11 +371,30 @@ def test_pullbacks_are_linear_in_the_weight(kernel, dtype, scale):
         _, pullback = Chain(offsets).log_partition(parts)
         first, again, both = pullback(u), pullback(u), pullback(u + v)
         assert not first.state[12:13].any()
-        for one, other in zip(first, again, strict=True):
-            assert_array_equal(one, other)
+        assert_counts_equal(again, first)
         assert pullback(v, first) is first
     for total, expected in zip(first, both, strict=True):
         assert_allclose(total, expected, atol=1e-4 if dtype == np.float32 else 1e-11)
+
+
+@kernels
+@both_types
+@pytest.mark.parametrize("scale", [1.0, 1e3])
+def test_a_pullback_can_be_called_otherwise_than_foreseen(kernel, dtype, scale):
+    offsets, parts = random_chain([9, 3, 0, 1, 70], 5, dtype, scale)
+    weight, out = np.array([1.0, -2.0, 5.0, 0.0, 0.25]), np.empty_like(parts.state)
+    _, expected = in_lock_step(kernel, offsets, parts, weight)
+    with using(kernel):
+        _, pullback = Chain(offsets).log_partition(parts, (weight, out))
+        counts = pullback(weight, out)
+        assert counts.state is out
+        counts.state[:] += 1.0
+        assert_counts_equal(pullback(weight, out), expected)
+        _, pullback = Chain(offsets).log_partition(parts, (weight, out))
+        assert_counts_equal(pullback(weight.copy()), expected)
+        added = pullback(weight, PartCounts.zeros(parts, np.ones_like(parts.state)))
+    assert_allclose(added.state, 1.0 + expected.state, rtol=1e-6)
+    assert_allclose(added.transition, expected.transition)
 
 
 @kernels
