@@ -64,7 +64,10 @@ class Corpus(NamedTuple):
     def chunks(self, n_labels: int) -> list[list[Chunk]]:
         """All sequences in blocks of chunks."""
         chunk_tokens = max(SMALLEST_CHUNK, CHUNK // n_labels)
-        chunks = self._cut(_ends(self.offsets, chunk_tokens))
+        n_chunks = -(-int(self.offsets[-1]) // chunk_tokens)
+        # Of an even number of equal ones, two threads have the same to do.
+        n_chunks += n_chunks % 2 if n_chunks > 1 else 0
+        chunks = self._cut(_shares(self.offsets, n_chunks))
         stops = np.array([0, *(chunk.stop for chunk in chunks)])
         cuts = [0, *_ends(stops, max(chunk_tokens, BLOCK // n_labels))]
         return [chunks[a:b] for a, b in pairwise(cuts)]
@@ -86,6 +89,12 @@ class Corpus(NamedTuple):
             chunks.append(Chunk(start, stop, structure, y, self.weight[first:last]))
             first = last
         return chunks
+
+
+def _shares(offsets: np.ndarray, n_shares: int) -> list[int]:
+    """Where to cut sequences into so many runs of about as many tokens, or fewer runs."""
+    wanted = offsets[-1] * np.arange(1, n_shares + 1) // n_shares
+    return np.unique(np.searchsorted(offsets, wanted)).tolist()
 
 
 def _ends(offsets: np.ndarray, n_tokens: int) -> list[int]:

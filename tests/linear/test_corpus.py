@@ -46,7 +46,7 @@ def test_longest_first_without_what_does_not_count():
 
 @pytest.fixture
 def small_chunks(monkeypatch):
-    """Chunks of at most 4 tokens, blocks of at most 8."""
+    """Chunks of about 4 tokens, blocks of at most 8."""
     for name, size in {"CHUNK": 8, "BLOCK": 16, "SMALLEST_CHUNK": 4}.items():
         monkeypatch.setattr(corpus, name, size)
 
@@ -67,7 +67,7 @@ def test_blocks_of_chunks(small_chunks):
     whole = example().longest_first()
     blocks = whole.chunks(n_labels=2)
     check_chunks(whole, [chunk for block in blocks for chunk in block])
-    assert [[chunk.stop - chunk.start for chunk in block] for block in blocks] == [[3, 3], [4]]
+    assert [[chunk.stop - chunk.start for chunk in block] for block in blocks] == [[3, 3, 2], [2]]
 
 
 def test_a_sequence_may_be_longer_than_a_chunk_and_a_block(small_chunks):
@@ -76,6 +76,18 @@ def test_a_sequence_may_be_longer_than_a_chunk_and_a_block(small_chunks):
     blocks = whole.chunks(n_labels=2)
     check_chunks(whole, [chunk for block in blocks for chunk in block])
     assert [[chunk.stop - chunk.start for chunk in block] for block in blocks] == [[30], [2]]
+
+
+@pytest.mark.parametrize(
+    "n_sequences, n_chunks", [(1, 1), (4, 1), (5, 2), (9, 4), (16, 4), (17, 6)]
+)
+def test_several_chunks_are_an_even_number_of_equal_ones(small_chunks, n_sequences, n_chunks):
+    offsets, ones = np.arange(n_sequences + 1), np.ones(n_sequences)
+    whole = Corpus(ones[:, None], ones.astype(np.int32), offsets, ones)
+    chunks = [chunk for block in whole.chunks(n_labels=2) for chunk in block]
+    check_chunks(whole, chunks)
+    sizes = [chunk.stop - chunk.start for chunk in chunks]
+    assert len(sizes) == n_chunks and max(sizes) - min(sizes) <= 1
 
 
 def test_a_small_corpus_is_one_chunk():
@@ -96,10 +108,11 @@ def test_chunks_of_partial_labels(small_chunks):
     whole = example().longest_first()
     allowed = np.random.default_rng(0).random((len(whole.y), 2)) < 0.7
     y = np.where(np.arange(len(whole.y)) == 4, -1, 0).astype(np.int32)
-    ((first, second), (third,)) = whole._replace(y=y, allowed=allowed).chunks(n_labels=2)
+    ((first, second, third), (fourth,)) = whole._replace(y=y, allowed=allowed).chunks(n_labels=2)
     assert_array_equal(first.y, [0, 0, 0])
     assert_array_equal(second.y, allowed[3:6])
-    assert_array_equal(third.y, [0, 0, 0, 0])
+    assert_array_equal(third.y, [0, 0])
+    assert_array_equal(fourth.y, [0, 0])
 
 
 def test_transitions_are_counted_inside_of_sequences():
