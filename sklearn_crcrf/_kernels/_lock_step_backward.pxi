@@ -1,7 +1,8 @@
 # Expected counts in lock step: the backward half of the recursion in _lock_step.pxi.
 
-# Rows of which the expected transitions are summed at once.
-cdef enum: PANEL = 256
+# Rows of which the expected transitions are summed at once: a column of tiles fits the fastest
+# memory.
+cdef enum: PANEL = 128
 
 
 def backward(

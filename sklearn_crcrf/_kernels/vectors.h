@@ -56,17 +56,20 @@
 #define TILE_VECTORS 3
 #else
 #define TILE_ROWS 2
-#define TILE_VECTORS 4
+#define TILE_VECTORS 6
 #endif
 
 /* A function of the number of vectors in a tile, as many as there are left. */
-#define BY_TILE(vectors, function, ...)                                             \
-    do {                                                                            \
-        if ((vectors) >= TILE_VECTORS) function(TILE_VECTORS, __VA_ARGS__);         \
-        else if (TILE_VECTORS > 3 && (vectors) == 3) function(3, __VA_ARGS__);      \
-        else if ((vectors) == 2) function(2, __VA_ARGS__);                          \
-        else function(1, __VA_ARGS__);                                              \
-    } while (0)
+#define FITTING(vectors) ((vectors) < TILE_VECTORS ? (vectors) : TILE_VECTORS)
+#define BY_TILE(vectors, function, ...)                           \
+    switch (FITTING(vectors)) {                                   \
+        case 1: function(1, __VA_ARGS__); break;                  \
+        case 2: function(FITTING(2), __VA_ARGS__); break;         \
+        case 3: function(FITTING(3), __VA_ARGS__); break;         \
+        case 4: function(FITTING(4), __VA_ARGS__); break;         \
+        case 5: function(FITTING(5), __VA_ARGS__); break;         \
+        default: function(TILE_VECTORS, __VA_ARGS__);             \
+    }
 
 /* Numbers next to zero are slow and change nothing here: they are taken as zero. */
 static inline unsigned flush_denormals(void) {
