@@ -194,7 +194,7 @@ class PartCounts(NamedTuple):
     @classmethod
     def zeros(cls, parts: Parts, state: np.ndarray | None = None) -> "PartCounts":
         """No part is used; those of tokens in the type of their scores, or in a given array."""
-        others = (np.zeros(np.shape(part)) for part in (*parts[1:4], parts.edges.score))
+        others = [np.zeros(part.shape) for part in (*parts[1:4], parts.edges.score)]
         return cls(np.zeros_like(parts.state) if state is None else state, *others)
 
     @classmethod

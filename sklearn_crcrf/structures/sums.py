@@ -58,7 +58,7 @@ class PathSums:
         else:
             weight, out = foreseen
             largest = order[: lock_step.BLOCK_SIZE]
-            n_tokens = int(np.sum(offsets[largest + 1] - offsets[largest]))
+            n_tokens = int((offsets[largest + 1] - offsets[largest]).sum())
             self._counts = self._sum_backward(self._work_of(n_tokens), self.log_z, weight, out)
 
     def pullback(self, weight: np.ndarray, out: AddTo = None) -> PartCounts:
