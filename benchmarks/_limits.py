@@ -113,12 +113,12 @@ def marginals_kernel(problem: Problem) -> Kernel:
     for block in problem.corpus.chunks(n):
         for chunk in block:
             state = rng.normal(size=(chunk.stop - chunk.start, n)).astype(dtype)
-            batches.append((chunk, Parts.of(state, transition)))
+            batches.append((chunk, Parts.of(state, transition), np.empty_like(state)))
 
     def run() -> None:
-        for chunk, parts in batches:
-            _, pullback = chunk.structure.log_partition(parts)
-            pullback(chunk.weight)
+        for chunk, parts, counts in batches:
+            _, pullback = chunk.structure.log_partition(parts, (chunk.weight, counts))
+            pullback(chunk.weight, counts)
 
     n_pairs = problem.corpus.X.shape[0] - len(problem.corpus.weight)
     return run, 3 * 2.0 * n**2 * n_pairs
