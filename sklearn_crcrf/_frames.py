@@ -13,7 +13,7 @@ from .vocabulary import Vocabulary
 __all__ = ["frame_columns", "frame_sequences", "numeric_columns"]
 
 
-def frame_sequences(X: Any, y: Any = None) -> Sequences:
+def frame_sequences(X: Any, y: Any = None, name: str = "y") -> Sequences:
     """Bring a DataFrame, and one label per row, to the form of ``as_sequences``.
 
     Parameters
@@ -23,6 +23,8 @@ def frame_sequences(X: Any, y: Any = None) -> Sequences:
         and the other ones name the sequence, whose rows need not be next to each other. With a
         simple index every row is a sequence of length one.
     y : 1-D array-like of shape (n_tokens,) or SequenceArray, optional
+    name : str, default="y"
+        What messages call y.
 
     Returns
     -------
@@ -38,13 +40,13 @@ def frame_sequences(X: Any, y: Any = None) -> Sequences:
         X = X.to_frame("token" if X.name is None else X.name)
     data = frame_columns(X)
     if X.index.nlevels == 1:
-        return table_sequences(data, y)
+        return table_sequences(data, y, name)
     order, lengths = _read_index(X.index)
     sequences = SequenceArray.from_lengths(data[order], lengths)
     if y is not None and not isinstance(y, SequenceArray):
         y = SequenceArray(label_rows(y, len(X))[order], sequences.offsets)
     back = np.argsort(order)
-    labels = None if y is None else align_labels(y, sequences)
+    labels = None if y is None else align_labels(y, sequences, name)
     return Sequences(sequences, labels, lambda flat: np.asarray(flat)[back])
 
 

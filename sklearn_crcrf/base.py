@@ -368,7 +368,7 @@ class BaseSequenceClassifier(SummaryMixin, ClassifierMixin, BaseEstimator):
         prepared = fitted._prepare(sequences.X)
         masks = None
         if allowed is not None:
-            allowed = as_sequences(X, allowed).y
+            allowed = as_sequences(X, allowed, "allowed").y
             masks = encode_allowed(allowed, sequences.X.offsets, fitted.classes_)
 
         def run(batch: Batch) -> Any:
@@ -424,7 +424,7 @@ def token_weights(X: Any, sequences: Sequences, sample_weight: Any) -> np.ndarra
     if np.isscalar(sample_weight):
         weights = np.broadcast_to(float(sample_weight), n_tokens)
     elif is_table(X) or _is_nested(sample_weight):
-        weights = as_sequences(X, sample_weight).y.data.astype(float)
+        weights = as_sequences(X, sample_weight, "sample_weight").y.data.astype(float)
     else:
         weights = np.asarray(sample_weight, dtype=float)
         if weights.shape != lengths.shape:

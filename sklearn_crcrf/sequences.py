@@ -25,7 +25,7 @@ class Sequences(NamedTuple):
     mirror: Callable[[np.ndarray], Any]
 
 
-def as_sequences(X: Any, y: Any = None) -> Sequences:
+def as_sequences(X: Any, y: Any = None, name: str = "y") -> Sequences:
     """Bring every accepted input to one form.
 
     Parameters
@@ -38,6 +38,8 @@ def as_sequences(X: Any, y: Any = None) -> Sequences:
         numeric, else a SymbolTable.
     y : list of label lists, SequenceArray or 1-D array, optional
         Labels, in the same layout as X: for a table one per row.
+    name : str, default="y"
+        What messages call y.
 
     Returns
     -------
@@ -67,11 +69,12 @@ def as_sequences(X: Any, y: Any = None) -> Sequences:
         # DataFrames are made of symbols, and symbols of sequences.
         from ._frames import frame_sequences
 
-        return frame_sequences(X, y)
+        return frame_sequences(X, y, name)
     else:
-        return table_sequences(_check_table(X), y)
+        return table_sequences(_check_table(X), y, name)
     _check_finite(sequences)
-    return Sequences(sequences, None if y is None else align_labels(y, sequences), mirror)
+    labels = None if y is None else align_labels(y, sequences, name)
+    return Sequences(sequences, labels, mirror)
 
 
 def is_table(X: Any) -> bool:
@@ -113,19 +116,19 @@ def is_table(X: Any) -> bool:
     return isinstance(first, (Number, np.bool_))
 
 
-def align_labels(y: Any, X: SequenceArray) -> SequenceArray:
+def align_labels(y: Any, X: SequenceArray, name: str) -> SequenceArray:
     """Labels as a SequenceArray that has one for every token of X."""
-    labels = y if isinstance(y, SequenceArray) else join_sequences(y, "y")
+    labels = y if isinstance(y, SequenceArray) else join_sequences(y, name)
     if len(labels) != len(X):
-        raise ValueError(f"X has {len(X)} sequences, but y has {len(labels)}")
+        raise ValueError(f"X has {len(X)} sequences, but {name} has {len(labels)}")
     differ = np.flatnonzero(labels.lengths != X.lengths)
     if len(differ):
         i = int(differ[0])
         raise ValueError(
-            f"sequence {i} has {X.lengths[i]} tokens in X, but {labels.lengths[i]} labels in y"
+            f"sequence {i} has {X.lengths[i]} tokens in X, but {labels.lengths[i]} in {name}"
         )
     if labels.ndim != 1:
-        raise ValueError(f"y must hold one label per token, not {labels.shape[1]} values")
+        raise ValueError(f"{name} must hold one value per token, not {labels.shape[1]} values")
     return labels
 
 
@@ -139,12 +142,12 @@ def label_rows(y: Any, n_rows: int) -> np.ndarray:
     return y
 
 
-def table_sequences(table: Any, y: Any) -> Sequences:
+def table_sequences(table: Any, y: Any, name: str) -> Sequences:
     """The rows of a table, and one label for each, as sequences of length one."""
     X = SequenceArray(table, np.arange(table.shape[0] + 1))
     if y is not None and not isinstance(y, SequenceArray):
         y = SequenceArray(label_rows(y, len(X)), X.offsets)
-    return Sequences(X, None if y is None else align_labels(y, X), np.asarray)
+    return Sequences(X, None if y is None else align_labels(y, X, name), np.asarray)
 
 
 def _check_table(X: Any) -> Any:

@@ -129,7 +129,7 @@ def test_labels_are_those_of_the_rows(frame, make):
 def test_labels_in_sequences(frame):
     y = SequenceArray(np.arange(5), [0, 2, 5])
     assert as_sequences(frame, y).y is y
-    with pytest.raises(ValueError, match="sequence 0 has 2 tokens in X, but 3 labels in y"):
+    with pytest.raises(ValueError, match="sequence 0 has 2 tokens in X, but 3 in y"):
         as_sequences(frame, SequenceArray(np.arange(5), [0, 3, 5]))
 
 

@@ -1,5 +1,6 @@
 import copy
 import pickle
+import re
 from itertools import chain, pairwise
 
 import numpy as np
@@ -524,21 +525,24 @@ def test_numbers_must_be_finite(value, make, dtype, column):
     ("y", "message"),
     [
         ([["x"]], "X has 3 sequences, but y has 1"),
-        ([["x"], ["y"], ["z"]], "sequence 0 has 2 tokens in X, but 1 labels in y"),
-        ([["x", "y"], [], ["z", "z"]], "sequence 2 has 1 tokens in X, but 2 labels in y"),
-        ([["x", "y"], ["x"], []], "sequence 1 has 0 tokens in X, but 1 labels in y"),
+        ([["x"], ["y"], ["z"]], "sequence 0 has 2 tokens in X, but 1 in y"),
+        ([["x", "y"], [], ["z", "z"]], "sequence 2 has 1 tokens in X, but 2 in y"),
+        ([["x", "y"], ["x"], []], "sequence 1 has 0 tokens in X, but 1 in y"),
         (["xy", "", "z"], "y, sequence 0: it must be a list of tokens or labels"),
         (np.array(["x", "y", "z"]), "y, sequence 0: .* is of type str_"),
         (np.array([1, 2, 3]), "y, sequence 0: .* is of type int64"),
         ([["x", "y"], None, ["z"]], "y, sequence 1: .* is of type NoneType"),
-        ([np.ones((2, 2)), [], np.ones((1, 2))], "y must hold one label per token, not 2"),
+        ([np.ones((2, 2)), [], np.ones((1, 2))], "y must hold one value per token, not 2"),
         (SequenceArray(np.arange(3), [0, 1, 1, 3]), "sequence 0 has 2 tokens in X, but 1"),
     ],
 )
 @pytest.mark.parametrize("wrap", [list, SequenceArray.from_sequences])
 def test_labels_that_do_not_fit(y, message, wrap):
+    X = wrap([["a", "b"], [], ["c"]])
     with pytest.raises(ValueError, match=message):
-        as_sequences(wrap([["a", "b"], [], ["c"]]), y)
+        as_sequences(X, y)
+    with pytest.raises(ValueError, match=re.sub(r"\by\b", "allowed", message)):
+        as_sequences(X, y, "allowed")
 
 
 @pytest.mark.parametrize(

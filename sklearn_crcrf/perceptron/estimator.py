@@ -301,7 +301,8 @@ class StructuredPerceptron(CallbackSupportMixin, LinearChainClassifier):
         sequences = self._check_X(X)
         offsets, masks = sequences.X.offsets, None
         if allowed is not None:
-            masks = encode_allowed(as_sequences(X, allowed).y, offsets, self.classes_)
+            allowed = as_sequences(X, allowed, "allowed").y
+            masks = encode_allowed(allowed, offsets, self.classes_)
         y, weight = np.zeros(offsets[-1], dtype=np.int32), np.ones(len(offsets) - 1)
         examples = self._examples(Corpus(self._prepare(sequences.X)[0], y, offsets, weight))
         return count_votes(self._ballots, examples, masks), sequences.mirror

@@ -147,11 +147,11 @@ def test_lengths_that_differ():
     for crf in (EmpiricalCRF(), EmpiricalCRF().fit(X, y)):
         with pytest.raises(ValueError, match="X has 4 sequences, but y has 3"):
             crf.fit(X, y[:3])
-        with pytest.raises(ValueError, match="sequence 3 has 2 tokens in X, but 1 labels in y"):
+        with pytest.raises(ValueError, match="sequence 3 has 2 tokens in X, but 1 in y"):
             crf.fit(X, [*y[:3], ["N"]])
-    with pytest.raises(ValueError, match="sequence 2 has 0 tokens in X, but 1 labels in y"):
+    with pytest.raises(ValueError, match="sequence 2 has 0 tokens in X, but 1 in y"):
         crf.partial_fit(X, [*y[:2], ["N"], y[3]])
-    with pytest.raises(ValueError, match="sequence 0 has 3 tokens in X, but 2 labels in y"):
+    with pytest.raises(ValueError, match="sequence 0 has 3 tokens in X, but 2 in y"):
         crf.score(X, [y[0][:2], *y[1:]])
 
 
