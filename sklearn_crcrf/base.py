@@ -426,7 +426,12 @@ def token_weights(X: Any, sequences: Sequences, sample_weight: Any) -> np.ndarra
     elif is_table(X) or _is_nested(sample_weight):
         weights = as_sequences(X, sample_weight, "sample_weight").y.data.astype(float)
     else:
-        weights = np.asarray(sample_weight, dtype=float)
+        try:
+            weights = np.asarray(sample_weight, dtype=float)
+        except (TypeError, ValueError):
+            raise ValueError(
+                "sample_weight must hold a number for each sequence, or for each token of each"
+            ) from None
         if weights.shape != lengths.shape:
             raise ValueError(
                 f"sample_weight has shape {weights.shape}, but there are {len(lengths)} sequences"

@@ -213,6 +213,8 @@ def test_score_is_the_weighted_accuracy_of_tokens():
         ([[], [], []], None),
         (SequenceArray(np.array([1, 2, 3]), [0, 2, 2, 3]), [1, 2, 3]),
         ([1, 2], None),
+        ([1, [2, 3], 4], None),
+        ([[1, 2], [], 3], None),
         ([1, 2, -1], None),
         ([1, 2, np.nan], None),
         (np.inf, None),
@@ -221,7 +223,7 @@ def test_score_is_the_weighted_accuracy_of_tokens():
 def test_token_weights(weights, expected):
     X = [["a", "b"], [], ["c"]]
     if expected is None:
-        with pytest.raises(ValueError, match=r"sample_weight|tokens in X"):
+        with pytest.raises(ValueError, match="sample_weight"):
             token_weights(X, as_sequences(X), weights)
     else:
         found = token_weights(X, as_sequences(X), weights)

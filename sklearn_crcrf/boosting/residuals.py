@@ -72,13 +72,11 @@ class TrainingData:
         def compare(chunk) -> tuple[float, np.ndarray, np.ndarray]:
             tokens = slice(chunk.start, chunk.stop)
             parts = self._parts(state[tokens], transition)
-            log_z, pull_z = chunk.structure.log_partition(parts)
+            weight, of_expected = chunk.weight, expected[tokens]
+            log_z, pull_z = chunk.structure.log_partition(parts, (weight, of_expected))
             score, pull_gold = chunk.structure.gold_score(parts, chunk.y)
-            pairs = [
-                pull(chunk.weight, counts[tokens]).transition
-                for pull, counts in ((pull_gold, gold), (pull_z, expected))
-            ]
-            return chunk.weight @ (log_z - score), *pairs
+            pairs = pull_gold(weight, gold[tokens]), pull_z(weight, of_expected)
+            return weight @ (log_z - score), *(counts.transition for counts in pairs)
 
         with my_threads(self._n_threads) as threads:
             compared = threads.map(compare, self._chunks)
