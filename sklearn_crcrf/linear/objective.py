@@ -172,12 +172,12 @@ class Objective:
         weights: Weights,
         scale: float,
         state: np.ndarray,
-        slope: float | np.ndarray | None = None,
+        slope: np.ndarray | None = None,
     ) -> tuple[float | np.ndarray, PartCounts]:
         """The sum over the sequences of a chunk, and the derivatives of the loss by the parts.
 
-        Those by the state scores are written to ``state``. The loss has the slope given by the
-        sum over all sequences; by default the chunk is taken to be all.
+        Those by the state scores are written to ``state``. A criterion that combines sums has the
+        slope given by the sums over all sequences; by default the chunk is taken to be all.
         """
         parts = self._parts(chunk, weights, scale)
         weight = chunk.weight
@@ -220,7 +220,7 @@ class Objective:
         return edges.parts(Parts(state, *scores, edges.none), weights)
 
     def _add_blocks(
-        self, weights: Weights, total: Weights, slope: float | np.ndarray, threads: Threads
+        self, weights: Weights, total: Weights, slope: np.ndarray | None, threads: Threads
     ) -> float | np.ndarray:
         """Add the gradient of all blocks; return their sum over sequences."""
         numbers = iter(range(len(self._blocks)))
@@ -242,7 +242,7 @@ class Objective:
         return counted
 
     def _start_block(
-        self, number: int, weights: Weights, slope: float | np.ndarray, threads: Threads
+        self, number: int, weights: Weights, slope: np.ndarray | None, threads: Threads
     ) -> Started:
         """Have the losses of the chunks of a block computed, and the derivatives by the scores."""
         block, scores = self._blocks[number], self._scores_of(number)
