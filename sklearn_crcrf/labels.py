@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from .sequences import SequenceArray, locate
+from .sequences import SequenceArray, check_one_per_token, locate
 from .vocabulary import InvalidTokenError, Vocabulary
 
 __all__ = ["LabelIds", "encode_labels", "sort_labels"]
@@ -230,14 +230,6 @@ def is_label(value: Any) -> bool:
 def as_python(label: Any) -> Any:
     """A number of numpy as one of Python, and any other label as it is."""
     return label.item() if isinstance(label, (np.number, np.bool_)) else label
-
-
-def check_one_per_token(y: SequenceArray, name: str) -> None:
-    """Raise ValueError unless the data is one-dimensional."""
-    if y.data.ndim != 1:
-        raise ValueError(
-            f"{name} must have one label per token, but its data has shape {y.data.shape}"
-        )
 
 
 def token_error(y: SequenceArray, token: int, name: str, what: str) -> ValueError:

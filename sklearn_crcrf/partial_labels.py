@@ -5,12 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from ._ragged import join_sequences
 from .labels import (
     InvalidLabelError,
     LabelIds,
     as_python,
-    check_one_per_token,
     find_labels,
     is_label,
     number_labels,
@@ -18,7 +16,7 @@ from .labels import (
     sort_labels,
     token_error,
 )
-from .sequences import SequenceArray
+from .sequences import SequenceArray, align_labels, check_one_per_token
 
 __all__ = ["encode_allowed", "encode_partial_labels"]
 
@@ -105,18 +103,8 @@ def encode_allowed(allowed: Any, offsets: np.ndarray, classes: np.ndarray) -> np
     array([[ True, False],
            [ True,  True]])
     """
-    if not isinstance(allowed, SequenceArray):
-        allowed = join_sequences(allowed, "allowed")
-    lengths = np.diff(offsets)
-    if len(allowed) != len(lengths):
-        raise ValueError(f"X has {len(lengths)} sequences, but allowed has {len(allowed)}")
-    differ = np.flatnonzero(allowed.lengths != lengths)
-    if len(differ):
-        i = int(differ[0])
-        raise ValueError(
-            f"sequence {i} has {lengths[i]} tokens in X, but {allowed.lengths[i]} in allowed"
-        )
-    check_one_per_token(allowed, "allowed")
+    tokens = SequenceArray(np.arange(offsets[-1]), offsets)
+    allowed = align_labels(allowed, tokens, "allowed")
     return _encode_options(allowed, classes, "allowed")[2]
 
 

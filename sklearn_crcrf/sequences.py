@@ -127,9 +127,16 @@ def align_labels(y: Any, X: SequenceArray, name: str) -> SequenceArray:
         raise ValueError(
             f"sequence {i} has {X.lengths[i]} tokens in X, but {labels.lengths[i]} in {name}"
         )
-    if labels.ndim != 1:
-        raise ValueError(f"{name} must hold one value per token, not {labels.shape[1]} values")
+    check_one_per_token(labels, name)
     return labels
+
+
+def check_one_per_token(y: SequenceArray, name: str) -> None:
+    """Raise ValueError unless the data is one-dimensional."""
+    if y.data.ndim != 1:
+        raise ValueError(
+            f"{name} must have one value per token, but its data has shape {y.data.shape}"
+        )
 
 
 def label_rows(y: Any, n_rows: int) -> np.ndarray:
