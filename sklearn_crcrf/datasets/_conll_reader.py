@@ -1,12 +1,14 @@
 """Reading text in columns: one token per line, a blank line between sequences."""
 
-import gzip
 import os
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import IO, Any
+from typing import IO
 
 import numpy as np
+
+from ..utils.names import check_no_string
+from ..utils.unpacking import MAX_BYTES, read_text
 
 __all__ = ["read_conll"]
 
@@ -17,6 +19,7 @@ def read_conll(
     *,
     sep: str | None = None,
     encoding: str = "utf-8",
+    max_bytes: int | None = MAX_BYTES,
 ) -> tuple[list, list | None]:
     r"""Read a CoNLL-style file: one token per line, a blank line between sequences.
 
@@ -36,6 +39,9 @@ def read_conll(
         What separates the columns. By default any run of tabs and blanks.
     encoding : str, default="utf-8"
         Encoding of bytes. A byte order mark is left out.
+    max_bytes : int or None, default=2**32
+        The most bytes that the file may unpack to, or None for no limit: a small compressed file
+        may hold very much. Of text that is handed over as such, characters are counted.
 
     Returns
     -------
@@ -49,7 +55,8 @@ def read_conll(
     ------
     ValueError
         If a line has another number of columns than the first line or than ``columns``, or
-        cannot be decoded; the message names the line.
+        cannot be unpacked or decoded; the message names the line. If there are more than
+        ``max_bytes``.
 
     See Also
     --------
@@ -69,7 +76,9 @@ def read_conll(
     ([['Good', 'morning']], None)
     """
     check_separator(sep)
-    lines, sep = _split_lines(_read_text(path_or_file, encoding), sep)
+    lines, sep = _split_lines(
+        read_text(path_or_file, encoding, max_bytes).removeprefix("\ufeff"), sep
+    )
     tokens = [line for line in lines if line]
     width = tokens[0].count(sep) + 1 if tokens else 2
     names = _default_columns(width) if columns is None else _checked_columns(columns)
@@ -86,25 +95,6 @@ def check_separator(sep: str | None) -> None:
     """Raise ValueError unless ``sep`` can separate columns."""
     if sep is not None and (not isinstance(sep, str) or len(sep) != 1 or sep in "\r\n"):
         raise ValueError(f"sep must be None or one character other than a line end, got {sep!r}")
-
-
-def _read_text(path_or_file: Any, encoding: str) -> str:
-    try:
-        if hasattr(path_or_file, "read"):
-            data = path_or_file.read()
-        else:
-            with open(path_or_file, "rb") as file:
-                data = file.read()
-        if not isinstance(data, str):
-            data = gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data
-            data = data.decode(encoding)
-    except UnicodeDecodeError as error:
-        before = error.object[: error.start].decode(error.encoding, errors="replace")
-        number = before.count("\n") + 1
-        raise ValueError(
-            f"line {number} cannot be decoded as {error.encoding}: {error.reason}"
-        ) from error
-    return data.removeprefix("\ufeff")
 
 
 def _split_lines(text: str, sep: str | None) -> tuple[list[str], str]:
@@ -125,8 +115,7 @@ def _default_columns(width: int) -> list[str]:
 
 
 def _checked_columns(columns: Sequence[str | None]) -> list[str | None]:
-    if isinstance(columns, str):
-        raise ValueError(f"columns must be a sequence of names, got the string {columns!r}")
+    check_no_string(columns, "columns")
     columns = list(columns)
     names = [name for name in columns if name is not None]
     if len(set(names)) < len(names):

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..sequences import SequenceArray, as_sequences, locate
 from ..symbols import SymbolTable
+from ..utils.names import check_no_string
 from ._conll_reader import check_separator
 
 __all__ = ["write_conll"]
@@ -66,6 +67,7 @@ def write_conll(
     sequences, labels, _ = as_sequences(X, y)
     if (sequences.lengths == 0).any():
         raise ValueError(f"sequence {int(np.argmin(sequences.lengths))} is empty")
+    check_no_string(columns, "columns")
     table = _observations(sequences, columns)
     if labels is not None:
         if "label" in table:

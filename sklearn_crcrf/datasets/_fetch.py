@@ -14,6 +14,7 @@ from zipfile import ZipFile
 
 from sklearn.datasets import fetch_file, get_data_home
 
+from ..utils.unpacking import read_text
 from ._conll_writer import write_conll
 
 __all__ = ["BASE_URL", "DATA_VARIABLE", "Corpus", "Part", "find_part"]
@@ -68,7 +69,10 @@ def find_part(
                     f"{DATA_VARIABLE}, and `download_if_missing` is False"
                 )
             _download(corpus, cache, n_retries=n_retries, delay=delay)
-    text = corpus.repair(gzip.decompress(path.read_bytes()).decode("utf-8"))
+    try:
+        text = corpus.repair(read_text(path))
+    except ValueError as error:
+        raise OSError(f"{path} is damaged; delete it to fetch it again: {error}") from error
     _verify(text, part, source=path)
     return text, path
 

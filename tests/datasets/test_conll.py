@@ -140,7 +140,7 @@ def test_undecodable_bytes(tmp_path):
 @pytest.mark.parametrize(
     ("columns", "message"),
     [
-        ("word", "got the string 'word'"),
+        ("word", "single string 'word'"),
         (["word", "word"], "must differ"),
         (["label", None], "besides 'label'"),
         ([], "besides 'label'"),
@@ -237,3 +237,14 @@ def test_unwritable_values_name_their_place(bad, message):
 def test_unwritable_input(X, y, columns, message):
     with pytest.raises(ValueError, match=message):
         write_conll(io.StringIO(), X, y, columns=columns)
+
+
+def test_damaged_and_too_large_files():
+    data = gzip.compress(b"a X\n\nb Y\n")
+    assert read_conll(io.BytesIO(data), max_bytes=9) == ([["a"], ["b"]], [["X"], ["Y"]])
+    with pytest.raises(ValueError, match="more than max_bytes=8 bytes"):
+        read_conll(io.BytesIO(data), max_bytes=8)
+    with pytest.raises(ValueError, match="line 4: the compressed data are damaged"):
+        read_conll(io.BytesIO(data[:-1]))
+    with pytest.raises(ValueError, match="line 1: the compressed data are damaged"):
+        read_conll(io.BytesIO(data[:4]))

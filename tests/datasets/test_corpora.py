@@ -153,9 +153,10 @@ def test_damaged_download_is_not_cached(home, monkeypatch):
 def test_damaged_file_is_refused(home):
     fetch_conll2000(data_home=home)
     path = home / "sklearn_crcrf" / "conll2000-train.tsv.gz"
-    path.write_bytes(gzip.compress(b"The\tDT\tB-NP\n\n"))
-    with pytest.raises(OSError, match="delete it to fetch it again"):
-        fetch_conll2000(data_home=home)
+    for damaged in (gzip.compress(b"The\tDT\tB-NP\n\n"), path.read_bytes()[:-20], b"\xff"):
+        path.write_bytes(damaged)
+        with pytest.raises(OSError, match="delete it to fetch it again"):
+            fetch_conll2000(data_home=home)
 
 
 def test_failed_download_is_retried(home, monkeypatch):

@@ -1,0 +1,1 @@
+"""Tools of the whole package, which know nothing of sequences."""

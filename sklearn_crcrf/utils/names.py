@@ -1,0 +1,29 @@
+"""Several names, given by the user."""
+
+from typing import Any
+
+__all__ = ["check_no_string"]
+
+
+def check_no_string(names: Any, what: str) -> None:
+    """Raise ValueError if names are one string, which would be taken apart into characters.
+
+    Parameters
+    ----------
+    names : object
+    what : str
+        What an error calls them.
+
+    Examples
+    --------
+    >>> from sklearn_crcrf.utils.names import check_no_string
+    >>> check_no_string(["pos"], "edge_columns")
+    >>> check_no_string("pos", "edge_columns")
+    Traceback (most recent call last):
+        ...
+    ValueError: edge_columns is the single string 'pos'; put it into a list: ['pos']
+    """
+    if getattr(names, "shape", None) == ():
+        names = names.item()
+    if isinstance(names, (str, bytes)):
+        raise ValueError(f"{what} is the single string {names!r}; put it into a list: [{names!r}]")

@@ -1,0 +1,260 @@
+"""What has been loaded is sound: its arrays have the shapes and ranges that kernels rely on.
+
+Kernels index without checks. Fitted estimators are consistent when they are made; those that come
+from a file, or from other processes, may be anything. So every class of them lists its arrays, and
+they are checked when the state of an object is set.
+"""
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+import scipy.sparse as sp
+
+__all__ = [
+    "Array",
+    "Fact",
+    "Sound",
+    "below",
+    "check_sound",
+    "indices",
+    "labels",
+    "matrix",
+    "pointers",
+    "require",
+    "setting_state",
+    "sparse",
+]
+
+LARGEST = float(np.finfo(np.float64).max)
+LARGEST_INT = np.iinfo(np.int64).max
+KINDS = {"f": "floats", "iu": "integers", "b": "bools", "OUS": "strings"}
+# What fails in an object of which something is missing, or of another type.
+ERRORS = (AttributeError, IndexError, KeyError, OverflowError, TypeError)
+
+
+class Requirement(Protocol):
+    """Something that must be true of a sound object."""
+
+    name: str
+
+    @property
+    def problem(self) -> str | None:
+        """What is wrong; None if nothing is."""
+
+
+class Array(NamedTuple):
+    """An array must have this shape and type, and values in this range. NaN is in no range.
+
+    Parameters
+    ----------
+    name : str
+        What an error calls it.
+    value : object
+    shape : tuple of int
+    least, most : float
+        The smallest and the largest value allowed; by default all finite numbers.
+    kind : {"f", "iu", "b", "OUS"}
+        Floats in single or double precision, integers, bools or strings.
+
+    Examples
+    --------
+    >>> Array("begin_", np.array([0.0, np.nan]), (2,)).problem
+    'has values from nan to nan, but they must be finite'
+    >>> Array("begin_", np.zeros(3), (2,)).problem
+    'has the shape (3,), but must have (2,)'
+    """
+
+    name: str
+    value: Any
+    shape: tuple[int, ...]
+    least: float = -LARGEST
+    most: float = LARGEST
+    kind: str = "f"
+
+    @property
+    def problem(self) -> str | None:
+        """What is wrong with the array; None if nothing is."""
+        value = self.value
+        if not isinstance(value, np.ndarray):
+            return f"must be an array, but is a {type(value).__name__}"
+        if value.dtype.kind not in self.kind or not value.dtype.isnative or self._is_unusual():
+            return f"must hold {KINDS[self.kind]}, but is of type {value.dtype}"
+        if value.shape != self.shape:
+            return f"has the shape {value.shape}, but must have {self.shape}"
+        if self.kind == "OUS" or value.size == 0:
+            return None
+        # As Python's numbers: numpy would bring the limits to the precision of the array.
+        low, high = value.min().item(), value.max().item()
+        if self.least <= low and high <= self.most:
+            return None
+        return f"has values from {low} to {high}, but they must be {self._range()}"
+
+    def _is_unusual(self) -> bool:
+        """Whether these are floats that no kernel takes."""
+        return self.kind == "f" and self.value.dtype.itemsize not in (4, 8)
+
+    def _range(self) -> str:
+        if (self.least, self.most) == (-LARGEST, LARGEST):
+            return "finite"
+        if (self.least, self.most) == (-np.inf, LARGEST):
+            return "finite or -inf"
+        return f"from {self.least} to {self.most}"
+
+
+class Fact(NamedTuple):
+    """Something must be true.
+
+    Parameters
+    ----------
+    name : str
+        What an error calls what it is about.
+    holds : bool
+    otherwise : str
+        What an error says of it.
+    """
+
+    name: str
+    holds: bool
+    otherwise: str
+
+    @property
+    def problem(self) -> str | None:
+        """What is wrong; None if nothing is."""
+        return None if self.holds else self.otherwise
+
+
+class Sound:
+    """Mixin of estimators whose arrays are checked when their state is set.
+
+    A subclass lists what it requires in ``_requirements``. Every one is checked before the next is
+    asked for, so those that come later can rely on those before.
+
+    Examples
+    --------
+    >>> import pickle
+    >>> from sklearn_crcrf import HMM
+    >>> hmm = HMM().fit([["the", "dog"]], [["D", "N"]])
+    >>> hmm.end_ = hmm.end_[:1]
+    >>> pickle.loads(pickle.dumps(hmm))
+    Traceback (most recent call last):
+    ValueError: HMM: end_ has the shape (1,), but must have (2,)
+    """
+
+    def _requirements(self) -> Iterator[Requirement]:
+        """What must be true of a fitted object."""
+        return iter(())
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        check_sound(self)
+
+
+def check_sound(fitted: Any) -> None:
+    """Check a fitted object; what is not fitted, or does not know what it requires, passes.
+
+    Raises
+    ------
+    ValueError
+        If a requirement is not met; the message has its class, and what is wrong.
+    """
+    if isinstance(fitted, Sound) and _is_fitted(fitted):
+        require(type(fitted).__name__, type(fitted)._requirements(fitted))
+
+
+def require(owner: str, requirements: Iterable[Requirement]) -> None:
+    """Check one requirement after the other.
+
+    Parameters
+    ----------
+    owner : str
+        What an error calls what they are about.
+    requirements : iterable of Requirement
+
+    Raises
+    ------
+    ValueError
+        If one is not met, or what it is about is not there, or of another type.
+    """
+    with setting_state(owner):
+        for requirement in requirements:
+            problem = requirement.problem
+            if problem is not None:
+                raise ValueError(f"{owner}: {requirement.name} {problem}")
+
+
+@contextmanager
+def setting_state(owner: str) -> Iterator[None]:
+    """Whatever fails for something that is missing, or of another type, is a ValueError."""
+    try:
+        yield
+    except ERRORS as error:
+        raise ValueError(f"{owner}: its state is damaged: {error!r}") from error
+
+
+def _is_fitted(estimator: Any) -> bool:
+    return any(name.endswith("_") and not name.startswith("__") for name in vars(estimator))
+
+
+def below(prefix: str, requirements: Iterable[Requirement]) -> Iterator[Requirement]:
+    """The same requirements, of a part that has this name."""
+    for requirement in requirements:
+        yield requirement._replace(name=f"{prefix}.{requirement.name}")
+
+
+def labels(name: str, value: Any) -> Iterator[Requirement]:
+    """An array of different labels, not empty."""
+    yield Fact(name, isinstance(value, np.ndarray) and value.ndim == 1, "must be a 1-D array")
+    yield Fact(name, 0 < len(value) == len(set(value.tolist())), "must hold different labels")
+
+
+def indices(name: str, value: Any, shape: tuple[int, ...], stop: int, start: int = 0) -> Array:
+    """Integers from ``start`` to before ``stop``."""
+    return Array(name, value, shape, start, stop - 1, "iu")
+
+
+def pointers(name: str, value: Any, n_rows: int, n_entries: int) -> Iterator[Requirement]:
+    """Where the entries of each row begin, and where those of the last one end."""
+    yield indices(name, value, (n_rows + 1,), n_entries + 1)
+    rises = value[0] == 0 and value[-1] == n_entries and not (value[1:] < value[:-1]).any()
+    yield Fact(name, bool(rises), f"must rise from 0 to {n_entries}")
+
+
+def matrix(name: str, value: Any, shape: tuple[int, int]) -> Iterator[Requirement]:
+    """Finite numbers, dense or by rows."""
+    if sp.issparse(value):
+        yield from sparse(name, value, shape)
+    else:
+        yield Array(name, value, shape)
+
+
+def sparse(
+    name: str,
+    value: Any,
+    shape: tuple[int, int],
+    least: float = -LARGEST,
+    has_order: bool = False,
+) -> Iterator[Requirement]:
+    """A matrix by rows, whose values are at least so large, and finite.
+
+    Parameters
+    ----------
+    name : str
+    value : object
+    shape : (int, int)
+    least : float
+    has_order : bool
+        Whether the columns of every row must rise.
+    """
+    is_csr = isinstance(value, sp.csr_array) and value.ndim == 2
+    yield Fact(name, is_csr, f"must be a csr_array, but is a {type(value).__name__}")
+    yield Fact(name, value.shape == shape, f"has the shape {value.shape}, but must have {shape}")
+    n_entries = len(value.indices)
+    yield indices(f"{name}.indices", value.indices, (n_entries,), shape[1])
+    yield Array(f"{name}.data", value.data, (n_entries,), least)
+    yield from pointers(f"{name}.indptr", value.indptr, shape[0], n_entries)
+    if has_order:
+        # Another matrix of the same arrays, which does not know yet what order it has.
+        twin = sp.csr_array((value.data, value.indices, value.indptr), shape=shape)
+        yield Fact(name, bool(twin.has_canonical_format), "must have rising columns in every row")

@@ -1,0 +1,197 @@
+"""What a file holds, unpacked, and never more than one is ready to take."""
+
+import gzip
+import io
+import os
+import zlib
+from collections.abc import Iterator
+from math import inf
+from numbers import Integral
+from typing import IO, Any
+
+from sklearn.utils import check_scalar
+
+__all__ = ["MAX_BYTES", "check_max_bytes", "read_limited", "read_text", "unpack"]
+
+MAX_BYTES = 2**32
+BLOCK = 2**20
+
+
+def check_max_bytes(max_bytes: int | None) -> None:
+    """Raise ValueError or TypeError unless it is a number of bytes, or None for no limit."""
+    if max_bytes is not None:
+        check_scalar(max_bytes, "max_bytes", Integral, min_val=0)
+
+
+def read_text(
+    path_or_file: str | os.PathLike | IO, encoding: str = "utf-8", max_bytes: int | None = MAX_BYTES
+) -> str:
+    """Read all of a text.
+
+    Parameters
+    ----------
+    path_or_file : str, path-like or file object
+        Text or bytes; bytes may be gzip-compressed.
+    encoding : str, default="utf-8"
+        Encoding of bytes.
+    max_bytes : int or None, default=2**32
+        The most bytes that the file may unpack to, or None for no limit. Of text that is handed
+        over as such, characters are counted.
+
+    Returns
+    -------
+    str
+
+    Raises
+    ------
+    ValueError
+        If it is compressed and damaged, cannot be decoded, or is too large; the message names
+        the line.
+
+    Examples
+    --------
+    >>> import gzip, io
+    >>> read_text(io.BytesIO(gzip.compress(b"The D")))
+    'The D'
+    """
+    check_max_bytes(max_bytes)
+    if hasattr(path_or_file, "read"):
+        data = read_limited(path_or_file, max_bytes)
+    else:
+        with open(path_or_file, "rb") as file:
+            data = read_limited(file, max_bytes)
+    if isinstance(data, str):
+        return data
+    try:
+        return unpack(data, max_bytes, encoding).decode(encoding)
+    except UnicodeDecodeError as error:
+        raise _cannot_be_decoded(error, 0) from error
+
+
+def read_limited(file: IO, max_bytes: int | None) -> Any:
+    """All that can be read from a file; ValueError if that is more than ``max_bytes``.
+
+    If the file itself decodes or unpacks what is read, it may be damaged: then ValueError, too.
+    """
+    # What cannot be compressed is a little longer when it is packed.
+    most = inf if max_bytes is None else max_bytes + max_bytes // 1000 + 1000
+    pieces = []
+    try:
+        pieces.extend(_read_pieces(file, most))
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise _damaged(_n_lines(pieces) + 1, error) from error
+    except UnicodeDecodeError as error:
+        raise _cannot_be_decoded(error, _n_lines(pieces)) from error
+    data = pieces[0][:0].join(pieces)
+    if len(data) > most or (max_bytes is not None and len(data) > max_bytes and not _packed(data)):
+        raise _too_large(max_bytes)
+    return data
+
+
+def _read_pieces(file: IO, most: float) -> Iterator[Any]:
+    """All that can be read, or one byte or character more than the most; at least one piece."""
+    is_text = isinstance(file, io.TextIOBase)
+    # Of a text only what has been read can be counted, in case that the next line is damaged.
+    read = file.readline if is_text else file.read
+    while most >= 0:
+        # Python takes memory for all that it is asked to read, whether it is there or not.
+        asked = min(BLOCK, most + 1)
+        piece = read(asked)
+        yield piece
+        most -= len(piece)
+        # All others are at the end, and a terminal would be asked for more after it.
+        is_short = len(piece) < asked and not (is_text or isinstance(file, io.RawIOBase))
+        if not piece or is_short:
+            return
+
+
+def _packed(data: Any) -> bool:
+    return isinstance(data, bytes) and data[:2] == b"\x1f\x8b"
+
+
+def _n_lines(pieces: list) -> int:
+    return sum(piece.count("\n" if isinstance(piece, str) else b"\n") for piece in pieces)
+
+
+def _damaged(line: int, error: Exception) -> ValueError:
+    return ValueError(f"line {line}: the compressed data are damaged: {error}")
+
+
+def _cannot_be_decoded(error: UnicodeDecodeError, n_before: int) -> ValueError:
+    """The error, where so many lines are before what could not be decoded."""
+    before = error.object[: error.start].decode(error.encoding, errors="replace")
+    line = n_before + before.count("\n") + 1
+    return ValueError(f"line {line} cannot be decoded as {error.encoding}: {error.reason}")
+
+
+def _too_large(max_bytes: int | None) -> ValueError:
+    return ValueError(
+        f"there are more than max_bytes={max_bytes} bytes; give a larger number, or None, "
+        "if the file is to be trusted"
+    )
+
+
+def unpack(data: bytes, max_bytes: int | None, encoding: str = "utf-8") -> bytes:
+    """What gzip-compressed data holds; other data are returned as they are.
+
+    Parameters
+    ----------
+    data : bytes
+    max_bytes : int or None
+        The most bytes that there may be, or None for no limit.
+    encoding : str
+        Of the text; it tells what a line is.
+
+    Returns
+    -------
+    bytes
+
+    Raises
+    ------
+    ValueError
+        If there are more bytes, or the data are damaged; the message names the line after those
+        that can be unpacked.
+    """
+    if not _packed(data):
+        return data
+    unpacked, most = bytearray(), inf if max_bytes is None else max_bytes
+    try:
+        for piece in _pieces(data):
+            unpacked += piece
+            if len(unpacked) > most:
+                raise _too_large(max_bytes)
+    except (EOFError, zlib.error) as error:
+        raise _damaged(
+            unpacked.decode(encoding, errors="replace").count("\n") + 1, error
+        ) from error
+    return bytes(unpacked)
+
+
+def _pieces(data: bytes) -> Iterator[bytes]:
+    """What can be unpacked, piece by piece; then, if data are damaged, EOFError or zlib.error."""
+    at = 0
+    while at < len(data):
+        stream = zlib.decompressobj(wbits=31)  # one file of gzip, of which several may follow
+        while not stream.eof:
+            block = data[at : at + BLOCK]
+            if not block:
+                raise EOFError("they break off")
+            before = stream.copy()
+            try:
+                piece = stream.decompress(block, BLOCK)
+            except zlib.error:
+                yield from _before_damage(before, block)
+                raise
+            yield piece
+            at += len(block) - len(stream.unconsumed_tail) - len(stream.unused_data)
+        while data[at : at + 1] == b"\0":  # which may fill up the last block of a tape
+            at += 1
+
+
+def _before_damage(stream: Any, block: bytes) -> Iterator[bytes]:
+    """What can be unpacked of a damaged block."""
+    for i in range(len(block)):
+        try:
+            yield stream.decompress(block[i : i + 1])
+        except zlib.error:
+            return
