@@ -1,0 +1,7 @@
+"""What surrounds the training of any estimator: its fitted state, and interrupts."""
+
+from .fitted_state import FittedState
+from .interruptible import interruptible
+from .nested import Stop, check_not_stopped, is_nested, nested_fits
+
+__all__ = ["FittedState", "Stop", "check_not_stopped", "interruptible", "is_nested", "nested_fits"]
