@@ -2,6 +2,10 @@
 
 Those in the folders of an instruction set are compiled for it; which are used is decided when
 they are imported.
+
+Two environment variables serve builds that look for faults (``campaigns/sanitize.py``):
+``SKLEARN_CRCRF_CFLAGS`` are options of the compiler in place of those below, and with
+``SKLEARN_CRCRF_BOUNDSCHECK`` indices of arrays are checked.
 """
 
 import os
@@ -15,7 +19,7 @@ from setuptools.command.build_ext import build_ext
 
 DIRECTIVES = {
     "language_level": 3,
-    "boundscheck": False,
+    "boundscheck": "SKLEARN_CRCRF_BOUNDSCHECK" in os.environ,
     "wraparound": False,
     "initializedcheck": False,
     "cdivision": True,
@@ -25,6 +29,7 @@ COMPILE_ARGS = {
     "mingw32": ["-O3", "-g0", "-fno-math-errno"],
     "msvc": ["/O2"],
 }
+GIVEN_ARGS = os.environ.get("SKLEARN_CRCRF_CFLAGS")
 # What Cython needs in all kernels that have views of arrays is compiled once.
 MEMORYVIEWS = "sklearn_crcrf._kernels._memoryviews"
 INSTRUCTIONS = {
@@ -44,7 +49,8 @@ class BuildKernels(build_ext):
         kind = self.compiler.compiler_type
         for extension in self.extensions:
             instructions = INSTRUCTIONS.get(Path(extension.sources[0]).parent.name, [])
-            extension.extra_compile_args = COMPILE_ARGS.get(kind, []) + instructions
+            options = COMPILE_ARGS.get(kind, []) if GIVEN_ARGS is None else GIVEN_ARGS.split()
+            extension.extra_compile_args = options + instructions
         super().build_extensions()
 
 

@@ -1,5 +1,7 @@
 """How memory is asked for."""
 
+from contextlib import suppress
+
 import numpy as np
 
 __all__ = ["retain_freed_memory"]
@@ -13,6 +15,8 @@ def retain_freed_memory() -> None:
 
     By default it gives such memory back to the system, which clears it before it is used again:
     for arrays that are made again and again, that takes longer than to fill them. The GNU C
-    library learns from a large piece that is freed; others do as they do.
+    library learns from a large piece that is freed; others do as they do. Where there is no memory
+    for such a piece, nothing changes.
     """
-    np.empty(LARGEST, dtype=np.int8)
+    with suppress(MemoryError):
+        np.empty(LARGEST, dtype=np.int8)

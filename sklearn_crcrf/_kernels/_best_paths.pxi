@@ -24,7 +24,8 @@ def viterbi(
     const double[::1] edge_score,
     double[:, ::1] prefixes,       # (n_tokens, n_labels) delta OUT, or None
     int32_t[::1] labels,           # (n_tokens,) OUT
-    double[::1] values,            # (n_sequences,) OUT, -inf where no path is possible
+    double[::1] values,            # (n_sequences,) OUT, -inf where no path is possible, NaN
+                                   # where a state score is NaN or inf
 ):
     """The best path of each sequence and its score."""
     cdef:
@@ -32,7 +33,7 @@ def viterbi(
         int64_t longest = np.max(np.diff(offsets), initial=1)
         bint is_small = n * (width // padded_d(1)) <= FEW_VECTORS and edge_score.shape[0] == 0
         int64_t ways = TEAM if is_small and TEAM * longest <= state.shape[0] else 1
-        double[:, ::1] delta = rows_of(ways * longest, width)
+        double[:, ::1] delta = rows_of(ways * longest, width, np.nan)
         double[:, ::1] matrix = padded_matrix(transition)
         double[:, ::1] transposed = padded_matrix(np.transpose(transition))
         Step step
@@ -65,11 +66,30 @@ cdef Team make_team(
     for b in range(team.size):
         team.first[b] = offsets[order[start + b]]
         team.length[b] = offsets[order[start + b] + 1] - team.first[b]
+        team.is_proper[b] = True
     return team
 
 
+cdef inline void copy_scores(
+    const real *scores, int64_t n, double *out, vector_d *sum
+) noexcept nogil:
+    if real is double:
+        copy_scores_d(scores, n, out, sum)
+    else:
+        copy_scores_f(scores, n, out, sum)
+
+
+cdef void find_improper(Team *team, const real[:, ::1] state) noexcept nogil:
+    """Mark the sequences that have a state score of NaN or inf."""
+    cdef int64_t b, t, j
+    for b in range(team.size):
+        for t in range(team.first[b], team.first[b] + team.length[b]):
+            for j in range(state.shape[1]):
+                team.is_proper[b] &= state[t, j] < INFINITY
+
+
 cdef void fill(
-    const Team *team,
+    Team *team,
     const real[:, ::1] state,
     const double[::1] begin,
     const double[::1] end,
@@ -80,20 +100,22 @@ cdef void fill(
         int64_t b, t, j, n = state.shape[1]
         const real *score
         double *row
+        vector_d sum = splat_d(0.0)
     for t in range(team.length[0]):
         for b in range(n_active(team, t)):
             score = &state[team.first[b] + t, 0]
             if t + AHEAD < team.length[b]:
                 fetch_row(score + AHEAD * n, n)
             row = &delta[t * team.ways + b, 0]
-            for j in range(n):
-                row[j] = score[j]
+            copy_scores(score, n, row, &sum)
             if t == 0:
                 for j in range(n):
                     row[j] += begin[j]
             if t + 1 == team.length[b]:
                 for j in range(n):
                     row[j] += end[j]
+    if not is_finite(sum):
+        find_improper(team, state)
 
 
 cdef void finish(
@@ -109,7 +131,9 @@ cdef void finish(
     for b in range(team.size):
         last = team.length[b] - 1
         values[order[b]] = 0.0
-        if last >= 0:
+        if not team.is_proper[b]:
+            values[order[b]] = NAN
+        elif last >= 0:
             values[order[b]] = delta[last * team.ways + b, labels[team.first[b] + last]]
         if prefixes is not None:
             for t in range(last + 1):

@@ -7,6 +7,8 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 from sklearn_crcrf._kernels._turns cimport give_turn, take_turn
 from sklearn_crcrf._kernels.vectors cimport fetch_row, real
 
+from sklearn_crcrf._kernels.sizes import check_number
+
 # Weights so many entries ahead are fetched from memory.
 cdef enum: AHEAD = 24
 
@@ -28,6 +30,7 @@ def find_cells(
         int64_t[::1] place
         int32_t[::1] pair
         real[::1] value
+    check_number(pair_indptr[pair_indptr.shape[0] - 1], "pairs of attribute and label")
     with nogil:
         for t in range(n_tokens):
             for k in range(indptr[t], indptr[t + 1]):

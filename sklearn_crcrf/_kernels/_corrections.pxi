@@ -14,9 +14,13 @@ def correct(
     int32_t[::1] found,            # (n_tokens,) the paths that are best with their costs OUT
     double[::1] losses,            # (n_sequences,) by how much these are better than gold OUT
 ):
-    """weights += rate * (features of the gold path - features of the path found)"""
+    """weights += rate * (features of the gold path - features of the path found)
+
+    A sequence whose scores are not finite corrects nothing: its loss becomes NaN.
+    """
     cdef:
         int64_t position, s, first, length
+        bint are_finite
         real[::1] row = np.empty(state.shape[1], dtype=np.asarray(state).dtype)
     with nogil:
         for position in range(order.shape[0]):
@@ -25,14 +29,16 @@ def correct(
             losses[s] = 0.0
             if length == 0:
                 continue
-            read_scores(search, s, indptr, indices, values, state, row)
+            are_finite = read_scores(search, s, indptr, indices, values, state, row)
             find_path(search, s, &gold[first], cost[s], &found[first])
             losses[s] = (
                 cost[s] * n_wrong(&found[first], &gold[first], length)
                 + score_path(search, s, &found[first])
                 - score_path(search, s, &gold[first])
             )
-            if rate[s] != 0:
+            if rate[s] != 0 and not (are_finite and isfinite(losses[s])):
+                losses[s] = NAN
+            elif rate[s] != 0:
                 add_tokens(
                     rate[s], first, length, &gold[first], &found[first], indptr, indices, values,
                     state,

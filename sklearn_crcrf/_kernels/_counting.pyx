@@ -8,6 +8,8 @@ import numpy as np
 from libc.stdint cimport UINT32_MAX, int32_t, int64_t, uint32_t, uint64_t
 from libc.string cimport memset
 
+from sklearn_crcrf._kernels.sizes import check_number
+
 cdef enum:
     DIGIT_BITS = 11
     N_BUCKETS = 1 << 11
@@ -66,8 +68,9 @@ def count_keys(uint64_t[::1] keys, const double[::1] weights, int n_bits):
         int shift
     if weights.shape[0] != 1:
         n_ordered = n_events
-    if n_ordered > UINT32_MAX or weights.shape[0] not in (1, n_events):
+    if weights.shape[0] not in (1, n_events):
         raise ValueError(f"{weights.shape[0]} weights for {n_events} keys")
+    check_number(n_ordered, "events that differ in weight", UINT32_MAX)
     order = np.arange(n_ordered, dtype=np.uint32)
     spare_order = np.empty_like(order)
     for shift in range(0, n_bits, DIGIT_BITS):

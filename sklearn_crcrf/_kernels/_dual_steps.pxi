@@ -122,7 +122,10 @@ def take_steps(
     real[:, ::1] state,            # (n_attributes, n) weights INOUT
     ActivePaths active,            # INOUT
 ):
-    """For each sequence a step to its best path, and some from its worst active path to it."""
+    """For each sequence a step to its best path, and some from its worst active path to it.
+
+    A sequence whose scores are not finite takes no step; its number of wrong labels becomes NaN.
+    """
     cdef:
         int64_t position, step
         Move move = Move(search, indptr, state.shape[0], active.paths.shape[0])
@@ -134,7 +137,9 @@ def take_steps(
             move.first = search.offsets[move.s]
             move.length = search.offsets[move.s + 1] - move.first
             for step in range(1 + n_pairwise if move.length else 0):
-                read_scores(search, move.s, indptr, indices, values, state, row)
+                if not read_scores(search, move.s, indptr, indices, values, state, row):
+                    active.wrong[move.s] = NAN
+                    break
                 value_paths(move, search, &gold[move.first], active)
                 if step == 0:
                     find_path(search, move.s, &gold[move.first], 1.0, &move.path[0])
@@ -142,7 +147,9 @@ def take_steps(
                 else:
                     take_best(move, active)
                     value_move(move, from_worst, search, &gold[move.first], active)
-                if move.gain <= 0:
+                if not isfinite(move.gain):
+                    active.wrong[move.s] = NAN
+                if not 0 < move.gain < INFINITY:
                     break
                 squares = subtract_tokens(move, indptr, indices, values, active)
                 squares += subtract_pairs(move, search, active)

@@ -10,6 +10,8 @@ from libc.stdint cimport int32_t, int64_t
 
 from sklearn_crcrf._kernels._edges cimport Edges, edges_of
 
+from sklearn_crcrf._kernels.sizes import check_number
+
 
 cdef bint insert_best(
     double score, int32_t origin, double *scores, int32_t *origins, int64_t k
@@ -63,11 +65,15 @@ def k_best(
     cdef:
         int64_t n = transposed.shape[0], length = state.shape[0], k = values.shape[0]
         int64_t t, i, j, q, at, row
-        double[:, :, ::1] delta = np.full((2, n, k), -np.inf)
-        int32_t[:, :, ::1] origin = np.zeros((length, n, k), dtype=np.int32)
-        int32_t[::1] last = np.zeros(k, dtype=np.int32)
+        double[:, :, ::1] delta
+        int32_t[:, :, ::1] origin
+        int32_t[::1] last
         double[:, ::1] scores = np.array(transposed)
         Edges edges = edges_of(edge_row, edge_indptr, edge_previous, edge_current, edge_score)
+    check_number(n * k, "paths to the labels of a token")
+    delta = np.full((2, n, k), -np.inf)
+    origin = np.zeros((length, n, k), dtype=np.int32)
+    last = np.zeros(k, dtype=np.int32)
     with nogil:
         for j in range(n):
             delta[0, j, 0] = begin[j] + state[0, j]

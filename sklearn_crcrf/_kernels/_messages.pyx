@@ -12,7 +12,7 @@ The sums are products with exp(transition). Those that underflow are taken in lo
 
 import numpy as np
 
-from libc.math cimport INFINITY, exp, log
+from libc.math cimport INFINITY, NAN, exp, isnan, log
 from libc.stdint cimport int32_t, int64_t
 
 from sklearn_crcrf._kernels._edges cimport Edges, edges_of, maximum
@@ -101,6 +101,9 @@ cdef double normalise(const double *logarithms, int64_t n, double *out) noexcept
         int64_t j
         double top = maximum(logarithms, n), total = 0.0
     if top == -INFINITY:
+        for j in range(n):
+            if isnan(logarithms[j]):
+                return NAN
         return top
     for j in range(n):
         total += exp(logarithms[j] - top)

@@ -11,10 +11,11 @@ from libc.stdlib cimport calloc, free
 
 from sklearn_crcrf._kernels.vectors cimport prefetch
 
+from sklearn_crcrf._kernels.sizes import check_number
+
 cdef enum:
     BATCH = 32
     SMALLEST = 1024
-    MOST = 0x7fffffff
 
 cdef struct Slot:
     int64_t key
@@ -114,8 +115,7 @@ def number_keys(const int64_t[::1] keys not None):
         Py_ssize_t n = keys.shape[0]
         Table table
         bint done
-    if n > MOST:
-        raise OverflowError("at most 2**31 - 1 keys can be numbered")
+    check_number(n, "keys")
     ids = np.empty(n, dtype=np.int32)
     first = np.empty(n, dtype=np.int64)
     cdef int32_t[::1] ids_view = ids
@@ -147,11 +147,11 @@ def distinct_codes(const int32_t[::1] codes not None):
     """
     cdef:
         Py_ssize_t n = codes.shape[0], n_distinct = 0, i
-        int32_t largest = -1
+        int64_t largest = -1
         uint8_t[::1] seen
         int32_t[::1] view
     for i in range(n):
-        largest = max(largest, codes[i])
+        largest = max(largest, <int64_t>codes[i])
     seen = np.zeros(largest + 1, dtype=np.uint8)
     distinct = view = np.empty(min(n, largest + 1), dtype=np.int32)
     with nogil:

@@ -9,6 +9,8 @@ from libc.stdint cimport int32_t, int64_t
 
 from sklearn_crcrf._kernels.vectors cimport fetch_row, prefetch, real
 
+from sklearn_crcrf._kernels.sizes import check_number
+
 # Rows of tokens so many ahead are fetched from memory, and the pairs of the next token. This is
 # written out twice, since compilers leave out functions that only fetch.
 cdef enum: AHEAD = 8
@@ -40,7 +42,9 @@ def count_pairs(
         number_pairs(&indptr[0], &indices[0], &y[0], &tokens[0], n, pairs)
         for a in range(n_attributes):
             starts[a + 1] = starts[a] + pairs[a].number + 1
-            pairs[a] = Pair(-1, <int32_t>(starts[a] - 1))
+    check_number(starts[n_attributes], "pairs of attribute and label")
+    for a in range(n_attributes):
+        pairs[a] = Pair(-1, <int32_t>(starts[a] - 1))
     labels = np.empty(starts[n_attributes], dtype=np.int32)
     sums = np.zeros(starts[n_attributes])
     with nogil:

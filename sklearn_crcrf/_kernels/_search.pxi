@@ -1,5 +1,6 @@
 # The scores of one sequence and its best path, under weights that change; see _learning.pyx.
 
+from libc.math cimport isfinite
 from libc.string cimport memcmp, memcpy, memset
 
 from sklearn_crcrf._kernels.vectors cimport add_row, add_sum
@@ -37,7 +38,7 @@ cdef class Search:
     def __init__(self, offsets, begin, end, forbidden, indptr, indices, values, weights):
         cdef int64_t n = len(begin), longest = np.max(np.diff(offsets), initial=1), i, j
         self.offsets, self.pair_indptr, self.begin, self.end = offsets, indptr, begin, end
-        self.scores, self.delta = (rows_of(longest, padded_d(n)) for _ in range(2))
+        self.scores, self.delta = (rows_of(longest, padded_d(n), np.nan) for _ in range(2))
         self.transition, self.transposed = (rows_of(n, padded_d(n)) for _ in range(2))
         of_pairs = np.empty(longest * n * n if len(weights) > 1 else 1)
         self.kept = use_pairs(&self.pairs, indptr, indices, values, weights, forbidden, of_pairs)
@@ -93,7 +94,7 @@ cdef inline void read_transition(Search search, int64_t previous, int64_t label)
         search.has_changed = True
 
 
-cdef void read_scores(
+cdef bint read_scores(
     Search search,
     int64_t s,
     const int64_t[::1] indptr,     # attributes of tokens, CSR (n_tokens, n_attributes) IN
@@ -102,10 +103,11 @@ cdef void read_scores(
     const real[:, ::1] state,      # (n_attributes, n) weights IN
     real[::1] row,                 # (n,) work space
 ) noexcept nogil:
-    """Score the labels of the tokens of sequence s, and those of its pairs."""
+    """Score the labels of the tokens of sequence s, and its pairs; whether the labels' are finite."""
     cdef:
         int64_t first = search.offsets[s], length = search.offsets[s + 1] - first
         int64_t t, j, start, stop, end = indptr[first + length]
+        double total = 0.0
     for t in range(length):
         row[:] = 0
         start, stop = indptr[first + t], indptr[first + t + 1]
@@ -116,11 +118,14 @@ cdef void read_scores(
             )
         for j in range(row.shape[0]):
             search.scores[t, j] = row[j]
+            # One that is not finite makes the sum so.
+            total += row[j]
     for j in range(row.shape[0]):
         search.scores[0, j] += search.begin[j]
         search.scores[length - 1, j] += search.end[j]
     if search.pairs.n_attributes > 1:
         read_pairs(&search.pairs, first, length, search.step.n * search.step.n)
+    return isfinite(total)
 
 
 cdef void read_pairs(Pairs *pairs, int64_t first, int64_t length, int64_t n_pairs) noexcept nogil:

@@ -14,6 +14,8 @@ cdef extern from "turns.h" nogil:
     Turn *get_turn()
     void set_turn(Turn *turn)
     long EXCHANGE(long *place, long value)
+    long INCREMENT(long *place)
+    long LOAD(const long *place)
     void await(const long *number, long seen)
 
 
@@ -56,7 +58,7 @@ cdef class Turns:
 
     @property
     def n_signals(self):
-        return self.turn.n_signals
+        return LOAD(&self.turn.n_signals)
 
     def join(self):
         """Be one of the team from now on; this thread has the interpreter."""
@@ -71,14 +73,14 @@ cdef class Turns:
 
     def signal(self):
         """Tell those who wait."""
-        self.turn.n_signals += 1
+        INCREMENT(&self.turn.n_signals)
 
     def wait(self, long n_seen):
         """Wait until there were other than so many signals, or for too long."""
         cdef long k = 0
         with nogil:
             give_turn()
-            while self.turn.n_signals == n_seen and k < self.turn.patience:
+            while LOAD(&self.turn.n_signals) == n_seen and k < self.turn.patience:
                 await(&self.turn.n_signals, n_seen)
                 k += 1
             take_turn()

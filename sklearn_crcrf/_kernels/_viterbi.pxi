@@ -5,10 +5,13 @@
 # A label i cannot win where it is too far below the best label b of its token:
 #
 #     delta_{t-1}(i) + max_j (transition(i, j) - transition(b, j)) <= delta_{t-1}(b)
+#
+# Rows of delta are padded with NaN, which is never the largest, nor equal to it: labels are found
+# among those of the chain, whatever the scores are.
 
 import numpy as np
 
-from libc.math cimport INFINITY
+from libc.math cimport INFINITY, NAN
 from libc.stdint cimport int8_t, int32_t, int64_t, uint64_t
 
 from sklearn_crcrf._kernels._edges cimport Edges, edges_of, first_entry
@@ -16,6 +19,10 @@ from sklearn_crcrf._kernels.vectors cimport padded_d, real
 
 cdef extern from "maxima.h" nogil:
     ctypedef double vector_d
+    void copy_scores_d(const double *scores, int64_t n, double *out, vector_d *sum)
+    void copy_scores_f(const float *scores, int64_t n, double *out, vector_d *sum)
+    bint is_finite(vector_d x)
+    vector_d splat_d(double x)
     int64_t first_equal(const double *x, const double *y, int64_t width, vector_d top)
     int64_t first_largest(const double *x, const double *y, int64_t width)
     void find_rivals(
@@ -40,6 +47,7 @@ cdef struct Team:
     int64_t ways
     int64_t[TEAM] first            # the first token of each
     int64_t[TEAM] length
+    bint[TEAM] is_proper           # whether none of its state scores is NaN or inf
 
 
 cdef struct Step:
@@ -70,9 +78,9 @@ cdef inline int64_t edges_into(const Step *step, int64_t t) noexcept nogil:
     return step.edges.row[t] if step.edges.score != NULL else -1
 
 
-def rows_of(int64_t n_rows, int64_t width):
-    """Rows of -inf, from where a vector does not cross a line of the cache."""
-    memory = np.full(n_rows * width + 8, -np.inf)
+def rows_of(int64_t n_rows, int64_t width, padding=-np.inf):
+    """Rows of one number, from where a vector does not cross a line of the cache."""
+    memory = np.full(n_rows * width + 8, padding)
     start = -memory.ctypes.data % 64 // 8
     return memory[start : start + n_rows * width].reshape(n_rows, width)
 

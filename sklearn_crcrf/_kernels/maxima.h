@@ -1,5 +1,5 @@
 /* Products of rows and matrices with max in place of the sum and + in place of the product, in
-   vector registers. Rows are padded to a multiple of a vector, with -inf. */
+   vector registers. Rows are padded to a multiple of a vector, with -inf or NaN. */
 
 #ifndef SKLEARN_CRCRF_MAXIMA_H
 #define SKLEARN_CRCRF_MAXIMA_H
@@ -41,6 +41,39 @@ INLINE int lowest_bit(uint64_t bits) {
     while (!(bits >> i & 1)) i++;
     return i;
 #endif
+}
+
+/* Copy a row of n scores, and add them to a sum: one that is not finite shows there. */
+#define COPY_SCORES(name, real, WIDE_AT)                                                \
+    static inline void name(const real *scores, int64_t n, double *out, vector_d *sum) { \
+        if (n < LANES) {                                                                \
+            double total = 0;                                                           \
+            for (int64_t j = 0; j < n; j++) total += out[j] = scores[j];                \
+            *sum += total;                                                              \
+            return;                                                                     \
+        }                                                                               \
+        for (int64_t j = 0; j < n; j += LANES) {                                        \
+            /* The last vector may overlap the one before it. */                        \
+            int64_t place = j + LANES <= n ? j : n - LANES;                             \
+            vector_d x = WIDE_AT(scores + place);                                       \
+            AT(out + place) = x;                                                        \
+            *sum += x;                                                                  \
+        }                                                                               \
+    }
+#if defined(VECTOR_BYTES)
+typedef float narrow_f __attribute__((vector_size(VECTOR_BYTES / 2), aligned(4), may_alias));
+#define WIDENED(address) __builtin_convertvector(*(const narrow_f *)(address), vector_d)
+#else
+#define WIDENED(address) (*(address))
+#endif
+COPY_SCORES(copy_scores_d, double, AT)
+COPY_SCORES(copy_scores_f, float, WIDENED)
+#undef WIDENED
+#undef COPY_SCORES
+
+/* Whether all lanes are finite. */
+static inline int is_finite(vector_d x) {
+    return EQUAL(x - x, splat_d(0)) == ((uint64_t)1 << LANES) - 1;
 }
 
 /* The vector at j of x + y; y is NULL where there is only x. */

@@ -7,12 +7,16 @@
 #include <windows.h>
 #define THREAD_LOCAL __declspec(thread)
 #define EXCHANGE(place, value) _InterlockedExchange(place, value)
+#define INCREMENT(place) _InterlockedIncrement(place)
+#define LOAD(place) (*(const volatile long *)(place))
 #define PAUSE() YieldProcessor()
 #define YIELD() SwitchToThread()
 #else
 #include <sched.h>
 #define THREAD_LOCAL __thread
 #define EXCHANGE(place, value) __atomic_exchange_n(place, value, __ATOMIC_ACQ_REL)
+#define INCREMENT(place) __atomic_add_fetch(place, 1, __ATOMIC_ACQ_REL)
+#define LOAD(place) __atomic_load_n(place, __ATOMIC_ACQUIRE)
 #if defined(__x86_64__) || defined(__i386__)
 #define PAUSE() __builtin_ia32_pause()
 #else
@@ -23,8 +27,8 @@
 
 /* What the threads of a team share. */
 typedef struct {
-    volatile long is_taken;
-    volatile long n_signals;
+    long is_taken;
+    long n_signals;
     long patience;
 } Turn;
 
@@ -36,9 +40,9 @@ static inline Turn *get_turn(void) { return turn_of_thread; }
 static inline void set_turn(Turn *turn) { turn_of_thread = turn; }
 
 /* Stay awake until a number is another one; threads that are ready to run come first. */
-static inline void await(const volatile long *number, long seen) {
-    for (int k = 0; k < 64 && *number == seen; k++) PAUSE();
-    if (*number == seen) YIELD();
+static inline void await(const long *number, long seen) {
+    for (int k = 0; k < 64 && LOAD(number) == seen; k++) PAUSE();
+    if (LOAD(number) == seen) YIELD();
 }
 
 #endif

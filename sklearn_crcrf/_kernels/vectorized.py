@@ -10,21 +10,38 @@ from types import ModuleType
 
 from ._cpu import instruction_sets
 
-__all__ = ["INSTRUCTIONS", "history", "lock_step", "row_sums", "viterbi"]
+__all__ = ["INSTRUCTIONS", "VARIABLE", "history", "lock_step", "row_sums", "viterbi"]
+
+VARIABLE = "SKLEARN_CRCRF_INSTRUCTIONS"
+SETS = ("baseline", "avx2", "avx512")
 
 
-def _load(name: str) -> tuple[str, ModuleType]:
-    wanted = os.environ.get("SKLEARN_CRCRF_INSTRUCTIONS")
-    for instructions in [wanted] if wanted else instruction_sets():
-        try:
-            return instructions, import_module(f"{__package__}._{instructions}.{name}")
-        except ModuleNotFoundError:
-            if instructions in {wanted, "baseline"}:
-                raise
-    raise AssertionError("there is always a baseline")
+def _compiled(name: str, instructions: str) -> ModuleType | None:
+    """A kernel in one instruction set, if it is there."""
+    try:
+        return import_module(f"{__package__}._{instructions}.{name}")
+    except ModuleNotFoundError:
+        if instructions == "baseline":
+            raise
+        return None
 
 
-INSTRUCTIONS, lock_step = _load("lock_step")
-_, row_sums = _load("row_sums")
-_, viterbi = _load("viterbi")
-_, history = _load("history")
+def _choose() -> str:
+    """The instruction set that the environment asks for, else the widest that can run."""
+    usable = [wide for wide in instruction_sets() if _compiled("lock_step", wide) is not None]
+    wanted = os.environ.get(VARIABLE) or usable[0]
+    if wanted not in SETS:
+        raise ValueError(f"{VARIABLE} must be one of {', '.join(SETS)}, but is {wanted!r}")
+    if wanted not in usable:
+        raise ValueError(
+            f"{VARIABLE} is {wanted!r}, but this processor, or this installation, has only "
+            f"{', '.join(reversed(usable))}"
+        )
+    return wanted
+
+
+INSTRUCTIONS = _choose()
+lock_step, row_sums, viterbi, history = (
+    import_module(f"{__package__}._{INSTRUCTIONS}.{name}")
+    for name in ("lock_step", "row_sums", "viterbi", "history")
+)

@@ -115,10 +115,10 @@ INLINE void NAME(shift_row)(const REAL *row, int64_t n, VECTOR shift, REAL *out,
     }
 }
 
-/* Copy rows of n scores, and find the largest of their absolute values. */
+/* Copy rows of n scores, and find the largest of their absolute values; inf if one is NaN. */
 INLINE void NAME(copy_rows)(const int64_t vectors, const REAL *const *scores, int64_t n_rows,
                             int64_t n, REAL *out, REAL *largest) {
-    VECTOR low = NAME(splat)(0), high = low;
+    VECTOR low = NAME(splat)(0), high = low, sum = low;
     for (int64_t b = 0; b < n_rows; b++, out += n) {
         UNROLL for (int64_t v = 0; v < vectors; v++) {
             int64_t place = v == vectors - 1 && vectors > 1 ? n - LANES : v * LANES;
@@ -127,9 +127,20 @@ INLINE void NAME(copy_rows)(const int64_t vectors, const REAL *const *scores, in
             /* What is no number is left out, as it comes first. */
             high = NAME(larger)(x, high);
             low = NAME(smaller)(x, low);
+            sum += x;
         }
     }
     *largest = NAME(largest_lane)(NAME(larger)(high, -low));
+    /* The sum of what is moderate is not NaN unless a score is. */
+    REAL total = NAME(add_lanes)(sum);
+    if (total != total) *largest = INFINITY;
+}
+
+/* Whether one of n scores is NaN. */
+INLINE int NAME(has_nan)(const REAL *row, int64_t n) {
+    int found = 0;
+    for (int64_t j = 0; j < n; j++) found |= row[j] != row[j];
+    return found;
 }
 
 /* Rows of n scores, less the maximum of each to which exp cannot be applied as it is; what is left
@@ -153,6 +164,7 @@ static inline REAL NAME(shift_rows)(const REAL *const *scores, int64_t n_rows, i
             row_low = zero;
             NAME(shift_row)(scores[b], n, NAME(splat)(highest), out, &row_low, &row_high);
         }
+        if (NAME(has_nan)(scores[b], n)) top[b] = NAN;
         low = NAME(smaller)(low, row_low);
     }
     return -NAME(largest_lane)(-low);

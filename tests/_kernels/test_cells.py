@@ -84,3 +84,13 @@ def test_no_entries(dtype):
     add_cells(*arrays, nothing, scores, 0, 3)
     add_scores(*arrays, scores, nothing, 0, 3)
     assert_array_equal(scores, 1)
+
+
+def test_too_many_pairs_are_refused():
+    """Before there is anything to be read from them."""
+    nothing = np.empty(0, dtype=np.int32)
+    no_tokens, pair_indptr = np.zeros(1, dtype=np.int64), np.array([0, 2**31])
+    with pytest.raises(OverflowError, match="2147483648 pairs of attribute and label"):
+        find_cells(
+            no_tokens, nothing, np.empty(0), pair_indptr, nothing, np.ones(1, dtype=np.uint8), 3
+        )

@@ -1,8 +1,13 @@
+from functools import partial
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn_crcrf._kernels._numbering import distinct_codes, number_keys
+
+from sklearn_crcrf._kernels import _numbering
+from sklearn_crcrf._kernels.sizes import check_number
 
 INT64 = np.iinfo(np.int64)
 
@@ -41,3 +46,9 @@ def test_read_only_input():
     keys = np.arange(3)
     keys.flags.writeable = False
     assert number_keys(keys)[0].tolist() == [0, 1, 2]
+
+
+def test_too_many_keys_are_refused(monkeypatch):
+    monkeypatch.setattr(_numbering, "check_number", partial(check_number, largest=2))
+    with pytest.raises(OverflowError, match="3 keys, but at most 2"):
+        number_keys(np.arange(3))

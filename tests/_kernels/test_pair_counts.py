@@ -1,5 +1,7 @@
 """Pairs of attribute and label: against counts in a dense matrix."""
 
+from functools import partial
+
 import hypothesis.extra.numpy as hnp
 import numpy as np
 import pytest
@@ -10,6 +12,8 @@ from numpy.testing import assert_array_equal
 from sklearn_crcrf._kernels._pair_counts import count_pairs
 
 from sklearn_crcrf._csr import csr_arrays
+from sklearn_crcrf._kernels import _pair_counts
+from sklearn_crcrf._kernels.sizes import check_number
 
 N_LABELS = 4
 
@@ -40,3 +44,11 @@ def test_sums_of_all_pairs(tokens, dtype):
 def test_entries_that_are_there_twice_are_added():
     X = sp.csr_array(([1.0, 2.0, 4.0], [0, 1, 0], [0, 3]), shape=(1, 2))
     assert_array_equal(counts_of(X, np.array([3], dtype=np.int32)).toarray()[:, 3], [5.0, 2.0])
+
+
+def test_too_many_pairs_are_refused(monkeypatch):
+    monkeypatch.setattr(_pair_counts, "check_number", partial(check_number, largest=3))
+    X = sp.csr_array(np.ones((2, 2)))
+    assert counts_of(X[:, :1], np.array([0, 1], dtype=np.int32)).nnz == 2
+    with pytest.raises(OverflowError, match="4 pairs of attribute and label, but at most 3"):
+        counts_of(X, np.array([0, 1], dtype=np.int32))

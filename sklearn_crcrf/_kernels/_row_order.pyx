@@ -1,0 +1,68 @@
+"""Whether the rows of a sparse matrix are as all other kernels take them."""
+
+from libc.stdint cimport int32_t, int64_t
+
+# So many entries are looked at together, unless one row has more.
+cdef enum: BLOCK = 1 << 12
+
+ctypedef fused index:
+    int32_t
+    int64_t
+
+
+def has_sound_rows(
+    const index[::1] indptr,       # (n_rows + 1,) begins with 0 IN
+    const index[::1] indices,      # (n_entries,) IN
+    int64_t n_columns,             # below 2 ** 31
+):
+    """Whether every row has columns that exist, in rising order and each only once.
+
+    The numbers may be any: none is used as an index before it is known to be one.
+    """
+    cdef:
+        int64_t n_rows = indptr.shape[0] - 1, n_entries = indices.shape[0]
+        bint is_sound
+    with nogil:
+        is_sound = are_in_order(&indptr[0], n_rows, &indices[0], n_entries, n_columns)
+    return is_sound and indptr[n_rows] == n_entries
+
+
+cdef bint are_in_order(
+    const index *indptr, int64_t n_rows, const index *indices, int64_t n_entries, int64_t n_columns
+) noexcept nogil:
+    """Rows are looked at in blocks that stay in the cache."""
+    cdef int64_t first = 0, r
+    for r in range(n_rows):
+        if indptr[r + 1] > n_entries or not 0 <= indptr[r + 1] - indptr[r] <= n_columns:
+            return False
+        if indptr[r + 1] - indptr[first] > BLOCK:
+            if not is_block_in_order(indptr, indices, first, r, <index>n_columns):
+                return False
+            first = r
+    return is_block_in_order(indptr, indices, first, n_rows, <index>n_columns)
+
+
+cdef inline bint is_block_in_order(
+    const index *indptr, const index *indices, int64_t start, int64_t stop, index n_columns
+) noexcept nogil:
+    """Whether there are as many entries that do not rise as rows that begin with one.
+
+    Nothing is jumped over: compilers look at several entries at once, and processors need not
+    foresee what comes next.
+    """
+    cdef:
+        int64_t low = indptr[start], k, r, at
+        index n_falls = 0, n_starts = 0, signs, is_beyond, inside
+    if low == indptr[stop]:
+        return True
+    signs, is_beyond = indices[low], indices[low] >= n_columns
+    for k in range(low + 1, indptr[stop]):
+        signs |= indices[k]
+        is_beyond |= indices[k] >= n_columns
+        n_falls += indices[k] <= indices[k - 1]
+    for r in range(start, stop):
+        at = indptr[r]
+        inside = (at > low) & (at < indptr[r + 1])
+        at = low + (at - low) * inside
+        n_starts += inside & (indices[at] <= indices[at - inside])
+    return signs >= 0 and not is_beyond and n_falls == n_starts

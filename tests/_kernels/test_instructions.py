@@ -1,0 +1,82 @@
+"""The environment variable that fixes the instruction set, in processes of their own."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+from sklearn_crcrf._kernels._cpu import instruction_sets
+
+from sklearn_crcrf._kernels.vectorized import SETS, VARIABLE
+
+PROGRAM = """
+import json
+from sklearn_crcrf import CRF
+from sklearn_crcrf._kernels import vectorized as kernels
+from sklearn_crcrf.datasets import make_addresses
+
+X, y = make_addresses(40, random_state=0)
+crf = CRF(max_iter=15, tol=1e-9).fit(X, y)
+modules = [kernels.lock_step, kernels.row_sums, kernels.viterbi, kernels.history]
+names = sorted({module.__name__.split(".")[2] for module in modules})
+answers = crf.coef_.tobytes().hex(), crf.predict(X).tolist()
+print(json.dumps([kernels.INSTRUCTIONS, names, *answers]))
+"""
+
+
+def run(instructions, program=PROGRAM):
+    environment = {name: value for name, value in os.environ.items() if name != VARIABLE}
+    if instructions is not None:
+        environment[VARIABLE] = instructions
+    options = {"capture_output": True, "text": True, "timeout": 120, "env": environment}
+    return subprocess.run([sys.executable, "-W", "ignore", "-c", program], **options)
+
+
+@pytest.fixture(scope="module")
+def answers():
+    return {name: json.loads(run(name).stdout) for name in [None, *instruction_sets()]}
+
+
+def test_the_widest_is_the_default(answers):
+    assert answers[None] == answers[instruction_sets()[0]]
+
+
+@pytest.mark.parametrize("instructions", instruction_sets())
+def test_all_kernels_are_of_the_set(answers, instructions):
+    assert answers[instructions][:2] == [instructions, [f"_{instructions}"]]
+
+
+def test_labels_agree_and_bits_differ(answers):
+    """Where bits did not differ, the variable would not be seen to do anything."""
+    if len(instruction_sets()) == 1:
+        pytest.skip("needs a processor with several instruction sets")
+    _, _, bits, labels = zip(*(answers[name] for name in instruction_sets()), strict=True)
+    assert all(of_one == labels[0] for of_one in labels)
+    assert len(set(bits)) > 1
+
+
+def test_bits_are_the_same_each_time(answers):
+    assert json.loads(run("baseline").stdout) == answers["baseline"]
+
+
+@pytest.mark.parametrize("value", ["AVX2", "../_avx2"])
+def test_an_unknown_set_is_an_error(value):
+    done = run(value)
+    assert done.returncode
+    message = f"ValueError: {VARIABLE} must be one of {', '.join(SETS)}, but is {value!r}"
+    assert done.stderr.strip().endswith(message)
+
+
+def test_a_set_that_the_processor_lacks_is_an_error():
+    pretend = """
+import sys, types
+cpu = types.ModuleType("sklearn_crcrf._kernels._cpu")
+cpu.instruction_sets = lambda: ["avx2", "baseline"]
+sys.modules["sklearn_crcrf._kernels._cpu"] = cpu
+"""
+    done = run("avx512", pretend + PROGRAM)
+    message = (
+        f"ValueError: {VARIABLE} is 'avx512', but this processor, or this installation, has only "
+    )
+    assert message + "baseline" in done.stderr
