@@ -10,7 +10,7 @@ from .sequences import Sequences, align_labels, label_rows, table_sequences
 from .symbols import SymbolTable
 from .vocabulary import Vocabulary
 
-__all__ = ["frame_columns", "frame_sequences", "numeric_columns"]
+__all__ = ["as_frame", "column_symbols", "frame_columns", "frame_sequences", "numeric_columns"]
 
 
 def frame_sequences(X: Any, y: Any = None, name: str = "y") -> Sequences:
@@ -36,8 +36,7 @@ def frame_sequences(X: Any, y: Any = None, name: str = "y") -> Sequences:
     ValueError
         If there are no rows, y is of another length, or the index has missing values.
     """
-    if X.ndim == 1:
-        X = X.to_frame("token" if X.name is None else X.name)
+    X = as_frame(X)
     data = frame_columns(X)
     if X.index.nlevels == 1:
         return table_sequences(data, y, name)
@@ -48,6 +47,11 @@ def frame_sequences(X: Any, y: Any = None, name: str = "y") -> Sequences:
     back = np.argsort(order)
     labels = None if y is None else align_labels(y, sequences, name)
     return Sequences(sequences, labels, lambda flat: np.asarray(flat)[back])
+
+
+def as_frame(X: Any) -> Any:
+    """A DataFrame as it is, and a Series as the one column of a DataFrame."""
+    return X.to_frame("token" if X.name is None else X.name) if X.ndim == 1 else X
 
 
 def frame_columns(X: Any) -> Any:
@@ -71,7 +75,7 @@ def frame_columns(X: Any) -> Any:
         raise ValueError("X has no columns")
     if len(X) == 0 or all(dtype.kind in "biufc" for dtype in X.dtypes):
         return check_array(X)
-    columns = [_symbols(X.iloc[:, j]) for j in range(X.shape[1])]
+    columns = [column_symbols(X.iloc[:, j]) for j in range(X.shape[1])]
     codes, categories = zip(*columns, strict=True)
     names = [str(name) for name in X.columns]
     return SymbolTable(np.column_stack(codes), categories, names, numeric_columns(X))
@@ -83,7 +87,23 @@ def numeric_columns(X: Any) -> list[str]:
     return [str(name) for name, dtype in kinds if dtype.kind in "iuf"]
 
 
-def _symbols(column: Any) -> tuple[np.ndarray, list[str]]:
+def column_symbols(column: Any) -> tuple[np.ndarray, list[str]]:
+    """The codes of the values of a column of a DataFrame, -1 where there is none, and its symbols.
+
+    Symbols are in the order of their first occurrence; numbers and the like are written out.
+
+    Raises
+    ------
+    ValueError
+        If a value cannot be a symbol, such as a list; the message names the column.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> codes, symbols = column_symbols(pd.Series(["D", None, "N", "D"]))
+    >>> codes, symbols
+    (array([ 0, -1,  1,  0], dtype=int32), ['D', 'N'])
+    """
     try:
         codes, values = column.factorize()
     except TypeError as error:

@@ -9,6 +9,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.lib.array_utils import normalize_axis_index
 
+from ._csr import sound_csr, stackable
+
 __all__ = ["SequenceArray", "join_sequences", "locate", "n_tokens", "object_array"]
 
 
@@ -28,7 +30,8 @@ class SequenceArray:
     Raises
     ------
     ValueError
-        If the offsets do not start at 0, decrease, or do not end at ``n_tokens``.
+        If the offsets do not start at 0, decrease, or do not end at ``n_tokens``; or if the
+        arrays of a sparse matrix contradict each other.
 
     Examples
     --------
@@ -47,15 +50,15 @@ class SequenceArray:
     def __init__(self, data: Any, offsets: Any):
         if not getattr(data, "shape", ()):
             raise ValueError(f"data must be an array of tokens, but is a {type(data).__name__}")
-        offsets = _as_integers(offsets, "offsets")
-        if offsets.ndim != 1 or len(offsets) == 0 or offsets[0] != 0:
-            raise ValueError("offsets must be one-dimensional and start at 0")
-        if (np.diff(offsets) < 0).any():
-            raise ValueError("offsets must not decrease")
-        if offsets[-1] != data.shape[0]:
-            raise ValueError(f"offsets end at {offsets[-1]}, but data has {data.shape[0]} tokens")
-        self.data = data.tocsr() if sp.issparse(data) else data
-        self.offsets = offsets
+        self.offsets = checked_offsets(offsets, data.shape[0])
+        self.data = sound_rows(data, self.offsets, "data")
+
+    @classmethod
+    def _of(cls, data: Any, offsets: np.ndarray) -> "SequenceArray":
+        """An array of parts that have been checked."""
+        array = object.__new__(cls)
+        array.data, array.offsets = data, offsets
+        return array
 
     @classmethod
     def from_lengths(cls, data: Any, lengths: Any) -> "SequenceArray":
@@ -190,6 +193,28 @@ class SequenceArray:
         return list(self)
 
 
+def checked_offsets(offsets: Any, n_tokens: int) -> np.ndarray:
+    """The offsets of the sequences of so many tokens as int64; ValueError if they are not."""
+    offsets = _as_integers(offsets, "offsets")
+    if offsets.ndim != 1 or len(offsets) == 0 or offsets[0] != 0:
+        raise ValueError("offsets must be one-dimensional and start at 0")
+    if (np.diff(offsets) < 0).any():
+        raise ValueError("offsets must not decrease")
+    if offsets[-1] != n_tokens:
+        raise ValueError(f"offsets end at {offsets[-1]}, but data has {n_tokens} tokens")
+    return offsets
+
+
+def sound_rows(data: Any, offsets: np.ndarray, name: str) -> Any:
+    """The data of all tokens, by sound rows if it is sparse; ``name`` is what an error calls it."""
+
+    def where(token: int) -> str:
+        sequence, position = locate(offsets, token)
+        return f"{name}, sequence {sequence}, position {position}"
+
+    return sound_csr(data, name, where) if sp.issparse(data) else data
+
+
 def joined_ranges(starts: np.ndarray, lengths: np.ndarray) -> np.ndarray:
     """The numbers start, start + 1, ... of each of several runs, one run after the other."""
     before = np.cumsum(lengths) - lengths
@@ -209,7 +234,14 @@ def locate(offsets: np.ndarray, token: int) -> tuple[int, int]:
 
 def join_sequences(sequences: Iterable[Any], name: str) -> SequenceArray:
     """Sequences of any kind as one array; ``name`` is what an error calls them."""
-    sequences = list(sequences)
+    if isinstance(sequences, SequenceArray):
+        checked_offsets(sequences.offsets, sequences.data.shape[0])
+        return sequences
+    try:
+        sequences = list(sequences)
+    except TypeError:
+        kind = type(sequences).__name__
+        raise ValueError(f"{name} must be a list of sequences, but is of type {kind}") from None
     lengths = [n_tokens(s) for s in sequences]
     if None in lengths:
         i = lengths.index(None)
@@ -217,21 +249,22 @@ def join_sequences(sequences: Iterable[Any], name: str) -> SequenceArray:
             f"{name}, sequence {i}: it must be a list of tokens or labels, or an array, "
             f"but is of type {type(sequences[i]).__name__}"
         )
+    offsets = np.append(0, np.cumsum(lengths, dtype=np.int64))
     if any(_n_dimensions(s) > 1 for s in sequences):
-        data = _stack_rows(sequences, name)
+        data = sound_rows(_stack_rows(sequences, name), offsets, name)
     else:
-        data = np.fromiter(chain.from_iterable(sequences), dtype=object, count=sum(lengths))
-    return SequenceArray.from_lengths(data, lengths)
+        data = np.fromiter(chain.from_iterable(sequences), dtype=object, count=offsets[-1])
+    return SequenceArray._of(data, offsets)
 
 
 def n_tokens(s: Any) -> int | None:
     """The length of a sequence; None for all that is no sequence."""
     if isinstance(s, (list, tuple)):
         return len(s)
+    if hasattr(s, "shape"):  # also that of a sparse matrix which is a dict
+        return s.shape[0] if s.shape else None
     if isinstance(s, (str, bytes, Mapping, Set)):
         return None
-    if hasattr(s, "shape"):
-        return s.shape[0] if s.shape else None
     return len(s) if hasattr(s, "__len__") else None
 
 
@@ -259,13 +292,13 @@ def _stack_rows(sequences: list, name: str) -> Any:
     rows = []
     for i, s in enumerate(sequences):
         if _n_dimensions(s) == 2:
-            rows.append(s)
+            rows.append(stackable(s, f"{name}, sequence {i}") if sp.issparse(s) else s)
             if s.shape[1] != rows[0].shape[1]:
                 raise ValueError(
                     f"{name}, sequence {i}: it has {s.shape[1]} attributes, "
                     f"but those before it have {rows[0].shape[1]}"
                 )
-        elif len(s):
+        elif len(s) or _n_dimensions(s) > 2:
             raise ValueError(f"{name}, sequence {i}: it must be a 2-D array, as others are")
     return _join(rows, axis=0)
 

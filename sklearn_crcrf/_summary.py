@@ -52,7 +52,7 @@ class SummaryMixin:
 
     def _get_fitted_attr_html(self, doc_link: str = "") -> Any:
         # A million weights by name would take seconds, each time that a notebook shows them.
-        names = dict.fromkeys([*vars(self), "coef_", "transitions_"])
+        names = dict.fromkeys([*vars(self), *WEIGHTS])
         shown = {name: getattr(self, name) for name in names if hasattr(self, name)}
         return BaseEstimator._get_fitted_attr_html(SimpleNamespace(**shown), doc_link)
 

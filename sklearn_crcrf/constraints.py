@@ -1,12 +1,13 @@
 """Which labels may follow which, begin a sequence and end it."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from .schemes import PREFIXES, check_option, read_labels
 from .sequences import locate
+from .utils.soundness import Array, Requirement
 
 __all__ = ["Constraints", "as_constraints", "segment_constraints"]
 
@@ -39,6 +40,12 @@ class Constraints(NamedTuple):
     transition: np.ndarray
     begin: np.ndarray
     end: np.ndarray
+
+    def requirements(self, n_labels: int) -> Iterator[Requirement]:
+        """What is true of the constraints of so many labels."""
+        yield Array("transition", self.transition, (n_labels, n_labels), kind="b")
+        yield Array("begin", self.begin, (n_labels,), kind="b")
+        yield Array("end", self.end, (n_labels,), kind="b")
 
     def scores(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """What to add to transition, begin and end scores: 0, or -inf for what is not allowed."""

@@ -8,6 +8,7 @@ import numpy as np
 
 from ._tables import BOUNDARY, Table, aggregate, merge, positive, split, subtract
 from .sequences import SequenceArray, locate
+from .utils.soundness import setting_state
 
 __all__ = ["BOUNDARY", "Counts", "Table", "Template", "Window", "count_folds", "count_tokens"]
 
@@ -99,7 +100,8 @@ class Counts(Mapping):
         return {"templates": list(self), "tables": list(self.values())}
 
     def __setstate__(self, state: dict) -> None:
-        self.__init__(zip(state["templates"], state["tables"], strict=True))
+        with setting_state("Counts"):
+            self.__init__(zip(state["templates"], state["tables"], strict=True))
 
     def _pairs(self, other: "Counts") -> Iterator[tuple[Template, Table, Table]]:
         if self.keys() != other.keys():

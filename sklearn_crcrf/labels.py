@@ -1,10 +1,14 @@
 """Labels as integers."""
 
+from collections.abc import Iterator
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 
 from .sequences import SequenceArray, check_one_per_token, locate
+from .utils.names import check_no_string
+from .utils.soundness import Fact, Requirement, setting_state
 from .vocabulary import InvalidTokenError, Vocabulary
 
 __all__ = ["LabelIds", "encode_labels", "sort_labels"]
@@ -95,6 +99,7 @@ class LabelIds:
         self._ids: dict[Any, int] = {}
         self._n_declared = None
         if classes is not None:
+            check_no_string(classes, "classes")
             classes = classes.tolist() if hasattr(classes, "tolist") else list(classes)
             if not classes:
                 raise ValueError("classes must not be empty")
@@ -153,8 +158,18 @@ class LabelIds:
         return {"labels": list(self._ids), "n_declared": self._n_declared}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self._ids = {label: i for i, label in enumerate(state["labels"])}
-        self._n_declared = state["n_declared"]
+        with setting_state("LabelIds"):
+            self._ids = {label: i for i, label in enumerate(state["labels"])}
+            self._n_declared = state["n_declared"]
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+    def requirements(self) -> Iterator[Requirement]:
+        """What is true of any numbers of labels."""
+        n = self._n_declared
+        is_number = n is None or (isinstance(n, Integral) and 0 <= n <= len(self))
+        yield Fact("n_declared", is_number, f"must be at most {len(self)}")
 
     def _add(self, labels: np.ndarray) -> None:
         for label in labels.tolist():

@@ -1,6 +1,7 @@
 """The one form that every accepted input is brought to."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from numbers import Number
 from typing import Any, NamedTuple
 
@@ -8,7 +9,17 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_array, column_or_1d
 
-from ._ragged import SequenceArray, join_sequences, locate, n_tokens, object_array
+from ._csr import sound_csr
+from ._ragged import (
+    SequenceArray,
+    checked_offsets,
+    join_sequences,
+    locate,
+    n_tokens,
+    object_array,
+    sound_rows,
+)
+from .data.numbers import check_finite
 
 __all__ = ["SequenceArray", "Sequences", "as_sequences", "is_table", "locate"]
 
@@ -49,8 +60,9 @@ def as_sequences(X: Any, y: Any = None, name: str = "y") -> Sequences:
     Raises
     ------
     ValueError
-        If X is of none of these kinds or holds numbers that are not finite, or if X and y
-        differ in length; the message names the sequence.
+        If X is of none of these kinds or holds numbers that are not finite, if the arrays of a
+        sparse matrix contradict each other, or if X and y differ in length; the message names
+        the sequence.
 
     Examples
     --------
@@ -61,7 +73,8 @@ def as_sequences(X: Any, y: Any = None, name: str = "y") -> Sequences:
     array([list([0, 1]), list([1])], dtype=object)
     """
     if isinstance(X, SequenceArray):
-        sequences, mirror = X, lambda flat: SequenceArray(flat, X.offsets)
+        sequences = _check_again(X)
+        mirror = partial(SequenceArray, offsets=sequences.offsets)
     elif not is_table(X):
         sequences = join_sequences(X, "X")
         mirror = _mirror_lists(sequences.offsets)
@@ -71,8 +84,10 @@ def as_sequences(X: Any, y: Any = None, name: str = "y") -> Sequences:
 
         return frame_sequences(X, y, name)
     else:
-        return table_sequences(_check_table(X), y, name)
-    _check_finite(sequences)
+        check = partial(check_array, accept_sparse="csr", dtype=None)
+        return table_sequences(checked_table(X, check), y, name)
+    _check_kind(sequences.data)
+    check_finite(sequences)
     labels = None if y is None else align_labels(y, sequences, name)
     return Sequences(sequences, labels, mirror)
 
@@ -106,7 +121,7 @@ def is_table(X: Any) -> bool:
     if not (isinstance(X, (list, tuple)) or (isinstance(X, np.ndarray) and X.ndim == 1)):
         return True
     first = next((s for s in X if n_tokens(s) != 0), None)
-    if isinstance(first, (str, bytes, Mapping)):
+    if isinstance(first, (str, bytes, Mapping)) and not sp.issparse(first):
         raise ValueError(
             f"X must be a list of sequences, but is a list of {type(first).__name__}; "
             f"to pass a single sequence, put it into a list: [X]"
@@ -118,7 +133,7 @@ def is_table(X: Any) -> bool:
 
 def align_labels(y: Any, X: SequenceArray, name: str) -> SequenceArray:
     """Labels as a SequenceArray that has one for every token of X."""
-    labels = y if isinstance(y, SequenceArray) else join_sequences(y, name)
+    labels = join_sequences(y, name)
     if len(labels) != len(X):
         raise ValueError(f"X has {len(X)} sequences, but {name} has {len(labels)}")
     differ = np.flatnonzero(labels.lengths != X.lengths)
@@ -149,39 +164,54 @@ def label_rows(y: Any, n_rows: int) -> np.ndarray:
     return y
 
 
-def table_sequences(table: Any, y: Any, name: str) -> Sequences:
-    """The rows of a table, and one label for each, as sequences of length one."""
-    X = SequenceArray(table, np.arange(table.shape[0] + 1))
+def table_sequences(table: Any, y: Any = None, name: str = "y") -> Sequences:
+    """The rows of a table that has been checked, and one label for each, as sequences of one."""
+    _check_kind(table)
+    X = SequenceArray._of(table, np.arange(table.shape[0] + 1))
     if y is not None and not isinstance(y, SequenceArray):
         y = SequenceArray(label_rows(y, len(X)), X.offsets)
     return Sequences(X, None if y is None else align_labels(y, X, name), np.asarray)
 
 
-def _check_table(X: Any) -> Any:
+def sound_table(X: Any) -> Any:
+    """A table, by sound rows if it is sparse."""
+    return sound_csr(X, "X", "X, row {}".format) if sp.issparse(X) else X
+
+
+def _check_again(X: SequenceArray) -> SequenceArray:
+    """The same, in spite of what may have been written into its arrays since it was made."""
+    offsets = checked_offsets(X.offsets, X.data.shape[0])
+    data = sound_rows(X.data, offsets, "X")
+    return X if data is X.data else SequenceArray._of(data, offsets)
+
+
+def _check_kind(data: Any) -> None:
+    """Raise ValueError unless tokens may be of this type."""
+    is_array = isinstance(data, np.ndarray) or sp.issparse(data)
+    if is_array and (data.ndim > 2 or data.dtype.kind in "cmMV"):
+        raise ValueError(
+            "X must hold strings, feature dicts or rows of real numbers, "
+            f"but its data is of shape {data.shape} and type {data.dtype}"
+        )
+
+
+def checked_table(X: Any, check: Callable) -> Any:
+    """A table after a check by scikit-learn, before which sparse rows are made sound."""
     try:
-        return check_array(X, accept_sparse="csr", dtype=None)
-    except ValueError:
-        if isinstance(X, (list, tuple)) and len({np.shape(row) for row in X}) > 1:
+        return check(sound_table(X))
+    except ValueError as error:
+        is_list = isinstance(X, (list, tuple))
+        if is_list and len({n_tokens(row) for row in X}) > 1:
             raise ValueError(
                 "X is a list of lists of numbers, hence a table, but its rows differ in length; "
                 "write symbols as strings, and a sequence of rows of numbers as a 2-D array of "
                 "shape (n_tokens, n_attributes)"
             ) from None
+        if is_list and "inhomogeneous" in str(error):
+            raise ValueError(
+                f"X is no table: its rows must hold numbers or strings ({error})"
+            ) from None
         raise
-
-
-def _check_finite(X: SequenceArray) -> None:
-    sparse = sp.issparse(X.data)
-    values = X.data.data if sparse else X.data
-    if not isinstance(values, np.ndarray) or values.dtype.kind != "f":
-        return
-    wrong = np.argwhere(~np.isfinite(values))
-    if len(wrong):
-        at = wrong[0, 0]
-        token = np.searchsorted(X.data.indptr, at, side="right") - 1 if sparse else at
-        sequence, position = locate(X.offsets, token)
-        value = values[tuple(wrong[0])]
-        raise ValueError(f"X, sequence {sequence}, position {position}: {value} is not finite")
 
 
 def _mirror_lists(offsets: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from ._items import Items, invalid_token, read_items
 from ._kernels._numbering import number_keys
 from .sequences import SequenceArray, locate
+from .utils.soundness import indices, require
 from .vocabulary import InvalidTokenError, JoinedStrings, Vocabulary
 
 __all__ = ["SymbolTable", "symbolize"]
@@ -43,7 +44,7 @@ class SymbolTable:
     Raises
     ------
     ValueError
-        If the shapes do not agree or a name is repeated.
+        If the shapes do not agree, a name is repeated, or a code is not that of a category.
 
     Examples
     --------
@@ -65,7 +66,8 @@ class SymbolTable:
         keys: Sequence[str] | None = None,
         edges: Iterable[str] = (),
     ):
-        codes = np.asarray(codes, dtype=np.int32)
+        given = np.asarray(codes)
+        codes = given.astype(np.int32, copy=False)
         if codes.ndim != 2 or codes.shape[1] != len(categories) or len(names) != len(categories):
             raise ValueError(
                 f"codes of shape {codes.shape} do not fit {len(categories)} categories "
@@ -79,6 +81,13 @@ class SymbolTable:
         self._categories = tuple(
             c if isinstance(c, JoinedStrings) else np.asarray(c, dtype=object) for c in categories
         )
+        if given.dtype != np.int32 and not np.array_equal(given, codes):
+            raise ValueError("codes must be integers of at most 32 bits")
+        for codes, symbols, name in zip(self.codes.T, self._categories, names, strict=True):
+            if len(codes) and not -1 <= codes.min() <= codes.max() < len(symbols):
+                raise ValueError(
+                    f"SymbolTable: codes of {name!r} must be -1 or less than {len(symbols)}"
+                )
         self.names = tuple(names)
         self.numbers = tuple(numbers)
         self.keys = self.names if keys is None else tuple(keys)
@@ -118,7 +127,7 @@ class SymbolTable:
         )
 
     def __reduce__(self):
-        return SymbolTable, (self.codes, self._categories, *self._about_columns)
+        return _sound_table, (self.codes, self._categories, *self._about_columns)
 
     def __array_function__(self, func, types, args, kwargs):
         if func is not np.concatenate:
@@ -153,6 +162,27 @@ class SymbolTable:
     @property
     def _about_columns(self) -> tuple[tuple[str, ...], ...]:
         return self.names, self.numbers, self.keys, self.edges
+
+
+def _sound_table(codes: np.ndarray, categories: Sequence[Any], *about: Any) -> SymbolTable:
+    """A table that was stored, of codes that have a symbol."""
+    sound = [_sound_strings(strings) for strings in categories]
+    table = SymbolTable(codes, sound, *about)
+    require(
+        "SymbolTable",
+        (
+            indices(f"codes of {name!r}", of_column, of_column.shape, len(symbols), -1)
+            for name, of_column, symbols in zip(table.names, table.codes.T, sound, strict=True)
+        ),
+    )
+    return table
+
+
+def _sound_strings(strings: Any) -> Any:
+    """Strings that were stored; what is joined has its codes checked as at the first time."""
+    if not isinstance(strings, JoinedStrings):
+        return strings
+    return JoinedStrings(strings.parts, strings.codes, strings.separator, strings.prefix)
 
 
 def symbolize(X: SequenceArray) -> SymbolTable:

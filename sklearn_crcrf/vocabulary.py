@@ -1,6 +1,6 @@
 """Strings as consecutive integers."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from copy import copy
 from itertools import pairwise
 from math import isfinite
@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ._kernels._interning import StringTable
+from .utils.soundness import Fact, Requirement, indices, require, setting_state
 
 __all__ = ["InvalidTokenError", "JoinedStrings", "Vocabulary"]
 
@@ -197,9 +198,18 @@ class Vocabulary:
         return {"text": text, "lengths": np.fromiter(map(len, symbols), np.int64, len(symbols))}
 
     def __setstate__(self, state: dict) -> None:
-        text = state["text"].decode("utf-8", "surrogatepass")
-        ends = np.append(0, np.cumsum(state["lengths"])).tolist()
+        with setting_state("Vocabulary"):
+            text, lengths = state["text"].decode("utf-8", "surrogatepass"), state["lengths"]
+        require("Vocabulary", _requirements(text, lengths))
+        ends = np.append(0, np.cumsum(lengths)).tolist()
         self.__init__([text[start:end] for start, end in pairwise(ends)])
+
+
+def _requirements(text: str, lengths: Any) -> Iterator[Requirement]:
+    """What is true of the lengths of the strings of which a text is made."""
+    n = len(text)
+    yield indices("lengths", lengths, (len(lengths),), n + 1)
+    yield Fact("lengths", int(lengths.sum()) == n, f"must sum to {n}")
 
 
 def describe(token: Any) -> str:

@@ -4,6 +4,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._ragged import joined_ranges
+from ..data.numbers import as_numbers
 from ..sequences import SequenceArray
 
 __all__ = ["as_rows", "some_tokens"]
@@ -15,11 +16,11 @@ def as_rows(X: SequenceArray) -> np.ndarray | sp.csr_array:
     Raises
     ------
     ValueError
-        If tokens are not rows of numbers.
+        If tokens are not rows of numbers, or one of them is not finite in single precision.
     """
     data = X.data
     if sp.issparse(data):
-        rows = sp.csr_array(data, dtype=np.float32)
+        rows = sp.csr_array(as_numbers(X, np.float32))
         rows.indices, rows.indptr = (ids.astype(np.int32) for ids in (rows.indices, rows.indptr))
         return rows
     if not (isinstance(data, np.ndarray) and data.ndim == 2):
@@ -27,7 +28,7 @@ def as_rows(X: SequenceArray) -> np.ndarray | sp.csr_array:
             "tokens must be rows of numbers; make them of strings or feature dicts by a "
             "vectorizer, such as sklearn_crcrf.SequenceVectorizer"
         )
-    return np.ascontiguousarray(data, dtype=np.float32)
+    return np.ascontiguousarray(as_numbers(X, np.float32))
 
 
 def some_tokens(offsets: np.ndarray, part: float, rng: np.random.RandomState) -> np.ndarray | slice:

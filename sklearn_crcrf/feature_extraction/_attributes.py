@@ -13,7 +13,7 @@ from .._kernels._numbering import distinct_codes, number_keys
 from ..sequences import as_sequences
 from ..symbols import SymbolTable
 from ..vocabulary import JoinedStrings
-from ._base import as_symbols
+from ._base import as_symbols, is_frame
 
 
 class Attributes(NamedTuple):
@@ -31,7 +31,7 @@ def read_attributes(X: Any, number: Callable, separator: str) -> Attributes:
     An attribute is written out as a string once, and not once per token; the separator stands
     between its key and its value.
     """
-    sequences = as_symbols(X) if hasattr(X, "iloc") else as_sequences(X).X
+    sequences = as_symbols(X) if is_frame(X) else as_sequences(X).X
     data, offsets = sequences.data, sequences.offsets
     if isinstance(data, SymbolTable):
         return _of_columns(data, number, separator, offsets)

@@ -1,20 +1,20 @@
 """What the transformers of sequences share: their input, their tags and their output."""
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils._set_output import _get_output_config
 
-from .._frames import numeric_columns
-from ..sequences import SequenceArray, as_sequences
+from .._frames import as_frame, column_symbols, numeric_columns
+from ..sequences import SequenceArray, as_sequences, is_table
 from ..symbols import SymbolTable, symbolize
-from ..vocabulary import Vocabulary
+from ..utils.soundness import Fact, Requirement, Sound
 
 
-class SequenceTransformer(TransformerMixin, BaseEstimator):
+class SequenceTransformer(Sound, TransformerMixin, BaseEstimator):
     """A transformer of sequences of strings, feature dicts or symbols."""
 
     def __sklearn_tags__(self):
@@ -124,6 +124,12 @@ class SymbolTransformer(SequenceTransformer):
         self._names_out(names)
         self.feature_names_in_ = np.array(names, dtype=object)
 
+    def _requirements(self) -> Iterator[Requirement]:
+        names = self.feature_names_in_.tolist()
+        are_names = all(isinstance(name, str) for name in names)
+        yield Fact("feature_names_in_", are_names, "must be strings")
+        self._names_out(tuple(names))  # says which parameter is wrong
+
     def _made(self, sequences: SequenceArray, X: Any) -> Any:
         table = self._transform(sequences.data, sequences.lengths)
         return self._output(SequenceArray(table, sequences.offsets), X)
@@ -144,13 +150,19 @@ def column_number(column: str | None, names: Sequence[str]) -> int:
     return names.index(column)
 
 
+def is_frame(X: Any) -> bool:
+    """Whether X is a DataFrame, or a Series with a row for each token."""
+    return hasattr(X, "iloc") and is_table(X)
+
+
 def as_symbols(X: Any) -> SequenceArray:
     """Bring the input of a transformer to a SequenceArray of a SymbolTable."""
-    if not hasattr(X, "iloc"):
+    if not is_frame(X):
         sequences = as_sequences(X).X
         return SequenceArray(symbolize(sequences), sequences.offsets)
+    X = as_frame(X)
     rows = _rows_in_order(X)
-    columns = [_frame_column(X.iloc[:, j].iloc[rows.data]) for j in range(X.shape[1])]
+    columns = [column_symbols(X.iloc[:, j].iloc[rows.data]) for j in range(X.shape[1])]
     codes = np.array([codes for codes, _ in columns]).reshape(X.shape[::-1]).T
     symbols, names = [symbols for _, symbols in columns], [*map(str, X.columns)]
     table = SymbolTable(codes, symbols, names, numeric_columns(X))
@@ -161,13 +173,6 @@ def _rows_in_order(frame: Any) -> SequenceArray:
     """The numbers of the rows of a DataFrame, as sequences."""
     rows = as_sequences(frame.iloc[:, :0].assign(row=np.arange(len(frame)))).X
     return SequenceArray(rows.data[:, 0], rows.offsets)
-
-
-def _frame_column(column: Any) -> tuple[np.ndarray, list[str]]:
-    codes, values = column.factorize()
-    vocabulary = Vocabulary()
-    symbols = vocabulary.add([str(v) for v in values])
-    return np.append(symbols, np.int32(-1))[codes], vocabulary.symbols
 
 
 def _as_frame(sequences: SequenceArray, X: Any, names: np.ndarray) -> Any:

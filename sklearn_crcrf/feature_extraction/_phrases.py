@@ -1,10 +1,11 @@
 """Phrases of several tokens, found in all places of a text at once."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import chain
 
 import numpy as np
 
+from ..utils.soundness import Array, Fact, Requirement, indices
 from ..vocabulary import Vocabulary
 
 __all__ = ["Phrases", "leftmost"]
@@ -35,6 +36,16 @@ class Phrases:
             is_end[node[lengths == len(self.levels) + 1]] = True
             self.levels.append((keys, is_end))
             place = place + 1
+
+    def requirements(self) -> Iterator[Requirement]:
+        """What is true of any set of phrases."""
+        yield Fact("vocabulary", isinstance(self.vocabulary, Vocabulary), "must be a Vocabulary")
+        n_nodes = 1
+        for depth, (keys, is_end) in enumerate(self.levels):
+            yield indices(f"levels[{depth}]", keys, (len(keys),), n_nodes * len(self.vocabulary))
+            yield Fact(f"levels[{depth}]", len(keys) > 0, "must not be empty")
+            yield Array(f"levels[{depth}]", is_end, (len(keys),), kind="b")
+            n_nodes = len(keys)
 
     def longest(self, tokens: np.ndarray, following: np.ndarray) -> np.ndarray:
         """The length of the longest phrase that begins at each token, 0 if none does.

@@ -1,6 +1,6 @@
 """Phrases of lists, marked where they occur."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -8,6 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._ragged import joined_ranges
 from ..sequences import SequenceArray
 from ..symbols import SymbolTable
+from ..utils.soundness import Requirement, below
 from ._base import SymbolTransformer, column_number
 from ._phrases import Phrases, leftmost
 
@@ -78,6 +79,11 @@ class Gazetteer(SymbolTransformer):
     def _fit(self, sequences: SequenceArray) -> None:
         super()._fit(sequences)
         self.phrases_ = {str(k): Phrases(self._read(k, v)) for k, v in self.lists.items()}
+
+    def _requirements(self) -> Iterator[Requirement]:
+        yield from super()._requirements()
+        for name, phrases in self.phrases_.items():
+            yield from below(f"phrases_[{name!r}]", phrases.requirements())
 
     def _read(self, name: str, phrases: Iterable[str | Sequence[str]]) -> list[Sequence[str]]:
         """The phrases of a list, token by token."""

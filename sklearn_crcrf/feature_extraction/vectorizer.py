@@ -1,5 +1,6 @@
 """From tokens to rows of a sparse matrix."""
 
+from collections.abc import Iterator
 from numbers import Integral
 from typing import Any
 
@@ -10,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._kernels._entries import some_entries
 from ..sequences import SequenceArray
+from ..utils.soundness import Fact, Requirement
 from ..vocabulary import Vocabulary
 from ._attributes import Attributes, read_attributes
 from ._base import SequenceTransformer
@@ -140,6 +142,13 @@ class SequenceVectorizer(SequenceTransformer):
         """
         check_is_fitted(self)
         return np.array(self.vocabulary_.symbols, dtype=object)
+
+    def _requirements(self) -> Iterator[Requirement]:
+        is_vocabulary = isinstance(self.vocabulary_, Vocabulary)
+        yield Fact("vocabulary_", is_vocabulary, "must be a Vocabulary")
+        yield Fact("separator", isinstance(self.separator, str), "must be a str")
+        is_number = np.dtype(self.dtype).kind in "biuf"
+        yield Fact("dtype", is_number, f"must be a type of numbers, but is {self.dtype!r}")
 
     def _fit_attributes(self, X: Any) -> Attributes:
         check_scalar(self.min_freq, "min_freq", Integral, min_val=1)

@@ -1,6 +1,6 @@
 """The vectors of words as columns of numbers."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -9,6 +9,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._kernels._numbering import number_keys
 from ..sequences import SequenceArray
+from ..utils.names import check_no_string
+from ..utils.soundness import Array, Fact, Requirement
 from ..vocabulary import Vocabulary
 from ._base import SequenceTransformer, as_symbols, column_number
 
@@ -137,6 +139,13 @@ class WordVectors(SequenceTransformer):
         check_is_fitted(self)
         return np.array([f"vector{k}" for k in range(len(self.unknown_))], dtype=object)
 
+    def _requirements(self) -> Iterator[Requirement]:
+        is_vocabulary = isinstance(self.vocabulary_, Vocabulary)
+        yield Fact("vocabulary_", is_vocabulary, "must be a Vocabulary")
+        n_dimensions = len(self.unknown_)
+        yield Array("unknown_", self.unknown_, (n_dimensions,))
+        yield Array("vectors_", self.vectors_, (len(self.vocabulary_), n_dimensions))
+
     def _look_up(self, words: list[str]) -> np.ndarray:
         """The numbers of words, -1 for those that are unknown."""
         ids = self.vocabulary_.lookup(words)
@@ -157,6 +166,7 @@ def _read(vectors: Any) -> tuple[list[str], Any]:
             )
         return [*vectors], np.array(rows)
     if isinstance(vectors, (tuple, list)) and len(vectors) == 2:
+        check_no_string(vectors[0], "the list of words in vectors")
         return [*vectors[0]], vectors[1]
     raise ValueError(
         "vectors must be a mapping from words to vectors, or words and a matrix, "

@@ -6,6 +6,7 @@ import numpy as np
 
 from ..segments import factorize, label_sequences
 from ..sequences import SequenceArray, locate
+from ..utils.names import check_no_string
 from ._flatten import check_same_layout, sample_lengths, token_weights
 
 __all__ = ["as_probabilities", "check_probabilities", "token_log_loss"]
@@ -52,6 +53,7 @@ def token_log_loss(y_true: Any, y_proba: Any, classes: Any, *, sample_weight: An
     if weight.sum() == 0:
         raise ValueError("y_true has no tokens with a positive weight: the log loss is undefined")
     check_same_layout(true, proba, "y_proba")
+    check_no_string(classes, "classes")
     classes = label_sequences([list(classes)], "classes").data
     check_probabilities(proba, len(classes))
     columns = _columns(true, classes)

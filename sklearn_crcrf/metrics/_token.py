@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.metrics import confusion_matrix, f1_score
 
 from ..segments import factorize, label_sequences
+from ..utils.names import check_no_string
 from ._flatten import (
     Pair,
     ZeroDivision,
@@ -290,6 +291,7 @@ def token_confusion_matrix(
 def _encode(pair: Pair, labels: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Integer codes of the labels, which scikit-learn handles faster, and those asked for."""
     n_tokens = len(pair.true.data)
+    check_no_string(labels, "labels")
     wanted = label_sequences([] if labels is None else [list(labels)], "labels").data
     everything = [a.astype(object) for a in (pair.true.data, pair.pred.data, wanted)]
     distinct, codes = factorize(np.concatenate(everything))

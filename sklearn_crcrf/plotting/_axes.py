@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .._unwrap import unwrap
+from ..utils.names import check_no_string
 
 __all__ = ["classifier_with", "grid_in", "import_pyplot", "new_axes", "places_of_labels", "plain"]
 
@@ -67,6 +68,7 @@ def plain(text: Any, most: int | None = None) -> str:
 
 def places_of_labels(classes: np.ndarray, labels: Sequence[Any] | None) -> np.ndarray:
     """Where labels are among the classes."""
+    check_no_string(labels, "labels")
     if labels is None:
         return np.arange(len(classes))
     place = {label: j for j, label in enumerate(classes.tolist())}

@@ -8,6 +8,7 @@ from sklearn.metrics import ConfusionMatrixDisplay
 
 from ..metrics import token_confusion_matrix
 from ..segments import factorize, label_sequences
+from ..utils.names import check_no_string
 from ._axes import new_axes, plain
 
 __all__ = ["LabelConfusionDisplay"]
@@ -99,6 +100,8 @@ class LabelConfusionDisplay(ConfusionMatrixDisplay):
         -------
         LabelConfusionDisplay
         """
+        check_no_string(labels, "labels")
+        check_no_string(exclude, "exclude")
         if labels is None:
             both = (label_sequences(y, "y").data.astype(object) for y in (y_true, y_pred))
             labels, _ = factorize(np.concatenate([*both]))

@@ -1,8 +1,10 @@
 """What scikit-learn expects of every transformer."""
 
 import pickle
+from itertools import chain
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn import config_context
 from sklearn.base import clone
@@ -151,3 +153,22 @@ def test_frames_keep_their_rows_and_are_read_in_the_order_of_their_index():
     assert single.lengths.tolist() == [1, 1, 1]
     attributes = SequenceVectorizer().fit(frame).get_feature_names_out()
     assert set(attributes) == {"w=a", "w=b", "w=c", "n"}
+
+
+@pytest.mark.parametrize("transformer", TRANSFORMERS, ids=lambda t: type(t).__name__)
+def test_a_column_of_lists_is_refused_by_its_name(transformer):
+    index = pd.MultiIndex.from_tuples([(0, 0), (0, 1)])
+    frame = pd.DataFrame({"word": ["dog", "barks"], "tags": [["N"], ["V"]]}, index)
+    for X in (frame, frame.reset_index(drop=True), frame["tags"]):
+        with pytest.raises(ValueError, match="X, column 'tags': unhashable type: 'list'"):
+            clone(transformer).fit(X)
+
+
+@pytest.mark.parametrize("transformer", TRANSFORMERS, ids=lambda t: type(t).__name__)
+def test_a_series_is_one_column(transformer):
+    transformer, tokens = clone(transformer), pd.Series([*chain.from_iterable(X)], name="token")
+    transformer.set_params(**{"template": "U00:%x[0,0]"} if "template" in vars(transformer) else {})
+    tokens.index = pd.MultiIndex.from_tuples([(0, 0), (0, 1), (0, 2), (2, 0), (2, 1)])
+    of_lists = clone(transformer).fit([X[0], X[2]]).transform([X[0], X[2]])
+    assert transformer.fit(tokens).transform(tokens) == of_lists
+    assert transformer.fit(pd.Series(X)).transform(pd.Series(X)) == transformer.transform(X)

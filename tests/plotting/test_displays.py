@@ -73,6 +73,23 @@ def test_transitions_are_those_of_the_estimator(model, tmp_path):
     assert rendered(display, tmp_path)
 
 
+@pytest.mark.parametrize("model", [HMM(), EmpiricalCRF(), CRF(tol=1e-3, boundaries=True)])
+def test_ends_are_those_of_the_estimator(model):
+    model.fit(X, Y)
+    display, n = TransitionDisplay.from_estimator(model), len(model.classes_)
+    assert display.scores.shape == (n + 1, n + 1)
+    np.testing.assert_array_equal(display.scores[0, :-1], model.begin_)
+    np.testing.assert_array_equal(display.scores[1:, -1], model.end_)
+    assert (display.previous[0], display.current[-1]) == ("<start>", "<end>")
+
+
+def test_ends_without_scores_are_not_shown():
+    for model in (EmpiricalCRF.ecrn(), CRF(tol=1e-3)):
+        model.fit(X, Y)
+        assert not (model.begin_.any() or model.end_.any())
+        assert TransitionDisplay.from_estimator(model).scores.shape == (len(model.classes_),) * 2
+
+
 def test_ends_and_what_is_impossible_are_shown():
     crf = CRF(constraints="IOB2", boundaries=True, tol=1e-3).fit(X, Y)
     display = TransitionDisplay.from_estimator(crf)

@@ -1,0 +1,118 @@
+"""Tokens that are rows of numbers."""
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from .._ragged import SequenceArray, locate, object_array
+
+__all__ = ["as_numbers", "check_finite"]
+
+
+def check_finite(X: SequenceArray) -> None:
+    """Raise ValueError if a number is not finite; the message says where.
+
+    Parameters
+    ----------
+    X : SequenceArray
+        Of any data; what is not of a type of numbers passes.
+    """
+    values = _values(X.data)
+    if not isinstance(values, np.ndarray) or values.dtype.kind != "f":
+        return
+    with np.errstate(all="ignore"):
+        if np.isfinite(values.sum()):  # which takes less time than to look at each
+            return
+    at = _first(~np.isfinite(values))
+    if at is not None:
+        raise ValueError(f"{_place(X, at)}: {values[at]} is not finite")
+
+
+def as_numbers(X: SequenceArray, dtype: Any) -> np.ndarray | sp.csr_array:
+    """The rows of all tokens as numbers of one type.
+
+    Parameters
+    ----------
+    X : SequenceArray of 2-D array or CSR
+        What is not of a type of numbers, such as a string, must look like one.
+    dtype : dtype
+        A type of floating-point numbers.
+
+    Returns
+    -------
+    ndarray or CSR of shape (n_tokens, n_attributes)
+        The data itself if it is of this type.
+
+    Raises
+    ------
+    ValueError
+        If a value does not look like a number, or is not finite in this type; the message says
+        where.
+    TypeError
+        If a value is neither a number nor a string, as scikit-learn has it.
+
+    Examples
+    --------
+    >>> X = SequenceArray(np.array([["1", "2.5"], ["3", "4e38"]], dtype=object), [0, 1, 2])
+    >>> as_numbers(X, np.float64).tolist()
+    [[1.0, 2.5], [3.0, 4e+38]]
+    >>> as_numbers(X, np.float32)
+    Traceback (most recent call last):
+        ...
+    ValueError: X, sequence 1, position 0: 4e38 is not a finite number of type float32
+    """
+    data, dtype = X.data, np.dtype(dtype)
+    given = _values(data)
+    if given.dtype == dtype:
+        return data
+    with np.errstate(all="ignore"):
+        try:
+            numbers = data.astype(dtype)
+        except TypeError as error:
+            raise TypeError(f"{_place(X, _first_odd(given, dtype))}: {error}") from None
+        except (ValueError, OverflowError):
+            raise _no_number(X, _first_odd(given, dtype), dtype) from None
+        values = _values(numbers)
+        if not np.isfinite(values.sum()):
+            at = _first(~np.isfinite(values))
+            if at is not None:
+                raise _no_number(X, at, dtype)
+    return numbers
+
+
+def _no_number(X: SequenceArray, at: tuple, dtype: np.dtype) -> ValueError:
+    value = _values(X.data)[at]
+    return ValueError(f"{_place(X, at)}: {value} is not a finite number of type {dtype}")
+
+
+def _first_odd(values: np.ndarray, dtype: np.dtype) -> tuple:
+    """The first value that cannot be converted."""
+    wrong = [not _converts(value, dtype) for value in values.ravel()]
+    return _first(np.reshape(wrong, values.shape))
+
+
+def _converts(value: Any, dtype: np.dtype) -> bool:
+    try:
+        object_array([value]).astype(dtype)
+    except (TypeError, ValueError, OverflowError):
+        return False
+    return True
+
+
+def _values(data: Any) -> Any:
+    return data.data if sp.issparse(data) else data
+
+
+def _first(wrong: np.ndarray) -> tuple | None:
+    found = np.argwhere(wrong)
+    return tuple(found[0]) if len(found) else None
+
+
+def _place(X: SequenceArray, at: tuple) -> str:
+    """Where one of the values is."""
+    token = at[0]
+    if sp.issparse(X.data):
+        token = np.searchsorted(X.data.indptr, token, side="right") - 1
+    sequence, position = locate(X.offsets, token)
+    return f"X, sequence {sequence}, position {position}"
