@@ -6,6 +6,8 @@ from .corpus import Corpus, transition_counts
 from .designs import DenseDesign, FoldedDesign, ObservedDesign, SparseDesign, sparse_design
 from .edges import EdgeDesign, edge_columns
 from .examples import Coefficients, Differences, Examples
+from .magnitude import check_magnitude
+from .named_weights import NamedWeights
 from .objective import Criterion, Objective
 from .sums import state_scores
 from .tying import Tied, tie
@@ -22,11 +24,13 @@ __all__ = [
     "Examples",
     "FoldedDesign",
     "Layout",
+    "NamedWeights",
     "Objective",
     "ObservedDesign",
     "SparseDesign",
     "Tied",
     "Weights",
+    "check_magnitude",
     "edge_columns",
     "observed_pairs",
     "sparse_design",

@@ -57,9 +57,9 @@ class EdgeDesign(NamedTuple):
         gains = self._gains(weights)
         scores = _by_current(parts.transition + gains)
         lowest = parts.transition + np.minimum(gains.min(axis=0, initial=0.0), 0.0)
-        current, previous = np.divmod(np.arange(n * n, dtype=np.int32), np.int32(n))
-        indptr = np.arange(n_rows + 1, dtype=np.int64) * n * n
-        edges = Edges(self.row, indptr, np.tile(previous, n_rows), np.tile(current, n_rows), scores)
+        labels, indptr = np.arange(n, dtype=np.int32), np.arange(n_rows + 1, dtype=np.int64) * n * n
+        previous, current = np.tile(labels, n_rows * n), np.tile(np.repeat(labels, n), n_rows)
+        edges = Edges(self.row, indptr, previous, current, scores)
         return parts._replace(transition=lowest, edges=edges)
 
     def scores(self, weights: Weights) -> np.ndarray:

@@ -205,12 +205,29 @@ class Examples:
             The best path of each sequence, with its costs, when its turn came.
         losses : ndarray of shape (n_sequences,)
             By how much it was better than the gold path.
+
+        Raises
+        ------
+        ValueError
+            If scores of a sequence are not finite.
         """
         search, (y, *attributes) = self.search(coefficients), self.arguments
         found, losses = y.copy(), np.zeros(self.n_sequences)
         for piece in self.pieces(order):
             correct(search, piece, y, rate, cost, *attributes, coefficients.state, found, losses)
+            self.require_finite(losses)
         return found, losses
+
+    def require_finite(self, values: np.ndarray) -> None:
+        """Raise ValueError if a sequence has the value NaN, as its scores are not finite."""
+        overflowed = np.flatnonzero(np.isnan(values))
+        if len(overflowed):
+            largest = np.abs(self.state.data).max(initial=0.0)
+            raise ValueError(
+                f"X, sequence {overflowed[0]}: the scores are not finite, with attribute values of "
+                f"up to {largest:.3g} and weights of sequences of up to {self.weight.max():.3g}; "
+                "scale them"
+            )
 
     def find(self, coefficients: Coefficients, cost: float) -> tuple[np.ndarray, np.ndarray]:
         """The best paths with costs of wrong labels, and by how much they beat the gold paths."""

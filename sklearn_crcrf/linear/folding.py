@@ -9,6 +9,7 @@ from sklearn.utils.sparsefuncs import inplace_csr_column_scale
 from .._csr import csr_arrays
 from .._kernels._entries import some_entries
 from .._kernels._folding import column_values, find_companions
+from .._kernels.sizes import LARGEST
 
 __all__ = ["Folded", "fold"]
 
@@ -61,6 +62,8 @@ def fold(X: sp.csr_array, fewest: int = FEWEST) -> Folded:
     >>> folded.groups.toarray().ravel(), folded.single.toarray()[:, 2]
     (array([1., 1., 1., 1., 0.]), array([0., 1., 0., 0., 1.]))
     """
+    if X.nnz > LARGEST:  # entries are numbered by 32 bits
+        return _unfolded(X)
     where = _where(X)
     if not where.has_canonical_format:
         X = X.copy()
@@ -76,8 +79,7 @@ def fold(X: sp.csr_array, fewest: int = FEWEST) -> Folded:
         indptr, left, *csr_arrays(where), order.astype(np.int32), is_even, fewest
     )
     if len(owners) == 0:
-        nothing = sp.csr_array(X.shape, dtype=X.dtype)
-        return Folded(X, nothing[:, :0], nothing[:0])
+        return _unfolded(X)
     group = np.full(n_attributes, -1, dtype=np.int32)
     group[owners] = np.arange(len(owners))
     single = np.where(group < 0, np.arange(n_attributes, dtype=np.int32), -1)
@@ -87,6 +89,11 @@ def fold(X: sp.csr_array, fewest: int = FEWEST) -> Folded:
     groups = sp.csr_array(some_entries(indptr, left, values, group), (X.shape[0], len(owners)))
     groups.data.fill(1)
     return Folded(single, groups, members)
+
+
+def _unfolded(X: sp.csr_array) -> Folded:
+    nothing = sp.csr_array(X.shape, dtype=X.dtype)
+    return Folded(X, nothing[:, :0], nothing[:0])
 
 
 def _where(X: sp.csr_array) -> sp.csc_array:

@@ -81,11 +81,11 @@ def state_scores(X: Any, coef: Any, start: int, stop: int) -> np.ndarray:
     """
     if not sp.issparse(X):
         return np.ascontiguousarray(X[start:stop] @ coef)
-    coef = coef.astype(X.dtype, copy=False)
+    coef, rows = coef.astype(X.dtype, copy=False), csr_arrays(X, start, stop)
     if not sp.issparse(coef):
-        return _product(*csr_arrays(X), coef, start, stop)
+        return _product(*rows, coef, 0, stop - start)
     scores = np.zeros((stop - start, coef.shape[1]), dtype=X.dtype)
-    add_product(*csr_arrays(X), *csr_arrays(coef), start, scores)
+    add_product(*rows, *csr_arrays(coef), 0, scores)
     return scores
 
 

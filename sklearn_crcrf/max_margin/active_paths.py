@@ -61,6 +61,7 @@ class DualVariables:
             take_steps(
                 choice, n_pairwise, search, piece, y, bound, *attributes, self.weights.state, active
             )
+            examples.require_finite(self.wrong)
 
     def _make_room(self) -> None:
         """For one more path of each sequence, and one that is never used."""

@@ -105,6 +105,10 @@ class MaxMarginCRF(CallbackSupportMixin, LinearChainClassifier):
         Weights of the first and last labels; zero unless there are ``boundaries``.
     edge_coef_ : ndarray of shape (n_edge_attributes, n_labels, n_labels)
     attribute_names_ : ndarray of shape (n_attributes,)
+    state_features_ : dict
+        The weights of pairs of attribute and label that are not zero.
+    transition_features_ : dict
+        The weights of pairs of labels that are not zero.
     loss_curve_ : list of float
         The objective of the best weights that were found up to each pass. Those are kept.
     dual_curve_ : list of float
@@ -116,6 +120,8 @@ class MaxMarginCRF(CallbackSupportMixin, LinearChainClassifier):
         False if training was interrupted or came to ``max_iter``.
     n_features_in_ : int
         Number of columns of X, where it has any.
+    feature_names_in_ : ndarray of str objects
+        Names of the columns of X, where it is a data frame.
 
     See Also
     --------
@@ -228,14 +234,14 @@ class MaxMarginCRF(CallbackSupportMixin, LinearChainClassifier):
             If a label is not known, there is no token, or input is not valid; the message says
             where.
         """
-        twin, before = copy(self), set(vars(self))
         progress = FitProgress(self, self.max_iter, X, y, sample_weight)
-        corpus = twin._read(X, y, sample_weight)
-        forbidden = forbidden_scores(twin._constraints, len(twin.classes_))
-        edges, only_edges = twin._encoder.edge_attributes, twin._encoder.only_edges
-        examples = Examples.of(corpus, edges, self.boundaries, forbidden, only_edges)
-        twin._train(examples, progress)
-        return self._become(twin, before)
+        with self._replaced_by(self._unfitted()) as twin:
+            corpus = twin._read(X, y, sample_weight)
+            forbidden = forbidden_scores(twin._constraints, len(twin.classes_))
+            edges, only_edges = twin._encoder.edge_attributes, twin._encoder.only_edges
+            examples = Examples.of(corpus, edges, self.boundaries, forbidden, only_edges)
+            twin._train(examples, progress)
+        return self
 
     def _train(self, examples: Examples, progress: FitProgress) -> None:
         """Solve the problem, and set the fitted attributes."""
@@ -243,11 +249,17 @@ class MaxMarginCRF(CallbackSupportMixin, LinearChainClassifier):
         if len(problem.sequences) == 0:
             raise ValueError("sample_weight and class_weight leave no sequence with any weight")
         duals = []
+
+        def fitted(x: Coefficients) -> dict[str, Any]:
+            twin = copy(self)
+            twin._set_fitted(x, training, duals)
+            return vars(twin)
+
         training = Training(
             self.verbose,
             None,
             self.max_iter,
-            lambda x: progress.iterated(lambda: self._with(x, training, duals)),
+            lambda x: progress.iterated(lambda: fitted(x)),
         )
 
         def note(result: OptimizeResult) -> None:
@@ -263,19 +275,18 @@ class MaxMarginCRF(CallbackSupportMixin, LinearChainClassifier):
                 result = SOLVERS[self.solver](problem, rng=rng, **options)
             converged, message = result.success, result.message
         except KeyboardInterrupt:
-            if training.x is None:
+            if not training.may_end:
                 raise
-        self.__dict__ = self._with(training.x, training, duals)
+        self._set_fitted(training.x, training, duals)
         self.converged_ = converged
         progress.finish(lambda: vars(self))
         if not converged:
             warnings.warn(f"training did not converge: {message}", ConvergenceWarning, stacklevel=3)
 
-    def _with(self, x: Coefficients, training: Training, duals: list[float]) -> dict[str, Any]:
-        """The attributes of an estimator with these weights."""
-        twin, weights = copy(self), x.weights(self.boundaries)
-        twin.coef_, twin.transitions_, twin.begin_, twin.end_, twin.edge_coef_ = weights
-        twin.loss_curve_, twin.dual_curve_ = training.losses, duals
-        twin.n_iter_ = len(training.losses)
-        twin.duality_gap_ = training.losses[-1] - duals[twin.n_iter_ - 1]
-        return vars(twin)
+    def _set_fitted(self, x: Coefficients, training: Training, duals: list[float]) -> None:
+        """Set what follows from these weights, and how training went."""
+        weights = x.weights(self.boundaries)
+        self.coef_, self.transitions_, self.begin_, self.end_, self.edge_coef_ = weights
+        self.n_iter_ = training.n_iter
+        self.loss_curve_, self.dual_curve_ = training.losses, duals[: self.n_iter_]
+        self.duality_gap_ = self.loss_curve_[-1] - self.dual_curve_[-1]

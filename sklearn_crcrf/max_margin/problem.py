@@ -96,10 +96,21 @@ class Bounds:
         self.nit, self.success, self.message = 0, False, ""
 
     def advance(self, weights: Coefficients, dual: float) -> None:
-        """Note the end of a pass."""
+        """Note the end of a pass.
+
+        Raises
+        ------
+        ValueError
+            If the objective or the bound is not finite.
+        """
         self.nit += 1
-        self.dual = max(self.dual, dual)
         objective = self._problem.objective(weights)
+        if not np.isfinite([objective, dual]).all():
+            raise ValueError(
+                f"after {self.nit} passes the objective is {objective} and its lower bound {dual}: "
+                f"scale the attributes, or lower C={self._problem.C:g} or the weights of sequences"
+            )
+        self.dual = max(self.dual, dual)
         if objective < self.fun:
             self.fun, self.x = objective, weights.copy()
         if self._callback is not None:

@@ -1,6 +1,6 @@
 """StructuredPerceptron: a chain trained by its mistakes."""
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from copy import copy
 from numbers import Integral, Real
 from typing import Any
@@ -17,9 +17,10 @@ from ..crf.base import LinearChainClassifier
 from ..crf.held_out import hold_out
 from ..crf.possible import forbidden_scores
 from ..crf.training import Training
-from ..linear import Corpus, Examples
+from ..linear import Corpus, Examples, Weights
 from ..partial_labels import encode_allowed
 from ..sequences import as_sequences
+from ..utils.soundness import Array, Fact, Requirement, below, matrix
 from .learning import LEARNERS, LastWeights, Learned
 from .resuming import Known
 from .voting import count_votes
@@ -95,6 +96,10 @@ class StructuredPerceptron(CallbackSupportMixin, LinearChainClassifier):
         Weights of the first and last labels; zero unless there are ``boundaries``.
     edge_coef_ : ndarray of shape (n_edge_attributes, n_labels, n_labels)
     attribute_names_ : ndarray of shape (n_attributes,)
+    state_features_ : dict
+        The weights of pairs of attribute and label that are not zero.
+    transition_features_ : dict
+        The weights of pairs of labels that are not zero.
     loss_curve_ : list of float
         The part of the tokens labelled wrongly in each epoch, before they were learned from.
     validation_curve_ : list of float
@@ -104,6 +109,8 @@ class StructuredPerceptron(CallbackSupportMixin, LinearChainClassifier):
         Whether training ended before ``max_iter`` epochs, and was not interrupted.
     n_features_in_ : int
         Number of columns of X, where it has any.
+    feature_names_in_ : ndarray of str objects
+        Names of the columns of X, where it is a data frame.
 
     See Also
     --------
@@ -212,13 +219,10 @@ class StructuredPerceptron(CallbackSupportMixin, LinearChainClassifier):
             If a label is not known, there is no token, or input is not valid; the message says
             where.
         """
-        twin, before = copy(self), set(vars(self))
         progress = FitProgress(self, self.max_iter, X, y, sample_weight)
-        corpus = twin._read(X, y, sample_weight)
-        examples = twin._examples(corpus)
-        nothing = examples.zeros()
-        twin._train(corpus, examples, Learned(nothing, nothing, 0), progress)
-        return self._become(twin, before)
+        with self._replaced_by(self._unfitted()) as twin:
+            twin._fit(X, y, sample_weight, progress=progress)
+        return self
 
     @_fit_context(prefer_skip_nested_validation=True)
     def partial_fit(
@@ -242,22 +246,24 @@ class StructuredPerceptron(CallbackSupportMixin, LinearChainClassifier):
         ValueError
             As in :meth:`fit`.
         """
-        twin = copy(self)
-        twin.set_params(max_iter=1, validation_fraction=None)
-        known = None
+        known, start = None, self._unfitted()
         if hasattr(self, "coef_"):
             known = Known(self._named_weights(), self._last, self._n_seen, self._ballots)
-        corpus = twin._read(X, y, sample_weight, classes, extend=known is not None)
-        examples = twin._examples(corpus)
+            start = copy(self)
+        with self._replaced_by(start) as twin:
+            twin.set_params(max_iter=1, validation_fraction=None)
+            twin._fit(X, y, sample_weight, known, classes)
+        return self
+
+    def _fit(self, X, y, sample_weight, known=None, classes=None, progress=None) -> None:
+        corpus = self._read(X, y, sample_weight, classes, extend=known is not None)
+        examples = self._examples(corpus)
         nothing = examples.zeros()
         start = Learned(nothing, nothing, 0)
         if known is not None:
-            names = twin.attribute_names_, twin._encoder.edge_attributes, twin.classes_
+            names = self.attribute_names_, self._encoder.edge_attributes, self.classes_
             start = known.learned(*names, self.boundaries)
-        twin._train(corpus, examples, start)
-        twin.set_params(**self.get_params(deep=False))
-        self.__dict__ = twin.__dict__
-        return self
+        self._train(corpus, examples, start, progress)
 
     def predict(self, X: Any, allowed: Any = None) -> Any:
         """The labels of the best path of each sequence, or those with the most votes.
@@ -317,17 +323,23 @@ class StructuredPerceptron(CallbackSupportMixin, LinearChainClassifier):
         corpus: Corpus,
         examples: Examples,
         start: Learned,
-        progress: FitProgress | None = None,
+        progress: FitProgress | None,
     ) -> None:
         """Learn in epochs, and set the fitted attributes."""
         rng = check_random_state(self.random_state)
         order, held_out = self._hold_out(examples, rng)
         learner = LEARNERS[self.averaging](start)
+
+        def fitted(x: LastWeights) -> dict[str, Any]:
+            twin = copy(self)
+            twin._set_fitted(x, training)
+            return vars(twin)
+
         training = Training(
             self.verbose,
             None if held_out is None else self._validation(corpus.take(held_out)),
             self.n_iter_no_change,
-            lambda x: progress is not None and progress.iterated(lambda: self._with(x, training)),
+            lambda x: progress is not None and progress.iterated(lambda: fitted(x)),
         )
         converged = False
         try:
@@ -340,9 +352,9 @@ class StructuredPerceptron(CallbackSupportMixin, LinearChainClassifier):
         except StopIteration:
             converged = True
         except KeyboardInterrupt:
-            if training.x is None:
+            if not training.may_end:
                 raise
-        self.__dict__ = self._with(training.x, training)
+        self._set_fitted(training.x, training)
         self.converged_ = converged
         if progress is not None:
             progress.finish(lambda: vars(self))
@@ -362,15 +374,29 @@ class StructuredPerceptron(CallbackSupportMixin, LinearChainClassifier):
 
         return validate
 
-    def _with(self, learner: LastWeights, training: Training) -> dict[str, Any]:
-        """The attributes of an estimator that has learned this."""
-        twin, learned = copy(self), learner.learned()
+    def _requirements(self) -> Iterator[Requirement]:
+        yield from super()._requirements()
+        (n_attributes, n), n_edges = self.coef_.shape, len(self.edge_coef_)
+        state, *others = self._last
+        yield from matrix("_last.state", state, (n_attributes, n))
+        shapes = (n, n), (n,), (n,), (n_edges, n, n)
+        for name, value, shape in zip(Weights._fields[1:], others, shapes, strict=True):
+            yield Array(f"_last.{name}", value, shape)
+        if self._ballots is not None:
+            n_rows = n_attributes + 2 * bool(self.boundaries)
+            shapes = (n_rows, n), (1 + n_edges, n * n)
+            yield from below("_ballots", self._ballots.requirements(*shapes))
+            is_seen = self._ballots.n_seen == self._n_seen
+            yield Fact("_n_seen", is_seen, "must be the number of the ballots")
+
+    def _set_fitted(self, learner: LastWeights, training: Training) -> None:
+        """Set what was learned, and how training went."""
+        learned = learner.learned()
         weights, last = (part.weights(self.boundaries) for part in learned[:2])
-        twin.coef_, twin.transitions_, twin.begin_, twin.end_, twin.edge_coef_ = weights
-        twin._last, twin._n_seen, twin._ballots = last, learned.n_seen, learned.ballots
-        twin.loss_curve_, twin.validation_curve_ = training.losses, training.validation_losses
-        twin.n_iter_ = len(training.losses)
-        return vars(twin)
+        self.coef_, self.transitions_, self.begin_, self.end_, self.edge_coef_ = weights
+        self._last, self._n_seen, self._ballots = last, learned.n_seen, learned.ballots
+        self.loss_curve_, self.validation_curve_ = training.losses, training.validation_losses
+        self.n_iter_ = training.n_iter
 
 
 def _error(examples: Examples, found: np.ndarray, sequences: np.ndarray) -> float:

@@ -4,8 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..crf.starting import NamedWeights
-from ..linear import Coefficients, Weights
+from ..linear import Coefficients, NamedWeights, Weights
 from .learning import Learned
 from .voting import Ballots
 

@@ -1,5 +1,7 @@
 """Votes of all weights that a perceptron had on its way (Freund & Schapire 1999)."""
 
+from collections.abc import Iterator
+from numbers import Integral
 from typing import NamedTuple
 
 import numpy as np
@@ -7,6 +9,7 @@ import scipy.sparse as sp
 
 from .._ragged import joined_ranges
 from ..linear import Coefficients, Differences, Examples
+from ..utils.soundness import Array, Fact, Requirement, below, indices, pointers
 
 __all__ = ["Ballots", "Changes", "count_votes"]
 
@@ -31,6 +34,14 @@ class Changes(NamedTuple):
         """One version."""
         row, column = np.nonzero(matrix)
         return cls(np.array([0, len(row)]), row, column, matrix[row, column])
+
+    def requirements(self, n_versions: int, shape: tuple[int, int]) -> Iterator[Requirement]:
+        """What is true of so many versions of a matrix."""
+        n_entries = (len(self.value),)
+        yield from pointers("indptr", self.indptr, n_versions, *n_entries)
+        yield indices("row", self.row, n_entries, shape[0])
+        yield indices("column", self.column, n_entries, shape[1])
+        yield Array("value", self.value, n_entries)
 
     def followed_by(
         self, n_versions: int, version: np.ndarray, place: np.ndarray, value: np.ndarray, width: int
@@ -70,6 +81,15 @@ class Ballots(NamedTuple):
     def of(cls, weights: Coefficients) -> "Ballots":
         """The version from which learning starts."""
         return cls(np.zeros(1, dtype=np.int64), 0, *map(Changes.of, weights))
+
+    def requirements(self, state: tuple[int, int], pairs: tuple[int, int]) -> Iterator[Requirement]:
+        """What is true of versions of weights of these shapes."""
+        n = len(self.begins)
+        yield Fact("n_seen", isinstance(self.n_seen, Integral) and self.n_seen > 0, "must be > 0")
+        yield indices("begins", self.begins, (n,), self.n_seen + 1)
+        yield Fact("begins", bool((np.diff(self.begins) >= 0).all()), "must not fall")
+        yield from below("state", self.state.requirements(n, state))
+        yield from below("pairs", self.pairs.requirements(n, pairs))
 
     @property
     def votes(self) -> np.ndarray:

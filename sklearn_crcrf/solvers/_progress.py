@@ -7,11 +7,12 @@ import numpy as np
 from scipy.optimize import OptimizeResult
 from sklearn.utils import check_array
 
-__all__ = ["LIMIT", "Objective", "Progress", "as_weights", "negligible"]
+__all__ = ["LIMIT", "SMALLER", "Objective", "Progress", "as_weights", "negligible"]
 
 Objective = Callable[[np.ndarray], tuple[float, np.ndarray]]
 
 LIMIT = "the objective falls no further in this precision"
+SMALLER = "smaller attribute values or weights of sequences may help"
 # The objective must fall by tol over so many iterations, as in CRFsuite.
 PERIOD = 10
 
@@ -108,7 +109,11 @@ class Progress:
             If the objective or its gradient is not finite there.
         """
         if not (np.isfinite(loss) and (gradient is None or np.isfinite(gradient).all())):
-            raise ValueError(f"fun is not finite at x0: the objective is {loss}")
+            steepest = 0.0 if gradient is None else np.abs(gradient).max(initial=0.0)
+            raise ValueError(
+                f"fun is not finite at x0: the objective is {loss}, and derivatives are up to "
+                f"{steepest:g}; {SMALLER}"
+            )
         self._check(x, loss, gradient)
 
     def advance(self, x: np.ndarray, loss: float, gradient: np.ndarray | None) -> None:

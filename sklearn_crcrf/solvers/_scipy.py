@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.optimize import OptimizeResult, minimize
 
-from ._progress import LIMIT, Objective, Progress, as_weights, negligible
+from ._progress import LIMIT, SMALLER, Objective, Progress, as_weights, negligible
 
 __all__ = ["scipy_minimize"]
 
@@ -66,7 +66,10 @@ def scipy_minimize(
             raise StopIteration
 
     def product(x: np.ndarray, v: np.ndarray) -> np.ndarray:
-        return np.asarray(hessp(x.astype(x0.dtype), v.astype(x0.dtype)), dtype=float)
+        curvature = np.asarray(hessp(x.astype(x0.dtype), v.astype(x0.dtype)), dtype=float)
+        if not np.isfinite(curvature).all():
+            raise ValueError(f"hessp is not finite; {SMALLER}")
+        return curvature
 
     if not progress.message:
         given = {"jac": True, "callback": observe, "options": {"maxiter": max_iter, **options}}

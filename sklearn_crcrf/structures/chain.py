@@ -98,7 +98,8 @@ class Chain:
         Returns
         -------
         value : float64 ndarray of shape (n_sequences,)
-            -inf where no path is possible, 0 for an empty sequence.
+            -inf where no path is possible, 0 for an empty sequence, NaN where a state score is
+            NaN or inf.
         pullback : callable
         """
         sums = PathSums(self.offsets, self._longest_first, parts, foreseen)
@@ -195,7 +196,8 @@ class Chain:
         Returns
         -------
         value : ndarray of shape (n_sequences,)
-            Its score, -inf where no path is possible, 0 for an empty sequence.
+            Its score, -inf where no path is possible, 0 for an empty sequence, NaN where a state
+            score is NaN or inf.
         y : ndarray of shape (n_tokens,), int32
         """
         y = np.zeros(len(parts.state), dtype=np.int32)
@@ -303,6 +305,9 @@ class Chain:
 
     @staticmethod
     def _k_best(parts: Parts, transposed: np.ndarray, start: int, stop: int, k: int):
+        n_labels = len(transposed)
+        if (stop - start) * np.log2(n_labels) < np.log2(k):
+            k = n_labels ** int(stop - start)
         y = np.zeros((k, stop - start), dtype=np.int32)
         value = np.full(k, -np.inf)
         if start == stop:

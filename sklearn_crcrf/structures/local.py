@@ -42,8 +42,9 @@ def locally_normalised(offsets: np.ndarray, parts: Parts) -> Parts:
     first, last = ends(offsets)
     before = np.setdiff1d(np.arange(len(state)), last, assume_unique=True)
     for tokens, divisors in ((before, sums[before + 1]), (first, sums[first])):
-        possible = divisors > -np.inf
-        state[tokens] = np.where(possible, state[tokens] - np.where(possible, divisors, 0), -np.inf)
+        impossible = np.isneginf(divisors)
+        divided = state[tokens] - np.where(impossible, 0.0, divisors)
+        state[tokens] = np.where(impossible, -np.inf, divided)
     zeros = np.zeros(state.shape[1])
     return parts._replace(state=state, begin=zeros, end=zeros)
 

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
+from sklearn_crcrf.linear import folding
 from sklearn_crcrf.linear.folding import fold
 
 # In so many rows attributes come together: few, so that small matrices have many groups.
@@ -105,3 +106,13 @@ def test_empty_matrices(shape):
     folded = fold(sp.csr_array(shape))
     assert [factor.nnz for factor in folded] == [0, 0, 0]
     assert product(folded).shape == shape
+
+
+def test_what_cannot_be_numbered_is_not_folded(monkeypatch):
+    X = sp.csr_array(np.ones((9, 3)))
+    assert fold(X, FEWEST).groups.nnz
+    monkeypatch.setattr(folding, "LARGEST", X.nnz - 1)
+    folded = fold(X, FEWEST)
+    assert folded.single is X
+    assert folded.groups.shape == (9, 0)
+    assert folded.members.shape == (0, 3)

@@ -1,0 +1,83 @@
+"""Weights with the names of attributes and labels, to be found again in another order."""
+
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from .weights import Weights
+
+__all__ = ["NamedWeights"]
+
+
+class NamedWeights(NamedTuple):
+    """Fitted weights with the names of attributes and labels.
+
+    Parameters
+    ----------
+    names : ndarray of shape (n_attributes,)
+    edge_attributes : ndarray of int
+    classes : ndarray of shape (n_labels,)
+    weights : Weights
+        Those of the state as a matrix.
+    """
+
+    names: np.ndarray
+    edge_attributes: np.ndarray
+    classes: np.ndarray
+    weights: Weights
+
+    def without_column(self, column: str) -> "NamedWeights":
+        """The same with the symbols of a column as they are, without its name."""
+        names = [name.removeprefix(f"{column}=") for name in self.names.tolist()]
+        return self._replace(names=np.array(names, dtype=object))
+
+    def are_finite(self) -> bool:
+        """Whether all weights are."""
+        state = self.weights.state
+        values = state.data if sp.issparse(state) else state
+        return all(np.isfinite(part).all() for part in (values, *self.weights[1:]))
+
+    def matching(
+        self, names: np.ndarray, edge_attributes: np.ndarray, classes: np.ndarray
+    ) -> Weights:
+        """The weights of other attributes and labels, none or zero for those that are new."""
+        label = _find(self.classes.tolist(), classes.tolist())
+        attribute = _find(self.names.tolist(), names.tolist())
+        edge = _find(self.names[self.edge_attributes].tolist(), names[edge_attributes].tolist())
+        old = sp.coo_array(self.weights.state)
+        row, column = _inverse(attribute, len(self.names)), _inverse(label, len(self.classes))
+        kept = (row[old.row] >= 0) & (column[old.col] >= 0)
+        coef = sp.csr_array(
+            (old.data[kept], (row[old.row[kept]], column[old.col[kept]])),
+            shape=(len(names), len(classes)),
+        )
+        _, transition, begin, end, edges = self.weights
+        return Weights(
+            coef,
+            _take(transition, label, label),
+            _take(begin, label),
+            _take(end, label),
+            _take(edges, edge, label, label),
+        )
+
+
+def _find(known: list, wanted: list) -> np.ndarray:
+    """Where each of the wanted is among the known, -1 if it is not."""
+    place = {item: i for i, item in enumerate(known)}
+    return np.array([place.get(item, -1) for item in wanted], dtype=np.int64)
+
+
+def _inverse(places: np.ndarray, n: int) -> np.ndarray:
+    inverse = np.full(n, -1)
+    inverse[places[places >= 0]] = np.flatnonzero(places >= 0)
+    return inverse
+
+
+def _take(array: np.ndarray, *places: np.ndarray) -> np.ndarray:
+    """Entries at these places along each axis, zero at -1."""
+    for axis, place in enumerate(places):
+        # Behind the last entry, where place -1 is.
+        nothing = np.zeros((*array.shape[:axis], 1, *array.shape[axis + 1 :]), array.dtype)
+        array = np.take(np.append(array, nothing, axis), place, axis)
+    return array
