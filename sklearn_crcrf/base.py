@@ -3,12 +3,14 @@
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from copy import copy
+from functools import partial
+from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
 from joblib import Parallel, delayed
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import check_random_state
+from sklearn.utils import check_random_state, check_scalar
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -17,8 +19,18 @@ from ._summary import SummaryMixin
 from .contributions import Contributions, path_contributions
 from .partial_labels import encode_allowed
 from .segments import spell_segments
-from .sequences import SequenceArray, Sequences, as_sequences, is_table, locate
+from .sequences import (
+    SequenceArray,
+    Sequences,
+    as_sequences,
+    checked_table,
+    is_table,
+    locate,
+    table_sequences,
+)
 from .structures import Chain, Parts
+from .training import FittedState
+from .utils.soundness import Sound
 
 __all__ = ["BaseSequenceClassifier"]
 
@@ -38,7 +50,7 @@ class Batch(NamedTuple):
     first: int
 
 
-class BaseSequenceClassifier(SummaryMixin, ClassifierMixin, BaseEstimator):
+class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, BaseEstimator):
     """Base of classifiers that label every token of a sequence.
 
     A subclass implements ``fit``, which sets ``classes_``; ``_prepare``, which encodes a
@@ -149,18 +161,17 @@ class BaseSequenceClassifier(SummaryMixin, ClassifierMixin, BaseEstimator):
         list of lists of (labels, probability)
             Best first; fewer than k where a sequence has fewer possible paths.
         """
-        if k < 1:
-            raise ValueError(f"k must be at least 1, got {k}")
+        check_scalar(k, "k", Integral, min_val=1)
 
         def best(chain: Chain, parts: Parts, first: int) -> list:
-            log_z, _ = chain.marginals(parts)
-            return [
-                [
-                    (self.classes_[path].tolist(), float(np.exp(value - z)))
-                    for value, path in zip(*paths, strict=True)
-                ]
-                for z, paths in zip(log_z, chain.k_best(parts, k), strict=True)
-            ]
+            log_z, found = log_partition(chain, parts, first), []
+            for z, (values, paths) in zip(log_z, chain.k_best(parts, k), strict=True):
+                probability = np.exp(values - z)
+                # Huge scores are rounded by more than their differences.
+                probability /= max(probability.sum(), 1.0)
+                labels = self.classes_[paths].tolist()
+                found.append(list(zip(labels, probability.tolist(), strict=True)))
+            return found
 
         results, _ = self._map(X, best)
         return [paths for result in results for paths in result]
@@ -179,7 +190,7 @@ class BaseSequenceClassifier(SummaryMixin, ClassifierMixin, BaseEstimator):
         """
 
         def probability(chain: Chain, parts: Parts, first: int) -> np.ndarray:
-            log_z, _ = chain.marginals(parts)
+            log_z = log_partition(chain, parts, first)
             return np.exp(chain.maximum(parts)[0] - np.where(np.isneginf(log_z), 0.0, log_z))
 
         results, _ = self._map(X, probability)
@@ -244,9 +255,11 @@ class BaseSequenceClassifier(SummaryMixin, ClassifierMixin, BaseEstimator):
         ValueError
             If no path of a sequence is possible.
         """
+        check_scalar(n_samples, "n_samples", Integral, min_val=1)
         seed = check_random_state(random_state).randint(np.iinfo(np.int32).max)
 
         def draw(chain: Chain, parts: Parts, first: int) -> np.ndarray:
+            raise_if_impossible(log_partition(chain, parts, first), first)
             # Batches may be drawn in any order.
             return chain.sample(parts, n_samples, np.random.default_rng([seed, first]))
 
@@ -265,7 +278,12 @@ class BaseSequenceClassifier(SummaryMixin, ClassifierMixin, BaseEstimator):
         ndarray of shape (n_sequences,)
             0 for an empty sequence, NaN if no path is possible.
         """
-        results, _ = self._map(X, lambda chain, parts, first: chain.entropy(parts))
+
+        def entropy(chain: Chain, parts: Parts, first: int) -> np.ndarray:
+            log_partition(chain, parts, first)
+            return chain.entropy(parts)
+
+        results, _ = self._map(X, entropy)
         return np.concatenate(results)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
@@ -302,14 +320,13 @@ class BaseSequenceClassifier(SummaryMixin, ClassifierMixin, BaseEstimator):
         """Bring X and y to one form, and check the number and names of attributes."""
         if is_table(X):
             if y is not None:
-                check_classification_targets(y)
-            options = {"accept_sparse": "csr", "dtype": None, "reset": reset}
+                check_targets(y)
             if hasattr(X, "iloc"):
-                options = {"skip_check_array": True, "reset": reset}
-            X = validate_data(self, X, **options)
+                return as_sequences(validate_data(self, X, skip_check_array=True, reset=reset), y)
+            options = {"accept_sparse": "csr", "dtype": None, "reset": reset}
+            return table_sequences(checked_table(X, partial(validate_data, self, **options)), y)
         sequences = as_sequences(X, y)
-        if not is_table(X):
-            self._check_n_attributes(sequences.X, reset)
+        self._check_n_attributes(sequences.X, reset)
         return sequences
 
     def _check_training(
@@ -331,26 +348,24 @@ class BaseSequenceClassifier(SummaryMixin, ClassifierMixin, BaseEstimator):
 
     def _check_n_attributes(self, X: SequenceArray, reset: bool) -> None:
         width = X.shape[1] if X.ndim > 1 else None
+        if width is None:
+            return
         if reset:
-            for name in ("n_features_in_", "feature_names_in_"):
-                vars(self).pop(name, None)
-            if width is not None:
-                self.n_features_in_ = width
-        elif width is not None and width != getattr(self, "n_features_in_", width):
+            self.n_features_in_ = width
+        elif width != getattr(self, "n_features_in_", width):
             raise ValueError(
                 f"X has {width} features, but {type(self).__name__} is expecting "
                 f"{self.n_features_in_} features as input"
             )
 
     def _marginals(self, X: Any) -> tuple[np.ndarray, Callable]:
-        results, mirror = self._map(X, lambda chain, parts, first: chain.marginals(parts))
-        log_z, marginals = (np.concatenate(parts) for parts in zip(*results, strict=True))
-        raise_if_impossible(log_z, 0)
-        return marginals, mirror
+        results, mirror = self._map(X, token_marginals)
+        return np.concatenate(results), mirror
 
     def _decode(self, chain: Chain, parts: Parts, first: int) -> np.ndarray:
         """Label ids of the best paths; ``first`` is the number of the first sequence."""
         value, y = chain.maximum(parts)
+        raise_if_not_finite(value, chain, parts, first)
         raise_if_impossible(value, first)
         return y
 
@@ -375,6 +390,7 @@ class BaseSequenceClassifier(SummaryMixin, ClassifierMixin, BaseEstimator):
             chain, parts = fitted._structure(batch.offsets), fitted._parts(prepared, batch)
             if masks is not None:
                 parts = parts.allow(masks[batch.start : batch.stop])
+            check_shared_scores(parts)
             return function(chain, parts, batch.first)
 
         retain_freed_memory()
@@ -383,11 +399,65 @@ class BaseSequenceClassifier(SummaryMixin, ClassifierMixin, BaseEstimator):
         return parallel(delayed(run)(batch) for batch in batches), sequences.mirror
 
 
+def token_marginals(chain: Chain, parts: Parts, first: int) -> np.ndarray:
+    """Marginal probabilities of the labels of all tokens of a batch."""
+    log_z, marginals = chain.marginals(parts)
+    raise_if_not_finite(log_z, chain, parts, first)
+    raise_if_impossible(log_z, first)
+    return marginals
+
+
+def log_partition(chain: Chain, parts: Parts, first: int) -> np.ndarray:
+    """Log-partition of each sequence of a batch, -inf where no path is possible."""
+    log_z, _ = chain.marginals(parts)
+    raise_if_not_finite(log_z, chain, parts, first)
+    return log_z
+
+
+def raise_if_not_finite(value: np.ndarray, chain: Chain, parts: Parts, first: int) -> None:
+    """Raise ValueError if scores of a sequence are NaN or inf, or their sum is.
+
+    Parameters
+    ----------
+    value : ndarray of shape (n_sequences,)
+        Scores of the best paths or log-partitions, which are NaN or inf in this case.
+    chain, parts : the structure and scores of a batch
+    first : int
+        The number of its first sequence.
+    """
+    wrong = np.flatnonzero(~(value < np.inf))
+    if len(wrong) == 0:
+        return
+    start, stop = chain.offsets[wrong[0] : wrong[0] + 2]
+    tokens = np.flatnonzero(~(parts.state[start:stop] < np.inf).all(axis=1))
+    where = f", position {tokens[0]}" if len(tokens) else ""
+    raise ValueError(
+        f"X, sequence {first + wrong[0]}{where}: the scores of labels are not finite, since the "
+        "values of attributes or the weights of the model are too large; scale the attributes"
+    )
+
+
 def raise_if_impossible(value: np.ndarray, first: int) -> None:
     """Raise ValueError if a sequence has the value -inf; ``first`` is the number of the first."""
     impossible = np.flatnonzero(np.isneginf(value))
     if len(impossible):
         raise ValueError(f"no path of sequence {first + impossible[0]} is possible")
+
+
+def check_shared_scores(parts: Parts) -> None:
+    """Raise ValueError if scores that the tokens of a batch share are NaN or inf."""
+    named = zip(("transition", "begin", "end"), parts[1:4], strict=True)
+    for name, scores in (*named, ("transition", parts.edges.score)):
+        if not scores.max(initial=-np.inf) < np.inf:
+            raise ValueError(f"the {name} scores are not finite: weights are too large")
+
+
+def check_targets(y: Any) -> None:
+    """Raise ValueError unless y may be the labels of the rows of a table."""
+    try:
+        check_classification_targets(y)
+    except (TypeError, UnboundLocalError) as error:  # as scikit-learn does if y is not one array
+        raise ValueError(f"y must be an array of one label for each row of X: {error}") from error
 
 
 def batches_of(offsets: np.ndarray, scores_per_token: int) -> Iterator[Batch]:
@@ -421,17 +491,12 @@ def token_weights(X: Any, sequences: Sequences, sample_weight: Any) -> np.ndarra
     if sample_weight is None:
         sample_weight = 1.0
     n_tokens, lengths = int(sequences.X.offsets[-1]), sequences.X.lengths
-    if np.isscalar(sample_weight):
-        weights = np.broadcast_to(float(sample_weight), n_tokens)
+    if not _is_collection(sample_weight):
+        weights = np.broadcast_to(_as_weights(sample_weight), n_tokens)
     elif is_table(X) or _is_nested(sample_weight):
-        weights = as_sequences(X, sample_weight, "sample_weight").y.data.astype(float)
+        weights = _as_weights(as_sequences(X, sample_weight, "sample_weight").y.data)
     else:
-        try:
-            weights = np.asarray(sample_weight, dtype=float)
-        except (TypeError, ValueError):
-            raise ValueError(
-                "sample_weight must hold a number for each sequence, or for each token of each"
-            ) from None
+        weights = _as_weights(sample_weight)
         if weights.shape != lengths.shape:
             raise ValueError(
                 f"sample_weight has shape {weights.shape}, but there are {len(lengths)} sequences"
@@ -444,7 +509,26 @@ def token_weights(X: Any, sequences: Sequences, sample_weight: Any) -> np.ndarra
             f"sample_weight, sequence {sequence}, position {position}: it must be finite and not "
             f"negative, but is {weights[improper[0]]}"
         )
+    if not np.isfinite(weights.sum()):
+        raise ValueError(f"sample_weight: the sum is not finite, with weights of {weights.max():g}")
     return weights
+
+
+def _as_weights(numbers: Any) -> np.ndarray:
+    try:
+        return np.asarray(numbers, dtype=float)
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(
+            "sample_weight must hold a number for each sequence, or for each token of each"
+        ) from None
+
+
+def _is_collection(weights: Any) -> bool:
+    return (
+        hasattr(weights, "__iter__")
+        and not np.isscalar(weights)
+        and getattr(weights, "shape", None) != ()
+    )
 
 
 def _is_nested(weights: Any) -> bool:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from ._single import single
-from .base import BaseSequenceClassifier, Batch
+from .base import BaseSequenceClassifier, Batch, check_shared_scores, log_partition
 from .contributions import Contributions
 from .notebook._markup import Markup, NotebookDisplay, element
 
@@ -57,7 +57,7 @@ def explain(
     Raises
     ------
     ValueError
-        If there is not exactly one sequence, or labels do not fit it.
+        If there is not exactly one sequence, labels do not fit it, or scores are not finite.
 
     Examples
     --------
@@ -76,6 +76,8 @@ def explain(
     batch = Batch(0, int(X.offsets[-1]), X.offsets, 0)
     prepared = classifier._prepare(X)
     chain, parts = classifier._structure(X.offsets), classifier._parts(prepared, batch)
+    check_shared_scores(parts)
+    log_partition(chain, parts, 0)
     labels = classifier.predict(X).data.tolist() if labels is None else labels
     y = _label_ids(labels, "labels", classifier, len(texts))
     entries = classifier._contributions(prepared, batch, y)

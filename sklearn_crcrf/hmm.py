@@ -1,5 +1,7 @@
 """HMM: a hidden Markov model whose hidden labels are known in training."""
 
+from collections.abc import Iterator
+from itertools import pairwise
 from numbers import Integral, Real
 from typing import Any, NamedTuple
 
@@ -13,10 +15,12 @@ from .counts import BOUNDARY, Counts, Template
 from .empirical.base import CountingClassifier
 from .empirical.observations import ATTRIBUTES, relabel
 from .empirical.rows import label_counts, place_rows
+from .empirical.soundness import n_symbols, state_requirements
 from .empirical.weights import StateWeights
-from .linear import state_scores
+from .linear import NamedWeights, Weights, state_scores
 from .sequences import SequenceArray
 from .structures import Chain, Parts
+from .utils.soundness import Array, Fact, Requirement, below
 
 __all__ = ["HMM"]
 
@@ -82,8 +86,8 @@ class HMM(CountingClassifier):
     classes_ : ndarray of shape (n_labels,)
     begin_, end_ : ndarray of shape (n_labels,)
         log p(y_1), and log p(end | y_n).
-    transitions_ : ndarray of shape (n_labels, n_labels)
-        log p(y_t | y_{t-1}), row = previous label.
+    transitions_ : ndarray of shape (n_labels, n_labels), row = previous label
+        log p(y_t | y_{t-1}).
     coef_ : CSR of shape (n_attributes, n_labels)
         By how much log p of each symbol is above that of a symbol never seen.
     intercept_ : ndarray of shape (n_labels,)
@@ -92,8 +96,14 @@ class HMM(CountingClassifier):
         What the rows of ``coef_`` are for.
     counts_ : Counts
         The sufficient statistics.
+    tabulator_ : Tabulator
+        What makes columns of symbols of X.
+    encoder_ : Encoder
+        The symbols of all columns, by number.
     n_features_in_ : int
         Number of columns of X, where it has any.
+    feature_names_in_ : ndarray of str objects
+        Names of the columns of X, where it is a data frame.
 
     References
     ----------
@@ -212,6 +222,35 @@ class HMM(CountingClassifier):
         """Weights of symbols, CSR of shape (n_attributes, n_labels)."""
         return self._weights.coef
 
+    def _requirements(self) -> Iterator[Requirement]:
+        yield from super()._requirements()
+        n = len(self.classes_)
+        for name, shape in (("begin_", (n,)), ("end_", (n,)), ("transitions_", (n, n))):
+            yield Array(name, getattr(self, name), shape, -np.inf, 0.0)
+        yield Array("intercept_", self.intercept_, (n,))
+        columns = self._columns()
+        sizes = [n_symbols(self.encoder_, column) for column in columns]
+        if self._attribute_weight is not None:
+            yield Array("_attribute_weight", self._attribute_weight, (n,))
+            sizes.append(self.encoder_.n_attributes)
+        exponents = 1, len(columns)
+        yield from below("_weights", state_requirements(self._weights, sizes, exponents, n))
+        yield Array("_starts", self._starts, (len(sizes),), 0, sum(sizes), "iu")
+        yield Fact("_starts", np.array_equal(self._starts, self._weights.starts), "differ")
+
+    def _named_weights(self) -> NamedWeights:
+        """The weights of symbols and attributes alone, each with its share of the intercept."""
+        blocks = [self._weights.coef[a:b] for a, b in pairwise([*self._starts, None])]
+        intercepts = [_log_unseen(block) for block in blocks]
+        if self._attribute_weight is not None:
+            intercepts[-1] = self._attribute_weight
+        coef = [b.toarray() + i for b, i in zip(blocks, intercepts, strict=True)]
+        n, no_edges = len(self.classes_), np.empty(0, dtype=np.int64)
+        weights = Weights(
+            np.concatenate(coef), self.transitions_, self.begin_, self.end_, np.empty((0, n, n))
+        )
+        return NamedWeights(self.attribute_names_, no_edges, self.classes_, weights)
+
     def _structure(self, offsets: np.ndarray) -> Chain:
         return Chain(offsets)
 
@@ -263,6 +302,13 @@ def _log_probability(counts: np.ndarray, smoothing: float) -> np.ndarray:
     total = counts.sum(axis=-1, keepdims=True)
     with np.errstate(divide="ignore"):
         return np.log(counts / np.where(total > 0, total, 1.0))
+
+
+def _log_unseen(weights: sp.csr_array) -> np.ndarray:
+    """log p of a symbol that was never seen with each label, given the weights of the others."""
+    n_seen = np.count_nonzero(np.diff(weights.indptr))
+    ratio = np.bincount(weights.indices, np.expm1(weights.data), weights.shape[1])
+    return -np.log1p(n_seen + ratio)
 
 
 def _association(counts: sp.csr_array, smoothing: float) -> sp.csr_array:

@@ -54,7 +54,7 @@ class MEMM(CRF):
         [1]_, beside the one that they share.
     constraints : None, {"IOB1", "IOB2", "IOBES"}, mapping or array, default=None
         What labels may follow a label. Probabilities are normalised over these.
-    solver : {"auto", "lbfgs", "owlqn", "sgd", "cg", "gis"}, default="auto"
+    solver : {"auto", "lbfgs", "owlqn", "sgd", "cg", "rprop", "quickprop", "gis"}, default="auto"
         "auto" is "owlqn" if c1 is positive, else "lbfgs".
     max_iter : int, default=1000
         Iterations, or epochs of "sgd", at most.
@@ -93,6 +93,10 @@ class MEMM(CRF):
     begin_, end_ : ndarray of shape (n_labels,)
     edge_coef_ : ndarray of shape (n_edge_attributes, n_labels, n_labels)
     attribute_names_ : ndarray of shape (n_attributes,)
+    state_features_ : dict
+        The weights of pairs of attribute and label that are not zero.
+    transition_features_ : dict
+        The weights of pairs of labels that are not zero.
     loss_curve_ : list of float
         The objective, with the penalty, after each iteration.
     validation_curve_ : list of float
@@ -100,6 +104,8 @@ class MEMM(CRF):
     converged_ : bool
     n_features_in_ : int
         Number of columns of X, where it has any.
+    feature_names_in_ : ndarray of str objects
+        Names of the columns of X, where it is a data frame.
 
     References
     ----------

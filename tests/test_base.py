@@ -164,7 +164,7 @@ def test_samples_follow_the_marginals():
 
 
 def test_k_must_be_positive():
-    with pytest.raises(ValueError, match="k must be at least 1, got 0"):
+    with pytest.raises(ValueError, match="k == 0, must be >= 1"):
         fitted().predict_k_best([np.zeros((1, 3))], k=0)
 
 

@@ -1,5 +1,6 @@
 """BoostedCRF: a chain whose state scores are sums of regression trees."""
 
+from collections.abc import Iterator
 from copy import copy
 from numbers import Integral, Real
 from typing import Any
@@ -23,10 +24,12 @@ from ..linear import Corpus
 from ..partial_labels import encode_partial_labels
 from ..sequences import SequenceArray
 from ..structures import Chain, Parts
+from ..utils.soundness import Array, Requirement, below, labels
 from .booster import Booster, HeldOut
 from .residuals import TrainingData, log_frequencies
 from .rows import as_rows, some_tokens
 from .steps import newton_step, tree_scores
+from .trees import tree_requirements
 
 __all__ = ["BoostedCRF"]
 
@@ -107,7 +110,11 @@ class BoostedCRF(CallbackSupportMixin, BaseSequenceClassifier):
         The mean loss of the validation part, after each round.
     n_iter_ : int
         Number of rounds that were made.
+    feature_importances_ : ndarray of shape (n_attributes,)
+        How much of the squared error of the residuals each attribute explains.
     n_features_in_ : int
+    feature_names_in_ : ndarray of str objects
+        Names of the columns of X, where it is a data frame.
 
     References
     ----------
@@ -227,10 +234,9 @@ class BoostedCRF(CallbackSupportMixin, BaseSequenceClassifier):
         ValueError
             If tokens are not rows of numbers, or input is not valid.
         """
-        twin = copy(self)
         progress = FitProgress(self, self.max_iter, X, y, sample_weight)
-        twin._fit(X, y, sample_weight, progress)
-        self.__dict__.update(vars(twin))
+        with self._replaced_by(self._unfitted()) as twin:
+            twin._fit(X, y, sample_weight, progress)
         return self
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, progress: FitProgress) -> None:
@@ -275,11 +281,17 @@ class BoostedCRF(CallbackSupportMixin, BaseSequenceClassifier):
         """Set the trees and the transitions, round by round."""
         trees, transitions = [], [booster.transition]
         held_out = validation and HeldOut(validation, self._start(validation))
+
+        def fitted() -> dict[str, Any]:
+            twin = copy(self)
+            twin._set_fitted(trees, transitions, training)
+            return vars(twin)
+
         training = Training(
             self.verbose,
             held_out and (lambda x: held_out.loss(trees[-1], transitions[-1])),
             self.n_iter_no_change,
-            notify=lambda x: progress.iterated(lambda: self._with(trees, transitions, training)),
+            notify=lambda x: progress.iterated(fitted),
         )
         try:
             for _ in range(self.max_iter):
@@ -291,18 +303,16 @@ class BoostedCRF(CallbackSupportMixin, BaseSequenceClassifier):
         except StopIteration:
             pass
         except KeyboardInterrupt:
-            if not training.losses:
+            if not training.may_end:
                 raise
-        vars(self).update(self._with(trees, transitions, training))
+        self._set_fitted(trees, transitions, training)
 
-    def _with(self, trees: list, transitions: list, training: Training) -> dict[str, Any]:
-        """The fitted attributes after the best of the rounds so far."""
-        twin = copy(self)
+    def _set_fitted(self, trees: list, transitions: list, training: Training) -> None:
+        """Set what the best of the rounds so far leave, and how training went."""
         n_rounds = 0 if training.x is None else int(training.x[0])
-        twin.estimators_, twin.transitions_ = trees[:n_rounds], transitions[n_rounds]
-        twin.loss_curve_, twin.validation_curve_ = training.losses, training.validation_losses
-        twin.n_iter_ = len(training.losses)
-        return vars(twin)
+        self.estimators_, self.transitions_ = trees[:n_rounds], transitions[n_rounds]
+        self.loss_curve_, self.validation_curve_ = training.losses, training.validation_losses
+        self.n_iter_ = training.n_iter
 
     def _step(self, booster: Booster, rng):
         """The step of a round."""
@@ -326,6 +336,16 @@ class BoostedCRF(CallbackSupportMixin, BaseSequenceClassifier):
             rate=self.learning_rate,
             penalty=self.l2_regularization,
         )
+
+    def _requirements(self) -> Iterator[Requirement]:
+        yield from labels("classes_", self.classes_)
+        n = len(self.classes_)
+        yield Array("baseline_", self.baseline_, (n,))
+        yield Array("transitions_", self.transitions_, (n, n))
+        if self._constraints is not None:
+            yield from below("_constraints", self._constraints.requirements(n))
+        for m, tree in enumerate(self.estimators_):
+            yield from below(f"estimators_[{m}]", tree_requirements(tree, self.n_features_in_, n))
 
     def _structure(self, offsets: np.ndarray) -> Chain:
         return Chain(offsets)

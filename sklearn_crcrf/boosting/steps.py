@@ -6,6 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.tree import DecisionTreeRegressor
 
+from ..training import interruptible
 from .residuals import Residuals
 
 __all__ = ["Step", "newton_step", "tree_scores"]
@@ -62,7 +63,8 @@ def newton_step(
     rows, w = X[tokens], weight[tokens]
     gold, expected = residuals.gold[tokens], residuals.expected[tokens]
     target = (gold - expected) / w[:, None]
-    tree.fit(rows.tocsc() if sp.issparse(rows) else rows, target, sample_weight=w)
+    columns = rows.tocsc() if sp.issparse(rows) else rows
+    interruptible(tree.fit, columns, target, sample_weight=w)
     by_leaf = _leaves(tree, rows)
     gradient = by_leaf @ (gold - expected)
     curvature = by_leaf @ (expected * (1.0 - expected / w[:, None]))

@@ -1,14 +1,15 @@
 """Base of the classifiers whose scores are linear in the attributes of tokens."""
 
+from collections.abc import Iterator
 from copy import copy
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import compute_class_weight
 
 from .._names import packed, unpacked
-from ..base import BaseSequenceClassifier, Batch, raise_if_impossible
+from ..base import BaseSequenceClassifier, Batch, token_marginals
 from ..constraints import as_constraints
 from ..contributions import (
     Contributions,
@@ -17,22 +18,28 @@ from ..contributions import (
     transition_names,
 )
 from ..labels import LabelIds, sort_labels
-from ..linear import Corpus, EdgeDesign, Weights, edge_columns, state_scores
+from ..linear import (
+    Corpus,
+    EdgeDesign,
+    NamedWeights,
+    Weights,
+    check_magnitude,
+    edge_columns,
+    state_scores,
+)
 from ..partial_labels import encode_partial_labels
 from ..sequences import SequenceArray
 from ..structures import Chain, Parts
+from ..utils.soundness import Array, Requirement, below, labels, matrix
 from .encoder import AttributeEncoder
 from .possible import check_possible, forbidden_scores
-from .starting import NamedWeights
 
 __all__ = ["DECODERS", "LinearChainClassifier"]
 
 
 def _best_marginals(classifier: BaseSequenceClassifier, chain, parts, first) -> np.ndarray:
     """The likeliest label of each token."""
-    log_z, marginals = chain.marginals(parts)
-    raise_if_impossible(log_z, first)
-    return marginals.argmax(axis=1)
+    return token_marginals(chain, parts, first).argmax(axis=1)
 
 
 DECODERS = {"viterbi": BaseSequenceClassifier._decode, "marginal": _best_marginals}
@@ -87,6 +94,7 @@ class LinearChainClassifier(BaseSequenceClassifier):
         else:
             self._encoder = AttributeEncoder(self.min_freq, self.dtype, self.edge_columns)
         attributes = self._encoder.fit_transform(sequences.X, extend=extend)
+        check_magnitude(attributes, offsets)
         self.attribute_names_ = self._encoder.names
         self.classes_, ids, allowed = encode_partial_labels(sequences.y, classes)
         weights = weights * self._label_weights(ids)
@@ -96,13 +104,6 @@ class LinearChainClassifier(BaseSequenceClassifier):
         corpus = Corpus(attributes, ids, offsets, per_sequence, allowed)
         check_possible(corpus, self._constraints)
         return corpus
-
-    def _become(self, twin: Self, before: set[str]) -> Self:
-        """Take what a trained twin has, and drop what it dropped of the attributes from before."""
-        for name in before - vars(twin).keys():
-            delattr(self, name)
-        self.__dict__.update(vars(twin))
-        return self
 
     def _named_weights(self) -> NamedWeights:
         return NamedWeights(
@@ -118,22 +119,34 @@ class LinearChainClassifier(BaseSequenceClassifier):
             return np.ones(len(ids))
         known = ids[ids >= 0]
         of_label = np.ones(len(self.classes_) + 1)
-        seen = np.unique(known)
+        classes, seen = self.classes_, np.unique(known)
+        if isinstance(self.class_weight, str):  # which is said of any labels, also of several types
+            classes = np.arange(len(self.classes_))
         of_label[seen] = compute_class_weight(
-            self.class_weight, classes=self.classes_[seen], y=self.classes_[known]
+            self.class_weight, classes=classes[seen], y=classes[known]
         )
         return of_label[ids]
+
+    def _requirements(self) -> Iterator[Requirement]:
+        yield from labels("classes_", self.classes_)
+        n, n_attributes = len(self.classes_), len(self.attribute_names_)
+        n_edges = len(self._encoder.edge_attributes)
+        yield Array("attribute_names_", self.attribute_names_, (n_attributes,), kind="OUS")
+        yield from matrix("coef_", self.coef_, (n_attributes, n))
+        yield Array("transitions_", self.transitions_, (n, n))
+        yield Array("begin_", self.begin_, (n,))
+        yield Array("end_", self.end_, (n,))
+        yield Array("edge_coef_", self.edge_coef_, (n_edges, n, n))
+        width = getattr(self, "n_features_in_", None)
+        yield from below("_encoder", self._encoder.requirements(n_attributes, width))
+        if self._constraints is not None:
+            yield from below("_constraints", self._constraints.requirements(n))
 
     def __getstate__(self) -> dict[str, Any]:
         return packed(super().__getstate__(), "attribute_names_")
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(unpacked(state, "attribute_names_"))
-
-    def __copy__(self) -> "LinearChainClassifier":
-        twin = type(self).__new__(type(self))
-        twin.__dict__.update(self.__dict__)
-        return twin
 
     def _structure(self, offsets: np.ndarray) -> Chain:
         return Chain(offsets)

@@ -1,6 +1,7 @@
 """CRF with the names and defaults of sklearn-crfsuite, for programs written for that."""
 
 from collections import Counter
+from collections.abc import Iterator
 from itertools import pairwise
 from numbers import Integral, Real
 from typing import Any, NamedTuple
@@ -16,6 +17,8 @@ from .._summary import SummaryMixin
 from ..feature_extraction import SequenceVectorizer
 from ..linear import Corpus, observed_pairs, transition_counts
 from ..sequences import SequenceArray, as_sequences
+from ..training import FittedState
+from ..utils.soundness import Fact, Requirement, Sound
 from .estimator import CRF
 from .features import Features
 
@@ -42,7 +45,7 @@ PERIOD = 10
 _LISTS = (list, tuple, set, frozenset)
 
 
-class CRFsuiteCRF(SummaryMixin, BaseEstimator):
+class CRFsuiteCRF(FittedState, Sound, SummaryMixin, BaseEstimator):
     """CRF with the parameters, methods and attributes of ``sklearn_crfsuite.CRF``.
 
     It has the same features and the same optimum. A parameter that is None has the default of
@@ -81,6 +84,16 @@ class CRFsuiteCRF(SummaryMixin, BaseEstimator):
     crf_ : CRF
         What is trained, on the rows that ``vectorizer_`` makes.
     vectorizer_ : SequenceVectorizer
+    classes_ : list
+        All labels.
+    attributes_ : list of str
+        The attributes that have a weight other than zero: keys, or ``"key:value"``.
+    num_attributes_ : int
+        Number of ``attributes_``.
+    state_features_ : dict
+        The weights ``{(attribute, label): weight}`` that are not zero.
+    transition_features_ : dict
+        The weights ``{(label, next label): weight}`` that are not zero.
 
     See Also
     --------
@@ -162,18 +175,18 @@ class CRFsuiteCRF(SummaryMixin, BaseEstimator):
         Returns
         -------
         CRFsuiteCRF
-            Itself.
+            Itself. If training fails, it stays as it was; if it is interrupted, it has the
+            weights of the last iteration.
 
         Raises
         ------
         ValueError
             If CRF cannot do what a parameter asks for, or input is not valid.
         """
-        crf = self._make_crf()
-        vectorizer = SequenceVectorizer(separator=":")
-        crf.fit(vectorizer.fit_transform(_read(X)), y, sample_weight)
-        crf.attribute_names_ = vectorizer.get_feature_names_out()
-        self.vectorizer_, self.crf_ = vectorizer, crf
+        with self._replaced_by(self._unfitted()) as twin:
+            twin.crf_, twin.vectorizer_ = self._make_crf(), SequenceVectorizer(separator=":")
+            twin.crf_.fit(twin.vectorizer_.fit_transform(_read(X)), y, sample_weight)
+            twin.crf_.attribute_names_ = twin.vectorizer_.get_feature_names_out()
         return self
 
     def predict(self, X: Any) -> np.ndarray:
@@ -300,6 +313,14 @@ class CRFsuiteCRF(SummaryMixin, BaseEstimator):
             random_state=self.random_state,
             verbose=self.verbose,
         )
+
+    def _requirements(self) -> Iterator[Requirement]:
+        yield Fact("crf_", isinstance(self.crf_, CRF), "must be a CRF")
+        is_vectorizer = isinstance(self.vectorizer_, SequenceVectorizer)
+        yield Fact("vectorizer_", is_vectorizer, "must be a SequenceVectorizer")
+        n_attributes = self.crf_.coef_.shape[0]
+        known = len(self.vectorizer_.vocabulary_) == n_attributes
+        yield Fact("vectorizer_.vocabulary_", known, f"must have {n_attributes} symbols")
 
     def _facts(self) -> dict[str, str]:
         return self.crf_._facts() if hasattr(self, "crf_") else {}

@@ -1,16 +1,20 @@
 """Attributes of tokens, of whatever input, as the columns of one matrix."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from copy import copy
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from .._names import packed, unpacked
+from ..data.numbers import as_numbers
 from ..feature_extraction import SequenceVectorizer
 from ..sequences import SequenceArray
 from ..symbols import SymbolTable
+from ..utils.names import check_no_string
+from ..utils.soundness import Array, Fact, Requirement, indices
 from ..vocabulary import Vocabulary
 
 __all__ = ["AttributeEncoder"]
@@ -39,9 +43,12 @@ class AttributeEncoder:
         Those on which transitions depend.
     only_edges : ndarray of int
         Those of the former that do not belong to labels as well.
+    has_columns : bool
+        Whether names begin with that of a column; not if tokens are strings.
     """
 
     def __init__(self, min_freq: int, dtype: Any, edge_columns: Collection[str | int]):
+        check_no_string(edge_columns, "edge_columns")
         self._min_freq, self._edge_columns = min_freq, list(edge_columns)
         self._dtype = None if dtype is None else np.dtype(dtype).name
 
@@ -49,7 +56,32 @@ class AttributeEncoder:
         return packed(vars(self), "names")
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(unpacked(state, "names"))
+        # The first version had another name for it.
+        renamed = {"has_columns" if k == "_has_columns" else k: v for k, v in state.items()}
+        vars(self).update(unpacked(renamed, "names"))
+
+    def requirements(self, n_attributes: int, n_columns: Any) -> Iterator[Requirement]:
+        """What is true of an encoder of so many attributes, fitted to so many columns, if any."""
+        n = n_attributes
+        yield Array("names", self.names, (n,), kind="OUS")
+        for name in ("edge_attributes", "only_edges"):
+            chosen = getattr(self, name)
+            yield indices(name, chosen, (len(chosen),), n)
+            yield Fact(name, bool((np.diff(chosen) > 0).all()), "must rise")
+        is_type = self._dtype in (None, "float32", "float64")
+        yield Fact("_dtype", is_type, f"is {self._dtype!r}")
+        if self._vectorizer is not None:
+            is_vocabulary = isinstance(self._vectorizer.vocabulary_, Vocabulary)
+            known = is_vocabulary and len(self._vectorizer.vocabulary_) == n
+            yield Fact("_vectorizer.vocabulary_", known, f"must have {n} symbols")
+            yield Fact("has_columns", isinstance(self.has_columns, bool), "must be a bool")
+            return
+        is_width = isinstance(n_columns, Integral) and n_columns >= 0
+        yield Fact("n_features_in_", is_width, "must be the number of columns")
+        if self._kept is None:
+            yield Fact("names", n == n_columns, f"must be those of {n_columns} columns")
+        else:
+            yield indices("_kept", self._kept, (n,), n_columns)
 
     def fit_transform(self, X: SequenceArray, extend: bool = False) -> Matrix:
         """Learn which attributes there are, and encode those of all tokens.
@@ -64,6 +96,7 @@ class AttributeEncoder:
             return self._extend(X)
         self._vectorizer, self._kept, self._keys = None, None, set()
         self.only_edges = np.empty(0, dtype=np.int64)
+        self.has_columns = not _is_strings(X.data)
         if _is_numeric(X.data):
             columns = np.arange(X.data.shape[1])
             if self._min_freq > 1:
@@ -74,7 +107,6 @@ class AttributeEncoder:
             encoded = self.transform(X)
         else:
             self._dtype = self._dtype or "float64"
-            self._has_columns = not _is_strings(X.data)
             self._vectorizer = SequenceVectorizer(self._min_freq, self._dtype)
             encoded = _as_csr(self._vectorizer.fit_transform(X).data)
             self._set_names(X)
@@ -96,7 +128,7 @@ class AttributeEncoder:
         self._keys = self._keys | _keys_of_edges(X.data)
         only_edges = _in_columns(self.names, self._keys)
         wanted = _in_columns(self.names, self._edge_columns)
-        if not self._has_columns:
+        if not self.has_columns:
             wanted = np.full(len(self.names), "token" in self._edge_columns)
         self.only_edges = np.flatnonzero(only_edges)
         self.edge_attributes = np.flatnonzero(wanted | only_edges)
@@ -112,12 +144,11 @@ class AttributeEncoder:
             return _as_csr(self._vectorizer.transform(X).data)
         if not _is_numeric(X.data):
             raise ValueError("X must be numeric, as it was in fit")
-        data = X.data if self._kept is None else X.data[:, self._kept]
-        dtype = np.dtype(self._dtype or (data.dtype if data.dtype.kind == "f" else float))
-        dtype = dtype if dtype.itemsize == 4 else np.dtype(float)
-        if sp.issparse(data):
-            return _as_csr(data.astype(dtype, copy=False))
-        return np.ascontiguousarray(data, dtype=dtype)
+        if self._kept is not None:
+            X = SequenceArray(X.data[:, self._kept], X.offsets)
+        dtype = np.dtype(self._dtype or (X.data.dtype if X.data.dtype.kind == "f" else float))
+        data = as_numbers(X, np.float32 if dtype.itemsize == 4 else float)
+        return _as_csr(data) if sp.issparse(data) else np.ascontiguousarray(data)
 
 
 def _is_numeric(data: Any) -> bool:

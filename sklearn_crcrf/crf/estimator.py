@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from joblib import effective_n_jobs
-from sklearn.base import _fit_context, clone
+from sklearn.base import _fit_context
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, Options, StrOptions
@@ -17,7 +17,8 @@ from sklearn.utils._param_validation import HasMethods, Interval, Options, StrOp
 from .._callbacks import CallbackSupportMixin, FitProgress
 from ..constraints import Constraints
 from ..criteria import CRITERIA
-from ..linear import Corpus, Weights
+from ..empirical.base import CountingClassifier
+from ..linear import Corpus, NamedWeights, Weights
 from ..structures import Chain, Parts
 from .base import DECODERS, LinearChainClassifier
 from .criterion import criterion_for, decoding_of, solver_of, start_of
@@ -26,7 +27,7 @@ from .held_out import hold_out
 from .possible import forbidden_scores
 from .problem import Problem
 from .solving import SOLVERS, choose_solver, solve
-from .starting import STARTS, given_weights
+from .starting import STARTS, given_weights, trained_weights
 from .training import Training
 
 __all__ = ["CRF"]
@@ -44,7 +45,9 @@ class CRF(CallbackSupportMixin, LinearChainClassifier):
 
     Parameters
     ----------
-    criterion : str or callable, default="log_loss"
+    criterion : {"log_loss", "piecewise", "pseudo_likelihood", "marginal_likelihood", \
+"max_margin", "softmax_margin", "expected_cost", "token_error", "mce", "mce_f1"} or callable, \
+default="log_loss"
         The loss of a sequence: a name or an object of :mod:`sklearn_crcrf.criteria`. A grid
         search reaches the parameters of an object as ``criterion__...``.
     sigma : float, default=1.0
@@ -78,9 +81,11 @@ default="auto"
         or over five epochs of "sgd".
     init : {"auto", "zeros", "empirical", "log_loss"}, estimator or Weights, default="auto"
         Where training starts: "empirical" counts how often attributes and labels occur together,
-        "log_loss" is the maximum of the likelihood with a sigma of 1, and an estimator with
-        ``coef_`` is trained first. "auto" is "zeros", or "log_loss" if the criterion is not
-        convex or not smooth.
+        "log_loss" is the maximum of the likelihood with a sigma of 1, and an estimator of this
+        package with ``coef_`` is trained first: its weights are those of the attributes that have
+        the same names. :class:`EmpiricalCRF` (``zeros="smoothed"``) and :class:`HMM` share those
+        of words and other symbols, and of the columns of a sparse X. "auto" is "zeros", or
+        "log_loss" if the criterion is not convex or not smooth.
     warm_start : bool, default=False
         Start from the weights of the last fit, for the attributes and labels that it had.
     class_weight : None, "balanced" or dict, default=None
@@ -115,6 +120,10 @@ default="auto"
         Weights of the first and last labels; zero unless there are ``boundaries``.
     edge_coef_ : ndarray of shape (n_edge_attributes, n_labels, n_labels)
     attribute_names_ : ndarray of shape (n_attributes,)
+    state_features_ : dict
+        The weights of pairs of attribute and label that are not zero.
+    transition_features_ : dict
+        The weights of pairs of labels that are not zero.
     loss_curve_ : list of float
         The objective, with the penalty, after each iteration.
     validation_curve_ : list of float
@@ -124,6 +133,8 @@ default="auto"
         False if training was interrupted or came to ``max_iter``.
     n_features_in_ : int
         Number of columns of X, where it has any.
+    feature_names_in_ : ndarray of str objects
+        Names of the columns of X, where it is a data frame.
 
     References
     ----------
@@ -152,7 +163,12 @@ default="auto"
         "solver": [StrOptions({"auto", *SOLVERS})],
         "max_iter": [Interval(Integral, 0, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
-        "init": [StrOptions({"auto", *STARTS}), LinearChainClassifier, Weights],
+        "init": [
+            StrOptions({"auto", *STARTS}),
+            LinearChainClassifier,
+            CountingClassifier,
+            Weights,
+        ],
         "warm_start": ["boolean"],
         "class_weight": [None, StrOptions({"balanced"}), dict],
         "validation_fraction": [None, Interval(Real, 0, 1, closed="neither")],
@@ -247,10 +263,11 @@ default="auto"
         ValueError
             If there is no token, or input is not valid; the message says where.
         """
-        twin, before = copy(self), set(vars(self))
+        known = self._known_weights() if self.warm_start else None
         progress = FitProgress(self, self.max_iter, X, y, sample_weight)
-        twin._fit(X, y, sample_weight, progress=progress)
-        return self._become(twin, before)
+        with self._replaced_by(self._unfitted()) as twin:
+            twin._fit(X, y, sample_weight, known, progress=progress)
+        return self
 
     @_fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> "CRF":
@@ -274,17 +291,19 @@ default="auto"
         """
         if self.c1 > 0:
             raise ValueError(f"partial_fit has no penalty of absolute values, but c1={self.c1}")
-        twin = copy(self)
-        twin.set_params(solver="sgd", max_iter=1, warm_start=True)
-        twin._fit(X, y, sample_weight, classes=classes, is_part=True)
-        twin.set_params(**self.get_params(deep=False))
-        self.__dict__ = twin.__dict__
+        known = self._known_weights()
+        with self._replaced_by(self._unfitted() if known is None else copy(self)) as twin:
+            twin.set_params(solver="sgd", max_iter=1)
+            twin._fit(X, y, sample_weight, known, classes=classes, is_part=True)
         return self
 
-    def _fit(self, X, y, sample_weight, classes=None, is_part=False, progress=None) -> None:
+    def _known_weights(self) -> NamedWeights | None:
+        """The weights of the last fit, where there was one."""
+        return self._named_weights() if hasattr(self, "coef_") else None
+
+    def _fit(self, X, y, sample_weight, known, classes=None, is_part=False, progress=None) -> None:
         solver = choose_solver(self.solver, self.c1, solver_of(self.criterion))
         rng = check_random_state(self.random_state)
-        known = self._named_weights() if self.warm_start and hasattr(self, "coef_") else None
         if not is_part or known is None:
             self._n_seen, self._rate = 0, None
         stochastic = {"rng": rng, "rate": self._rate, "n_seen": self._n_seen}
@@ -292,8 +311,8 @@ default="auto"
         corpus = self._read(X, y, sample_weight, classes, extends)
         corpus, held_out = self._hold_out(corpus, rng)
         self._n_seen += corpus.weight.sum()
-        if known is None and isinstance(self.init, LinearChainClassifier):
-            known = clone(self.init).fit(X, y, sample_weight)._named_weights()
+        if known is None and isinstance(self.init, (LinearChainClassifier, CountingClassifier)):
+            known = trained_weights(self.init, self._encoder, X, y, sample_weight)
         before = known and known.matching(
             self.attribute_names_, self._encoder.edge_attributes, self.classes_
         )
@@ -321,11 +340,17 @@ default="auto"
             converged, message = bool(result.success), result.message
             self._rate = result.get("rate")
         except KeyboardInterrupt:
-            if training.x is None:
+            if not training.may_end:
                 raise
-        self._set_weights(problem, result.x if training.x is None else training.x)
+        x = result.x if training.x is None else training.x
+        if not np.isfinite(x).all():
+            raise ValueError(
+                "training led to weights that are not finite: scale the attributes or the weights "
+                "of sequences"
+            )
+        self._set_weights(problem, x)
         self.loss_curve_, self.validation_curve_ = training.losses, training.validation_losses
-        self.n_iter_, self.converged_ = len(training.losses), converged
+        self.n_iter_, self.converged_ = training.n_iter, converged
         if progress is not None:
             progress.finish(lambda: vars(self))
         if not converged and not is_part:

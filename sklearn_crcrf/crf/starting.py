@@ -1,17 +1,22 @@
 """Where training starts."""
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.base import clone
 
+from .._csr import sound_csr
 from ..criteria import log_loss
-from ..linear import Weights, observed_pairs, transition_counts
+from ..empirical.base import CountingClassifier
+from ..linear import NamedWeights, Weights, observed_pairs, transition_counts
+from ..training import nested_fits
+from .encoder import AttributeEncoder
 from .problem import Problem
 from .solving import solve
 
-__all__ = ["STARTS", "NamedWeights", "given_weights"]
+__all__ = ["STARTS", "given_weights", "trained_weights"]
 
 # Counts as many observations of each label as this, and trusts associations so much.
 PRIOR, TRUST = 1.0, 0.4
@@ -57,13 +62,46 @@ STARTS: dict[str, Callable[[Problem], Weights]] = {
 """Starting points by name."""
 
 
+def trained_weights(
+    estimator: Any, encoder: AttributeEncoder, X: Any, y: Any, sample_weight: Any
+) -> NamedWeights:
+    """The weights of another estimator that is trained on the same data.
+
+    Parameters
+    ----------
+    estimator : LinearChainClassifier or CountingClassifier
+    encoder : AttributeEncoder
+        Fitted to X.
+    X, y, sample_weight : as in ``fit``
+
+    Raises
+    ------
+    ValueError
+        If weights are not finite, or none of them is of an attribute that the encoder knows.
+    """
+    with nested_fits():
+        named = clone(estimator).fit(X, y, sample_weight)._named_weights()
+    if isinstance(estimator, CountingClassifier) and not encoder.has_columns:
+        named = named.without_column("token")
+    name = f"init: {type(estimator).__name__}"
+    if not named.are_finite():
+        raise ValueError(f"{name} finds events impossible that may occur: they must be smoothed")
+    if len(encoder.names) and not np.isin(named.names, encoder.names).any():
+        raise ValueError(
+            f"{name} has none of the attributes of X, such as {encoder.names[0]!r}, but "
+            f"{named.names[:1].tolist()}; it makes bins of numbers"
+        )
+    return named
+
+
 def given_weights(weights: Weights, problem: Problem) -> Weights:
     """Weights of the shapes of the fitted attributes, in the layout of a problem.
 
     Raises
     ------
     ValueError
-        If a shape is not what the problem has.
+        If a shape is not what the problem has, or the arrays of a sparse matrix contradict each
+        other.
     """
     n, n_edges = problem.n_labels, len(problem.edge_attributes)
     shapes = [(problem.corpus.X.shape[1], n), (n, n), (n,), (n,), (n_edges, n, n)]
@@ -71,7 +109,10 @@ def given_weights(weights: Weights, problem: Problem) -> Weights:
         if np.shape(part) != shape:
             raise ValueError(f"init.{name} has shape {np.shape(part)}, but it must be {shape}")
     others = (np.asarray(part, dtype=float) for part in weights[1:])
-    return Weights(_flat(sp.csr_array(weights.state), problem), *others)
+    state = weights.state
+    if sp.issparse(state):
+        state = sound_csr(state, "init.state", "init.state, row {}".format)
+    return Weights(_flat(sp.csr_array(state), problem), *others)
 
 
 def _flat(coef: sp.csr_array, problem: Problem) -> np.ndarray:
@@ -82,67 +123,6 @@ def _flat(coef: sp.csr_array, problem: Problem) -> np.ndarray:
         dense[coef.row, coef.col] = coef.data
         return dense.reshape(-1)
     attribute = np.repeat(np.arange(coef.shape[0]), np.diff(problem.pairs.indptr))
-    return np.asarray(coef[attribute, problem.pairs.indices]).ravel()
-
-
-class NamedWeights(NamedTuple):
-    """Fitted weights with the names of attributes and labels.
-
-    Parameters
-    ----------
-    names : ndarray of shape (n_attributes,)
-    edge_attributes : ndarray of int
-    classes : ndarray of shape (n_labels,)
-    weights : Weights
-        Those of the state as a matrix.
-    """
-
-    names: np.ndarray
-    edge_attributes: np.ndarray
-    classes: np.ndarray
-    weights: Weights
-
-    def matching(
-        self, names: np.ndarray, edge_attributes: np.ndarray, classes: np.ndarray
-    ) -> Weights:
-        """The weights of other attributes and labels, none or zero for those that are new."""
-        label = _find(self.classes.tolist(), classes.tolist())
-        attribute = _find(self.names.tolist(), names.tolist())
-        edge = _find(self.names[self.edge_attributes].tolist(), names[edge_attributes].tolist())
-        old = sp.coo_array(self.weights.state)
-        row, column = _inverse(attribute, len(self.names)), _inverse(label, len(self.classes))
-        kept = (row[old.row] >= 0) & (column[old.col] >= 0)
-        coef = sp.csr_array(
-            (old.data[kept], (row[old.row[kept]], column[old.col[kept]])),
-            shape=(len(names), len(classes)),
-        )
-        _, transition, begin, end, edges = self.weights
-        return Weights(
-            coef,
-            _take(transition, label, label),
-            _take(begin, label),
-            _take(end, label),
-            _take(edges, edge, label, label),
-        )
-
-
-def _find(known: list, wanted: list) -> np.ndarray:
-    """Where each of the wanted is among the known, -1 if it is not."""
-    place = {item: i for i, item in enumerate(known)}
-    return np.array([place.get(item, -1) for item in wanted], dtype=np.int64)
-
-
-def _inverse(places: np.ndarray, n: int) -> np.ndarray:
-    inverse = np.full(n, -1)
-    inverse[places[places >= 0]] = np.flatnonzero(places >= 0)
-    return inverse
-
-
-def _take(array: np.ndarray, *places: np.ndarray) -> np.ndarray:
-    """Entries at these places along each axis, zero at -1."""
-    for axis, place in enumerate(places):
-        array = np.take(np.append(array, np.zeros_like(array.take([], axis)), axis), place, axis)
-        shape = [1] * array.ndim
-        shape[axis] = -1
-        array = np.where((place >= 0).reshape(shape), array, 0.0)
-    return array
+    found = coef[attribute, problem.pairs.indices]
+    # Of nothing, scipy makes a sparse array.
+    return np.ravel(found.toarray() if sp.issparse(found) else found)

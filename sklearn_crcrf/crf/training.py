@@ -6,6 +6,8 @@ from collections.abc import Callable
 import numpy as np
 from scipy.optimize import OptimizeResult
 
+from ..training import check_not_stopped, is_nested
+
 __all__ = ["Training"]
 
 
@@ -25,8 +27,7 @@ class Training:
 
     Attributes
     ----------
-    losses : list of float
-    validation_losses : list of float
+    n_iter : int
     x : ndarray or None
         The weights of the last iteration, or the best of those that were validated.
     """
@@ -35,27 +36,46 @@ class Training:
         self._verbose, self._validate, self._patience = verbose, validate, patience
         self._notify = notify
         self._start = time.perf_counter()
-        self.losses, self.validation_losses, self.x = [], [], None
+        self._losses, self._validation_losses = [], []
+        self.n_iter, self.x = 0, None
+
+    @property
+    def losses(self) -> list[float]:
+        """After each iteration."""
+        return self._losses[: self.n_iter]
+
+    @property
+    def validation_losses(self) -> list[float]:
+        """After each iteration; none if nothing is validated."""
+        return self._validation_losses[: self.n_iter]
 
     def __call__(self, intermediate_result: OptimizeResult) -> None:
-        self.losses.append(float(intermediate_result.fun))
-        if self._validate is None:
-            self.x = intermediate_result.x
-        else:
-            self._keep_best(intermediate_result.x)
+        check_not_stopped()
+        x = intermediate_result.x
+        if self._validate is not None:
+            x = self._best(x)
+        self._losses.append(float(intermediate_result.fun))
+        # Both at once: an interrupt comes before or after.
+        vars(self).update(x=x, n_iter=len(self._losses))
         if self._verbose and intermediate_result.nit % self._verbose == 0:
             self._tell(intermediate_result)
         if self._notify(intermediate_result.x) or self._has_stalled():
             raise StopIteration
 
-    def _keep_best(self, x: np.ndarray) -> None:
+    @property
+    def may_end(self) -> bool:
+        """Whether an interrupt leaves weights to keep, instead of an exception."""
+        return self.x is not None and not is_nested()
+
+    def _best(self, x: np.ndarray) -> np.ndarray | None:
+        """The weights with the least validation loss so far."""
         loss = self._validate(x)
-        if loss < min(self.validation_losses, default=np.inf):
-            self.x = x.copy()
-        self.validation_losses.append(loss)
+        best = x.copy() if loss < min(self._validation_losses, default=np.inf) else self.x
+        self._validation_losses.append(loss)
+        return best
 
     def _has_stalled(self) -> bool:
-        losses = self.validation_losses
+        losses = self._validation_losses
         return len(losses) > self._patience and min(losses) < min(losses[-self._patience :])
 
     def _tell(self, result: OptimizeResult) -> None:
@@ -63,6 +83,6 @@ class Training:
         line = f"iteration {result.nit}: {seconds:.2f} s, loss {result.fun:.6g}"
         if result.get("jac") is not None:
             line += f", gradient norm {np.linalg.norm(result.jac):.3g}"
-        if self.validation_losses:
-            line += f", validation loss {self.validation_losses[-1]:.6g}"
+        if self._validation_losses:
+            line += f", validation loss {self._validation_losses[-1]:.6g}"
         print(line, flush=True)

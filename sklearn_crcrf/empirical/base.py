@@ -1,7 +1,7 @@
 """Base of the classifiers that are trained by counting."""
 
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from typing import Any, Self
 
@@ -12,8 +12,11 @@ from sklearn.utils.validation import check_is_fitted
 from ..base import BaseSequenceClassifier
 from ..counts import Counts, Template
 from ..labels import LabelIds
+from ..linear import NamedWeights
 from ..sequences import SequenceArray
+from ..utils.soundness import Fact, Requirement, below, labels
 from .observations import Corpus, Encoder, Observations, count_corpus
+from .soundness import counts_requirements, encoder_requirements
 from .tabulate import Tabulator
 
 __all__ = ["CountingClassifier"]
@@ -39,6 +42,10 @@ class CountingClassifier(BaseSequenceClassifier):
     @abstractmethod
     def _estimate(self, counts: Counts) -> None:
         """Set all that follows from counts."""
+
+    @abstractmethod
+    def _named_weights(self) -> NamedWeights:
+        """The scores that depend on one attribute of a token, by the names that a CRF has."""
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -66,7 +73,9 @@ class CountingClassifier(BaseSequenceClassifier):
         ValueError
             If there is no token, or input is not valid; the message says where.
         """
-        return self._transact("_fit", X, y, sample_weight, None)
+        with self._replaced_by(self._unfitted()) as twin:
+            twin._fit(X, y, sample_weight, None)
+        return self
 
     @_fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
@@ -92,10 +101,14 @@ class CountingClassifier(BaseSequenceClassifier):
             columns that there were not before.
         """
         if not hasattr(self, "counts_"):
-            return self._transact("_fit", X, y, sample_weight, classes)
+            with self._replaced_by(self._unfitted()) as twin:
+                twin._fit(X, y, sample_weight, classes)
+            return self
         if classes is not None:
             self._label_ids.require(classes)
-        return self._transact("_update", X, y, sample_weight, Counts.__add__)
+        with self._replaced_by(copy(self)) as twin:
+            twin._update(X, y, sample_weight, Counts.__add__)
+        return self
 
     def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Remove data that was counted before, exactly: as if it had never been there.
@@ -117,13 +130,8 @@ class CountingClassifier(BaseSequenceClassifier):
             If some of it was never counted, or nothing would be left.
         """
         check_is_fitted(self)
-        return self._transact("_update", X, y, sample_weight, Counts.__sub__)
-
-    def _transact(self, change: str, *args: Any) -> Self:
-        """Change the fitted state by a method, completely or not at all."""
-        twin = copy(self)
-        getattr(twin, change)(*args)
-        self.__dict__ = twin.__dict__
+        with self._replaced_by(copy(self)) as twin:
+            twin._update(X, y, sample_weight, Counts.__sub__)
         return self
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, classes: Any) -> None:
@@ -171,6 +179,18 @@ class CountingClassifier(BaseSequenceClassifier):
             raise ValueError("nothing would be left: all data was forgotten")
         self.classes_, rank = self._label_ids.classes(np.append(seen, more))
         return rank
+
+    def _requirements(self) -> Iterator[Requirement]:
+        yield from labels("classes_", self.classes_)
+        yield Fact("_label_ids", isinstance(self._label_ids, LabelIds), "must be LabelIds")
+        yield from below("_label_ids", self._label_ids.requirements())
+        yield Fact("tabulator_", isinstance(self.tabulator_, Tabulator), "must be a Tabulator")
+        yield from below("tabulator_", self.tabulator_.requirements())
+        yield Fact("encoder_", isinstance(self.encoder_, Encoder), "must be an Encoder")
+        width = getattr(self, "n_features_in_", None)
+        yield from below("encoder_", encoder_requirements(self.encoder_, width))
+        known = len(self._label_ids), self._templates()
+        yield from below("counts_", counts_requirements(self.counts_, self.encoder_, *known))
 
     def _encode(self, X: SequenceArray) -> Observations:
         return self.encoder_.encode(*self.tabulator_.transform(X))

@@ -1,15 +1,18 @@
 """Numbers as a few bins of about equal frequency."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from ..utils.soundness import Array, Fact, Requirement, Sound
+
 __all__ = ["EqualFrequencyBins"]
 
 
-class EqualFrequencyBins(TransformerMixin, BaseEstimator):
+class EqualFrequencyBins(Sound, TransformerMixin, BaseEstimator):
     """Bins of about equal frequency for each column, and one bin for each of a few values.
 
     Unlike quantiles, it never puts all values of a column into one bin because one of them is
@@ -70,6 +73,13 @@ class EqualFrequencyBins(TransformerMixin, BaseEstimator):
         X = validate_data(self, X, dtype=np.float64, reset=False)
         bins = [np.searchsorted(t, column) for t, column in zip(self.thresholds_, X.T, strict=True)]
         return np.stack(bins, axis=1)
+
+    def _requirements(self) -> Iterator[Requirement]:
+        n_columns = len(self.thresholds_)
+        yield Fact("thresholds_", n_columns == self.n_features_in_, "must be of all columns")
+        for j, thresholds in enumerate(self.thresholds_):
+            yield Array(f"thresholds_[{j}]", thresholds, (len(thresholds),))
+            yield Fact(f"thresholds_[{j}]", bool((np.diff(thresholds) >= 0).all()), "must rise")
 
 
 def _thresholds(column: np.ndarray, weights: np.ndarray, n_bins: int) -> np.ndarray:

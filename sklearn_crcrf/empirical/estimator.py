@@ -1,6 +1,6 @@
 """EmpiricalCRF: a conditional random field trained by counting."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from functools import reduce
 from numbers import Integral, Real
@@ -13,22 +13,26 @@ from sklearn.model_selection import check_cv
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from ..base import Batch, raise_if_impossible
+from ..base import Batch, raise_if_impossible, raise_if_not_finite
 from ..contributions import Contributions
 from ..counts import Counts, Template
 from ..labels import encode_labels
+from ..linear import NamedWeights
 from ..sequences import SequenceArray, Sequences
 from ..structures import Chain, Parts, SecondOrderChain
+from ..utils.soundness import Requirement, below, indices
 from .base import CountingClassifier
 from .contributions import attribute_names
 from .fit_exponents import fit_exponents
 from .frequencies import FrequencyModel
 from .model import Prepared, Statistics
+from .named_weights import named_weights
 from .observations import Corpus, Encoder, count_folds_of_corpus, relabel
 from .product_spelling import ProductSpelling
 from .rows import FLOOR
 from .signature_spelling import JointSpelling, MaxEntSpelling, MeanSpelling
 from .smoothed import SmoothedModel
+from .soundness import model_requirements, trigram_requirements
 from .tabulate import Tabulator
 from .trigrams import TRIGRAMS, TrigramRates
 
@@ -108,14 +112,24 @@ class EmpiricalCRF(CountingClassifier):
         not negative, but logarithms of frequencies if zeros are not smoothed.
     attribute_names_ : ndarray of shape (n_attributes,)
         What the rows of ``coef_`` are for.
-    transitions_ : ndarray of shape (n_labels, n_labels)
-        Scores of label pairs that hold for all tokens, row = previous label.
+    transitions_ : ndarray of shape (n_labels, n_labels), row = previous label
+        Scores of label pairs that hold for all tokens.
+    begin_, end_ : ndarray of shape (n_labels,)
+        Scores of the first and last labels; zero unless zeros are smoothed.
     exponents_ : dict
         The exponents in use, by name.
     counts_ : Counts
         The sufficient statistics.
+    tabulator_ : Tabulator
+        What makes columns of symbols of X.
+    encoder_ : Encoder
+        The symbols of all columns, by number.
+    model_ : SmoothedModel or FrequencyModel
+        What is estimated from the counts, and makes the scores.
     n_features_in_ : int
         Number of columns of X, where it has any.
+    feature_names_in_ : ndarray of str objects
+        Names of the columns of X, where it is a data frame.
 
     References
     ----------
@@ -225,7 +239,9 @@ class EmpiricalCRF(CountingClassifier):
         EmpiricalCRF
         """
         check_is_fitted(self)
-        return self._transact("_fit_exponents_to", X, y)
+        with self._replaced_by(copy(self)) as twin:
+            twin._fit_exponents_to(X, y)
+        return self
 
     @_fit_context(prefer_skip_nested_validation=True)
     def predict_out_of_fold(self, X: Any, y: Any, cv: Any = 5) -> Any:
@@ -288,6 +304,16 @@ class EmpiricalCRF(CountingClassifier):
     def transitions_(self) -> np.ndarray:
         """Scores of label pairs that hold for all tokens, row = previous label."""
         return self.model_.common_transitions()
+
+    @property
+    def begin_(self) -> np.ndarray:
+        """Scores of the first labels of sequences."""
+        return self.model_.boundaries()[0]
+
+    @property
+    def end_(self) -> np.ndarray:
+        """Scores of the last labels of sequences."""
+        return self.model_.boundaries()[1]
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, classes: Any) -> None:
         if self.exponents == "fit":
@@ -396,6 +422,14 @@ class EmpiricalCRF(CountingClassifier):
         self.exponents_ = self.model_.exponents.asdict()
         self.counts_ = counts
 
+    def _requirements(self) -> Iterator[Requirement]:
+        yield from super()._requirements()
+        n = len(self.classes_)
+        yield from below("model_", model_requirements(self.model_, self.encoder_, n))
+        yield indices("_rank", self._rank, (len(self._label_ids),), n, -1)
+        if self._trigrams is not None:
+            yield from below("_trigrams", trigram_requirements(self._trigrams, n))
+
     def _fit_exponents(self, prepared: Prepared, labels: np.ndarray, offsets: np.ndarray) -> None:
         """Set the exponents to those under which the labels are likeliest."""
         model = self.model_.copy()
@@ -406,6 +440,7 @@ class EmpiricalCRF(CountingClassifier):
     def _decode(self, chain: Chain | SecondOrderChain, parts: Parts, first: int) -> np.ndarray:
         """The best path of each sequence; the best label of each token where none is possible."""
         value, y = chain.maximum(parts)
+        raise_if_not_finite(value, chain, parts, first)
         impossible = np.repeat(np.isneginf(value), np.diff(chain.offsets))
         if impossible.any():
             if np.isneginf(parts.state[impossible].max(axis=1)).any():
@@ -420,6 +455,13 @@ class EmpiricalCRF(CountingClassifier):
 
     def _scores_per_token(self) -> int:
         return len(self.classes_) if self._trigrams is None else N_CANDIDATES**3
+
+    def _named_weights(self) -> NamedWeights:
+        if self.zeros != "smoothed":
+            raise ValueError(
+                f'init: the weights of EmpiricalCRF need zeros="smoothed", got {self.zeros!r}'
+            )
+        return named_weights(self.model_, self.classes_)
 
     def _prepare(self, X: SequenceArray) -> Prepared:
         return self.model_.prepare(self._encode(X), X.offsets)

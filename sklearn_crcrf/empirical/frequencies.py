@@ -104,8 +104,7 @@ class FrequencyModel(Storable):
         state += floor
         row, gains = self._edge_gains(prepared)
         edges = Edges.from_gains(row, gains, np.full((n_labels, n_labels), FLOOR))
-        zeros = np.zeros(n_labels)
-        return Parts(state, self.common_transitions(), zeros, zeros, edges)
+        return Parts(state, self.common_transitions(), *self.boundaries(), edges)
 
     @property
     def coef(self) -> sp.csr_array:
@@ -133,6 +132,11 @@ class FrequencyModel(Storable):
         """Scores of label pairs that hold for all tokens, (n_labels, n_labels)."""
         n_labels = self.statistics.n_labels
         return np.full((n_labels, n_labels), self._floor)
+
+    def boundaries(self) -> tuple[np.ndarray, np.ndarray]:
+        """Scores of the first and of the last label, each (n_labels,): there are none."""
+        n_labels = self.statistics.n_labels
+        return np.zeros(n_labels), np.zeros(n_labels)
 
     def _fit_pairs(self, frequency: np.ndarray) -> None:
         """Logarithms of CR(y; y' | x, x') of the words seen next to each other ([2]_, eq. 13)."""

@@ -87,9 +87,14 @@ def word_kinds(n_seen: np.ndarray, observations: Observations) -> tuple[np.ndarr
     """Word ids of the tokens, -1 for unseen words, and the kind of each."""
     ids = np.where(observations.ids < 0, len(n_seen), observations.ids)
     times = np.append(n_seen, 0.0)[ids]
-    kind = np.select([times > SELDOM_SEEN, times > 0], [FREQUENT, SELDOM], UNSEEN)
     known = np.where(times > 0, ids, -1).astype(np.int32)
-    return known[observations.word], kind.astype(np.int8)[observations.word]
+    return known[observations.word], word_kinds_of(times)[observations.word]
+
+
+def word_kinds_of(n_seen: np.ndarray) -> np.ndarray:
+    """The kinds of words that were seen so often, int8."""
+    kind = np.select([n_seen > SELDOM_SEEN, n_seen > 0], [FREQUENT, SELDOM], UNSEEN)
+    return kind.astype(np.int8)
 
 
 def first_tokens(offsets: np.ndarray) -> np.ndarray:

@@ -101,15 +101,13 @@ class SmoothedModel(Storable):
         if prepared.attributes is not None:
             state += self.exponents["attributes"] * (prepared.attributes @ self.attributes)
         inner = self.common_transitions()
-        boundary = self.exponents["boundary"]
         gains = self._edge_gains(prepared)
         gains.data *= self.exponents["edges"]
         row = np.where(prepared.first, -1, np.arange(len(prepared.first)))
         return Parts(
             state,
             inner,
-            boundary * self.transitions.begin,
-            boundary * self.transitions.end,
+            *self.boundaries(),
             Edges.from_gains(row, gains, inner),
         )
 
@@ -124,8 +122,11 @@ class SmoothedModel(Storable):
         """The symbols that make an attribute, and their ids, for the rows of each slot."""
         word = self.statistics.word
         words = ((word, 0),), np.arange(self.statistics.by_word.shape[0])[:, None]
-        contexts = [(template.symbols, index.keys) for template, index in self._contexts]
-        return [*spelling_keys(self.spelling, word), words, *contexts]
+        return [*spelling_keys(self.spelling, word), words, *self.contexts()]
+
+    def contexts(self) -> list[tuple[Symbols, np.ndarray]]:
+        """The same of the context experts alone."""
+        return [(template.symbols, index.keys) for template, index in self._contexts]
 
     def contributions(
         self, prepared: Prepared, y: np.ndarray, classes: np.ndarray
@@ -156,6 +157,11 @@ class SmoothedModel(Storable):
     def common_transitions(self) -> np.ndarray:
         """Scores of label pairs that hold for all tokens, (n_labels, n_labels)."""
         return self.exponents["transition"] * self.transitions.inner
+
+    def boundaries(self) -> tuple[np.ndarray, np.ndarray]:
+        """Scores of the first and of the last label, each (n_labels,)."""
+        exponent = self.exponents["boundary"]
+        return exponent * self.transitions.begin, exponent * self.transitions.end
 
     def copy(self) -> "SmoothedModel":
         """The same model, with exponents that can be set on their own."""

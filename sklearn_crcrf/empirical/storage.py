@@ -5,6 +5,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from ..utils.soundness import setting_state
+
 __all__ = ["Storable"]
 
 
@@ -36,7 +38,8 @@ class Storable:
         return {name: _to_arrays(value) for name, value in vars(self).items()}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update({name: _from_arrays(value) for name, value in state.items()})
+        with setting_state(type(self).__name__):
+            vars(self).update({name: _from_arrays(value) for name, value in state.items()})
 
 
 def _to_arrays(value: Any) -> Any:

@@ -1,6 +1,7 @@
 """Every kind of observation as columns of symbols, and attributes where X is sparse."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -8,13 +9,16 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_array, has_fit_parameter
 
+from ..data.numbers import as_numbers
 from ..sequences import SequenceArray
 from ..symbols import SymbolTable, symbolize
+from ..utils.soundness import Fact, Requirement
 from .binning import EqualFrequencyBins
 
 __all__ = ["Tabulator"]
 
 WORD = "token"
+KINDS = ("attributes", "numbers", "symbols")
 
 
 class Tabulator:
@@ -38,6 +42,16 @@ class Tabulator:
         """Whether the first column says anything."""
         return self._kind == "symbols"
 
+    def requirements(self) -> Iterator[Requirement]:
+        """What is true of a fitted one."""
+        yield Fact("_kind", self._kind in KINDS, f"must be one of {KINDS}")
+        yield Fact("_words", isinstance(self._words, str), "must be a str")
+        are_names = all(isinstance(name, str) for name in self._numbers)
+        yield Fact("_numbers", isinstance(self._numbers, list) and are_names, "must be strings")
+        is_width = isinstance(self._n_columns, Integral) and self._n_columns >= 0
+        yield Fact("_n_columns", is_width, "must be the number of columns")
+        yield Fact("_binning", hasattr(self._binning, "transform"), "must be a transformer")
+
     def fit_transform(self, X: SequenceArray, sample_weight: np.ndarray):
         """Fit, then transform the same data; it is made symbols of only once."""
         if _kind(X.data) == "symbols":
@@ -50,7 +64,7 @@ class Tabulator:
         self._kind, self._words, self._numbers = _kind(data), WORD, []
         self._n_columns = data.shape[-1]
         if self._kind == "numbers":
-            self._fit_bins(_finite(data), sample_weight)
+            self._fit_bins(as_numbers(X, np.float64), sample_weight)
         elif self._kind == "symbols":
             table = self._as_symbols(X)
             self._words = self._find_words(table)
@@ -69,9 +83,10 @@ class Tabulator:
         if self._kind == "attributes":
             return _same_words(data.shape[0]), _attributes(data)
         if self._kind == "numbers":
-            data = data.toarray() if sp.issparse(data) else data
-            names = [f"x{j}" for j in range(data.shape[1])]
-            return _join(_same_words(len(data)), self._bin(_finite(data), names)), None
+            rows = as_numbers(X, np.float64)
+            rows = rows.toarray() if sp.issparse(rows) else rows
+            names = [f"x{j}" for j in range(rows.shape[1])]
+            return _join(_same_words(len(rows)), self._bin(rows, names)), None
         table = self._as_symbols(X)
         if self._words not in table.names:
             raise ValueError(
@@ -138,10 +153,6 @@ def _kind(data: Any) -> str:
     if data.dtype.kind in "biuf" or not any(isinstance(value, str) for value in data[:1].ravel()):
         return "numbers"
     return "symbols"
-
-
-def _finite(data: np.ndarray) -> np.ndarray:
-    return check_array(data, dtype=np.float64, ensure_min_samples=0, input_name="X")
 
 
 def _attributes(data: Any) -> sp.csr_array:

@@ -1,5 +1,7 @@
 """State scores as sums of rows of one sparse matrix."""
 
+from typing import Any
+
 import numpy as np
 import scipy.sparse as sp
 
@@ -36,6 +38,15 @@ class StateWeights(Storable):
         self.starts = np.cumsum([0, *(b.shape[0] for b in blocks[:-1])])
         self.coef = stack_rows(blocks)
         self.exponents = np.ascontiguousarray(exponents, dtype=float)
+        self._arrays = csr_arrays(self.coef)
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = super().__getstate__()
+        del state["_arrays"]
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
         self._arrays = csr_arrays(self.coef)
 
     def scores(self, rows: np.ndarray, kind: np.ndarray) -> np.ndarray:

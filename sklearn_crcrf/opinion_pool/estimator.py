@@ -1,5 +1,6 @@
 """OpinionPoolCRF: the weighted product of the distributions of several chains."""
 
+from collections.abc import Iterator
 from copy import copy
 from numbers import Integral, Real
 from typing import Any
@@ -17,6 +18,8 @@ from ..partial_labels import encode_partial_labels
 from ..sequences import SequenceArray, Sequences
 from ..structures import Chain, Parts
 from ..structures.weighted_sum import WeightedSum
+from ..training import Stop, nested_fits
+from ..utils.soundness import Array, Fact, Requirement, labels
 from .expert import Expert, MetaSequenceClassifier, fit_expert, require_chain
 from .samples import Samples
 from .weighing import LabelledBatch, weigh
@@ -66,6 +69,8 @@ class OpinionPoolCRF(MetaSequenceClassifier, _BaseComposition):
     weights_ : ndarray of shape (n_experts,)
     n_features_in_ : int
         Number of columns of X, where it has any.
+    feature_names_in_ : ndarray of str objects
+        Names of the columns of X, where it is a data frame.
 
     References
     ----------
@@ -165,17 +170,15 @@ class OpinionPoolCRF(MetaSequenceClassifier, _BaseComposition):
         Returns
         -------
         OpinionPoolCRF
-            Itself. If fitting fails or is interrupted, it stays as it was; but an interrupt ends
-            only the training of an expert that keeps what it has learned until then.
+            Itself. If fitting fails or is interrupted, it stays as it was.
 
         Raises
         ------
         ValueError
             If an estimator is not a first-order chain, or input is not valid.
         """
-        twin = copy(self)
-        twin._fit(Samples(X, y, sample_weight))
-        self.__dict__ = twin.__dict__
+        with self._replaced_by(self._unfitted()) as twin:
+            twin._fit(Samples(X, y, sample_weight))
         return self
 
     def _fit(self, samples: Samples) -> None:
@@ -213,9 +216,10 @@ class OpinionPoolCRF(MetaSequenceClassifier, _BaseComposition):
     def _fit_experts(self, samples: Samples) -> None:
         """Set the fitted experts, and the labels that all of them know."""
         parallel = Parallel(n_jobs=self.n_jobs, prefer="threads")
-        self.estimators_ = parallel(
-            delayed(fit_expert)(clone(expert), *samples) for _, expert in self._used()
-        )
+        with nested_fits() as stop:
+            self.estimators_ = parallel(
+                delayed(_fit_nested)(stop, clone(expert), *samples) for _, expert in self._used()
+            )
         first, *others = (expert.classifier.classes_ for expert in self._experts())
         known = set(first.tolist()).intersection(*(classes.tolist() for classes in others))
         self.classes_ = first[[label in known for label in first.tolist()]]
@@ -299,10 +303,23 @@ class OpinionPoolCRF(MetaSequenceClassifier, _BaseComposition):
             for of_expert, weight in zip(entries, weights, strict=True)
         )
 
+    def _requirements(self) -> Iterator[Requirement]:
+        yield from labels("classes_", self.classes_)
+        yield Array("weights_", self.weights_, (len(self.estimators_),), 0.0)
+        yield Fact("weights_", bool(self.weights_.any()), "must not all be zero")
+        for expert in self._experts():
+            known = set(self.classes_.tolist()) <= set(expert.classifier.classes_.tolist())
+            yield Fact(f"estimators_, {expert.name!r},", known, "must know all labels")
+
     def _weighted_experts(self) -> list[Expert]:
         """The experts with a weight above zero."""
         experts = zip(self._experts(), self.weights_, strict=True)
         return [expert for expert, weight in experts if weight > 0]
+
+
+def _fit_nested(stop: Stop, estimator: Any, *samples: Any) -> Any:
+    with nested_fits(stop):
+        return fit_expert(estimator, *samples)
 
 
 def _is_dropped(expert: Any) -> bool:

@@ -1,6 +1,6 @@
 """An expert for some of the labels, to which all others are the same."""
 
-from copy import copy
+from collections.abc import Iterator
 from numbers import Integral
 from typing import Any
 
@@ -12,6 +12,7 @@ from ..base import Batch
 from ..labels import encode_labels
 from ..sequences import SequenceArray
 from ..structures import Parts
+from ..utils.soundness import Requirement, indices, labels
 from .expert import Expert, MetaSequenceClassifier, fit_expert, require_chain
 from .relabelled import relabelled
 
@@ -45,6 +46,8 @@ class MergedLabels(MetaSequenceClassifier):
         Fitted to the merged labels.
     n_features_in_ : int
         Number of columns of X, where it has any.
+    feature_names_in_ : ndarray of str objects
+        Names of the columns of X, where it is a data frame.
 
     Examples
     --------
@@ -90,9 +93,8 @@ class MergedLabels(MetaSequenceClassifier):
         ValueError
             If the estimator is not a first-order chain, or input is not valid.
         """
-        twin = copy(self)
-        twin._fit(X, y, sample_weight)
-        self.__dict__ = twin.__dict__
+        with self._replaced_by(self._unfitted()) as twin:
+            twin._fit(X, y, sample_weight)
         return self
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
@@ -114,6 +116,11 @@ class MergedLabels(MetaSequenceClassifier):
 
     def _expert(self) -> Expert:
         return Expert.of("estimator", self.estimator_)
+
+    def _requirements(self) -> Iterator[Requirement]:
+        yield from labels("classes_", self.classes_)
+        n_known = len(self._expert().classifier.classes_)
+        yield indices("_merged", self._merged, self.classes_.shape, n_known)
 
     def _prepare(self, X: SequenceArray) -> Any:
         return self._expert().prepare(self._as_given(X), X.offsets)

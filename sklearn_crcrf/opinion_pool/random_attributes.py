@@ -1,5 +1,6 @@
 """A random part of the attributes of tokens."""
 
+from collections.abc import Iterator
 from numbers import Real
 from typing import Any
 
@@ -10,12 +11,13 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 
-from ..sequences import SequenceArray, as_sequences, is_table
+from ..sequences import SequenceArray, as_sequences, is_table, sound_table
+from ..utils.soundness import Requirement, Sound, indices
 
 __all__ = ["RandomAttributes"]
 
 
-class RandomAttributes(TransformerMixin, BaseEstimator):
+class RandomAttributes(Sound, TransformerMixin, BaseEstimator):
     """Keep a random part of the columns of rows of numbers.
 
     Tokens that are strings or feature dicts are made rows by
@@ -33,6 +35,8 @@ class RandomAttributes(TransformerMixin, BaseEstimator):
     columns_ : ndarray of int
         The columns that are kept, in their order.
     n_features_in_ : int
+    feature_names_in_ : ndarray of str objects
+        Names of the columns of X, where it is a data frame.
 
     Examples
     --------
@@ -107,9 +111,12 @@ class RandomAttributes(TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         return _check_feature_names_in(self, input_features)[self.columns_]
 
+    def _requirements(self) -> Iterator[Requirement]:
+        yield indices("columns_", self.columns_, (len(self.columns_),), self.n_features_in_)
+
     def _rows(self, X: Any, reset: bool) -> tuple[Any, np.ndarray | None]:
         """The rows of all tokens, and where sequences begin, unless X is a table."""
-        offsets = None
+        offsets, X = None, sound_table(X)
         if not is_table(X):
             sequences = as_sequences(X).X
             X, offsets = sequences.data, sequences.offsets

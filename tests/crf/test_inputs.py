@@ -218,3 +218,11 @@ def test_a_failed_fit_leaves_the_model_as_it_was():
 def test_bad_parameters_are_named(parameters, message):
     with pytest.raises(ValueError, match=message):
         CRF(**parameters).fit(X, y)
+
+
+def test_balanced_weights_of_labels_of_several_types():
+    X, y = [["a", "b", "b"], ["b"]], [["N", b"N", 1], [("N", 1)]]
+    mixed = CRF(class_weight="balanced").fit(X, y)
+    names = {label: f"{j}" for j, label in enumerate(mixed.classes_.tolist())}
+    alike = CRF(class_weight="balanced").fit(X, [[names[label] for label in of] for of in y])
+    assert np.array_equal(mixed.coef_, alike.coef_)

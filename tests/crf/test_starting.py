@@ -7,7 +7,15 @@ from numpy.testing import assert_allclose
 from sklearn.base import clone
 from toy import make_corpus
 
-from sklearn_crcrf import CRF
+from sklearn_crcrf import (
+    CRF,
+    HMM,
+    BoostedCRF,
+    EmpiricalCRF,
+    OpinionPoolCRF,
+    SequenceVectorizer,
+    StructuredPerceptron,
+)
 from sklearn_crcrf.datasets import make_addresses
 from sklearn_crcrf.linear import Weights
 
@@ -108,3 +116,111 @@ def test_another_fit_leaves_nothing_of_the_one_before():
     crf = CRF().fit(np.eye(3), [0, 1, 0])
     crf.fit([["a", "b"]], [["x", "y"]])
     assert not hasattr(crf, "n_features_in_")
+
+
+# Other estimators that are trained first
+
+WORDS = [[{"word": w, "end": w[-1]} for w in x] for x in X]
+CAPITALS = [[{"word": w, "capital": float(w[0].isupper())} for w in x] for x in X]
+
+
+@pytest.mark.parametrize("sequences", [X, WORDS], ids=["strings", "dicts"])
+def test_a_start_from_a_hidden_markov_model_is_that_model(sequences):
+    hmm = HMM().fit(sequences, y)
+    crf = start_of(CRF(boundaries=True, init=HMM()), sequences, y)
+    for ours, theirs in zip(
+        crf.predict_proba(sequences), hmm.predict_proba(sequences), strict=True
+    ):
+        assert_allclose(ours, theirs)
+    crf.set_params(max_iter=1000).fit(sequences, y)
+    optimum = CRF(boundaries=True).fit(sequences, y)
+    assert_allclose(crf.loss_curve_[-1], optimum.loss_curve_[-1], rtol=1e-3)
+
+
+def test_a_start_from_a_multinomial_model():
+    vectorizer = SequenceVectorizer().fit(X)
+    rows = vectorizer.transform(X)
+    hmm = HMM().fit(rows, y)
+    crf = start_of(CRF(boundaries=True, init=HMM()), rows, y)
+    for ours, theirs in zip(crf.predict_proba(rows), hmm.predict_proba(rows), strict=True):
+        assert_allclose(ours, theirs)
+
+
+@pytest.mark.parametrize("sequences", [X, WORDS], ids=["strings", "dicts"])
+def test_a_start_from_an_empirical_model_has_its_scores_of_single_tokens(sequences):
+    """Two tokens have neighbours, on which the empirical model depends too."""
+    alone = {"edges": 0.0}
+    names = [name for name in EmpiricalCRF().fit(sequences, y).exponents_ if "[" in name]
+    alone |= {name: 0.0 for name in names if not name.startswith("end[0]") or "|" in name}
+    empirical = EmpiricalCRF(exponents=alone)
+    crf = start_of(CRF(boundaries=True, init=empirical), sequences, y)
+    fitted = clone(empirical).fit(sequences, y)
+    for ours, theirs in zip(
+        crf.predict_proba(sequences), fitted.predict_proba(sequences), strict=True
+    ):
+        assert_allclose(ours, theirs)
+    assert_allclose(crf.transitions_, fitted.transitions_)
+    assert_allclose(crf.begin_, fitted.begin_)
+    assert_allclose(crf.end_, fitted.end_)
+
+
+@pytest.mark.parametrize("index", [-1, 10**6])
+def test_sparse_weights_that_contradict_themselves(index):
+    weights = weights_of(CRF(features="observed").fit(X, y))
+    weights.state.indices[0] = index
+    with pytest.raises(ValueError, match=rf"init.state, row 0: column {index} is not one of"):
+        CRF(features="observed", init=weights).fit(X, y)
+
+
+@pytest.mark.parametrize("init", [HMM(), EmpiricalCRF(), StructuredPerceptron(random_state=0)])
+def test_an_estimator_that_is_trained_first_saves_iterations(init):
+    words, labels = make_addresses(100, random_state=0)
+    zeros = CRF().fit(words, labels)
+    crf = CRF(init=init).fit(words, labels)
+    assert_allclose(crf.loss_curve_[-1], zeros.loss_curve_[-1], rtol=2e-3)
+    assert not hasattr(init, "classes_")
+    assert start_of(crf, words, labels).score(words, labels) > 0.8
+
+
+def test_attributes_without_a_counterpart_start_from_zero():
+    crf = start_of(CRF(init=HMM()), CAPITALS, y)
+    is_word = np.array([name.startswith("word=") for name in crf.attribute_names_])
+    assert (crf.coef_[is_word] != 0).all()
+    assert (crf.coef_[~is_word] == 0).all()
+    observed = start_of(CRF(init=HMM(), features="observed"), X, y)
+    everything = start_of(CRF(init=HMM()), X, y)
+    assert_allclose(observed.coef_.data, everything.coef_[observed.coef_.nonzero()])
+
+
+@pytest.mark.parametrize("init", [HMM(), EmpiricalCRF()])
+def test_bins_of_numbers_are_no_attributes_of_a_crf(init):
+    rows = np.random.default_rng(0).normal(size=(30, 2))
+    labels = np.array(["a", "b", "c"])[np.arange(30) % 3]
+    with pytest.raises(ValueError, match="has none of the attributes of X, such as 'x0'"):
+        CRF(init=init).fit(rows, labels)
+
+
+@pytest.mark.parametrize(
+    "init, message",
+    [
+        (HMM(transition_smoothing=0.0), "init: HMM finds events impossible"),
+        (EmpiricalCRF.ecrn(), 'init: the weights of EmpiricalCRF need zeros="smoothed"'),
+        (BoostedCRF(), "The 'init' parameter of CRF must be"),
+        (OpinionPoolCRF([("hmm", HMM())]), "The 'init' parameter of CRF must be"),
+    ],
+)
+def test_estimators_that_cannot_be_a_start(init, message):
+    crf = CRF(init=init)
+    with pytest.raises(ValueError, match=message):
+        crf.fit([["a", "b"], ["a", "b"]], [["A", "B"], ["A", "B"]])
+    assert not hasattr(crf, "classes_")
+
+
+def test_a_warm_start_with_transitions_that_now_depend_on_columns():
+    crf = CRF(warm_start=True).fit(WORDS, y)
+    first = all_weights(crf)
+    crf.set_params(edge_columns=["end"], max_iter=0)
+    with pytest.warns(match="max_iter=0"):
+        crf.fit(WORDS, y)
+    assert not crf.edge_coef_.any()
+    assert_allclose(all_weights(crf)[: len(first)], first)

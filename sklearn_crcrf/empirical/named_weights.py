@@ -1,0 +1,75 @@
+"""The scores of a smoothed model that depend on one symbol of a token, as weights with names."""
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..linear import NamedWeights, Weights
+from .model import word_kinds_of
+from .smoothed import SmoothedModel
+from .weights import FREQUENT
+
+__all__ = ["named_weights"]
+
+
+def named_weights(model: SmoothedModel, classes: np.ndarray) -> NamedWeights:
+    """Weights of the words, of the symbols of other columns, and of the columns of a sparse X.
+
+    A word has all the score that a token has for it alone, that of its spelling too. What depends
+    on neighbours or on pairs of words is left out.
+
+    Parameters
+    ----------
+    model : SmoothedModel
+    classes : ndarray of shape (n_labels,)
+
+    Returns
+    -------
+    NamedWeights
+        The names are such as ``"token=dog"``, and ``"x3"`` for a column.
+    """
+    blocks = [_words(model), *_other_columns(model)]
+    n_attributes = model.statistics.encoder.n_attributes
+    if n_attributes is not None:
+        names = [f"x{j}" for j in range(n_attributes)]
+        blocks.append((names, model.exponents["attributes"] * model.attributes))
+    names = np.array([name for of_block, _ in blocks for name in of_block], dtype=object)
+    n = len(classes)
+    weights = Weights(
+        sp.vstack([coef for _, coef in blocks], format="csr"),
+        model.common_transitions(),
+        *model.boundaries(),
+        np.empty((0, n, n)),
+    )
+    return NamedWeights(names, np.empty(0, dtype=np.int64), classes, weights)
+
+
+def _words(model: SmoothedModel) -> tuple[list[str], sp.csr_array]:
+    """The names and the scores of all words that were seen."""
+    stats = model.statistics
+    seen = np.flatnonzero(stats.n_seen > 0)
+    lexicon = stats.encoder.lexicon
+    rows = np.full((len(seen), model.state.exponents.shape[1]), -1, dtype=np.int32)
+    n_spelling = len(model.spelling.names)
+    rows[:, :n_spelling] = model.spelling.rows(lexicon.spelling[seen])
+    rows[:, n_spelling] = model.state.starts[1] + seen
+    scores = model.state.scores(rows, word_kinds_of(stats.n_seen[seen]))
+    symbols = lexicon.words.symbols
+    return [f"{stats.word}={symbols[i]}" for i in seen], sp.csr_array(scores)
+
+
+def _other_columns(model: SmoothedModel) -> list[tuple[list[str], sp.csr_array]]:
+    """The names and the weights of the symbols of each column, where an expert has one alone."""
+    encoder, blocks = model.statistics.encoder, []
+    exponents = model.state.exponents[FREQUENT]
+    n_spelling = len(model.spelling.names)
+    for slot, (symbols, keys) in enumerate(model.contexts()):
+        (column, offset), *more = symbols
+        if more or offset != 0 or column not in encoder.names[1:]:
+            continue
+        start, ids = model.state.starts[slot + 2], keys[:, 0]
+        known = np.flatnonzero(ids >= 0)
+        coef = model.state.coef[start : start + len(ids)][known]
+        all_symbols = encoder.symbols(column)
+        names = [f"{column}={all_symbols[i]}" for i in ids[known]]
+        blocks.append((names, exponents[n_spelling + 1 + slot] * coef))
+    return blocks

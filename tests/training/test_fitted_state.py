@@ -1,0 +1,332 @@
+"""A fit replaces the fitted state of an estimator completely, or not at all."""
+
+from copy import copy
+from itertools import pairwise, permutations
+
+import joblib
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from sklearn import config_context
+from sklearn.base import clone
+from sklearn.utils.metadata_routing import get_routing_for_object
+
+from sklearn_crcrf import (
+    CRF,
+    HMM,
+    MEMM,
+    BoostedCRF,
+    CRFsuiteCRF,
+    EmpiricalCRF,
+    MaxMarginCRF,
+    OpinionPoolCRF,
+    SequenceArray,
+    StructuredPerceptron,
+)
+from sklearn_crcrf.criteria import log_loss
+from sklearn_crcrf.opinion_pool import MergedLabels
+from sklearn_crcrf.opinion_pool import estimator as opinion_pool_estimator
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+LENGTHS = [3, 2, 1, 3, 2, 3]
+N_TOKENS = sum(LENGTHS)
+OFFSETS = np.append(0, np.cumsum(LENGTHS))
+RNG = np.random.default_rng(0)
+ROWS = RNG.integers(0, 3, (N_TOKENS, 4)).astype(float)
+WORDS = np.array(["the", "dog", "walks", "cats", "sleep", "often", "here"])[np.arange(14) * 5 % 7]
+LABELS = np.array(["D", "N", "V"])[np.arange(N_TOKENS) % 3]
+Y = SequenceArray(LABELS, OFFSETS)
+
+
+def by_sequence(tokens):
+    return [list(tokens[a:b]) for a, b in pairwise(OFFSETS)]
+
+
+def frame(index=None):
+    return pd.DataFrame({"word": WORDS, "number": ROWS[:, 0]}, index=index)
+
+
+TOKENS = pd.MultiIndex.from_arrays(
+    [np.repeat(np.arange(len(LENGTHS)), LENGTHS), np.concatenate([np.arange(n) for n in LENGTHS])],
+    names=["sequence", "position"],
+)
+NAMED = [f"column {j}" for j in range(ROWS.shape[1] - 1)]
+SYMBOLS = {
+    "token lists": (by_sequence(WORDS), by_sequence(LABELS)),
+    "feature dicts": (by_sequence([{"word": w, "odd": i % 2} for i, w in enumerate(WORDS)]), Y),
+    "frame of words": (frame(), LABELS),
+    "frame of words, MultiIndex": (frame(TOKENS), LABELS),
+}
+NUMBERS = {
+    "lists of arrays": ([np.array(rows) for rows in by_sequence(ROWS)], by_sequence(LABELS)),
+    "array": (ROWS[:, :2], LABELS),
+    "CSR": (sp.csr_array(ROWS), LABELS),
+    "SequenceArray": (SequenceArray(sp.csr_array(ROWS[:, :3]), OFFSETS), Y),
+    "frame": (pd.DataFrame(ROWS[:, :3], columns=NAMED), LABELS),
+    "MultiIndex": (pd.DataFrame(ROWS[:, :3], columns=NAMED[::-1], index=TOKENS), LABELS),
+}
+INPUTS = {**SYMBOLS, **NUMBERS}
+ESTIMATORS = [
+    CRF(max_iter=5),
+    CRF(max_iter=5, features="observed", c1=0.1, validation_fraction=0.3, random_state=0),
+    CRF(max_iter=5, solver="sgd", random_state=0),
+    MEMM(max_iter=5),
+    CRFsuiteCRF(max_iterations=5),
+    EmpiricalCRF(),
+    EmpiricalCRF(exponents="fit"),
+    EmpiricalCRF(order=2),
+    HMM(),
+    StructuredPerceptron(max_iter=3, random_state=0),
+    StructuredPerceptron("vote", max_iter=3, random_state=0),
+    MaxMarginCRF(max_iter=3, random_state=0),
+    BoostedCRF(max_iter=2, random_state=0),
+    OpinionPoolCRF([("crf", CRF(max_iter=5)), ("hmm", HMM())], random_state=0),
+    MergedLabels(CRF(max_iter=5), ["N"]),
+]
+estimators = pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
+
+
+def inputs_of(estimator):
+    """The names of the inputs that an estimator takes."""
+    if isinstance(estimator, CRFsuiteCRF):
+        return ["feature dicts"]
+    return list(NUMBERS if isinstance(estimator, BoostedCRF) else INPUTS)
+
+
+def public_attributes(estimator):
+    """The hashes of all public fitted attributes, those of the instance and those of its class."""
+    names = {*vars(estimator), *dir(type(estimator))}
+    fitted = sorted(n for n in names if n.endswith("_") and not n.startswith("_"))
+    return {name: joblib.hash(getattr(estimator, name)) for name in fitted}
+
+
+def predictions(estimator, X):
+    proba = getattr(estimator, "predict_proba", None)
+    return joblib.hash([estimator.predict(X), proba and proba(X)])
+
+
+def identities(estimator):
+    """What an estimator holds; two are the same only if not even an equal object was put there."""
+    return {name: id(value) for name, value in vars(estimator).items()}
+
+
+def check_unchanged(estimator, attempt, error=ValueError):
+    """An attempt that fails leaves an estimator exactly as it was."""
+    before, held = identities(estimator), list(vars(estimator).values())
+    with pytest.raises(error):
+        attempt(estimator)
+    assert identities(estimator) == before
+    assert len(held) == len(before)
+
+
+@estimators
+def test_nothing_of_an_older_fit_survives(estimator):
+    def facts(model, name):
+        return public_attributes(model), set(vars(model)), predictions(model, INPUTS[name][0])
+
+    models = {name: clone(estimator).fit(*INPUTS[name]) for name in inputs_of(estimator)}
+    fresh = {name: facts(model, name) for name, model in models.items()}
+    for before, name in permutations(models, 2):
+        model = copy(models[before]).fit(*INPUTS[name])
+        assert facts(model, name) == fresh[name], f"{name} after {before}"
+
+
+def test_boosting_forgets_the_names_of_columns():
+    crf = BoostedCRF(max_iter=2).fit(*INPUTS["frame"]).fit(*INPUTS["array"])
+    assert not hasattr(crf, "feature_names_in_")
+    crf.predict(INPUTS["array"][0])
+
+
+@estimators
+def test_every_fit_sets_the_same_private_attributes(estimator):
+    """What a fit does not set would survive it."""
+    private = {
+        frozenset(n for n in vars(clone(estimator).fit(*INPUTS[name])) if not n.endswith("_"))
+        for name in inputs_of(estimator)
+    }
+    assert len(private) == 1
+
+
+@pytest.mark.parametrize("kind", dict.fromkeys(map(type, ESTIMATORS)))
+def test_private_attributes_do_not_depend_on_parameters(kind):
+    models = [clone(estimator) for estimator in ESTIMATORS if type(estimator) is kind]
+    private = {
+        frozenset(n for n in vars(m.fit(*INPUTS[inputs_of(m)[0]])) if not n.endswith("_"))
+        for m in models
+    }
+    assert len(private) == 1
+
+
+@estimators
+@pytest.mark.parametrize("is_fitted", [False, True])
+def test_a_failed_fit_changes_nothing(estimator, is_fitted):
+    model, (X, y) = clone(estimator), INPUTS[inputs_of(estimator)[0]]
+    if is_fitted:
+        model.fit(X, y)
+    check_unchanged(model, lambda model: model.fit(X, y[:-1]))
+    check_unchanged(model, lambda model: model.fit(X, None))
+    check_unchanged(model, lambda model: model.fit(X, y, sample_weight=[-1.0] * len(X)))
+    nothing = [0.0] * len(X)
+    check_unchanged(model, lambda model: model.fit(X, y, sample_weight=nothing))
+    if hasattr(model, "partial_fit") and model.get_params().get("c1", 0.0) == 0.0:
+        check_unchanged(model, lambda model: model.partial_fit(X, y[:-1]))
+    if is_fitted and hasattr(model, "forget"):
+        check_unchanged(model, lambda model: model.forget([["zebra"]], [["N"]]))
+    if is_fitted and hasattr(model, "fit_exponents"):
+        check_unchanged(model, lambda model: model.fit_exponents(X, [["?"] * len(s) for s in X]))
+
+
+class Interrupting:
+    """An input that is interrupted when it is read for the n-th time."""
+
+    def __init__(self, labels, n):
+        self.labels, self.n = labels, n
+
+    def __len__(self):
+        return len(self.labels)
+
+    def __iter__(self):
+        self.n -= 1
+        if self.n < 0:
+            raise KeyboardInterrupt
+        return iter(self.labels)
+
+    def __getitem__(self, key):
+        return self.labels[key]
+
+
+@estimators
+def test_an_interrupt_before_the_first_iteration_changes_nothing(estimator):
+    X, y = INPUTS[inputs_of(estimator)[0]]
+    y = [list(labels) for labels in y]
+    model = clone(estimator).fit(X, y)
+    check_unchanged(model, lambda model: model.fit(X, Interrupting(y, 0)), KeyboardInterrupt)
+
+
+@estimators
+def test_what_scikit_learn_and_users_keep_survives(estimator):
+    model = clone(estimator)
+    model.note = "mine"
+    with config_context(enable_metadata_routing=True):
+        model.set_fit_request(sample_weight=True)
+        for name in inputs_of(estimator)[:2]:
+            model.fit(*INPUTS[name])
+        requests = get_routing_for_object(model).fit.requests
+    assert model.note == "mine"
+    assert requests["sample_weight"] is True
+
+
+@pytest.mark.parametrize(
+    "estimator", [e for e in ESTIMATORS if hasattr(e, "set_callbacks")], ids=repr
+)
+def test_callbacks_survive_and_are_ended(estimator):
+    class Counting:
+        def __init__(self):
+            self.calls = []
+
+        def setup(self, estimator, context):
+            self.calls.append("setup")
+
+        def on_fit_task_begin(self, estimator, context, **kwargs):
+            pass
+
+        def on_fit_task_end(self, estimator, context, **kwargs):
+            pass
+
+        def teardown(self, estimator, context):
+            self.calls.append("teardown")
+
+    callback = Counting()
+    model = clone(estimator).set_callbacks(callback)
+    X, y = INPUTS[inputs_of(estimator)[0]]
+    before = set(vars(model.fit(X, y)))
+    assert set(vars(model.fit(X, y))) == before
+    with pytest.raises(ValueError, match=r"y|X"):
+        model.fit(X, y[:-1])
+    assert set(vars(model)) == before
+    assert callback.calls == ["setup", "teardown"] * 3
+
+
+def test_parameters_stay_what_they_are():
+    crf = CRF(solver="lbfgs", max_iter=7, random_state=np.random.RandomState(0))
+    before = crf.get_params(deep=False)
+    crf.partial_fit(*INPUTS["token lists"]).partial_fit(*INPUTS["token lists"])
+    perceptron = StructuredPerceptron(max_iter=4, validation_fraction=0.3)
+    perceptron.partial_fit(*INPUTS["token lists"])
+    assert all(crf.get_params(deep=False)[name] is value for name, value in before.items())
+    assert (perceptron.max_iter, perceptron.validation_fraction) == (4, 0.3)
+
+
+def test_a_warm_start_goes_on_and_a_cold_one_does_not():
+    X, y = INPUTS["token lists"]
+    crf = CRF(max_iter=3).fit(X, y)
+    again = clone(crf).fit(X, y).fit(X, y)
+    assert again.loss_curve_ == crf.loss_curve_
+    warm = clone(crf).set_params(warm_start=True).fit(X, y).fit(X, y)
+    assert warm.loss_curve_[0] < crf.loss_curve_[0]
+
+
+# One interrupt ends everything that is inside of a fit.
+
+
+def interrupting_after(n):
+    """A criterion that is interrupted once, at the n-th call."""
+
+    def criterion(structure, parts, y):
+        criterion.n += 1
+        if criterion.n == n:
+            raise KeyboardInterrupt
+        return log_loss(structure, parts, y)
+
+    criterion.n = 0
+    return criterion
+
+
+def test_an_interrupt_ends_the_fit_of_a_pool(monkeypatch):
+    X, y = INPUTS["token lists"]
+    fitted = []
+    fit_expert = opinion_pool_estimator.fit_expert
+
+    def noted(estimator, *samples):
+        fitted.append(type(estimator).__name__)
+        return fit_expert(estimator, *samples)
+
+    monkeypatch.setattr(opinion_pool_estimator, "fit_expert", noted)
+    pool = OpinionPoolCRF([("crf", CRF(interrupting_after(4), tol=0.0)), ("hmm", HMM())])
+    monkeypatch.setattr(opinion_pool_estimator, "clone", lambda estimator: estimator)
+    with pytest.raises(KeyboardInterrupt):
+        pool.fit(X, y)
+    assert fitted == ["CRF"]
+    assert set(vars(pool)) == set(pool.get_params(deep=False))
+
+
+def test_an_interrupt_ends_a_fit_that_trains_its_start_first():
+    X, y = INPUTS["token lists"]
+    criterion = interrupting_after(4)
+    criterion.n = 4
+    crf = CRF(init=CRF(Shared(criterion), tol=0.0)).fit(X[:2], y[:2])
+    criterion.n = 0
+    check_unchanged(crf, lambda crf: crf.fit(X, y), KeyboardInterrupt)
+    assert criterion.n == 4
+
+
+class Shared:
+    """A criterion that clones share."""
+
+    def __init__(self, criterion):
+        self.criterion = criterion
+
+    def __call__(self, structure, parts, y):
+        return self.criterion(structure, parts, y)
+
+    def __deepcopy__(self, memo):
+        return self
+
+
+def test_an_expert_alone_keeps_the_best_so_far():
+    X, y = INPUTS["token lists"]
+    merged = MergedLabels(CRF(Shared(interrupting_after(4)), tol=0.0), ["N"]).fit(X, y)
+    assert not merged.estimator_.converged_
+    assert len(merged.predict(X)) == len(X)
