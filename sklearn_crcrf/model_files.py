@@ -1,25 +1,23 @@
 """Files of models: written by skops, checked when they are read, and never a pickle."""
 
-import importlib
 import os
 import zipfile
 from collections.abc import Sequence
-from types import FunctionType, ModuleType
+from types import ModuleType
 from typing import Any, NamedTuple
 
 from . import __version__
+from .persistence.archive import MAX_BYTES, TooLargeError, checked_archive
+from .persistence.models import check_model
+from .persistence.replacing import replacing
+from .persistence.schema import UntrustedError
+from .persistence.trust import trusted_names
+from .utils.unpacking import check_max_bytes, read_limited
 
-__all__ = ["StoredModel", "load_model", "require_skops", "save_model"]
+__all__ = ["MAX_BYTES", "StoredModel", "load_model", "require_skops", "save_model"]
 
 FORMAT, VERSION = "sklearn-crcrf model", 1
-# Data of fitted estimators that skops asks about, besides what this package defines.
-TRUSTED = {
-    "scipy.sparse._csr.csr_array",
-    "scipy.sparse._csc.csc_array",
-    "scipy.sparse._coo.coo_array",
-    "sklearn.tree._classes.DecisionTreeRegressor",
-    "sklearn.tree._tree.Tree",
-}
+MAGIC = b"PK\x03\x04"
 
 
 class StoredModel(NamedTuple):
@@ -65,7 +63,10 @@ def save_model(
         If skops is not installed.
     ValueError
         If :func:`load_model` could not read the file, because the estimator has parts that are
-        defined elsewhere.
+        defined elsewhere, or is not sound; or if something else than a regular file has this
+        path. What was there stays as it was.
+    OSError
+        If the file cannot be written. What was there stays as it was.
 
     Examples
     --------
@@ -80,7 +81,7 @@ def save_model(
     [['D', 'N']]
     """
     io = require_skops()
-    path = os.fspath(path)
+    check_model(estimator)
     content = {
         "format": FORMAT,
         "version": VERSION,
@@ -88,27 +89,27 @@ def save_model(
         "columns": None if columns is None else list(columns),
         "estimator": estimator,
     }
-    written = f"{path}.{os.getpid()}.part"
+    data = io.dumps(content, compression=zipfile.ZIP_DEFLATED, compresslevel=1)
     try:
-        io.dump(content, written, compression=zipfile.ZIP_DEFLATED, compresslevel=1)
-        foreign = _foreign(io.get_untrusted_types(file=written))
-        if foreign:
-            raise ValueError(f"a model file cannot hold {', '.join(foreign)}")
-        os.replace(written, path)
-    finally:
-        if os.path.exists(written):
-            os.remove(written)
+        checked_archive(data, None)
+    except UntrustedError as error:
+        raise ValueError(f"a model file cannot hold this estimator: {error}") from None
+    with replacing(path) as file:
+        file.write(data)
 
 
-def load_model(path: str | os.PathLike) -> StoredModel:
+def load_model(path: str | os.PathLike, max_bytes: int | None = MAX_BYTES) -> StoredModel:
     """Read a file that :func:`save_model` wrote.
 
-    Nothing but data, and classes of this package, scikit-learn, NumPy and SciPy, is made of it,
-    so a file of unknown origin cannot run code of its own.
+    Nothing but data, and listed classes of this package, scikit-learn, NumPy and SciPy, is made of
+    it, so a file of unknown origin cannot run code of its own, nor write to other files; and what
+    does not fit together is refused, so it cannot crash the process either.
 
     Parameters
     ----------
     path : str or path-like
+    max_bytes : int or None, default=2**32
+        The most bytes that the file may unpack to; None for no limit.
 
     Returns
     -------
@@ -121,7 +122,8 @@ def load_model(path: str | os.PathLike) -> StoredModel:
     OSError
         If the file cannot be opened.
     ValueError
-        If it is damaged, is no model file, or holds what is not trusted.
+        If it is damaged, is no model file, unpacks to more than ``max_bytes``, or holds what is
+        not trusted.
 
     Examples
     --------
@@ -136,19 +138,23 @@ def load_model(path: str | os.PathLike) -> StoredModel:
     StoredModel(estimator=HMM(), columns=['word', 'label'])
     """
     io = require_skops()
-    with open(path, "rb") as file:
-        data = file.read()
-    if not data.startswith(b"PK\x03\x04"):
-        raise ValueError(f"{path} is not a model file of sklearn-crcrf")
+    check_max_bytes(max_bytes)
+    data = _read(path, max_bytes)
     try:
-        untrusted = io.get_untrusted_types(data=data)
-        foreign = _foreign(untrusted)
-        content = None if foreign else io.loads(data, trusted=untrusted)
+        archive = checked_archive(data, max_bytes)
+        content = io.load(archive, trusted=sorted(frozenset().union(*trusted_names().values())))
+        stored = _checked(content)
+        check_model(stored.estimator)
+    except UntrustedError as error:
+        raise ValueError(f"{path} is not trusted: {error}") from error
+    except TooLargeError as error:
+        raise ValueError(f"{path} is too large: {error}") from error
+    except WrongContentError as error:
+        raise ValueError(f"{path} {error}") from error
     except Exception as error:  # what is damaged fails in many ways
-        raise ValueError(f"{path} is damaged, or not a model file: {error}") from error
-    if foreign:
-        raise ValueError(f"{path} is not trusted: it holds {', '.join(foreign)}")
-    return _checked(content, path)
+        reason = str(error) or type(error).__name__
+        raise ValueError(f"{path} is damaged, or not a model file: {reason}") from error
+    return stored
 
 
 def require_skops() -> ModuleType:
@@ -168,33 +174,34 @@ def require_skops() -> ModuleType:
     return skops.io
 
 
-def _checked(content: Any, path: Any) -> StoredModel:
+class WrongContentError(ValueError):
+    """A file is sound, but not what it should be."""
+
+
+def _read(path: str | os.PathLike, max_bytes: int | None) -> bytes:
+    """All bytes of a file that may be a model file."""
+    with open(path, "rb") as file:
+        data = file.read(len(MAGIC))
+        if data != MAGIC:
+            raise ValueError(f"{path} is not a model file of sklearn-crcrf")
+        try:
+            return data + read_limited(file, max_bytes)
+        except ValueError as error:
+            raise ValueError(f"{path} is too large: {error}") from None
+
+
+def _checked(content: Any) -> StoredModel:
     if not isinstance(content, dict) or content.get("format") != FORMAT:
-        raise ValueError(
-            f"{path} is not a model file of sklearn-crcrf: it holds a {type(content).__name__}"
+        raise WrongContentError(
+            f"is not a model file of sklearn-crcrf: it holds a {type(content).__name__}"
         )
     if content.get("version") != VERSION:
-        raise ValueError(
-            f"{path} has version {content.get('version')} of the format, and this is "
+        raise WrongContentError(
+            f"has version {content.get('version')} of the format, and this is "
             f"sklearn-crcrf {__version__}, which reads version {VERSION}; it was written by "
             f"sklearn-crcrf {content.get('package')}"
         )
-    return StoredModel(content["estimator"], content["columns"])
-
-
-def _foreign(names: list[str]) -> list[str]:
-    """Those of the names that do not stand for anything that is trusted."""
-    return sorted(name for name in names if name not in TRUSTED and not _is_ours(name))
-
-
-def _is_ours(name: str) -> bool:
-    """Whether this is a class or function that this package defines, not one it imports."""
-    package = f"{__package__}."
-    module, _, attribute = name.rpartition(".")
-    if not module.startswith(package):
-        return False
-    try:
-        found = getattr(importlib.import_module(module), attribute)
-    except (ImportError, AttributeError):
-        return False
-    return isinstance(found, type | FunctionType) and found.__module__.startswith(package)
+    columns = content["columns"]
+    if columns is not None and not all(c is None or isinstance(c, str) for c in list(columns)):
+        raise WrongContentError("has columns whose names are not text")
+    return StoredModel(content["estimator"], columns)

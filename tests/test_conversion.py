@@ -1,5 +1,6 @@
 """Models of CRFsuite and CRF++, read from their text."""
 
+import gzip
 import io
 import re
 from itertools import product
@@ -63,6 +64,7 @@ def test_a_dump_of_crfsuite_has_its_weights(theirs, dump):
         (lambda t: t.replace("      1: ", "      7: ", 1), "expected '1: name'"),
         (lambda t: "hello\n" + t, "line 1 is not in a section"),
         (lambda t: "", "no end of FILEHEADER"),
+        (lambda t: re.sub(r"--> (\S+): \S+", r"--> \1: 1e999", t, count=1), "is not a weight"),
     ],
 )
 def test_damaged_dumps(dump, change, message):
@@ -138,11 +140,56 @@ def test_attributes_of_crfpp_are_those_of_template_features():
         (lambda t: t.replace("0.7500000000000000", "x"), "is damaged"),
         (lambda t: t.replace("U00:the", "X00:the"), "no template makes"),
         (lambda t: t.replace("10 U00:dog", "13 U00:dog"), "has no weights"),
+        (lambda t: t.replace("10 U00:dog", "10 U00:dog\n0 U00:cat"), "no weights of its own"),
+        (lambda t: t.replace("factor: 2.0", "factor: inf"), "a weight is not finite"),
+        (lambda t: t.replace("0.7500000000000000", "nan"), "a weight is not finite"),
+        (lambda t: t.replace("0.7500000000000000", "7e307"), r"weights of up to 1.4e\+308 are too"),
+        (lambda t: t.replace("maxid: 14", "maxid: 99999999999999"), "14 weights, but maxid is 99"),
+        (lambda t: t.replace("N\nD\n", "N\nN\n"), "labels are repeated"),
     ],
 )
 def test_damaged_models_of_crfpp(change, message):
     with pytest.raises(ValueError, match=message):
         read_crfpp_model(io.StringIO(change(crfpp_text())))
+
+
+@pytest.mark.parametrize("labels", [["N"], ["N", "D"]])
+def test_a_model_of_crfpp_whose_attributes_have_no_weight(labels):
+    n = len(labels)
+    attributes = ["0 B", f"{n * n} U00:the", f"{n * n + n} B01:the"]
+    weights = [f"{i / 4}" for i in range(n * n)] + ["0"] * (n + n * n)
+    blocks = [
+        ["version: 100", "cost-factor: 1", f"maxid: {len(weights)}", "xsize: 1"],
+        labels,
+        ["U00:%x[0,0]", "B01:%x[0,0]", "B"],
+        attributes,
+        weights,
+    ]
+    text = "\n\n".join("\n".join(block) for block in blocks) + "\n"
+    tagger = read_crfpp_model(io.StringIO(text))
+    assert tagger["crf"].edge_coef_.shape == (1, n, n)
+    assert tagger.predict([["the", "the", "the"]]).tolist() == [[labels[-1]] * 3]
+
+
+def test_compressed_and_too_large_texts(dump):
+    for read, text in ((read_crfpp_model, crfpp_text()), (read_crfsuite_dump, dump.read_text())):
+        data = gzip.compress(text.encode())
+        read(io.BytesIO(data), max_bytes=len(text.encode()))
+        with pytest.raises(ValueError, match="max_bytes"):
+            read(io.BytesIO(data), max_bytes=len(text.encode()) - 1)
+        with pytest.raises(ValueError, match=r"line \d+: the compressed data are damaged"):
+            read(io.BytesIO(data[:-20]))
+
+
+def test_the_labels_of_a_short_text_may_be_too_many():
+    labels = "\n".join(map(str, range(30_000)))
+    many = crfpp_text().replace("N\nD\n", f"{labels}\n")
+    sections = ["FILEHEADER = {", "}", "LABELS = {"]
+    sections += [f"      {i}: {i}" for i in range(30_000)]
+    sections += ["}", "ATTRIBUTES = {", "}", "TRANSITIONS = {", "}", "STATE_FEATURES = {", "}"]
+    for read, text in ((read_crfpp_model, many), (read_crfsuite_dump, "\n".join(sections))):
+        with pytest.raises(ValueError, match="transitions of 30000 labels take 7200000000 bytes"):
+            read(io.StringIO(text))
 
 
 def test_convert_then_tag(dump, tmp_path, capsys):

@@ -6,12 +6,14 @@ import gzip
 import io
 import os
 import sys
-import zlib
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import IO, Any, NamedTuple
 
 from ..datasets import read_conll
+from ..persistence.replacing import check_replaceable, replacing
+from ..utils.unpacking import MAX_BYTES, read_limited, unpack
+from ._numbers import positive
 
 __all__ = [
     "KNOWN",
@@ -19,6 +21,7 @@ __all__ = [
     "Text",
     "add_columns",
     "add_file",
+    "add_max_bytes",
     "check_output",
     "default_columns",
     "open_output",
@@ -76,6 +79,13 @@ def add_file(parser: argparse.ArgumentParser, help: str) -> None:
     """Add the argument FILE."""
     text = f"{help}; may be gzip; standard input if it is left out or -"
     parser.add_argument("file", metavar="FILE", nargs="?", default=STANDARD, help=text)
+    add_max_bytes(parser)
+
+
+def add_max_bytes(parser: argparse.ArgumentParser) -> None:
+    """Add the option --max-bytes."""
+    text = f"the most bytes that a file may unpack to; default: {MAX_BYTES}"
+    parser.add_argument("--max-bytes", type=positive, metavar="N", default=MAX_BYTES, help=text)
 
 
 def add_columns(parser: argparse.ArgumentParser, help: str) -> None:
@@ -87,13 +97,15 @@ def _column_names(text: str) -> list[str | None]:
     return [None if name == "_" else name for name in text.split(",")]
 
 
-def read_source(path: str) -> Source:
+def read_source(path: str, max_bytes: int) -> Source:
     """Read all of a file, or of standard input.
 
     Parameters
     ----------
     path : str
         "-" is standard input.
+    max_bytes : int
+        The most bytes that it may unpack to.
 
     Returns
     -------
@@ -102,14 +114,14 @@ def read_source(path: str) -> Source:
     Raises
     ------
     ValueError
-        If it is compressed and damaged.
+        If it is compressed and damaged, or too large.
     """
     name = "standard input" if path == STANDARD else path
-    data = _standard_input() if path == STANDARD else _bytes(path)
     try:
-        return Source(name, gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data).by_tabs()
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise ValueError(f"{name} is damaged: {error}") from error
+        data = _standard_input(max_bytes) if path == STANDARD else _bytes(path, max_bytes)
+        return Source(name, unpack(data, max_bytes)).by_tabs()
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from error
 
 
 def read_text(source: Source, columns: Columns | None, labelled: bool = False) -> Text:
@@ -135,7 +147,7 @@ def read_text(source: Source, columns: Columns | None, labelled: bool = False) -
     """
     names = default_columns(source.width) if columns is None else list(columns)
     try:
-        X, y = read_conll(io.BytesIO(source.data), names, sep=source.separator)
+        X, y = read_conll(io.BytesIO(source.data), names, sep=source.separator, max_bytes=None)
     except ValueError as error:
         of = f" ({', '.join(c or '_' for c in names)}; see --columns)"
         told = columns is not None and "columns" in str(error)
@@ -152,15 +164,15 @@ def default_columns(width: int) -> list[str]:
     return ["word", *(f"column_{j}" for j in range(2, width)), "label"]
 
 
-def _standard_input() -> bytes:
+def _standard_input(max_bytes: int) -> bytes:
     if sys.stdin.isatty():
         print("one token and its columns per line; Ctrl-D ends it", file=sys.stderr, flush=True)
-    return sys.stdin.buffer.read()
+    return read_limited(sys.stdin.buffer, max_bytes)
 
 
-def _bytes(path: str) -> bytes:
+def _bytes(path: str, max_bytes: int) -> bytes:
     with open(path, "rb") as file:
-        return file.read()
+        return read_limited(file, max_bytes)
 
 
 def _without_known(X: list, y: list | None, columns: list[str | None]) -> Text:
@@ -186,35 +198,39 @@ def check_output(path: str) -> None:
 
     Raises
     ------
+    ValueError
+        If there is something else than a regular file.
     OSError
         If it cannot; the error names the file.
     """
     if os.path.isdir(path):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
-    written = f"{path}.{os.getpid()}.part"
     try:
-        with open(written, "wb"):
-            pass
-        os.remove(written)
+        check_replaceable(path)
     except OSError as error:
         raise OSError(error.errno, error.strerror, path) from error
 
 
 @contextmanager
 def open_output(path: str) -> Iterator[IO[str]]:
-    """A stream to write text to; a file is there only when all is written."""
+    """A stream to write text to; a file is there only when all is written.
+
+    What is there and no file, such as a device or a pipe, is written to.
+    """
     if path == STANDARD:
         if hasattr(sys.stdout, "reconfigure"):
             sys.stdout.reconfigure(encoding="utf-8", newline="\n")
         yield sys.stdout
         return
-    check_output(path)
-    written = f"{path}.{os.getpid()}.part"
-    opened = gzip.open if path.endswith(".gz") else open
-    try:
-        with opened(written, "wt", encoding="utf-8", newline="\n") as file:
-            yield file
-        os.replace(written, path)
-    finally:
-        if os.path.exists(written):
-            os.remove(written)
+    is_special = os.path.exists(path) and not (os.path.isfile(path) or os.path.isdir(path))
+    if not is_special:
+        check_output(path)
+    with open(path, "wb") if is_special else replacing(path) as file, _packing(file, path) as data:
+        text = io.TextIOWrapper(data, encoding="utf-8", newline="\n")
+        yield text
+        text.flush()
+
+
+def _packing(file: IO[bytes], path: str) -> AbstractContextManager[IO[bytes]]:
+    """What compresses if the name of the file says so, and leaves the file open."""
+    return gzip.GzipFile("", "wb", fileobj=file) if path.endswith(".gz") else nullcontext(file)

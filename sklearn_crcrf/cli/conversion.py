@@ -34,10 +34,10 @@ def run(options: argparse.Namespace) -> None:
     """Read the text, and write a model."""
     require_skops()
     check_output(options.model)
-    source = read_source(options.file)
+    source = read_source(options.file, options.max_bytes)
     read = READERS[options.format or _format_of(source)]
     try:
-        estimator = read(io.BytesIO(source.data))
+        estimator = read(io.BytesIO(source.data), max_bytes=options.max_bytes)
     except ValueError as error:
         raise ValueError(f"{source.name}: {error}") from error
     save_model(estimator, options.model, options.columns)

@@ -11,6 +11,7 @@ from .._unwrap import unwrap
 from ..crf.possible import forbidden_scores
 from ..model_files import StoredModel, load_model
 from ._numbers import whole
+from ._text import add_max_bytes
 
 __all__ = ["add_parser", "run"]
 
@@ -28,12 +29,13 @@ def add_parser(commands: Any) -> None:
         "--top", type=whole, default=TOP, metavar="N", help=f"so many attributes; default: {TOP}"
     )
     parser.add_argument("--json", action="store_true", help="the same as JSON")
+    add_max_bytes(parser)
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> None:
     """Print parameters, transitions, and the top attributes of each label."""
-    model = load_model(options.model)
+    model = load_model(options.model, options.max_bytes)
     classifier, _ = unwrap(model.estimator)
     labels = [str(label) for label in classifier.classes_]
     shown = options.label or labels

@@ -46,8 +46,8 @@ def add_parser(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Label, and write."""
-    model = load_model(options.model)
-    text = read_words(read_source(options.file), model, options.columns)
+    model = load_model(options.model, options.max_bytes)
+    text = read_words(read_source(options.file, options.max_bytes), model, options.columns)
     if text.known is not None and (options.n_best or options.marginals):
         raise ValueError("--n-best and --marginals are not for files with a column 'known'")
     _check_known(text.known, model.estimator, options.file)

@@ -12,19 +12,29 @@ from sklearn.exceptions import ConvergenceWarning
 from ..crf import CRF
 from ..linear import Weights
 from ..sequences import SequenceArray
+from ..utils.unpacking import read_text
 
-__all__ = ["crf_with_weights", "read_lines"]
+__all__ = ["check_labels", "crf_with_weights", "read_lines"]
 
 
-def read_lines(path_or_file: str | os.PathLike | IO) -> list[str]:
+def read_lines(path_or_file: str | os.PathLike | IO, max_bytes: int | None) -> list[str]:
     """All lines of a text in UTF-8."""
-    if hasattr(path_or_file, "read"):
-        data = path_or_file.read()
-    else:
-        with open(path_or_file, "rb") as file:
-            data = file.read()
-    text = data if isinstance(data, str) else data.decode("utf-8")
-    return text.replace("\r\n", "\n").split("\n")
+    return read_text(path_or_file, max_bytes=max_bytes).replace("\r\n", "\n").split("\n")
+
+
+def check_labels(labels: Sequence[str], max_bytes: int | None) -> None:
+    """Raise ValueError if the weights of the transitions take more than ``max_bytes``.
+
+    A short text may have many labels, and every pair of them has a weight.
+    """
+    n_bytes = 8 * len(labels) ** 2
+    if max_bytes is not None and n_bytes > max_bytes:
+        raise ValueError(
+            f"the transitions of {len(labels)} labels take {n_bytes} bytes, which is more than "
+            f"max_bytes={max_bytes}"
+        )
+    if len(set(labels)) < len(labels):
+        raise ValueError("names of labels are repeated")
 
 
 def crf_with_weights(
@@ -57,6 +67,7 @@ def crf_with_weights(
     coef, edges = sp.csc_array(coef)[:, order], edges or {}
     transitions = transitions[np.ix_(order, order)]
     of_edges = [edges[k][np.ix_(order, order)] for k in sorted(edges)]
+    _check_size([coef.data, transitions, *of_edges])
     zeros = np.zeros(n)
     shape = (len(edges), n, n)
     weights = Weights(
@@ -70,6 +81,15 @@ def crf_with_weights(
     crf.attribute_names_ = np.array(names, dtype=object)
     crf.converged_ = True
     return crf
+
+
+def _check_size(weights: list[np.ndarray]) -> None:
+    """Raise ValueError if weights are so large that their squares cannot be added up."""
+    with np.errstate(over="ignore"):
+        if np.isfinite(sum(np.square(part).sum() for part in weights)):
+            return
+    largest = max(np.abs(part).max(initial=0) for part in weights)
+    raise ValueError(f"weights of up to {largest:g} are too large: their squares overflow")
 
 
 def _exemplars(

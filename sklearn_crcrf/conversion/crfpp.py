@@ -10,21 +10,27 @@ from sklearn.pipeline import Pipeline, make_pipeline
 
 from ..feature_extraction import SequenceVectorizer, TemplateFeatures
 from ..feature_extraction._template_syntax import parse_templates
+from ..utils.unpacking import MAX_BYTES
 from ..vocabulary import Vocabulary
-from ._weights import crf_with_weights, read_lines
+from ._weights import check_labels, crf_with_weights, read_lines
 
 __all__ = ["read_crfpp_model"]
 
 BLOCKS = ("header", "labels", "template", "attributes", "weights")
 
 
-def read_crfpp_model(path_or_file: str | os.PathLike | IO) -> Pipeline:
+def read_crfpp_model(
+    path_or_file: str | os.PathLike | IO, *, max_bytes: int | None = MAX_BYTES
+) -> Pipeline:
     r"""Read a model of CRF++ from its text.
 
     Parameters
     ----------
     path_or_file : str, path-like or file object
-        The text that ``crf_learn -t`` writes beside the model.
+        The text that ``crf_learn -t`` writes beside the model; it may be gzip-compressed.
+    max_bytes : int or None, default=2**32
+        The most bytes that the file may unpack to, and that the weights of the transitions may
+        take; None for no limit.
 
     Returns
     -------
@@ -51,19 +57,21 @@ def read_crfpp_model(path_or_file: str | os.PathLike | IO) -> Pipeline:
     >>> tagger["crf"].state_features_
     {('U00=the', 'D'): 2.0, ('U00=the', 'N'): -2.0}
     """
-    blocks = _blocks(read_lines(path_or_file))
+    blocks = _blocks(read_lines(path_or_file, max_bytes))
     labels, n = blocks["labels"], len(blocks["labels"])
+    check_labels(labels, max_bytes)
     weights = _weights(blocks)
     features = TemplateFeatures("\n".join(blocks["template"]))
-    transitions, of_labels, of_pairs = np.zeros((n, n)), {}, {}
+    transitions, of_labels, of_pairs, n_used = np.zeros((n, n)), {}, {}, 0
     for start, attribute in _attributes(blocks["attributes"]):
         size = n * n if attribute.startswith("B") else n
-        if start + size > len(weights):
-            raise ValueError(f"the attribute {attribute!r} has no weights")
+        n_used += size
+        if max(start + size, n_used) > len(weights):
+            raise ValueError(f"the attribute {attribute!r} has no weights of its own")
         own = weights[start : start + size]
         if attribute == "B":
             transitions += own.reshape(n, n)
-        elif size > n:
+        elif attribute.startswith("B"):
             of_pairs[attribute] = own.reshape(n, n)
         else:
             of_labels[attribute] = own
@@ -101,6 +109,8 @@ def _weights(blocks: dict[str, list[str]]) -> np.ndarray:
         weights = factor * np.array(blocks["weights"], dtype=float)
     except (KeyError, ValueError) as error:
         raise ValueError(f"the header or a weight is damaged: {error}") from None
+    if not np.isfinite(weights).all():
+        raise ValueError("a weight is not finite")
     if len(weights) != n_weights:
         raise ValueError(f"there are {len(weights)} weights, but maxid is {n_weights}")
     return weights

@@ -1,6 +1,7 @@
 """Models of CRFsuite."""
 
 import os
+from math import isfinite
 from typing import IO
 
 import numpy as np
@@ -8,8 +9,9 @@ import scipy.sparse as sp
 
 from ..crf import CRFsuiteCRF
 from ..feature_extraction import SequenceVectorizer
+from ..utils.unpacking import MAX_BYTES
 from ..vocabulary import Vocabulary
-from ._weights import crf_with_weights, read_lines
+from ._weights import check_labels, crf_with_weights, read_lines
 
 __all__ = ["read_crfsuite_dump"]
 
@@ -17,14 +19,19 @@ SECTIONS = ("FILEHEADER", "LABELS", "ATTRIBUTES", "TRANSITIONS", "STATE_FEATURES
 ARROW = " --> "
 
 
-def read_crfsuite_dump(path_or_file: str | os.PathLike | IO) -> CRFsuiteCRF:
+def read_crfsuite_dump(
+    path_or_file: str | os.PathLike | IO, *, max_bytes: int | None = MAX_BYTES
+) -> CRFsuiteCRF:
     r"""Read a model of CRFsuite from its text.
 
     Parameters
     ----------
     path_or_file : str, path-like or file object
-        What ``crfsuite dump MODEL``, or ``dump`` of ``pycrfsuite.Tagger``, wrote. Weights have
-        six decimals there.
+        What ``crfsuite dump MODEL``, or ``dump`` of ``pycrfsuite.Tagger``, wrote; it may be
+        gzip-compressed. Weights have six decimals there.
+    max_bytes : int or None, default=2**32
+        The most bytes that the file may unpack to, and that the weights of the transitions may
+        take; None for no limit.
 
     Returns
     -------
@@ -64,8 +71,9 @@ def read_crfsuite_dump(path_or_file: str | os.PathLike | IO) -> CRFsuiteCRF:
     >>> crf.state_features_
     {('word:the', 'D'): 2.0}
     """
-    sections = _sections(read_lines(path_or_file))
+    sections = _sections(read_lines(path_or_file, max_bytes))
     labels, names = _names(sections["LABELS"]), _names(sections["ATTRIBUTES"])
+    check_labels(labels, max_bytes)
     label, attribute = ({name: i for i, name in enumerate(of)} for of in (labels, names))
     transitions = np.zeros((len(labels), len(labels)))
     previous, current, weight = _weights(sections["TRANSITIONS"], label, label)
@@ -134,6 +142,8 @@ def _weights(
             rows.append(first[source])
             columns.append(second[target])
             weights.append(float(weight))
+            if not isfinite(weights[-1]):
+                raise ValueError
         except (KeyError, ValueError):
             raise ValueError(f"line {number} is not a weight: {line[:80]!r}") from None
     return rows, columns, weights

@@ -3,8 +3,10 @@
 import gzip
 import io
 import json
+import os
 import pickle
 import sys
+import threading
 
 import joblib
 import numpy as np
@@ -445,7 +447,14 @@ def test_inspect_shows_negative_weights_and_what_is_impossible(corpus, tmp_path,
         (["evaluate", "ragged.txt"], "ragged.txt: line 2 has 3 columns, expected 2"),
         (["evaluate", "one.txt"], "none can be held out"),
         (["evaluate", "."], "Is a directory"),
-        (["train", "damaged.gz", "--model", "m"], "damaged.gz is damaged"),
+        (
+            ["train", "full.gz", "--max-bytes", "99", "--model", "m"],
+            "full.gz: there are more than max",
+        ),
+        (
+            ["train", "damaged.gz", "--model", "m"],
+            ": the compressed data are damaged: they break off",
+        ),
         (["train", "words.txt", "--model", "m", "--columns", "label"], "besides 'label'"),
         (["train", "one.txt", "--model", "m", "--estimator", "crf"], "there are CRF, HMM"),
         (["train", "one.txt", "--model", "m", "--set", "sgma=1"], "no parameter 'sgma'; it has"),
@@ -481,6 +490,7 @@ def test_errors_are_one_line_and_status_2(argv, message, tmp_path, monkeypatch, 
     (tmp_path / "empty.txt").write_text("")
     (tmp_path / "latin.txt").write_bytes("Stra\xdfe N\n".encode("latin-1"))
     (tmp_path / "ragged.txt").write_text("Ann N\nsings V x\n")
+    (tmp_path / "full.gz").write_bytes(gzip.compress(b"Ann N\n" * 100))
     (tmp_path / "damaged.gz").write_bytes(gzip.compress(b"Ann N\n" * 100)[:-12])
     (tmp_path / "bad.tpl").write_text("U00:%x[0;0]\n")
     (tmp_path / "b.tpl").write_text("U00:%x[0,0]\nB00:%x[0,0]\n")
@@ -538,3 +548,28 @@ def test_pickles_are_not_read(tmp_path, capsys):
     path = tmp_path / "evil"
     path.write_bytes(pickle.dumps(print))
     assert run(capsys, "inspect", "--model", path)[0] == 2
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes with names")
+def test_a_pipe_is_written_to_and_not_replaced(corpus, model, tmp_path, capsys):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    read = []
+    reader = threading.Thread(target=lambda: read.append(pipe.read_text()))
+    reader.start()
+    assert run(capsys, "tag", corpus[0], "--model", model, "--output", pipe) == (0, "", "")
+    reader.join()
+    assert pipe.is_fifo() and read[0] == run(capsys, "tag", corpus[0], "--model", model)[1]
+    status, _, err = run(capsys, "train", corpus[0], "--model", pipe)
+    assert status == 2 and "pipe is not a regular file" in err
+    assert pipe.is_fifo()
+
+
+@pytest.mark.parametrize("command", ["tag", "evaluate", "inspect"])
+def test_the_limit_is_one_of_models_too(command, corpus, model, capsys):
+    file = [] if command == "inspect" else [corpus[0]]
+    large = 10 * model.stat().st_size + corpus[0].stat().st_size
+    for limit, expected in ((model.stat().st_size - 1, 2), (100 * large, 0)):
+        status, _, err = run(capsys, command, *file, "--model", model, "--max-bytes", limit)
+        assert status == expected
+        assert expected == 0 or f"{model} is too large" in err

@@ -1,0 +1,34 @@
+"""What a model that is stored or was loaded must be."""
+
+from typing import Any
+
+from sklearn.base import BaseEstimator
+
+from .._unwrap import steps_of
+from ..base import BaseSequenceClassifier
+from ..crf import CRFsuiteCRF
+from ..utils.soundness import check_sound
+
+__all__ = ["check_model"]
+
+
+def check_model(estimator: Any) -> None:
+    """Check that a model is one that this package can predict with, and that it is sound.
+
+    Raises
+    ------
+    ValueError
+        If it is no sequence classifier, nor a pipeline that ends in one; if a parameter is not
+        valid; or if an array does not fit the others, in which case the message has its name.
+    """
+    transformers, last = steps_of(estimator)
+    if not isinstance(last, (BaseSequenceClassifier, CRFsuiteCRF)):
+        raise ValueError(
+            "the estimator must be a sequence classifier of sklearn_crcrf, or a pipeline that ends "
+            f"in one, but is a {type(last).__name__}"
+        )
+    for part in [*transformers, last]:
+        check_sound(part)
+    for part in [estimator, *estimator.get_params(deep=True).values()]:
+        if isinstance(part, BaseEstimator) and hasattr(part, "_parameter_constraints"):
+            part._validate_params()

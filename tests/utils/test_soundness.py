@@ -1,0 +1,268 @@
+"""What does not fit together is refused when it is loaded, and never reaches a kernel."""
+
+import copy
+import multiprocessing
+import pickle
+from collections.abc import Iterator
+from functools import partial, reduce
+from itertools import islice
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from damage import changed, damages, parts_of
+from toy import make_corpus
+
+from sklearn_crcrf import (
+    CRF,
+    HMM,
+    MEMM,
+    BoostedCRF,
+    CRFsuiteCRF,
+    EmpiricalCRF,
+    Gazetteer,
+    MaxMarginCRF,
+    OpinionPoolCRF,
+    SequenceVectorizer,
+    StructuredPerceptron,
+    Window,
+    WordVectors,
+)
+from sklearn_crcrf.opinion_pool import MergedLabels, RandomAttributes
+from sklearn_crcrf.symbols import SymbolTable
+from sklearn_crcrf.utils.soundness import Array, check_sound
+from sklearn_crcrf.vocabulary import JoinedStrings, Vocabulary
+
+X, y = make_corpus(n_sequences=8)
+DICTS = [[{"w": w, "n": float(len(w))} for w in x] for x in X]
+ROWS = [np.array([[len(w), w.count("a"), w.count("n")] for w in x], dtype=float) for x in X]
+SPARSE = [sp.csr_array(x) for x in ROWS]
+VECTORS = {X[0][0]: [0.0, 1.0], "other": [1.0, 0.0]}
+EMPIRICAL = {
+    f"EmpiricalCRF {spelling} {zeros}": (EmpiricalCRF(spelling=spelling, zeros=zeros), X)
+    for spelling, zeros in [
+        ("product", "smoothed"),
+        ("product", "exact"),
+        ("joint", "floored"),
+        ("mean", "exact"),
+        ("maxent", "floored"),
+    ]
+}
+MODELS = {
+    "HMM": (HMM(), X),
+    "HMM dicts": (HMM(), DICTS),
+    "HMM sparse": (HMM(transition_smoothing=0.0), SPARSE),
+    "MEMM": (MEMM(max_iter=2, tol=1.0), X),
+    "CRF": (CRF(max_iter=2, tol=1.0), X),
+    "CRF sparse": (CRF(max_iter=2, tol=1.0, c1=1e-3, constraints={"A": list("ABCD")}), SPARSE),
+    "CRF rows": (CRF(max_iter=2, tol=1.0, min_freq=2, dtype="float32", boundaries=True), ROWS),
+    "CRF edges": (CRF(max_iter=2, tol=1.0, edge_columns=["w"]), DICTS),
+    "MaxMarginCRF": (MaxMarginCRF(max_iter=2, tol=1e3), X),
+    "StructuredPerceptron": (StructuredPerceptron(max_iter=2), X),
+    "StructuredPerceptron vote": (
+        StructuredPerceptron(averaging="vote", boundaries=True, max_iter=2),
+        X,
+    ),
+    "BoostedCRF": (BoostedCRF(max_iter=2), ROWS),
+    "CRFsuiteCRF": (CRFsuiteCRF(max_iterations=20), DICTS),
+    "OpinionPoolCRF": (OpinionPoolCRF([("a", HMM()), ("b", HMM(2.0))], [1, 2]), X),
+    "MergedLabels": (MergedLabels(HMM(), ["A"]), X),
+    "EmpiricalCRF second order": (EmpiricalCRF(order=2), X),
+    "EmpiricalCRF sparse": (EmpiricalCRF(), SPARSE),
+    "EmpiricalCRF dicts": (EmpiricalCRF(), DICTS),
+    **EMPIRICAL,
+    "SequenceVectorizer": (SequenceVectorizer(), X),
+    "WordVectors": (WordVectors(VECTORS), X),
+    "Gazetteer": (Gazetteer({"animal": ["reed walk", "reed"]}), X),
+    "RandomAttributes": (RandomAttributes(random_state=0), ROWS),
+}
+METHODS = ("predict", "predict_proba", "sample", "transform")
+# Of these kinds of damage none gets past the check.
+NEVER = {"nan", "inf", "single nan", "single inf"}
+
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+
+def stored_and_loaded(stored: bytes, path, change):
+    return pickle.loads(pickle.dumps(changed(pickle.loads(stored), path, change)))
+
+
+def is_made(path) -> bool:
+    """Whether a part is not stored, but made of another one."""
+    return "_arrays" in path
+
+
+def outcomes(stored: bytes, X) -> Iterator[tuple[tuple, str, str]]:
+    """What becomes of each damage, but for those that end as they should."""
+    parts = [(path, part) for path, part in parts_of(pickle.loads(stored)) if not is_made(path)]
+    for number, (path, part) in enumerate(parts):
+        # Models have many parts of a kind: each has every fifth kind of damage.
+        for kind, change in islice(damages(part).items(), number % 5, None, 5):
+            found = outcome(partial(stored_and_loaded, stored, path), change)
+            if not isinstance(found, str):
+                found = "loaded" if kind in NEVER else answers(found, X)
+            if found != "refused":
+                yield path, kind, found
+
+
+def outcome(function, argument):
+    """What a function returns, or what it raises."""
+    try:
+        return function(argument)
+    except ValueError:
+        return "refused"
+    except Exception as error:
+        return repr(error)
+
+
+def answers(model, X) -> str:
+    """What a model that was loaded makes of X: nothing but an answer or a ValueError."""
+    for name in METHODS:
+        if hasattr(model, name):
+            answer = outcome(getattr(model, name), X[:3])
+            if isinstance(answer, str):
+                if answer != "refused":
+                    return f"{name}: {answer}"
+            elif name == "predict_proba" and not all(np.isfinite(p).all() for p in answer):
+                return "probabilities that are not finite"
+    return "refused"
+
+
+def all_outcomes(stored: bytes, X, connection) -> None:
+    connection.send(list(outcomes(stored, X)))
+
+
+@pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="needs fork")
+@pytest.mark.parametrize("name", MODELS)
+def test_damaged_arrays_are_refused(name):
+    model, X = MODELS[name]
+    stored = pickle.dumps(model.fit(X, y))
+    # In a process of its own, as what is not refused used to end it.
+    context = multiprocessing.get_context("fork")
+    receiver, sender = context.Pipe(duplex=False)
+    process = context.Process(target=all_outcomes, args=(stored, X, sender))
+    process.start()
+    sender.close()
+    try:
+        found = receiver.recv()
+    except EOFError:
+        found = None
+    process.join()
+    assert process.exitcode == 0
+    assert found == []
+
+
+@pytest.mark.parametrize(
+    ("attribute", "value", "message"),
+    [
+        ("end_", np.zeros(1), r"HMM: end_ has the shape \(1,\), but must have \(4,\)"),
+        ("transitions_", np.full((4, 4), np.nan), "HMM: transitions_ has values from nan to nan"),
+        ("begin_", np.full(4, np.inf), "HMM: begin_ has values from inf to inf"),
+        ("classes_", np.array(["A", "A", "B", "C"]), "HMM: classes_ must hold different labels"),
+        ("classes_", None, "HMM: classes_ must be a 1-D array"),
+        ("encoder_", None, "HMM: encoder_ must be an Encoder"),
+        ("_label_ids", 3, "HMM: _label_ids must be LabelIds"),
+    ],
+)
+def test_errors_say_which_array_of_which_model(attribute, value, message):
+    hmm = HMM().fit(X, y)
+    setattr(hmm, attribute, value)
+    with pytest.raises(ValueError, match=message):
+        pickle.loads(pickle.dumps(hmm))
+    with pytest.raises(ValueError, match=message):
+        copy.deepcopy(hmm)
+    with pytest.raises(ValueError, match=message):
+        check_sound(hmm)
+
+
+def test_what_is_missing_is_named():
+    hmm = HMM().fit(X, y)
+    del hmm.transitions_
+    with pytest.raises(ValueError, match=r"HMM: its state is damaged: .*transitions_"):
+        pickle.loads(pickle.dumps(hmm))
+
+
+def test_logarithms_of_zero_are_sound():
+    hmm = HMM(transition_smoothing=0.0).fit([["a", "b"]], [["A", "B"]])
+    assert np.isneginf(hmm.transitions_).any()
+    assert pickle.loads(pickle.dumps(hmm)).predict([["a", "b"]]).tolist() == [["A", "B"]]
+
+
+def test_infinity_in_single_precision_is_not_finite():
+    ones = np.array([1.0, np.inf], dtype=np.float32)
+    assert Array("coef_", ones[:1], (1,)).problem is None
+    assert "must be finite" in Array("coef_", ones, (2,)).problem
+    assert "is of type" in Array("coef_", np.ones(1, dtype=np.float16), (1,)).problem
+    assert "is of type" in Array("coef_", np.ones(1, dtype=">f8"), (1,)).problem
+
+
+def test_copies_are_not_checked():
+    crf, hmm = CRF(max_iter=2, tol=1.0).fit(X, y), HMM().fit(X, y)
+    for model in (crf, hmm):
+        model.transitions_ = None
+        assert copy.copy(model).classes_ is model.classes_
+
+
+@pytest.mark.parametrize("name", ["left", "right", "feature", "threshold"])
+def test_nodes_of_trees(name):
+    boosted = BoostedCRF(max_iter=2).fit(ROWS, y)
+    state = boosted.estimators_[1].tree_.__getstate__()
+    nodes = state["nodes"]
+    assert len(nodes) > 1
+    field = {"left": "left_child", "right": "right_child"}.get(name, name)
+    # The root is its own child: it is never left.
+    nodes[field][0] = {"feature": 3, "threshold": np.nan}.get(name, 0)
+    boosted.estimators_[1].tree_.__setstate__(state)
+    with pytest.raises(ValueError, match=r"BoostedCRF: estimators_\[1\].tree_."):
+        pickle.loads(pickle.dumps(boosted))
+
+
+@pytest.mark.parametrize("code", [-2, 2, 2**31 - 1])
+@pytest.mark.parametrize("joined", [False, True])
+def test_codes_of_symbols(code, joined):
+    symbols = JoinedStrings([["a", "b"]], [[0, 1]]) if joined else ["a", "b"]
+    table = SymbolTable([[0], [1], [-1]], [symbols], ["w"])
+    assert pickle.loads(pickle.dumps(table)) == table
+    table.codes[0] = code
+    with pytest.raises(ValueError, match="SymbolTable: codes of 'w'"):
+        pickle.loads(pickle.dumps(table))
+
+
+def test_codes_of_joined_strings():
+    symbols = JoinedStrings([["a", "b"]], [[0, 1]])
+    symbols.codes[0, 0] = 7
+    with pytest.raises(ValueError, match="out of range"):
+        pickle.loads(pickle.dumps(SymbolTable([[0]], [symbols], ["w"])))
+
+
+@pytest.mark.parametrize("lengths", [[1], [1, 1, 1], [-1, 3], [0.5, 1.5], [[1, 1]], None])
+def test_lengths_of_symbols(lengths):
+    state = {"text": b"ab", "lengths": None if lengths is None else np.array(lengths)}
+    with pytest.raises(ValueError, match="Vocabulary"):
+        Vocabulary.__new__(Vocabulary).__setstate__(state)
+
+
+def test_what_is_not_fitted_has_nothing_to_check():
+    for model in (CRF(sigma=-1.0), HMM(), SequenceVectorizer(), BoostedCRF()):
+        assert pickle.loads(pickle.dumps(model)).get_params() == model.get_params()
+
+
+@pytest.mark.parametrize(
+    ("model", "path", "value", "message"),
+    [
+        (HMM(), "tabulator_._kind", "nothing", "HMM: tabulator_._kind must be one of"),
+        (HMM(), "tabulator_._numbers", str, "HMM: its state is damaged"),
+        (HMM(), "tabulator_._binning", "none", "HMM: tabulator_._binning must be a transformer"),
+        (SequenceVectorizer(), "dtype", "M8[s]", "SequenceVectorizer: dtype must be a type of"),
+        (SequenceVectorizer(), "separator", 3, "SequenceVectorizer: separator must be a str"),
+        (Window(), "templates", ["word["], "templates: 'word\\['"),
+        (Window(), "templates", 3, "Window: its state is damaged"),
+    ],
+)
+def test_what_is_no_array_is_checked_too(model, path, value, message):
+    model.fit(X, y)
+    *parts, name = path.split(".")
+    setattr(reduce(getattr, parts, model), name, value)
+    with pytest.raises(ValueError, match=message):
+        pickle.loads(pickle.dumps(model))
