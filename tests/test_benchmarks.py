@@ -2,7 +2,6 @@
 
 import argparse
 import csv
-import importlib
 import math
 import os
 import subprocess
@@ -12,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
+from programs import modules_of
 from scipy.optimize import OptimizeResult
 
 from sklearn_crcrf.datasets import Splits, make_addresses
@@ -25,12 +25,10 @@ NEEDS_DATA = pytest.mark.skipif(
 
 
 @pytest.fixture
-def load(monkeypatch):
-    """Import a script; afterwards its settings of threads are undone."""
-    for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-        monkeypatch.setenv(variable, "1")
-    monkeypatch.syspath_prepend(FOLDER)
-    return importlib.import_module
+def load():
+    """Import a script by its name."""
+    with modules_of(FOLDER) as load:
+        yield load
 
 
 @pytest.fixture

@@ -1,0 +1,70 @@
+"""Forbids what no model file may do, and says that it was tried: Python's audit events."""
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from _campaign import Wrong
+
+__all__ = ["guarded"]
+
+FORBIDDEN = (
+    *("os.", "shutil.", "subprocess.", "socket.", "tempfile.", "pickle.", "ctypes.", "urllib."),
+    *("http.", "ftplib.", "smtplib.", "webbrowser.", "pty.", "signal.", "code.", "sqlite3."),
+)
+HARMLESS = {"os.listdir", "os.scandir", "os.putenv", "os.unsetenv"}
+WRITES = {"open", "os.remove", "os.rename", "os.mkdir", "os.rmdir", "os.chmod", "tempfile.mkstemp"}
+WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
+
+_is_on, _is_installed, _writable, _tried = False, False, None, []
+
+
+@contextmanager
+def guarded(writable: str | None = None) -> Iterator[None]:
+    """Meanwhile nothing may be written, deleted, started, unpickled or run from a string.
+
+    Parameters
+    ----------
+    writable : str, optional
+        A folder in which files may be written and deleted all the same.
+
+    Raises
+    ------
+    Wrong
+        At the end, if any of it was tried; it is prevented.
+    """
+    global _is_on, _is_installed, _writable
+    if not _is_installed:
+        sys.addaudithook(_watch)
+        sys.dont_write_bytecode = True
+        _is_installed = True
+    _tried.clear()
+    _writable = None if writable is None else os.path.realpath(writable)
+    _is_on = True
+    try:
+        yield
+    finally:
+        _is_on = False
+        if _tried:
+            event, details = _tried[0]
+            raise Wrong(f"a model file caused {event}", details)
+
+
+def _watch(event: str, details: tuple[Any, ...]) -> None:
+    if _is_on and _is_forbidden(event, details):
+        _tried.append((event, str(details)[:200]))
+        raise PermissionError(f"{event} is not allowed here")
+
+
+def _is_forbidden(event: str, details: tuple[Any, ...]) -> bool:
+    if event == "open" and not details[2] & WRITING:
+        return False
+    if event in WRITES and _writable is not None:
+        named = details[:1] if event == "open" else details
+        paths = [path for path in named if isinstance(path, str | bytes | os.PathLike)]
+        return not all(os.path.realpath(os.fsdecode(path)).startswith(_writable) for path in paths)
+    if event == "compile":  # modules have the names of their files
+        return details[1] == "<string>"
+    return event in WRITES or (event.startswith(FORBIDDEN) and event not in HARMLESS)

@@ -1,0 +1,37 @@
+"""File systems that only this process sees, and that are gone when it ends."""
+
+import ctypes
+import os
+from pathlib import Path
+
+__all__ = ["can_mount", "mount_read_only", "mount_small"]
+
+NEW_NAMESPACE = 0x20000
+READ_ONLY, REMOUNT, BIND, RECURSIVE, PRIVATE = 1, 32, 4096, 1 << 14, 1 << 18
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+def can_mount() -> bool:
+    """Let this process have mounts of its own; False where it may not."""
+    return _libc.unshare(NEW_NAMESPACE) == 0 and _mount(b"none", b"/", None, RECURSIVE | PRIVATE)
+
+
+def mount_small(folder: Path, n_bytes: int) -> None:
+    """Let a folder be a file system of so many bytes, in memory."""
+    if not _mount(b"tmpfs", os.fsencode(folder), b"tmpfs", 0, f"size={n_bytes}".encode()):
+        raise OSError(ctypes.get_errno(), "cannot mount a file system in memory", str(folder))
+
+
+def mount_read_only(folder: Path) -> None:
+    """Let nothing be changed in a folder."""
+    name = os.fsencode(folder)
+    is_bound = _mount(name, name, None, BIND)
+    if not is_bound or not _mount(name, name, None, BIND | REMOUNT | READ_ONLY):
+        raise OSError(ctypes.get_errno(), "cannot mount a folder for reading only", str(folder))
+
+
+def _mount(
+    source: bytes, target: bytes, kind: bytes | None, flags: int, options: bytes | None = None
+) -> bool:
+    return _libc.mount(source, target, kind, ctypes.c_ulong(flags), options) == 0

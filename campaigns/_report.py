@@ -1,0 +1,137 @@
+"""What a campaign finds: counted, named by number, printed, and kept as JSON."""
+
+import json
+import os
+import shlex
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from _crashes import is_sanitized
+from _worker import Judgement
+
+__all__ = ["DEFECTS", "VERDICTS", "Report", "write"]
+
+VERDICTS = ("answered", "refused", "wrong", "crashed", "hung")
+DEFECTS = VERDICTS[2:]
+N_NUMBERS = 5  # of the inputs that show a defect
+
+
+class Report:
+    """Outcomes of the inputs of one campaign.
+
+    Parameters
+    ----------
+    campaign : str
+    seed, start : int
+        What the inputs are made from: the seed, and the first number.
+    """
+
+    def __init__(self, campaign: str, seed: int, start: int):
+        self.campaign, self.seed, self.start = campaign, seed, start
+        self.seconds = 0.0
+        self._end = start
+        self._outcomes = {verdict: Counter() for verdict in VERDICTS}
+        self._defects: dict[tuple[str, str], dict[str, Any]] = {}
+        self._slowest = (0.0, None)
+        self._measures: dict[str, list[float]] = {}
+
+    def add(self, number: int, judgement: Judgement) -> None:
+        """Count an input; a defect that is new is printed."""
+        verdict, what, example, seconds, measures = judgement
+        self._end = max(self._end, number + 1)
+        self._outcomes[verdict][what] += 1
+        if verdict != "crashed" and seconds > self._slowest[0]:
+            self._slowest = (seconds, number)
+        for name, value in measures.items():
+            self._measures.setdefault(name, []).append(round(value, 6))
+        if verdict in DEFECTS:
+            self._add_defect(number, verdict, what, example)
+
+    def _add_defect(self, number: int, verdict: str, what: str, example: str) -> None:
+        new = {"verdict": verdict, "what": what, "example": example, "count": 0, "numbers": []}
+        defect = self._defects.setdefault((verdict, what), new)
+        defect["count"] += 1
+        if len(defect["numbers"]) < N_NUMBERS:
+            defect["numbers"].append(number)
+        if defect["count"] == 1:
+            print(f"{verdict} {what}\n    {_short(example)}", flush=True)
+            print(f"    {self._command(number)}", flush=True)
+
+    @property
+    def tried(self) -> int:
+        """Number of inputs."""
+        return sum(self.count(verdict) for verdict in VERDICTS)
+
+    def count(self, verdict: str) -> int:
+        """Number of inputs of which this came."""
+        return self._outcomes[verdict].total()
+
+    @property
+    def has_defects(self) -> bool:
+        """Whether anything crashed, hung or was answered wrongly."""
+        return any(self.count(verdict) for verdict in DEFECTS)
+
+    def as_dict(self) -> dict[str, Any]:
+        """All of it, of types that JSON has."""
+        return {
+            "campaign": self.campaign,
+            "commit": _commit(),
+            "seed": self.seed,
+            "start": self.start,
+            "end": self._end,
+            "seconds": round(self.seconds, 1),
+            "sanitized": is_sanitized(),
+            "instructions": os.environ.get("SKLEARN_CRCRF_INSTRUCTIONS"),
+            "tried": self.tried,
+            "outcomes": {verdict: dict(counts) for verdict, counts in self._outcomes.items()},
+            "defects": list(self._defects.values()),
+            "slowest": list(self._slowest),
+            "measures": self._measures,
+        }
+
+    def print(self) -> None:
+        """Print what was found."""
+        rate = self.tried / self.seconds if self.seconds else 0
+        print(
+            f"\n{self.campaign}: {self.tried:,} inputs, seed {self.seed}, numbers {self.start} to "
+            f"{self._end - 1}, {self.seconds:.0f} s, {rate:,.1f} per second; commit {_commit()}"
+        )
+        for verdict, counts in self._outcomes.items():
+            shown = [f"{what} {count:,}" for what, count in counts.most_common(12)]
+            named = ": " + ", ".join(shown) if shown and verdict not in DEFECTS else ""
+            print(f"  {verdict:9} {counts.total():9,}{named}")
+        seconds, number = self._slowest
+        if number is not None:
+            print(f"  slowest   {seconds:9.3f} s, number {number}")
+        for name, values in self._measures.items():
+            print(f"  {name}: median {median(values):.4g}, maximum {max(values):.4g}")
+        for defect in self._defects.values():
+            print(f"  {defect['verdict']} {defect['count']:,} times: {defect['what']}")
+            print(f"    {self._command(defect['numbers'][0])}")
+        sys.stdout.flush()
+
+    def _command(self, number: int) -> str:
+        program = os.path.relpath(sys.argv[0])
+        return f"python {program} {shlex.quote(self.campaign)} --seed {self.seed} --only {number}"
+
+
+def write(reports: list[Report], path: Path) -> None:
+    """Keep reports in a file, for ``summary.py``."""
+    text = json.dumps([report.as_dict() for report in reports], indent=1)
+    path.write_text(text + "\n", encoding="utf-8")
+
+
+def _commit() -> str:
+    """The commit of the checkout, with a plus sign if files differ from it."""
+    command = ["git", "-C", str(Path(__file__).parent), "describe", "--always", "--exclude=*"]
+    run = subprocess.run([*command, "--dirty=+"], capture_output=True, text=True)
+    return run.stdout.strip() or "unknown"
+
+
+def _short(text: str) -> str:
+    lines = text.strip().splitlines()
+    return " ".join(lines)[:200]

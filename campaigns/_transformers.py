@@ -1,0 +1,114 @@
+"""Every transformer: fitted to random and hostile input, and applied to this and other input."""
+
+from collections.abc import Callable
+from random import Random
+from typing import Any
+
+import numpy as np
+from _campaign import Campaign, Wrong, show
+from _models import make, transformers
+from _samples import ATOMS, sample
+from _templates import mutated
+from scipy import sparse
+
+from sklearn_crcrf import SequenceArray
+
+__all__ = ["CAMPAIGN"]
+
+KINDS = ["words", "words", "words", "dicts", "dicts", "frame", "SequenceArray", None]
+COLUMNS = [None, "token", "w", "word", "nonsense", 0]
+# Values of parameters; those of a transformer that is not here are the defaults.
+PARAMETERS: dict[str, dict[str, Callable[[Random], list]]] = {
+    "Gazetteer": {
+        "lists": lambda rng: [
+            {},
+            {"a": []},
+            {"a": ["the dog", ["a", "cat"], ""], "b": ["\0", "x" * 999]},
+            {"a": [rng.choice(ATOMS)]},
+            {rng.choice(["", "é", "a=b"]): ["the"]},
+            ["the"],
+        ],
+        "ignore_case": lambda rng: [True, False],
+        "column": lambda rng: COLUMNS,
+    },
+    "SequenceVectorizer": {
+        "min_freq": lambda rng: [1, 2, 100, 0, -1, 1.5, "a", 2**70],
+        "dtype": lambda rng: [np.float64, np.float32, "f8", np.int64, np.float16, "U3", object],
+        "separator": lambda rng: ["=", ":", "", "\0", "ab", 5],
+    },
+    "TemplateFeatures": {
+        "template": lambda rng: [mutated(rng)[0] for _ in range(3)] + ["", "U:%x[0,0]", None],
+        "syntax": lambda rng: ["crf++", "wapiti", "nonsense"],
+    },
+    "TokenFeatures": {
+        "features": lambda rng: [
+            *("default", "simple", "nonsense", [], ["lower", "shape"], ["prefix0"], ["suffix99"]),
+            *(["prefix99999999999"], ["prefix-1"], ["simple:-x"], ["lower", "lower"], None, 5),
+        ],
+        "column": lambda rng: COLUMNS,
+    },
+    "Window": {
+        "templates": lambda rng: [
+            *([0], [-1, 1], [(0, 1)], [(0,) * 9], [10**9], [-(10**9)], [10**30], [], [()], 5),
+            *(["word[0]"], ["token[-1]|token[0]"], ["w[0]"], ["nonsense[0]"], ["["], [""], "[0]"),
+            *([1.5], [True], [None], ["token[99999999999999999999]"], [0, 0]),
+        ]
+    },
+    "WordClusters": {
+        "clusters": lambda rng: [
+            *({}, {"the": "0101", "dog": ""}, {"the": 5}, {5: "01"}, {"a": "é\0"}, ["the"]),
+            {"the": "0" * 5000},
+        ],
+        "prefixes": lambda rng: [None, (), (1, 2), (0,), (-1,), (10**30,), (1.5,), ("a",), 4],
+        "name": lambda rng: ["cluster", "", "\0", 5],
+        "column": lambda rng: COLUMNS,
+    },
+    "WordVectors": {
+        "vectors": lambda rng: [
+            *((["dog"], [[1.0, 2.0]]), (["dog"], [[np.nan]]), (["dog", "dog"], [[1], [2]]), {}),
+            *((["dog"], [[1.0], [2.0]]), {"dog": [1.0], "the": [1.0, 2.0]}, {"dog": []}, ([], [])),
+            *((["dog"], np.array([[1e300, -np.inf]])), {"dog": "vector"}, {5: [1.0]}, None),
+            (["dog"], np.ones((1, 3), dtype=np.float32)),
+        ],
+        "unknown": lambda rng: [None, [0.0, 0.0], [np.nan], "mean", 0.5],
+        "ignore_case": lambda rng: [True, False],
+        "column": lambda rng: COLUMNS,
+    },
+}
+
+
+def transform(rng: Random, number: int) -> str:
+    """Fit any transformer to any input, and transform this or another."""
+    public = rng.choice(transformers())
+    known = PARAMETERS.get(public.__name__, {})
+    chosen = {name: rng.choice(of(rng)) for name, of in known.items() if rng.random() < 0.4}
+    transformer = make(public, **chosen)
+    made = sample(rng, rng.choice(KINDS))
+    show(repr(transformer), f"\n{made.kind}, X = {made.X!r}")
+    _check(transformer, transformer.fit_transform(made.X), made.lengths)
+    if rng.random() < 0.5:
+        made = sample(rng, made.kind)
+        show(f"other X = {made.X!r}")
+    _check(transformer, transformer.transform(made.X), made.lengths)
+    return f"{public.__name__}: fitted and transformed"
+
+
+def _check(transformer: Any, result: SequenceArray, lengths: list[int]) -> None:
+    """There is a row for each token, a column for each name, and each number is finite."""
+    show("result", result)
+    name = type(transformer).__name__
+    if sum(result.lengths) != sum(lengths):
+        raise Wrong(f"{name} gives other lengths", f"{lengths} {result.lengths}")
+    data = result.data
+    names = transformer.get_feature_names_out()
+    width = data.shape[1] if hasattr(data, "shape") else len(data.names)
+    if width != len(names):
+        raise Wrong(f"{name} has more or fewer names than columns", f"{width}, {names}")
+    numbers = data.data if sparse.issparse(data) else data
+    if isinstance(numbers, np.ndarray) and not np.isfinite(np.asarray(numbers, float)).all():
+        raise Wrong(f"{name} gives numbers that are not finite", numbers)
+
+
+CAMPAIGN = Campaign(
+    "transformers", transform, allowed=(), allowed_if_raised=(ValueError, TypeError), batch=50
+)

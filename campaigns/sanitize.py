@@ -1,0 +1,92 @@
+"""Tests and hostile inputs with kernels that report what they do wrong.
+
+Each input is a test file, or some inputs of another campaign, in a process of its own, with one of
+the instruction sets that the processor has. The kernels are those of a copy of the checkout, which
+is built first: for "tests" and "inputs" with AddressSanitizer and UndefinedBehaviorSanitizer, for
+"bounds" with the checks of Cython, and for "threads" with ThreadSanitizer.
+"""
+
+import sys
+from functools import cache
+from random import Random
+
+from _builds import CHECKOUT, Build, Result
+from _campaign import Campaign, Wrong, show
+from _command import main
+from _crashes import reported
+from sklearn_crcrf._kernels._cpu import instruction_sets
+
+SETS = instruction_sets()
+N_INPUTS = 50  # of another campaign, for one input of these
+HOUR = 3600.0
+
+ADDRESSES = Build("addresses", "address,undefined", ("libasan.so", "libubsan.so", "libstdc++.so.6"))
+THREADS = Build("threads", "thread", ("libtsan.so",))
+BOUNDS = Build("bounds", environment={"SKLEARN_CRCRF_BOUNDSCHECK": "1"})
+
+
+@cache
+def test_files() -> list[str]:
+    """The test files, without those about what is around the package."""
+    left_out = "campaigns", "test_benchmarks.py", "test_package.py"
+    found = (path.relative_to(CHECKOUT) for path in sorted(CHECKOUT.glob("tests/**/test_*.py")))
+    return [str(path) for path in found if path.parts[1] not in left_out]
+
+
+def run_tests(build: Build, number: int) -> str:
+    """A test file; what a kernel raises where it cannot raise is an error."""
+    path, instructions = test_files()[number // len(SETS)], SETS[number % len(SETS)]
+    show(path, instructions)
+    warning = "error::pytest.PytestUnraisableExceptionWarning"
+    options = ["-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-W", warning]
+    judge(build.run([*options, path], instructions))
+    return f"passed with {instructions}"
+
+
+def run_campaign(build: Build, program: str, rng: Random, number: int) -> str:
+    """Some inputs of another campaign."""
+    instructions, seed = SETS[number % len(SETS)], rng.randrange(2**31)
+    numbers = {"--seed": seed, "--n": N_INPUTS, "--jobs": 1, "--limit": 300}
+    arguments = [program, *(str(part) for option in numbers.items() for part in option)]
+    show(*arguments, instructions)
+    judge(build.run(arguments, instructions))
+    return f"{N_INPUTS} of each kind with {instructions}"
+
+
+def judge(result: Result) -> None:
+    """Raise Wrong if a sanitizer has reported anything, or a test failed."""
+    report = reported(result.reports) or reported(result.output)
+    if report is not None:
+        raise Wrong(report, result.reports or result.output)
+    if result.status:
+        raise Wrong(f"exit status {result.status}", result.output[-4000:])
+
+
+def on_tests(name: str, build: Build) -> Campaign:
+    """The whole test suite with a build, once with each instruction set."""
+
+    def one(rng: Random, number: int) -> str:
+        return run_tests(build, number)
+
+    n = len(SETS) * len(test_files())
+    return Campaign(name, one, prepare=build.make, n=n, limit=HOUR)
+
+
+def on_campaign(name: str, build: Build, program: str, n: int) -> Campaign:
+    """Another campaign with a build."""
+
+    def one(rng: Random, number: int) -> str:
+        return run_campaign(build, program, rng, number)
+
+    return Campaign(name, one, prepare=build.make, n=n, limit=HOUR)
+
+
+CAMPAIGNS = [
+    on_tests("tests", ADDRESSES),
+    on_tests("bounds", BOUNDS),
+    on_campaign("inputs", ADDRESSES, "campaigns/inputs.py", 100),
+    on_campaign("threads", THREADS, "campaigns/threads.py", 10),
+]
+
+if __name__ == "__main__":
+    sys.exit(main(__doc__, CAMPAIGNS))

@@ -1,0 +1,114 @@
+"""Adds up reports of campaigns, and writes the table in README.md."""
+
+import argparse
+import json
+import sys
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from _report import VERDICTS
+
+__all__ = ["main", "summarised"]
+
+README = Path(__file__).with_name("README.md")
+BEGIN, END = "<!-- written by summary.py -->\n", "<!-- end -->\n"
+COLUMNS = ["campaign", "inputs", *VERDICTS, "slowest", "hours", "commit"]
+MEASURES = ["campaign", "figure", "number", "median", "maximum"]
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Write the table, or print it."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("files", nargs="+", type=Path, help="what campaigns wrote to --output")
+    parser.add_argument("--print", action="store_true", help="do not write, but print")
+    options = parser.parse_args(argv)
+    reports = [report for file in options.files for report in json.loads(file.read_text())]
+    try:
+        text = summarised(reports)
+    except ValueError as error:
+        parser.error(str(error))
+    if options.print:
+        print(text)
+    else:
+        README.write_text(_with_table(README.read_text(), text))
+    return 0
+
+
+def summarised(reports: Iterable[dict[str, Any]]) -> str:
+    """Tables in Markdown, with a row for all reports of a campaign.
+
+    Raises
+    ------
+    ValueError
+        If two reports have inputs in common, which would be counted twice.
+    """
+    groups: dict[str, list[dict[str, Any]]] = {}
+    for report in reports:
+        groups.setdefault(_title(report), []).append(report)
+    for title, group in groups.items():
+        _check_distinct(title, group)
+    tables = [_table(COLUMNS, [_row(*item) for item in groups.items()])]
+    measures = [row for item in groups.items() for row in _measure_rows(*item)]
+    if measures:
+        tables.append(_table(MEASURES, measures))
+    return "\n".join(tables)
+
+
+def _title(report: dict[str, Any]) -> str:
+    title = report["campaign"]
+    if report["sanitized"]:
+        title += ", sanitized"
+    if report["instructions"]:
+        title += f", {report['instructions']}"
+    return title
+
+
+def _check_distinct(title: str, group: list[dict[str, Any]]) -> None:
+    ranges = sorted((report["seed"], report["start"], report["end"]) for report in group)
+    for (seed, _, end), (next_seed, start, _) in pairwise(ranges):
+        if seed == next_seed and start < end:
+            raise ValueError(f"{title}: two reports have seed {seed} and number {start}")
+
+
+def _row(title: str, group: list[dict[str, Any]]) -> list[str]:
+    counts = [
+        sum(sum(report["outcomes"][verdict].values()) for report in group) for verdict in VERDICTS
+    ]
+    hours = sum(report["seconds"] for report in group) / 3600
+    slowest = max(report["slowest"][0] for report in group)
+    commits = sorted({report["commit"] for report in group})
+    return [
+        title,
+        f"{sum(counts):,}",
+        *(f"{count:,}" for count in counts),
+        f"{slowest:.2f} s",
+        f"{hours:.2f}",
+        ", ".join(commits),
+    ]
+
+
+def _measure_rows(title: str, group: list[dict[str, Any]]) -> Iterable[list[str]]:
+    values: dict[str, list[float]] = {}
+    for report in group:
+        for name, found in report["measures"].items():
+            values.setdefault(name, []).extend(found)
+    for name, found in values.items():
+        yield [title, name, f"{len(found):,}", f"{median(found):.4g}", f"{max(found):.4g}"]
+
+
+def _table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [columns, ["---"] * len(columns), *rows]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def _with_table(page: str, table: str) -> str:
+    before, _, rest = page.partition(BEGIN)
+    _, _, after = rest.partition(END)
+    return f"{before}{BEGIN}\n{table}\n{END}{after}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,140 @@
+"""Campaigns of files make the same files each time, and see what goes wrong with them."""
+
+import os
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from sklearn_crcrf.datasets import read_conll
+
+FOLDER = Path(__file__).parents[2] / "campaigns"
+STORED = """
+import hashlib, warnings
+warnings.simplefilter("ignore")
+from random import Random
+import _campaign
+from _model_files import _stored, mutated
+from _models import classifiers, examples, kinds_for, make
+kinds, y = examples(3)
+for public in classifiers():
+    for kind in kinds_for(public):
+        model = _stored(public.__name__, make(public).fit(kinds[kind], y), kinds[kind])
+        changed = b"".join(mutated(Random(f"{kind} {j}"), model) for j in range(5))
+        print(model.name, kind, hashlib.sha256(model.data + changed).hexdigest())
+"""
+
+
+def test_models_are_stored_and_changed_the_same_way_in_every_process(tmp_path):
+    pytest.importorskip("skops")
+    processes = [
+        subprocess.Popen(
+            [sys.executable, "-c", STORED],
+            stdout=subprocess.PIPE,
+            text=True,
+            cwd=tmp_path / seed,
+            env={
+                **os.environ,
+                "PYTHONPATH": os.pathsep.join([str(FOLDER), *sys.path]),
+                "PYTHONHASHSEED": seed,
+            },
+        )
+        for seed in ("1", "2")
+        if (tmp_path / seed).mkdir() is None
+    ]
+    first, second = (process.communicate(timeout=300)[0] for process in processes)
+    assert first == second
+    assert len(first.splitlines()) > 20
+
+
+@pytest.mark.parametrize("module", ["_conll", "_templates", "_dumps"])
+def test_the_same_chance_makes_the_same_file(load, module):
+    mutated = load(module).mutated
+    made = [mutated(Random(seed)) for seed in range(300)]
+    assert made == [mutated(Random(seed)) for seed in range(300)]
+    assert len(set(made)) > 200
+
+
+@pytest.mark.parametrize("module, name", [("_templates", "transform"), ("_dumps", "read_and_ask")])
+def test_files_are_neither_all_refused_nor_all_taken(load, module, name):
+    one, taken = getattr(load(module), name), 0
+    for seed in range(300):
+        try:
+            one(Random(seed), seed)
+        except ValueError:
+            continue
+        taken += 1
+    assert 50 < taken < 250
+
+
+def test_a_reader_that_loses_something_is_found(load, monkeypatch):
+    conll, wrong = load("_conll"), load("_campaign").Wrong
+
+    def reads(*arguments, **options):
+        X, y = read_conll(*arguments, **options)
+        return [x[1:] or x for x in X], y
+
+    monkeypatch.setattr(conll, "read_conll", reads)
+    with pytest.raises(wrong, match=r"differ in length|changes it"):
+        for seed in range(100):
+            try:
+                conll.read(Random(seed), seed)
+            except ValueError:
+                continue
+
+
+def test_a_match_that_python_does_not_find_is_found(load, monkeypatch):
+    templates, wrong = load("_templates"), load("_campaign").Wrong
+    for seed in range(100):
+        try:
+            templates.match(Random(seed), seed)
+        except ValueError:
+            continue
+    found = templates.find
+    monkeypatch.setattr(templates, "find", lambda *given: [part + 1 for part in found(*given)])
+    with pytest.raises(wrong, match="another match"):
+        templates.match(Random(1), 1)
+
+
+@pytest.mark.parametrize(
+    "action",
+    [
+        lambda path: Path(path).write_text("written"),
+        lambda path: os.mkdir(path),
+        lambda path: os.system(f"touch {path}"),
+        lambda path: subprocess.Popen(["touch", path]),
+        lambda path: pickle.loads(pickle.dumps(os.system)),
+        lambda path: eval("1 + 1"),
+    ],
+)
+def test_what_a_model_file_may_not_do_is_prevented_and_told(load, tmp_path, action):
+    guard, wrong = load("_guard"), load("_campaign").Wrong
+    with pytest.raises(wrong, match="a model file caused"), guard.guarded():
+        try:
+            action(str(tmp_path / "written"))
+        except PermissionError:
+            raise ValueError("as load_model would")  # noqa: B904
+    assert not (tmp_path / "written").exists()
+    with guard.guarded(str(tmp_path)):
+        (tmp_path / "written").write_text("allowed")
+    assert os.system("true") == 0  # no longer
+
+
+@pytest.mark.parametrize(
+    "status, errors, what",
+    [
+        (1, "sklearn-crcrf: error: IndexError: index 9", "status 1 of tag: IndexError"),
+        (2, "Traceback (most recent call last):", "traceback of tag"),
+        (2, "", "no message of tag"),
+        (-11, "", "status -11 of tag"),
+    ],
+)
+def test_commands_that_fail_badly_are_found(load, status, errors, what):
+    commands = load("_commands")
+    assert commands._judge(["tag"], None, "") == "status 0"
+    assert commands._judge(["tag"], 2, "sklearn-crcrf: error: this is bad") == "status 2"
+    with pytest.raises(load("_campaign").Wrong, match=what):
+        commands._judge(["tag"], status, errors)
