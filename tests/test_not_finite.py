@@ -214,6 +214,17 @@ def test_a_sum_with_a_score_that_is_not_finite_is_nan(kernel, dtype, n_labels, m
             pullback(np.ones(len(SHORT) - 1))
 
 
+@pytest.mark.parametrize("weight", [1e30, 1e200, -1e200])
+def test_probabilities_of_labels_add_up_to_one_where_scores_are_rounded(weight):
+    memm, X = MEMM(max_iter=5).fit([np.eye(3)[[0, 1, 2, 0]]], [["a", "b", "c", "a"]]), np.eye(3)
+    for i, j in np.ndindex(3, 3):
+        transitions = memm.transitions_.copy()
+        memm.transitions_[i, j] = weight
+        for rows in memm.predict_proba([X[[0, 1, 2, 1, 0]], X]):
+            np.testing.assert_allclose(rows.sum(axis=1), 1.0)
+        memm.transitions_ = transitions
+
+
 def test_probabilities_of_paths_add_up_to_one_at_most_where_scores_are_rounded():
     crf, X = fitted(1e17), [np.eye(2), np.eye(2)[[0, 0, 1]]]
     crf.coef_[1] = crf.coef_[0]  # all paths but the first are alike
@@ -221,7 +232,7 @@ def test_probabilities_of_paths_add_up_to_one_at_most_where_scores_are_rounded()
         assert sum(probability for _, probability in paths) <= 1 + 1e-12
 
 
-@pytest.mark.parametrize("k", [10**9, 2**62])
+@pytest.mark.parametrize("k", [10**9, 2**62, 10**30])
 def test_there_are_no_more_paths_than_labellings(k):
     crf = fitted(1.0)
     assert [len(paths) for paths in crf.predict_k_best([np.eye(2), np.eye(2)[:1], []], k)] == [
@@ -229,3 +240,18 @@ def test_there_are_no_more_paths_than_labellings(k):
         2,
         1,
     ]
+
+
+@pytest.mark.parametrize("k", [10**9, 2**62, 10**30])
+def test_more_paths_than_can_be_numbered_are_refused(k):
+    """Before memory is taken for them."""
+    crf = fitted(1.0)
+    with pytest.raises(OverflowError, match=f"steps of the {k} best paths of 150 tokens"):
+        crf.predict_k_best([np.eye(2), np.ones((150, 2))], k)
+
+
+def test_many_paths_are_found_in_order():
+    (paths,) = fitted(1.0).predict_k_best([np.ones((18, 2))], 10**5)
+    probability = np.array([probability for _, probability in paths])
+    assert len({tuple(labels) for labels, _ in paths}) == 10**5
+    assert (np.diff(probability) <= 0).all()
