@@ -3,10 +3,12 @@
 from collections.abc import Callable, Collection
 from functools import cached_property
 from itertools import pairwise
+from math import log2
 
 import numpy as np
 
 from .._kernels._k_best import k_best
+from .._kernels.sizes import check_number
 from .._kernels._paths import path_counts, path_scores
 from .._kernels.sizes import check_number
 from .._kernels.vectorized import viterbi
@@ -306,10 +308,11 @@ class Chain:
 
     @staticmethod
     def _k_best(parts: Parts, transposed: np.ndarray, start: int, stop: int, k: int):
-        n_labels = len(transposed)
-        if (stop - start) * np.log2(n_labels) < np.log2(k):
-            k = n_labels ** int(stop - start)
-        y = np.zeros((k, stop - start), dtype=np.int32)
+        n_labels, length = len(transposed), int(stop - start)
+        if length * log2(n_labels) < log2(k):
+            k = n_labels**length
+        check_number(length * n_labels * k, f"steps of the {k} best paths of {length} tokens")
+        y = np.zeros((k, length), dtype=np.int32)
         value = np.full(k, -np.inf)
         if start == stop:
             value[0] = 0.0

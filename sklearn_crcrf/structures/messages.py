@@ -72,9 +72,15 @@ class Messages:
         """
         sums = self.forward, self.backward, self.increment, self.log_z
         add_expected_pairs(*self.scores, *sums, weight, transition, edges)
-        return np.repeat(weight, np.diff(self.offsets))[:, None] * np.exp(
-            self.forward + self.backward
-        )
+        return np.repeat(weight, np.diff(self.offsets))[:, None] * self._marginals()
+
+    def _marginals(self) -> np.ndarray:
+        """Of all tokens; zero where no path is possible."""
+        logarithms = self.forward + self.backward
+        highest = logarithms.max(axis=1, keepdims=True)
+        marginals = np.exp(logarithms - np.where(np.isneginf(highest), 0.0, highest))
+        # Where scores are huge, their logarithms are rounded by more than one.
+        return marginals / np.maximum(marginals.sum(axis=1, keepdims=True), 1.0)
 
 
 def ends(offsets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
