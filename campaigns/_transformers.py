@@ -2,12 +2,11 @@
 
 from collections.abc import Callable
 from random import Random
-from typing import Any
 
 import numpy as np
 from _campaign import Campaign, Wrong, show
 from _models import make, transformers
-from _samples import ATOMS, sample
+from _samples import ATOMS, Sample, sample
 from _templates import mutated
 from scipy import sparse
 
@@ -85,28 +84,33 @@ def transform(rng: Random, number: int) -> str:
     transformer = make(public, **chosen)
     made = sample(rng, rng.choice(KINDS))
     show(repr(transformer), f"\n{made.kind}, X = {made.X!r}")
-    _check(transformer, transformer.fit_transform(made.X), made.lengths)
+    result = transformer.fit_transform(made.X)
+    _check(public.__name__, result, made)
+    _check_names(public.__name__, result, transformer.get_feature_names_out())
     if rng.random() < 0.5:
         made = sample(rng, made.kind)
         show(f"other X = {made.X!r}")
-    _check(transformer, transformer.transform(made.X), made.lengths)
+    _check(public.__name__, transformer.transform(made.X), made)
     return f"{public.__name__}: fitted and transformed"
 
 
-def _check(transformer: Any, result: SequenceArray, lengths: list[int]) -> None:
-    """There is a row for each token, a column for each name, and each number is finite."""
+def _check(name: str, result: SequenceArray, made: Sample) -> None:
+    """There is a row for each token, and each number is finite."""
     show("result", result)
-    name = type(transformer).__name__
-    if sum(result.lengths) != sum(lengths):
-        raise Wrong(f"{name} gives other lengths", f"{lengths} {result.lengths}")
+    if made.kind != "nonsense" and sum(result.lengths) != sum(made.lengths):
+        raise Wrong(f"{name} gives other lengths", f"{made.lengths} {result.lengths}")
     data = result.data
-    names = transformer.get_feature_names_out()
-    width = data.shape[1] if hasattr(data, "shape") else len(data.names)
-    if width != len(names):
-        raise Wrong(f"{name} has more or fewer names than columns", f"{width}, {names}")
     numbers = data.data if sparse.issparse(data) else data
     if isinstance(numbers, np.ndarray) and not np.isfinite(np.asarray(numbers, float)).all():
         raise Wrong(f"{name} gives numbers that are not finite", numbers)
+
+
+def _check_names(name: str, result: SequenceArray, names: np.ndarray) -> None:
+    """There is a name for each column of what was fitted."""
+    data = result.data
+    width = data.shape[1] if hasattr(data, "shape") else len(data.names)
+    if width != len(names):
+        raise Wrong(f"{name} has more or fewer names than columns", f"{width}, {names}")
 
 
 CAMPAIGN = Campaign(

@@ -1,5 +1,7 @@
 """Segments: from IOB1, IOB2 and IOBES labels to (sequence, start, end, type), and back."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -7,6 +9,7 @@ import numpy as np
 from ._ragged import joined_ranges
 from .schemes import PREFIXES, SchemeLabels, check_option, read_labels
 from .sequences import SequenceArray, locate
+from .utils.names import check_several
 
 __all__ = [
     "Segments",
@@ -148,7 +151,7 @@ def segments_to_labels(segments: Segments, lengths: Any, scheme: str = "IOB2") -
     [['B-PER', 'E-PER', 'O', 'S-LOC', 'O']]
     """
     check_option("scheme", scheme, PREFIXES)
-    lengths = np.asarray(lengths, dtype=np.int64)
+    lengths = _as_lengths(lengths)
     labels = SequenceArray.from_lengths(np.full(lengths.sum(), "O", dtype=object), lengths)
     segments = _in_order(segments)
     _check_places(segments, lengths)
@@ -263,7 +266,8 @@ def find_segments(labels: SequenceArray, scheme: str, reading: str, name: str) -
     """Segments of labels already flat; ``name`` is what an error calls the labels."""
     check_option("scheme", scheme, PREFIXES)
     check_option("reading", reading, _READINGS)
-    distinct, y = factorize(labels.data)
+    with naming_unhashable(**{name: labels}):
+        distinct, y = factorize(labels.data)
 
     def first_place(i: int) -> str:
         sequence, position = locate(labels.offsets, int(np.argmax(y == i)))
@@ -284,6 +288,7 @@ def find_segments(labels: SequenceArray, scheme: str, reading: str, name: str) -
 
 def label_sequences(y: Any, name: str) -> SequenceArray:
     """Labels in any layout as a SequenceArray; one-dimensional labels are a single sequence."""
+    check_several(y, name)
     if isinstance(y, SequenceArray):
         labels = y
     elif is_nested(y):
@@ -308,6 +313,29 @@ def is_nested(y: Any) -> bool:
     )
 
 
+@contextmanager
+def naming_unhashable(**labels: SequenceArray) -> Iterator[None]:
+    """Where labels cannot be compared, raise a ValueError that says which is not hashable.
+
+    Parameters
+    ----------
+    **labels : SequenceArray
+        By the name of the argument.
+    """
+    try:
+        yield
+    except (TypeError, ValueError):
+        for name, sequences in labels.items():
+            for token, label in enumerate(sequences.data.tolist()):
+                if not _is_hashable(label):
+                    sequence, position = locate(sequences.offsets, token)
+                    raise ValueError(
+                        f"{name}, sequence {sequence}, position {position}: the label {label!r} "
+                        "is not hashable"
+                    ) from None
+        raise
+
+
 def factorize(values: np.ndarray) -> tuple[list, np.ndarray]:
     """The distinct values, sorted if they can be, and the index of each value among them."""
     # Hashing beats the sorting of np.unique several times on arrays of Python objects.
@@ -320,6 +348,14 @@ def factorize(values: np.ndarray) -> tuple[list, np.ndarray]:
     index = {value: i for i, value in enumerate(distinct)}
     codes = np.fromiter(map(index.__getitem__, values), dtype=np.int64, count=len(values))
     return distinct, codes
+
+
+def _is_hashable(label: Any) -> bool:
+    try:
+        hash(label)
+    except TypeError:
+        return False
+    return True
 
 
 def _label(prefix: str, kind: str) -> str:
@@ -362,6 +398,17 @@ def _in_order(segments: Segments) -> Segments:
     order = np.lexsort((start, sequence))
     kind = np.asarray(segments[3], dtype=object)
     return Segments(sequence[order], start[order], end[order], kind[order])
+
+
+def _as_lengths(lengths: Any) -> np.ndarray:
+    given = np.asarray(lengths)
+    if given.size == 0:
+        given = given.astype(np.int64)
+    if given.ndim != 1 or given.dtype.kind not in "iu" or (given < 0).any():
+        raise ValueError(
+            f"lengths must be the lengths of sequences, integers from 0 on, got {lengths!r}"
+        )
+    return given.astype(np.int64)
 
 
 def _check_places(segments: Segments, lengths: np.ndarray) -> None:

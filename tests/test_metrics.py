@@ -588,3 +588,42 @@ def test_no_warning_where_every_metric_is_defined():
         for name in ALL_SCORERS:
             if name != "unknown_accuracy":
                 get_sequence_scorer(name)(model, X, y)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: token_accuracy(5, [["a"]]), "y_true must be a list, but is 5"),
+        (lambda: token_accuracy([["a"]], "a"), "y_pred is the single string"),
+        (
+            lambda: token_f1([["a"], ["b", ["c"]]], [["a"], ["b", "c"]]),
+            r"y_true, sequence 1, position 1: the label \['c'\] is not hashable",
+        ),
+        (
+            lambda: token_accuracy([["a", 1]], [[1, np.ones(2)]]),
+            "y_pred, sequence 0, position 1: the label .* is not hashable",
+        ),
+        (lambda: token_confusion_matrix([["a"]], [["a"]], labels=5), "labels must be a"),
+        (
+            lambda: token_confusion_matrix([["a"]], [["a"]], labels=["a", {}]),
+            "labels, sequence 0, position 1: the label {} is not hashable",
+        ),
+        (lambda: token_log_loss([["a"]], [np.ones((1, 1))], None), "classes must be a list"),
+        (
+            lambda: token_accuracy([["a"]], [["a"]], sample_weight=["x"]),
+            "sample_weight must have a number for each sample",
+        ),
+        (
+            lambda: token_accuracy([["a"]], [["a"]], sample_weight=[np.nan]),
+            "sample_weight must be finite",
+        ),
+        (
+            lambda: token_accuracy([["a"]] * 2, [["a"]] * 2, sample_weight=[1e308] * 2),
+            "sample_weight must be finite, and its sum, too",
+        ),
+        (lambda: segment_report([["O"]], [["O"]], digits=-1), "digits == -1"),
+    ],
+)
+def test_bad_input_is_named(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()

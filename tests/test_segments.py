@@ -320,3 +320,9 @@ def test_read_only_input_is_left_alone():
     y = SequenceArray(data, [0, 2])
     assert as_tuples(to_segments(y)) == [(0, 0, 2, "X")]
     assert convert_scheme(y, "IOB2", "IOB1").tolist() == [["I-X", "I-X"]]
+
+
+@pytest.mark.parametrize("lengths", [None, 5, [-1], [0.5], ["a"], [[1]]])
+def test_lengths_must_be_integers(lengths):
+    with pytest.raises(ValueError, match="lengths must be the lengths of sequences"):
+        segments_to_labels(Segments([], [], [], []), lengths)

@@ -10,6 +10,7 @@ from .._kernels._numbering import number_keys
 __all__ = ["Column", "Neighbours", "combine"]
 
 _LARGEST_KEY = 2**62
+_FARTHEST = 2**31
 
 
 class Column(NamedTuple):
@@ -46,6 +47,8 @@ class Neighbours:
 
     def beside(self, offset: int) -> np.ndarray:
         """The positions so many tokens to the right, or to the left, of each token."""
+        if abs(offset) > _FARTHEST:
+            raise ValueError(f"the offset {offset} leaves every sequence")
         return self._position + offset
 
     def counted(self, number: int) -> np.ndarray:

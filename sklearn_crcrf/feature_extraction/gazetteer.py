@@ -8,6 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._ragged import joined_ranges
 from ..sequences import SequenceArray
 from ..symbols import SymbolTable
+from ..utils.names import check_several
 from ..utils.soundness import Requirement, below
 from ._base import SymbolTransformer, column_number
 from ._phrases import Phrases, leftmost
@@ -87,9 +88,12 @@ class Gazetteer(SymbolTransformer):
 
     def _read(self, name: str, phrases: Iterable[str | Sequence[str]]) -> list[Sequence[str]]:
         """The phrases of a list, token by token."""
-        if isinstance(phrases, str):
-            raise ValueError(f"lists[{name!r}] must be a collection of phrases, not one str")
-        read = [phrase.split() if isinstance(phrase, str) else [*phrase] for phrase in phrases]
+        check_several(phrases, f"lists[{name!r}]")
+        read = []
+        for phrase in phrases:
+            if not isinstance(phrase, str):
+                check_several(phrase, f"lists[{name!r}]: a phrase")
+            read.append(phrase.split() if isinstance(phrase, str) else [*phrase])
         for phrase in read:
             if not all(isinstance(token, str) for token in phrase):
                 raise ValueError(f"lists[{name!r}]: the tokens of {phrase!r} must be str")

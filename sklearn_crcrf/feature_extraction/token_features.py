@@ -6,6 +6,7 @@ import numpy as np
 
 from ..spelling import DEFAULT_FEATURES, SIMPLE_FEATURES, spelling_table
 from ..symbols import SymbolTable
+from ..utils.names import check_several
 from ._base import SymbolTransformer, column_number
 
 __all__ = ["TokenFeatures"]
@@ -77,4 +78,5 @@ class TokenFeatures(SymbolTransformer):
                     f"got {self.features!r}"
                 )
             return _PRESETS[self.features]
+        check_several(self.features, "features")
         return tuple(self.features)

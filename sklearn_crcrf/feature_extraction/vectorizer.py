@@ -10,7 +10,7 @@ from sklearn.utils import check_scalar
 from sklearn.utils.validation import check_is_fitted
 
 from .._kernels._entries import some_entries
-from ..sequences import SequenceArray
+from ..sequences import SequenceArray, locate
 from ..utils.soundness import Fact, Requirement
 from ..vocabulary import Vocabulary
 from ._attributes import Attributes, read_attributes
@@ -147,11 +147,29 @@ class SequenceVectorizer(SequenceTransformer):
         is_vocabulary = isinstance(self.vocabulary_, Vocabulary)
         yield Fact("vocabulary_", is_vocabulary, "must be a Vocabulary")
         yield Fact("separator", isinstance(self.separator, str), "must be a str")
-        is_number = np.dtype(self.dtype).kind in "biuf"
-        yield Fact("dtype", is_number, f"must be a type of numbers, but is {self.dtype!r}")
+        yield Fact("dtype", self._is_of_numbers(), f"must be a type of numbers: {self.dtype!r}")
+
+    def _too_large(self, values: np.ndarray, starts: np.ndarray, offsets: np.ndarray) -> ValueError:
+        dtype = np.dtype(self.dtype)
+        largest = np.finfo(dtype).max if dtype.kind == "f" else np.iinfo(dtype).max
+        at = int(np.argmax(np.abs(values) > largest))
+        sequence, position = locate(offsets, int(np.searchsorted(starts, at, side="right")) - 1)
+        return ValueError(
+            f"X, sequence {sequence}, position {position}: {values[at]} is too large for {dtype}"
+        )
+
+    def _is_of_numbers(self) -> bool:
+        try:  # SciPy has no sums of half precision
+            return np.dtype(self.dtype).kind in "biuf" and np.dtype(self.dtype) != np.float16
+        except TypeError:
+            return False
 
     def _fit_attributes(self, X: Any) -> Attributes:
         check_scalar(self.min_freq, "min_freq", Integral, min_val=1)
+        if not isinstance(self.separator, str):
+            raise ValueError(f"separator must be a str, got {self.separator!r}")
+        if not self._is_of_numbers():
+            raise ValueError(f"dtype must be a type of numbers, got {self.dtype!r}")
         vocabulary = Vocabulary()
         attributes = read_attributes(X, vocabulary.add, self.separator)
         if self.min_freq > 1:
@@ -170,7 +188,11 @@ class SequenceVectorizer(SequenceTransformer):
         if (ids < 0).any():
             values, ids, starts = some_entries(starts, ids, np.ascontiguousarray(values))
         shape = (len(starts) - 1, len(self.vocabulary_))
-        values = np.require(values, self.dtype, ["C_CONTIGUOUS", "WRITEABLE"])
+        try:
+            with np.errstate(over="raise", invalid="raise"):
+                values = np.require(values, self.dtype, ["C_CONTIGUOUS", "WRITEABLE"])
+        except FloatingPointError:
+            raise self._too_large(values, starts, offsets) from None
         rows = sp.csr_matrix((values, ids, starts), shape=shape)
         rows.sum_duplicates()
         return SequenceArray(rows, offsets)

@@ -7,7 +7,7 @@ from functools import lru_cache
 import numpy as np
 
 from ..symbols import SymbolTable
-from ..utils.names import check_no_string
+from ..utils.names import check_several
 from ..vocabulary import JoinedStrings
 from ._base import SymbolTransformer
 from ._neighbours import Column, Neighbours, combine
@@ -139,7 +139,7 @@ def _name(template: _Template) -> str:
 
 def _expand(templates: Sequence, names: tuple[str, ...]) -> list[_Template]:
     """Every template as its columns and offsets, each column in turn where none is named."""
-    check_no_string(templates, "templates")
+    check_several(templates, "templates")
     expanded = []
     for template in templates:
         if isinstance(template, str):

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from ..symbols import SymbolTable
+from ..utils.names import check_several
 from ..vocabulary import Vocabulary
 from ._base import SymbolTransformer, column_number
 
@@ -79,6 +80,7 @@ class WordClusters(SymbolTransformer):
             )
         if self.prefixes is None:
             return [self.name]
+        check_several(self.prefixes, "prefixes")
         for length in self.prefixes:
             if not isinstance(length, (int, np.integer)) or length < 1:
                 raise ValueError(f"prefixes must be positive integers, got {length!r}")

@@ -6,15 +6,18 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from sklearn.exceptions import UndefinedMetricWarning
 
-from ..segments import is_nested, label_sequences
+from ..segments import is_nested, label_sequences, naming_unhashable
 from ..sequences import SequenceArray
+from ..utils.names import check_several
 
 __all__ = [
     "Pair",
     "ZeroDivision",
+    "are_equal",
     "check_same_layout",
     "divide",
     "flatten",
+    "label_list",
     "sample_lengths",
     "sample_weights",
     "token_weights",
@@ -36,6 +39,21 @@ def flatten(y_true: Any, y_pred: Any, sample_weight: Any = None) -> Pair:
     true, pred = label_sequences(y_true, "y_true"), label_sequences(y_pred, "y_pred")
     check_same_layout(true, pred, "y_pred")
     return Pair(true, pred, token_weights(sample_weight, sample_lengths(y_true, true)))
+
+
+def label_list(labels: Any, name: str) -> np.ndarray:
+    """Several labels that the user named."""
+    check_several(labels, name)
+    listed = label_sequences([list(labels)], name)
+    with naming_unhashable(**{name: listed}):
+        set(listed.data.tolist())
+    return listed.data
+
+
+def are_equal(pair: Pair) -> np.ndarray:
+    """Whether the true and the predicted label of each token are equal."""
+    with naming_unhashable(y_true=pair.true, y_pred=pair.pred):
+        return pair.true.data == pair.pred.data
 
 
 def sample_lengths(y: Any, labels: SequenceArray) -> np.ndarray:
@@ -65,12 +83,17 @@ def sample_weights(sample_weight: Any, n_samples: int) -> np.ndarray:
     """One weight per sample, all one by default."""
     if sample_weight is None:
         return np.ones(n_samples)
-    weight = np.asarray(sample_weight, dtype=np.float64)
+    try:
+        weight = np.asarray(sample_weight, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError("sample_weight must have a number for each sample") from None
     if weight.shape != (n_samples,):
         raise ValueError(
             f"sample_weight must have shape ({n_samples},), one weight per sample, "
             f"got {weight.shape}"
         )
+    if not np.isfinite(np.abs(weight).sum()):
+        raise ValueError("sample_weight must be finite, and its sum, too")
     return weight
 
 

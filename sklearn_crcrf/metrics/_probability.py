@@ -4,10 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from ..segments import factorize, label_sequences
+from ..segments import factorize, label_sequences, naming_unhashable
 from ..sequences import SequenceArray, locate
-from ..utils.names import check_no_string
-from ._flatten import check_same_layout, sample_lengths, token_weights
+from ._flatten import check_same_layout, label_list, sample_lengths, token_weights
 
 __all__ = ["as_probabilities", "check_probabilities", "token_log_loss"]
 
@@ -53,8 +52,7 @@ def token_log_loss(y_true: Any, y_proba: Any, classes: Any, *, sample_weight: An
     if weight.sum() == 0:
         raise ValueError("y_true has no tokens with a positive weight: the log loss is undefined")
     check_same_layout(true, proba, "y_proba")
-    check_no_string(classes, "classes")
-    classes = label_sequences([list(classes)], "classes").data
+    classes = label_list(classes, "classes")
     check_probabilities(proba, len(classes))
     columns = _columns(true, classes)
     gold = proba.data[np.arange(len(columns)), columns].astype(np.float64)
@@ -93,7 +91,8 @@ def check_probabilities(proba: SequenceArray, n_labels: int) -> None:
 
 def _columns(true: SequenceArray, classes: np.ndarray) -> np.ndarray:
     column_of = {label: j for j, label in enumerate(classes.tolist())}
-    distinct, codes = factorize(true.data)
+    with naming_unhashable(y_true=true):
+        distinct, codes = factorize(true.data)
     columns = np.array([column_of.get(label, -1) for label in distinct], dtype=np.int64)[codes]
     if (columns < 0).any():
         token = int(np.argmin(columns))

@@ -1,8 +1,10 @@
 """The table of segment scores by type."""
 
+from numbers import Integral
 from typing import Any
 
 import numpy as np
+from sklearn.utils import check_scalar
 
 from ._flatten import ZeroDivision, divide
 from ._segment import SegmentScores, count, scores
@@ -84,7 +86,7 @@ def segment_report(
             row: dict(zip(names, map(float, values), strict=True))
             for row, values in {**rows, **averages}.items()
         }
-    return _table(rows, averages, digits)
+    return _table(rows, averages, check_scalar(digits, "digits", Integral, min_val=0))
 
 
 def _average(

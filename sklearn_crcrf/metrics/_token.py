@@ -5,14 +5,15 @@ from typing import Any, Literal
 import numpy as np
 from sklearn.metrics import confusion_matrix, f1_score
 
-from ..segments import factorize, label_sequences
-from ..utils.names import check_no_string
+from ..segments import factorize, label_sequences, naming_unhashable
 from ._flatten import (
     Pair,
     ZeroDivision,
+    are_equal,
     check_same_layout,
     divide,
     flatten,
+    label_list,
     sample_lengths,
     sample_weights,
 )
@@ -57,9 +58,9 @@ def token_accuracy(
     >>> token_accuracy([["D", "N"], ["N", "V"]], [["D", "N"], ["N", "N"]])
     0.75
     """
-    true, pred, weight = flatten(y_true, y_pred, sample_weight)
-    hits = true.data == pred.data
-    return divide(weight[hits].sum(), weight.sum(), zero_division, "token_accuracy")
+    pair = flatten(y_true, y_pred, sample_weight)
+    weight = pair.weight
+    return divide(weight[are_equal(pair)].sum(), weight.sum(), zero_division, "token_accuracy")
 
 
 def known_accuracy(
@@ -175,12 +176,12 @@ def sequence_accuracy(
     >>> sequence_accuracy([["D", "N"], ["N", "V"]], [["D", "N"], ["N", "N"]])
     0.5
     """
-    true, pred, _ = flatten(y_true, y_pred)
-    lengths = sample_lengths(y_true, true)
+    pair = flatten(y_true, y_pred)
+    lengths = sample_lengths(y_true, pair.true)
     weight = sample_weights(sample_weight, len(lengths))
     sample_of_token = np.repeat(np.arange(len(lengths)), lengths)
     right = np.ones(len(lengths), dtype=bool)
-    right[sample_of_token[true.data != pred.data]] = False
+    right[sample_of_token[~are_equal(pair)]] = False
     return divide(weight[right].sum(), weight.sum(), zero_division, "sequence_accuracy")
 
 
@@ -291,10 +292,10 @@ def token_confusion_matrix(
 def _encode(pair: Pair, labels: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Integer codes of the labels, which scikit-learn handles faster, and those asked for."""
     n_tokens = len(pair.true.data)
-    check_no_string(labels, "labels")
-    wanted = label_sequences([] if labels is None else [list(labels)], "labels").data
+    wanted = label_list([] if labels is None else labels, "labels")
     everything = [a.astype(object) for a in (pair.true.data, pair.pred.data, wanted)]
-    distinct, codes = factorize(np.concatenate(everything))
+    with naming_unhashable(y_true=pair.true, y_pred=pair.pred):
+        distinct, codes = factorize(np.concatenate(everything))
     ids = np.arange(len(distinct)) if labels is None else codes[2 * n_tokens :]
     return codes[:n_tokens], codes[n_tokens : 2 * n_tokens], ids
 
@@ -308,5 +309,5 @@ def _mask(known: Any, pair: Pair) -> np.ndarray:
 def _accuracy_where(
     pair: Pair, mask: np.ndarray, zero_division: ZeroDivision, metric: str
 ) -> float:
-    hits = mask & (pair.true.data == pair.pred.data)
+    hits = mask & (are_equal(pair))
     return divide(pair.weight[hits].sum(), pair.weight[mask].sum(), zero_division, metric)

@@ -59,8 +59,11 @@ def grid_in(ax: Any, n_rows: int, n_columns: int, **options: Any) -> np.ndarray:
 
 
 def plain(text: Any, most: int | None = None) -> str:
-    """Text in which dollars are no formulae, cut where it is longer than so many letters."""
-    text = str(text)
+    """Text in which dollars are no formulae, cut where it is longer than so many letters.
+
+    Half characters, which fonts refuse, are written as numbers.
+    """
+    text = str(text).encode(errors="backslashreplace").decode()
     if most is not None and len(text) > most:
         text = f"{text[: most - 1]}…"
     return text.replace("$", r"\$")

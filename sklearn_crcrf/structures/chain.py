@@ -8,7 +8,6 @@ from math import log2
 import numpy as np
 
 from .._kernels._k_best import k_best
-from .._kernels.sizes import check_number
 from .._kernels._paths import path_counts, path_scores
 from .._kernels.sizes import check_number
 from .._kernels.vectorized import viterbi

@@ -1,8 +1,9 @@
-"""Several names, given by the user."""
+"""Several names or values, given by the user."""
 
+from collections.abc import Iterable
 from typing import Any
 
-__all__ = ["check_no_string"]
+__all__ = ["check_no_string", "check_several"]
 
 
 def check_no_string(names: Any, what: str) -> None:
@@ -27,3 +28,26 @@ def check_no_string(names: Any, what: str) -> None:
         names = names.item()
     if isinstance(names, (str, bytes)):
         raise ValueError(f"{what} is the single string {names!r}; put it into a list: [{names!r}]")
+
+
+def check_several(values: Any, what: str) -> None:
+    """Raise ValueError unless there are several values to go through, which are no string.
+
+    Parameters
+    ----------
+    values : object
+    what : str
+        What an error calls them.
+
+    Examples
+    --------
+    >>> from sklearn_crcrf.utils.names import check_several
+    >>> check_several([1, 2], "prefixes")
+    >>> check_several(4, "prefixes")
+    Traceback (most recent call last):
+        ...
+    ValueError: prefixes must be a list, but is 4
+    """
+    check_no_string(values, what)
+    if not isinstance(values, Iterable) or getattr(values, "shape", None) == ():
+        raise ValueError(f"{what} must be a list, but is {values!r}")

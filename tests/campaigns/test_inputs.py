@@ -159,15 +159,17 @@ def test_exceptions_by_accident_are_told_from_those_that_are_raised(load):
 def test_numbers_that_are_not_finite_are_found_behind_transformers(load, monkeypatch):
     module = load("_transformers")
     result = TokenFeatures().fit_transform(X)
-    transformer = TokenFeatures().fit(X)
-    module._check(transformer, result, [2, 1, 3])
+    sample = load("_samples").Sample("strings", X, [2, 1, 3])
+    module._check("TokenFeatures", result, sample)
     with pytest.raises(load("_campaign").Wrong, match="gives other lengths"):
-        module._check(transformer, result, [2, 1, 2])
+        module._check("TokenFeatures", result, sample._replace(lengths=[2, 1, 2]))
+    with pytest.raises(load("_campaign").Wrong, match="more or fewer names"):
+        module._check_names("TokenFeatures", result, np.array(["word"]))
     vectors = sklearn_crcrf.WordVectors((["dog"], [[1.0]])).fit(X)
     result = vectors.transform(X)
     result.data[0] = np.nan
     with pytest.raises(load("_campaign").Wrong, match="not finite"):
-        module._check(vectors, result, [2, 1, 3])
+        module._check("WordVectors", result, sample)
 
 
 @pytest.mark.parametrize("result", [np.nan, [0.5, np.array([np.nan])], {"a": {"f1": np.nan}}])

@@ -172,3 +172,30 @@ def test_a_series_is_one_column(transformer):
     of_lists = clone(transformer).fit([X[0], X[2]]).transform([X[0], X[2]])
     assert transformer.fit(tokens).transform(tokens) == of_lists
     assert transformer.fit(pd.Series(X)).transform(pd.Series(X)) == transformer.transform(X)
+
+
+@pytest.mark.parametrize(
+    ("transformer", "message"),
+    [
+        (TokenFeatures(5), "features must be a list, but is 5"),
+        (Window(True), "templates must be a list"),
+        (Window([2**70]), f"the offset {2**70} leaves every sequence"),
+        (WordClusters({"a": "01"}, prefixes=4), "prefixes must be a list"),
+        (Gazetteer({"x": 5}), r"lists\['x'\] must be a list"),
+        (Gazetteer({"x": [True]}), r"lists\['x'\]: a phrase must be a list, but is True"),
+        (SequenceVectorizer(separator=5), "separator must be a str"),
+        (SequenceVectorizer(dtype=object), "dtype must be a type of numbers"),
+        (SequenceVectorizer(dtype="nonsense"), "dtype must be a type of numbers"),
+        (SequenceVectorizer(dtype=np.float16), "dtype must be a type of numbers"),
+    ],
+)
+def test_parameters_of_the_wrong_kind_are_named(transformer, message):
+    with pytest.raises(ValueError, match=message):
+        transformer.fit_transform(X)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.int64])
+def test_numbers_too_large_for_the_type_are_named(dtype):
+    dicts = [[{"n": 1}], [{"n": 2, "w": "a"}, {"w": "b", "n": -1e300}]]
+    with pytest.raises(ValueError, match=r"X, sequence 1, position 1: -1e\+300 is too large for"):
+        SequenceVectorizer(dtype=dtype).fit_transform(dicts)

@@ -98,7 +98,7 @@ def test_no_lists_and_no_tokens():
     ("lists", "message"),
     [
         (["a"], "lists must be a dict"),
-        ({"x": "a b"}, r"lists\['x'\] must be a collection of phrases, not one str"),
+        ({"x": "a b"}, r"lists\['x'\] is the single string"),
         ({"x": [["a", 1]]}, r"lists\['x'\]: the tokens of \['a', 1\] must be str"),
     ],
 )

@@ -330,3 +330,11 @@ def test_without_matplotlib_it_is_said_how_to_get_it(monkeypatch):
     display = SegmentErrorsDisplay(segment_errors([["B-X"]], [["O"]]))
     with pytest.raises(ImportError, match=r"SegmentErrorsDisplay needs matplotlib.*\[plot\]"):
         display.plot()
+
+
+def test_half_characters_are_drawn_as_numbers():
+    X, y = [["a", "b"]] * 3, [["\ud800", "$N$"]] * 3
+    display = TransitionDisplay.from_estimator(EmpiricalCRF().fit(X, y))
+    display.figure_.canvas.draw()
+    names = [text.get_text() for text in display.ax_.get_yticklabels()]
+    assert r"\ud800" in names
