@@ -191,7 +191,8 @@ class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, 
 
         def probability(chain: Chain, parts: Parts, first: int) -> np.ndarray:
             log_z = log_partition(chain, parts, first)
-            return np.exp(chain.maximum(parts)[0] - np.where(np.isneginf(log_z), 0.0, log_z))
+            maximum = chain.maximum(parts)[0] - np.where(np.isneginf(log_z), 0.0, log_z)
+            return np.exp(np.minimum(maximum, 0.0))  # huge scores are rounded by more than one
 
         results, _ = self._map(X, probability)
         return np.concatenate(results)

@@ -42,8 +42,22 @@ def smooth(counts: sp.csr_array, prior: np.ndarray, strength: float) -> np.ndarr
 
 
 def entry_values(counts: sp.csr_array, values: np.ndarray, rows, columns) -> np.ndarray:
-    """``values`` of the entries (rows[k], columns[k]) of ``counts``; all must be entries."""
+    """``values`` of the entries (rows[k], columns[k]) of ``counts``.
+
+    Raises
+    ------
+    ValueError
+        If one is no entry, which rounding can do where weights of very different sizes are counted
+        and forgotten.
+    """
     n_columns = counts.shape[1]
     keys = np.repeat(np.arange(counts.shape[0], dtype=np.int64), np.diff(counts.indptr))
     keys = keys * n_columns + counts.indices
-    return values[np.searchsorted(keys, rows.astype(np.int64) * n_columns + columns)]
+    wanted = rows.astype(np.int64) * n_columns + columns
+    places = np.searchsorted(keys, wanted)
+    if (places == len(keys)).any() or not np.array_equal(keys[places], wanted):
+        raise ValueError(
+            "sample_weight: the sizes of weights differ so much that counts of words and of pairs "
+            "of labels, rounded, contradict each other"
+        )
+    return values[places]

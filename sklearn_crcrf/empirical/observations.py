@@ -262,6 +262,6 @@ def _with_absent(table: SymbolTable, name: str) -> tuple[np.ndarray, list]:
     j = table.names.index(name)
     codes, symbols = table.codes[:, j], table.categories[j].tolist()
     if len(codes) and codes.min() < 0:
-        symbols = [*symbols, ""]
-        codes = np.where(codes < 0, len(symbols) - 1, codes)
+        symbols = symbols if "" in symbols else [*symbols, ""]
+        codes = np.where(codes < 0, symbols.index(""), codes)
     return codes, symbols

@@ -57,9 +57,10 @@ class BatchObjective:
     def add(self, state: _State, factor: float, out: np.ndarray) -> None:
         """Add a multiple of the weights to a vector."""
         objective, n_state = self._objective, self._objective.layout.n_state
-        of_state = objective.design.flat(state.weights.state)
-        axpy = get_blas_funcs("axpy", [of_state])
-        axpy(of_state, out[:n_state], a=factor * state.scale)
+        if n_state:  # axpy refuses to add nothing
+            of_state = objective.design.flat(state.weights.state)
+            axpy = get_blas_funcs("axpy", [of_state])
+            axpy(of_state, out[:n_state], a=factor * state.scale)
         out[n_state:] += factor * objective.layout.join_others(state.weights)
 
     def step(self, state: _State, batch: int, rate: float, decay: float) -> None:

@@ -327,7 +327,10 @@ def _is_dropped(expert: Any) -> bool:
 
 
 def _as_weights(weights: Any, n_experts: int) -> np.ndarray:
-    weights = np.asarray(weights, dtype=float)
+    try:
+        weights = np.asarray(weights, dtype=float)
+    except (TypeError, ValueError):
+        raise ValueError(f"weights must be a number for each expert, got {weights!r}") from None
     if weights.shape != (n_experts,):
         raise ValueError(f"weights has shape {weights.shape}, but there are {n_experts} experts")
     if not (np.isfinite(weights).all() and weights.min() >= 0 and weights.sum() > 0):

@@ -226,3 +226,13 @@ def test_balanced_weights_of_labels_of_several_types():
     names = {label: f"{j}" for j, label in enumerate(mixed.classes_.tolist())}
     alike = CRF(class_weight="balanced").fit(X, [[names[label] for label in of] for of in y])
     assert np.array_equal(mixed.coef_, alike.coef_)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("solver", ["sgd", "lbfgs"])
+def test_no_attributes_at_all(solver):
+    crf = CRF(solver=solver, features="observed", min_freq=5, boundaries=True, max_iter=3)
+    crf.partial_fit([np.ones((3, 2))], [["a", "b", "a"]])
+    crf.fit([np.ones((3, 2))], [["a", "b", "a"]])
+    (probability,) = crf.predict_proba([np.ones((2, 2))])
+    assert_allclose(probability.sum(axis=1), 1.0)

@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 import joblib
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import cross_val_predict
@@ -500,3 +501,28 @@ def test_a_signal_in_the_middle_of_a_fit(monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         fitted.fit(NEW, [["D", "N"], [], ["D", "N", "V"]])
     assert state(fitted) == before
+
+
+@pytest.mark.parametrize("crf", MODES, ids=repr)
+def test_a_missing_word_is_the_empty_word(crf):
+    with_both = [[{"w": ""}, {"w": "a"}, {}], [{"w": ""}, {}]]
+    without = [[{"w": ""}, {"w": "a"}, {"w": ""}], [{"w": ""}, {"w": ""}]]
+    labels = [["N", "V", "N"], ["V", "N"]]
+    expected = clone(crf).fit(without, labels).predict_proba(without)
+    found = clone(crf).fit(with_both, labels).predict_proba(with_both)
+    np.testing.assert_allclose(np.vstack(found), np.vstack(expected))
+
+
+@pytest.mark.parametrize("kept", [1e-300, 1e-20])
+def test_counts_that_contradict_each_other_by_rounding_are_named(kept):
+    crf = EmpiricalCRF(zeros="floored")
+    crf.fit([["a", "b"], ["c", "b"]], [["N", "V"], ["V", "V"]], sample_weight=[1.0, kept])
+    with pytest.raises(ValueError, match="sample_weight: the sizes of weights differ so much"):
+        crf.forget([["a", "b"]], [["N", "V"]], sample_weight=[1.0])
+
+
+def test_huge_attributes_give_no_confidence_above_one():
+    X, y = [np.full((3, 2), 1e30)] * 4, [["N", "N", "N"]] * 4
+    X = [sp.csr_matrix(x) for x in X]
+    crf = EmpiricalCRF().fit(X, y, sample_weight=np.full(4, 1e6))
+    assert (crf.confidence(X + [x[:1] for x in X]) <= 1).all()

@@ -341,3 +341,9 @@ def test_a_pool_is_as_good_as_its_experts():
     pool = OpinionPoolCRF(experts, random_state=0).fit(*train)
     alone = [clone(expert).fit(*train).score(*test) for _, expert in experts]
     assert pool.score(*test) > max(alone) - 0.02
+
+
+@pytest.mark.parametrize("weights", [{"crf": 1.0}, frozenset([1.0]), ["a", "b"], [[1], [1, 2]]])
+def test_weights_must_be_numbers(weights):
+    with pytest.raises(ValueError, match="weights must be a number for each expert"):
+        pool_of("crf", "hmm", weights=weights).fit(X, y)
