@@ -1,9 +1,11 @@
 """Calls that last long, of code that does not look for signals."""
 
+import weakref
+from _thread import start_new_thread
 from collections.abc import Callable
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from contextvars import copy_context
-from threading import Thread, current_thread, main_thread
+from threading import current_thread, main_thread
 from typing import Any
 
 __all__ = ["interruptible"]
@@ -31,6 +33,9 @@ def interruptible(function: Callable, *args: Any, **kwargs: Any) -> Any:
     ------
     Exception
         What the function raises.
+    MemoryError
+        If there is too little memory for a thread; that of the standard library would be waited for
+        without end.
 
     Examples
     --------
@@ -49,5 +54,10 @@ def interruptible(function: Callable, *args: Any, **kwargs: Any) -> Any:
         except BaseException as error:
             future.set_exception(error)
 
-    Thread(target=copy_context().run, args=[run], daemon=True).start()
+    runs = weakref.ref(run)
+    start_new_thread(copy_context().run, (run,))
+    del run
+    while not wait([future], timeout=1.0).done:
+        if runs() is None and not future.done():
+            raise MemoryError("a thread ended before it began")
     return future.result()

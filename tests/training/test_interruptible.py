@@ -2,6 +2,7 @@
 
 import os
 import signal
+import sys
 import threading
 import time
 
@@ -70,3 +71,10 @@ def _corpus():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 3))
     return X, np.where(X[:, 0] > 0, "a", "b")
+
+
+def test_a_thread_that_cannot_begin_is_not_waited_for(monkeypatch):
+    module = sys.modules["sklearn_crcrf.training.interruptible"]
+    monkeypatch.setattr(module, "start_new_thread", lambda *_: None)
+    with pytest.raises(MemoryError, match="a thread ended before it began"):
+        interruptible(int, "12")

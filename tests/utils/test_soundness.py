@@ -257,7 +257,7 @@ def test_what_is_not_fitted_has_nothing_to_check():
         (SequenceVectorizer(), "dtype", "M8[s]", "SequenceVectorizer: dtype must be a type of"),
         (SequenceVectorizer(), "separator", 3, "SequenceVectorizer: separator must be a str"),
         (Window(), "templates", ["word["], "templates: 'word\\['"),
-        (Window(), "templates", 3, "Window: its state is damaged"),
+        (Window(), "templates", 3, "templates must be a list, but is 3"),
     ],
 )
 def test_what_is_no_array_is_checked_too(model, path, value, message):

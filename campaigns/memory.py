@@ -1,0 +1,137 @@
+"""Memory runs out at any point of a fit or a prediction.
+
+That is a MemoryError, or the right answer where the memory would only have made it faster. The
+estimator is what it was before, and the process can go on. Allocations of the kernels fail whatever
+their size, others only where they are large: without its own buffers NumPy may crash (it sets an
+exception without the global lock), and sometimes forgets to set one, which Python then calls a
+SystemError.
+"""
+
+import ctypes
+import resource
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+from _allocator import ensure_loaded, failures
+from _campaign import Campaign, Wrong, show
+from _command import main
+from _models import Trainer, trainers
+from sklearn.base import clone
+
+N_SEQUENCES = 400
+METHODS = "fit", "predict", "predict_proba", "predict_k_best", "confidence"
+SMALLEST = 1 << 18  # bytes that can fail: more than a buffer of NumPy
+N_TIMES = 25  # as many sequences as are trained on at first
+N_TIMES_MORE = 150  # where free memory that the process has already would be enough for less
+ALLOWED_MORE = 1 << 24  # bytes
+
+_trainers: list[Trainer] = []
+
+
+def prepare() -> None:
+    """Make trainers, and call what is called later: modules are imported by then."""
+    warnings.simplefilter("ignore")
+    for trainer in trainers(N_SEQUENCES):
+        _trainers.append(trainer)
+        fitted = trainer.fit()
+        for method in METHODS:
+            _call(fitted, trainer, method)
+
+
+def allocations(rng: Random, number: int) -> str:
+    """Some requests for memory fail."""
+    after, number_failing = int(10 ** rng.uniform(0, 2)) - 1, rng.choice([1, 1, 5, 10**6])
+    return _try(rng, N_TIMES, lambda: failures(after, number_failing, SMALLEST))
+
+
+def kernels(rng: Random, number: int) -> str:
+    """Some requests of the kernels themselves fail, of any size."""
+    after = int(10 ** rng.uniform(0, 1)) - 1
+    return _try(rng, N_TIMES, lambda: failures(after, rng.choice([1, 10**6]), 1, "sklearn_crcrf"))
+
+
+def limits(rng: Random, number: int) -> str:
+    """The process may have little more memory than it has."""
+    more = rng.randrange(ALLOWED_MORE)
+    return _try(rng, N_TIMES_MORE, lambda: limited_to(more))
+
+
+def _try(rng: Random, times: int, shortage: Callable) -> str:
+    """Call a method of an estimator during a shortage, and again afterwards."""
+    warnings.simplefilter("ignore")
+    trainer = rng.choice(_trainers)
+    larger = trainer._replace(X=trainer.X * times, y=trainer.y * times)
+    methods = [name for name in METHODS if hasattr(trainer.estimator, name)]
+    method, estimator = rng.choice(methods), clone(trainer.estimator)
+    if method != "fit" or rng.random() < 0.5:
+        estimator = trainer.fit()
+    before = dict(vars(estimator))
+    show(trainer.name, method)
+    outcome = _outcome(shortage, lambda: _call(estimator, larger, method))
+    show(outcome)
+    fails = not outcome.startswith("answered")
+    if method == "fit" and fails and not _is_same(before, vars(estimator)):
+        raise Wrong(f"{trainer.name}: a fit without memory has changed the estimator")
+    fresh = larger.fit() if method == "fit" and not fails else trainer.fit()
+    found = estimator if method != "fit" or not fails else trainer.fit()
+    for name in {"predict", *methods} - {"fit"}:
+        if not _are_equal(_call(found, trainer, name), _call(fresh, trainer, name)):
+            raise Wrong(f"{trainer.name}: {name} gives something else after memory ran out")
+    return outcome
+
+
+def _outcome(shortage: Callable, call: Callable[[], Any]) -> str:
+    try:
+        with shortage() as failed:
+            call()
+    except MemoryError:
+        return "MemoryError"
+    except SystemError as error:
+        if "without" in str(error) and "exception" in str(error):
+            return "SystemError of NumPy"
+        raise
+    return "answered, as nothing failed" if failed == [0] else "answered all the same"
+
+
+@contextmanager
+def limited_to(more: int) -> Iterator[list[int]]:
+    """Let the process have so many bytes more than it has."""
+    ctypes.CDLL(None).malloc_trim(0)  # what is free, but kept, would be enough
+    least, most = resource.getrlimit(resource.RLIMIT_AS)
+    pages = int(Path("/proc/self/statm").read_text().split()[0])
+    resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + more, most))
+    try:
+        yield []
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, (least, most))
+
+
+def _call(estimator: Any, trainer: Trainer, method: str) -> Any:
+    arguments = (trainer.X, trainer.y) if method == "fit" else (trainer.X,)
+    return getattr(estimator, method)(*arguments) if hasattr(estimator, method) else None
+
+
+def _are_equal(answers: Any, others: Any) -> bool:
+    return all(
+        answer == other if isinstance(answer, list) else np.array_equal(answer, other)
+        for answer, other in zip(answers, others, strict=True)
+    )
+
+
+def _is_same(before: dict[str, Any], after: dict[str, Any]) -> bool:
+    """Whether all attributes are the same objects."""
+    return before.keys() == after.keys() and all(before[k] is after[k] for k in before)
+
+
+OPTIONS: dict[str, Any] = {"prepare": prepare, "allowed": (), "limit": 60.0}
+CAMPAIGNS = [Campaign(of.__name__, of, **OPTIONS) for of in (allocations, kernels, limits)]
+
+if __name__ == "__main__":
+    ensure_loaded()
+    sys.exit(main(__doc__, CAMPAIGNS))
