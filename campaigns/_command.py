@@ -1,9 +1,11 @@
 """The command line that all campaigns share."""
 
 import argparse
+import contextlib
 import os
 import signal
 import sys
+import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import replace
@@ -89,10 +91,13 @@ def _run(campaign: Campaign, options: argparse.Namespace, seconds: float) -> Rep
 
 
 def _repeat(campaign: Campaign, options: argparse.Namespace) -> bool:
-    """Try a single input in this process, and say all about it."""
+    """Try a single input in this process, and say all about it; its files are left to look at."""
     show_inputs()
     prepare(campaign)
-    judgement = judge(campaign, options.seed, options.only)
+    folder = tempfile.mkdtemp(prefix=f"{campaign.name}-{options.only}-")
+    print("in", folder)
+    with contextlib.chdir(folder):
+        judgement = judge(campaign, options.seed, options.only)
     print(f"{campaign.name} {options.only}: {judgement.verdict}: {judgement.what}")
     print(judgement.example)
     return judgement.verdict in DEFECTS

@@ -15,7 +15,8 @@ FORBIDDEN = (
     *("http.", "ftplib.", "smtplib.", "webbrowser.", "pty.", "signal.", "code.", "sqlite3."),
 )
 HARMLESS = {"os.listdir", "os.scandir", "os.putenv", "os.unsetenv"}
-WRITES = {"open", "os.remove", "os.rename", "os.mkdir", "os.rmdir", "os.chmod", "tempfile.mkstemp"}
+WRITES = {"open", "os.remove", "os.rename", "os.link", "os.mkdir", "os.rmdir", "os.chmod"}
+WRITES |= {"os.chown", "tempfile.mkstemp"}
 WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 
 _is_on, _is_installed, _writable, _tried = False, False, None, []
