@@ -47,12 +47,11 @@ cdef inline bint is_block_in_order(
 ) noexcept nogil:
     """Whether there are as many entries that do not rise as rows that begin with one.
 
-    Nothing is jumped over: compilers look at several entries at once, and processors need not
-    foresee what comes next.
+    No entry is jumped over, so compilers look at several at once.
     """
     cdef:
         int64_t low = indptr[start], k, r, at
-        index n_falls = 0, n_starts = 0, signs, is_beyond, inside
+        index n_falls = 0, n_starts = 0, signs, is_beyond
     if low == indptr[stop]:
         return True
     signs, is_beyond = indices[low], indices[low] >= n_columns
@@ -62,7 +61,6 @@ cdef inline bint is_block_in_order(
         n_falls += indices[k] <= indices[k - 1]
     for r in range(start, stop):
         at = indptr[r]
-        inside = (at > low) & (at < indptr[r + 1])
-        at = low + (at - low) * inside
-        n_starts += inside & (indices[at] <= indices[at - inside])
+        if low < at < indptr[r + 1]:
+            n_starts += indices[at] <= indices[at - 1]
     return signs >= 0 and not is_beyond and n_falls == n_starts
