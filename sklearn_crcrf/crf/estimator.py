@@ -289,6 +289,7 @@ default="auto"
         ValueError
             If c1 is positive, or as in :meth:`fit`.
         """
+        self._validate_params()  # which scikit-learn leaves out after the first call
         if self.c1 > 0:
             raise ValueError(f"partial_fit has no penalty of absolute values, but c1={self.c1}")
         known = self._known_weights()

@@ -100,6 +100,7 @@ class CountingClassifier(BaseSequenceClassifier):
             If a label is not among the classes, these are not those of the first call, or X has
             columns that there were not before.
         """
+        self._validate_params()  # which scikit-learn leaves out after the first call
         if not hasattr(self, "counts_"):
             with self._replaced_by(self._unfitted()) as twin:
                 twin._fit(X, y, sample_weight, classes)

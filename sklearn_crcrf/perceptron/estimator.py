@@ -246,6 +246,7 @@ class StructuredPerceptron(CallbackSupportMixin, LinearChainClassifier):
         ValueError
             As in :meth:`fit`.
         """
+        self._validate_params()  # which scikit-learn leaves out after the first call
         known, start = None, self._unfitted()
         if hasattr(self, "coef_"):
             known = Known(self._named_weights(), self._last, self._n_seen, self._ballots)

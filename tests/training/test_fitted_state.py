@@ -330,3 +330,19 @@ def test_an_expert_alone_keeps_the_best_so_far():
     merged = MergedLabels(CRF(Shared(interrupting_after(4)), tol=0.0), ["N"]).fit(X, y)
     assert not merged.estimator_.converged_
     assert len(merged.predict(X)) == len(X)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "name"),
+    [
+        (CRF(), "max_iter"),
+        (HMM(), "smoothing"),
+        (EmpiricalCRF(), "spelling"),
+        (StructuredPerceptron(), "averaging"),
+    ],
+)
+def test_parameters_are_checked_at_every_call_of_partial_fit(estimator, name):
+    estimator = clone(estimator).partial_fit(*INPUTS["token lists"])
+    estimator.set_params(**{name: "nonsense"})
+    with pytest.raises(ValueError, match=f"The '{name}' parameter of"):
+        estimator.partial_fit(*INPUTS["token lists"])
