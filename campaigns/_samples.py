@@ -130,8 +130,8 @@ def _damage(rng: Random, matrix: Any) -> None:
         part[rng.randrange(len(part))] = rng.choice(wrong)
     if rng.random() < 0.3:
         matrix.indices, matrix.indptr = matrix.indices.astype("i8"), matrix.indptr.astype("i8")
-        if matrix.nnz:
-            matrix.indices[rng.randrange(matrix.nnz)] = rng.choice([2**31, 2**32 + 1, -1])
+        if len(matrix.indices):
+            matrix.indices[rng.randrange(len(matrix.indices))] = rng.choice([2**31, 2**32 + 1, -1])
 
 
 def _table(rng: Random, lengths: list[int]) -> Any:
