@@ -52,6 +52,8 @@ def interrupt(rng: Random, number: int) -> Outcome:
     show(trainer.name, name, "after", after)
     how, seconds = repeat_until_interrupted(step, after)
     show(how, seconds)
+    if seconds > MOST:  # or the machine was busy: then not twice
+        how, seconds = repeat_until_interrupted(step, after)
     if seconds > MOST:
         raise Wrong(f"{trainer.name}: {name} takes more than {MOST} s to react", f"{seconds} s")
     if how == "interrupted" and not _is_same(step.before, vars(estimator)):
