@@ -125,6 +125,10 @@ class LinearChainClassifier(BaseSequenceClassifier):
         of_label[seen] = compute_class_weight(
             self.class_weight, classes=classes[seen], y=classes[known]
         )
+        if not (np.isfinite(of_label) & (of_label >= 0)).all():
+            raise ValueError(
+                f"class_weight must be finite and not negative, but is {self.class_weight!r}"
+            )
         return of_label[ids]
 
     def _requirements(self) -> Iterator[Requirement]:

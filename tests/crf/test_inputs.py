@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose
+from sklearn.base import clone
 from toy import make_corpus
 
-from sklearn_crcrf import CRF, SequenceArray
+from sklearn_crcrf import CRF, MaxMarginCRF, SequenceArray, StructuredPerceptron
 from sklearn_crcrf.feature_extraction import SequenceVectorizer, Window
 
 pd = pytest.importorskip("pandas")
@@ -236,3 +237,11 @@ def test_no_attributes_at_all(solver):
     crf.fit([np.ones((3, 2))], [["a", "b", "a"]])
     (probability,) = crf.predict_proba([np.ones((2, 2))])
     assert_allclose(probability.sum(axis=1), 1.0)
+
+
+@pytest.mark.parametrize("weight", [-1.0, np.inf, np.nan])
+@pytest.mark.parametrize("estimator", [CRF(), StructuredPerceptron(), MaxMarginCRF()])
+def test_weights_of_classes_must_be_finite_and_not_negative(estimator, weight):
+    estimator = clone(estimator).set_params(class_weight={LABELS[0]: weight})
+    with pytest.raises(ValueError, match="class_weight must be finite and not negative"):
+        estimator.fit(X, y)
