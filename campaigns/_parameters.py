@@ -26,7 +26,13 @@ FEW: dict[str, list] = {
     "order": [1, 2],
 }
 HARMFUL = {"n_jobs", "verbose"}
-HOSTILE = [*ATOMS, np.nan, -np.inf, 2**31, 2**63, "nonsense", np.float32(0.5), [1, 2], type, len]
+
+
+def _nothing(*args: Any, **kwargs: Any) -> None:
+    """What does not return what it should."""
+
+
+HOSTILE = [*ATOMS, np.nan, -np.inf, 2**31, 2**63, "nonsense", np.float32(0.5), [1, 2], _nothing]
 
 
 def random_estimator(rng: Random, public: type, hostile: float = 0.1) -> BaseEstimator:

@@ -12,7 +12,7 @@ from scipy.optimize import OptimizeResult
 from sklearn.base import _fit_context
 from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 
 from .._callbacks import CallbackSupportMixin, FitProgress
 from ..base import BaseSequenceClassifier, Batch
@@ -34,6 +34,7 @@ from .trees import tree_requirements
 __all__ = ["BoostedCRF"]
 
 SEEDS = np.iinfo(np.int32).max
+MOST = np.iinfo(np.int32).max  # what a tree can count
 
 
 class BoostedCRF(CallbackSupportMixin, BaseSequenceClassifier):
@@ -140,10 +141,15 @@ class BoostedCRF(CallbackSupportMixin, BaseSequenceClassifier):
     _parameter_constraints: dict = {
         "learning_rate": [Interval(Real, 0, 1, closed="right")],
         "max_iter": [Interval(Integral, 0, None, closed="left")],
-        "max_leaf_nodes": [Interval(Integral, 2, None, closed="left"), None],
-        "max_depth": [Interval(Integral, 1, None, closed="left"), None],
+        "max_leaf_nodes": [Interval(Integral, 2, MOST, closed="both"), None],
+        "max_depth": [Interval(Integral, 1, MOST, closed="both"), None],
         "min_samples_leaf": [Interval(Integral, 1, None, closed="left")],
-        "max_features": DecisionTreeRegressor._parameter_constraints["max_features"],
+        "max_features": [
+            Interval(Integral, 1, MOST, closed="both"),
+            Interval(RealNotInt, 0, 1, closed="right"),
+            StrOptions({"sqrt", "log2"}),
+            None,
+        ],
         "l2_regularization": [Interval(Real, 0, None, closed="neither")],
         "subsample": [Interval(Real, 0, 1, closed="right")],
         "constraints": [None, str, dict, "array-like", Constraints],

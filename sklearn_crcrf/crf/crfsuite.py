@@ -1,7 +1,7 @@
 """CRF with the names and defaults of sklearn-crfsuite, for programs written for that."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from itertools import pairwise
 from numbers import Integral, Real
 from typing import Any, NamedTuple
@@ -16,7 +16,7 @@ from .._ragged import object_array
 from .._summary import SummaryMixin
 from ..feature_extraction import SequenceVectorizer
 from ..linear import Corpus, observed_pairs, transition_counts
-from ..sequences import SequenceArray, as_sequences
+from ..sequences import SequenceArray, as_sequences, is_table, locate
 from ..training import FittedState
 from ..utils.soundness import Fact, Requirement, Sound
 from .estimator import CRF
@@ -359,12 +359,28 @@ class _FrequentFeatures(NamedTuple):
 
 def _read(X: Any) -> SequenceArray:
     """The tokens of X, where lists of attributes are feature dicts too."""
+    if is_table(X):
+        raise ValueError("X must be a list of sequences, and not a table: CRF takes tables too")
     sequences = as_sequences(X).X
-    data = sequences.data
+    data, offsets = sequences.data, sequences.offsets
     if not (isinstance(data, np.ndarray) and data.dtype.kind == "O"):
         return sequences
-    tokens = [Counter(token) if isinstance(token, _LISTS) else token for token in data.tolist()]
-    return SequenceArray(object_array(tokens), sequences.offsets)
+    tokens = [
+        _counted(attributes, offsets, token) if isinstance(attributes, _LISTS) else attributes
+        for token, attributes in enumerate(data.tolist())
+    ]
+    return SequenceArray(object_array(tokens), offsets)
+
+
+def _counted(attributes: Collection, offsets: np.ndarray, token: int) -> Counter:
+    try:
+        return Counter(attributes)
+    except TypeError:
+        sequence, position = locate(offsets, token)
+        raise ValueError(
+            f"X, sequence {sequence}, position {position}: attributes must be str, got "
+            f"{attributes!r}"
+        ) from None
 
 
 def _or(default: Any, value: Any) -> Any:

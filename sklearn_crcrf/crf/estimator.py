@@ -22,7 +22,7 @@ from ..linear import Corpus, NamedWeights, Weights
 from ..structures import Chain, Parts
 from .base import DECODERS, LinearChainClassifier
 from .criterion import criterion_for, decoding_of, solver_of, start_of
-from .features import FEATURES
+from .features import FEATURES, Features
 from .held_out import hold_out
 from .possible import forbidden_scores
 from .problem import Problem
@@ -370,6 +370,8 @@ default="auto"
         features = self.features
         choose = FEATURES[features] if isinstance(features, str) else features
         chosen = choose(corpus, n_labels)
+        if not isinstance(chosen, Features):
+            raise TypeError(f"features={features!r} must return Features, got {chosen!r}")
         chosen = chosen if kept is None else chosen.including(kept)
         shape = corpus.X.shape[1], n_labels
         pairs, transitions = chosen.without(self._encoder.only_edges, shape)

@@ -328,6 +328,9 @@ def test_no_rounds_and_one_label():
     [
         ({"learning_rate": 0.0}, "'learning_rate'"),
         ({"max_leaf_nodes": 1}, "'max_leaf_nodes'"),
+        ({"max_leaf_nodes": 2**70}, "'max_leaf_nodes'"),
+        ({"max_depth": 2**70}, "'max_depth'"),
+        ({"max_features": 2**70}, "'max_features'"),
         ({"l2_regularization": 0.0}, "'l2_regularization'"),
         ({"subsample": 0.0}, "'subsample'"),
         ({"validation_fraction": 0.999}, "leaves nothing of 60 sequences"),

@@ -264,9 +264,16 @@ def test_what_cannot_be_done_is_an_error(parameters, message):
         CRFsuiteCRF(**parameters).fit(X, y)
 
 
+def test_tables_are_refused():
+    with pytest.raises(ValueError, match="not a table"):
+        CRFsuiteCRF().fit(X, y).predict(np.array([["a"], ["b"]], dtype=object))
+
+
 def test_bad_input_is_named():
     with pytest.raises(ValueError, match=r"X, sequence 1, position 0.*is None"):
         CRFsuiteCRF().fit([[{"a": "b"}], [{"a": None}]], [["A"], ["B"]])
+    with pytest.raises(ValueError, match=r"X, sequence 0, position 1.*must be str, got \[{"):
+        CRFsuiteCRF().fit([[["a"], [{"b": "c"}]]], [["A", "B"]])
     with pytest.raises(ValueError, match="list of dict"):
         CRFsuiteCRF().fit(X[0], y[0])
     with pytest.raises(NotFittedError):

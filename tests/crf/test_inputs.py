@@ -245,3 +245,8 @@ def test_weights_of_classes_must_be_finite_and_not_negative(estimator, weight):
     estimator = clone(estimator).set_params(class_weight={LABELS[0]: weight})
     with pytest.raises(ValueError, match="class_weight must be finite and not negative"):
         estimator.fit(X, y)
+
+
+def test_a_choice_of_features_must_return_features():
+    with pytest.raises(TypeError, match="must return Features, got 1"):
+        CRF(features=lambda corpus, n_labels: 1).fit([["a"]], [["A"]])
