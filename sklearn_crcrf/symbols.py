@@ -54,7 +54,7 @@ class SymbolTable:
     ((2, 2), ['the', 'dog'])
     """
 
-    __slots__ = ("_categories", "codes", "edges", "keys", "names", "numbers")
+    __slots__ = ("_categories", "_places", "_texts", "codes", "edges", "keys", "names", "numbers")
     __hash__ = None
 
     def __init__(
@@ -75,12 +75,14 @@ class SymbolTable:
             )
         if keys is not None and len(keys) != len(names):
             raise ValueError(f"{len(keys)} keys do not fit {len(names)} names")
-        if len(set(names)) != len(names):
+        self._places = {name: j for j, name in enumerate(names)}
+        if len(self._places) != len(names):
             raise ValueError(f"the names of the columns must differ, got {list(names)}")
         self.codes = np.asfortranarray(codes)
         self._categories = tuple(
             c if isinstance(c, JoinedStrings) else np.asarray(c, dtype=object) for c in categories
         )
+        self._texts = None
         if given.dtype != np.int32 and not np.array_equal(given, codes):
             raise ValueError("codes must be integers of at most 32 bits")
         for codes, symbols, name in zip(self.codes.T, self._categories, names, strict=True):
@@ -96,8 +98,10 @@ class SymbolTable:
     @property
     def categories(self) -> tuple[np.ndarray, ...]:
         """The unique strings of each column, as object arrays."""
-        self._categories = tuple(np.asarray(c, dtype=object) for c in self._categories)
-        return self._categories
+        if self._texts is None:
+            self._texts = tuple(np.asarray(c, dtype=object) for c in self._categories)
+            self._categories = self._texts
+        return self._texts
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -144,9 +148,23 @@ class SymbolTable:
         """A copy that shares no codes with the original."""
         return self._with_codes(self.codes.copy())
 
+    def __contains__(self, name: object) -> bool:
+        """Whether there is a column of this name."""
+        return name in self._places
+
+    def place(self, name: str) -> int:
+        """The number of the column of this name.
+
+        Raises
+        ------
+        KeyError
+            If there is none.
+        """
+        return self._places[name]
+
     def column(self, name: str) -> np.ndarray:
         """The symbols of one column, an object array of shape (n_tokens,); None where absent."""
-        j = self.names.index(name)
+        j = self.place(name)
         return np.append(self.categories[j], None)[self.codes[:, j]]
 
     def attributes(self, j: int, codes: np.ndarray, separator: str = "=") -> JoinedStrings:

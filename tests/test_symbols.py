@@ -24,6 +24,13 @@ def table():
     return SymbolTable([[0, 1], [1, -1], [0, 0]], [["a", "b"], ["x", "y"]], ["w", "t"])
 
 
+def test_columns_are_found_by_name(table):
+    assert "t" in table and "u" not in table
+    assert [table.place(name) for name in table.names] == [0, 1]
+    with pytest.raises(KeyError):
+        table.place("u")
+
+
 def test_indexing_and_joining(table):
     assert columns(table[[2, 1]]) == {"w": ["a", "b"], "t": ["x", None]}
     assert table[:2].shape == (2, 2)

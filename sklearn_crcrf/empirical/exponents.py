@@ -1,10 +1,13 @@
 """The exponents of all experts: their names, their defaults, and how they are used."""
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 
+from ..utils.soundness import setting_state
+from .storage import Storable
 from .weights import FREQUENT, SELDOM, UNSEEN
 
 __all__ = ["Entry", "Exponents"]
@@ -32,7 +35,7 @@ class Entry(NamedTuple):
     factors: Sequence[float] = ()
 
 
-class Exponents:
+class Exponents(Storable):
     """Named exponents, and the table of (kind of word, slot) that they fill.
 
     Parameters
@@ -50,10 +53,16 @@ class Exponents:
         self.names = [entry.name for entry in entries]
         self.values = np.array([entry.value for entry in entries])
         self._n_slots = n_slots
-        self._map = np.zeros((N_KINDS * n_slots, len(entries)))
-        for k, entry in enumerate(entries):
-            for (kind, slot), factor in zip(entry.cells, entry.factors, strict=True):
-                self._map[kind * n_slots + slot, k] = factor
+        factors = np.array([factor for entry in entries for factor in entry.factors], dtype=float)
+        cells = [kind * n_slots + slot for entry in entries for kind, slot in entry.cells]
+        of_entry = np.repeat(np.arange(len(entries)), [len(entry.cells) for entry in entries])
+        shape = N_KINDS * n_slots, len(entries)
+        self._map = sp.csr_array((factors, (np.array(cells, dtype=int), of_entry)), shape=shape)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        with setting_state(type(self).__name__):
+            self._map = sp.csr_array(self._map)  # the first version stored an ndarray
 
     def __getitem__(self, name: str) -> float:
         return float(self.values[self.names.index(name)])

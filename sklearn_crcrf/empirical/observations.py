@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from .._tables import aggregate
 from ..counts import BOUNDARY, Counts, Table, Template, count_folds, count_tokens
 from ..symbols import SymbolTable
+from ..utils.soundness import setting_state
 from ..vocabulary import Vocabulary
 from .lexicon import Lexicon, mark_unknown
 
@@ -123,11 +124,19 @@ class Encoder:
         self.names = tuple(names)
         self.n_attributes = n_attributes
         self.lexicon = Lexicon(features, symbols)
-        self._vocabularies = [Vocabulary() for _ in self.names[1:]]
+        self._vocabularies = {name: Vocabulary() for name in self.names[1:]}
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_vocabularies": list(self._vocabularies.values())}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        with setting_state(type(self).__name__):
+            vars(self).update(state)
+            self._vocabularies = dict(zip(self.names[1:], self._vocabularies, strict=True))
 
     def learn(self, table: SymbolTable, attributes: sp.csr_array | None) -> Observations:
         """Encode tokens, and give ids to the symbols that are new; columns must be known."""
-        new = [name for name in table.names if name not in self.names]
+        new = [name for name in table.names if not self._has(name)]
         if new:
             raise ValueError(f"X has columns {new}, but those of the first data are {self.names}")
         return self._encode(table, attributes, _learn_words, Vocabulary.add)
@@ -140,27 +149,30 @@ class Encoder:
         """The same numbers, to be extended on their own."""
         twin = copy(self)
         twin.lexicon = self.lexicon.copy()
-        twin._vocabularies = [vocabulary.copy() for vocabulary in self._vocabularies]
+        twin._vocabularies = {name: known.copy() for name, known in self._vocabularies.items()}
         return twin
 
     def symbols(self, column: str) -> list[str]:
         """The symbols of a column, in the order of their ids."""
-        word, *others = self.names
+        word = self.names[0]
         if column == word:
             return self.lexicon.words.symbols
-        if column in others:
-            return self._vocabularies[others.index(column)].symbols
+        if column in self._vocabularies:
+            return self._vocabularies[column].symbols
         return self.lexicon.symbols(column.removeprefix(f"{word}:"))
 
+    def _has(self, column: str) -> bool:
+        return column == self.names[0] or column in self._vocabularies
+
     def _encode(self, table, attributes, encode_words, encode_symbols) -> Observations:
-        if self.names[0] not in table.names:
+        if self.names[0] not in table:
             raise ValueError(
                 f"X has no {self.names[0]!r}, which holds the words, but {list(table.names)}"
             )
         word, words = _with_absent(table, self.names[0])
         ids, spelling = encode_words(self.lexicon, words)
         stored = {self.names[0]: ids[word]}
-        for name, vocabulary in zip(self.names[1:], self._vocabularies, strict=True):
+        for name, vocabulary in self._vocabularies.items():
             codes, symbols = _with_absent(table, name)
             stored[name] = encode_symbols(vocabulary, symbols)[codes]
         features = [f"{self.names[0]}:{feature}" for feature in self.lexicon.features]
@@ -257,9 +269,9 @@ def _lookup(vocabulary: Vocabulary, symbols: list) -> np.ndarray:
 
 def _with_absent(table: SymbolTable, name: str) -> tuple[np.ndarray, list]:
     """Codes and symbols of a column, where a token without a symbol has the empty one."""
-    if name not in table.names:
+    if name not in table:
         return np.zeros(len(table), dtype=np.int32), [""]
-    j = table.names.index(name)
+    j = table.place(name)
     codes, symbols = table.codes[:, j], table.categories[j].tolist()
     if len(codes) and codes.min() < 0:
         symbols = symbols if "" in symbols else [*symbols, ""]

@@ -44,9 +44,10 @@ def encoder_requirements(encoder: Encoder, n_columns: Any) -> Iterator[Requireme
     word, *others = encoder.names
     yield Fact("names", all(isinstance(n, str) for n in (word, *others)), "must be strings")
     vocabularies = encoder._vocabularies
-    yield Fact("_vocabularies", len(vocabularies) == len(others), f"must be {len(others)}")
+    of_columns = isinstance(vocabularies, dict) and list(vocabularies) == others
+    yield Fact("_vocabularies", of_columns, "must be by the name of each column but the words")
     of_lexicon = [encoder.lexicon.words, *encoder.lexicon._spellings]
-    are_known = all(isinstance(v, Vocabulary) for v in [*of_lexicon, *vocabularies])
+    are_known = all(isinstance(v, Vocabulary) for v in [*of_lexicon, *vocabularies.values()])
     yield Fact("_vocabularies", are_known, "must be Vocabularies")
     n = encoder.n_attributes
     are_columns = n is None or (isinstance(n, Integral) and 0 <= n == n_columns)
@@ -66,11 +67,11 @@ def _lexicon_requirements(lexicon: Lexicon) -> Iterator[Requirement]:
 
 def n_symbols(encoder: Encoder, column: str) -> int:
     """How many symbols a column has."""
-    word, *others = encoder.names
+    word = encoder.names[0]
     if column == word:
         return len(encoder.lexicon)
-    if column in others:
-        return len(encoder._vocabularies[others.index(column)])
+    if column in encoder._vocabularies:
+        return len(encoder._vocabularies[column])
     features = encoder.lexicon.features
     return len(encoder.lexicon._spellings[features.index(column.removeprefix(f"{word}:"))])
 
@@ -193,7 +194,7 @@ def _exponents_requirements(exponents: Exponents, n_slots: int) -> Iterator[Requ
     n = len(exponents.names)
     yield Fact("_n_slots", exponents._n_slots == n_slots, f"must be {n_slots}")
     yield Array("values", exponents.values, (n,))
-    yield Array("_map", exponents._map, (N_KINDS * n_slots, n))
+    yield from sparse("_map", exponents._map, (N_KINDS * n_slots, n))
 
 
 def _indexed(

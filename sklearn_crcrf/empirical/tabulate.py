@@ -88,11 +88,12 @@ class Tabulator:
             names = [f"x{j}" for j in range(rows.shape[1])]
             return _join(_same_words(len(rows)), self._bin(rows, names)), None
         table = self._as_symbols(X)
-        if self._words not in table.names:
+        if self._words not in table:
             raise ValueError(
                 f"X has no column {self._words!r}, which holds the words, but {list(table.names)}"
             )
-        others = [n for n in table.names if n != self._words and n not in self._numbers]
+        apart = {self._words, *self._numbers}
+        others = [name for name in table.names if name not in apart]
         symbols = _choose(table, [self._words, *others])
         if not self._numbers:
             return symbols, None
@@ -115,7 +116,8 @@ class Tabulator:
         if not names:
             raise ValueError("X has no symbols: its feature dicts are empty")
         if self._observation is None:
-            return next((name for name in names if name not in table.numbers), names[0])
+            numbers = set(table.numbers)
+            return next((name for name in names if name not in numbers), names[0])
         if self._observation not in names:
             raise ValueError(
                 f"observation={self._observation!r} is not among the columns of X: {names}"
@@ -168,7 +170,7 @@ def _numbers(table: SymbolTable, names: Sequence[str]) -> np.ndarray:
     for k, name in enumerate(names):
         if name not in table.numbers:
             raise ValueError(f"X has no numeric column {name!r}, as it had during fit")
-        j = table.names.index(name)
+        j = table.place(name)
         values[:, k] = np.append(table.categories[j].astype(float), np.nan)[table.codes[:, j]]
         if not np.isfinite(values[:, k]).all():
             raise ValueError(f"X, column {name!r}: it has missing or infinite values")
@@ -195,7 +197,7 @@ def _table_of_objects(data: np.ndarray) -> SymbolTable:
 
 def _choose(table: SymbolTable, names: Sequence[str]) -> SymbolTable:
     """Some of the columns, in this order."""
-    order = [table.names.index(name) for name in names]
+    order = [table.place(name) for name in names]
     if order == list(range(len(table.names))):
         return table
     return SymbolTable(table.codes[:, order], [table.categories[j] for j in order], names)

@@ -130,10 +130,10 @@ class TemplateFeatures(SymbolTransformer):
     def _transform(self, table: SymbolTable, lengths: np.ndarray) -> SymbolTable:
         numbered = tuple(getattr(self, "feature_names_in_", table.names))
         names = self._names_out(numbered)
-        missing = [name for name in numbered if name not in table.names]
+        missing = [name for name in numbered if name not in table]
         if missing:
             raise ValueError(f"X has no column {missing[0]!r}, which it had in fit")
-        order = [table.names.index(name) for name in numbered]
+        order = [table.place(name) for name in numbered]
         expansion = Expansion(table, order, lengths, SYNTAXES[self.syntax])
         templates = self._templates()
         columns = [expansion.column(template) for template in templates]

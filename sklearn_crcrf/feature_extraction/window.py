@@ -96,7 +96,7 @@ class _Symbols:
         self.escaped = lru_cache(maxsize=None)(self._escaped)
 
     def _column(self, name: str, offset: int) -> Column:
-        codes = self.table.codes[:, self.table.names.index(name)]
+        codes = self.table.codes[:, self.table.place(name)]
         column = Column(codes, self.symbols(name, offset != 0))
         if offset == 0:
             return column
@@ -104,7 +104,7 @@ class _Symbols:
 
     def _symbols(self, name: str, moved: bool) -> list[str]:
         """The symbols of a column; where it is moved, none looks as if it were outside."""
-        symbols = self.table.categories[self.table.names.index(name)].tolist()
+        symbols = self.table.categories[self.table.place(name)].tolist()
         return ["\\" + s if _OUTSIDE in s else s for s in symbols] if moved else symbols
 
     def _escaped(self, name: str, moved: bool) -> list[str]:
