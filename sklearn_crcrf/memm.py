@@ -1,5 +1,6 @@
 """MEMM: the maximum entropy Markov model, normalised token by token."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from .crf.solving import SOLVERS
 from .criteria import local_log_loss
 from .structures import Parts
 from .structures.local import local_partition
+from .utils.soundness import Fact, Requirement
 
 __all__ = ["MEMM"]
 
@@ -185,6 +187,10 @@ class MEMM(CRF):
             random_state=random_state,
             verbose=verbose,
         )
+
+    def _requirements(self) -> Iterator[Requirement]:
+        yield from super()._requirements()
+        yield Fact("criterion", self.criterion is local_log_loss, "must be local_log_loss")
 
     def _parts(self, prepared: Any, batch: Batch) -> Parts:
         parts = super()._parts(prepared, batch)

@@ -87,7 +87,8 @@ class Ballots(NamedTuple):
         n = len(self.begins)
         yield Fact("n_seen", isinstance(self.n_seen, Integral) and self.n_seen > 0, "must be > 0")
         yield indices("begins", self.begins, (n,), self.n_seen + 1)
-        yield Fact("begins", bool((np.diff(self.begins) >= 0).all()), "must not fall")
+        rises = n > 0 and self.begins[0] == 0 and (np.diff(self.begins) >= 0).all()
+        yield Fact("begins", bool(rises), "must begin with 0, and not fall")
         yield from below("state", self.state.requirements(n, state))
         yield from below("pairs", self.pairs.requirements(n, pairs))
 

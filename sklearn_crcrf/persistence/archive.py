@@ -13,9 +13,8 @@ import zipfile
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
 from ..utils.unpacking import MAX_BYTES
+from .headers import read_header
 from .schema import check_schema, files_of
 
 __all__ = ["MAX_BYTES", "TooLargeError", "checked_archive"]
@@ -25,7 +24,6 @@ SCHEMA = "schema.json"
 # Objects take about ten times as much memory as the text that describes them.
 WEIGHT_OF_TEXT = 10
 METHODS = {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}
-HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
 
 
 class TooLargeError(ValueError):
@@ -128,13 +126,12 @@ def _packed(members: Mapping[str, bytes]) -> io.BytesIO:
 
 def _checked_array(data: bytes, budget: Budget) -> bytes:
     """An array, whose header says what is behind it."""
-    file = io.BytesIO(data)
-    shape, _, dtype = HEADERS[np.lib.format.read_magic(file)](file)
+    shape, dtype, n_there = read_header(data)
     n_bytes = math.prod(shape) * dtype.itemsize
     if dtype.hasobject or dtype.itemsize == 0 or min(shape, default=0) < 0:
         raise ValueError(f"an array is of type {dtype} and shape {shape}")
-    if n_bytes != len(data) - file.tell():
-        raise ValueError(f"an array of {n_bytes} bytes has {len(data) - file.tell()}")
+    if n_bytes != n_there:
+        raise ValueError(f"an array of {n_bytes} bytes has {n_there}")
     return data
 
 

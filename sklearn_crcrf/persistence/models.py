@@ -1,5 +1,6 @@
 """What a model that is stored or was loaded must be."""
 
+from collections.abc import Iterator
 from typing import Any
 
 from sklearn.base import BaseEstimator
@@ -29,6 +30,20 @@ def check_model(estimator: Any) -> None:
         )
     for part in [*transformers, last]:
         check_sound(part)
-    for part in [estimator, *estimator.get_params(deep=True).values()]:
-        if isinstance(part, BaseEstimator) and hasattr(part, "_parameter_constraints"):
+    for part in _estimators_in(estimator):
+        if hasattr(part, "_parameter_constraints"):
             part._validate_params()
+
+
+def _estimators_in(estimator: BaseEstimator) -> Iterator[BaseEstimator]:
+    """An estimator, its parameters and its fitted parts."""
+    left, seen = [estimator], set()
+    while left:
+        part = left.pop()
+        if id(part) in seen or not isinstance(part, (BaseEstimator, dict, list, tuple)):
+            continue
+        seen.add(id(part))
+        if isinstance(part, BaseEstimator):
+            yield part
+            part = vars(part)
+        left.extend(part.values() if isinstance(part, dict) else part)

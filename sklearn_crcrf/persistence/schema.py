@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from importlib import import_module
 from typing import Any
 
+from .headers import read_header
 from .trust import LIMITED, trusted_names
 
 __all__ = ["UntrustedError", "check_schema", "files_of"]
@@ -53,7 +54,7 @@ def check_schema(schema: Any, members: Mapping[str, bytes]) -> None:
     for node in nodes:
         check = CHECKS.get(node["__loader__"])
         if check is not None:
-            check(node)
+            check(node, members)
     _check_shared(schema, members)
 
 
@@ -85,7 +86,7 @@ def nodes_of(schema: Any) -> Iterator[dict[str, Any]]:
             left.extend(part)
 
 
-def _check_object(node: dict[str, Any]) -> None:
+def _check_object(node: dict[str, Any], members: Mapping[str, bytes]) -> None:
     """No attribute hides a method, and limited ones have one of their values."""
     cls = getattr(import_module(node["__module__"]), node["__class__"])
     attributes = (node.get("content") or {}).get("content")
@@ -100,21 +101,29 @@ def _check_object(node: dict[str, Any]) -> None:
                 raise UntrustedError(f"{node['__class__']}.{name} must be {allowed}")
 
 
-def _check_random_state(node: dict[str, Any]) -> None:
+def _check_random_state(node: dict[str, Any], members: Mapping[str, bytes]) -> None:
     position = json.loads(node["content"]["content"]["state"]["content"]["pos"]["content"])
     if type(position) is not int or not 0 <= position <= LAST_POSITION:
         raise ValueError(f"the position of a RandomState is {position!r}")
 
 
-def _check_text(node: dict[str, Any]) -> None:
+def _check_text(node: dict[str, Any], members: Mapping[str, bytes]) -> None:
     if not isinstance(node["content"], str):
         raise ValueError("the content of a JsonNode is not text")
+
+
+def _check_tree(node: dict[str, Any], members: Mapping[str, bytes]) -> None:
+    """The nodes are in an array of one dimension, of which scikit-learn asks the length."""
+    nodes = node["content"]["content"]["nodes"]
+    if nodes["__loader__"] != "NdArrayNode" or len(read_header(members[nodes["file"]]).shape) != 1:
+        raise ValueError("the nodes of a tree are not an array of one dimension")
 
 
 CHECKS = {
     "JsonNode": _check_text,
     "ObjectNode": _check_object,
     "RandomStateNode": _check_random_state,
+    "TreeNode": _check_tree,
 }
 
 

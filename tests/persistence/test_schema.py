@@ -24,7 +24,7 @@ from sklearn.preprocessing import StandardScaler as Scaler
 from sklearn.tree import DecisionTreeClassifier
 
 import sklearn_crcrf
-from sklearn_crcrf import CRF, HMM, OpinionPoolCRF
+from sklearn_crcrf import CRF, HMM, BoostedCRF, OpinionPoolCRF
 from sklearn_crcrf.crf.features import observed_features
 from sklearn_crcrf.criteria import MCE, log_loss
 from sklearn_crcrf.model_files import load_model, save_model
@@ -184,6 +184,46 @@ def test_positions_of_random_states(position, tmp_path):
     crf = CRF(random_state=np.random.RandomState(0), max_iter=2).fit(X, y)
     (tmp_path / "m").write_bytes(with_schema(dumped(crf), change))
     with pytest.raises(ValueError, match="the position of a RandomState"):
+        load_model(tmp_path / "m")
+
+
+def number(schema, nodes):
+    """An array of no dimension."""
+    return {**nodes, "file": attributes_of(schema)["learning_rate"]["file"]}
+
+
+def nothing(schema, nodes):
+    return {**nodes, "__loader__": "JsonNode", "__class__": "str", "__module__": "builtins"} | {
+        "content": "null",
+        "is_json": True,
+    }
+
+
+@pytest.mark.parametrize("instead", [number, nothing])
+def test_nodes_of_trees(instead, tmp_path):
+    # scikit-learn asks for their length without asking whether they have one.
+    def change(schema):
+        tree = attributes_of(schema)["estimators_"]["content"][0]["content"]["content"]["tree_"]
+        of_tree = tree["content"]["content"]
+        of_tree["nodes"] = instead(schema, of_tree["nodes"])
+        return schema
+
+    crf = BoostedCRF(learning_rate=np.float64(0.5), max_iter=1).fit([ROWS], [LABELS])
+    (tmp_path / "m").write_bytes(with_schema(dumped(crf), change))
+    with pytest.raises(ValueError, match="the nodes of a tree"):
+        load_model(tmp_path / "m")
+
+
+@pytest.mark.parametrize("name", ["boundaries", "criterion"])
+def test_parameters_of_parts(name, tmp_path):
+    pool = OpinionPoolCRF([("a", CRF(max_iter=2)), ("b", CRF(max_iter=2))], [1, 2]).fit(X, y)
+    setattr(pool.estimators_[0], name, "nonsense")
+    (tmp_path / "m").write_bytes(dumped(pool))
+    with pytest.raises(ValueError, match=f"The '{name}' parameter of CRF must be"):
+        load_model(tmp_path / "m")
+    delattr(pool.estimators_[0], name)
+    (tmp_path / "m").write_bytes(dumped(pool))
+    with pytest.raises(ValueError, match=f"has no attribute '{name}'"):
         load_model(tmp_path / "m")
 
 

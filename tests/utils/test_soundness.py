@@ -176,6 +176,21 @@ def test_errors_say_which_array_of_which_model(attribute, value, message):
         check_sound(hmm)
 
 
+@pytest.mark.parametrize("begins", [[], [1, 2]])
+def test_the_first_weights_vote_from_the_first_example_on(begins):
+    crf = StructuredPerceptron(averaging="vote", max_iter=2).fit(X, y)
+    crf._ballots = crf._ballots._replace(begins=np.array(begins, dtype=np.int64))
+    with pytest.raises(ValueError, match="begins must begin with 0"):
+        check_sound(crf)
+
+
+def test_the_criterion_of_a_memm():
+    memm = MEMM(max_iter=2, tol=1.0).fit(X, y)
+    memm.criterion = "log_loss"
+    with pytest.raises(ValueError, match="MEMM: criterion must be local_log_loss"):
+        check_sound(memm)
+
+
 def test_what_is_missing_is_named():
     hmm = HMM().fit(X, y)
     del hmm.transitions_
