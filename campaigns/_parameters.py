@@ -25,7 +25,7 @@ FEW: dict[str, list] = {
     "random_state": [0, 1, None],
     "order": [1, 2],
 }
-HARMFUL = {"n_jobs", "verbose"}
+HARMFUL = {"max_iter", "max_iterations", "n_jobs", "verbose"}
 
 
 def _nothing(*args: Any, **kwargs: Any) -> None:
