@@ -10,6 +10,7 @@ Two environment variables serve builds that look for faults (``campaigns/sanitiz
 
 import os
 import platform
+import sys
 from glob import glob
 from pathlib import Path
 
@@ -77,6 +78,8 @@ setup(
         build_dir="build/cython",
         compiler_directives=DIRECTIVES,
         shared_utility_qualified_name=MEMORYVIEWS,
+        # Where processes are not forked, each would begin with this file.
+        nthreads=os.cpu_count() if sys.platform == "linux" else 0,
     ),
     cmdclass={"build_ext": BuildKernels},
 )
