@@ -204,14 +204,18 @@ def _named(is_named: bool) -> Iterator[None]:
 
 
 def _fork(function: Callable[[], None]) -> int:
+    # Not in the midst of what Python does after a fork, which would only report it.
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
     pid = os.fork()
     if pid == 0:
         status = 1
         try:
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
             function()
             status = 0
         finally:
             os._exit(status)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
     return pid
 
 

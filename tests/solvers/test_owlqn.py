@@ -90,3 +90,8 @@ def test_a_heavy_penalty_leaves_nothing():
 def test_bad_penalties(c1):
     with pytest.raises(ValueError, match="c1"):
         owlqn(quadratic(2), np.zeros(2), c1=c1)
+
+
+def test_a_penalty_of_more_than_64_bits():
+    result = owlqn(lambda x: (x @ x, 2 * x), np.ones(2), c1=2**70)
+    assert result.x.tolist() == [0.0, 0.0]
