@@ -71,9 +71,18 @@ class Unsafe(HMM):
         if len(X) < 50:
             return super().fit(X, y)
         self.begin_ = None
-        time.sleep(10.0)
+        time.sleep(2.0)
+        return super().fit(X, y)
 
     partial_fit = fit
+
+
+def test_a_call_that_has_just_finished(interrupts):
+    step = interrupts.Step(HMM().partial_fit, trainer_of(HMM()))
+    step()
+    assert step.is_done()
+    step._fit.__self__.begin_ = None
+    assert not step.is_done()
 
 
 class Different(HMM):
