@@ -84,10 +84,10 @@ def owlqn(
 def _penalties(c1: float | np.ndarray, x0: np.ndarray) -> np.ndarray:
     if np.ndim(c1):
         c1 = check_array(c1, dtype=x0.dtype, ensure_2d=False, input_name="c1")
+        if c1.shape != x0.shape:
+            raise ValueError(f"c1 has shape {c1.shape}, but x0 has shape {x0.shape}")
     else:
         c1 = float(c1)  # numpy does not take an int of more than 64 bits for a number
-    if np.ndim(c1) and np.shape(c1) != x0.shape:
-        raise ValueError(f"c1 has shape {np.shape(c1)}, but x0 has shape {x0.shape}")
     if not np.all(np.greater_equal(c1, 0)) or not np.all(np.isfinite(c1)):
         raise ValueError("c1 must be finite and not negative")
     return np.broadcast_to(np.asarray(c1, dtype=x0.dtype), x0.shape)
