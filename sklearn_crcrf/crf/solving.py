@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 from scipy.optimize import OptimizeResult
-from threadpoolctl import threadpool_limits
 
 from ..criteria import local_log_loss, log_loss
 from ..solvers import (
@@ -19,6 +18,7 @@ from ..solvers import (
     sgd,
 )
 from ..structures import Chain, PartCounts, Parts, Pullback
+from ..utils.linear_algebra import in_one_thread
 from .problem import Problem
 
 __all__ = ["SOLVERS", "choose_solver", "solve"]
@@ -43,8 +43,8 @@ def solve(name: str, problem: Problem, x0: np.ndarray, **options: Any) -> Optimi
     OptimizeResult
         ``x`` is a vector in the layout of the problem.
     """
-    # Products of vectors are too short to be shared, and blocks of sequences are shared already.
-    with threadpool_limits(1, user_api="blas"):
+    # Blocks of sequences are shared by threads already.
+    with in_one_thread():
         return SOLVERS[name](problem, x0, **options)
 
 

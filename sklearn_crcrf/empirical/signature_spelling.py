@@ -15,10 +15,10 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.optimize import minimize
 from scipy.special import log_softmax
-from threadpoolctl import threadpool_limits
 
 from ..counts import Template, Window
 from ..spelling import SIMPLE_FEATURES, spelling_table
+from ..utils.linear_algebra import in_one_thread
 from .lexicon import Lexicon
 from .rows import FLOOR, sum_rows
 from .storage import Storable
@@ -233,7 +233,7 @@ def _fit_softmax(features: np.ndarray, counts, strength: float) -> np.ndarray:
 
     counts = sp.csr_array(counts)
     options = {"maxiter": 200, "ftol": 1e-9}
-    with threadpool_limits(1, user_api="blas"):  # the products are too small to share
+    with in_one_thread():
         fitted = minimize(
             loss, np.zeros(np.prod(shape)), jac=True, method="L-BFGS-B", options=options
         )

@@ -12,7 +12,6 @@ from sklearn.base import _fit_context
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, Options, StrOptions
-from threadpoolctl import threadpool_limits
 
 from .._callbacks import CallbackSupportMixin, FitProgress
 from ..constraints import Constraints
@@ -20,6 +19,7 @@ from ..crf.base import LinearChainClassifier
 from ..crf.possible import forbidden_scores
 from ..crf.training import Training
 from ..linear import Coefficients, Examples
+from ..utils.linear_algebra import in_one_thread
 from .exponentiated_gradient import exponentiated_gradient
 from .frank_wolfe import frank_wolfe
 from .minimal_optimisation import minimal_optimisation
@@ -269,8 +269,7 @@ class MaxMarginCRF(CallbackSupportMixin, LinearChainClassifier):
         converged, message = False, "it was interrupted"
         options = {"max_iter": self.max_iter, "tol": self.tol, "callback": note}
         try:
-            # Products of vectors are too short to be shared by threads.
-            with threadpool_limits(1, user_api="blas"):
+            with in_one_thread():
                 rng = check_random_state(self.random_state)
                 result = SOLVERS[self.solver](problem, rng=rng, **options)
             converged, message = result.success, result.message
