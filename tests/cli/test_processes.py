@@ -183,6 +183,8 @@ def in_a_terminal(argv, folder, typed=b"", interrupt_after=None):
             break
         written += chunk
         if interrupt_after is not None and interrupt_after in written:
+            # Not in the microseconds before a program waits for input: Python would not notice.
+            time.sleep(0.2)
             os.write(terminal, b"\x03")
             interrupt_after = None
     _, status = os.waitpid(pid, 0)
