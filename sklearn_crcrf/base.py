@@ -166,8 +166,8 @@ class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, 
         def best(chain: Chain, parts: Parts, first: int) -> list:
             log_z, found = log_partition(chain, parts, first), []
             for z, (values, paths) in zip(log_z, chain.k_best(parts, k), strict=True):
-                probability = np.exp(values - z)
                 # Huge scores are rounded by more than their differences.
+                probability = np.exp(values - values.max(initial=z))
                 probability /= max(probability.sum(), 1.0)
                 labels = self.classes_[paths].tolist()
                 found.append(list(zip(labels, probability.tolist(), strict=True)))

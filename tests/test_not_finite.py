@@ -232,6 +232,15 @@ def test_probabilities_of_paths_add_up_to_one_at_most_where_scores_are_rounded()
         assert sum(probability for _, probability in paths) <= 1 + 1e-12
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_probabilities_of_paths_are_numbers_where_scores_are_rounded_by_thousands(seed):
+    crf, rng = fitted(1.0), np.random.default_rng(seed)
+    crf.coef_, crf.transitions_ = rng.normal(size=(2, 2, 2)) * 1e20
+    for paths in crf.predict_k_best(list(rng.normal(size=(20, 9, 2))), 3):
+        probability = np.array([probability for _, probability in paths])
+        assert 0.0 <= probability.sum() <= 1 + 1e-12
+
+
 @pytest.mark.parametrize("k", [10**9, 2**62, 10**30])
 def test_there_are_no_more_paths_than_labellings(k):
     crf = fitted(1.0)
