@@ -233,12 +233,15 @@ def test_probabilities_of_paths_add_up_to_one_at_most_where_scores_are_rounded()
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_probabilities_of_paths_are_numbers_where_scores_are_rounded_by_thousands(seed):
+def test_answers_are_numbers_where_scores_are_rounded_by_thousands(seed):
     crf, rng = fitted(1.0), np.random.default_rng(seed)
     crf.coef_, crf.transitions_ = rng.normal(size=(2, 2, 2)) * 1e20
-    for paths in crf.predict_k_best(list(rng.normal(size=(20, 9, 2))), 3):
+    X = list(rng.normal(size=(20, 9, 2)))
+    for paths in crf.predict_k_best(X, 3):
         probability = np.array([probability for _, probability in paths])
         assert 0.0 <= probability.sum() <= 1 + 1e-12
+    entropy = crf.entropy(X)
+    assert ((entropy >= 0) & (entropy <= 9 * np.log(2))).all()
 
 
 @pytest.mark.parametrize("k", [10**9, 2**62, 10**30])

@@ -69,7 +69,10 @@ def entropy(offsets: np.ndarray, parts: Parts) -> np.ndarray:
     messages = Messages(offsets, parts)
     surprise = _finite(messages.increment)[:, None] - _finite(messages.state)
     transition, edges = -_finite(messages.transition), -_finite(messages.edges.score)
-    return np.maximum(PathMeans(messages, surprise, transition, edges).mean, 0.0)
+    mean = PathMeans(messages, surprise, transition, edges).mean
+    # Where scores are rounded by more than their differences, one path has all probability.
+    mean[np.isnan(mean) & np.isfinite(messages.log_z)] = 0.0
+    return np.clip(mean, 0.0, np.diff(offsets) * np.log(parts.state.shape[1]))
 
 
 def _finite(scores: np.ndarray) -> np.ndarray:
