@@ -129,7 +129,8 @@ def _damage(rng: Random, matrix: Any) -> None:
         wrong = [-1, 4, 5, 100, 2**31 - 1, -(2**31), n]
         part[rng.randrange(len(part))] = rng.choice(wrong)
     if rng.random() < 0.3:
-        matrix.indices, matrix.indptr = matrix.indices.astype("i8"), matrix.indptr.astype("i8")
+        matrix.indices = matrix.indices.astype("i8")
+        matrix.indptr = matrix.indptr.astype(rng.choice(["i4", "i8"]))
         if len(matrix.indices):
             matrix.indices[rng.randrange(len(matrix.indices))] = rng.choice([2**31, 2**32 + 1, -1])
 

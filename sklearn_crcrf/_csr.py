@@ -101,7 +101,8 @@ def stackable(matrix: Any, name: str) -> Any:
     """
     if matrix.format == "csr":
         _check_arrays(matrix, name)
-        if matrix.indptr[-1] == len(matrix.indices):
+        # scipy would give all indices the type of indptr, in which they may be others.
+        if matrix.indptr[-1] == len(matrix.indices) and matrix.indptr.dtype == matrix.indices.dtype:
             return matrix
     return sound_csr(matrix, name, lambda row: f"{name}, position {row}")
 

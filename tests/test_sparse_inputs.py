@@ -90,6 +90,9 @@ INDEX_FAULTS = {
     "huge": lambda m: with_arrays(m, indices=changed(m.indices, m.indptr[4], 2**31 - 1)),
     "negative": lambda m: with_arrays(m, indices=changed(m.indices, m.indptr[4], -1)),
     "least": lambda m: with_arrays(m, indices=changed(m.indices, m.indptr[4], -(2**31))),
+    "more than 32 bits": lambda m: with_arrays(
+        m, indices=changed(m.indices.astype(np.int64), m.indptr[4], 2**32 + 1)
+    ),
 }
 ARRAY_FAULTS = {
     "falling indptr": lambda m: with_arrays(m, indptr=changed(m.indptr, 4, m.indptr[3] - 1)),
