@@ -1,8 +1,9 @@
 """The commands of the documentation, run one after the other, print what is written there."""
 
 import doctest
-import os
+import io
 import re
+import shlex
 import subprocess
 import sys
 import textwrap
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from sklearn_crcrf.cli import main
 from sklearn_crcrf.datasets import make_addresses, write_conll
 
 pytest.importorskip("skops")
@@ -25,21 +27,27 @@ pytestmark = pytest.mark.skipif(
 
 
 @pytest.fixture
-def shell(tmp_path):
-    program = tmp_path / "bin" / "sklearn-crcrf"
-    program.parent.mkdir()
-    program.write_text(f'#!/bin/sh\nexec {sys.executable} -m sklearn_crcrf "$@"\n')
-    program.chmod(0o755)
-    environment = os.environ | {"PATH": f"{program.parent}{os.pathsep}{os.environ['PATH']}"}
+def shell(tmp_path, monkeypatch, capfd):
+    """Runs commands; sklearn-crcrf in this process, as it takes seconds to import."""
+    monkeypatch.chdir(tmp_path)
 
     def run(command):
-        options = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
-        done = subprocess.run(
-            ["bash", "-c", command], cwd=tmp_path, env=environment, timeout=300, **options
-        )
-        return done.stdout
+        *before, last = command.split(" | ")
+        data = in_bash(" | ".join(before)) if before else b""
+        program, *argv = shlex.split(last, comments=True)
+        if program != "sklearn-crcrf":
+            return in_bash(command).decode()
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
+        main(argv)
+        out, err = capfd.readouterr()
+        return err + out
 
     return run
+
+
+def in_bash(command):
+    options = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "timeout": 300}
+    return subprocess.run(["bash", "-c", command], check=True, **options).stdout
 
 
 def test_the_page_on_the_command_line(shell):
