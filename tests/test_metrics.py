@@ -296,6 +296,12 @@ def test_labels_may_be_anything_hashable():
     assert token_confusion_matrix(y_true, y_pred, labels=[3, None]).tolist() == [[1, 0], [1, 0]]
 
 
+def test_tuples_beside_numbers_of_numpy():
+    y_true, y_pred = [[("a", 1), 0.0], [("a", 1), ("a", 1)]], np.zeros((2, 2))
+    assert token_accuracy(y_true, y_pred) == 0.25
+    assert sequence_accuracy(y_true, y_pred) == 0.0
+
+
 PAIR_METRICS = [
     token_accuracy,
     token_f1,

@@ -1,6 +1,7 @@
 """What the metrics share: one flat form of their inputs, and division by zero."""
 
 import warnings
+from itertools import chain
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -53,7 +54,13 @@ def label_list(labels: Any, name: str) -> np.ndarray:
 def are_equal(pair: Pair) -> np.ndarray:
     """Whether the true and the predicted label of each token are equal."""
     with naming_unhashable(y_true=pair.true, y_pred=pair.pred):
-        return pair.true.data == pair.pred.data
+        try:
+            return pair.true.data == pair.pred.data
+        except ValueError:  # NumPy compares a number of its own with each entry of a tuple
+            true, pred = pair.true.data.tolist(), pair.pred.data.tolist()
+            set(chain(true, pred))  # TypeError if they are no labels
+            same = [a == b for a, b in zip(true, pred, strict=True)]
+            return np.array([np.ndim(it) == 0 and bool(it) for it in same], dtype=bool)
 
 
 def sample_lengths(y: Any, labels: SequenceArray) -> np.ndarray:
