@@ -625,7 +625,11 @@ def test_no_warning_where_every_metric_is_defined():
         ),
         (
             lambda: token_accuracy([["a"]] * 2, [["a"]] * 2, sample_weight=[1e308] * 2),
-            "sample_weight must be finite, and its sum, too",
+            r"sample_weight must be finite, and its sum at most 1e\+307",
+        ),
+        (
+            lambda: token_accuracy([["a"] * 5], [["a"] * 5], sample_weight=[1e307]),
+            r"sample_weight must be finite, and its sum at most 1e\+307",
         ),
         (lambda: segment_report([["O"]], [["O"]], digits=-1), "digits == -1"),
     ],

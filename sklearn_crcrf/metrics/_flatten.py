@@ -25,6 +25,7 @@ __all__ = [
 ]
 
 ZeroDivision = float | Literal["warn"]
+LARGEST_SUM = 1e307  # of weights, so that a few of such sums can be added
 
 
 class Pair(NamedTuple):
@@ -83,7 +84,7 @@ def check_same_layout(true: SequenceArray, other: SequenceArray, name: str) -> N
 
 def token_weights(sample_weight: Any, lengths: np.ndarray) -> np.ndarray:
     """Spread the weights of samples over their tokens."""
-    return np.repeat(sample_weights(sample_weight, len(lengths)), lengths)
+    return _summable(np.repeat(sample_weights(sample_weight, len(lengths)), lengths))
 
 
 def sample_weights(sample_weight: Any, n_samples: int) -> np.ndarray:
@@ -99,8 +100,12 @@ def sample_weights(sample_weight: Any, n_samples: int) -> np.ndarray:
             f"sample_weight must have shape ({n_samples},), one weight per sample, "
             f"got {weight.shape}"
         )
-    if not np.isfinite(np.abs(weight).sum()):
-        raise ValueError("sample_weight must be finite, and its sum, too")
+    return _summable(weight)
+
+
+def _summable(weight: np.ndarray) -> np.ndarray:
+    if not np.abs(weight).sum() <= LARGEST_SUM:
+        raise ValueError(f"sample_weight must be finite, and its sum at most {LARGEST_SUM:g}")
     return weight
 
 
