@@ -175,5 +175,5 @@ METHODS: dict[str, Callable[[Any, Any, Any, str], None]] = {
 }
 OPTIONS: dict[str, dict[str, Callable[[Random], Any]]] = {
     "predict_k_best": {"k": lambda rng: rng.choice([1, 2, 5, 100, 10**4])},
-    "sample": {"n_samples": lambda rng: rng.choice([0, 1, 3])},
+    "sample": {"n_samples": lambda rng: rng.choice([1, 3])},
 }
