@@ -244,6 +244,12 @@ def test_answers_are_numbers_where_scores_are_rounded_by_thousands(seed):
     assert ((entropy >= 0) & (entropy <= 9 * np.log(2))).all()
 
 
+@pytest.mark.parametrize("n_samples", [0, -1])
+def test_there_is_a_sample_at_least(n_samples):
+    with pytest.raises(ValueError, match="must be >= 1"):
+        fitted(1.0).sample([np.eye(2)], n_samples)
+
+
 @pytest.mark.parametrize("k", [10**9, 2**62, 10**30])
 def test_there_are_no_more_paths_than_labellings(k):
     crf = fitted(1.0)
