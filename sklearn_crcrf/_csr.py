@@ -1,6 +1,6 @@
 """Sparse matrices as kernels take them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from ._kernels._row_order import has_sound_rows
 from ._kernels.sizes import LARGEST, check_number
 
-__all__ = ["csr_arrays", "sound_csr", "stackable"]
+__all__ = ["csr_arrays", "sound_csr", "stackable", "stacked"]
 
 
 def csr_arrays(
@@ -101,10 +101,55 @@ def stackable(matrix: Any, name: str) -> Any:
     """
     if matrix.format == "csr":
         _check_arrays(matrix, name)
-        # scipy would give all indices the type of indptr, in which they may be others.
-        if matrix.indptr[-1] == len(matrix.indices) and matrix.indptr.dtype == matrix.indices.dtype:
-            return matrix
+        return matrix
     return sound_csr(matrix, name, lambda row: f"{name}, position {row}")
+
+
+def stacked(matrices: Sequence[Any]) -> Any:
+    """The rows of sparse matrices, one matrix below the other.
+
+    ``scipy.sparse.vstack`` does the same, but Ctrl-C is lost while it asks each matrix for its
+    length.
+
+    Parameters
+    ----------
+    matrices : sequence of CSR of shape (n_rows, n_columns)
+        At least one. Their entries need not be sound.
+
+    Returns
+    -------
+    CSR of shape (n_rows, n_columns)
+        A sparse array if one of them is, else a sparse matrix.
+
+    Raises
+    ------
+    ValueError
+        If they do not have equally many columns.
+
+    Examples
+    --------
+    >>> above, below = sp.csr_array([[0, 1], [2, 0]]), sp.csr_array([[0, 3]])
+    >>> stacked([above, below]).toarray()
+    array([[0, 1],
+           [2, 0],
+           [0, 3]])
+    """
+    n_columns = sorted({matrix.shape[1] for matrix in matrices})
+    if len(n_columns) > 1:
+        raise ValueError(f"rows of {n_columns[0]} and of {n_columns[1]} columns cannot be stacked")
+    n_rows = [matrix.shape[0] for matrix in matrices]
+    n_entries = [int(matrix.indptr[-1]) for matrix in matrices]
+    before = np.append(0, np.cumsum(n_entries[:-1], dtype=np.int64))
+    ends = np.concatenate([matrix.indptr[1:] for matrix in matrices]) + np.repeat(before, n_rows)
+    values, indices = (
+        np.concatenate([getattr(m, name)[:n] for m, n in zip(matrices, n_entries, strict=True)])
+        for name in ("data", "indices")
+    )
+    index_type = np.int64 if sum(n_entries) > LARGEST else indices.dtype
+    places = (array.astype(index_type, copy=False) for array in (indices, np.append(0, ends)))
+    is_array = any(isinstance(matrix, sp.sparray) for matrix in matrices)
+    kind = sp.csr_array if is_array else sp.csr_matrix
+    return kind((values, *places), shape=(len(ends), n_columns[0]))
 
 
 def _sound_rows(matrix: Any, name: str, where: Callable, noun: str = "column") -> Any:

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.lib.array_utils import normalize_axis_index
 
-from ._csr import sound_csr, stackable
+from ._csr import sound_csr, stackable, stacked
 
 __all__ = ["SequenceArray", "join_sequences", "locate", "n_tokens", "object_array"]
 
@@ -320,7 +320,9 @@ def _concatenate(parts: Any, axis: int) -> SequenceArray:
 def _join(pieces: list, axis: int) -> Any:
     sparse = any(sp.issparse(p) for p in pieces)
     if sparse and all(sp.issparse(p) or isinstance(p, np.ndarray) for p in pieces):
-        return (sp.vstack if axis == 0 else sp.hstack)(pieces, format="csr")
+        if axis == 0:
+            return stacked([sp.csr_array(p) if isinstance(p, np.ndarray) else p for p in pieces])
+        return sp.hstack(pieces, format="csr")
     return np.concatenate(pieces, axis=axis)
 
 

@@ -23,7 +23,7 @@ from sklearn_crcrf import (
     StructuredPerceptron,
     as_sequences,
 )
-from sklearn_crcrf._csr import csr_arrays, sound_csr
+from sklearn_crcrf._csr import csr_arrays, sound_csr, stacked
 from sklearn_crcrf.opinion_pool import RandomAttributes
 
 N_COLUMNS = 5
@@ -249,6 +249,31 @@ def test_too_many_columns_are_refused():
             as_sequences(given)
     with pytest.raises(OverflowError, match="2147483657 rows or columns"):
         csr_arrays(X)
+
+
+@pytest.mark.parametrize("kind", [sp.csr_array, sp.csr_matrix])
+@pytest.mark.parametrize("others", [np.int32, np.int64])
+def test_rows_are_stacked_as_scipy_stacks_them(kind, others):
+    parts = [kind(matrix(dtype, seed)) for seed, dtype in enumerate([np.int32, others, np.int32])]
+    parts[1:1] = [kind((0, N_COLUMNS)), kind((2, N_COLUMNS), dtype=np.int8)]
+    rows = stacked(parts)
+    assert type(rows) is kind and rows.dtype == float
+    assert rows.indices.dtype == rows.indptr.dtype
+    assert_array_equal(rows.toarray(), sp.vstack(parts).toarray())
+    assert stacked(parts[1:2]).shape == (0, N_COLUMNS)
+
+
+def test_only_rows_of_one_width_are_stacked():
+    with pytest.raises(ValueError, match="rows of 2 and of 3 columns cannot be stacked"):
+        stacked([sp.csr_array((1, 3)), sp.csr_array((1, 2))])
+
+
+def test_no_code_that_swallows_ctrl_c_runs_while_sequences_are_joined(monkeypatch):
+    """numpy drops what is raised where it asks an object for its length."""
+    asked = []
+    monkeypatch.setattr(sp.csr_array, "__len__", lambda rows: asked.append(rows) or 0)
+    as_sequences([matrix(seed=seed) for seed in range(3)])
+    assert not asked
 
 
 def test_a_sound_matrix_is_not_copied():
