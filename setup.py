@@ -40,7 +40,7 @@ INSTRUCTIONS = {
 
 
 class BuildKernels(build_ext):
-    """Compile with the options of the compiler in use, which only this command knows."""
+    """Translate and compile; only this command knows the options of the compiler in use."""
 
     def finalize_options(self):
         super().finalize_options()
@@ -48,11 +48,24 @@ class BuildKernels(build_ext):
 
     def build_extensions(self):
         kind = self.compiler.compiler_type
-        for extension in self.extensions:
+        for extension, translated in zip(self.extensions, translate(self.extensions), strict=True):
+            extension.sources = translated.sources
             instructions = INSTRUCTIONS.get(Path(extension.sources[0]).parent.name, [])
             options = COMPILE_ARGS.get(kind, []) if GIVEN_ARGS is None else GIVEN_ARGS.split()
             extension.extra_compile_args = options + instructions
         super().build_extensions()
+
+
+def translate(extensions):
+    """From Cython to C; not where setup.py is only asked what there is."""
+    return cythonize(
+        extensions,
+        build_dir="build/cython",
+        compiler_directives=DIRECTIVES,
+        shared_utility_qualified_name=MEMORYVIEWS,
+        # Where processes are not forked, each would begin with this file.
+        nthreads=os.cpu_count() if sys.platform == "linux" else 0,
+    )
 
 
 def can_build(path):
@@ -66,20 +79,13 @@ extensions = [
         ".".join(Path(path).with_suffix("").parts),
         [path],
         include_dirs=["sklearn_crcrf/_kernels"],
-        depends=glob("sklearn_crcrf/_kernels/*.[hp]*"),
+        depends=glob("sklearn_crcrf/_kernels/*.h"),
     )
     for path in sorted(glob("sklearn_crcrf/_kernels/**/*.pyx", recursive=True))
     if can_build(path)
 ]
 
 setup(
-    ext_modules=cythonize(
-        [Extension(MEMORYVIEWS, [f"{MEMORYVIEWS.replace('.', '/')}.c"]), *extensions],
-        build_dir="build/cython",
-        compiler_directives=DIRECTIVES,
-        shared_utility_qualified_name=MEMORYVIEWS,
-        # Where processes are not forked, each would begin with this file.
-        nthreads=os.cpu_count() if sys.platform == "linux" else 0,
-    ),
+    ext_modules=[Extension(MEMORYVIEWS, [f"{MEMORYVIEWS.replace('.', '/')}.c"]), *extensions],
     cmdclass={"build_ext": BuildKernels},
 )
