@@ -209,6 +209,10 @@ def test_standard_input_and_gzip(corpus, model, tmp_path, capsys, monkeypatch):
         for more in ([], ["-"]):
             monkeypatch.setattr(sys, "stdin", StandardInput(data))
             assert run(capsys, "tag", "--model", model, *more) == (0, expected, "")
+    for data in (path.read_bytes(), expected.encode()):
+        monkeypatch.setattr(sys, "stdin", StandardInput(data))
+        status, out, _ = run(capsys, "evaluate", "-", "--model", model)
+        assert status == 0 and "accuracy, all tokens" in out
     packed = tmp_path / "tagged.txt.gz"
     assert run(capsys, "tag", path, "--model", model, "--output", packed) == (0, "", "")
     assert gzip.decompress(packed.read_bytes()).decode() == expected

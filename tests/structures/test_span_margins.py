@@ -40,7 +40,7 @@ def _best(offsets, parts, start, stop, labels, following, preceding):
     return every, scores, np.array(contain)
 
 
-@settings(max_examples=200)
+@settings(max_examples=80)
 @given(chains(), st.integers(0, 2**32 - 1))
 def test_margins_are_those_of_the_best_of_all_paths(chain, seed):
     offsets, parts = chain
