@@ -1,12 +1,14 @@
 """Tests and hostile inputs with kernels that report what they do wrong.
 
 Each input is a test file, or some inputs of another campaign, in a process of its own, with one of
-the instruction sets that the processor has. The kernels are those of a copy of the checkout, which
-is built first: for "tests" and "inputs" with AddressSanitizer and UndefinedBehaviorSanitizer, for
-"bounds" with the checks of Cython, and for "threads" with ThreadSanitizer.
+the instruction sets that the processor has; the checks of Cython are the same in all, and are made
+with one. The kernels are those of a copy of the checkout, which is built first: for "tests" and
+"inputs" with AddressSanitizer and UndefinedBehaviorSanitizer, for "bounds" with the checks of
+Cython, and for "threads" with ThreadSanitizer.
 """
 
 import sys
+from collections.abc import Sequence
 from functools import cache
 from random import Random
 
@@ -33,9 +35,9 @@ def test_files() -> list[str]:
     return [str(path) for path in found if path.parts[1] not in left_out]
 
 
-def run_tests(build: Build, number: int) -> str:
+def run_tests(build: Build, sets: Sequence[str], number: int) -> str:
     """A test file; what a kernel raises where it cannot raise is an error."""
-    path, instructions = test_files()[number // len(SETS)], SETS[number % len(SETS)]
+    path, instructions = test_files()[number // len(sets)], sets[number % len(sets)]
     show(path, instructions)
     warning = "error::pytest.PytestUnraisableExceptionWarning"
     options = ["-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-W", warning]
@@ -43,11 +45,11 @@ def run_tests(build: Build, number: int) -> str:
     return f"passed with {instructions}"
 
 
-def run_campaign(build: Build, program: str, rng: Random, number: int) -> str:
-    """Some inputs of another campaign."""
+def run_campaign(build: Build, program: Sequence[str], rng: Random, number: int) -> str:
+    """Some inputs of other campaigns."""
     instructions, seed = SETS[number % len(SETS)], rng.randrange(2**31)
     numbers = {"--seed": seed, "--n": N_INPUTS, "--jobs": 1, "--limit": 300}
-    arguments = [program, *(str(part) for option in numbers.items() for part in option)]
+    arguments = [*program, *(str(part) for option in numbers.items() for part in option)]
     show(*arguments, instructions)
     judge(build.run(arguments, instructions))
     return f"{N_INPUTS} of each kind with {instructions}"
@@ -62,18 +64,18 @@ def judge(result: Result) -> None:
         raise Wrong(f"exit status {result.status}", result.output[-4000:])
 
 
-def on_tests(name: str, build: Build) -> Campaign:
-    """The whole test suite with a build, once with each instruction set."""
+def on_tests(name: str, build: Build, sets: Sequence[str]) -> Campaign:
+    """The whole test suite with a build, once with each of the instruction sets."""
 
     def one(rng: Random, number: int) -> str:
-        return run_tests(build, number)
+        return run_tests(build, sets, number)
 
-    n = len(SETS) * len(test_files())
+    n = len(sets) * len(test_files())
     return Campaign(name, one, prepare=build.make, n=n, limit=HOUR)
 
 
-def on_campaign(name: str, build: Build, program: str, n: int) -> Campaign:
-    """Another campaign with a build."""
+def on_campaign(name: str, build: Build, program: Sequence[str], n: int) -> Campaign:
+    """Other campaigns with a build."""
 
     def one(rng: Random, number: int) -> str:
         return run_campaign(build, program, rng, number)
@@ -81,11 +83,13 @@ def on_campaign(name: str, build: Build, program: str, n: int) -> Campaign:
     return Campaign(name, one, prepare=build.make, n=n, limit=HOUR)
 
 
+INPUTS = "campaigns/inputs.py", "classifiers", "transformers", "metrics"
+
 CAMPAIGNS = [
-    on_tests("tests", ADDRESSES),
-    on_tests("bounds", BOUNDS),
-    on_campaign("inputs", ADDRESSES, "campaigns/inputs.py", 100),
-    on_campaign("threads", THREADS, "campaigns/threads.py", 10),
+    on_tests("tests", ADDRESSES, SETS),
+    on_tests("bounds", BOUNDS, SETS[-1:]),
+    on_campaign("inputs", ADDRESSES, INPUTS, 100),
+    on_campaign("threads", THREADS, ["campaigns/threads.py"], 10),
 ]
 
 if __name__ == "__main__":
