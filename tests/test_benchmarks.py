@@ -323,9 +323,9 @@ def test_memory_data(load):
 def test_memory_has_a_row_for_every_solver(load):
     memory = load("memory")
     size = memory.Size(10, 2, 1, 10, 3)
-    (row,) = memory.rows(["owlqn"], size, "n_entries")
-    assert row[:3] == ["owlqn", "129", "400"]
-    assert all(float(figure) >= 0 for figure in row[3:])
+    rows = list(memory.rows(["lbfgs", "owlqn"], size, "n_entries"))
+    assert [row[:3] for row in rows] == [[s, "129", "400"] for s in ("lbfgs", "owlqn")]
+    assert all(float(figure) >= 0 for row in rows for figure in row[3:])
     X, y = memory.make_data(size, "float64")
     for solver in memory.SOLVERS:
         assert memory.fit(solver, X, y).coef_.shape == (40, 3)

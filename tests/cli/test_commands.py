@@ -205,7 +205,7 @@ def test_tagging_nothing_writes_nothing(model, tmp_path, capsys):
 def test_standard_input_and_gzip(corpus, model, tmp_path, capsys, monkeypatch):
     path, _, _ = corpus
     _, expected, _ = run(capsys, "tag", path, "--model", model)
-    for data in (path.read_bytes(), gzip.compress(path.read_bytes())):
+    for data in (path.read_bytes(), gzip.compress(path.read_bytes()), expected.encode()):
         for more in ([], ["-"]):
             monkeypatch.setattr(sys, "stdin", StandardInput(data))
             assert run(capsys, "tag", "--model", model, *more) == (0, expected, "")

@@ -130,15 +130,9 @@ def interrupted_at(module, argv, folder):
 
 @pytest.mark.skipif(sys.platform == "win32", reason="os.kill ends a process there")
 @pytest.mark.parametrize(
-    ("module", "as_script"),
-    [
-        ("sklearn_crcrf.boosting", True),
-        ("sklearn_crcrf.boosting", False),
-        ("sklearn_crcrf.cli", True),
-        ("sklearn_crcrf.cli.app", False),
-        ("skops.io", True),
-    ],
+    "module", ["sklearn_crcrf.boosting", "sklearn_crcrf.cli", "sklearn_crcrf.cli.app", "skops.io"]
 )
+@pytest.mark.parametrize("as_script", [True, False])
 def test_ctrl_c_while_modules_are_imported_is_one_line(module, as_script, tmp_path):
     (tmp_path / "sklearn-crcrf").write_text(SCRIPT)
     program = [sys.executable, "sklearn-crcrf"] if as_script else PROGRAM

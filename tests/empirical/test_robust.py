@@ -249,8 +249,8 @@ def test_a_thousand_labels(crf):
     np.testing.assert_allclose(crf.predict_proba(words[:5]).data.sum(axis=1), 1)
 
 
-def test_hundreds_of_thousands_of_different_words():
-    n_words = 3 * 10**5
+def test_a_million_words():
+    n_words = 10**6
     words = np.array([f"{i % 1009}-{i:x}" for i in range(n_words)], dtype=object)
     offsets = np.arange(0, n_words + 1, 20)
     labels = SequenceArray(np.arange(n_words) % 3, offsets)
