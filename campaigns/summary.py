@@ -1,10 +1,13 @@
-"""Adds up reports of campaigns, and writes the table in README.md."""
+"""Adds up reports of campaigns, and writes the tables in README.md.
+
+Campaigns without a report keep the rows that they have in the tables.
+"""
 
 import argparse
 import json
 import sys
 from collections.abc import Iterable, Sequence
-from itertools import pairwise
+from itertools import chain, pairwise, takewhile
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -18,27 +21,34 @@ BEGIN, END = "<!-- written by summary.py -->\n", "<!-- end -->\n"
 COLUMNS = ["campaign", "inputs", *VERDICTS, "slowest", "hours", "commit"]
 MEASURES = ["campaign", "figure", "number", "median", "maximum"]
 
+Rows = dict[str, list[list[str]]]  # of a table, by campaign
+
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Write the table, or print it."""
+    """Write the tables, or print them."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("files", nargs="+", type=Path, help="what campaigns wrote to --output")
     parser.add_argument("--print", action="store_true", help="do not write, but print")
     options = parser.parse_args(argv)
     reports = [report for file in options.files for report in json.loads(file.read_text())]
+    page = README.read_text()
+    before, _, rest = page.partition(BEGIN)
+    tables, _, after = rest.partition(END)
     try:
-        text = summarised(reports)
+        text = summarised(reports, tables)
     except ValueError as error:
         parser.error(str(error))
     if options.print:
         print(text)
     else:
-        README.write_text(_with_table(README.read_text(), text))
+        README.write_text(f"{before}{BEGIN}\n{text}\n{END}{after}")
     return 0
 
 
-def summarised(reports: Iterable[dict[str, Any]]) -> str:
+def summarised(reports: Iterable[dict[str, Any]], tables: str = "") -> str:
     """Tables in Markdown, with a row for all reports of a campaign.
+
+    Rows of campaigns without a report are taken from the ``tables`` of before.
 
     Raises
     ------
@@ -50,11 +60,13 @@ def summarised(reports: Iterable[dict[str, Any]]) -> str:
         groups.setdefault(_title(report), []).append(report)
     for title, group in groups.items():
         _check_distinct(title, group)
-    tables = [_table(COLUMNS, [_row(*item) for item in groups.items()])]
-    measures = [row for item in groups.items() for row in _measure_rows(*item)]
-    if measures:
-        tables.append(_table(MEASURES, measures))
-    return "\n".join(tables)
+    counts = {title: [_row(title, group)] for title, group in groups.items()}
+    measures = {title: list(_measure_rows(title, group)) for title, group in groups.items()}
+    written = [
+        _table(COLUMNS, _rows(tables, COLUMNS) | counts),
+        _table(MEASURES, _rows(tables, MEASURES) | measures),
+    ]
+    return "\n".join(filter(None, written))
 
 
 def _title(report: dict[str, Any]) -> str:
@@ -99,15 +111,24 @@ def _measure_rows(title: str, group: list[dict[str, Any]]) -> Iterable[list[str]
         yield [title, name, f"{len(found):,}", f"{median(found):.4g}", f"{max(found):.4g}"]
 
 
-def _table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    lines = [columns, ["---"] * len(columns), *rows]
-    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+def _rows(tables: str, columns: Sequence[str]) -> Rows:
+    """The rows of the table with these columns, by campaign."""
+    found: Rows = {}
+    _, _, rest = tables.partition(_line(columns))
+    for line in takewhile(lambda line: line.startswith("|"), rest.splitlines()[1:]):
+        row = line.strip("| ").split(" | ")
+        found.setdefault(row[0], []).append(row)
+    return found
 
 
-def _with_table(page: str, table: str) -> str:
-    before, _, rest = page.partition(BEGIN)
-    _, _, after = rest.partition(END)
-    return f"{before}{BEGIN}\n{table}\n{END}{after}"
+def _table(columns: Sequence[str], rows: Rows) -> str:
+    """A table, or nothing if it has no rows."""
+    lines = [_line(row) for row in chain.from_iterable(rows.values())]
+    return "".join([_line(columns), _line(["---"] * len(columns)), *lines]) if lines else ""
+
+
+def _line(row: Sequence[str]) -> str:
+    return f"| {' | '.join(row)} |\n"
 
 
 if __name__ == "__main__":

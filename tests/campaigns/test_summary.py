@@ -83,6 +83,16 @@ def test_the_table_is_written_into_the_page(summary, tmp_path, monkeypatch, caps
         summary.main([str(file), str(file)])
 
 
+def test_campaigns_without_a_report_keep_their_rows(summary):
+    measures = {"seconds": [0.25]}
+    before = summary.summarised([report(), report("saves", measures=measures), report("dumps")])
+    after = summary.summarised([report("saves", end=20), report("kills")], before)
+    found = {row[0]: row[1] for row in rows(after)[2:]}
+    assert found == {"conll": "10", "saves": "20", "dumps": "10", "kills": "10"}
+    assert summary.summarised([report("dumps")], before) == before
+    assert summary.summarised([], before) == before
+
+
 def test_the_page_has_a_place_for_the_table(summary):
     text = summary.README.read_text()
     assert text.index(summary.BEGIN) < text.index(summary.END)
