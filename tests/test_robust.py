@@ -135,6 +135,7 @@ assert CRF(max_iter=1).fit(X, y).score(X, y) > 0.99
 """
 
 
+@pytest.mark.skipif("libasan" in os.environ.get("LD_PRELOAD", ""), reason="a sanitizer takes more")
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads the memory from /proc")
 @pytest.mark.parametrize("program", [LONG_CHAIN, LONG_CRF], ids=["chain", "crf"])
 def test_a_sequence_of_a_million_tokens_takes_less_than_one_and_a_half_gigabytes(program):

@@ -105,7 +105,8 @@ cdef inline bint equal(PyObject *string, Text text) noexcept nogil:
         return True
     if PyUnicode_GET_LENGTH(string) != text.length or PyUnicode_KIND(string) != text.kind:
         return False
-    return memcmp(data, text.data, text.length * text.kind) == 0
+    # What is empty may be at no address, which memcmp must not get.
+    return text.length == 0 or memcmp(data, text.data, text.length * text.kind) == 0
 
 
 cdef inline void widen(const Text *text, int kind, char *to) noexcept nogil:
