@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from _common import cpu_seconds
 
-from sklearn_crcrf.spelling import SIMPLE_FEATURES, spelling_table
+from sklearn_crcrf.feature_extraction.spelling import SIMPLE_FEATURES, spelling_table
 
 Attributes = list[list[list[str]]]
 """The attributes of each token of each sequence."""

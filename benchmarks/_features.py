@@ -17,9 +17,9 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from sklearn_crcrf import SequenceArray
+from sklearn_crcrf.data.symbols import SymbolTable
 from sklearn_crcrf.datasets import Splits
 from sklearn_crcrf.feature_extraction import SequenceVectorizer, TokenFeatures, Window
-from sklearn_crcrf.symbols import SymbolTable
 
 CHUNK_TEMPLATES = (
     *(f"word[{i}]" for i in range(-2, 3)),

@@ -11,10 +11,10 @@ from scipy.optimize import OptimizeResult
 
 from sklearn_crcrf import SequenceArray
 from sklearn_crcrf.crf.features import FEATURES
-from sklearn_crcrf.crf.possible import forbidden_scores
 from sklearn_crcrf.crf.problem import Problem
 from sklearn_crcrf.criteria import log_loss
 from sklearn_crcrf.linear import Corpus, state_scores
+from sklearn_crcrf.linear.possible import forbidden_scores
 from sklearn_crcrf.solvers import lbfgs, sgd
 from sklearn_crcrf.structures import Chain, Parts
 

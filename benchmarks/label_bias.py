@@ -12,7 +12,7 @@ import numpy as np
 
 import sklearn_crcrf
 from sklearn_crcrf import CRF, HMM, MEMM, EmpiricalCRF
-from sklearn_crcrf.base import BaseSequenceClassifier
+from sklearn_crcrf.base.classifier import BaseSequenceClassifier
 from sklearn_crcrf.criteria import CRITERIA
 from sklearn_crcrf.datasets import make_label_bias
 

@@ -20,9 +20,9 @@ from _crfsuite import predict_crfsuite, train_crfsuite
 
 from sklearn_crcrf import EmpiricalCRF
 from sklearn_crcrf.counts import Template, count_tokens
+from sklearn_crcrf.data.vocabulary import Vocabulary
 from sklearn_crcrf.datasets import Splits, fetch_brown
 from sklearn_crcrf.metrics import token_accuracy
-from sklearn_crcrf.vocabulary import Vocabulary
 
 TEMPLATES = {
     "words": Template((("word", 0),)),

@@ -8,7 +8,7 @@ import numpy as np
 from _campaign import Wrong, show
 
 from sklearn_crcrf import SequenceArray
-from sklearn_crcrf.sequences import is_table
+from sklearn_crcrf.data.sequences import is_table
 
 __all__ = ["METHODS", "check_answer", "check_answers", "check_probabilities"]
 

@@ -8,7 +8,7 @@ from _mutations import mutated_bytes
 
 from sklearn_crcrf import SequenceVectorizer, TemplateFeatures
 from sklearn_crcrf.feature_extraction._regexp import find, parse_regexp
-from sklearn_crcrf.feature_extraction._template_syntax import SYNTAXES
+from sklearn_crcrf.feature_extraction.template_syntax import SYNTAXES
 
 __all__ = ["EXPRESSIONS", "TEMPLATES", "mutated"]
 

@@ -1,14 +1,17 @@
 """Sequence labelling as scikit-learn estimators."""
 
-from . import _interruption
+from ._version import __version__
+from .utils import interruption, moved
 
-_interruption.install()
+interruption.install()
 
 try:
     from .boosting import BoostedCRF
+    from .counts.hmm import HMM
     from .crf import CRF, CRFsuiteCRF
+    from .crf.memm import MEMM
+    from .data.sequences import SequenceArray, as_sequences
     from .empirical import EmpiricalCRF
-    from .explanation import explain
     from .feature_extraction import (
         Gazetteer,
         SequenceVectorizer,
@@ -18,12 +21,10 @@ try:
         WordClusters,
         WordVectors,
     )
-    from .hmm import HMM
     from .max_margin import MaxMarginCRF
-    from .memm import MEMM
+    from .notebook.explanation import explain
     from .opinion_pool import OpinionPoolCRF
     from .perceptron import StructuredPerceptron
-    from .sequences import SequenceArray, as_sequences
 except ModuleNotFoundError as error:
     if not (error.name or "").startswith(f"{__name__}._kernels."):
         raise
@@ -33,7 +34,7 @@ except ModuleNotFoundError as error:
         "in another folder"
     ) from error
 
-__version__ = "0.1.0"
+moved.keep_importable(__name__)
 
 __all__ = [
     "CRF",
@@ -53,6 +54,7 @@ __all__ = [
     "Window",
     "WordClusters",
     "WordVectors",
+    "__version__",
     "as_sequences",
     "explain",
 ]

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from sklearn_crcrf.vocabulary import Vocabulary
+from sklearn_crcrf.data.vocabulary import Vocabulary
 
 LARGE = {"i": 2**31 - 1, "u": 2**31 - 1}
 

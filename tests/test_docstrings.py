@@ -17,8 +17,8 @@ from sklearn_crcrf import CRF, HMM
 from sklearn_crcrf.crf.crfsuite import ALGORITHMS
 from sklearn_crcrf.criteria._smoothing import SMOOTHINGS
 from sklearn_crcrf.criteria.piecewise import WITH_TOKENS
-from sklearn_crcrf.feature_extraction._template_syntax import SYNTAXES
-from sklearn_crcrf.schemes import PREFIXES
+from sklearn_crcrf.feature_extraction.template_syntax import SYNTAXES
+from sklearn_crcrf.segments.schemes import PREFIXES
 
 PACKAGES = ["", ".criteria", ".feature_extraction", ".opinion_pool"]
 # Constructor arguments that have no default, or do nothing without.

@@ -15,9 +15,9 @@ from sklearn_crcrf import (
     StructuredPerceptron,
     explain,
 )
-from sklearn_crcrf._ragged import longest_first
 from sklearn_crcrf.crf.solving import SOLVERS
 from sklearn_crcrf.criteria import CRITERIA
+from sklearn_crcrf.data.ragged import longest_first
 from sklearn_crcrf.max_margin.estimator import SOLVERS as MARGIN_SOLVERS
 from sklearn_crcrf.perceptron.learning import LEARNERS
 from sklearn_crcrf.structures import Chain, Edges, Parts

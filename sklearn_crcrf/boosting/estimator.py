@@ -14,16 +14,16 @@ from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 
-from .._callbacks import CallbackSupportMixin, FitProgress
-from ..base import BaseSequenceClassifier, Batch
+from ..base.classifier import BaseSequenceClassifier, Batch
 from ..constraints import Constraints, as_constraints
-from ..crf.held_out import hold_out
-from ..crf.possible import check_possible, forbidden_scores
-from ..crf.training import Training
+from ..data.sequences import SequenceArray
+from ..labels.partial import encode_partial_labels
 from ..linear import Corpus
-from ..partial_labels import encode_partial_labels
-from ..sequences import SequenceArray
+from ..linear.possible import check_possible, forbidden_scores
 from ..structures import Chain, Parts
+from ..training.callbacks import CallbackSupportMixin, FitProgress
+from ..training.monitor import Training
+from ..training.validation import hold_out
 from ..utils.soundness import Array, Requirement, below, labels
 from .booster import Booster, HeldOut
 from .residuals import TrainingData, log_frequencies

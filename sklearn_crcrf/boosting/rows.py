@@ -3,9 +3,9 @@
 import numpy as np
 import scipy.sparse as sp
 
-from .._ragged import joined_ranges
 from ..data.numbers import as_numbers
-from ..sequences import SequenceArray
+from ..data.ragged import joined_ranges
+from ..data.sequences import SequenceArray
 
 __all__ = ["as_rows", "some_tokens"]
 

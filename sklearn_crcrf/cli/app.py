@@ -8,7 +8,8 @@ from collections.abc import Sequence
 
 from sklearn.exceptions import ConvergenceWarning
 
-from .. import __version__, _interruption
+from .._version import __version__
+from ..utils import interruption
 from . import conversion, demonstration, evaluation, inspection, tagging, training
 
 __all__ = ["main"]
@@ -50,10 +51,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     0
     """
     try:
-        with _interruption.raised():
+        with interruption.raised():
             return _run(argv)
     except KeyboardInterrupt:
-        return _fail("interrupted", _interruption.STATUS)
+        return _fail("interrupted", interruption.STATUS)
     except BrokenPipeError:
         # Python writes what is left at its end, and would complain.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

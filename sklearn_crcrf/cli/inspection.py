@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from .._unwrap import unwrap
-from ..crf.possible import forbidden_scores
+from ..base.unwrap import unwrap
+from ..linear.possible import forbidden_scores
 from ..model_files import StoredModel, load_model
 from ._numbers import whole
 from ._text import add_max_bytes

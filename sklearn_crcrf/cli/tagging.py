@@ -5,7 +5,7 @@ import json
 from collections.abc import Callable, Iterator
 from typing import IO, Any
 
-from .._unwrap import unwrap
+from ..base.unwrap import unwrap
 from ..model_files import StoredModel, load_model
 from . import _progress
 from ._numbers import positive

@@ -12,8 +12,8 @@ from typing import Any
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 
-from .. import _interruption
 from ..model_files import require_skops, save_model
+from ..utils import interruption
 from . import _estimators, _progress
 from ._text import Text, add_columns, add_file, check_output, read_source, read_text
 
@@ -50,7 +50,7 @@ def run(options: argparse.Namespace) -> int:
             f"sklearn-crcrf: interrupted; {options.model} is the model of the last iteration",
             file=sys.stderr,
         )
-    return _interruption.STATUS if interrupts.happened else 0
+    return interruption.STATUS if interrupts.happened else 0
 
 
 def fit(

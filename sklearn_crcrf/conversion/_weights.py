@@ -10,8 +10,8 @@ import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
 from ..crf import CRF
+from ..data.sequences import SequenceArray
 from ..linear import Weights
-from ..sequences import SequenceArray
 from ..utils.unpacking import read_text
 
 __all__ = ["check_labels", "crf_with_weights", "read_lines"]

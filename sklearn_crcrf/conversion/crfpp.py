@@ -8,10 +8,10 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.pipeline import Pipeline, make_pipeline
 
+from ..data.vocabulary import Vocabulary
 from ..feature_extraction import SequenceVectorizer, TemplateFeatures
-from ..feature_extraction._template_syntax import parse_templates
+from ..feature_extraction.template_syntax import parse_templates
 from ..utils.unpacking import MAX_BYTES
-from ..vocabulary import Vocabulary
 from ._weights import check_labels, crf_with_weights, read_lines
 
 __all__ = ["read_crfpp_model"]

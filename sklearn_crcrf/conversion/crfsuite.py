@@ -8,9 +8,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..crf import CRFsuiteCRF
+from ..data.vocabulary import Vocabulary
 from ..feature_extraction import SequenceVectorizer
 from ..utils.unpacking import MAX_BYTES
-from ..vocabulary import Vocabulary
 from ._weights import check_labels, crf_with_weights, read_lines
 
 __all__ = ["read_crfsuite_dump"]

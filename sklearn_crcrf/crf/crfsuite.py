@@ -12,11 +12,11 @@ from sklearn.base import BaseEstimator, _fit_context
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
-from .._ragged import object_array
-from .._summary import SummaryMixin
+from ..base.summary import SummaryMixin
+from ..data.ragged import object_array
+from ..data.sequences import SequenceArray, as_sequences, is_table, locate
 from ..feature_extraction import SequenceVectorizer
 from ..linear import Corpus, observed_pairs, transition_counts
-from ..sequences import SequenceArray, as_sequences, is_table, locate
 from ..training import FittedState
 from ..utils.soundness import Fact, Requirement, Sound
 from .estimator import CRF

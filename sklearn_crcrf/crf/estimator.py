@@ -14,21 +14,21 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, Options, StrOptions
 
-from .._callbacks import CallbackSupportMixin, FitProgress
 from ..constraints import Constraints
+from ..counts.classifier import CountingClassifier
 from ..criteria import CRITERIA
-from ..empirical.base import CountingClassifier
 from ..linear import Corpus, NamedWeights, Weights
+from ..linear.classifier import DECODERS, LinearChainClassifier
+from ..linear.possible import forbidden_scores
 from ..structures import Chain, Parts
-from .base import DECODERS, LinearChainClassifier
+from ..training.callbacks import CallbackSupportMixin, FitProgress
+from ..training.monitor import Training
+from ..training.validation import hold_out
 from .criterion import criterion_for, decoding_of, solver_of, start_of
 from .features import FEATURES, Features
-from .held_out import hold_out
-from .possible import forbidden_scores
 from .problem import Problem
 from .solving import SOLVERS, choose_solver, solve
 from .starting import STARTS, given_weights, trained_weights
-from .training import Training
 
 __all__ = ["CRF"]
 

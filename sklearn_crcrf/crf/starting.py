@@ -7,12 +7,12 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import clone
 
-from .._csr import sound_csr
+from ..counts.classifier import CountingClassifier
 from ..criteria import log_loss
-from ..empirical.base import CountingClassifier
 from ..linear import NamedWeights, Weights, observed_pairs, transition_counts
+from ..linear.encoder import AttributeEncoder
 from ..training import nested_fits
-from .encoder import AttributeEncoder
+from ..utils.csr import sound_csr
 from .problem import Problem
 from .solving import solve
 

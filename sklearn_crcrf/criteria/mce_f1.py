@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from .._ragged import joined_ranges
-from ..schemes import read_labels
-from ..segments import find_runs
+from ..data.ragged import joined_ranges
+from ..segments.schemes import read_labels
+from ..segments.segments import find_runs
 from ..structures import AddTo, Chain, PartCounts, Parts, Pullback
 from ._smoothing import SMOOTHINGS, check_positive
 from ._tokens import check_all_known

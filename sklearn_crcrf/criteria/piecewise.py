@@ -3,7 +3,7 @@
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from ..schemes import check_option
+from ..segments.schemes import check_option
 from ..structures import AddTo, Chain, PartCounts, Parts, Pullback
 from .log_loss import log_loss
 

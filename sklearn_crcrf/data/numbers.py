@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from .._ragged import SequenceArray, locate, object_array
+from .ragged import SequenceArray, locate, object_array
 
 __all__ = ["as_numbers", "check_finite"]
 

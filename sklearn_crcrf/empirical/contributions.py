@@ -5,12 +5,12 @@ from collections.abc import Sequence
 import numpy as np
 import scipy.sparse as sp
 
-from ..contributions import Contributions, entries_at, transition_names
+from ..base.contributions import Contributions, entries_at, transition_names
+from ..counts.observations import Encoder
+from ..counts.rows import FLOOR
+from ..counts.state_weights import StateWeights
 from .experts import Symbols, symbol_names
 from .model import Prepared
-from .observations import Encoder
-from .rows import FLOOR
-from .weights import StateWeights
 
 __all__ = ["attribute_names", "edge_contributions", "state_contributions"]
 

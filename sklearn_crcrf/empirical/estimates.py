@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from .rows import KeyIndex
+from ..counts.rows import KeyIndex
 
 __all__ = ["Estimate", "smooth"]
 

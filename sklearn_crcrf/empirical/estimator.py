@@ -13,27 +13,27 @@ from sklearn.model_selection import check_cv
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from ..base import Batch, raise_if_impossible, raise_if_not_finite
-from ..contributions import Contributions
+from ..base.classifier import Batch, raise_if_impossible, raise_if_not_finite
+from ..base.contributions import Contributions
 from ..counts import Counts, Template
-from ..labels import encode_labels
+from ..counts.classifier import CountingClassifier
+from ..counts.observations import Corpus, Encoder, count_folds_of_corpus, relabel
+from ..counts.rows import FLOOR
+from ..counts.tabulator import Tabulator
+from ..data.sequences import SequenceArray, Sequences
+from ..labels.encoding import encode_labels
 from ..linear import NamedWeights
-from ..sequences import SequenceArray, Sequences
 from ..structures import Chain, Parts, SecondOrderChain
 from ..utils.soundness import Requirement, below, indices
-from .base import CountingClassifier
 from .contributions import attribute_names
 from .fit_exponents import fit_exponents
 from .frequencies import FrequencyModel
 from .model import Prepared, Statistics
 from .named_weights import named_weights
-from .observations import Corpus, Encoder, count_folds_of_corpus, relabel
 from .product_spelling import ProductSpelling
-from .rows import FLOOR
 from .signature_spelling import JointSpelling, MaxEntSpelling, MeanSpelling
 from .smoothed import SmoothedModel
 from .soundness import model_requirements, trigram_requirements
-from .tabulate import Tabulator
 from .trigrams import TRIGRAMS, TrigramRates
 
 __all__ = ["EmpiricalCRF"]

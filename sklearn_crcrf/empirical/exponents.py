@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from ..counts.state_weights import FREQUENT, SELDOM, UNSEEN
+from ..counts.storage import Storable
 from ..utils.soundness import setting_state
-from .storage import Storable
-from .weights import FREQUENT, SELDOM, UNSEEN
 
 __all__ = ["Entry", "Exponents"]
 

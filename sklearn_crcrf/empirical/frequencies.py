@@ -15,18 +15,18 @@ from collections.abc import Mapping
 import numpy as np
 import scipy.sparse as sp
 
-from ..contributions import Contributions, entries_at, transition_names
+from ..base.contributions import Contributions, entries_at, transition_names
 from ..counts import Template, Window
+from ..counts.observations import Encoder, Observations
+from ..counts.rows import FLOOR, KeyIndex, pair_counts, sum_rows
+from ..counts.state_weights import StateWeights
+from ..counts.storage import Storable
 from ..structures import Edges, Parts
 from .contributions import attribute_names, state_contributions
 from .estimates import entry_values
 from .experts import Symbols
 from .exponents import Entry, Exponents, state_entries
 from .model import Prepared, Statistics, first_tokens, spelling_keys, word_kinds
-from .observations import Encoder, Observations
-from .rows import FLOOR, KeyIndex, pair_counts, sum_rows
-from .storage import Storable
-from .weights import StateWeights
 
 __all__ = ["FrequencyModel"]
 

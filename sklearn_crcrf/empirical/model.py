@@ -6,10 +6,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..counts import Counts, Template
-from .observations import Encoder, Observations
-from .rows import label_counts, place_rows
-from .storage import Storable
-from .weights import FREQUENT, SELDOM, UNSEEN
+from ..counts.observations import Encoder, Observations
+from ..counts.rows import label_counts, place_rows
+from ..counts.state_weights import FREQUENT, SELDOM, UNSEEN
+from ..counts.storage import Storable
 
 __all__ = ["Prepared", "Statistics"]
 

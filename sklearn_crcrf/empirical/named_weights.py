@@ -3,10 +3,10 @@
 import numpy as np
 import scipy.sparse as sp
 
+from ..counts.state_weights import FREQUENT
 from ..linear import NamedWeights, Weights
 from .model import word_kinds_of
 from .smoothed import SmoothedModel
-from .weights import FREQUENT
 
 __all__ = ["named_weights"]
 

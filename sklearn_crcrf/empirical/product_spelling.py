@@ -6,10 +6,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..counts import Template, Window
+from ..counts.lexicon import Lexicon
+from ..counts.rows import KeyIndex, association, rank_rows, sum_rows
+from ..counts.storage import Storable
 from .estimates import entry_values, smooth
-from .lexicon import Lexicon
-from .rows import KeyIndex, association, rank_rows, sum_rows
-from .storage import Storable
 
 __all__ = ["ProductSpelling"]
 

@@ -17,11 +17,11 @@ from scipy.optimize import minimize
 from scipy.special import log_softmax
 
 from ..counts import Template, Window
-from ..spelling import SIMPLE_FEATURES, spelling_table
+from ..counts.lexicon import Lexicon
+from ..counts.rows import FLOOR, sum_rows
+from ..counts.storage import Storable
+from ..feature_extraction.spelling import SIMPLE_FEATURES, spelling_table
 from ..utils.linear_algebra import in_one_thread
-from .lexicon import Lexicon
-from .rows import FLOOR, sum_rows
-from .storage import Storable
 
 __all__ = ["JointSpelling", "MaxEntSpelling", "MeanSpelling"]
 

@@ -1,7 +1,7 @@
 """Smoothed co-occurrence rates: every zero count is filled from a broader estimate.
 
 A state score is a sum of rows of one sparse matrix over (attribute, label) pairs, each row
-multiplied by an exponent; see :func:`~sklearn_crcrf.empirical.rows.association`.
+multiplied by an exponent; see :func:`~sklearn_crcrf.counts.rows.association`.
 """
 
 from collections.abc import Mapping
@@ -10,19 +10,27 @@ from copy import copy
 import numpy as np
 import scipy.sparse as sp
 
-from ..contributions import Contributions, attribute_contributions, transition_contributions
+from ..base.contributions import Contributions, attribute_contributions, transition_contributions
 from ..counts import Template, Window
+from ..counts.observations import ATTRIBUTES, Encoder, Observations
+from ..counts.rows import (
+    WEAKEST,
+    KeyIndex,
+    association,
+    label_counts,
+    pair_counts,
+    place_rows,
+    short_ids,
+)
+from ..counts.state_weights import StateWeights
+from ..counts.storage import Storable
 from ..structures import Edges, PartCounts, Parts
 from .contributions import attribute_names, edge_contributions, state_contributions
 from .estimates import Estimate, smooth
 from .experts import Expert, Symbols, context_experts, edge_experts
 from .exponents import Entry, Exponents, state_entries
 from .model import Prepared, Statistics, first_tokens, spelling_keys, word_kinds
-from .observations import ATTRIBUTES, Encoder, Observations
-from .rows import WEAKEST, KeyIndex, association, label_counts, pair_counts, place_rows, short_ids
-from .storage import Storable
 from .transitions import label_transitions
-from .weights import StateWeights
 
 __all__ = ["SmoothedModel"]
 

@@ -1,22 +1,20 @@
-"""What is true of the parts of a counted model: the shapes and ranges that kernels rely on."""
+"""What is true of models of co-occurrence rates: the shapes and ranges that kernels rely on."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import singledispatch
-from numbers import Integral
 from typing import Any
 
 import numpy as np
 
-from ..counts import BOUNDARY, Counts, Template
+from ..counts.lexicon import Lexicon
+from ..counts.observations import ATTRIBUTES, Encoder
+from ..counts.rows import FLOOR
+from ..counts.soundness import counts_requirements, index_requirements, indexed, state_requirements
 from ..utils.soundness import Array, Fact, Requirement, below, indices, sparse
-from ..vocabulary import Vocabulary
 from .exponents import N_KINDS, Exponents
 from .frequencies import FrequencyModel
-from .lexicon import Lexicon
 from .model import Statistics
-from .observations import ATTRIBUTES, Encoder
 from .product_spelling import ProductSpelling
-from .rows import FLOOR, KeyIndex
 from .signature_spelling import (
     HOLDS,
     N_SIGNATURES,
@@ -27,97 +25,8 @@ from .signature_spelling import (
 )
 from .smoothed import SmoothedModel
 from .trigrams import TrigramRates
-from .weights import StateWeights
 
-__all__ = [
-    "counts_requirements",
-    "encoder_requirements",
-    "model_requirements",
-    "n_symbols",
-    "state_requirements",
-    "trigram_requirements",
-]
-
-
-def encoder_requirements(encoder: Encoder, n_columns: Any) -> Iterator[Requirement]:
-    """What is true of an encoder of so many columns, if X has any."""
-    word, *others = encoder.names
-    yield Fact("names", all(isinstance(n, str) for n in (word, *others)), "must be strings")
-    vocabularies = encoder._vocabularies
-    of_columns = isinstance(vocabularies, dict) and list(vocabularies) == others
-    yield Fact("_vocabularies", of_columns, "must be by the name of each column but the words")
-    of_lexicon = [encoder.lexicon.words, *encoder.lexicon._spellings]
-    are_known = all(isinstance(v, Vocabulary) for v in [*of_lexicon, *vocabularies.values()])
-    yield Fact("_vocabularies", are_known, "must be Vocabularies")
-    n = encoder.n_attributes
-    are_columns = n is None or (isinstance(n, Integral) and 0 <= n == n_columns)
-    yield Fact("n_attributes", are_columns, f"must be the number of columns, {n_columns}")
-    yield from below("lexicon", _lexicon_requirements(encoder.lexicon))
-
-
-def _lexicon_requirements(lexicon: Lexicon) -> Iterator[Requirement]:
-    yield Fact("features", len(lexicon._spellings) == len(lexicon.features), "must have symbols")
-    shape = len(lexicon.words), len(lexicon.features)
-    yield indices("spelling", lexicon.spelling, shape, 2**31)
-    for feature, ids, known in zip(
-        lexicon.features, lexicon.spelling.T, lexicon._spellings, strict=True
-    ):
-        yield indices(f"spelling, {feature!r},", ids, shape[:1], len(known))
-
-
-def n_symbols(encoder: Encoder, column: str) -> int:
-    """How many symbols a column has."""
-    word = encoder.names[0]
-    if column == word:
-        return len(encoder.lexicon)
-    if column in encoder._vocabularies:
-        return len(encoder._vocabularies[column])
-    features = encoder.lexicon.features
-    return len(encoder.lexicon._spellings[features.index(column.removeprefix(f"{word}:"))])
-
-
-def _sizes(encoder: Encoder, template: Template) -> list[int]:
-    """How many symbols there are of each of a template."""
-    if template == ATTRIBUTES:
-        return [encoder.n_attributes]
-    return [n_symbols(encoder, column) for column, _ in template.symbols]
-
-
-def counts_requirements(
-    counts: Counts, encoder: Encoder, n_labels: int, needed: Sequence[Template]
-) -> Iterator[Requirement]:
-    """What is true of counts of these symbols and of so many labels.
-
-    Parameters
-    ----------
-    counts : Counts
-    encoder : Encoder
-    n_labels : int
-    needed : sequence of Template
-        What must have been counted.
-    """
-    yield Fact("counts", isinstance(counts, Counts), "must be Counts")
-    missing = [template for template in needed if template not in counts]
-    yield Fact("templates", not missing, f"must have {missing}")
-    for template, (events, weights) in counts.items():
-        name = f"tables[{template}]"
-        sizes = [*_sizes(encoder, template), *[n_labels] * len(template.labels)]
-        yield Array(f"{name}.weights", weights, (len(weights),), np.finfo(float).tiny)
-        yield indices(f"{name}.events", events, (len(weights), len(sizes)), 2**31, BOUNDARY)
-        for ids, size in zip(events.T, sizes, strict=True):
-            yield indices(f"{name}.events", ids, ids.shape, size, BOUNDARY)
-
-
-def state_requirements(
-    weights: StateWeights, sizes: Sequence[int], exponents: tuple[int, int], n_labels: int
-) -> Iterator[Requirement]:
-    """What is true of weights in blocks of so many rows, with exponents of this shape."""
-    yield Fact("state", isinstance(weights, StateWeights), "must be StateWeights")
-    yield from sparse("coef", weights.coef, (int(sum(sizes)), n_labels))
-    yield Array("exponents", weights.exponents, exponents)
-    starts = np.cumsum([0, *sizes[:-1]])
-    yield indices("starts", weights.starts, starts.shape, sum(sizes) + 1)
-    yield Fact("starts", np.array_equal(weights.starts, starts), f"must be {starts}")
+__all__ = ["model_requirements", "trigram_requirements"]
 
 
 def trigram_requirements(rates: TrigramRates, n_labels: int) -> Iterator[Requirement]:
@@ -140,7 +49,7 @@ def _(model: SmoothedModel, encoder: Encoder, n_labels: int) -> Iterator[Require
     statistics, spelling, n = model.statistics, model.spelling, n_labels
     yield from below("statistics", _statistics_requirements(statistics, encoder, n))
     yield from below("spelling", spelling_requirements(spelling, encoder.lexicon, n))
-    yield from _indexed("_contexts", model._contexts, encoder)
+    yield from indexed("_contexts", model._contexts, encoder)
     sizes = [len(index.keys) for _, index in model._contexts]
     sizes = [spelling.coef.shape[0], len(encoder.lexicon), *sizes]
     n_slots = len(spelling.names) + len(sizes) - 1
@@ -148,7 +57,7 @@ def _(model: SmoothedModel, encoder: Encoder, n_labels: int) -> Iterator[Require
     yield from below("state", state_requirements(model.state, sizes, (N_KINDS, n_slots), n))
     for name, shape in (("inner", (n, n)), ("begin", (n,)), ("end", (n,))):
         yield Array(f"transitions.{name}", getattr(model.transitions, name), shape)
-    yield from _indexed("_edges", model._edges, encoder)
+    yield from indexed("_edges", model._edges, encoder)
     sizes = [len(index.keys) for _, index in model._edges]
     # An edge may only raise a transition.
     yield from sparse("edge_coef", model.edge_coef, (sum(sizes), n * n), least=0.0)
@@ -171,7 +80,7 @@ def _(model: FrequencyModel, encoder: Encoder, n_labels: int) -> Iterator[Requir
     yield from below("exponents", _exponents_requirements(model.exponents, n_slots))
     yield from below("state", state_requirements(model.state, sizes, (N_KINDS, n_slots), n))
     pair = FrequencyModel.templates(encoder)[1]
-    yield from _indexed("_index", [(pair, model._index)], encoder)
+    yield from indexed("_index", [(pair, model._index)], encoder)
     shape = len(model._index.keys), n * n
     yield from sparse("_pairs", model._pairs, shape, has_order=True)
     yield from sparse("_label_pairs", model._label_pairs, (1, n * n), has_order=True)
@@ -197,32 +106,6 @@ def _exponents_requirements(exponents: Exponents, n_slots: int) -> Iterator[Requ
     yield from sparse("_map", exponents._map, (N_KINDS * n_slots, n))
 
 
-def _indexed(
-    name: str, indexes: Sequence[tuple[Template, KeyIndex]], encoder: Encoder
-) -> Iterator[Requirement]:
-    """Indexes of the symbols of templates."""
-    for i, (template, index) in enumerate(indexes):
-        sizes = _sizes(encoder, template)
-        yield from below(f"{name}[{i}]", _index_requirements(index, sizes))
-
-
-def _index_requirements(index: KeyIndex, sizes: Sequence[int]) -> Iterator[Requirement]:
-    """An index of keys that have one id of each of so many symbols."""
-    n_keys = len(index.keys)
-    yield indices("keys", index.keys, (n_keys, len(sizes)), 2**31, BOUNDARY)
-    for ids, size in zip(index.keys.T, sizes, strict=True):
-        yield indices("keys", ids, (n_keys,), size, BOUNDARY)
-    expected = KeyIndex(index.keys)
-    yield Fact("_first", np.array_equal(index._first, expected._first), "must be that of the keys")
-    yield indices("_first", index._first, expected._first.shape, n_keys + 1, BOUNDARY)
-    yield Fact("_levels", len(index._levels) == len(expected._levels), "must be those of the keys")
-    for level, of_keys in zip(index._levels, expected._levels, strict=True):
-        yield Fact("_levels", np.array_equal(level, of_keys), "must be those of the keys")
-        yield indices("_levels", level, of_keys.shape, 2**63, -(2**63))
-    n_found = len(index._levels[-1]) if index._levels else n_keys
-    yield Fact("keys", n_found == n_keys, "must differ")
-
-
 @singledispatch
 def spelling_requirements(spelling: Any, lexicon: Lexicon, n_labels: int) -> Iterator[Requirement]:
     """What is true of a model of the spelling of so many labels."""
@@ -239,7 +122,7 @@ def _(spelling: ProductSpelling, lexicon: Lexicon, n_labels: int) -> Iterator[Re
     yield Array("exponents", spelling.exponents, (n_slots,))
     sizes = [1]
     for i, (index, known) in enumerate(zip(spelling._indexes, lexicon._spellings, strict=True)):
-        yield from below(f"_indexes[{i}]", _index_requirements(index, [len(known)]))
+        yield from below(f"_indexes[{i}]", index_requirements(index, [len(known)]))
         sizes.append(len(index.keys))
     starts = np.cumsum(sizes)
     yield indices("_starts", spelling._starts, starts.shape, 2**63)

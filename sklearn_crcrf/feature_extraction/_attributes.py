@@ -6,13 +6,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._items import Items, invalid_token, read_items
 from .._kernels._feature_dicts import split_values
 from .._kernels._interning import StringTable
 from .._kernels._numbering import distinct_codes, number_keys
-from ..sequences import as_sequences
-from ..symbols import SymbolTable
-from ..vocabulary import JoinedStrings
+from ..data.feature_dicts import Items, invalid_token, read_items
+from ..data.sequences import as_sequences
+from ..data.symbols import SymbolTable
+from ..data.vocabulary import JoinedStrings
 from ._base import as_symbols, is_frame
 
 

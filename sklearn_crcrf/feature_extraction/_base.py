@@ -8,9 +8,9 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils._set_output import _get_output_config
 
-from .._frames import as_frame, column_symbols, numeric_columns
-from ..sequences import SequenceArray, as_sequences, is_table
-from ..symbols import SymbolTable, symbolize
+from ..data.frames import as_frame, column_symbols, numeric_columns
+from ..data.sequences import SequenceArray, as_sequences, is_table
+from ..data.symbols import SymbolTable, symbolize
 from ..utils.soundness import Fact, Requirement, Sound
 
 

@@ -7,11 +7,11 @@ from operator import or_
 import numpy as np
 
 from .._kernels._numbering import number_keys
-from ..symbols import SymbolTable
-from ..vocabulary import JoinedStrings, Vocabulary
+from ..data.symbols import SymbolTable
+from ..data.vocabulary import JoinedStrings, Vocabulary
 from ._neighbours import Column, Neighbours, combine
 from ._regexp import find
-from ._template_syntax import Macro, Syntax, Template
+from .template_syntax import Macro, Syntax, Template
 
 __all__ = ["Expansion"]
 

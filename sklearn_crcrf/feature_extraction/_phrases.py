@@ -5,8 +5,8 @@ from itertools import chain
 
 import numpy as np
 
+from ..data.vocabulary import Vocabulary
 from ..utils.soundness import Array, Fact, Requirement, indices
-from ..vocabulary import Vocabulary
 
 __all__ = ["Phrases", "leftmost"]
 

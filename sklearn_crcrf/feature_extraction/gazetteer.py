@@ -5,9 +5,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .._ragged import joined_ranges
-from ..sequences import SequenceArray
-from ..symbols import SymbolTable
+from ..data.ragged import joined_ranges
+from ..data.sequences import SequenceArray
+from ..data.symbols import SymbolTable
 from ..utils.names import check_several
 from ..utils.soundness import Requirement, below
 from ._base import SymbolTransformer, column_number

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from ..symbols import SymbolTable
+from ..data.symbols import SymbolTable
 from ._base import SymbolTransformer
 from ._expansion import Expansion
-from ._template_syntax import SYNTAXES, Template, parse_templates
+from .template_syntax import SYNTAXES, Template, parse_templates
 
 __all__ = ["TemplateFeatures"]
 

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..spelling import DEFAULT_FEATURES, SIMPLE_FEATURES, spelling_table
-from ..symbols import SymbolTable
+from ..data.symbols import SymbolTable
 from ..utils.names import check_several
 from ._base import SymbolTransformer, column_number
+from .spelling import DEFAULT_FEATURES, SIMPLE_FEATURES, spelling_table
 
 __all__ = ["TokenFeatures"]
 
@@ -25,7 +25,7 @@ class TokenFeatures(SymbolTransformer):
         Which columns to add. ``"default"``: lower case, shape, prefixes of 1 to 3 and suffixes of
         1 to 5 characters, capitalisation, and the part after a hyphen. ``"simple"``: the eleven
         binary features of [1]_ (digit or upper case first, hyphen, nine English suffixes). Or
-        names that :func:`~sklearn_crcrf.spelling.spelling_table` knows.
+        names that :func:`~sklearn_crcrf.feature_extraction.spelling.spelling_table` knows.
     column : str, optional
         The column, or key of feature dicts, that holds the token. Default: the first.
 

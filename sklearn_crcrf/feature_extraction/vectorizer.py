@@ -10,9 +10,9 @@ from sklearn.utils import check_scalar
 from sklearn.utils.validation import check_is_fitted
 
 from .._kernels._entries import some_entries
-from ..sequences import SequenceArray, locate
+from ..data.sequences import SequenceArray, locate
+from ..data.vocabulary import Vocabulary
 from ..utils.soundness import Fact, Requirement
-from ..vocabulary import Vocabulary
 from ._attributes import Attributes, read_attributes
 from ._base import SequenceTransformer
 

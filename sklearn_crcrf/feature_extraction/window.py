@@ -6,9 +6,9 @@ from functools import lru_cache
 
 import numpy as np
 
-from ..symbols import SymbolTable
+from ..data.symbols import SymbolTable
+from ..data.vocabulary import JoinedStrings
 from ..utils.names import check_several
-from ..vocabulary import JoinedStrings
 from ._base import SymbolTransformer
 from ._neighbours import Column, Neighbours, combine
 

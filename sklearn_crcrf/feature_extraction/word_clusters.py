@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from ..symbols import SymbolTable
+from ..data.symbols import SymbolTable
+from ..data.vocabulary import Vocabulary
 from ..utils.names import check_several
-from ..vocabulary import Vocabulary
 from ._base import SymbolTransformer, column_number
 
 __all__ = ["WordClusters"]

@@ -8,10 +8,10 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from .._kernels._numbering import number_keys
-from ..sequences import SequenceArray
+from ..data.sequences import SequenceArray
+from ..data.vocabulary import Vocabulary
 from ..utils.names import check_no_string
 from ..utils.soundness import Array, Fact, Requirement
-from ..vocabulary import Vocabulary
 from ._base import SequenceTransformer, as_symbols, column_number
 
 __all__ = ["WordVectors"]

@@ -3,9 +3,9 @@
 import numpy as np
 import scipy.sparse as sp
 
-from .._csr import csr_arrays
 from .._kernels._cells import add_cells, add_scores, find_cells
 from .._kernels._pair_counts import count_pairs
+from ..utils.csr import csr_arrays
 
 __all__ = ["Cells", "observed_pairs"]
 

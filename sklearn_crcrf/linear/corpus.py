@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._ragged import joined_ranges, longest_first
+from ..data.ragged import joined_ranges, longest_first
 from ..structures import Chain
 
 __all__ = ["Chunk", "Corpus", "transition_counts"]

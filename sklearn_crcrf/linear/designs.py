@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from .._csr import csr_arrays
 from .._kernels._cells import add_at
 from .._kernels._entries import some_entries
+from ..utils.csr import csr_arrays
 from .cells import Cells
 from .folding import Folded, fold
 from .sums import RowSums

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from .._ragged import joined_ranges
+from ..data.ragged import joined_ranges
 from ..structures import Edges, PartCounts, Parts
 from .weights import Weights
 

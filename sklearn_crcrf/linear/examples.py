@@ -6,9 +6,9 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from .._csr import csr_arrays
 from .._kernels._learning import Search, correct
-from .._ragged import joined_ranges, locate
+from ..data.ragged import joined_ranges, locate
+from ..utils.csr import csr_arrays
 from .corpus import Corpus
 from .edges import edge_columns
 from .weights import Weights

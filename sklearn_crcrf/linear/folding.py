@@ -6,10 +6,10 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.sparsefuncs import inplace_csr_column_scale
 
-from .._csr import csr_arrays
 from .._kernels._entries import some_entries
 from .._kernels._folding import column_values, find_companions
 from .._kernels.sizes import LARGEST
+from ..utils.csr import csr_arrays
 
 __all__ = ["Folded", "fold"]
 

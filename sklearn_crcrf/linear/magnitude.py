@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from .._ragged import locate
+from ..data.ragged import locate
 
 __all__ = ["check_magnitude"]
 

@@ -9,9 +9,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._kernels._gaussian import gaussian_penalty
-from .._memory import retain_freed_memory
-from .._threads import Started, Threads, my_threads
 from ..structures import Chain, PartCounts, Parts, Pullback
+from ..utils.memory import retain_freed_memory
+from ..utils.threads import Started, Threads, my_threads
 from .corpus import Chunk
 from .edges import EdgeDesign
 from .weights import Layout, Weights

@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from .._csr import csr_arrays
 from .._kernels._sparse_product import add_product
 from .._kernels.vectorized import row_sums
+from ..utils.csr import csr_arrays
 
 __all__ = ["RowSums", "state_scores"]
 

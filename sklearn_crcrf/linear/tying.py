@@ -6,9 +6,9 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.sparsefuncs import inplace_csr_column_scale, inplace_csr_row_scale
 
-from .._csr import csr_arrays
 from .._kernels._entries import some_entries
 from .._kernels._equal_columns import number_by_appearance, split_by_rows
+from ..utils.csr import csr_arrays
 
 __all__ = ["Tied", "tie"]
 

@@ -13,12 +13,12 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, Options, StrOptions
 
-from .._callbacks import CallbackSupportMixin, FitProgress
 from ..constraints import Constraints
-from ..crf.base import LinearChainClassifier
-from ..crf.possible import forbidden_scores
-from ..crf.training import Training
 from ..linear import Coefficients, Examples
+from ..linear.classifier import LinearChainClassifier
+from ..linear.possible import forbidden_scores
+from ..training.callbacks import CallbackSupportMixin, FitProgress
+from ..training.monitor import Training
 from ..utils.linear_algebra import in_one_thread
 from .exponentiated_gradient import exponentiated_gradient
 from .frank_wolfe import frank_wolfe

@@ -5,18 +5,18 @@ thing that ``sample_weight`` has one entry for, is a sequence; in a one-dimensio
 a token.
 """
 
-from ._errors import SegmentErrors, segment_errors
-from ._probability import token_log_loss
-from ._report import segment_report
-from ._scorer import get_sequence_scorer, get_sequence_scorer_names
-from ._segment import (
+from .errors import SegmentErrors, segment_errors
+from .probabilities import token_log_loss
+from .report import segment_report
+from .scorers import get_sequence_scorer, get_sequence_scorer_names
+from .segments import (
     SegmentScores,
     segment_f1,
     segment_precision,
     segment_precision_recall_f1,
     segment_recall,
 )
-from ._token import (
+from .tokens import (
     known_accuracy,
     sequence_accuracy,
     token_accuracy,

@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from ..schemes import PREFIXES, check_option
-from ..segments import find_segments
-from ..sequences import SequenceArray
+from ..data.sequences import SequenceArray
+from ..segments.schemes import PREFIXES, check_option
+from ..segments.segments import find_segments
 
 __all__ = ["colours", "find_scheme", "kind_of_label", "runs_of_segments"]
 

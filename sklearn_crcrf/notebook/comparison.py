@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from typing import Any
 
-from .._single import single
-from ..metrics._errors import KINDS, match_segments
-from ..sequences import SequenceArray
+from ..data.sequences import SequenceArray
+from ..metrics.errors import KINDS, match_segments
 from ._labels import colours, find_scheme, kind_of_label
 from ._markup import Markup, NotebookDisplay, element
 from ._text import aligned
+from .single import single
 
 __all__ = ["LabelComparison"]
 

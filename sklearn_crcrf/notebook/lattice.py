@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from .._single import single
 from ._labels import colours
 from ._markup import Markup, NotebookDisplay, element
 from ._text import aligned
+from .single import single
 
 __all__ = ["Lattice"]
 

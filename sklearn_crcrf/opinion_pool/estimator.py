@@ -12,10 +12,10 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metaestimators import _BaseComposition
 from sklearn.utils.parallel import Parallel, delayed
 
-from ..base import Batch, batches_of, token_weights
-from ..contributions import Contributions
-from ..partial_labels import encode_partial_labels
-from ..sequences import SequenceArray, Sequences
+from ..base.classifier import Batch, batches_of, token_weights
+from ..base.contributions import Contributions
+from ..data.sequences import SequenceArray, Sequences
+from ..labels.partial import encode_partial_labels
 from ..structures import Chain, Parts
 from ..structures.weighted_sum import WeightedSum
 from ..training import Stop, nested_fits

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.pipeline import Pipeline
 
-from .._unwrap import steps_of
-from ..base import BaseSequenceClassifier, Batch
-from ..contributions import Contributions
-from ..sequences import SequenceArray
+from ..base.classifier import BaseSequenceClassifier, Batch
+from ..base.contributions import Contributions
+from ..base.unwrap import steps_of
+from ..data.sequences import SequenceArray
 from ..structures import Chain, Parts
 from .relabelled import relabelled
 

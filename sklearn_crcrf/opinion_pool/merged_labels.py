@@ -8,9 +8,9 @@ import numpy as np
 from sklearn.base import _fit_context, clone
 from sklearn.utils._param_validation import HasMethods, StrOptions
 
-from ..base import Batch
-from ..labels import encode_labels
-from ..sequences import SequenceArray
+from ..base.classifier import Batch
+from ..data.sequences import SequenceArray
+from ..labels.encoding import encode_labels
 from ..structures import Parts
 from ..utils.soundness import Requirement, indices, labels
 from .expert import Expert, MetaSequenceClassifier, fit_expert, require_chain

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .._ragged import joined_ranges
+from ..data.ragged import joined_ranges
 from ..structures import Edges, Parts
 
 __all__ = ["relabelled"]

@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import _safe_indexing
 
-from ..sequences import Sequences, is_table
+from ..data.sequences import Sequences, is_table
 
 __all__ = ["Samples"]
 

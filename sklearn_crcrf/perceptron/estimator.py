@@ -11,15 +11,15 @@ from sklearn.base import _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, Options, StrOptions
 
-from .._callbacks import CallbackSupportMixin, FitProgress
 from ..constraints import Constraints
-from ..crf.base import LinearChainClassifier
-from ..crf.held_out import hold_out
-from ..crf.possible import forbidden_scores
-from ..crf.training import Training
+from ..data.sequences import as_sequences
+from ..labels.partial import encode_allowed
 from ..linear import Corpus, Examples, Weights
-from ..partial_labels import encode_allowed
-from ..sequences import as_sequences
+from ..linear.classifier import LinearChainClassifier
+from ..linear.possible import forbidden_scores
+from ..training.callbacks import CallbackSupportMixin, FitProgress
+from ..training.monitor import Training
+from ..training.validation import hold_out
 from ..utils.soundness import Array, Fact, Requirement, below, matrix
 from .learning import LEARNERS, LastWeights, Learned
 from .resuming import Known

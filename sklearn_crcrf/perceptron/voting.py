@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from .._ragged import joined_ranges
+from ..data.ragged import joined_ranges
 from ..linear import Coefficients, Differences, Examples
 from ..utils.soundness import Array, Fact, Requirement, below, indices, pointers
 

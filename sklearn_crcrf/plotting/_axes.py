@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .._unwrap import unwrap
+from ..base.unwrap import unwrap
 from ..utils.names import check_no_string
 
 __all__ = ["classifier_with", "grid_in", "import_pyplot", "new_axes", "places_of_labels", "plain"]

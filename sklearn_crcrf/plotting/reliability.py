@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from ..metrics._flatten import check_same_layout
-from ..metrics._probability import as_probabilities, check_probabilities
-from ..segments import label_sequences
+from ..metrics.flatten import check_same_layout
+from ..metrics.probabilities import as_probabilities, check_probabilities
+from ..segments.segments import label_sequences
 from ._axes import new_axes, plain
 
 __all__ = ["ReliabilityDisplay"]

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from ..metrics import SegmentErrors, segment_errors
-from ..metrics._errors import SEGMENT_ERRORS
+from ..metrics.errors import SEGMENT_ERRORS
 from ._axes import new_axes, plain
 
 __all__ = ["SegmentErrorsDisplay"]

@@ -7,7 +7,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from .._kernels.vectorized import history
-from .._threads import my_threads
+from ..utils.threads import my_threads
 
 __all__ = ["History"]
 

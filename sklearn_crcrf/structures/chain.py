@@ -11,7 +11,7 @@ from .._kernels._k_best import k_best
 from .._kernels._paths import path_counts, path_scores
 from .._kernels.sizes import check_number
 from .._kernels.vectorized import viterbi
-from .._ragged import longest_first
+from ..data.ragged import longest_first
 from .covariance import PathMeans, entropy
 from .local import locally_normalised
 from .marginals import TokenMarginals

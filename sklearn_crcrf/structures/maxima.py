@@ -3,7 +3,7 @@
 import numpy as np
 
 from .._kernels.vectorized import viterbi
-from .._ragged import longest_first
+from ..data.ragged import longest_first
 from .messages import with_ends
 from .parts import Parts
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from .._ragged import joined_ranges
+from ..data.ragged import joined_ranges
 from .chain import Chain
 from .parts import Edges, Parts
 from .spans import check_spans, transition_scores

@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.special import logsumexp
 
-from .._ragged import joined_ranges
+from ..data.ragged import joined_ranges
 from .messages import Messages
 from .parts import Parts
 

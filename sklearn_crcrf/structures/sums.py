@@ -3,7 +3,7 @@
 import numpy as np
 
 from .._kernels.vectorized import lock_step
-from .._ragged import joined_ranges
+from ..data.ragged import joined_ranges
 from .covariance import PathMeans
 from .messages import Messages, ends
 from .parts import AddTo, PartCounts, Parts

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .._ragged import joined_ranges
+from ..data.ragged import joined_ranges
 from .parts import Edges, PartCounts, Parts
 
 __all__ = ["WeightedSum"]

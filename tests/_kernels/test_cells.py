@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn_crcrf._kernels._cells import add_at, add_cells, add_scores, find_cells
 
-from sklearn_crcrf._csr import csr_arrays
+from sklearn_crcrf.utils.csr import csr_arrays
 
 both_types = pytest.mark.parametrize("dtype", [np.float64, np.float32])
 

@@ -7,7 +7,7 @@ import pytest
 from compiled import compiled
 from numpy.testing import assert_allclose, assert_array_equal
 
-from sklearn_crcrf._ragged import longest_first
+from sklearn_crcrf.data.ragged import longest_first
 from sklearn_crcrf.structures import Edges, Parts
 
 N_LABELS = [*range(1, 41), 65, 121, 205]

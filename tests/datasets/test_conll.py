@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sklearn_crcrf import SequenceArray
+from sklearn_crcrf.data.symbols import SymbolTable
 from sklearn_crcrf.datasets import read_conll, write_conll
-from sklearn_crcrf.symbols import SymbolTable
 
 # Anything but tabs, blanks and line ends; no-break space, NEL and line separator are more likely.
 symbols = st.text(

@@ -7,11 +7,11 @@ from numpy.testing import assert_allclose, assert_array_equal
 from toy import encode, make_corpus, with_tags
 
 from sklearn_crcrf import EmpiricalCRF, SequenceArray
+from sklearn_crcrf.counts.state_weights import FREQUENT, SELDOM, UNSEEN
 from sklearn_crcrf.criteria import log_loss
 from sklearn_crcrf.empirical.experts import Expert
 from sklearn_crcrf.empirical.exponents import Entry, Exponents, state_entries
 from sklearn_crcrf.empirical.fit_exponents import fit_exponents
-from sklearn_crcrf.empirical.weights import FREQUENT, SELDOM, UNSEEN
 from sklearn_crcrf.structures import Chain
 
 # The table of exponents

@@ -11,8 +11,8 @@ from scipy.special import logsumexp
 from toy import make_corpus, parts_of
 
 from sklearn_crcrf import EmpiricalCRF
-from sklearn_crcrf.empirical.rows import FLOOR
-from sklearn_crcrf.spelling import SIMPLE_FEATURES, spelling_table
+from sklearn_crcrf.counts.rows import FLOOR
+from sklearn_crcrf.feature_extraction.spelling import SIMPLE_FEATURES, spelling_table
 
 # Pairs of words seen together, pairs of known words not seen together, unknown words with and
 # without features, and spellings that were not seen next to each other.

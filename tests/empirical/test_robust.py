@@ -16,10 +16,11 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import cross_val_predict
 
-from sklearn_crcrf import EmpiricalCRF, SequenceArray, base
-from sklearn_crcrf.empirical import base as base_module
+from sklearn_crcrf import EmpiricalCRF, SequenceArray
+from sklearn_crcrf.base import classifier as base
+from sklearn_crcrf.counts import classifier as base_module
+from sklearn_crcrf.data.vocabulary import Vocabulary
 from sklearn_crcrf.empirical import estimator as estimator_module
-from sklearn_crcrf.vocabulary import Vocabulary
 
 X = [["the", "dog", "walks"], ["a", "cat", "sleeps"], [], ["dogs", "sleep"]]
 y = [["D", "N", "V"], ["D", "N", "V"], [], ["N", "V"]]

@@ -9,9 +9,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from toy import encode, make_corpus, parts_of, with_tags
 
 from sklearn_crcrf import EmpiricalCRF, SequenceArray
+from sklearn_crcrf.counts.state_weights import FREQUENT, SELDOM, UNSEEN
 from sklearn_crcrf.empirical.experts import edge_experts
 from sklearn_crcrf.empirical.smoothed import CONTEXT_STRENGTH
-from sklearn_crcrf.empirical.weights import FREQUENT, SELDOM, UNSEEN
 
 UNKNOWN_WORDS = [["zzz", "Unseens", "walk"], ["self-walked"], ["Paris", "Hausung", "42", "und"]]
 KINDS = ("", "/seldom", "/unseen")

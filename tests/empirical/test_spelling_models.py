@@ -8,7 +8,7 @@ from scipy.optimize import approx_fprime
 from scipy.special import log_softmax
 from sklearn.linear_model import LogisticRegression
 
-from sklearn_crcrf.empirical.lexicon import Lexicon
+from sklearn_crcrf.counts.lexicon import Lexicon
 from sklearn_crcrf.empirical.product_spelling import EXPERTS, RARE, ProductSpelling
 from sklearn_crcrf.empirical.signature_spelling import (
     HOLDS,
@@ -17,7 +17,7 @@ from sklearn_crcrf.empirical.signature_spelling import (
     MaxEntSpelling,
     MeanSpelling,
 )
-from sklearn_crcrf.spelling import SIMPLE_FEATURES, spelling_table
+from sklearn_crcrf.feature_extraction.spelling import SIMPLE_FEATURES, spelling_table
 
 WORDS = [
     "walked",

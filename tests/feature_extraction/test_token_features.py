@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 
 from sklearn_crcrf import SequenceArray
+from sklearn_crcrf.data.symbols import SymbolTable
 from sklearn_crcrf.feature_extraction import TokenFeatures
-from sklearn_crcrf.spelling import DEFAULT_FEATURES, SIMPLE_FEATURES
-from sklearn_crcrf.symbols import SymbolTable
+from sklearn_crcrf.feature_extraction.spelling import DEFAULT_FEATURES, SIMPLE_FEATURES
 
 X = [["Ann", "sings"], [], ["Ann"]]
 

@@ -10,8 +10,8 @@ from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction import DictVectorizer
 
 from sklearn_crcrf import SequenceArray
+from sklearn_crcrf.data.symbols import SymbolTable
 from sklearn_crcrf.feature_extraction import SequenceVectorizer, TokenFeatures
-from sklearn_crcrf.symbols import SymbolTable
 
 flat_dicts = st.dictionaries(
     st.sampled_from(["a", "b", "c"]),

@@ -4,8 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sklearn_crcrf import SequenceArray
+from sklearn_crcrf.data.symbols import SymbolTable
 from sklearn_crcrf.feature_extraction import Window, _neighbours
-from sklearn_crcrf.symbols import SymbolTable
 
 ODD = ["|", "\\", "\\|", "", "<boundary-1>", "\\<boundary-1>", "<boundary+2>", "é", "中"]
 sequences = st.lists(st.lists(st.sampled_from(["a", "b", *ODD]), max_size=5))

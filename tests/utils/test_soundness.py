@@ -28,10 +28,10 @@ from sklearn_crcrf import (
     Window,
     WordVectors,
 )
+from sklearn_crcrf.data.symbols import SymbolTable
+from sklearn_crcrf.data.vocabulary import JoinedStrings, Vocabulary
 from sklearn_crcrf.opinion_pool import MergedLabels, RandomAttributes
-from sklearn_crcrf.symbols import SymbolTable
 from sklearn_crcrf.utils.soundness import Array, check_sound
-from sklearn_crcrf.vocabulary import JoinedStrings, Vocabulary
 
 X, y = make_corpus(n_sequences=8)
 DICTS = [[{"w": w, "n": float(len(w))} for w in x] for x in X]

@@ -1,0 +1,542 @@
+"""What all sequence classifiers share: validation, and every way to predict."""
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterator
+from copy import copy
+from functools import partial
+from numbers import Integral
+from typing import Any, NamedTuple
+
+import numpy as np
+from joblib import Parallel, delayed
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import check_random_state, check_scalar
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ..data.sequences import (
+    SequenceArray,
+    Sequences,
+    as_sequences,
+    checked_table,
+    is_table,
+    locate,
+    table_sequences,
+)
+from ..labels.partial import encode_allowed
+from ..segments import spell_segments
+from ..structures import Chain, Parts
+from ..training import FittedState
+from ..utils.memory import retain_freed_memory
+from ..utils.soundness import Sound
+from .contributions import Contributions, path_contributions
+from .summary import SummaryMixin
+
+__all__ = ["BaseSequenceClassifier"]
+
+# About so many scores are made at once.
+CHUNK = 2**20
+
+
+class Batch(NamedTuple):
+    """Whole sequences whose scores are made together, tokens ``start`` to ``stop``.
+
+    ``first`` is the number of the first sequence.
+    """
+
+    start: int
+    stop: int
+    offsets: np.ndarray
+    first: int
+
+
+class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, BaseEstimator):
+    """Base of classifiers that label every token of a sequence.
+
+    A subclass implements ``fit``, which sets ``classes_``; ``_prepare``, which encodes a
+    SequenceArray; ``_parts``, which gives the scores of one batch of what was prepared; and
+    ``_structure``. It has the parameters ``sample_unit`` and ``n_jobs``.
+    """
+
+    @abstractmethod
+    def _prepare(self, X: SequenceArray) -> Any:
+        """Encode all tokens of X, once for all batches; there may be none, of whatever kind."""
+
+    @abstractmethod
+    def _structure(self, offsets: np.ndarray) -> Chain:
+        """The structure of the sequences of a batch."""
+
+    @abstractmethod
+    def _parts(self, prepared: Any, batch: Batch) -> Parts:
+        """Scores of a batch."""
+
+    def _contributions(self, prepared: Any, batch: Batch, y: np.ndarray) -> Contributions:
+        """What adds up to the score of a path of a batch of one sequence.
+
+        A subclass that knows what its scores are made of says so.
+        """
+        return path_contributions(self._parts(prepared, batch), y, self.classes_)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.string = True
+        tags.input_tags.dict = True
+        tags.target_tags.required = True
+        if self.sample_unit == "sequence":
+            # Splitters that look at the labels of a classifier want one label per sample.
+            tags.estimator_type = None
+        return tags
+
+    def predict(self, X: Any, allowed: Any = None) -> Any:
+        """The labels of the best path of each sequence.
+
+        Parameters
+        ----------
+        X : list of sequences, SequenceArray, 2-D array, CSR or DataFrame
+        allowed : list of lists or SequenceArray, optional
+            What is known of the labels: for each token a label, a set of labels that it may
+            have, or None for any.
+
+        Returns
+        -------
+        labels
+            In the layout of X: an object array of lists for lists, a SequenceArray for a
+            SequenceArray, else a 1-D array.
+
+        Raises
+        ------
+        ValueError
+            If ``allowed`` does not fit X, or no path that it allows is possible.
+        """
+        results, mirror = self._map(X, self._decode, allowed)
+        return mirror(self.classes_[np.concatenate(results)])
+
+    def predict_proba(self, X: Any) -> Any:
+        """Marginal probabilities of the labels of each token, by forward-backward.
+
+        Parameters
+        ----------
+        X : as in :meth:`predict`
+
+        Returns
+        -------
+        probabilities
+            Columns as in ``classes_``: a list of arrays of shape (n_tokens, n_labels) for
+            lists, a SequenceArray for a SequenceArray, else a 2-D array.
+
+        Raises
+        ------
+        ValueError
+            If no path of a sequence is possible.
+        """
+        marginals, mirror = self._marginals(X)
+        return _as_list(mirror(marginals))
+
+    def predict_log_proba(self, X: Any) -> Any:
+        """Logarithms of :meth:`predict_proba`.
+
+        Parameters
+        ----------
+        X : as in :meth:`predict`
+
+        Returns
+        -------
+        log_proba : as that of :meth:`predict_proba`
+        """
+        marginals, mirror = self._marginals(X)
+        with np.errstate(divide="ignore"):
+            return _as_list(mirror(np.log(marginals)))
+
+    def predict_k_best(self, X: Any, k: int = 5) -> list[list[tuple[list, float]]]:
+        """The k best paths of each sequence with their probabilities.
+
+        Parameters
+        ----------
+        X : as in :meth:`predict`
+        k : int, default=5
+
+        Returns
+        -------
+        list of lists of (labels, probability)
+            Best first; fewer than k where a sequence has fewer possible paths.
+        """
+        check_scalar(k, "k", Integral, min_val=1)
+
+        def best(chain: Chain, parts: Parts, first: int) -> list:
+            log_z, found = log_partition(chain, parts, first), []
+            for z, (values, paths) in zip(log_z, chain.k_best(parts, k), strict=True):
+                # Huge scores are rounded by more than their differences.
+                probability = np.exp(values - values.max(initial=z))
+                probability /= max(probability.sum(), 1.0)
+                labels = self.classes_[paths].tolist()
+                found.append(list(zip(labels, probability.tolist(), strict=True)))
+            return found
+
+        results, _ = self._map(X, best)
+        return [paths for result in results for paths in result]
+
+    def confidence(self, X: Any) -> np.ndarray:
+        """Probability of the best path of each sequence.
+
+        Parameters
+        ----------
+        X : as in :meth:`predict`
+
+        Returns
+        -------
+        ndarray of shape (n_sequences,)
+            1 for an empty sequence, 0 if no path is possible.
+        """
+
+        def probability(chain: Chain, parts: Parts, first: int) -> np.ndarray:
+            log_z = log_partition(chain, parts, first)
+            maximum = chain.maximum(parts)[0] - np.where(np.isneginf(log_z), 0.0, log_z)
+            return np.exp(np.minimum(maximum, 0.0))  # huge scores are rounded by more than one
+
+        results, _ = self._map(X, probability)
+        return np.concatenate(results)
+
+    def predict_spans(self, X: Any, scheme: str = "IOB2") -> list[list[tuple]]:
+        """The segments of the predicted labels, with their probabilities.
+
+        Parameters
+        ----------
+        X : as in :meth:`predict`
+        scheme : {"IOB1", "IOB2", "IOBES"}, default="IOB2"
+            How labels spell segments.
+
+        Returns
+        -------
+        list of lists of (start, end, type, probability)
+            One list for each sequence; ``end`` is the position after the last token. The
+            probability is that the tokens have these labels and that the segment neither goes
+            on after them nor began before.
+        """
+
+        def spans(chain: Chain, parts: Parts, first: int) -> list:
+            y = self._decode(chain, parts, first)
+            spelled = spell_segments(y, chain.offsets, self.classes_, scheme)
+            sequence, start, end, kind = spelled.segments
+            origin = chain.offsets[sequence]
+            value = chain.span_log_probability(
+                parts,
+                origin + start,
+                origin + end,
+                spelled.labels.data,
+                spelled.after,
+                spelled.before,
+            )
+            found = [[] for _ in chain.offsets[1:]]
+            for s, *span in zip(
+                sequence, start.tolist(), end.tolist(), kind, np.exp(value).tolist(), strict=True
+            ):
+                found[s].append(tuple(span))
+            return found
+
+        results, _ = self._map(X, spans)
+        return [found for result in results for found in result]
+
+    def sample(self, X: Any, n_samples: int = 1, random_state: Any = None) -> list[Any]:
+        """Draw labels of all sequences from the distribution of their paths.
+
+        Parameters
+        ----------
+        X : as in :meth:`predict`
+        n_samples : int, default=1
+        random_state : int, RandomState or None, default=None
+
+        Returns
+        -------
+        list of n_samples labels
+            Each in the layout of X, as :meth:`predict` returns them.
+
+        Raises
+        ------
+        ValueError
+            If no path of a sequence is possible.
+        """
+        check_scalar(n_samples, "n_samples", Integral, min_val=1)
+        seed = check_random_state(random_state).randint(np.iinfo(np.int32).max)
+
+        def draw(chain: Chain, parts: Parts, first: int) -> np.ndarray:
+            raise_if_impossible(log_partition(chain, parts, first), first)
+            # Batches may be drawn in any order.
+            return chain.sample(parts, n_samples, np.random.default_rng([seed, first]))
+
+        results, mirror = self._map(X, draw)
+        return [mirror(self.classes_[y]) for y in np.concatenate(results, axis=1)]
+
+    def entropy(self, X: Any) -> np.ndarray:
+        """Entropy of the distribution of the paths of each sequence, in nats.
+
+        Parameters
+        ----------
+        X : as in :meth:`predict`
+
+        Returns
+        -------
+        ndarray of shape (n_sequences,)
+            0 for an empty sequence, NaN if no path is possible.
+        """
+
+        def entropy(chain: Chain, parts: Parts, first: int) -> np.ndarray:
+            log_partition(chain, parts, first)
+            return chain.entropy(parts)
+
+        results, _ = self._map(X, entropy)
+        return np.concatenate(results)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Accuracy of the labels of all tokens.
+
+        Parameters
+        ----------
+        X, y : as in ``fit``
+        sample_weight : array-like of shape (n_samples,), optional
+            One weight for each sequence, or for each row of a table.
+
+        Returns
+        -------
+        float
+
+        Raises
+        ------
+        ValueError
+            If there is no token, or none that has any weight.
+        """
+        check_is_fitted(self)
+        sequences = self._check_X(X, y)
+        weights = token_weights(X, sequences, sample_weight)
+        if not weights.any():
+            raise ValueError("there is nothing to score: X has no tokens of any weight")
+        predicted = as_sequences(X, self.predict(X)).y.data
+        correct = predicted.astype(object) == sequences.y.data.astype(object)
+        return float(np.average(correct.astype(float), weights=weights))
+
+    def _scores_per_token(self) -> int:
+        return len(self.classes_)
+
+    def _check_X(self, X: Any, y: Any = None, reset: bool = False) -> Sequences:
+        """Bring X and y to one form, and check the number and names of attributes."""
+        if is_table(X):
+            if y is not None:
+                check_targets(y)
+            if hasattr(X, "iloc"):
+                return as_sequences(validate_data(self, X, skip_check_array=True, reset=reset), y)
+            options = {"accept_sparse": "csr", "dtype": None, "reset": reset}
+            return table_sequences(checked_table(X, partial(validate_data, self, **options)), y)
+        sequences = as_sequences(X, y)
+        self._check_n_attributes(sequences.X, reset)
+        return sequences
+
+    def _check_training(
+        self, X: Any, y: Any, sample_weight: Any, reset: bool
+    ) -> tuple[Sequences, np.ndarray]:
+        """Bring what is trained on to one form, and check it; the weight of each token."""
+        if y is None:
+            raise ValueError(
+                f"This {type(self).__name__} estimator requires y to be passed, but the target y "
+                "is None."
+            )
+        sequences = self._check_X(X, y, reset=reset)
+        if sequences.X.offsets[-1] == 0:
+            raise ValueError("X has no tokens: at least one sequence must not be empty")
+        weights = token_weights(X, sequences, sample_weight)
+        if not weights.any():
+            raise ValueError("sample_weight is zero for all tokens")
+        return sequences, weights
+
+    def _check_n_attributes(self, X: SequenceArray, reset: bool) -> None:
+        width = X.shape[1] if X.ndim > 1 else None
+        if width is None:
+            return
+        if reset:
+            self.n_features_in_ = width
+        elif width != getattr(self, "n_features_in_", width):
+            raise ValueError(
+                f"X has {width} features, but {type(self).__name__} is expecting "
+                f"{self.n_features_in_} features as input"
+            )
+
+    def _marginals(self, X: Any) -> tuple[np.ndarray, Callable]:
+        results, mirror = self._map(X, token_marginals)
+        return np.concatenate(results), mirror
+
+    def _decode(self, chain: Chain, parts: Parts, first: int) -> np.ndarray:
+        """Label ids of the best paths; ``first`` is the number of the first sequence."""
+        value, y = chain.maximum(parts)
+        raise_if_not_finite(value, chain, parts, first)
+        raise_if_impossible(value, first)
+        return y
+
+    def _map(self, X: Any, function: Callable[[Chain, Parts, int], Any], allowed: Any = None):
+        """Apply a function to the scores of every batch, in order, on ``n_jobs`` threads.
+
+        Returns
+        -------
+        results : list
+        mirror : callable
+        """
+        check_is_fitted(self)
+        fitted = copy(self)  # another thread may go on training this estimator
+        sequences = fitted._check_X(X)
+        prepared = fitted._prepare(sequences.X)
+        masks = None
+        if allowed is not None:
+            allowed = as_sequences(X, allowed, "allowed").y
+            masks = encode_allowed(allowed, sequences.X.offsets, fitted.classes_)
+
+        def run(batch: Batch) -> Any:
+            chain, parts = fitted._structure(batch.offsets), fitted._parts(prepared, batch)
+            if masks is not None:
+                parts = parts.allow(masks[batch.start : batch.stop])
+            check_shared_scores(parts)
+            return function(chain, parts, batch.first)
+
+        retain_freed_memory()
+        batches = batches_of(sequences.X.offsets, fitted._scores_per_token())
+        parallel = Parallel(n_jobs=self.n_jobs, prefer="threads")
+        return parallel(delayed(run)(batch) for batch in batches), sequences.mirror
+
+
+def token_marginals(chain: Chain, parts: Parts, first: int) -> np.ndarray:
+    """Marginal probabilities of the labels of all tokens of a batch."""
+    log_z, marginals = chain.marginals(parts)
+    raise_if_not_finite(log_z, chain, parts, first)
+    raise_if_impossible(log_z, first)
+    return marginals
+
+
+def log_partition(chain: Chain, parts: Parts, first: int) -> np.ndarray:
+    """Log-partition of each sequence of a batch, -inf where no path is possible."""
+    log_z, _ = chain.marginals(parts)
+    raise_if_not_finite(log_z, chain, parts, first)
+    return log_z
+
+
+def raise_if_not_finite(value: np.ndarray, chain: Chain, parts: Parts, first: int) -> None:
+    """Raise ValueError if scores of a sequence are NaN or inf, or their sum is.
+
+    Parameters
+    ----------
+    value : ndarray of shape (n_sequences,)
+        Scores of the best paths or log-partitions, which are NaN or inf in this case.
+    chain, parts : the structure and scores of a batch
+    first : int
+        The number of its first sequence.
+    """
+    wrong = np.flatnonzero(~(value < np.inf))
+    if len(wrong) == 0:
+        return
+    start, stop = chain.offsets[wrong[0] : wrong[0] + 2]
+    tokens = np.flatnonzero(~(parts.state[start:stop] < np.inf).all(axis=1))
+    where = f", position {tokens[0]}" if len(tokens) else ""
+    raise ValueError(
+        f"X, sequence {first + wrong[0]}{where}: the scores of labels are not finite, since the "
+        "values of attributes or the weights of the model are too large; scale the attributes"
+    )
+
+
+def raise_if_impossible(value: np.ndarray, first: int) -> None:
+    """Raise ValueError if a sequence has the value -inf; ``first`` is the number of the first."""
+    impossible = np.flatnonzero(np.isneginf(value))
+    if len(impossible):
+        raise ValueError(f"no path of sequence {first + impossible[0]} is possible")
+
+
+def check_shared_scores(parts: Parts) -> None:
+    """Raise ValueError if scores that the tokens of a batch share are NaN or inf."""
+    named = zip(("transition", "begin", "end"), parts[1:4], strict=True)
+    for name, scores in (*named, ("transition", parts.edges.score)):
+        if not scores.max(initial=-np.inf) < np.inf:
+            raise ValueError(f"the {name} scores are not finite: weights are too large")
+
+
+def check_targets(y: Any) -> None:
+    """Raise ValueError unless y may be the labels of the rows of a table."""
+    try:
+        check_classification_targets(y)
+    except (TypeError, UnboundLocalError) as error:  # as scikit-learn does if y is not one array
+        raise ValueError(f"y must be an array of one label for each row of X: {error}") from error
+
+
+def batches_of(offsets: np.ndarray, scores_per_token: int) -> Iterator[Batch]:
+    """Cut sequences into batches of some CHUNK scores; there is always at least one."""
+    n_tokens, n_sequences = max(1, CHUNK // scores_per_token), len(offsets) - 1
+    first = 0
+    if n_sequences == 0:
+        yield Batch(0, 0, offsets, 0)
+    while first < n_sequences:
+        last = max(first + 1, int(np.searchsorted(offsets, offsets[first] + n_tokens, "right")) - 1)
+        start, stop = int(offsets[first]), int(offsets[last])
+        yield Batch(start, stop, offsets[first : last + 1] - start, first)
+        first = last
+
+
+def token_weights(X: Any, sequences: Sequences, sample_weight: Any) -> np.ndarray:
+    """The weight of each token.
+
+    Parameters
+    ----------
+    X : the input
+        In a table every row has a weight; otherwise every sequence has one, or every token.
+    sequences : Sequences
+        What ``as_sequences`` made of it.
+    sample_weight : None, number, array-like of shape (n_samples,), nested list or SequenceArray
+
+    Returns
+    -------
+    float64 ndarray of shape (n_tokens,)
+    """
+    if sample_weight is None:
+        sample_weight = 1.0
+    n_tokens, lengths = int(sequences.X.offsets[-1]), sequences.X.lengths
+    if not _is_collection(sample_weight):
+        weights = np.broadcast_to(_as_weights(sample_weight), n_tokens)
+    elif is_table(X) or _is_nested(sample_weight):
+        weights = _as_weights(as_sequences(X, sample_weight, "sample_weight").y.data)
+    else:
+        weights = _as_weights(sample_weight)
+        if weights.shape != lengths.shape:
+            raise ValueError(
+                f"sample_weight has shape {weights.shape}, but there are {len(lengths)} sequences"
+            )
+        weights = np.repeat(weights, lengths)
+    improper = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
+    if len(improper):
+        sequence, position = locate(sequences.X.offsets, improper[0])
+        raise ValueError(
+            f"sample_weight, sequence {sequence}, position {position}: it must be finite and not "
+            f"negative, but is {weights[improper[0]]}"
+        )
+    if not np.isfinite(weights.sum()):
+        raise ValueError(f"sample_weight: the sum is not finite, with weights of {weights.max():g}")
+    return weights
+
+
+def _as_weights(numbers: Any) -> np.ndarray:
+    try:
+        return np.asarray(numbers, dtype=float)
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(
+            "sample_weight must hold a number for each sequence, or for each token of each"
+        ) from None
+
+
+def _is_collection(weights: Any) -> bool:
+    return (
+        hasattr(weights, "__iter__")
+        and not np.isscalar(weights)
+        and getattr(weights, "shape", None) != ()
+    )
+
+
+def _is_nested(weights: Any) -> bool:
+    return isinstance(weights, SequenceArray) or np.ndim(next(iter(weights), 0)) == 1
+
+
+def _as_list(mirrored: Any) -> Any:
+    """Probabilities of a list of sequences are a list of arrays."""
+    is_nested = isinstance(mirrored, np.ndarray) and mirrored.dtype == object
+    return list(mirrored) if is_nested else mirrored

@@ -1,0 +1,198 @@
+"""What the score of a path is made of: entries that add up to it, each a weight times a factor."""
+
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..structures import Parts
+from ..structures.spans import transition_scores
+
+__all__ = [
+    "Contributions",
+    "attribute_contributions",
+    "entries_at",
+    "path_contributions",
+    "transition_contributions",
+    "transition_names",
+]
+
+
+class Contributions(NamedTuple):
+    """Entries that add up to the score of a path.
+
+    Parameters
+    ----------
+    position : int64 ndarray of shape (n_entries,)
+        The token whose label an entry is about.
+    kind : object ndarray of shape (n_entries,)
+        "attribute" for what is seen, "transition" for the labels next to each other and the ends
+        of the sequence, "normalisation" for what makes probabilities of scores.
+    name : object ndarray of shape (n_entries,)
+        Such as ``"token=dog"`` or ``"D → N"``.
+    weight, factor : float ndarray of shape (n_entries,)
+        A weight of the model, and what multiplies it.
+
+    Examples
+    --------
+    >>> from sklearn_crcrf import CRF, explain
+    >>> crf = CRF().fit([["the", "dog"], ["a", "cat"]], [["D", "N"], ["D", "N"]])
+    >>> entries = explain(crf, ["the", "cat"]).contributions
+    >>> entries.name.tolist(), entries.position.tolist()
+    (['the', 'cat', 'D → N'], [0, 1, 1])
+    """
+
+    position: np.ndarray
+    kind: np.ndarray
+    name: np.ndarray
+    weight: np.ndarray
+    factor: np.ndarray
+
+    @classmethod
+    def of(
+        cls, kind: str, position: Any, name: Sequence[str], weight: Any, factor: Any = 1.0
+    ) -> "Contributions":
+        """Entries of one kind; position, weight and factor are broadcast to the names."""
+        n = len(name)
+        names, kinds = np.empty(n, dtype=object), np.full(n, kind, dtype=object)
+        names[:] = name
+        weight, factor = (np.broadcast_to(values, n).astype(float) for values in (weight, factor))
+        return cls(np.broadcast_to(position, n).astype(np.int64), kinds, names, weight, factor)
+
+    @classmethod
+    def join(cls, several: Iterable["Contributions"]) -> "Contributions":
+        """All entries of several, by position, but those that add nothing."""
+        joined = cls(*map(np.concatenate, zip(cls.of("", [], [], []), *several, strict=True)))
+        counting = np.flatnonzero((joined.weight != 0) & (joined.factor != 0))
+        return joined.take(counting[np.argsort(joined.position[counting], kind="stable")])
+
+    @property
+    def value(self) -> np.ndarray:
+        """What each entry adds to the score."""
+        return self.weight * self.factor
+
+    def take(self, entries: np.ndarray) -> "Contributions":
+        """Some of the entries."""
+        return Contributions(*(part[entries] for part in self))
+
+    def by_token(self, n_tokens: int) -> np.ndarray:
+        """What the entries of each token add, of shape (n_tokens,)."""
+        return np.bincount(self.position, self.value, n_tokens)
+
+    def less(self, other: "Contributions") -> "Contributions":
+        """The difference of the contributions to two paths over the same tokens.
+
+        Entries of the same position, kind and name become one; those that are equal go.
+        """
+        both = Contributions.join([self, other._replace(weight=-other.weight)])
+        keys = list(zip(both.position.tolist(), both.kind, both.name, both.factor, strict=True))
+        place = {key: i for i, key in enumerate(dict.fromkeys(keys))}
+        entry = np.array([place[key] for key in keys], dtype=np.int64)
+        _, first = np.unique(entry, return_index=True)
+        with np.errstate(invalid="ignore"):
+            weight = np.bincount(entry, both.weight, len(place))
+        weight[np.isnan(weight)] = 0.0  # what is impossible in both is no difference
+        return Contributions.join([both.take(first)._replace(weight=weight)])
+
+
+def attribute_contributions(
+    attributes: Any, coef: Any, y: np.ndarray, names: Sequence[str], factor: float = 1.0
+) -> Contributions:
+    """Entries of ``attributes @ coef`` for the labels of a path.
+
+    Parameters
+    ----------
+    attributes : CSR or ndarray of shape (n_tokens, n_attributes)
+    coef : CSR or ndarray of shape (n_attributes, n_labels)
+    y : ndarray of shape (n_tokens,)
+        Label ids.
+    names : sequence of n_attributes str
+    factor : float
+        Multiplies all attributes.
+
+    Returns
+    -------
+    Contributions
+    """
+    rows = sp.coo_array(attributes)
+    token, attribute = rows.coords
+    weight = entries_at(coef, attribute, y[token])
+    named = [names[a] for a in attribute]
+    return Contributions.of("attribute", token, named, weight, factor * rows.data.astype(float))
+
+
+def transition_contributions(
+    transition: np.ndarray,
+    begin: np.ndarray,
+    end: np.ndarray,
+    y: np.ndarray,
+    classes: np.ndarray,
+    inner_factor: float = 1.0,
+    outer_factor: float = 1.0,
+) -> Contributions:
+    """Entries of the transitions that hold for all tokens, and of the ends of a sequence.
+
+    Parameters
+    ----------
+    transition : ndarray of shape (n_labels, n_labels), row = previous label
+    begin, end : ndarray of shape (n_labels,)
+    y : ndarray of shape (n_tokens,)
+    classes : ndarray of shape (n_labels,)
+    inner_factor, outer_factor : float
+        Multiply the transitions, and begin and end.
+
+    Returns
+    -------
+    Contributions
+    """
+    if len(y) == 0:
+        return Contributions.of("transition", [], [], [])
+    first, last = f"start → {classes[y[0]]}", f"{classes[y[-1]]} → end"
+    inner = np.arange(1, len(y)), transition_names(y, classes), transition[y[:-1], y[1:]]
+    return Contributions.join(
+        [
+            Contributions.of("transition", 0, [first], begin[y[0]], outer_factor),
+            Contributions.of("transition", *inner, inner_factor),
+            Contributions.of("transition", len(y) - 1, [last], end[y[-1]], outer_factor),
+        ]
+    )
+
+
+def path_contributions(parts: Parts, y: np.ndarray, classes: np.ndarray) -> Contributions:
+    """The scores that a path uses, each as one entry.
+
+    Parameters
+    ----------
+    parts : Parts
+        Of one sequence.
+    y : ndarray of shape (n_tokens,)
+    classes : ndarray of shape (n_labels,)
+
+    Returns
+    -------
+    Contributions
+    """
+    tokens = np.arange(len(y))
+    scores = parts.state[tokens, y]
+    inner = transition_scores(parts, tokens[1:], y[:-1], y[1:])
+    own = np.zeros_like(parts.transition)
+    return Contributions.join(
+        [
+            Contributions.of("attribute", tokens, ["state score"] * len(y), scores),
+            Contributions.of("transition", tokens[1:], transition_names(y, classes), inner),
+            transition_contributions(own, parts.begin, parts.end, y, classes),
+        ]
+    )
+
+
+def entries_at(matrix: Any, row: np.ndarray, column: np.ndarray) -> np.ndarray:
+    """Single entries of a dense or sparse matrix, of shape (n,)."""
+    entries = matrix[row, column]
+    return np.ravel(entries.toarray() if sp.issparse(entries) else entries)
+
+
+def transition_names(y: np.ndarray, classes: np.ndarray) -> list[str]:
+    """A name such as ``"D → N"`` for each token but the first."""
+    return [f"{classes[i]} → {classes[j]}" for i, j in pairwise(y.tolist())]

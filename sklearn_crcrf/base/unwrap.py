@@ -1,0 +1,71 @@
+"""The sequence classifier inside of other estimators."""
+
+from typing import Any, NamedTuple
+
+from sklearn.pipeline import Pipeline
+
+from .classifier import BaseSequenceClassifier
+
+__all__ = ["Unwrapped", "steps_of", "unwrap"]
+
+
+class Unwrapped(NamedTuple):
+    """A sequence classifier, and X as it sees it."""
+
+    classifier: BaseSequenceClassifier
+    X: Any
+
+
+def unwrap(estimator: Any, X: Any = None) -> Unwrapped:
+    """The fitted sequence classifier inside of searches, pipelines and wrappers.
+
+    Parameters
+    ----------
+    estimator : fitted estimator
+        A sequence classifier of this package, or a pipeline or a search that ends in one.
+    X : what the estimator accepts, optional
+
+    Returns
+    -------
+    Unwrapped
+
+    Raises
+    ------
+    ValueError
+        If there is no sequence classifier in it.
+    """
+    transformers, last = steps_of(estimator)
+    if X is not None:
+        for transformer in transformers:
+            X = transformer.transform(X)
+    if isinstance(last, BaseSequenceClassifier):
+        return Unwrapped(last, X)
+    if hasattr(last, "crf_"):  # a CRFsuiteCRF
+        return Unwrapped(last.crf_, X if X is None else last._rows(X))
+    raise ValueError(
+        "estimator must be a fitted sequence classifier of sklearn_crcrf, or a pipeline or a "
+        f"search that ends in one, but is {estimator!r}"
+    )
+
+
+def steps_of(estimator: Any) -> tuple[list, Any]:
+    """The transformers that X goes through, and the estimator behind them.
+
+    Parameters
+    ----------
+    estimator : estimator
+        It may be a pipeline, a search or another estimator of one estimator.
+
+    Returns
+    -------
+    transformers : list
+    last : estimator
+    """
+    if isinstance(estimator, Pipeline):
+        *before, (_, last) = estimator.steps
+        transformers, last = steps_of(last)
+        used = [step for _, step in before if step not in (None, "passthrough")]
+        return used + transformers, last
+    if not isinstance(estimator, BaseSequenceClassifier) and hasattr(estimator, "estimator"):
+        return steps_of(getattr(estimator, "best_estimator_", estimator.estimator))
+    return [], estimator

@@ -1,0 +1,197 @@
+"""Which labels may follow which, begin a sequence and end it."""
+
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..data.sequences import locate
+from ..segments.schemes import PREFIXES, check_option, read_labels
+from ..utils.soundness import Array, Requirement
+
+__all__ = ["Constraints", "as_constraints", "segment_constraints"]
+
+# Labels that stand only after a label of the same type whose segment is open, and labels that
+# such a label has to follow.
+_DEPENDENT = {"IOB1": "B", "IOB2": "I", "IOBES": "IE"}
+_UNFINISHED = {"IOB1": "", "IOB2": "", "IOBES": "BI"}
+
+
+class Constraints(NamedTuple):
+    """What is allowed.
+
+    Parameters
+    ----------
+    transition : ndarray of shape (n_labels, n_labels), bool
+        Row = previous label.
+    begin, end : ndarray of shape (n_labels,), bool
+        The first and the last labels of sequences.
+
+    Examples
+    --------
+    >>> from sklearn_crcrf.constraints import segment_constraints
+    >>> allowed = segment_constraints(["B-X", "I-X", "O"], "IOB2")
+    >>> allowed.begin
+    array([ True, False,  True])
+    >>> allowed.scores()[1]
+    array([  0., -inf,   0.])
+    """
+
+    transition: np.ndarray
+    begin: np.ndarray
+    end: np.ndarray
+
+    def requirements(self, n_labels: int) -> Iterator[Requirement]:
+        """What is true of the constraints of so many labels."""
+        yield Array("transition", self.transition, (n_labels, n_labels), kind="b")
+        yield Array("begin", self.begin, (n_labels,), kind="b")
+        yield Array("end", self.end, (n_labels,), kind="b")
+
+    def scores(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """What to add to transition, begin and end scores: 0, or -inf for what is not allowed."""
+        return tuple(np.where(allowed, 0.0, -np.inf) for allowed in self)
+
+    def first_violation(self, y: np.ndarray, offsets: np.ndarray) -> tuple[int, int] | None:
+        """Where labels first break the constraints.
+
+        Parameters
+        ----------
+        y : ndarray of shape (n_tokens,), int
+            Label ids; next to -1, an unknown label, everything is allowed.
+        offsets : ndarray of shape (n_sequences + 1,), int64
+
+        Returns
+        -------
+        (sequence, position) or None
+            The token that may not follow the one before it, begin or end its sequence.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> constraints = segment_constraints(["B-X", "I-X", "O"], "IOB2")
+        >>> constraints.first_violation(np.array([0, 1, 2, 1]), np.array([0, 2, 4]))
+        (1, 1)
+        """
+        transition, begin, end = (np.pad(a, (0, 1), constant_values=True) for a in self)
+        filled = np.diff(offsets) > 0
+        first, last = offsets[:-1][filled], offsets[1:][filled] - 1
+        wrong = np.zeros(len(y), dtype=bool)
+        wrong[1:] = ~transition[y[:-1], y[1:]]
+        wrong[first] = ~begin[y[first]]
+        wrong[last] |= ~end[y[last]]
+        return locate(offsets, int(np.argmax(wrong))) if wrong.any() else None
+
+
+def segment_constraints(classes: Any, scheme: str) -> Constraints:
+    """What a scheme of segments allows.
+
+    Parameters
+    ----------
+    classes : array-like of shape (n_labels,)
+        Labels such as "B-PER" and "O".
+    scheme : {"IOB1", "IOB2", "IOBES"}
+        In IOB1, ``B`` stands only directly after a segment of the same type; in IOB2, ``I``
+        stands only inside a segment, after ``B`` or ``I`` of the same type; in IOBES, besides,
+        every segment that ``B`` begins goes on to its ``E``.
+
+    Returns
+    -------
+    Constraints
+
+    Raises
+    ------
+    ValueError
+        If a label does not fit the scheme.
+
+    Examples
+    --------
+    >>> from sklearn_crcrf.constraints import segment_constraints
+    >>> segment_constraints(["B-X", "I-X", "O"], "IOB2")
+    Constraints(transition=array([[ True,  True,  True],
+           [ True,  True,  True],
+           [ True, False,  True]]), begin=array([ True, False,  True]),
+           end=array([ True,  True,  True]))
+    """
+    labels = read_labels(classes, scheme)
+    dependent = np.isin(labels.prefix, list(_DEPENDENT[scheme]))
+    unfinished = np.isin(labels.prefix, list(_UNFINISHED[scheme]))
+    goes_on = dependent & (labels.open()[:, None] == labels.kind)
+    ends = ~dependent & ~unfinished[:, None]
+    return Constraints(goes_on | ends, ~dependent, ~unfinished)
+
+
+def as_constraints(constraints: Any, classes: np.ndarray) -> Constraints | None:
+    """Bring every description of constraints to one form.
+
+    Parameters
+    ----------
+    constraints : None, str, mapping, array-like or Constraints
+        A scheme, see :func:`segment_constraints`; or for labels a collection of those that may
+        follow, where the labels left out may be followed by all; or which transitions are
+        allowed, bool of shape (n_labels, n_labels), row = previous label. Only a scheme and
+        Constraints restrict the first and the last labels.
+    classes : ndarray of shape (n_labels,)
+
+    Returns
+    -------
+    Constraints or None
+
+    Raises
+    ------
+    ValueError
+        If it is none of these, or does not fit the classes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_crcrf.constraints import as_constraints
+    >>> as_constraints({"a": ["b"]}, np.array(["a", "b"])).transition
+    array([[False,  True],
+           [ True,  True]])
+    """
+    if constraints is None:
+        return None
+    if isinstance(constraints, str):
+        check_option("constraints", constraints, PREFIXES)
+        return segment_constraints(classes.tolist(), constraints)
+    n_labels = len(classes)
+    if not isinstance(constraints, Constraints):
+        if isinstance(constraints, Mapping):
+            constraints = _followers(constraints, classes.tolist())
+        everywhere = np.ones(n_labels, dtype=bool)
+        constraints = Constraints(constraints, everywhere, everywhere)
+    return Constraints(
+        _check_allowed("constraints", constraints.transition, (n_labels, n_labels)),
+        _check_allowed("constraints.begin", constraints.begin, (n_labels,)),
+        _check_allowed("constraints.end", constraints.end, (n_labels,)),
+    )
+
+
+def _followers(constraints: Mapping, classes: list) -> np.ndarray:
+    """The allowed transitions, if every label of a mapping may be followed by these alone."""
+    ids = {label: i for i, label in enumerate(classes)}
+    transition = np.ones((len(ids), len(ids)), dtype=bool)
+    for label, followers in constraints.items():
+        if isinstance(followers, str) or not isinstance(followers, Collection):
+            raise ValueError(
+                f"constraints: what may follow {label!r} must be a collection of labels, "
+                f"but is {followers!r}"
+            )
+        for name in (label, *followers):
+            if name not in ids:
+                raise ValueError(
+                    f"constraints: the label {name!r} is not among the classes {classes}"
+                )
+        transition[ids[label]] = False
+        transition[ids[label], [ids[follower] for follower in followers]] = True
+    return transition
+
+
+def _check_allowed(name: str, allowed: Any, shape: tuple[int, ...]) -> np.ndarray:
+    allowed = np.asarray(allowed)
+    if allowed.dtype != bool or allowed.shape != shape:
+        raise ValueError(
+            f"{name} must be a bool array of shape {shape}, "
+            f"but is of type {allowed.dtype} and shape {allowed.shape}"
+        )
+    return allowed

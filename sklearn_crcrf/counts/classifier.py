@@ -1,0 +1,197 @@
+"""Base of the classifiers that are trained by counting."""
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from copy import copy
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import _fit_context
+from sklearn.utils.validation import check_is_fitted
+
+from ..base.classifier import BaseSequenceClassifier
+from ..data.sequences import SequenceArray
+from ..labels.encoding import LabelIds
+from ..linear import NamedWeights
+from ..utils.soundness import Fact, Requirement, below, labels
+from .counts import Counts, Template
+from .observations import Corpus, Encoder, Observations, count_corpus
+from .soundness import counts_requirements, encoder_requirements
+from .tabulator import Tabulator
+
+__all__ = ["CountingClassifier"]
+
+
+class CountingClassifier(BaseSequenceClassifier):
+    """Base of the classifiers that are trained by counting.
+
+    Counts add up, so data may come in parts, and may be taken away again. A subclass says what
+    is counted, :meth:`_templates`, and sets all that follows from counts, :meth:`_estimate`. It
+    has the parameters ``binning``, ``sample_unit`` and ``n_jobs``.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_labels,)
+    counts_ : Counts
+    """
+
+    @abstractmethod
+    def _templates(self) -> list[Template]:
+        """What is counted."""
+
+    @abstractmethod
+    def _estimate(self, counts: Counts) -> None:
+        """Set all that follows from counts."""
+
+    @abstractmethod
+    def _named_weights(self) -> NamedWeights:
+        """The scores that depend on one attribute of a token, by the names that a CRF has."""
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Count, and estimate.
+
+        Parameters
+        ----------
+        X : list of sequences, SequenceArray, 2-D array, CSR or DataFrame
+            Sequences of token strings, of feature dicts, or of rows of numbers; the rows of a
+            2-D array are sequences of one token, and a DataFrame with the index
+            (sequence, position) has a token in each row. The entries of a sparse matrix count
+            as so many occurrences of an attribute, so they must not be negative.
+        y : list of label lists, SequenceArray or 1-D array
+            Any hashable labels.
+        sample_weight : array-like of shape (n_samples,), nested list or SequenceArray, optional
+            One weight for each sequence, or for each row of a table, or for each token.
+
+        Returns
+        -------
+        self
+            If fitting fails or is interrupted, it stays as it was.
+
+        Raises
+        ------
+        ValueError
+            If there is no token, or input is not valid; the message says where.
+        """
+        with self._replaced_by(self._unfitted()) as twin:
+            twin._fit(X, y, sample_weight, None)
+        return self
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Count more data, and estimate again; the result is that of one fit to all data.
+
+        Only the first call finds what is not counted: the bins of numeric columns, and fitted
+        exponents, where there are any.
+
+        Parameters
+        ----------
+        X, y, sample_weight : as in :meth:`fit`
+        classes : array-like of labels, optional
+            For the first call: all labels there will be. Without it, new labels may come.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            If a label is not among the classes, these are not those of the first call, or X has
+            columns that there were not before.
+        """
+        self._validate_params()  # which scikit-learn leaves out after the first call
+        if not hasattr(self, "counts_"):
+            with self._replaced_by(self._unfitted()) as twin:
+                twin._fit(X, y, sample_weight, classes)
+            return self
+        if classes is not None:
+            self._label_ids.require(classes)
+        with self._replaced_by(copy(self)) as twin:
+            twin._update(X, y, sample_weight, Counts.__add__)
+        return self
+
+    def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Remove data that was counted before, exactly: as if it had never been there.
+
+        Only what the first fit fixed stays: the bins of numeric columns, and fitted exponents,
+        where there are any.
+
+        Parameters
+        ----------
+        X, y, sample_weight : as they were given to :meth:`fit` or :meth:`partial_fit`
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            If some of it was never counted, or nothing would be left.
+        """
+        check_is_fitted(self)
+        with self._replaced_by(copy(self)) as twin:
+            twin._update(X, y, sample_weight, Counts.__sub__)
+        return self
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any, classes: Any) -> None:
+        self._estimate(self._count(self._start(X, y, sample_weight, classes)))
+
+    def _start(self, X: Any, y: Any, sample_weight: Any, classes: Any) -> Corpus:
+        """Make the encoders, and encode all tokens."""
+        sequences, weights = self._check_training(X, y, sample_weight, reset=True)
+        self.tabulator_ = self._new_tabulator()
+        table, attributes = self.tabulator_.fit_transform(sequences.X, weights)
+        n_attributes = None if attributes is None else attributes.shape[1]
+        self.encoder_ = self._new_encoder(table.names, n_attributes)
+        self._label_ids = LabelIds(classes)
+        observations = self.encoder_.learn(table, attributes)
+        labels = self._label_ids.learn(sequences.y)
+        return Corpus(observations, labels, sequences.X.offsets, weights)
+
+    def _new_tabulator(self) -> Tabulator:
+        return Tabulator(None, self.binning)
+
+    def _new_encoder(self, names: Sequence[str], n_attributes: int | None) -> Encoder:
+        return Encoder(names, (), {}, n_attributes)
+
+    def _update(self, X: Any, y: Any, sample_weight: Any, combine: Callable) -> None:
+        """Combine the counts with those of more data."""
+        sequences, weights = self._check_training(X, y, sample_weight, reset=False)
+        self.encoder_, self._label_ids = self.encoder_.copy(), self._label_ids.copy()
+        observations = self.encoder_.learn(*self.tabulator_.transform(sequences.X))
+        labels = self._label_ids.learn(sequences.y)
+        more = self._count(Corpus(observations, labels, sequences.X.offsets, weights))
+        self._estimate(combine(self.counts_, more))
+
+    def _count(self, corpus: Corpus) -> Counts:
+        return count_corpus(corpus, self._templates())
+
+    def _set_classes(self, seen: np.ndarray, more: Any = ()) -> np.ndarray:
+        """Set ``classes_``, given the ids of the labels that were counted, and of others.
+
+        Returns
+        -------
+        rank : ndarray of int32
+            Where each id has gone.
+        """
+        if len(seen) == 0:
+            raise ValueError("nothing would be left: all data was forgotten")
+        self.classes_, rank = self._label_ids.classes(np.append(seen, more))
+        return rank
+
+    def _requirements(self) -> Iterator[Requirement]:
+        yield from labels("classes_", self.classes_)
+        yield Fact("_label_ids", isinstance(self._label_ids, LabelIds), "must be LabelIds")
+        yield from below("_label_ids", self._label_ids.requirements())
+        yield Fact("tabulator_", isinstance(self.tabulator_, Tabulator), "must be a Tabulator")
+        yield from below("tabulator_", self.tabulator_.requirements())
+        yield Fact("encoder_", isinstance(self.encoder_, Encoder), "must be an Encoder")
+        width = getattr(self, "n_features_in_", None)
+        yield from below("encoder_", encoder_requirements(self.encoder_, width))
+        known = len(self._label_ids), self._templates()
+        yield from below("counts_", counts_requirements(self.counts_, self.encoder_, *known))
+
+    def _encode(self, X: SequenceArray) -> Observations:
+        return self.encoder_.encode(*self.tabulator_.transform(X))

@@ -1,0 +1,317 @@
+"""HMM: a hidden Markov model whose hidden labels are known in training."""
+
+from collections.abc import Iterator
+from itertools import pairwise
+from numbers import Integral, Real
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+
+from ..base.classifier import Batch
+from ..base.contributions import Contributions, entries_at, transition_contributions
+from ..data.sequences import SequenceArray
+from ..linear import NamedWeights, Weights, state_scores
+from ..structures import Chain, Parts
+from ..utils.soundness import Array, Fact, Requirement, below
+from .classifier import CountingClassifier
+from .counts import BOUNDARY, Counts, Template
+from .observations import ATTRIBUTES, relabel
+from .rows import label_counts, place_rows
+from .soundness import n_symbols, state_requirements
+from .state_weights import StateWeights
+
+__all__ = ["HMM"]
+
+LABELS = Template((), (0,))
+FROM_PREVIOUS = Template((), (-1, 0))
+TO_NEXT = Template((), (0, 1))
+
+
+class Prepared(NamedTuple):
+    """Encoded tokens.
+
+    Parameters
+    ----------
+    rows : int32 ndarray of shape (n_tokens, n_columns)
+        Rows of the weights of symbols, -1 for symbols that were not seen.
+    attributes : CSR of shape (n_tokens, n_attributes) or None
+    """
+
+    rows: np.ndarray
+    attributes: sp.csr_array | None
+
+
+class HMM(CountingClassifier):
+    """Hidden Markov model of labelled sequences, trained by counting [1]_.
+
+    It is a model of labels and observations together,
+
+        p(x, y) = p(y_1) p(end | y_n) prod_{t>1} p(y_t | y_{t-1}) prod_t prod_c p(x_tc | y_t),
+
+    where the symbols x_tc of the columns c of a token are independent, given its label. Each
+    distribution is a smoothed frequency: with k added to the count of each event,
+
+        p(symbol | label) = (c(symbol, label) + k) / (c(label) + k (n_symbols + 1)),
+
+    where the one symbol more is whatever was never seen. A label is followed by one of the
+    labels or by the end of the sequence. As counts add up, data may come in parts, by
+    :meth:`partial_fit`, and be taken away again, by :meth:`forget`.
+
+    Token strings are one column; feature dicts and data frames have a column for each key or
+    name, and what a token does not have is a symbol too. Numeric columns are made symbols by
+    ``binning``: their distributions are histograms. The entries of a sparse X are how often a
+    token has each attribute, and p(x_t | y_t) is multinomial, as in scikit-learn's
+    ``MultinomialNB``.
+
+    Parameters
+    ----------
+    smoothing : float, default=0.1
+        Added to the counts of symbols, or of attributes, with each label; in (0, inf).
+    transition_smoothing : float, default=1.0
+        Added to the counts of first labels, and of what follows each label; in [0, inf). With 0,
+        what was never seen is impossible.
+    binning : transformer, default=None
+        Gives integer codes to numeric columns; by default ten bins of about equal frequency,
+        and one bin for each of fewer values.
+    sample_unit : {"sequence", "token"}, default="sequence"
+        What scikit-learn is told that a sample is. With ``"token"``, for tables whose rows are
+        tokens, string scorers and stratified splits work.
+    n_jobs : int, default=None
+        Number of threads that predict.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_labels,)
+    begin_, end_ : ndarray of shape (n_labels,)
+        log p(y_1), and log p(end | y_n).
+    transitions_ : ndarray of shape (n_labels, n_labels), row = previous label
+        log p(y_t | y_{t-1}).
+    coef_ : CSR of shape (n_attributes, n_labels)
+        By how much log p of each symbol is above that of a symbol never seen.
+    intercept_ : ndarray of shape (n_labels,)
+        log p of a token whose symbols were never seen.
+    attribute_names_ : ndarray of shape (n_attributes,)
+        What the rows of ``coef_`` are for.
+    counts_ : Counts
+        The sufficient statistics.
+    tabulator_ : Tabulator
+        What makes columns of symbols of X.
+    encoder_ : Encoder
+        The symbols of all columns, by number.
+    n_features_in_ : int
+        Number of columns of X, where it has any.
+    feature_names_in_ : ndarray of str objects
+        Names of the columns of X, where it is a data frame.
+
+    References
+    ----------
+    .. [1] Rabiner, "A Tutorial on Hidden Markov Models and Selected Applications in Speech
+       Recognition", Proceedings of the IEEE 77 (1989).
+
+    Examples
+    --------
+    >>> from sklearn_crcrf import HMM
+    >>> X = [["the", "dog", "walks"], ["a", "cat", "sleeps"], ["dogs", "sleep"]]
+    >>> y = [["D", "N", "V"], ["D", "N", "V"], ["N", "V"]]
+    >>> hmm = HMM().fit(X, y)
+    >>> hmm.predict([["the", "cat", "runs"]])
+    array([list(['D', 'N', 'V'])], dtype=object)
+    >>> hmm.score_samples([["the", "cat", "runs"], ["runs", "cat", "the"]]).round(1)
+    array([-8.2, -9.8])
+    """
+
+    _parameter_constraints: dict = {
+        "smoothing": [Interval(Real, 0, None, closed="neither")],
+        "transition_smoothing": [Interval(Real, 0, None, closed="left")],
+        "binning": [HasMethods(["fit", "transform"]), None],
+        "sample_unit": [StrOptions({"sequence", "token"})],
+        "n_jobs": [Integral, None],
+    }
+
+    def __init__(
+        self,
+        smoothing=0.1,
+        transition_smoothing=1.0,
+        *,
+        binning=None,
+        sample_unit="sequence",
+        n_jobs=None,
+    ):
+        self.smoothing = smoothing
+        self.transition_smoothing = transition_smoothing
+        self.binning = binning
+        self.sample_unit = sample_unit
+        self.n_jobs = n_jobs
+
+    def score_samples(self, X: Any) -> np.ndarray:
+        """Logarithms of the probabilities of observations, p(x) = sum_y p(x, y).
+
+        Parameters
+        ----------
+        X : as in :meth:`predict`
+
+        Returns
+        -------
+        ndarray of shape (n_sequences,)
+            -inf if no path is possible, 0 for an empty sequence.
+        """
+        results, _ = self._map(X, lambda chain, parts, first: chain.log_partition(parts)[0])
+        return np.concatenate(results)
+
+    @property
+    def attribute_names_(self) -> np.ndarray:
+        """What the rows of ``coef_`` are for, such as ``"token=dog"``."""
+        names = [f"{c}={s}" for c in self._columns() for s in self.encoder_.symbols(c)]
+        names += [f"x{j}" for j in range(self.encoder_.n_attributes or 0)]
+        return np.array(names, dtype=object)
+
+    def _columns(self) -> tuple[str, ...]:
+        """The columns that are counted."""
+        names = self.encoder_.names
+        return names if self.tabulator_.has_words else names[1:]
+
+    def _templates(self) -> list[Template]:
+        columns = [Template(((name, 0),)) for name in self._columns()]
+        return [LABELS, FROM_PREVIOUS, TO_NEXT, *columns]
+
+    def _estimate(self, counts: Counts) -> None:
+        rank = self._set_classes(counts[LABELS].events[:, 0])
+        ordered = relabel(counts, rank)
+        self._estimate_labels(ordered)
+        self._estimate_symbols(ordered)
+        self.counts_ = counts
+
+    def _estimate_labels(self, counts: Counts) -> None:
+        """Set the probabilities of labels, given the one before."""
+        n = len(self.classes_)
+        # Label -1, the boundary, is behind all others.
+        into, out = np.zeros((n + 1, n + 1)), np.zeros((n + 1, n + 1))
+        for table, pairs in ((counts[FROM_PREVIOUS], into), (counts[TO_NEXT], out)):
+            pairs[tuple(table.events.T)] = table.weights
+        self.begin_ = _log_probability(into[BOUNDARY, :n], self.transition_smoothing)
+        following = _log_probability(out[:n], self.transition_smoothing)
+        self.transitions_, self.end_ = following[:, :n].copy(), following[:, n].copy()
+
+    def _estimate_symbols(self, counts: Counts) -> None:
+        """Set the probabilities of symbols, or of attributes, given labels."""
+        n, k = len(self.classes_), self.smoothing
+        labels, weights = counts[LABELS]
+        n_tokens = np.bincount(labels[:, 0], weights, n)
+        self.intercept_, blocks = np.zeros(n), []
+        for column in self._columns():
+            keys, by_label = label_counts(counts[Template(((column, 0),))], n)
+            n_symbols = len(self.encoder_.symbols(column))
+            self.intercept_ += np.log(k / (n_tokens + k * (len(keys) + 1)))
+            blocks.append(place_rows(_association(by_label, k), keys[:, 0], n_symbols))
+        self._attribute_weight = None
+        if ATTRIBUTES in counts:
+            keys, by_label = label_counts(counts[ATTRIBUTES], n)
+            total = by_label.sum(axis=0) + k * self.encoder_.n_attributes
+            self._attribute_weight = np.log(k / total)
+            blocks.append(
+                place_rows(_association(by_label, k), keys[:, 0], self.encoder_.n_attributes)
+            )
+        self._starts = np.cumsum([0, *(block.shape[0] for block in blocks[:-1])])
+        n_columns = len(self._columns())
+        self._weights = StateWeights(blocks, np.ones((1, n_columns)))
+
+    @property
+    def coef_(self) -> sp.csr_array:
+        """Weights of symbols, CSR of shape (n_attributes, n_labels)."""
+        return self._weights.coef
+
+    def _requirements(self) -> Iterator[Requirement]:
+        yield from super()._requirements()
+        n = len(self.classes_)
+        for name, shape in (("begin_", (n,)), ("end_", (n,)), ("transitions_", (n, n))):
+            yield Array(name, getattr(self, name), shape, -np.inf, 0.0)
+        yield Array("intercept_", self.intercept_, (n,))
+        columns = self._columns()
+        sizes = [n_symbols(self.encoder_, column) for column in columns]
+        if self._attribute_weight is not None:
+            yield Array("_attribute_weight", self._attribute_weight, (n,))
+            sizes.append(self.encoder_.n_attributes)
+        exponents = 1, len(columns)
+        yield from below("_weights", state_requirements(self._weights, sizes, exponents, n))
+        yield Array("_starts", self._starts, (len(sizes),), 0, sum(sizes), "iu")
+        yield Fact("_starts", np.array_equal(self._starts, self._weights.starts), "differ")
+
+    def _named_weights(self) -> NamedWeights:
+        """The weights of symbols and attributes alone, each with its share of the intercept."""
+        blocks = [self._weights.coef[a:b] for a, b in pairwise([*self._starts, None])]
+        intercepts = [_log_unseen(block) for block in blocks]
+        if self._attribute_weight is not None:
+            intercepts[-1] = self._attribute_weight
+        coef = [b.toarray() + i for b, i in zip(blocks, intercepts, strict=True)]
+        n, no_edges = len(self.classes_), np.empty(0, dtype=np.int64)
+        weights = Weights(
+            np.concatenate(coef), self.transitions_, self.begin_, self.end_, np.empty((0, n, n))
+        )
+        return NamedWeights(self.attribute_names_, no_edges, self.classes_, weights)
+
+    def _structure(self, offsets: np.ndarray) -> Chain:
+        return Chain(offsets)
+
+    def _prepare(self, X: SequenceArray) -> Prepared:
+        observations = self._encode(X)
+        ids = [observations.columns[column] for column in self._columns()]
+        rows = np.full((len(observations.word), len(ids)), -1, dtype=np.int32)
+        for slot, (of_column, start) in enumerate(zip(ids, self._starts, strict=False)):
+            rows[:, slot] = np.where(of_column < 0, -1, of_column + start)
+        return Prepared(rows, observations.attributes)
+
+    def _parts(self, prepared: Prepared, batch: Batch) -> Parts:
+        tokens = slice(batch.start, batch.stop)
+        rows = prepared.rows[tokens]
+        state = self._weights.scores(rows, np.zeros(len(rows), dtype=np.int8)) + self.intercept_
+        if self._attribute_weight is not None:
+            state += state_scores(prepared.attributes, self.coef_, batch.start, batch.stop)
+            n_attributes = prepared.attributes[tokens].sum(axis=1)
+            state += np.outer(n_attributes, self._attribute_weight)
+        return Parts.of(state, self.transitions_, self.begin_, self.end_)
+
+    def _contributions(self, prepared: Prepared, batch: Batch, y: np.ndarray) -> Contributions:
+        tokens = slice(batch.start, batch.stop)
+        names, rows = self.attribute_names_, prepared.rows[tokens]
+        token, slot = np.nonzero(rows >= 0)
+        row = rows[token, slot]
+        weight = entries_at(self.coef_, row, y[token])
+        entries = [
+            Contributions.of("attribute", token, names[row], weight),
+            Contributions.of(
+                "attribute", np.arange(len(y)), ["any symbol"] * len(y), self.intercept_[y]
+            ),
+            transition_contributions(self.transitions_, self.begin_, self.end_, y, self.classes_),
+        ]
+        if self._attribute_weight is not None:
+            given = sp.coo_array(prepared.attributes[tokens])
+            token, attribute = given.coords
+            weight = entries_at(self.coef_, attribute, y[token])
+            weight += self._attribute_weight[y[token]]
+            entries.append(
+                Contributions.of("attribute", token, names[attribute], weight, given.data)
+            )
+        return Contributions.join(entries)
+
+
+def _log_probability(counts: np.ndarray, smoothing: float) -> np.ndarray:
+    """Logarithms of smoothed frequencies along the last axis; -inf where nothing was counted."""
+    counts = counts + smoothing
+    total = counts.sum(axis=-1, keepdims=True)
+    with np.errstate(divide="ignore"):
+        return np.log(counts / np.where(total > 0, total, 1.0))
+
+
+def _log_unseen(weights: sp.csr_array) -> np.ndarray:
+    """log p of a symbol that was never seen with each label, given the weights of the others."""
+    n_seen = np.count_nonzero(np.diff(weights.indptr))
+    ratio = np.bincount(weights.indices, np.expm1(weights.data), weights.shape[1])
+    return -np.log1p(n_seen + ratio)
+
+
+def _association(counts: sp.csr_array, smoothing: float) -> sp.csr_array:
+    """log((c + k) / k) for every count c."""
+    weights = np.log1p(counts.data / smoothing)
+    return sp.csr_array((weights, counts.indices, counts.indptr), shape=counts.shape)

@@ -1,0 +1,101 @@
+"""What is known of the words of a corpus: their numbers, and the numbers of their spellings."""
+
+from collections.abc import Callable, Mapping, Sequence
+from copy import copy
+from types import MappingProxyType
+
+import numpy as np
+
+from ..data.vocabulary import Vocabulary
+from ..feature_extraction.spelling import spelling_table
+
+__all__ = ["UNKNOWN", "Lexicon", "mark_unknown"]
+
+UNKNOWN = -2
+"""The id of every symbol that was not seen in training."""
+
+# So many words are spelled at once.
+BLOCK = 2**12
+
+
+class Lexicon:
+    """Numbers words and the features of their spelling.
+
+    Parameters
+    ----------
+    features : sequence of str
+        Spelling features, as in :func:`~sklearn_crcrf.feature_extraction.spelling.spelling_table`.
+    symbols : mapping from feature to list of str, optional
+        Symbols of a feature that are numbered first, whether seen or not.
+
+    Examples
+    --------
+    >>> lexicon = Lexicon(["suffix1"])
+    >>> lexicon.add(["walks", "talks"])
+    array([0, 1], dtype=int32)
+    >>> lexicon.lookup(["talks", "stalks", "stalk"])
+    (array([ 1, -2, -2], dtype=int32), array([[ 0],
+           [ 0],
+           [-2]], dtype=int32))
+    """
+
+    def __init__(
+        self, features: Sequence[str], symbols: Mapping[str, Sequence[str]] = MappingProxyType({})
+    ):
+        self.features = tuple(features)
+        self.words = Vocabulary()
+        self._spellings = [Vocabulary(symbols.get(f, ())) for f in self.features]
+        self.spelling = np.empty((0, len(self.features)), dtype=np.int32)
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    def copy(self) -> "Lexicon":
+        """The same numbers, to be extended on their own."""
+        twin = copy(self)
+        twin.words = self.words.copy()
+        twin._spellings = [vocabulary.copy() for vocabulary in self._spellings]
+        return twin
+
+    def symbols(self, feature: str) -> list[str]:
+        """The symbols of a spelling feature, in the order of their ids."""
+        return self._spellings[self.features.index(feature)].symbols
+
+    def add(self, words: Sequence[str]) -> np.ndarray:
+        """Ids of unique words; those not seen before are given the next ids."""
+        n_before = len(self)
+        ids = self.words.add(words)
+        new = [word for word, i in zip(words, ids, strict=True) if i >= n_before]
+        self.spelling = np.concatenate([self.spelling, self._spell(new, Vocabulary.add)])
+        return ids
+
+    def lookup(self, words: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+        """Ids of unique words, and of their spelling features, UNKNOWN where never seen.
+
+        Returns
+        -------
+        ids : ndarray of shape (n_words,), int32
+        spelling : ndarray of shape (n_words, n_features), int32
+        """
+        ids = mark_unknown(self.words.lookup(words))
+        spelling = np.empty((len(ids), len(self.features)), dtype=np.int32)
+        known = ids >= 0
+        spelling[known] = self.spelling[ids[known]]
+        unknown = [words[i] for i in np.flatnonzero(~known)]
+        spelling[~known] = mark_unknown(self._spell(unknown, Vocabulary.lookup))
+        return ids, spelling
+
+    def _spell(self, words: list[str], encode: Callable) -> np.ndarray:
+        """Ids of the spelling features of words, in blocks: their strings are short-lived."""
+        spelling = np.empty((len(words), len(self.features)), dtype=np.int32)
+        for start in range(0, len(words), BLOCK):
+            block = slice(start, start + BLOCK)
+            table = spelling_table(words[block], self.features)
+            for j, vocabulary in enumerate(self._spellings):
+                spelling[block, j] = encode(vocabulary, table.categories[j])[table.codes[:, j]]
+        return spelling
+
+
+def mark_unknown(ids: np.ndarray) -> np.ndarray:
+    """Ids from a look-up, with UNKNOWN where nothing was found."""
+    return np.where(ids < 0, np.int32(UNKNOWN), ids)

@@ -1,0 +1,279 @@
+"""Observations as columns of integers."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..data.symbols import SymbolTable
+from ..data.vocabulary import Vocabulary
+from ..utils.soundness import setting_state
+from .counts import BOUNDARY, Counts, Table, Template, count_folds, count_tokens
+from .lexicon import Lexicon, mark_unknown
+from .tables import aggregate
+
+__all__ = [
+    "ATTRIBUTES",
+    "Corpus",
+    "Encoder",
+    "Observations",
+    "count_corpus",
+    "count_folds_of_corpus",
+    "relabel",
+]
+
+ATTRIBUTES = Template((("", 0),))
+"""Stands for the columns of a sparse X, which are counted with the labels of their tokens."""
+
+
+class Columns(Mapping):
+    """Columns of ids by name; those of spelling features are made when they are asked for.
+
+    Parameters
+    ----------
+    symbols : dict of ndarray of shape (n_tokens,), int32
+        The columns that are stored.
+    word : ndarray of shape (n_tokens,)
+    spelling : ndarray of shape (n_words, n_features)
+    features : sequence of str
+        Names of the columns that spelling features make.
+    """
+
+    def __init__(self, symbols: dict, word: np.ndarray, spelling: np.ndarray, features: Sequence):
+        self._symbols, self._word, self._spelling = symbols, word, spelling
+        self._features = list(features)
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        if name in self._symbols:
+            return self._symbols[name]
+        if name not in self._features:
+            raise KeyError(name)
+        return self._spelling[:, self._features.index(name)][self._word]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter([*self._symbols, *self._features])
+
+    def __len__(self) -> int:
+        return len(self._symbols) + len(self._features)
+
+    def slice(self, tokens: slice) -> "Columns":
+        """The columns of these tokens."""
+        symbols = {name: ids[tokens] for name, ids in self._symbols.items()}
+        return Columns(symbols, self._word[tokens], self._spelling, self._features)
+
+
+class Observations(NamedTuple):
+    """Encoded tokens.
+
+    Parameters
+    ----------
+    columns : Columns
+        Ids of the symbols of every column, and of the spelling of the words.
+    word : ndarray of shape (n_tokens,)
+        Which of the unique words a token is.
+    ids : ndarray of shape (n_words,)
+        Ids of the unique words in the lexicon.
+    spelling : ndarray of shape (n_words, n_features)
+        Ids of their spelling features.
+    attributes : CSR of shape (n_tokens, n_attributes) or None
+        The rows of a sparse X.
+    """
+
+    columns: Columns
+    word: np.ndarray
+    ids: np.ndarray
+    spelling: np.ndarray
+    attributes: sp.csr_array | None = None
+
+    def split(self, token: int) -> tuple["Observations", "Observations"]:
+        """The tokens before ``token``, and the others."""
+        return self._slice(slice(0, token)), self._slice(slice(token, None))
+
+    def _slice(self, tokens: slice) -> "Observations":
+        return self._replace(
+            columns=self.columns.slice(tokens),
+            word=self.word[tokens],
+            attributes=None if self.attributes is None else self.attributes[tokens],
+        )
+
+
+class Encoder:
+    """Turns tables of symbols into integers, and learns new symbols where it is told to.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Columns of the tables; the first one holds the words.
+    features : sequence of str
+        Spelling features of the words, which become columns ``"word:feature"``.
+    symbols : mapping from feature to list of str
+        Symbols of a feature that are numbered first.
+    n_attributes : int or None
+        Number of columns of a sparse X.
+    """
+
+    def __init__(
+        self,
+        names: Sequence[str],
+        features: Sequence[str],
+        symbols: Mapping,
+        n_attributes: int | None,
+    ):
+        self.names = tuple(names)
+        self.n_attributes = n_attributes
+        self.lexicon = Lexicon(features, symbols)
+        self._vocabularies = {name: Vocabulary() for name in self.names[1:]}
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_vocabularies": list(self._vocabularies.values())}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        with setting_state(type(self).__name__):
+            vars(self).update(state)
+            self._vocabularies = dict(zip(self.names[1:], self._vocabularies, strict=True))
+
+    def learn(self, table: SymbolTable, attributes: sp.csr_array | None) -> Observations:
+        """Encode tokens, and give ids to the symbols that are new; columns must be known."""
+        new = [name for name in table.names if not self._has(name)]
+        if new:
+            raise ValueError(f"X has columns {new}, but those of the first data are {self.names}")
+        return self._encode(table, attributes, _learn_words, Vocabulary.add)
+
+    def encode(self, table: SymbolTable, attributes: sp.csr_array | None) -> Observations:
+        """Encode tokens; symbols not learned are UNKNOWN."""
+        return self._encode(table, attributes, Lexicon.lookup, _lookup)
+
+    def copy(self) -> "Encoder":
+        """The same numbers, to be extended on their own."""
+        twin = copy(self)
+        twin.lexicon = self.lexicon.copy()
+        twin._vocabularies = {name: known.copy() for name, known in self._vocabularies.items()}
+        return twin
+
+    def symbols(self, column: str) -> list[str]:
+        """The symbols of a column, in the order of their ids."""
+        word = self.names[0]
+        if column == word:
+            return self.lexicon.words.symbols
+        if column in self._vocabularies:
+            return self._vocabularies[column].symbols
+        return self.lexicon.symbols(column.removeprefix(f"{word}:"))
+
+    def _has(self, column: str) -> bool:
+        return column == self.names[0] or column in self._vocabularies
+
+    def _encode(self, table, attributes, encode_words, encode_symbols) -> Observations:
+        if self.names[0] not in table:
+            raise ValueError(
+                f"X has no {self.names[0]!r}, which holds the words, but {list(table.names)}"
+            )
+        word, words = _with_absent(table, self.names[0])
+        ids, spelling = encode_words(self.lexicon, words)
+        stored = {self.names[0]: ids[word]}
+        for name, vocabulary in self._vocabularies.items():
+            codes, symbols = _with_absent(table, name)
+            stored[name] = encode_symbols(vocabulary, symbols)[codes]
+        features = [f"{self.names[0]}:{feature}" for feature in self.lexicon.features]
+        columns = Columns(stored, word, spelling, features)
+        return Observations(columns, word, ids, spelling, attributes)
+
+
+class Corpus(NamedTuple):
+    """Encoded sequences and their labels.
+
+    Parameters
+    ----------
+    observations : Observations
+    labels : ndarray of shape (n_tokens,), int32
+    offsets : ndarray of shape (n_sequences + 1,), int64
+    weights : ndarray of shape (n_tokens,)
+    """
+
+    observations: Observations
+    labels: np.ndarray
+    offsets: np.ndarray
+    weights: np.ndarray
+
+    def split(self, sequence: int) -> tuple["Corpus", "Corpus"]:
+        """The sequences before number ``sequence``, and the others."""
+        cut = self.offsets[sequence]
+        before, after = self.observations.split(cut)
+        return (
+            Corpus(before, self.labels[:cut], self.offsets[: sequence + 1], self.weights[:cut]),
+            Corpus(after, self.labels[cut:], self.offsets[sequence:] - cut, self.weights[cut:]),
+        )
+
+
+def count_corpus(corpus: Corpus, templates: Sequence[Template]) -> Counts:
+    """Count encoded sequences; see :func:`~sklearn_crcrf.counts.count_tokens`."""
+    observations, labels, offsets, weights = corpus
+    if len(weights) and (weights == weights[0]).all():
+        weights = weights[:1]
+    counts = count_tokens(observations.columns, labels, offsets, templates, weights)
+    if observations.attributes is None:
+        return counts
+    return Counts({**counts, ATTRIBUTES: _count_attributes(corpus, corpus.weights)})
+
+
+def count_folds_of_corpus(
+    corpus: Corpus, templates: Sequence[Template], fold_of_sequence: np.ndarray
+) -> list[Counts]:
+    """Count the folds of encoded sequences; see :func:`~sklearn_crcrf.counts.count_folds`."""
+    observations, labels, offsets, weights = corpus
+    folds = count_folds(observations.columns, labels, offsets, templates, fold_of_sequence, weights)
+    if observations.attributes is None:
+        return folds
+    fold_of_token = np.repeat(fold_of_sequence, np.diff(offsets))
+    return [
+        Counts({**counts, ATTRIBUTES: _count_attributes(corpus, weights * (fold_of_token == fold))})
+        for fold, counts in enumerate(folds)
+    ]
+
+
+def relabel(counts: Counts, rank: np.ndarray) -> Counts:
+    """Counts in which every label id i is ``rank[i]``; ids of labels that occur are not -1."""
+    if np.array_equal(rank, np.arange(len(rank))):
+        return counts
+    rank = np.append(rank, BOUNDARY)  # the last entry is that of id -1
+    tables = {}
+    for template, (events, weights) in counts.items():
+        n_symbols = events.shape[1] - len(template.labels)
+        columns = [*events[:, :n_symbols].T, *rank[events[:, n_symbols:]].T]
+        tables[template] = aggregate(columns, weights, len(events))
+    return Counts(tables)
+
+
+def _count_attributes(corpus: Corpus, weights: np.ndarray) -> Table:
+    """How much of each attribute occurred with each label."""
+    labels, n_tokens = corpus.labels, len(corpus.labels)
+    shape = n_tokens, int(labels.max(initial=-1)) + 1
+    weights = np.ascontiguousarray(weights)
+    gold = sp.csr_array((weights, labels, np.arange(n_tokens + 1)), shape=shape)
+    counts = sp.coo_array((corpus.observations.attributes.T @ gold).tocsr())
+    used = counts.data != 0
+    events = np.stack([counts.coords[0][used], counts.coords[1][used]], axis=1)
+    order = np.lexsort(events.T[::-1])
+    return Table(events[order].astype(np.int32), counts.data[used][order])
+
+
+def _learn_words(lexicon: Lexicon, words: list) -> tuple[np.ndarray, np.ndarray]:
+    ids = lexicon.add(words)
+    return ids, lexicon.spelling[ids]
+
+
+def _lookup(vocabulary: Vocabulary, symbols: list) -> np.ndarray:
+    return mark_unknown(vocabulary.lookup(symbols))
+
+
+def _with_absent(table: SymbolTable, name: str) -> tuple[np.ndarray, list]:
+    """Codes and symbols of a column, where a token without a symbol has the empty one."""
+    if name not in table:
+        return np.zeros(len(table), dtype=np.int32), [""]
+    j = table.place(name)
+    codes, symbols = table.codes[:, j], table.categories[j].tolist()
+    if len(codes) and codes.min() < 0:
+        symbols = symbols if "" in symbols else [*symbols, ""]
+        codes = np.where(codes < 0, symbols.index(""), codes)
+    return codes, symbols

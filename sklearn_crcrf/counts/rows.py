@@ -1,0 +1,211 @@
+"""Sparse rows of counts and weights, and how to find the row of an attribute."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import scipy.sparse as sp
+
+from .counts import BOUNDARY, Table
+
+__all__ = [
+    "FLOOR",
+    "WEAKEST",
+    "KeyIndex",
+    "association",
+    "label_counts",
+    "pair_counts",
+    "place_rows",
+    "rank_rows",
+    "short_ids",
+    "stack_rows",
+    "sum_rows",
+]
+
+FLOOR = -1e4
+"""Stands for log 0 of a pair of labels: the fewer such pairs, the better a path."""
+
+WEAKEST = 1e-9
+"""The least number of observations that a prior is worth, so that weights stay finite."""
+
+
+class KeyIndex:
+    """The number of a tuple of ids among the tuples that it was made of.
+
+    Parameters
+    ----------
+    keys : ndarray of shape (n_keys, n_ids), int32
+        Unique rows in lexicographic order.
+
+    Attributes
+    ----------
+    keys : ndarray of shape (n_keys, n_ids), int32
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> index = KeyIndex(np.array([[0, 3], [0, 5], [2, 3]]))
+    >>> index.rows([np.array([0, 2, 2]), np.array([5, 3, 5])])
+    array([ 1,  2, -1], dtype=int32)
+    """
+
+    def __init__(self, keys: np.ndarray):
+        self.keys = keys
+        first, *others = keys.T
+        self._first = np.full(int(first.max(initial=BOUNDARY)) - BOUNDARY + 1, -1, np.int32)
+        rank = _rank(first)
+        self._first[first - BOUNDARY] = rank
+        # Tuples are found id by id: (rank of the ids so far, next id) is one 64-bit key.
+        self._levels = []
+        for ids in others:
+            level = _pack(rank, ids)
+            rank = _rank(level)
+            self._levels.append(level[np.append(True, level[1:] != level[:-1])[: len(level)]])
+
+    def rows(self, columns: Sequence[np.ndarray]) -> np.ndarray:
+        """Rows of the tuples ``columns[0][t], columns[1][t], ...``, -1 where there is none."""
+        first, *others = columns
+        seen = (first >= BOUNDARY) & (first < len(self._first) + BOUNDARY)
+        rank = np.where(seen, self._first[np.where(seen, first - BOUNDARY, 0)], np.int32(-1))
+        for level, ids in zip(self._levels, others, strict=True):
+            rank = _find(level, rank, ids)
+        return rank
+
+
+def _pack(rank: np.ndarray, ids: np.ndarray) -> np.ndarray:
+    return (rank.astype(np.int64) << 32) | (ids.astype(np.int64) - BOUNDARY)
+
+
+def _rank(increasing: np.ndarray) -> np.ndarray:
+    """Dense ranks of increasing values."""
+    steps = np.append(False, increasing[1:] != increasing[:-1])[: len(increasing)]
+    return np.cumsum(steps, dtype=np.int32)
+
+
+def _find(level: np.ndarray, rank: np.ndarray, ids: np.ndarray) -> np.ndarray:
+    found = np.full(len(rank), -1, dtype=np.int32)
+    possible = np.flatnonzero((rank >= 0) & (ids >= BOUNDARY))
+    if len(possible) == 0 or len(level) == 0:
+        return found
+    wanted = _pack(rank[possible], ids[possible])
+    at = np.minimum(np.searchsorted(level, wanted), len(level) - 1)
+    found[possible] = np.where(level[at] == wanted, at, -1)
+    return found
+
+
+def label_counts(table: Table, n_labels: int) -> tuple[np.ndarray, sp.csr_array]:
+    """Keys of the attributes of a table, and how often each occurs with each label.
+
+    Returns
+    -------
+    keys : ndarray of shape (n_keys, n_symbols)
+    counts : CSR of shape (n_keys, n_labels)
+    """
+    return _group_rows(table.events[:, :-1], table.events[:, -1], table.weights, n_labels)
+
+
+def pair_counts(table: Table, n_labels: int) -> tuple[np.ndarray, sp.csr_array]:
+    """Keys of the attributes of a table, and how often each occurs with each pair of labels.
+
+    Returns
+    -------
+    keys : ndarray of shape (n_keys, n_symbols)
+    counts : CSR of shape (n_keys, n_labels ** 2)
+        Column ``j * n_labels + i`` is the label i before label j.
+    """
+    inner = table.events[:, -2] != BOUNDARY
+    events = table.events[inner]
+    pairs = events[:, -1].astype(np.int64) * n_labels + events[:, -2]
+    keys, counts = _group_rows(events[:, :-2], pairs, table.weights[inner], n_labels**2)
+    counts.sort_indices()
+    return keys, counts
+
+
+def _group_rows(keys, columns, values, n_columns: int) -> tuple[np.ndarray, sp.csr_array]:
+    """One sparse row for each run of equal keys."""
+    new = np.append(True, (keys[1:] != keys[:-1]).any(axis=1))[: len(keys)]
+    starts = np.flatnonzero(new)
+    indptr = np.append(starts, len(keys))
+    rows = sp.csr_array((values, columns, indptr), shape=(len(starts), n_columns))
+    return keys[starts], short_ids(rows)
+
+
+def stack_rows(blocks: list[sp.csr_array]) -> sp.csr_array:
+    """One matrix below the other; the list is emptied, so that not all is there twice."""
+    starts = np.cumsum([0, *(block.nnz for block in blocks)])
+    ends = [block.indptr[1:] + start for block, start in zip(blocks, starts, strict=False)]
+    indptr = np.concatenate([[0], *ends])
+    if starts[-1] <= np.iinfo(np.int32).max:
+        indptr = indptr.astype(np.int32)
+    shape = sum(block.shape[0] for block in blocks), blocks[0].shape[1]
+    data, indices = np.empty(starts[-1]), np.empty(starts[-1], dtype=np.int32)
+    for start in starts[:-1]:
+        block = blocks.pop(0)
+        data[start : start + block.nnz] = block.data
+        indices[start : start + block.nnz] = block.indices
+    return short_ids(sp.csr_array((data, indices, indptr), shape=shape))
+
+
+def short_ids(matrix: sp.csr_array) -> sp.csr_array:
+    """The same matrix with indices of 32 bits, if they can hold its shape and size."""
+    if max(*matrix.shape, matrix.nnz) > np.iinfo(np.int32).max:
+        return matrix
+    indices, indptr = (ids.astype(np.int32, copy=False) for ids in (matrix.indices, matrix.indptr))
+    return sp.csr_array((matrix.data, indices, indptr), shape=matrix.shape)
+
+
+def rank_rows(keys: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Unique rows of non-negative ids in lexicographic order.
+
+    Returns
+    -------
+    unique : ndarray of shape (n_unique, n_ids)
+    first : ndarray of shape (n_unique,)
+        Where each occurs first.
+    which : ndarray of shape (n_rows,)
+        Which of the unique rows each row is.
+    """
+    which = np.zeros(len(keys), dtype=np.int64)
+    first = np.zeros(min(len(keys), 1), dtype=np.int64)
+    for ids in keys.T:
+        _, first, which = np.unique(_pack(which, ids), return_index=True, return_inverse=True)
+    return keys[first], first, which
+
+
+def sum_rows(counts: sp.csr_array, which: np.ndarray, n_rows: int) -> sp.csr_array:
+    """Row r is the sum of the rows k of ``counts`` with ``which[k] == r``; -1 is left out."""
+    used = np.flatnonzero(which >= 0)
+    ones = np.ones(len(used))
+    sums = sp.csr_array((ones, (which[used], used)), shape=(n_rows, len(which))) @ counts
+    sums.sort_indices()
+    return sums
+
+
+def place_rows(matrix: sp.csr_array, ids: np.ndarray, n_rows: int) -> sp.csr_array:
+    """A matrix of ``n_rows`` rows in which row ``ids[k]`` is row k; the ids increase."""
+    lengths = np.zeros(n_rows, dtype=np.int64)
+    lengths[ids] = np.diff(matrix.indptr)
+    indptr = np.append(0, np.cumsum(lengths))
+    return sp.csr_array((matrix.data, matrix.indices, indptr), shape=(n_rows, matrix.shape[1]))
+
+
+def association(counts: sp.csr_array, prior: np.ndarray, strength: float) -> sp.csr_array:
+    """Weights of attributes: log(1 + c / (strength * prior)) for every count c.
+
+    The estimate (c + k q) / (n + k) with prior q and strength k is q times this ratio, up to a
+    factor that all labels share; so adding the weights to log q gives the estimate, and they
+    are zero for a label never seen with the attribute.
+
+    Parameters
+    ----------
+    counts : CSR of shape (n_rows, n_columns)
+    prior : ndarray of shape (nnz,)
+        The prior probability of the column of each entry.
+    strength : float
+        Number of observations that the prior is worth.
+
+    Returns
+    -------
+    CSR of shape (n_rows, n_columns)
+    """
+    weights = np.log1p(counts.data / (max(strength, WEAKEST) * prior))
+    return sp.csr_array((weights, counts.indices, counts.indptr), shape=counts.shape)

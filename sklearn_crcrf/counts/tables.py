@@ -1,0 +1,99 @@
+"""Tables of weighted events, an event being a row of ids."""
+
+from collections.abc import Iterable
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from .._kernels._counting import count_keys, pop_ids, push_ids
+
+__all__ = ["BOUNDARY", "Table", "aggregate", "merge", "positive", "split", "subtract"]
+
+BOUNDARY = -1
+"""The symbol, and the label, of every position outside the sequence."""
+
+_KEY_BITS = 64
+# Sums of weights that are not integers cancel only up to rounding.
+_ROUNDING = 1e-9
+
+
+class Table(NamedTuple):
+    """The counts of one template.
+
+    Parameters
+    ----------
+    events : ndarray of shape (n_events, n_symbols + n_labels), int32
+        The ids of the symbols and labels that occurred together; rows are unique and sorted.
+    weights : ndarray of shape (n_events,), float64
+        How often they did, or the sum of the weights of the tokens; greater than zero.
+    """
+
+    events: np.ndarray
+    weights: np.ndarray
+
+
+def aggregate(columns: Iterable[np.ndarray], weights: np.ndarray, n_events: int) -> Table:
+    """Sum the weights of equal rows; the columns hold ids from BOUNDARY upwards."""
+    keys, widths = np.zeros(n_events, dtype=np.uint64), []
+    ranked = []
+    for ids in columns:
+        if sum(widths) + _width(ids) > _KEY_BITS:
+            # One id stands for all so far: their rank.
+            prefixes, rank = np.unique(keys, return_inverse=True)
+            ranked.append((prefixes, widths))
+            keys, widths = np.zeros_like(keys), []
+            _push(keys, widths, rank)
+        _push(keys, widths, ids)
+    keys, sums = count_keys(keys, weights, sum(widths))
+    events = _unpack(keys, widths)
+    for prefixes, widths in reversed(ranked):
+        events = np.hstack([_unpack(prefixes[events[:, 0]], widths), events[:, 1:]])
+    return Table(events, sums)
+
+
+def _push(keys: np.ndarray, widths: list[int], ids: np.ndarray) -> None:
+    """Append ids to the keys, in as few bits as they need."""
+    widths.append(_width(ids))
+    push_ids(keys, np.ascontiguousarray(ids, dtype=np.int32), widths[-1])
+
+
+def _width(ids: np.ndarray) -> int:
+    return max(1, (int(ids.max(initial=BOUNDARY)) - BOUNDARY).bit_length())
+
+
+def _unpack(keys: np.ndarray, widths: list[int]) -> np.ndarray:
+    """The ids in the keys, which are used up."""
+    events = np.empty((len(keys), len(widths)), dtype=np.int32, order="F")
+    for j in reversed(range(len(widths))):
+        pop_ids(keys, widths[j], events[:, j])
+    return events
+
+
+def positive(table: Table) -> Table:
+    """The rows with a weight above zero."""
+    counted = table.weights > 0
+    return table if counted.all() else Table(table.events[counted], table.weights[counted])
+
+
+def split(table: Table, n_parts: int) -> list[Table]:
+    """The rows with first id 0, 1, ..., without it."""
+    bounds = np.searchsorted(table.events[:, 0], np.arange(n_parts + 1))
+    return [Table(table.events[a:b, 1:], table.weights[a:b]) for a, b in pairwise(bounds)]
+
+
+def merge(a: Table, b: Table, sign: float = 1.0) -> Table:
+    """The rows of both tables, and the sum of their weights, those of ``b`` times ``sign``."""
+    columns = np.concatenate([a.events, b.events]).T
+    weights = np.concatenate([a.weights, sign * b.weights])
+    return aggregate(columns, weights, len(weights))
+
+
+def subtract(a: Table, b: Table) -> Table:
+    """``a`` without ``b``; an event of which nothing is left but a rounding error is gone."""
+    left = merge(a, b, -1.0)
+    # Without events that only b has, the rows are those of a.
+    if len(left.weights) > len(a.weights) or (left.weights < -_ROUNDING * a.weights).any():
+        raise ValueError("some of these sequences were never counted, so they cannot be removed")
+    kept = left.weights > _ROUNDING * a.weights
+    return Table(left.events[kept], left.weights[kept])

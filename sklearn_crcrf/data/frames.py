@@ -1,0 +1,124 @@
+"""DataFrames as sequences: the columns are symbols or numbers, the index tells the sequences."""
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_array
+
+from .ragged import SequenceArray
+from .sequences import Sequences, align_labels, label_rows, table_sequences
+from .symbols import SymbolTable
+from .vocabulary import Vocabulary
+
+__all__ = ["as_frame", "column_symbols", "frame_columns", "frame_sequences", "numeric_columns"]
+
+
+def frame_sequences(X: Any, y: Any = None, name: str = "y") -> Sequences:
+    """Bring a DataFrame, and one label per row, to the form of ``as_sequences``.
+
+    Parameters
+    ----------
+    X : DataFrame with n_tokens rows, or Series of symbols
+        With an index of several levels, the last one is the position of a row in its sequence,
+        and the other ones name the sequence, whose rows need not be next to each other. With a
+        simple index every row is a sequence of length one.
+    y : 1-D array-like of shape (n_tokens,) or SequenceArray, optional
+    name : str, default="y"
+        What messages call y.
+
+    Returns
+    -------
+    Sequences
+        They are in the order in which they occur first; ``mirror`` restores that of the rows.
+
+    Raises
+    ------
+    ValueError
+        If there are no rows, y is of another length, or the index has missing values.
+    """
+    X = as_frame(X)
+    data = frame_columns(X)
+    if X.index.nlevels == 1:
+        return table_sequences(data, y, name)
+    order, lengths = _read_index(X.index)
+    sequences = SequenceArray.from_lengths(data[order], lengths)
+    if y is not None and not isinstance(y, SequenceArray):
+        y = SequenceArray(label_rows(y, len(X))[order], sequences.offsets)
+    back = np.argsort(order)
+    labels = None if y is None else align_labels(y, sequences, name)
+    return Sequences(sequences, labels, lambda flat: np.asarray(flat)[back])
+
+
+def as_frame(X: Any) -> Any:
+    """A DataFrame as it is, and a Series as the one column of a DataFrame."""
+    return X.to_frame("token" if X.name is None else X.name) if X.ndim == 1 else X
+
+
+def frame_columns(X: Any) -> Any:
+    """The columns of a DataFrame: an array if all are numeric, else a SymbolTable.
+
+    Parameters
+    ----------
+    X : DataFrame of shape (n_tokens, n_columns)
+
+    Returns
+    -------
+    ndarray or SymbolTable of shape (n_tokens, n_columns)
+        The values of a column of symbols are written out as strings; a missing value is no symbol.
+
+    Raises
+    ------
+    ValueError
+        If there are no rows or columns, or a numeric table has missing values.
+    """
+    if X.shape[1] == 0:
+        raise ValueError("X has no columns")
+    if len(X) == 0 or all(dtype.kind in "biufc" for dtype in X.dtypes):
+        return check_array(X)
+    columns = [column_symbols(X.iloc[:, j]) for j in range(X.shape[1])]
+    codes, categories = zip(*columns, strict=True)
+    names = [str(name) for name in X.columns]
+    return SymbolTable(np.column_stack(codes), categories, names, numeric_columns(X))
+
+
+def numeric_columns(X: Any) -> list[str]:
+    """Names of the columns of a DataFrame that hold numbers; what is true or false is a symbol."""
+    kinds = zip(X.columns, X.dtypes, strict=True)
+    return [str(name) for name, dtype in kinds if dtype.kind in "iuf"]
+
+
+def column_symbols(column: Any) -> tuple[np.ndarray, list[str]]:
+    """The codes of the values of a column of a DataFrame, -1 where there is none, and its symbols.
+
+    Symbols are in the order of their first occurrence; numbers and the like are written out.
+
+    Raises
+    ------
+    ValueError
+        If a value cannot be a symbol, such as a list; the message names the column.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> codes, symbols = column_symbols(pd.Series(["D", None, "N", "D"]))
+    >>> codes, symbols
+    (array([ 0, -1,  1,  0], dtype=int32), ['D', 'N'])
+    """
+    try:
+        codes, values = column.factorize()
+    except TypeError as error:
+        raise ValueError(f"X, column {column.name!r}: {error}") from None
+    vocabulary = Vocabulary()
+    # Values that differ, such as 1 and "1", may be written alike.
+    ids = vocabulary.add([str(value) for value in values])
+    return np.append(ids, np.int32(-1))[codes], vocabulary.symbols
+
+
+def _read_index(index: Any) -> tuple[np.ndarray, np.ndarray]:
+    """The order of the rows that puts sequences together, and the lengths of the sequences."""
+    sequence, _ = index.droplevel(-1).factorize()
+    position, _ = index.get_level_values(-1).factorize(sort=True)
+    missing = np.flatnonzero((sequence < 0) | (position < 0))
+    if len(missing):
+        raise ValueError(f"the index of X has a missing value in row {missing[0]}")
+    return np.lexsort([position, sequence]), np.bincount(sequence)

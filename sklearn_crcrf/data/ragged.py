@@ -1,0 +1,335 @@
+"""The ragged container: sequences of different lengths in one flat array."""
+
+from collections.abc import Iterable, Iterator, Mapping, Set
+from itertools import chain, pairwise
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.lib.array_utils import normalize_axis_index
+
+from ..utils.csr import sound_csr, stackable, stacked
+
+__all__ = ["SequenceArray", "join_sequences", "locate", "n_tokens", "object_array"]
+
+
+class SequenceArray:
+    """Sequences of different lengths, stored flat: all tokens in one array, and offsets.
+
+    It behaves like a one-dimensional array whose samples are sequences, so that the splitters
+    and searches of scikit-learn work on it, and it never makes an object per token.
+
+    Parameters
+    ----------
+    data : ndarray of shape (n_tokens,) or (n_tokens, n_attributes), CSR or SymbolTable
+        One row per token: attributes, symbols or labels. It is not copied.
+    offsets : array-like of int of shape (n_sequences + 1,)
+        Sequence ``i`` is ``data[offsets[i]:offsets[i + 1]]``.
+
+    Raises
+    ------
+    ValueError
+        If the offsets do not start at 0, decrease, or do not end at ``n_tokens``; or if the
+        arrays of a sparse matrix contradict each other.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_crcrf import SequenceArray
+    >>> y = SequenceArray(np.array(["A", "B", "A"]), [0, 2, 3])
+    >>> y.tolist()
+    [['A', 'B'], ['A']]
+    >>> y[1:].tolist()
+    [['A']]
+    """
+
+    __slots__ = ("data", "offsets")
+    __hash__ = None
+
+    def __init__(self, data: Any, offsets: Any):
+        if not getattr(data, "shape", ()):
+            raise ValueError(f"data must be an array of tokens, but is a {type(data).__name__}")
+        self.offsets = checked_offsets(offsets, data.shape[0])
+        self.data = sound_rows(data, self.offsets, "data")
+
+    @classmethod
+    def _of(cls, data: Any, offsets: np.ndarray) -> "SequenceArray":
+        """An array of parts that have been checked."""
+        array = object.__new__(cls)
+        array.data, array.offsets = data, offsets
+        return array
+
+    @classmethod
+    def from_lengths(cls, data: Any, lengths: Any) -> "SequenceArray":
+        """Cut ``data`` into consecutive sequences of the given lengths.
+
+        Parameters
+        ----------
+        data : ndarray, CSR or SymbolTable with n_tokens rows
+        lengths : array-like of int of shape (n_sequences,)
+            They must sum to n_tokens.
+
+        Returns
+        -------
+        SequenceArray
+
+        Examples
+        --------
+        >>> SequenceArray.from_lengths(np.arange(3), [1, 2]).tolist()
+        [[0], [1, 2]]
+        """
+        lengths = _as_integers(lengths, "lengths")
+        if (lengths < 0).any():
+            raise ValueError(f"lengths[{int(np.argmax(lengths < 0))}] is negative")
+        if lengths.sum() != data.shape[0]:
+            raise ValueError(f"lengths sum to {lengths.sum()}, but data has {data.shape[0]} tokens")
+        return cls(data, np.append(0, np.cumsum(lengths)))
+
+    @classmethod
+    def from_sequences(cls, sequences: Iterable[Any]) -> "SequenceArray":
+        """Join a list of sequences: of symbols, labels or dicts, or of 2-D arrays.
+
+        Parameters
+        ----------
+        sequences : iterable of sequences
+            Two-dimensional arrays and sparse matrices are stacked; everything else becomes a
+            one-dimensional object array.
+
+        Returns
+        -------
+        SequenceArray
+
+        Raises
+        ------
+        ValueError
+            If one is not a sequence, or not all have the same number of attributes.
+
+        Examples
+        --------
+        >>> SequenceArray.from_sequences([["a"], [], ["b", "c"]]).lengths
+        array([1, 0, 2])
+        """
+        return join_sequences(sequences, "sequences")
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """Number of tokens of each sequence, int64 of shape (n_sequences,)."""
+        return np.diff(self.offsets)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """``(n_sequences, n_attributes)``, or ``(n_sequences,)`` for one-dimensional data."""
+        return (len(self), *self.data.shape[1:])
+
+    @property
+    def ndim(self) -> int:
+        """Number of dimensions of ``shape``."""
+        return len(self.shape)
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def __iter__(self) -> Iterator[Any]:
+        for start, stop in pairwise(self.offsets.tolist()):
+            yield self.data[start:stop]
+
+    def __getitem__(self, key: Any) -> Any:
+        if isinstance(key, tuple):  # scikit-learn asks for X[rows, ...]
+            if len(key) != 2 or key[1] is not Ellipsis:
+                raise IndexError("a SequenceArray is indexed by sequence only")
+            key = key[0]
+        if isinstance(key, Integral):
+            i = range(len(self))[key]
+            return self.data[self.offsets[i] : self.offsets[i + 1]]
+        if isinstance(key, slice) and key.step in (None, 1):  # a view
+            first, last, _ = key.indices(len(self))
+            offsets = self.offsets[first : max(first, last) + 1]
+            return SequenceArray(self.data[offsets[0] : offsets[-1]], offsets - offsets[0])
+        chosen = np.arange(len(self))[key]
+        if chosen.ndim != 1:
+            raise IndexError("a SequenceArray is indexed by one integer, a slice or a 1-D array")
+        lengths = self.lengths[chosen]
+        offsets = np.append(0, np.cumsum(lengths))
+        rows = joined_ranges(self.offsets[chosen], lengths)
+        return SequenceArray(self.data[rows], offsets)
+
+    def __array__(self, dtype=None, copy=None) -> np.ndarray:
+        return object_array(list(self))
+
+    def __array_function__(self, func, types, args, kwargs):
+        if func is np.hstack:
+            axis = min(1, self.ndim - 1)
+        elif func is np.concatenate:
+            axis = kwargs.get("axis", args[1] if len(args) > 1 else 0)
+        else:
+            return NotImplemented
+        return _concatenate(args[0], axis)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, SequenceArray):
+            return NotImplemented
+        return (
+            self.shape == other.shape
+            and np.array_equal(self.offsets, other.offsets)
+            and _same_rows(self.data, other.data)
+        )
+
+    def __repr__(self) -> str:
+        return f"<SequenceArray of {len(self)} sequences, {self.data.shape[0]} tokens>"
+
+    def __reduce__(self):
+        return SequenceArray, (self.data, self.offsets)
+
+    def copy(self) -> "SequenceArray":
+        """A copy that shares no memory with the original."""
+        return SequenceArray(self.data.copy(), self.offsets.copy())
+
+    def tolist(self) -> list:
+        """A list of sequences: lists of symbols or labels, or arrays of rows."""
+        if isinstance(self.data, np.ndarray) and self.ndim == 1:
+            tokens = self.data.tolist()
+            return [tokens[start:stop] for start, stop in pairwise(self.offsets.tolist())]
+        return list(self)
+
+
+def checked_offsets(offsets: Any, n_tokens: int) -> np.ndarray:
+    """The offsets of the sequences of so many tokens as int64; ValueError if they are not."""
+    offsets = _as_integers(offsets, "offsets")
+    if offsets.ndim != 1 or len(offsets) == 0 or offsets[0] != 0:
+        raise ValueError("offsets must be one-dimensional and start at 0")
+    if (np.diff(offsets) < 0).any():
+        raise ValueError("offsets must not decrease")
+    if offsets[-1] != n_tokens:
+        raise ValueError(f"offsets end at {offsets[-1]}, but data has {n_tokens} tokens")
+    return offsets
+
+
+def sound_rows(data: Any, offsets: np.ndarray, name: str) -> Any:
+    """The data of all tokens, by sound rows if it is sparse; ``name`` is what an error calls it."""
+
+    def where(token: int) -> str:
+        sequence, position = locate(offsets, token)
+        return f"{name}, sequence {sequence}, position {position}"
+
+    return sound_csr(data, name, where) if sp.issparse(data) else data
+
+
+def joined_ranges(starts: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+    """The numbers start, start + 1, ... of each of several runs, one run after the other."""
+    before = np.cumsum(lengths) - lengths
+    return np.repeat(starts - before, lengths) + np.arange(lengths.sum())
+
+
+def longest_first(offsets: np.ndarray) -> np.ndarray:
+    """The sequences by decreasing length, those of one length in their order."""
+    return np.argsort(-np.diff(offsets), kind="stable")
+
+
+def locate(offsets: np.ndarray, token: int) -> tuple[int, int]:
+    """The sequence and the position in it of token number ``token``, to name it in an error."""
+    sequence = int(np.searchsorted(offsets, token, side="right")) - 1
+    return sequence, int(token - offsets[sequence])
+
+
+def join_sequences(sequences: Iterable[Any], name: str) -> SequenceArray:
+    """Sequences of any kind as one array; ``name`` is what an error calls them."""
+    if isinstance(sequences, SequenceArray):
+        checked_offsets(sequences.offsets, sequences.data.shape[0])
+        return sequences
+    try:
+        sequences = list(sequences)
+    except TypeError:
+        kind = type(sequences).__name__
+        raise ValueError(f"{name} must be a list of sequences, but is of type {kind}") from None
+    lengths = [n_tokens(s) for s in sequences]
+    if None in lengths:
+        i = lengths.index(None)
+        raise ValueError(
+            f"{name}, sequence {i}: it must be a list of tokens or labels, or an array, "
+            f"but is of type {type(sequences[i]).__name__}"
+        )
+    offsets = np.append(0, np.cumsum(lengths, dtype=np.int64))
+    if any(_n_dimensions(s) > 1 for s in sequences):
+        data = sound_rows(_stack_rows(sequences, name), offsets, name)
+    else:
+        data = np.fromiter(chain.from_iterable(sequences), dtype=object, count=offsets[-1])
+    return SequenceArray._of(data, offsets)
+
+
+def n_tokens(s: Any) -> int | None:
+    """The length of a sequence; None for all that is no sequence."""
+    if isinstance(s, (list, tuple)):
+        return len(s)
+    if hasattr(s, "shape"):  # also that of a sparse matrix which is a dict
+        return s.shape[0] if s.shape else None
+    if isinstance(s, (str, bytes, Mapping, Set)):
+        return None
+    return len(s) if hasattr(s, "__len__") else None
+
+
+def object_array(items: list) -> np.ndarray:
+    """Any items in a one-dimensional array."""
+    # np.array would make a 2-D array of sequences that happen to be equally long.
+    out = np.empty(len(items), dtype=object)
+    for i, item in enumerate(items):
+        out[i] = item
+    return out
+
+
+def _n_dimensions(s: Any) -> int:
+    return getattr(s, "ndim", 1)
+
+
+def _as_integers(values: Any, name: str) -> np.ndarray:
+    values = np.asarray(values)
+    if values.size and values.dtype.kind not in "iu":
+        raise ValueError(f"{name} must be integers, not of type {values.dtype}")
+    return np.ascontiguousarray(values, dtype=np.int64)
+
+
+def _stack_rows(sequences: list, name: str) -> Any:
+    rows = []
+    for i, s in enumerate(sequences):
+        if _n_dimensions(s) == 2:
+            rows.append(stackable(s, f"{name}, sequence {i}") if sp.issparse(s) else s)
+            if s.shape[1] != rows[0].shape[1]:
+                raise ValueError(
+                    f"{name}, sequence {i}: it has {s.shape[1]} attributes, "
+                    f"but those before it have {rows[0].shape[1]}"
+                )
+        elif len(s) or _n_dimensions(s) > 2:
+            raise ValueError(f"{name}, sequence {i}: it must be a 2-D array, as others are")
+    return _join(rows, axis=0)
+
+
+def _concatenate(parts: Any, axis: int) -> SequenceArray:
+    parts = list(parts)
+    if not all(isinstance(part, SequenceArray) for part in parts):
+        raise TypeError("a SequenceArray can be joined only with others of its kind")
+    first = parts[0]
+    axis = normalize_axis_index(axis, first.ndim)
+    data = _join([part.data for part in parts], axis)
+    if axis == 0:
+        return SequenceArray.from_lengths(data, np.concatenate([part.lengths for part in parts]))
+    if any(not np.array_equal(part.offsets, first.offsets) for part in parts):
+        raise ValueError("attributes can be joined only where the sequences have the same lengths")
+    return SequenceArray(data, first.offsets)
+
+
+def _join(pieces: list, axis: int) -> Any:
+    sparse = any(sp.issparse(p) for p in pieces)
+    if sparse and all(sp.issparse(p) or isinstance(p, np.ndarray) for p in pieces):
+        if axis == 0:
+            return stacked([sp.csr_array(p) if isinstance(p, np.ndarray) else p for p in pieces])
+        return sp.hstack(pieces, format="csr")
+    return np.concatenate(pieces, axis=axis)
+
+
+def _same_rows(a: Any, b: Any) -> bool:
+    """Whether data of the same shape is equal."""
+    if sp.issparse(a) and sp.issparse(b):
+        return (a != b).nnz == 0
+    if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
+        return np.array_equal(a, b)
+    return type(a) is type(b) and a == b

@@ -1,0 +1,320 @@
+"""Columns of symbols: the observation of each token, as integer codes into unique strings."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
+from numbers import Number
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from .._kernels._numbering import number_keys
+from ..utils.soundness import indices, require
+from .feature_dicts import Items, invalid_token, read_items
+from .sequences import SequenceArray, locate
+from .vocabulary import InvalidTokenError, JoinedStrings, Vocabulary
+
+__all__ = ["SymbolTable", "symbolize"]
+
+_SCALARS = (str, Number, np.bool_)
+
+
+class SymbolTable:
+    """A table of symbols, one row per token and one named column per kind of symbol.
+
+    Every column is stored as integer codes into its own array of unique strings, so that work
+    on symbols (spelling, encoding) is done once per unique string and not once per token.
+
+    Parameters
+    ----------
+    codes : array-like of int of shape (n_tokens, n_columns)
+        Code -1 means that the token has no symbol in this column.
+    categories : sequence of n_columns arrays of str or JoinedStrings
+        The unique strings of each column.
+    names : sequence of n_columns str
+        Names of the columns, all different.
+    numbers : iterable of str, default=()
+        Names of the columns whose strings are written numbers.
+    keys : sequence of n_columns str, optional
+        What the attributes of each column begin with, by default its name. Columns with one key
+        have attributes in common.
+    edges : iterable of str, default=()
+        Names of the columns that describe the transitions into tokens, and not their labels.
+
+    Raises
+    ------
+    ValueError
+        If the shapes do not agree, a name is repeated, or a code is not that of a category.
+
+    Examples
+    --------
+    >>> from sklearn_crcrf.data.symbols import SymbolTable
+    >>> table = SymbolTable([[0, 0], [1, 0]], [["the", "dog"], ["D"]], ["word", "tag"])
+    >>> table.shape, table.column("word").tolist()
+    ((2, 2), ['the', 'dog'])
+    """
+
+    __slots__ = ("_categories", "_places", "_texts", "codes", "edges", "keys", "names", "numbers")
+    __hash__ = None
+
+    def __init__(
+        self,
+        codes: Any,
+        categories: Sequence[Any],
+        names: Sequence[str],
+        numbers: Iterable[str] = (),
+        keys: Sequence[str] | None = None,
+        edges: Iterable[str] = (),
+    ):
+        given = np.asarray(codes)
+        codes = given.astype(np.int32, copy=False)
+        if codes.ndim != 2 or codes.shape[1] != len(categories) or len(names) != len(categories):
+            raise ValueError(
+                f"codes of shape {codes.shape} do not fit {len(categories)} categories "
+                f"and {len(names)} names"
+            )
+        if keys is not None and len(keys) != len(names):
+            raise ValueError(f"{len(keys)} keys do not fit {len(names)} names")
+        self._places = {name: j for j, name in enumerate(names)}
+        if len(self._places) != len(names):
+            raise ValueError(f"the names of the columns must differ, got {list(names)}")
+        self.codes = np.asfortranarray(codes)
+        self._categories = tuple(
+            c if isinstance(c, JoinedStrings) else np.asarray(c, dtype=object) for c in categories
+        )
+        self._texts = None
+        if given.dtype != np.int32 and not np.array_equal(given, codes):
+            raise ValueError("codes must be integers of at most 32 bits")
+        for codes, symbols, name in zip(self.codes.T, self._categories, names, strict=True):
+            if len(codes) and not -1 <= codes.min() <= codes.max() < len(symbols):
+                raise ValueError(
+                    f"SymbolTable: codes of {name!r} must be -1 or less than {len(symbols)}"
+                )
+        self.names = tuple(names)
+        self.numbers = tuple(numbers)
+        self.keys = self.names if keys is None else tuple(keys)
+        self.edges = tuple(edges)
+
+    @property
+    def categories(self) -> tuple[np.ndarray, ...]:
+        """The unique strings of each column, as object arrays."""
+        if self._texts is None:
+            self._texts = tuple(np.asarray(c, dtype=object) for c in self._categories)
+            self._categories = self._texts
+        return self._texts
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """``(n_tokens, n_columns)``."""
+        return self.codes.shape
+
+    @property
+    def ndim(self) -> int:
+        """Always 2."""
+        return 2
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def __getitem__(self, rows: Any) -> "SymbolTable":
+        return self._with_codes(np.atleast_2d(self.codes[rows]))
+
+    def __eq__(self, other: object) -> Any:
+        if not isinstance(other, SymbolTable):
+            return NotImplemented
+        return (
+            self.names == other.names
+            and self.keys == other.keys
+            and self.edges == other.edges
+            and self.shape == other.shape
+            and all(np.array_equal(self.column(n), other.column(n)) for n in self.names)
+        )
+
+    def __reduce__(self):
+        return _sound_table, (self.codes, self._categories, *self._about_columns)
+
+    def __array_function__(self, func, types, args, kwargs):
+        if func is not np.concatenate:
+            return NotImplemented
+        if not all(isinstance(table, SymbolTable) for table in args[0]):
+            raise ValueError(
+                "columns of symbols cannot be joined with numbers; make numbers of the symbols "
+                "first, as in make_pipeline(Window(), SequenceVectorizer())"
+            )
+        axis = kwargs.get("axis", args[1] if len(args) > 1 else 0)
+        return _join_rows(args[0]) if axis == 0 else _join_columns(args[0])
+
+    def copy(self) -> "SymbolTable":
+        """A copy that shares no codes with the original."""
+        return self._with_codes(self.codes.copy())
+
+    def __contains__(self, name: object) -> bool:
+        """Whether there is a column of this name."""
+        return name in self._places
+
+    def place(self, name: str) -> int:
+        """The number of the column of this name.
+
+        Raises
+        ------
+        KeyError
+            If there is none.
+        """
+        return self._places[name]
+
+    def column(self, name: str) -> np.ndarray:
+        """The symbols of one column, an object array of shape (n_tokens,); None where absent."""
+        j = self.place(name)
+        return np.append(self.categories[j], None)[self.codes[:, j]]
+
+    def attributes(self, j: int, codes: np.ndarray, separator: str = "=") -> JoinedStrings:
+        """``"key=symbol"`` for some of the codes of one column."""
+        symbols, prefix = self._categories[j], f"{self.keys[j]}{separator}"
+        if isinstance(symbols, JoinedStrings):
+            return symbols[codes].with_prefix(prefix)
+        return JoinedStrings([symbols.tolist()], codes[np.newaxis], "", prefix)
+
+    def _with_codes(self, codes: np.ndarray) -> "SymbolTable":
+        return SymbolTable(codes, self._categories, *self._about_columns)
+
+    @property
+    def _about_columns(self) -> tuple[tuple[str, ...], ...]:
+        return self.names, self.numbers, self.keys, self.edges
+
+
+def _sound_table(codes: np.ndarray, categories: Sequence[Any], *about: Any) -> SymbolTable:
+    """A table that was stored, of codes that have a symbol."""
+    sound = [_sound_strings(strings) for strings in categories]
+    table = SymbolTable(codes, sound, *about)
+    require(
+        "SymbolTable",
+        (
+            indices(f"codes of {name!r}", of_column, of_column.shape, len(symbols), -1)
+            for name, of_column, symbols in zip(table.names, table.codes.T, sound, strict=True)
+        ),
+    )
+    return table
+
+
+def _sound_strings(strings: Any) -> Any:
+    """Strings that were stored; what is joined has its codes checked as at the first time."""
+    if not isinstance(strings, JoinedStrings):
+        return strings
+    return JoinedStrings(strings.parts, strings.codes, strings.separator, strings.prefix)
+
+
+def symbolize(X: SequenceArray) -> SymbolTable:
+    """Turn the observations of all tokens into columns of symbols.
+
+    Parameters
+    ----------
+    X : SequenceArray of one-dimensional data, or of a SymbolTable
+        Strings, integers or booleans become one column named ``"token"``. Feature dicts become
+        one column per key, in the order of first occurrence: a string is its own symbol, a number
+        or bool is written out, a nested dict gives a column ``"key:inner"`` per inner key, and a
+        list or set of strings gives a column ``"key:member"`` per member, which says ``"True"``.
+
+    Returns
+    -------
+    SymbolTable
+        With n_tokens rows; code -1 where a token does not have the key.
+
+    Raises
+    ------
+    ValueError
+        If a token or a value is None, NaN or of any other kind, if strings and dicts are mixed,
+        or if a key of a token has two values, as in ``{"a": {"b": "x"}, "a:b": "y"}``. The message
+        names the sequence and the position in it.
+
+    Examples
+    --------
+    >>> from sklearn_crcrf import SequenceArray
+    >>> from sklearn_crcrf.data.symbols import symbolize
+    >>> X = SequenceArray.from_sequences([[{"w": "a", "at": ["start"]}], [{"w": "b"}]])
+    >>> table = symbolize(X)
+    >>> table.names, table.column("at:start").tolist()
+    (('w', 'at:start'), ['True', None])
+    """
+    data = X.data
+    if isinstance(data, SymbolTable):
+        return data
+    if data.ndim != 1 or data.dtype.kind not in "OUbiu":
+        raise ValueError(
+            "X must hold token strings, feature dicts or symbols, "
+            f"but its data is of shape {data.shape} and type {data.dtype}"
+        )
+    if data.dtype.kind in "biu":
+        values, codes = np.unique(data, return_inverse=True)
+        return SymbolTable(codes[:, None], [values.astype(str)], ["token"])
+    if len(data) and isinstance(data[0], Mapping):
+        return _symbolize_items(read_items(data.tolist(), X.offsets))
+    vocabulary = Vocabulary()
+    try:
+        codes = vocabulary.add(data)
+    except InvalidTokenError as error:
+        raise invalid_token(
+            "the token must be a str", X.offsets, error.index, error.token
+        ) from None
+    return SymbolTable(codes[:, None], [vocabulary.symbols], ["token"])
+
+
+def _symbolize_items(items: Items) -> SymbolTable:
+    """One column per key, whose symbols are in the order of first occurrence."""
+    vocabulary = Vocabulary()
+    ids = vocabulary.add(_texts(items))
+    shape = (len(items.starts) - 1, len(items.keys))
+    by_key = sp.csr_array((ids, items.key_ids, items.starts), shape=shape).tocsc()
+    symbols = np.array(vocabulary.symbols, dtype=object)
+    codes = np.full(shape, -1, dtype=np.int32, order="F")
+    categories = []
+    for j, (start, stop) in enumerate(pairwise(by_key.indptr.tolist())):
+        tokens, ids = by_key.indices[start:stop], by_key.data[start:stop]
+        twice = np.flatnonzero((np.diff(tokens) == 0) & (np.diff(ids) != 0))
+        if len(twice):
+            sequence, position = locate(items.offsets, tokens[twice[0]])
+            raise ValueError(
+                f"X, sequence {sequence}, position {position}: {items.keys[j]!r} has two values"
+            )
+        codes[tokens, j], first = number_keys(ids.astype(np.int64))
+        categories.append(symbols[ids[first]])
+    return SymbolTable(codes, categories, items.keys)
+
+
+def _texts(items: Items) -> list[str]:
+    """Every value as a string."""
+    doubtful = items.kinds - {str, bool, int}
+    if doubtful:
+        for i, value in enumerate(items.values):
+            if type(value) in doubtful and (not isinstance(value, _SCALARS) or value != value):
+                what = f"{items.key(i)!r} must be a str, number, dict or list"
+                raise items.invalid(i, what, value)
+    if items.kinds <= {str}:
+        return items.values
+    return [value if isinstance(value, str) else str(value) for value in items.values]
+
+
+def _join_columns(tables: Sequence[SymbolTable]) -> SymbolTable:
+    return SymbolTable(
+        np.concatenate([t.codes for t in tables], axis=1),
+        [c for t in tables for c in t._categories],
+        [n for t in tables for n in t.names],
+        [n for t in tables for n in t.numbers],
+        [k for t in tables for k in t.keys],
+        [e for t in tables for e in t.edges],
+    )
+
+
+def _join_rows(tables: Sequence[SymbolTable]) -> SymbolTable:
+    names = tables[0].names
+    if any(t.names != names for t in tables):
+        raise ValueError("tables can be joined by rows only where their columns are the same")
+    categories, columns = [], []
+    for j in range(len(names)):
+        vocabulary = Vocabulary()
+        columns.append(
+            np.concatenate(
+                [np.append(vocabulary.add(t._categories[j]), -1)[t.codes[:, j]] for t in tables]
+            )
+        )
+        categories.append(vocabulary.symbols)
+    return SymbolTable(np.array(columns).T, categories, *tables[0]._about_columns)

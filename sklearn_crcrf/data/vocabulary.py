@@ -1,0 +1,241 @@
+"""Strings as consecutive integers."""
+
+from collections.abc import Iterable, Iterator
+from copy import copy
+from itertools import pairwise
+from math import isfinite
+from typing import Any
+
+import numpy as np
+
+from .._kernels._interning import StringTable
+from ..utils.soundness import Fact, Requirement, indices, require, setting_state
+
+__all__ = ["InvalidTokenError", "JoinedStrings", "Vocabulary"]
+
+
+class InvalidTokenError(ValueError):
+    """A token is not a string.
+
+    Parameters
+    ----------
+    index : int
+        Where the token stands in the list it came in.
+    token : object
+        The token.
+    """
+
+    def __init__(self, index: int, token: Any):
+        super().__init__(index, token)
+        self.index = index
+        self.token = token
+
+    def __str__(self) -> str:
+        return f"tokens[{self.index}] must be a str, but is {describe(self.token)}"
+
+
+class JoinedStrings:
+    """Strings made of parts that many of them share, joined only where they are read.
+
+    Parameters
+    ----------
+    parts : list of n_parts lists of str
+    codes : array-like of int of shape (n_parts, n_strings)
+        String ``i`` consists of ``parts[0][codes[0, i]]``, ``parts[1][codes[1, i]]``, ...
+    separator : str, default=""
+        What stands between two parts.
+    prefix : str, default=""
+        What stands before the first part.
+
+    Raises
+    ------
+    ValueError
+        If there are no parts or not as many rows of codes, or if a code is out of range.
+
+    Examples
+    --------
+    >>> from sklearn_crcrf.data.vocabulary import JoinedStrings
+    >>> strings = JoinedStrings([["a", "b"], ["x"]], [[1, 0, 1], [0, 0, 0]], separator="|")
+    >>> strings.tolist()
+    ['b|x', 'a|x', 'b|x']
+    """
+
+    def __init__(self, parts: list[list[str]], codes: Any, separator: str = "", prefix: str = ""):
+        self.parts = parts
+        self.codes = np.ascontiguousarray(codes, dtype=np.int32)
+        self.separator = separator
+        self.prefix = prefix
+        if not parts or self.codes.ndim != 2 or len(self.codes) != len(parts):
+            raise ValueError(f"codes of shape {self.codes.shape} do not fit {len(parts)} parts")
+        for part, row in zip(parts, self.codes, strict=True):
+            if len(row) and not 0 <= row.min() <= row.max() < len(part):
+                raise ValueError(f"the codes of a part with {len(part)} strings are out of range")
+
+    def __len__(self) -> int:
+        return self.codes.shape[1]
+
+    def __getitem__(self, chosen: Any) -> "JoinedStrings":
+        strings = copy(self)
+        strings.codes = np.ascontiguousarray(self.codes[:, chosen])
+        return strings
+
+    def __array__(self, dtype=None, copy=None) -> np.ndarray:
+        return np.array(self.tolist(), dtype=object)
+
+    def with_prefix(self, prefix: str) -> "JoinedStrings":
+        """The same strings with another one before each."""
+        strings = copy(self)
+        strings.prefix = prefix + self.prefix
+        return strings
+
+    def tolist(self) -> list[str]:
+        """All strings."""
+        columns = [
+            [part[code] for code in row]
+            for part, row in zip(self.parts, self.codes.tolist(), strict=True)
+        ]
+        return [self.prefix + s for s in map(self.separator.join, zip(*columns, strict=True))]
+
+
+class Vocabulary:
+    """An append-only map from strings to consecutive integers.
+
+    Strings are numbered in the order of their first occurrence. Threads may call ``lookup`` on
+    one vocabulary at the same time.
+
+    Parameters
+    ----------
+    symbols : iterable of str, default=()
+        The first strings to number.
+
+    Raises
+    ------
+    InvalidTokenError
+        If one of the symbols is not a str.
+
+    Examples
+    --------
+    >>> from sklearn_crcrf.data.vocabulary import Vocabulary
+    >>> vocabulary = Vocabulary(["the"])
+    >>> vocabulary.add(["a", "dog", "the", "dog"])
+    array([1, 2, 0, 2], dtype=int32)
+    >>> vocabulary.lookup(["dog", "cat"])
+    array([ 2, -1], dtype=int32)
+    >>> vocabulary.symbols
+    ['the', 'a', 'dog']
+    """
+
+    __slots__ = ("_table",)
+    __hash__ = None
+
+    def __init__(self, symbols: Iterable[str] = ()):
+        self._table = StringTable()
+        self.add(symbols)
+
+    @property
+    def symbols(self) -> list[str]:
+        """The strings, in the order of their ids."""
+        return self._table.symbols.copy()
+
+    def add(self, tokens: Iterable[str]) -> np.ndarray:
+        """The ids of the tokens; strings not seen before are given the next ids.
+
+        Parameters
+        ----------
+        tokens : list of str, 1-D array of str of shape (n_tokens,) or JoinedStrings
+
+        Returns
+        -------
+        ndarray of int32 of shape (n_tokens,)
+
+        Raises
+        ------
+        InvalidTokenError
+            If a token is not a str; the vocabulary then stays as it was.
+        """
+        if isinstance(tokens, JoinedStrings):
+            return _fill_joined(self._table.add_joined, tokens)
+        return _fill(self._table.add, tokens)
+
+    def lookup(self, tokens: Iterable[str]) -> np.ndarray:
+        """The ids of the tokens, -1 where a string was never added.
+
+        Parameters
+        ----------
+        tokens : list of str, 1-D array of str of shape (n_tokens,) or JoinedStrings
+
+        Returns
+        -------
+        ndarray of int32 of shape (n_tokens,)
+
+        Raises
+        ------
+        InvalidTokenError
+            If a token is not a str.
+        """
+        if isinstance(tokens, JoinedStrings):
+            return _fill_joined(self._table.lookup_joined, tokens)
+        return _fill(self._table.lookup, tokens)
+
+    def copy(self) -> "Vocabulary":
+        """A vocabulary with the same strings, to be extended on its own."""
+        return Vocabulary(self._table.symbols)
+
+    def __len__(self) -> int:
+        return len(self._table.symbols)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Vocabulary):
+            return NotImplemented
+        return self._table.symbols == other._table.symbols
+
+    def __repr__(self) -> str:
+        return f"<Vocabulary of {len(self)} symbols>"
+
+    def __getstate__(self) -> dict:
+        symbols = self._table.symbols
+        text = "".join(symbols).encode("utf-8", "surrogatepass")
+        return {"text": text, "lengths": np.fromiter(map(len, symbols), np.int64, len(symbols))}
+
+    def __setstate__(self, state: dict) -> None:
+        with setting_state("Vocabulary"):
+            text, lengths = state["text"].decode("utf-8", "surrogatepass"), state["lengths"]
+        require("Vocabulary", _requirements(text, lengths))
+        ends = np.append(0, np.cumsum(lengths)).tolist()
+        self.__init__([text[start:end] for start, end in pairwise(ends)])
+
+
+def _requirements(text: str, lengths: Any) -> Iterator[Requirement]:
+    """What is true of the lengths of the strings of which a text is made."""
+    n = len(text)
+    yield indices("lengths", lengths, (len(lengths),), n + 1)
+    yield Fact("lengths", int(lengths.sum()) == n, f"must sum to {n}")
+
+
+def describe(token: Any) -> str:
+    """What a token is that should have been something else, for an error message."""
+    if token is None or (isinstance(token, float) and not isfinite(token)):
+        return str(token)
+    return f"of type {type(token).__name__}"
+
+
+def _fill(method: Any, tokens: Iterable[str]) -> np.ndarray:
+    if isinstance(tokens, np.ndarray):
+        if tokens.ndim != 1:
+            raise ValueError(f"tokens must be one-dimensional, got shape {tokens.shape}")
+        tokens = tokens.tolist()
+    elif isinstance(tokens, str):
+        raise ValueError("tokens must be a list of str, not one str")
+    elif not isinstance(tokens, list):
+        tokens = list(tokens)
+    ids = np.empty(len(tokens), dtype=np.int32)
+    invalid = method(tokens, ids)
+    if invalid >= 0:
+        raise InvalidTokenError(invalid, tokens[invalid])
+    return ids
+
+
+def _fill_joined(method: Any, tokens: JoinedStrings) -> np.ndarray:
+    ids = np.empty(len(tokens), dtype=np.int32)
+    method(tokens.prefix, tokens.separator, tokens.parts, tokens.codes, ids)
+    return ids

@@ -1,0 +1,1 @@
+"""What a label is: encoded, and known only in part."""

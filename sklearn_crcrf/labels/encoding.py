@@ -1,0 +1,262 @@
+"""Labels as integers."""
+
+from collections.abc import Iterator
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+
+from ..data.sequences import SequenceArray, check_one_per_token, locate
+from ..data.vocabulary import InvalidTokenError, Vocabulary
+from ..utils.names import check_no_string
+from ..utils.soundness import Fact, Requirement, setting_state
+
+__all__ = ["LabelIds", "encode_labels", "sort_labels"]
+
+
+def encode_labels(y: SequenceArray, name: str = "y") -> tuple[np.ndarray, np.ndarray]:
+    """Number the labels of all tokens.
+
+    Parameters
+    ----------
+    y : SequenceArray of one-dimensional data
+        Any hashable labels.
+    name : str
+        What an error calls them.
+
+    Returns
+    -------
+    classes : ndarray of shape (n_labels,)
+        The labels in increasing order; what cannot be compared is ordered by type and text.
+    ids : ndarray of shape (n_tokens,), int32
+
+    Raises
+    ------
+    ValueError
+        If a label is None or NaN, or not hashable; the message says where.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_crcrf import SequenceArray
+    >>> encode_labels(SequenceArray.from_sequences([["N", "V"], ["N"]]))
+    (array(['N', 'V'], dtype='<U1'), array([0, 1, 0], dtype=int32))
+    """
+    check_one_per_token(y, name)
+    try:
+        return number_labels(y.data)
+    except InvalidLabelError as error:
+        label = y.data[error.token]
+        what = f"the label must be hashable, and neither None nor NaN, but is {label!r}"
+        raise token_error(y, error.token, name, what) from None
+
+
+def sort_labels(labels: list) -> tuple[np.ndarray, np.ndarray]:
+    """Put different labels in order.
+
+    Returns
+    -------
+    classes : ndarray of shape (n_labels,)
+        Of type str, int, float or bool if all labels are and nothing is lost, else of objects.
+    rank : ndarray of shape (n_labels,), int32
+        Where each label has gone.
+
+    Examples
+    --------
+    >>> sort_labels(["V", "N"])
+    (array(['N', 'V'], dtype='<U1'), array([1, 0], dtype=int32))
+    >>> sort_labels([1, "a", 0])
+    (array([0, 1, 'a'], dtype=object), array([1, 2, 0], dtype=int32))
+    """
+    try:
+        order = sorted(range(len(labels)), key=labels.__getitem__)
+    except TypeError:
+        order = sorted(range(len(labels)), key=lambda i: (type(labels[i]).__name__, str(labels[i])))
+    rank = np.empty(len(labels), dtype=np.int32)
+    rank[order] = np.arange(len(labels), dtype=np.int32)
+    return _as_array([labels[i] for i in order]), rank
+
+
+class LabelIds:
+    """Numbers labels in the order in which they come.
+
+    Parameters
+    ----------
+    classes : array-like of labels, optional
+        All labels there may be. Without them, new ones may come.
+
+    Examples
+    --------
+    >>> from sklearn_crcrf import SequenceArray
+    >>> numbers = LabelIds()
+    >>> numbers.learn(SequenceArray.from_sequences([["V"], ["V", "N"]]))
+    array([1, 1, 0], dtype=int32)
+    >>> numbers.classes([1])
+    (array(['V'], dtype='<U1'), array([-1,  0], dtype=int32))
+    """
+
+    def __init__(self, classes: Any = None):
+        self._ids: dict[Any, int] = {}
+        self._n_declared = None
+        if classes is not None:
+            check_no_string(classes, "classes")
+            classes = classes.tolist() if hasattr(classes, "tolist") else list(classes)
+            if not classes:
+                raise ValueError("classes must not be empty")
+            classes = SequenceArray.from_sequences([classes])
+            self._add(encode_labels(classes, "classes")[0])
+            self._n_declared = len(self._ids)
+
+    def learn(self, y: SequenceArray) -> np.ndarray:
+        """Ids of all labels; new ones are given the next ids.
+
+        Raises
+        ------
+        ValueError
+            If a label is new, but all labels were declared; the message says where.
+        """
+        labels, ids = encode_labels(y)
+        if self._n_declared is None:
+            self._add(labels)
+        return self._find(labels, ids, y)
+
+    def lookup(self, y: SequenceArray) -> np.ndarray:
+        """Ids of all labels, int32 of shape (n_tokens,); an unknown label is an error."""
+        return self._find(*encode_labels(y), y)
+
+    def classes(self, seen: Any) -> tuple[np.ndarray, np.ndarray]:
+        """The labels that were declared or have these ids, in order.
+
+        Returns
+        -------
+        classes : ndarray of shape (n_labels,)
+        rank : ndarray of int32
+            Where each id has gone, -1 for labels left out.
+        """
+        labels = list(self._ids)
+        used = np.union1d(np.arange(self._n_declared or 0), np.asarray(seen, dtype=np.int64))
+        classes, order = sort_labels([labels[i] for i in used])
+        rank = np.full(len(labels), -1, dtype=np.int32)
+        rank[used] = order
+        return classes, rank
+
+    def require(self, classes: Any) -> None:
+        """Raise ValueError unless these are all labels so far."""
+        if LabelIds(classes)._ids.keys() != self._ids.keys():
+            raise ValueError(
+                f"classes={classes!r} is not the same as in the first call: {list(self._ids)}"
+            )
+
+    def copy(self) -> "LabelIds":
+        """The same numbers, to be extended on their own."""
+        twin = LabelIds()
+        twin.__setstate__(self.__getstate__())
+        return twin
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Not every format can store a dict whose keys are tuples.
+        return {"labels": list(self._ids), "n_declared": self._n_declared}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        with setting_state("LabelIds"):
+            self._ids = {label: i for i, label in enumerate(state["labels"])}
+            self._n_declared = state["n_declared"]
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+    def requirements(self) -> Iterator[Requirement]:
+        """What is true of any numbers of labels."""
+        n = self._n_declared
+        is_number = n is None or (isinstance(n, Integral) and 0 <= n <= len(self))
+        yield Fact("n_declared", is_number, f"must be at most {len(self)}")
+
+    def _add(self, labels: np.ndarray) -> None:
+        for label in labels.tolist():
+            self._ids.setdefault(label, len(self._ids))
+
+    def _find(self, labels: np.ndarray, ids: np.ndarray, y: SequenceArray) -> np.ndarray:
+        return find_labels(self._ids, labels, ids, y, "y")
+
+
+class InvalidLabelError(Exception):
+    """The label of this token is not a label."""
+
+    def __init__(self, token: int):
+        super().__init__(token)
+        self.token = token
+
+
+def number_labels(data: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The different labels in order, and the ids of all, or an InvalidLabelError."""
+    if data.dtype.kind == "f" and np.isnan(data).any():
+        raise InvalidLabelError(int(np.argmax(np.isnan(data))))
+    if data.dtype.kind in "biuf":
+        classes, ids = np.unique(data, return_inverse=True)
+        return classes, ids.astype(np.int32)
+    vocabulary = Vocabulary()
+    try:
+        ids = vocabulary.add(data)
+        labels = vocabulary.symbols
+    except InvalidTokenError:
+        labels, ids = number_objects(data.tolist())
+    classes, rank = sort_labels(labels)
+    return classes, rank[ids]
+
+
+def number_objects(labels: list) -> tuple[list, np.ndarray]:
+    """The different labels in the order of their first occurrence, and the ids of all."""
+    numbers: dict[Any, int] = {}
+    ids = []
+    try:
+        for label in labels:
+            ids.append(numbers.setdefault(label, len(numbers)))  # noqa: PERF401
+    except TypeError:
+        raise InvalidLabelError(len(ids)) from None
+    ids = np.array(ids, dtype=np.int32)
+    for i, label in enumerate(numbers):
+        if not is_label(label):
+            raise InvalidLabelError(int(np.argmax(ids == i)))
+    return [as_python(label) for label in numbers], ids
+
+
+def find_labels(
+    numbers: dict[Any, int], labels: np.ndarray, ids: np.ndarray, y: SequenceArray, name: str
+) -> np.ndarray:
+    """The numbers of ``labels[ids]``, the labels of y; one that has none is an error."""
+    mapped = np.array([numbers.get(label, -1) for label in labels.tolist()], dtype=np.int32)
+    found = mapped[ids]
+    unknown = np.flatnonzero(found < 0)
+    if len(unknown):
+        token = int(unknown[0])
+        what = f"the label {y.data[token]!r} is not among the classes {list(numbers)}"
+        raise token_error(y, token, name, what)
+    return found
+
+
+def is_label(value: Any) -> bool:
+    """Whether a value is neither None nor any kind of NaN."""
+    try:
+        return value is not None and bool(value == value)
+    except TypeError:
+        return False
+
+
+def as_python(label: Any) -> Any:
+    """A number of numpy as one of Python, and any other label as it is."""
+    return label.item() if isinstance(label, (np.number, np.bool_)) else label
+
+
+def token_error(y: SequenceArray, token: int, name: str, what: str) -> ValueError:
+    """An error that says where token number ``token`` is, and what is wrong with it."""
+    sequence, position = locate(y.offsets, token)
+    return ValueError(f"{name}, sequence {sequence}, position {position}: {what}")
+
+
+def _as_array(labels: list) -> np.ndarray:
+    """Labels as an array of their own type, or of objects if that would change them."""
+    if {type(label) for label in labels} in ({str}, {int}, {bool}, {float}):
+        array = np.array(labels)
+        if array.tolist() == labels:  # numpy strips null characters, and rounds large integers
+            return array
+    return np.fromiter(labels, object, len(labels))

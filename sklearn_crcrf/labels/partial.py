@@ -1,0 +1,176 @@
+"""Labels that are known only in part, as sets of labels."""
+
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from ..data.sequences import SequenceArray, align_labels, check_one_per_token
+from .encoding import (
+    InvalidLabelError,
+    LabelIds,
+    as_python,
+    find_labels,
+    is_label,
+    number_labels,
+    number_objects,
+    sort_labels,
+    token_error,
+)
+
+__all__ = ["encode_allowed", "encode_partial_labels"]
+
+_ANY = object()  # what is known of a label that is None
+
+
+def encode_partial_labels(
+    y: SequenceArray, classes: Any = None, name: str = "y"
+) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+    """Number labels of which some may be known only in part.
+
+    Parameters
+    ----------
+    y : SequenceArray of one-dimensional data
+        Labels; None where a label is unknown, and a set or frozenset where it is one of these.
+    classes : array-like of labels, optional
+        All labels there may be; by default those that occur, alone or in a set.
+    name : str
+        What an error calls the labels.
+
+    Returns
+    -------
+    classes : ndarray of shape (n_labels,)
+        The labels in order, as :func:`encode_labels` returns them.
+    ids : ndarray of shape (n_tokens,), int32
+        -1 for None and for sets.
+    allowed : ndarray of shape (n_tokens, n_labels), bool, or None
+        Which labels a token may have; None if all labels are known.
+
+    Raises
+    ------
+    ValueError
+        If a label is NaN or not hashable, is an empty set, or is not among the classes; the
+        message says where. Also if there are no classes, and all labels are None.
+
+    Examples
+    --------
+    >>> from sklearn_crcrf import SequenceArray
+    >>> y = SequenceArray.from_sequences([["N", None], [{"N", "V"}]])
+    >>> classes, ids, allowed = encode_partial_labels(y)
+    >>> classes, ids
+    (array(['N', 'V'], dtype='<U1'), array([ 0, -1, -1], dtype=int32))
+    >>> allowed
+    array([[ True, False],
+           [ True,  True],
+           [ True,  True]])
+    """
+    check_one_per_token(y, name)
+    if classes is not None:
+        classes, _ = LabelIds(classes).classes([])
+    complete = _number_complete(y.data)
+    if complete is None:
+        return _encode_options(y, classes, name)
+    if classes is None:
+        return *complete, None
+    return classes, find_labels(_columns(classes), *complete, y, name), None
+
+
+def encode_allowed(allowed: Any, offsets: np.ndarray, classes: np.ndarray) -> np.ndarray:
+    """Which labels every token may have.
+
+    Parameters
+    ----------
+    allowed : list of lists or SequenceArray
+        For every token of X a label, a set or frozenset of labels, or None for any label.
+    offsets : ndarray of shape (n_sequences + 1,), int64
+        The sequences of X.
+    classes : ndarray of shape (n_labels,)
+
+    Returns
+    -------
+    ndarray of shape (n_tokens, n_labels), bool
+        Columns as in ``classes``.
+
+    Raises
+    ------
+    ValueError
+        If the sequences differ from those of X, or an entry is an empty set or names a label
+        that is not among the classes; the message says where.
+
+    Examples
+    --------
+    >>> encode_allowed([["N", None]], np.array([0, 2]), np.array(["N", "V"]))
+    array([[ True, False],
+           [ True,  True]])
+    """
+    tokens = SequenceArray(np.arange(offsets[-1]), offsets)
+    allowed = align_labels(allowed, tokens, "allowed")
+    return _encode_options(allowed, classes, "allowed")[2]
+
+
+def _number_complete(data: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
+    """Classes and ids, or None if not all labels are known."""
+    # Strings, the usual labels, are found to be complete by numbering them.
+    try:
+        classes, ids = number_labels(data)
+    except InvalidLabelError:
+        return None
+    has_sets = any(isinstance(label, frozenset) for label in classes.tolist())
+    return None if has_sets else (classes, ids)
+
+
+def _encode_options(
+    y: SequenceArray, classes: np.ndarray | None, name: str
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Classes, ids and allowed labels of all tokens, found once for each different option."""
+    options, option_of_token = _number_options(y, name)
+    named = [_labels_of(option) for option in options]
+    labels = list(chain.from_iterable(named))
+    owner = np.repeat(np.arange(len(options)), [len(some) for some in named])
+    if classes is None:
+        classes, _ = sort_labels(list(dict.fromkeys(labels)))
+        if len(classes) == 0:
+            raise ValueError(f"{name}: all labels are None, so that the classes are not known")
+    columns = _columns(classes)
+    column = np.array([columns.get(label, -1) for label in labels], dtype=np.int32)
+    if (column < 0).any():
+        i = int(np.argmax(column < 0))
+        what = f"the label {labels[i]!r} is not among the classes {list(columns)}"
+        raise token_error(y, int(np.argmax(option_of_token == owner[i])), name, what)
+    allowed = np.zeros((len(options), len(classes)), dtype=bool)
+    allowed[owner, column] = True
+    allowed[[option is _ANY for option in options]] = True
+    is_known = [option is not _ANY and not isinstance(option, frozenset) for option in options]
+    ids = np.where(is_known, allowed.argmax(axis=1), -1).astype(np.int32)
+    return classes, ids[option_of_token], allowed[option_of_token]
+
+
+def _number_options(y: SequenceArray, name: str) -> tuple[list, np.ndarray]:
+    """The different options (labels, frozensets and _ANY), and which one each token has."""
+    options = [
+        _ANY if label is None else frozenset(label) if isinstance(label, set) else label
+        for label in y.data.tolist()
+    ]
+    try:
+        different, ids = number_objects(options)
+        for i, option in enumerate(different):
+            if isinstance(option, frozenset) and not (option and all(map(is_label, option))):
+                raise InvalidLabelError(int(np.argmax(ids == i)))
+    except InvalidLabelError as error:
+        what = (
+            "it must be a label, hashable and not NaN, or a set of one or more labels, or None, "
+            f"but is {y.data[error.token]!r}"
+        )
+        raise token_error(y, error.token, name, what) from None
+    return different, ids
+
+
+def _labels_of(option: Any) -> list:
+    """The labels that an option names; the unknown label names none."""
+    if option is _ANY:
+        return []
+    return [as_python(label) for label in option] if isinstance(option, frozenset) else [option]
+
+
+def _columns(classes: np.ndarray) -> dict[Any, int]:
+    return {label: j for j, label in enumerate(classes.tolist())}

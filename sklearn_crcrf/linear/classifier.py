@@ -1,0 +1,198 @@
+"""Base of the classifiers whose scores are linear in the attributes of tokens."""
+
+from collections.abc import Iterator
+from copy import copy
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils import compute_class_weight
+
+from ..base.classifier import BaseSequenceClassifier, Batch, token_marginals
+from ..base.contributions import (
+    Contributions,
+    attribute_contributions,
+    transition_contributions,
+    transition_names,
+)
+from ..constraints import as_constraints
+from ..data.packing import packed, unpacked
+from ..data.sequences import SequenceArray
+from ..labels.encoding import LabelIds, sort_labels
+from ..labels.partial import encode_partial_labels
+from ..structures import Chain, Parts
+from ..utils.soundness import Array, Requirement, below, labels, matrix
+from . import Corpus, EdgeDesign, NamedWeights, Weights, check_magnitude, edge_columns, state_scores
+from .encoder import AttributeEncoder
+from .possible import check_possible, forbidden_scores
+
+__all__ = ["DECODERS", "LinearChainClassifier"]
+
+
+def _best_marginals(classifier: BaseSequenceClassifier, chain, parts, first) -> np.ndarray:
+    """The likeliest label of each token."""
+    return token_marginals(chain, parts, first).argmax(axis=1)
+
+
+DECODERS = {"viterbi": BaseSequenceClassifier._decode, "marginal": _best_marginals}
+
+
+class LinearChainClassifier(BaseSequenceClassifier):
+    """Base of the classifiers whose scores are linear in the attributes of tokens.
+
+    A subclass has the parameters ``min_freq``, ``edge_columns``, ``constraints``,
+    ``class_weight``, ``dtype``, ``sample_unit`` and ``n_jobs``. Its ``fit`` calls :meth:`_read`
+    and sets the weights: ``coef_``, ``transitions_``, ``begin_``, ``end_`` and ``edge_coef_``.
+    """
+
+    @property
+    def state_features_(self) -> dict[tuple[str, Any], float]:
+        """The weights of pairs of attribute and label that are not zero."""
+        coef = sp.coo_array(self.coef_)
+        coef.eliminate_zeros()
+        names, labels = self.attribute_names_[coef.row], self.classes_[coef.col]
+        return _mapping(names, labels, coef.data)
+
+    @property
+    def transition_features_(self) -> dict[tuple[Any, Any], float]:
+        """The weights of pairs of labels that are not zero."""
+        previous, current = np.nonzero(self.transitions_)
+        weights = self.transitions_[previous, current]
+        return _mapping(self.classes_[previous], self.classes_[current], weights)
+
+    def _read(
+        self, X: Any, y: Any, sample_weight: Any, classes: Any = None, extend: bool = False
+    ) -> Corpus:
+        """Encode all that is trained on, and check it.
+
+        Parameters
+        ----------
+        X, y, sample_weight : as in ``fit``
+        classes : array-like of labels, optional
+            All labels there are.
+        extend : bool, default=False
+            Whether the attributes and labels of the last training stay.
+
+        Returns
+        -------
+        Corpus
+            All sequences in their order, those without tokens or weight too.
+        """
+        sequences, weights = self._check_training(X, y, sample_weight, reset=not extend)
+        offsets = sequences.X.offsets
+        if extend:
+            self._encoder = copy(self._encoder)
+            classes = _all_classes(self.classes_, sequences.y, classes)
+        else:
+            self._encoder = AttributeEncoder(self.min_freq, self.dtype, self.edge_columns)
+        attributes = self._encoder.fit_transform(sequences.X, extend=extend)
+        check_magnitude(attributes, offsets)
+        self.attribute_names_ = self._encoder.names
+        self.classes_, ids, allowed = encode_partial_labels(sequences.y, classes)
+        weights = weights * self._label_weights(ids)
+        self._constraints = as_constraints(self.constraints, self.classes_)
+        per_sequence = np.add.reduceat(np.append(weights, 0.0), offsets[:-1])
+        per_sequence /= np.maximum(np.diff(offsets), 1)
+        corpus = Corpus(attributes, ids, offsets, per_sequence, allowed)
+        check_possible(corpus, self._constraints)
+        return corpus
+
+    def _named_weights(self) -> NamedWeights:
+        return NamedWeights(
+            self.attribute_names_,
+            self._encoder.edge_attributes,
+            self.classes_,
+            Weights(self.coef_, self.transitions_, self.begin_, self.end_, self.edge_coef_),
+        )
+
+    def _label_weights(self, ids: np.ndarray) -> np.ndarray:
+        """The weight of the label of each token; 1 where it is not known."""
+        if self.class_weight is None:
+            return np.ones(len(ids))
+        known = ids[ids >= 0]
+        of_label = np.ones(len(self.classes_) + 1)
+        classes, seen = self.classes_, np.unique(known)
+        if isinstance(self.class_weight, str):  # which is said of any labels, also of several types
+            classes = np.arange(len(self.classes_))
+        of_label[seen] = compute_class_weight(
+            self.class_weight, classes=classes[seen], y=classes[known]
+        )
+        if not (np.isfinite(of_label) & (of_label >= 0)).all():
+            raise ValueError(
+                f"class_weight must be finite and not negative, but is {self.class_weight!r}"
+            )
+        return of_label[ids]
+
+    def _requirements(self) -> Iterator[Requirement]:
+        yield from labels("classes_", self.classes_)
+        n, n_attributes = len(self.classes_), len(self.attribute_names_)
+        n_edges = len(self._encoder.edge_attributes)
+        yield Array("attribute_names_", self.attribute_names_, (n_attributes,), kind="OUS")
+        yield from matrix("coef_", self.coef_, (n_attributes, n))
+        yield Array("transitions_", self.transitions_, (n, n))
+        yield Array("begin_", self.begin_, (n,))
+        yield Array("end_", self.end_, (n,))
+        yield Array("edge_coef_", self.edge_coef_, (n_edges, n, n))
+        width = getattr(self, "n_features_in_", None)
+        yield from below("_encoder", self._encoder.requirements(n_attributes, width))
+        if self._constraints is not None:
+            yield from below("_constraints", self._constraints.requirements(n))
+
+    def __getstate__(self) -> dict[str, Any]:
+        return packed(super().__getstate__(), "attribute_names_")
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(unpacked(state, "attribute_names_"))
+
+    def _structure(self, offsets: np.ndarray) -> Chain:
+        return Chain(offsets)
+
+    def _prepare(self, X: SequenceArray) -> Any:
+        attributes = self._encoder.transform(X)
+        forbidden = forbidden_scores(self._constraints, len(self.classes_))
+        return attributes, edge_columns(attributes, self._encoder.edge_attributes), forbidden
+
+    def _parts(self, prepared: Any, batch: Batch) -> Parts:
+        attributes, edge_attributes, forbidden = prepared
+        weights = Weights(None, self.transitions_, self.begin_, self.end_, self.edge_coef_)
+        scores = (w + f for w, f in zip(weights[1:4], forbidden, strict=True))
+        state = state_scores(attributes, self.coef_, batch.start, batch.stop)
+        edges = EdgeDesign.of(edge_attributes, batch.start, batch.stop, batch.offsets)
+        return edges.parts(Parts.of(state, *scores), weights)
+
+    def _contributions(self, prepared: Any, batch: Batch, y: np.ndarray) -> Contributions:
+        attributes, edge_attributes, forbidden = prepared
+        weights = self.transitions_, self.begin_, self.end_
+        scores = [w + f for w, f in zip(weights, forbidden, strict=True)]
+        of_state = attributes[batch.start : batch.stop], self.coef_, y, self.attribute_names_
+        return Contributions.join(
+            [
+                attribute_contributions(*of_state),
+                transition_contributions(*scores, y, self.classes_),
+                self._edge_contributions(edge_attributes[batch.start : batch.stop], y),
+            ]
+        )
+
+    def _edge_contributions(self, edge_attributes: sp.csr_array, y: np.ndarray) -> Contributions:
+        """The attributes on which the transitions into the tokens depend."""
+        rows = sp.coo_array(edge_attributes[1:])
+        token, attribute = rows.coords
+        weight = self.edge_coef_[attribute, y[token], y[token + 1]]
+        pairs = transition_names(y, self.classes_)
+        names = self.attribute_names_[self._encoder.edge_attributes]
+        named = [f"{pairs[t]} | {names[a]}" for t, a in zip(token, attribute, strict=True)]
+        return Contributions.of("transition", token + 1, named, weight, rows.data)
+
+
+def _all_classes(known: np.ndarray, y: SequenceArray, declared: Any) -> np.ndarray:
+    """The labels known before, and those of y."""
+    if declared is not None:
+        LabelIds(known).require(declared)
+        return known
+    more, _, _ = encode_partial_labels(y)
+    return sort_labels(list(dict.fromkeys([*known.tolist(), *more.tolist()])))[0]
+
+
+def _mapping(first: np.ndarray, second: np.ndarray, weights: np.ndarray) -> dict:
+    pairs = zip(first.tolist(), second.tolist(), strict=True)
+    return dict(zip(pairs, weights.tolist(), strict=True))

@@ -1,0 +1,184 @@
+"""Attributes of tokens, of whatever input, as the columns of one matrix."""
+
+from collections.abc import Collection, Iterator
+from copy import copy
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..data.numbers import as_numbers
+from ..data.packing import packed, unpacked
+from ..data.sequences import SequenceArray
+from ..data.symbols import SymbolTable
+from ..data.vocabulary import Vocabulary
+from ..feature_extraction import SequenceVectorizer
+from ..utils.names import check_no_string
+from ..utils.soundness import Array, Fact, Requirement, indices
+
+__all__ = ["AttributeEncoder"]
+
+Matrix = sp.csr_array | np.ndarray
+
+
+class AttributeEncoder:
+    """Numbers are attributes as they are; symbols and feature dicts are made into attributes.
+
+    Parameters
+    ----------
+    min_freq : int
+        Attributes of fewer tokens are left out.
+    dtype : dtype or None
+        Type of the attributes; by default that of X, or float64.
+    edge_columns : sequence of str or int
+        Columns of X, or keys of feature dicts, on which transitions depend too; token strings
+        are one column, "token". On columns of symbols that describe transitions, they depend
+        anyway.
+
+    Attributes
+    ----------
+    names : ndarray of str objects of shape (n_attributes,)
+    edge_attributes : ndarray of int
+        Those on which transitions depend.
+    only_edges : ndarray of int
+        Those of the former that do not belong to labels as well.
+    has_columns : bool
+        Whether names begin with that of a column; not if tokens are strings.
+    """
+
+    def __init__(self, min_freq: int, dtype: Any, edge_columns: Collection[str | int]):
+        check_no_string(edge_columns, "edge_columns")
+        self._min_freq, self._edge_columns = min_freq, list(edge_columns)
+        self._dtype = None if dtype is None else np.dtype(dtype).name
+
+    def __getstate__(self) -> dict[str, Any]:
+        return packed(vars(self), "names")
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        # The first version had another name for it.
+        renamed = {"has_columns" if k == "_has_columns" else k: v for k, v in state.items()}
+        vars(self).update(unpacked(renamed, "names"))
+
+    def requirements(self, n_attributes: int, n_columns: Any) -> Iterator[Requirement]:
+        """What is true of an encoder of so many attributes, fitted to so many columns, if any."""
+        n = n_attributes
+        yield Array("names", self.names, (n,), kind="OUS")
+        for name in ("edge_attributes", "only_edges"):
+            chosen = getattr(self, name)
+            yield indices(name, chosen, (len(chosen),), n)
+            yield Fact(name, bool((np.diff(chosen) > 0).all()), "must rise")
+        is_type = self._dtype in (None, "float32", "float64")
+        yield Fact("_dtype", is_type, f"is {self._dtype!r}")
+        if self._vectorizer is not None:
+            is_vocabulary = isinstance(self._vectorizer.vocabulary_, Vocabulary)
+            known = is_vocabulary and len(self._vectorizer.vocabulary_) == n
+            yield Fact("_vectorizer.vocabulary_", known, f"must have {n} symbols")
+            yield Fact("has_columns", isinstance(self.has_columns, bool), "must be a bool")
+            return
+        is_width = isinstance(n_columns, Integral) and n_columns >= 0
+        yield Fact("n_features_in_", is_width, "must be the number of columns")
+        if self._kept is None:
+            yield Fact("names", n == n_columns, f"must be those of {n_columns} columns")
+        else:
+            yield indices("_kept", self._kept, (n,), n_columns)
+
+    def fit_transform(self, X: SequenceArray, extend: bool = False) -> Matrix:
+        """Learn which attributes there are, and encode those of all tokens.
+
+        Parameters
+        ----------
+        X : SequenceArray
+        extend : bool
+            Whether the attributes that were learned before stay.
+        """
+        if extend:
+            return self._extend(X)
+        self._vectorizer, self._kept, self._keys = None, None, set()
+        self.only_edges = np.empty(0, dtype=np.int64)
+        self.has_columns = not _is_strings(X.data)
+        if _is_numeric(X.data):
+            columns = np.arange(X.data.shape[1])
+            if self._min_freq > 1:
+                self._kept = columns = columns[_frequencies(X.data) >= self._min_freq]
+            self.names = np.array([f"x{j}" for j in columns], dtype=object)
+            wanted = np.isin(columns, self._edge_columns)
+            self.edge_attributes = np.flatnonzero(wanted)
+            encoded = self.transform(X)
+        else:
+            self._dtype = self._dtype or "float64"
+            self._vectorizer = SequenceVectorizer(self._min_freq, self._dtype)
+            encoded = _as_csr(self._vectorizer.fit_transform(X).data)
+            self._set_names(X)
+        if len(self._edge_columns) and not len(self.edge_attributes):
+            raise ValueError(f"edge_columns={self._edge_columns!r}: X has no such columns")
+        return encoded
+
+    def _extend(self, X: SequenceArray) -> Matrix:
+        if self._vectorizer is not None:
+            new = SequenceVectorizer(dtype=self._dtype).fit(X).vocabulary_
+            known = dict.fromkeys([*self._vectorizer.vocabulary_.symbols, *new.symbols])
+            self._vectorizer = copy(self._vectorizer)
+            self._vectorizer.vocabulary_ = Vocabulary(list(known))
+            self._set_names(X)
+        return self.transform(X)
+
+    def _set_names(self, X: SequenceArray) -> None:
+        self.names = self._vectorizer.get_feature_names_out()
+        self._keys = self._keys | _keys_of_edges(X.data)
+        only_edges = _in_columns(self.names, self._keys)
+        wanted = _in_columns(self.names, self._edge_columns)
+        if not self.has_columns:
+            wanted = np.full(len(self.names), "token" in self._edge_columns)
+        self.only_edges = np.flatnonzero(only_edges)
+        self.edge_attributes = np.flatnonzero(wanted | only_edges)
+
+    def transform(self, X: SequenceArray) -> Matrix:
+        """Encode the attributes of all tokens; those that are not known are left out.
+
+        Returns
+        -------
+        ndarray or CSR of shape (n_tokens, n_attributes)
+        """
+        if self._vectorizer is not None:
+            return _as_csr(self._vectorizer.transform(X).data)
+        if not _is_numeric(X.data):
+            raise ValueError("X must be numeric, as it was in fit")
+        if self._kept is not None:
+            X = SequenceArray(X.data[:, self._kept], X.offsets)
+        dtype = np.dtype(self._dtype or (X.data.dtype if X.data.dtype.kind == "f" else float))
+        data = as_numbers(X, np.float32 if dtype.itemsize == 4 else float)
+        return _as_csr(data) if sp.issparse(data) else np.ascontiguousarray(data)
+
+
+def _is_numeric(data: Any) -> bool:
+    return sp.issparse(data) or (isinstance(data, np.ndarray) and data.ndim == 2)
+
+
+def _as_csr(data: Any) -> sp.csr_array:
+    return sp.csr_array(data)
+
+
+def _frequencies(data: Any) -> np.ndarray:
+    """How many tokens have each attribute."""
+    return np.asarray((data != 0).sum(axis=0)).ravel()
+
+
+def _is_strings(data: Any) -> bool:
+    return isinstance(data, np.ndarray) and len(data) > 0 and isinstance(data[0], str)
+
+
+def _keys_of_edges(data: Any) -> set[str]:
+    """What the attributes of columns that describe transitions begin with."""
+    if not isinstance(data, SymbolTable):
+        return set()
+    return {key for name, key in zip(data.names, data.keys, strict=True) if name in data.edges}
+
+
+def _in_columns(names: np.ndarray, columns: Collection[str | int]) -> np.ndarray:
+    """Which attributes were made from one of the keys of feature dicts, or columns."""
+    keys = {column for column in columns if isinstance(column, str)}
+    if not keys:
+        return np.zeros(len(names), dtype=bool)
+    starts = tuple(f"{key}=" for key in keys)
+    return np.array([name in keys or name.startswith(starts) for name in names], dtype=bool)

@@ -1,0 +1,45 @@
+"""What constraints forbid, and whether training data is possible under them."""
+
+import numpy as np
+
+from ..constraints import Constraints
+from ..structures import Chain, Parts
+from . import Corpus
+
+__all__ = ["check_possible", "forbidden_scores"]
+
+
+def forbidden_scores(
+    constraints: Constraints | None, n_labels: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """What is added to transition, begin and end scores: 0, or -inf for what is impossible."""
+    if constraints is None:
+        return np.zeros((n_labels, n_labels)), np.zeros(n_labels), np.zeros(n_labels)
+    return constraints.scores()
+
+
+def check_possible(corpus: Corpus, constraints: Constraints | None) -> None:
+    """Check that the labels of every sequence are possible.
+
+    Raises
+    ------
+    ValueError
+        If some are not; the message says where.
+    """
+    if constraints is None:
+        return
+    violation = constraints.first_violation(corpus.y, corpus.offsets)
+    if violation is not None:
+        sequence, position = violation
+        raise ValueError(
+            f"y, sequence {sequence}, position {position}: the constraints do not allow the label "
+            "here"
+        )
+    if corpus.allowed is not None:
+        scores = Parts.of(np.zeros(corpus.allowed.shape), *constraints.scores())
+        value, _ = Chain(corpus.offsets).maximum(scores.allow(corpus.allowed))
+        if np.isneginf(value).any():
+            raise ValueError(
+                f"y, sequence {np.argmin(value)}: the constraints allow no labelling that agrees "
+                "with what is known"
+            )

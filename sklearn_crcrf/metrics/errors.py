@@ -1,0 +1,184 @@
+"""Segments that are wrong, by what is wrong with them."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..data.sequences import SequenceArray
+from ..segments import Segments
+from ..segments.segments import factorize, find_segments
+from .flatten import flatten
+
+__all__ = ["SEGMENT_ERRORS", "SegmentErrors", "SegmentMatch", "match_segments", "segment_errors"]
+
+SEGMENT_ERRORS = ("wrong type", "wrong boundary", "missed", "spurious")
+KINDS = ("correct", *SEGMENT_ERRORS)
+CORRECT, WRONG_TYPE, WRONG_BOUNDARY, MISSED, SPURIOUS = range(5)
+
+
+class SegmentErrors(NamedTuple):
+    """Numbers of segments by type and kind of error.
+
+    Attributes
+    ----------
+    types : list of n_types str
+    correct : ndarray of shape (n_types,)
+    wrong_type : ndarray of shape (n_types,)
+        True segments that are predicted as another type.
+    wrong_boundary : ndarray of shape (n_types,)
+        True segments that overlap with a predicted one of their type.
+    missed : ndarray of shape (n_types,)
+        All other true segments.
+    spurious : ndarray of shape (n_types,)
+        Predicted segments that are none of these, by their predicted type.
+
+    Examples
+    --------
+    >>> from sklearn_crcrf.metrics import segment_errors
+    >>> errors = segment_errors([["B-PER", "O", "B-LOC"]], [["B-PER", "O", "O"]])
+    >>> errors.types, errors.correct, errors.missed
+    (['LOC', 'PER'], array([0., 1.]), array([1., 0.]))
+    """
+
+    types: list
+    correct: np.ndarray
+    wrong_type: np.ndarray
+    wrong_boundary: np.ndarray
+    missed: np.ndarray
+    spurious: np.ndarray
+
+
+class SegmentMatch(NamedTuple):
+    """What became of each segment, in the order of the text.
+
+    Attributes
+    ----------
+    true, pred : Segments
+    kind : ndarray of shape (n_matches,)
+        The place of "correct", "wrong type", "wrong boundary", "missed" or "spurious" in this
+        list.
+    of_true, of_pred : ndarray of shape (n_matches,)
+        The true and the predicted segment, -1 for none.
+    """
+
+    true: Segments
+    pred: Segments
+    kind: np.ndarray
+    of_true: np.ndarray
+    of_pred: np.ndarray
+
+
+def segment_errors(
+    y_true: Any,
+    y_pred: Any,
+    *,
+    scheme: str = "IOB2",
+    reading: str = "conlleval",
+    sample_weight: Any = None,
+) -> SegmentErrors:
+    """Count the segments that are right, and those that are wrong by what is wrong with them.
+
+    Each true segment is matched with at most one predicted one: with that of the same start and
+    end, else with one of its type that overlaps. So, for all types together, the true segments
+    are those that are correct, of a wrong type, of a wrong boundary, or missed; the predicted
+    ones are those of the first three kinds, or spurious.
+
+    Parameters
+    ----------
+    y_true, y_pred : list of label lists, SequenceArray or 1-D array
+        True and predicted labels; a one-dimensional array is a single sequence.
+    scheme, reading, sample_weight
+        As in :func:`segment_precision_recall_f1`. A pair weighs what its true segment does.
+
+    Returns
+    -------
+    SegmentErrors
+
+    Raises
+    ------
+    ValueError
+        As in :func:`segment_precision_recall_f1`.
+
+    Examples
+    --------
+    >>> from sklearn_crcrf.metrics import segment_errors
+    >>> y_true = [["B-PER", "I-PER", "O", "B-LOC", "O"]]
+    >>> y_pred = [["B-PER", "O", "O", "B-PER", "B-LOC"]]
+    >>> errors = segment_errors(y_true, y_pred)
+    >>> errors.types, errors.wrong_type, errors.wrong_boundary, errors.spurious
+    (['LOC', 'PER'], array([1., 0.]), array([0., 1.]), array([1., 0.]))
+    """
+    pair = flatten(y_true, y_pred, sample_weight)
+    match = match_segments(pair.true, pair.pred, scheme, reading)
+    weight = pair.weight[_first_tokens(match, pair.true.offsets)]
+    types, kind_of_type = factorize(np.concatenate([match.true.type, match.pred.type]))
+    n_true = len(match.true.type)
+    segment = np.where(match.of_true < 0, n_true + match.of_pred, match.of_true)
+    cell = match.kind * len(types) + kind_of_type[segment]
+    counts = np.bincount(cell, weight, len(KINDS) * len(types))
+    return SegmentErrors(types, *counts.reshape(len(KINDS), -1))
+
+
+def match_segments(
+    y_true: SequenceArray, y_pred: SequenceArray, scheme: str, reading: str
+) -> SegmentMatch:
+    """Match true and predicted segments one to one, see :func:`segment_errors`."""
+    true = find_segments(y_true, scheme, reading, "y_true")
+    pred = find_segments(y_pred, scheme, reading, "y_pred")
+    places = [
+        list(zip(s.sequence.tolist(), s.start.tolist(), s.end.tolist(), strict=True))
+        for s in (true, pred)
+    ]
+    place_of_pred = {place: j for j, place in enumerate(places[1])}
+    partner = np.array([place_of_pred.get(place, -1) for place in places[0]], dtype=np.int64)
+    same_type = np.array(
+        [j >= 0 and true.type[i] == pred.type[j] for i, j in enumerate(partner)], dtype=bool
+    )
+    kind = np.select([same_type, partner >= 0], [CORRECT, WRONG_TYPE], MISSED)
+    free_true = np.flatnonzero(partner < 0)
+    free_pred = np.setdiff1d(np.arange(len(places[1])), partner)
+    for i, j in _overlapping(places, true.type, pred.type, free_true, free_pred):
+        partner[i], kind[i] = j, WRONG_BOUNDARY
+    spurious = np.setdiff1d(free_pred, partner)
+    return _in_order(
+        SegmentMatch(
+            true,
+            pred,
+            np.append(kind, np.full(len(spurious), SPURIOUS)),
+            np.append(np.arange(len(partner)), np.full(len(spurious), -1)),
+            np.append(partner, spurious),
+        ),
+        y_true.offsets,
+    )
+
+
+def _overlapping(places, type_of_true, type_of_pred, free_true, free_pred):
+    """Pairs of segments of one type that overlap, as many as there can be."""
+    by_type = {}
+    for which, (free, types) in enumerate(((free_true, type_of_true), (free_pred, type_of_pred))):
+        for k in free.tolist():
+            by_type.setdefault(types[k], ([], []))[which].append(k)
+    for true, pred in by_type.values():
+        true, pred = true[::-1], pred[::-1]
+        while true and pred:
+            a, b = places[0][true[-1]], places[1][pred[-1]]
+            if a[0] == b[0] and a[1] < b[2] and b[1] < a[2]:
+                yield true.pop(), pred.pop()
+            elif (a[0], a[2]) <= (b[0], b[2]):
+                true.pop()
+            else:
+                pred.pop()
+
+
+def _first_tokens(match: SegmentMatch, offsets: np.ndarray) -> np.ndarray:
+    """The first token of the true segment of each match, or of the predicted one if it has none."""
+    true, pred = (offsets[s.sequence] + s.start for s in (match.true, match.pred))
+    both = np.concatenate([true, pred])
+    return both[np.where(match.of_true < 0, len(true) + match.of_pred, match.of_true)]
+
+
+def _in_order(match: SegmentMatch, offsets: np.ndarray) -> SegmentMatch:
+    order = np.argsort(_first_tokens(match, offsets), kind="stable")
+    return match._replace(
+        kind=match.kind[order], of_true=match.of_true[order], of_pred=match.of_pred[order]
+    )

@@ -1,0 +1,129 @@
+"""What the metrics share: one flat form of their inputs, and division by zero."""
+
+import warnings
+from itertools import chain
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from sklearn.exceptions import UndefinedMetricWarning
+
+from ..data.sequences import SequenceArray
+from ..segments.segments import is_nested, label_sequences, naming_unhashable
+from ..utils.names import check_several
+
+__all__ = [
+    "Pair",
+    "ZeroDivision",
+    "are_equal",
+    "check_same_layout",
+    "divide",
+    "flatten",
+    "label_list",
+    "sample_lengths",
+    "sample_weights",
+    "token_weights",
+]
+
+ZeroDivision = float | Literal["warn"]
+LARGEST_SUM = 1e307  # of weights, so that a few of such sums can be added
+
+
+class Pair(NamedTuple):
+    """True and predicted values token by token, and the weight of every token."""
+
+    true: SequenceArray
+    pred: SequenceArray
+    weight: np.ndarray  # (n_tokens,)
+
+
+def flatten(y_true: Any, y_pred: Any, sample_weight: Any = None) -> Pair:
+    """Flatten labels and check that they fit together."""
+    true, pred = label_sequences(y_true, "y_true"), label_sequences(y_pred, "y_pred")
+    check_same_layout(true, pred, "y_pred")
+    return Pair(true, pred, token_weights(sample_weight, sample_lengths(y_true, true)))
+
+
+def label_list(labels: Any, name: str) -> np.ndarray:
+    """Several labels that the user named."""
+    check_several(labels, name)
+    listed = label_sequences([list(labels)], name)
+    with naming_unhashable(**{name: listed}):
+        set(listed.data.tolist())
+    return listed.data
+
+
+def are_equal(pair: Pair) -> np.ndarray:
+    """Whether the true and the predicted label of each token are equal."""
+    with naming_unhashable(y_true=pair.true, y_pred=pair.pred):
+        try:
+            return pair.true.data == pair.pred.data
+        except ValueError:  # NumPy compares a number of its own with each entry of a tuple
+            true, pred = pair.true.data.tolist(), pair.pred.data.tolist()
+            set(chain(true, pred))  # TypeError if they are no labels
+            same = [a == b for a, b in zip(true, pred, strict=True)]
+            return np.array([np.ndim(it) == 0 and bool(it) for it in same], dtype=bool)
+
+
+def sample_lengths(y: Any, labels: SequenceArray) -> np.ndarray:
+    """Tokens in each sample: a sequence, or in one-dimensional ``y`` a single token."""
+    return labels.lengths if is_nested(y) else np.ones(len(labels.data), dtype=np.int64)
+
+
+def check_same_layout(true: SequenceArray, other: SequenceArray, name: str) -> None:
+    """Check that ``other`` has one entry for every label in ``y_true``."""
+    if len(true) != len(other):
+        raise ValueError(f"y_true has {len(true)} sequences, but {name} has {len(other)}")
+    differ = np.flatnonzero(true.lengths != other.lengths)
+    if len(differ):
+        i = int(differ[0])
+        raise ValueError(
+            f"sequence {i} has {true.lengths[i]} labels in y_true, "
+            f"but {other.lengths[i]} tokens in {name}"
+        )
+
+
+def token_weights(sample_weight: Any, lengths: np.ndarray) -> np.ndarray:
+    """Spread the weights of samples over their tokens."""
+    return _summable(np.repeat(sample_weights(sample_weight, len(lengths)), lengths))
+
+
+def sample_weights(sample_weight: Any, n_samples: int) -> np.ndarray:
+    """One weight per sample, all one by default."""
+    if sample_weight is None:
+        return np.ones(n_samples)
+    try:
+        weight = np.asarray(sample_weight, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError("sample_weight must have a number for each sample") from None
+    if weight.shape != (n_samples,):
+        raise ValueError(
+            f"sample_weight must have shape ({n_samples},), one weight per sample, "
+            f"got {weight.shape}"
+        )
+    return _summable(weight)
+
+
+def _summable(weight: np.ndarray) -> np.ndarray:
+    if not np.abs(weight).sum() <= LARGEST_SUM:
+        raise ValueError(f"sample_weight must be finite, and its sum at most {LARGEST_SUM:g}")
+    return weight
+
+
+def divide(numerator: Any, denominator: Any, zero_division: ZeroDivision, metric: str) -> Any:
+    """``numerator / denominator``, and ``zero_division`` where the denominator is zero."""
+    denominator = np.asarray(denominator, dtype=np.float64)
+    defined = denominator != 0
+    if isinstance(zero_division, str):
+        if zero_division != "warn":
+            raise ValueError(f"zero_division must be 'warn', 0, 1 or np.nan, got {zero_division!r}")
+        if not defined.all():
+            warnings.warn(
+                f"{metric} is undefined, because nothing is there to be counted, and set to 0.0; "
+                f"the parameter zero_division controls this",
+                UndefinedMetricWarning,
+                stacklevel=4,
+            )
+        zero_division = 0.0
+    out = np.full(denominator.shape, zero_division, dtype=np.float64)
+    np.divide(numerator, denominator, out=out, where=defined)
+    return out if out.ndim else float(out)

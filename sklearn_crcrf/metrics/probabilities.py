@@ -1,0 +1,104 @@
+"""Metrics of predicted probabilities."""
+
+from typing import Any
+
+import numpy as np
+
+from ..data.sequences import SequenceArray, locate
+from ..segments.segments import factorize, label_sequences, naming_unhashable
+from .flatten import check_same_layout, label_list, sample_lengths, token_weights
+
+__all__ = ["as_probabilities", "check_probabilities", "token_log_loss"]
+
+
+def token_log_loss(y_true: Any, y_proba: Any, classes: Any, *, sample_weight: Any = None) -> float:
+    """Mean negative log-probability of the true labels of the tokens.
+
+    Parameters
+    ----------
+    y_true : list of label lists, SequenceArray or 1-D array
+        True labels.
+    y_proba : list of 2-D arrays, SequenceArray or 2-D array of shape (n_tokens, n_labels)
+        The probability of every label at every token, as ``predict_proba`` returns it. The
+        probability of the true label is raised to the precision of the data type, so that the
+        loss stays finite.
+    classes : array-like of shape (n_labels,)
+        The labels that the columns stand for.
+    sample_weight : array-like of shape (n_samples,), optional
+        One weight per sequence (per token if ``y_true`` is one-dimensional).
+
+    Returns
+    -------
+    float
+        At least 0, in nats per token.
+
+    Raises
+    ------
+    ValueError
+        If a true label is not among the classes, the probabilities of a token do not sum to
+        one, or the shapes do not agree; the message names the sequence and the position. Also
+        if there are no tokens.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_crcrf.metrics import token_log_loss
+    >>> proba = [np.array([[0.5, 0.5], [0.25, 0.75]])]
+    >>> round(token_log_loss([["D", "N"]], proba, ["D", "N"]), 4)
+    0.4904
+    """
+    true, proba = label_sequences(y_true, "y_true"), as_probabilities(y_proba)
+    weight = token_weights(sample_weight, sample_lengths(y_true, true))
+    if weight.sum() == 0:
+        raise ValueError("y_true has no tokens with a positive weight: the log loss is undefined")
+    check_same_layout(true, proba, "y_proba")
+    classes = label_list(classes, "classes")
+    check_probabilities(proba, len(classes))
+    columns = _columns(true, classes)
+    gold = proba.data[np.arange(len(columns)), columns].astype(np.float64)
+    smallest = np.finfo(proba.data.dtype).eps
+    return float(np.average(-np.log(np.clip(gold, smallest, 1.0)), weights=weight))
+
+
+def as_probabilities(y_proba: Any) -> SequenceArray:
+    if isinstance(y_proba, SequenceArray):
+        proba = y_proba
+    elif isinstance(y_proba, np.ndarray) and y_proba.ndim == 2:
+        proba = SequenceArray(y_proba, [0, len(y_proba)])
+    else:
+        proba = SequenceArray.from_sequences([np.asarray(rows) for rows in y_proba])
+    if len(proba.data) and proba.data.ndim != 2:
+        raise ValueError("y_proba must hold one row of probabilities per token")
+    return proba
+
+
+def check_probabilities(proba: SequenceArray, n_labels: int) -> None:
+    if proba.data.shape[1] != n_labels:
+        raise ValueError(f"y_proba has {proba.data.shape[1]} columns for {n_labels} classes")
+    if proba.data.dtype.kind != "f":
+        raise ValueError(f"y_proba must be floating-point, got {proba.data.dtype}")
+    tolerance = np.sqrt(np.finfo(proba.data.dtype).eps)
+    total = proba.data.sum(axis=1)
+    proper = (np.abs(total - 1) <= tolerance) & (proba.data.min(axis=1) >= -tolerance)
+    if not proper.all():
+        token = int(np.argmin(proper))
+        sequence, position = locate(proba.offsets, token)
+        raise ValueError(
+            f"y_proba: the row at position {position} of sequence {sequence} is no probability "
+            f"distribution: its sum is {total[token]}"
+        )
+
+
+def _columns(true: SequenceArray, classes: np.ndarray) -> np.ndarray:
+    column_of = {label: j for j, label in enumerate(classes.tolist())}
+    with naming_unhashable(y_true=true):
+        distinct, codes = factorize(true.data)
+    columns = np.array([column_of.get(label, -1) for label in distinct], dtype=np.int64)[codes]
+    if (columns < 0).any():
+        token = int(np.argmin(columns))
+        sequence, position = locate(true.offsets, token)
+        raise ValueError(
+            f"y_true: label {true.data[token]!r} at position {position} of sequence {sequence} "
+            f"is not among the classes"
+        )
+    return columns

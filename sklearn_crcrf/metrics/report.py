@@ -1,0 +1,113 @@
+"""The table of segment scores by type."""
+
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_scalar
+
+from .flatten import ZeroDivision, divide
+from .segments import SegmentScores, count, scores
+
+__all__ = ["segment_report"]
+
+
+def segment_report(
+    y_true: Any,
+    y_pred: Any,
+    *,
+    scheme: str = "IOB2",
+    reading: str = "conlleval",
+    sample_weight: Any = None,
+    digits: int = 2,
+    output_dict: bool = False,
+    zero_division: ZeroDivision = "warn",
+) -> str | dict[str, dict[str, float]]:
+    """Precision, recall and F1 of the segments of every type, and their averages.
+
+    Parameters
+    ----------
+    y_true, y_pred : list of label lists, SequenceArray or 1-D array
+        True and predicted labels; a one-dimensional array is a single sequence.
+    scheme, reading, sample_weight
+        As in :func:`segment_precision_recall_f1`.
+    digits : int, default=2
+        Decimals of the text.
+    output_dict : bool, default=False
+        Return a dict in place of a text, like scikit-learn's ``classification_report``.
+    zero_division : {"warn", 0.0, 1.0, np.nan}, default="warn"
+        The value where there are no segments; "warn" is 0.0 and a warning. Values that are NaN
+        are left out of the averages.
+
+    Returns
+    -------
+    str or dict
+        One row per type, then the micro average (all segments counted together), the macro
+        average (every type alike) and the weighted average (by support). The entries of a row
+        are "precision", "recall", "f1-score" and "support".
+
+    Raises
+    ------
+    ValueError
+        As in :func:`segment_precision_recall_f1`.
+
+    Examples
+    --------
+    >>> from sklearn_crcrf.metrics import segment_report
+    >>> y_true = [["B-PER", "I-PER", "O", "B-LOC"], ["B-LOC"]]
+    >>> y_pred = [["B-PER", "I-PER", "O", "B-LOC"], ["B-PER"]]
+    >>> print(segment_report(y_true, y_pred))
+                  precision    recall  f1-score   support
+    <BLANKLINE>
+             LOC       1.00      0.50      0.67         2
+             PER       0.50      1.00      0.67         1
+    <BLANKLINE>
+       micro avg       0.67      0.67      0.67         3
+       macro avg       0.75      0.75      0.67         3
+    weighted avg       0.83      0.67      0.67         3
+    <BLANKLINE>
+    """
+    counts = count(y_true, y_pred, scheme, reading, sample_weight)
+    by_type = scores(counts, zero_division)
+    micro = scores(counts.total(), zero_division)
+    alike = np.ones(len(counts.types))
+    rows = {
+        kind: SegmentScores(*values)
+        for kind, values in zip(counts.types, zip(*by_type, strict=True), strict=True)
+    }
+    averages = {
+        "micro avg": micro,
+        "macro avg": _average(by_type, alike, micro.support, zero_division),
+        "weighted avg": _average(by_type, counts.true, micro.support, zero_division),
+    }
+    if output_dict:
+        names = ("precision", "recall", "f1-score", "support")
+        return {
+            row: dict(zip(names, map(float, values), strict=True))
+            for row, values in {**rows, **averages}.items()
+        }
+    return _table(rows, averages, check_scalar(digits, "digits", Integral, min_val=0))
+
+
+def _average(
+    by_type: SegmentScores, weight: np.ndarray, support: float, zero_division: ZeroDivision
+) -> SegmentScores:
+    averages = []
+    for values in by_type[:3]:
+        there = ~np.isnan(values)
+        total = weight[there].sum()
+        averages.append(
+            divide((weight * values)[there].sum(), total, zero_division, "average of segments")
+        )
+    return SegmentScores(*averages, support)
+
+
+def _table(rows: dict[str, SegmentScores], averages: dict[str, SegmentScores], digits: int) -> str:
+    width = max(len(row) for row in (*rows, *averages))
+    lines = [f"{'':>{width}}  precision    recall  f1-score   support", ""]
+    for block in (rows, averages):
+        for row, (*values, support) in block.items():
+            cells = "".join(f" {value:>9.{digits}f}" for value in values)
+            lines.append(f"{row:>{width}} {cells} {support:>9.15g}")
+        lines.append("")
+    return "\n".join(lines)

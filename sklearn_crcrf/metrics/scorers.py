@@ -1,0 +1,126 @@
+"""Scorers: metrics to hand over as ``scoring=`` to the searches of scikit-learn."""
+
+from collections.abc import Callable
+from typing import Any
+
+from sklearn.base import BaseEstimator
+from sklearn.metrics import make_scorer
+from sklearn.utils.metadata_routing import UNUSED
+
+from ..base.unwrap import steps_of
+from .probabilities import token_log_loss
+from .segments import segment_f1, segment_precision, segment_recall
+from .tokens import known_accuracy, sequence_accuracy, token_accuracy, token_f1, unknown_accuracy
+
+__all__ = ["get_sequence_scorer", "get_sequence_scorer_names"]
+
+
+def get_sequence_scorer(name: str, **options: Any) -> Callable[..., float]:
+    """A scorer by name, to be used as ``scoring=``.
+
+    Parameters
+    ----------
+    name : str
+        One of :func:`get_sequence_scorer_names`. "known_accuracy" and "unknown_accuracy" ask the
+        estimator for ``known_tokens(X)``, "neg_log_loss" for ``predict_proba(X)`` and
+        ``classes_``; the others need only ``predict``.
+    **options
+        Keyword arguments of the metric, for example ``scheme="IOBES"``.
+
+    Returns
+    -------
+    callable
+        ``scorer(estimator, X, y, sample_weight=None)``, the higher the better. It can be
+        pickled, and its ``set_score_request`` asks for sample weights.
+
+    Raises
+    ------
+    ValueError
+        If there is no scorer of this name.
+
+    Examples
+    --------
+    >>> from sklearn_crcrf.metrics import get_sequence_scorer
+    >>> scorer = get_sequence_scorer("segment_f1", scheme="IOBES", reading="strict")
+    """
+    if name in _PREDICT:
+        metric, preset = _PREDICT[name]
+        return make_scorer(metric, **preset, **options)
+    if name in _MORE_THAN_PREDICT:
+        return _SequenceScorer(*_MORE_THAN_PREDICT[name], options)
+    raise ValueError(f"name must be one of {', '.join(get_sequence_scorer_names())}, got {name!r}")
+
+
+def get_sequence_scorer_names() -> list[str]:
+    """The names that :func:`get_sequence_scorer` knows.
+
+    Returns
+    -------
+    list of str
+
+    Examples
+    --------
+    >>> from sklearn_crcrf.metrics import get_sequence_scorer_names
+    >>> get_sequence_scorer_names()[:3]
+    ['known_accuracy', 'neg_log_loss', 'segment_f1']
+    """
+    return sorted({**_PREDICT, **_MORE_THAN_PREDICT})
+
+
+class _SequenceScorer(BaseEstimator):
+    """Scores what ``response`` asks of the estimator, where that is more than ``predict``."""
+
+    # BaseEstimator brings the routing of sample_weight to whatever is called ``score``.
+    __metadata_request__score = {"estimator": UNUSED}
+
+    def __init__(
+        self,
+        metric: Callable[..., float],
+        response: Callable[[Any, Any], tuple],
+        sign: int,
+        options: dict[str, Any],
+    ):
+        self.metric = metric
+        self.response = response
+        self.sign = sign
+        self.options = options
+
+    def score(self, estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The metric of the estimator's answer for X, the higher the better."""
+        answer = self.response(estimator, X)
+        return self.sign * self.metric(y, *answer, sample_weight=sample_weight, **self.options)
+
+    __call__ = score
+
+
+def _labels_and_known(estimator: Any, X: Any) -> tuple[Any, Any]:
+    return estimator.predict(X), _known_tokens(estimator, X)
+
+
+def _probabilities_and_classes(estimator: Any, X: Any) -> tuple[Any, Any]:
+    return estimator.predict_proba(X), estimator.classes_
+
+
+def _known_tokens(estimator: Any, X: Any) -> Any:
+    """Ask the last step of nested searches and pipelines, on X as that step sees it."""
+    transformers, last = steps_of(estimator)
+    for transformer in transformers:
+        X = transformer.transform(X)
+    return last.known_tokens(X)
+
+
+_PREDICT = {
+    "token_accuracy": (token_accuracy, {}),
+    "token_f1_macro": (token_f1, {"average": "macro"}),
+    "token_f1_micro": (token_f1, {"average": "micro"}),
+    "token_f1_weighted": (token_f1, {"average": "weighted"}),
+    "sequence_accuracy": (sequence_accuracy, {}),
+    "segment_f1": (segment_f1, {}),
+    "segment_precision": (segment_precision, {}),
+    "segment_recall": (segment_recall, {}),
+}
+_MORE_THAN_PREDICT = {
+    "known_accuracy": (known_accuracy, _labels_and_known, 1),
+    "unknown_accuracy": (unknown_accuracy, _labels_and_known, 1),
+    "neg_log_loss": (token_log_loss, _probabilities_and_classes, -1),
+}

@@ -1,0 +1,313 @@
+"""Metrics that count tokens, and whole sequences of them."""
+
+from typing import Any, Literal
+
+import numpy as np
+from sklearn.metrics import confusion_matrix, f1_score
+
+from ..segments.segments import factorize, label_sequences, naming_unhashable
+from .flatten import (
+    Pair,
+    ZeroDivision,
+    are_equal,
+    check_same_layout,
+    divide,
+    flatten,
+    label_list,
+    sample_lengths,
+    sample_weights,
+)
+
+__all__ = [
+    "known_accuracy",
+    "sequence_accuracy",
+    "token_accuracy",
+    "token_confusion_matrix",
+    "token_f1",
+    "unknown_accuracy",
+]
+
+
+def token_accuracy(
+    y_true: Any, y_pred: Any, *, sample_weight: Any = None, zero_division: ZeroDivision = "warn"
+) -> float:
+    """Share of tokens with the right label.
+
+    Parameters
+    ----------
+    y_true, y_pred : list of label lists, SequenceArray or 1-D array
+        True and predicted labels.
+    sample_weight : array-like of shape (n_samples,), optional
+        One weight per sequence (per token if ``y_true`` is one-dimensional).
+    zero_division : {"warn", 0.0, 1.0, np.nan}, default="warn"
+        The value where there are no tokens; "warn" is 0.0 and a warning.
+
+    Returns
+    -------
+    float
+        Between 0 and 1.
+
+    Raises
+    ------
+    ValueError
+        If ``y_true`` and ``y_pred`` differ in length; the message names the sequence.
+
+    Examples
+    --------
+    >>> from sklearn_crcrf.metrics import token_accuracy
+    >>> token_accuracy([["D", "N"], ["N", "V"]], [["D", "N"], ["N", "N"]])
+    0.75
+    """
+    pair = flatten(y_true, y_pred, sample_weight)
+    weight = pair.weight
+    return divide(weight[are_equal(pair)].sum(), weight.sum(), zero_division, "token_accuracy")
+
+
+def known_accuracy(
+    y_true: Any,
+    y_pred: Any,
+    known: Any,
+    *,
+    sample_weight: Any = None,
+    zero_division: ZeroDivision = "warn",
+) -> float:
+    """Share of known tokens with the right label.
+
+    Parameters
+    ----------
+    y_true, y_pred : list of label lists, SequenceArray or 1-D array
+        True and predicted labels.
+    known : list of bool lists, SequenceArray or 1-D array of bool
+        Whether each token was seen in training, in the layout of ``y_true``.
+    sample_weight : array-like of shape (n_samples,), optional
+        One weight per sequence (per token if ``y_true`` is one-dimensional).
+    zero_division : {"warn", 0.0, 1.0, np.nan}, default="warn"
+        The value where no token is known; "warn" is 0.0 and a warning.
+
+    Returns
+    -------
+    float
+        Between 0 and 1.
+
+    Raises
+    ------
+    ValueError
+        If the arguments differ in length; the message names the sequence.
+
+    Examples
+    --------
+    >>> from sklearn_crcrf.metrics import known_accuracy
+    >>> known_accuracy([["D", "N", "V"]], [["D", "V", "N"]], [[True, True, False]])
+    0.5
+    """
+    pair = flatten(y_true, y_pred, sample_weight)
+    return _accuracy_where(pair, _mask(known, pair), zero_division, "known_accuracy")
+
+
+def unknown_accuracy(
+    y_true: Any,
+    y_pred: Any,
+    known: Any,
+    *,
+    sample_weight: Any = None,
+    zero_division: ZeroDivision = "warn",
+) -> float:
+    """Share of unknown tokens with the right label.
+
+    Parameters
+    ----------
+    y_true, y_pred : list of label lists, SequenceArray or 1-D array
+        True and predicted labels.
+    known : list of bool lists, SequenceArray or 1-D array of bool
+        Whether each token was seen in training, in the layout of ``y_true``.
+    sample_weight : array-like of shape (n_samples,), optional
+        One weight per sequence (per token if ``y_true`` is one-dimensional).
+    zero_division : {"warn", 0.0, 1.0, np.nan}, default="warn"
+        The value where every token is known; "warn" is 0.0 and a warning.
+
+    Returns
+    -------
+    float
+        Between 0 and 1.
+
+    Raises
+    ------
+    ValueError
+        If the arguments differ in length; the message names the sequence.
+
+    Examples
+    --------
+    >>> from sklearn_crcrf.metrics import unknown_accuracy
+    >>> unknown_accuracy([["D", "N", "V"]], [["D", "V", "V"]], [[True, True, False]])
+    1.0
+    """
+    pair = flatten(y_true, y_pred, sample_weight)
+    return _accuracy_where(pair, ~_mask(known, pair), zero_division, "unknown_accuracy")
+
+
+def sequence_accuracy(
+    y_true: Any, y_pred: Any, *, sample_weight: Any = None, zero_division: ZeroDivision = "warn"
+) -> float:
+    """Share of sequences without a single wrong label.
+
+    Parameters
+    ----------
+    y_true, y_pred : list of label lists, SequenceArray or 1-D array
+        True and predicted labels; the tokens of a one-dimensional array are sequences of
+        length one.
+    sample_weight : array-like of shape (n_sequences,), optional
+        Weights of the sequences.
+    zero_division : {"warn", 0.0, 1.0, np.nan}, default="warn"
+        The value where there are no sequences; "warn" is 0.0 and a warning.
+
+    Returns
+    -------
+    float
+        Between 0 and 1. An empty sequence counts as right.
+
+    Raises
+    ------
+    ValueError
+        If ``y_true`` and ``y_pred`` differ in length; the message names the sequence.
+
+    Examples
+    --------
+    >>> from sklearn_crcrf.metrics import sequence_accuracy
+    >>> sequence_accuracy([["D", "N"], ["N", "V"]], [["D", "N"], ["N", "N"]])
+    0.5
+    """
+    pair = flatten(y_true, y_pred)
+    lengths = sample_lengths(y_true, pair.true)
+    weight = sample_weights(sample_weight, len(lengths))
+    sample_of_token = np.repeat(np.arange(len(lengths)), lengths)
+    right = np.ones(len(lengths), dtype=bool)
+    right[sample_of_token[~are_equal(pair)]] = False
+    return divide(weight[right].sum(), weight.sum(), zero_division, "sequence_accuracy")
+
+
+def token_f1(
+    y_true: Any,
+    y_pred: Any,
+    *,
+    average: Literal["weighted", "micro", "macro"] | None = "weighted",
+    labels: Any = None,
+    sample_weight: Any = None,
+    zero_division: ZeroDivision = "warn",
+) -> float | np.ndarray:
+    """F1 of the labels of tokens: scikit-learn's ``f1_score`` on all tokens.
+
+    Parameters
+    ----------
+    y_true, y_pred : list of label lists, SequenceArray or 1-D array
+        True and predicted labels.
+    average : {"weighted", "micro", "macro"} or None, default="weighted"
+        How the labels are averaged, by the number of their true tokens, by counting all tokens
+        together, or all alike; None gives one value per label.
+    labels : list of labels, optional
+        The labels to count, for example all but "O". By default all that occur, sorted.
+    sample_weight : array-like of shape (n_samples,), optional
+        One weight per sequence (per token if ``y_true`` is one-dimensional).
+    zero_division : {"warn", 0.0, 1.0, np.nan}, default="warn"
+        The value for a label without true and predicted tokens; "warn" is 0.0 and a warning.
+
+    Returns
+    -------
+    float, or ndarray of shape (n_labels,) if ``average`` is None
+        Between 0 and 1.
+
+    Raises
+    ------
+    ValueError
+        If ``y_true`` and ``y_pred`` differ in length; the message names the sequence.
+
+    Examples
+    --------
+    >>> from sklearn_crcrf.metrics import token_f1
+    >>> y_true, y_pred = [["D", "N"], ["N", "V"]], [["D", "N"], ["N", "N"]]
+    >>> token_f1(y_true, y_pred, average="micro")
+    0.75
+    >>> token_f1(y_true, y_pred, average=None, labels=["N"])
+    array([0.8])
+    """
+    pair = flatten(y_true, y_pred, sample_weight)
+    true, pred, ids = _encode(pair, labels)
+    if len(ids) == 0:
+        return np.empty(0) if average is None else divide(0, 0, zero_division, "token_f1")
+    return f1_score(
+        true,
+        pred,
+        labels=ids,
+        average=average,
+        sample_weight=pair.weight,
+        zero_division=zero_division,
+    )
+
+
+def token_confusion_matrix(
+    y_true: Any,
+    y_pred: Any,
+    *,
+    labels: Any = None,
+    sample_weight: Any = None,
+    normalize: Literal["true", "pred", "all"] | None = None,
+) -> np.ndarray:
+    """How many tokens of each label got which label: ``confusion_matrix`` on all tokens.
+
+    Parameters
+    ----------
+    y_true, y_pred : list of label lists, SequenceArray or 1-D array
+        True and predicted labels.
+    labels : list of labels, optional
+        The rows and columns. By default all labels that occur, sorted.
+    sample_weight : array-like of shape (n_samples,), optional
+        One weight per sequence (per token if ``y_true`` is one-dimensional).
+    normalize : {"true", "pred", "all"}, optional
+        Divide by the sums of the rows, of the columns, or of the matrix.
+
+    Returns
+    -------
+    ndarray of shape (n_labels, n_labels)
+        Rows are true labels, columns predicted ones.
+
+    Raises
+    ------
+    ValueError
+        If ``y_true`` and ``y_pred`` differ in length; the message names the sequence.
+
+    Examples
+    --------
+    >>> from sklearn_crcrf.metrics import token_confusion_matrix
+    >>> token_confusion_matrix([["D", "N"], ["N"]], [["D", "N"], ["D"]])
+    array([[1, 0],
+           [1, 1]])
+    """
+    pair = flatten(y_true, y_pred, sample_weight)
+    true, pred, ids = _encode(pair, labels)
+    if len(true) == 0:
+        return np.zeros((len(ids), len(ids)), dtype=np.int64)
+    weight = None if sample_weight is None else pair.weight
+    return confusion_matrix(true, pred, labels=ids, sample_weight=weight, normalize=normalize)
+
+
+def _encode(pair: Pair, labels: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Integer codes of the labels, which scikit-learn handles faster, and those asked for."""
+    n_tokens = len(pair.true.data)
+    wanted = label_list([] if labels is None else labels, "labels")
+    everything = [a.astype(object) for a in (pair.true.data, pair.pred.data, wanted)]
+    with naming_unhashable(y_true=pair.true, y_pred=pair.pred):
+        distinct, codes = factorize(np.concatenate(everything))
+    ids = np.arange(len(distinct)) if labels is None else codes[2 * n_tokens :]
+    return codes[:n_tokens], codes[n_tokens : 2 * n_tokens], ids
+
+
+def _mask(known: Any, pair: Pair) -> np.ndarray:
+    mask = label_sequences(known, "known")
+    check_same_layout(pair.true, mask, "known")
+    return mask.data.astype(bool)
+
+
+def _accuracy_where(
+    pair: Pair, mask: np.ndarray, zero_division: ZeroDivision, metric: str
+) -> float:
+    hits = mask & (are_equal(pair))
+    return divide(pair.weight[hits].sum(), pair.weight[mask].sum(), zero_division, metric)

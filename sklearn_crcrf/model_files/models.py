@@ -1,0 +1,49 @@
+"""What a model that is stored or was loaded must be."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from sklearn.base import BaseEstimator
+
+from ..base.classifier import BaseSequenceClassifier
+from ..base.unwrap import steps_of
+from ..crf import CRFsuiteCRF
+from ..utils.soundness import check_sound
+
+__all__ = ["check_model"]
+
+
+def check_model(estimator: Any) -> None:
+    """Check that a model is one that this package can predict with, and that it is sound.
+
+    Raises
+    ------
+    ValueError
+        If it is no sequence classifier, nor a pipeline that ends in one; if a parameter is not
+        valid; or if an array does not fit the others, in which case the message has its name.
+    """
+    transformers, last = steps_of(estimator)
+    if not isinstance(last, (BaseSequenceClassifier, CRFsuiteCRF)):
+        raise ValueError(
+            "the estimator must be a sequence classifier of sklearn_crcrf, or a pipeline that ends "
+            f"in one, but is a {type(last).__name__}"
+        )
+    for part in [*transformers, last]:
+        check_sound(part)
+    for part in _estimators_in(estimator):
+        if hasattr(part, "_parameter_constraints"):
+            part._validate_params()
+
+
+def _estimators_in(estimator: BaseEstimator) -> Iterator[BaseEstimator]:
+    """An estimator, its parameters and its fitted parts."""
+    left, seen = [estimator], set()
+    while left:
+        part = left.pop()
+        if id(part) in seen or not isinstance(part, (BaseEstimator, dict, list, tuple)):
+            continue
+        seen.add(id(part))
+        if isinstance(part, BaseEstimator):
+            yield part
+            part = vars(part)
+        left.extend(part.values() if isinstance(part, dict) else part)

@@ -1,0 +1,207 @@
+"""Files of models: written by skops, checked when they are read, and never a pickle."""
+
+import os
+import zipfile
+from collections.abc import Sequence
+from types import ModuleType
+from typing import Any, NamedTuple
+
+from .._version import __version__
+from ..utils.unpacking import check_max_bytes, read_limited
+from .archive import MAX_BYTES, TooLargeError, checked_archive
+from .models import check_model
+from .replacing import replacing
+from .schema import UntrustedError
+from .trust import trusted_names
+
+__all__ = ["MAX_BYTES", "StoredModel", "load_model", "require_skops", "save_model"]
+
+FORMAT, VERSION = "sklearn-crcrf model", 1
+MAGIC = b"PK\x03\x04"
+
+
+class StoredModel(NamedTuple):
+    """What a model file holds.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Fitted: a sequence classifier, or a pipeline that ends in one.
+    columns : list of str or None, or None
+        The columns of the file that it was trained on, see
+        :func:`~sklearn_crcrf.datasets.read_conll`, if these are known.
+
+    Examples
+    --------
+    >>> from sklearn_crcrf import HMM
+    >>> from sklearn_crcrf.model_files import StoredModel
+    >>> stored = StoredModel(HMM().fit([["the", "dog"]], [["D", "N"]]), ["word", "label"])
+    >>> stored.estimator.predict([["dog"]]).tolist(), stored.columns
+    ([['N']], ['word', 'label'])
+    """
+
+    estimator: Any
+    columns: list[str | None] | None
+
+
+def save_model(
+    estimator: Any, path: str | os.PathLike, columns: Sequence[str | None] | None = None
+) -> None:
+    """Write a fitted estimator to a file; one that is there is replaced when all is written.
+
+    Parameters
+    ----------
+    estimator : fitted estimator
+        A sequence classifier of this package, or a pipeline that ends in one.
+    path : str or path-like
+    columns : sequence of str or None, optional
+        The columns of the file that it was trained on.
+
+    Raises
+    ------
+    ImportError
+        If skops is not installed.
+    ValueError
+        If :func:`load_model` could not read the file, because the estimator has parts that are
+        defined elsewhere, or is not sound; or if something else than a regular file has this
+        path. What was there stays as it was.
+    OSError
+        If the file cannot be written. What was there stays as it was.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from sklearn_crcrf import HMM
+    >>> from sklearn_crcrf.model_files import load_model, save_model
+    >>> hmm = HMM().fit([["the", "dog"]], [["D", "N"]])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_model(hmm, Path(folder) / "model.skops")
+    ...     load_model(Path(folder) / "model.skops").estimator.predict([["the", "dog"]]).tolist()
+    [['D', 'N']]
+    """
+    io = require_skops()
+    check_model(estimator)
+    content = {
+        "format": FORMAT,
+        "version": VERSION,
+        "package": __version__,
+        "columns": None if columns is None else list(columns),
+        "estimator": estimator,
+    }
+    data = io.dumps(content, compression=zipfile.ZIP_DEFLATED, compresslevel=1)
+    try:
+        checked_archive(data, None)
+    except UntrustedError as error:
+        raise ValueError(f"a model file cannot hold this estimator: {error}") from None
+    with replacing(path) as file:
+        file.write(data)
+
+
+def load_model(path: str | os.PathLike, max_bytes: int | None = MAX_BYTES) -> StoredModel:
+    """Read a file that :func:`save_model` wrote.
+
+    Nothing but data, and listed classes of this package, scikit-learn, NumPy and SciPy, is made of
+    it, so a file of unknown origin cannot run code of its own, nor write to other files; and what
+    does not fit together is refused, so it cannot crash the process either.
+
+    Parameters
+    ----------
+    path : str or path-like
+    max_bytes : int or None, default=2**32
+        The most bytes that the file may unpack to; None for no limit.
+
+    Returns
+    -------
+    StoredModel
+
+    Raises
+    ------
+    ImportError
+        If skops is not installed.
+    OSError
+        If the file cannot be opened.
+    ValueError
+        If it is damaged, is no model file, unpacks to more than ``max_bytes``, or holds what is
+        not trusted.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from sklearn_crcrf import HMM
+    >>> from sklearn_crcrf.model_files import load_model, save_model
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "model.skops"
+    ...     save_model(HMM().fit([["the", "dog"]], [["D", "N"]]), path, ["word", "label"])
+    ...     load_model(path)
+    StoredModel(estimator=HMM(), columns=['word', 'label'])
+    """
+    io = require_skops()
+    check_max_bytes(max_bytes)
+    data = _read(path, max_bytes)
+    try:
+        archive = checked_archive(data, max_bytes)
+        content = io.load(archive, trusted=sorted(frozenset().union(*trusted_names().values())))
+        stored = _checked(content)
+        check_model(stored.estimator)
+    except UntrustedError as error:
+        raise ValueError(f"{path} is not trusted: {error}") from error
+    except TooLargeError as error:
+        raise ValueError(f"{path} is too large: {error}") from error
+    except WrongContentError as error:
+        raise ValueError(f"{path} {error}") from error
+    except Exception as error:  # what is damaged fails in many ways
+        reason = str(error) or type(error).__name__
+        raise ValueError(f"{path} is damaged, or not a model file: {reason}") from error
+    return stored
+
+
+def require_skops() -> ModuleType:
+    """The module ``skops.io``.
+
+    Raises
+    ------
+    ImportError
+        If it is not installed; the message says how to.
+    """
+    try:
+        import skops.io
+    except ImportError as error:
+        raise ImportError(
+            'model files need skops, which is not installed: pip install "sklearn-crcrf[cli]"'
+        ) from error
+    return skops.io
+
+
+class WrongContentError(ValueError):
+    """A file is sound, but not what it should be."""
+
+
+def _read(path: str | os.PathLike, max_bytes: int | None) -> bytes:
+    """All bytes of a file that may be a model file."""
+    with open(path, "rb") as file:
+        data = file.read(len(MAGIC))
+        if data != MAGIC:
+            raise ValueError(f"{path} is not a model file of sklearn-crcrf")
+        try:
+            return data + read_limited(file, max_bytes)
+        except ValueError as error:
+            raise ValueError(f"{path} is too large: {error}") from None
+
+
+def _checked(content: Any) -> StoredModel:
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        raise WrongContentError(
+            f"is not a model file of sklearn-crcrf: it holds a {type(content).__name__}"
+        )
+    if content.get("version") != VERSION:
+        raise WrongContentError(
+            f"has version {content.get('version')} of the format, and this is "
+            f"sklearn-crcrf {__version__}, which reads version {VERSION}; it was written by "
+            f"sklearn-crcrf {content.get('package')}"
+        )
+    columns = content["columns"]
+    if columns is not None and not all(c is None or isinstance(c, str) for c in list(columns)):
+        raise WrongContentError("has columns whose names are not text")
+    return StoredModel(content["estimator"], columns)

@@ -1,0 +1,175 @@
+"""What the schema of a skops file may say: the tree of nodes of which objects are made.
+
+skops audits names too, but trusts more of them, and calls some without having looked at their
+arguments. Here every node is held against the lists of :mod:`.trust` before skops sees it.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from typing import Any
+
+from ..utils.moved import MOVED
+from .headers import read_header
+from .trust import LIMITED, PACKAGE, trusted_names
+
+__all__ = ["UntrustedError", "check_schema", "files_of", "rename_modules"]
+
+# Older ones have other kinds of nodes.
+OLDEST_PROTOCOL = 2
+# Positions in the key of a Mersenne Twister, which NumPy does not check.
+LAST_POSITION = 624
+
+
+class UntrustedError(ValueError):
+    """A file asks for what is not on the lists."""
+
+
+def check_schema(schema: Any, members: Mapping[str, bytes]) -> None:
+    """Check all names and limited values of a schema.
+
+    Parameters
+    ----------
+    schema : JSON
+    members : mapping from name to bytes
+        The other members of the archive.
+
+    Raises
+    ------
+    UntrustedError
+        If it names a class or function that is not listed; the message has all of these.
+    ValueError
+        If it is not valid.
+    """
+    protocol = schema["protocol"]
+    if type(protocol) is not int or protocol < OLDEST_PROTOCOL:
+        raise ValueError(f"it is of protocol {protocol!r} of skops")
+    nodes = list(nodes_of(schema))
+    trusted, refused = trusted_names(), set()
+    for node in nodes:
+        kind, name = node["__loader__"], f"{node['__module__']}.{node['__class__']}"
+        if name not in trusted.get(kind, ()):
+            refused.add(name)
+    if refused:
+        raise UntrustedError(f"it holds {', '.join(sorted(refused))}")
+    for node in nodes:
+        check = CHECKS.get(node["__loader__"])
+        if check is not None:
+            check(node, members)
+    _check_shared(schema, members)
+
+
+def rename_modules(schema: Any) -> bool:
+    """Write the present modules of all classes into the schema of a file of an earlier release.
+
+    Returns
+    -------
+    changed : bool
+    """
+    changed = False
+    for node in nodes_of(schema):
+        package, _, module = str(node["__module__"]).partition(".")
+        if package == PACKAGE and module in MOVED:
+            node["__module__"] = f"{PACKAGE}.{MOVED[module]}"
+            changed = True
+    return changed
+
+
+def files_of(schema: Any) -> Iterator[tuple[str, str, Any]]:
+    """All that is read from members of the archive.
+
+    Yields
+    ------
+    (kind, member, number)
+        The kind of node, the name of the member, and the number of the object, if it has one:
+        what has the same number is read only once.
+    """
+    for node in nodes_of(schema):
+        if "file" in node:
+            yield node["__loader__"], node["file"], node.get("__id__")
+
+
+def nodes_of(schema: Any) -> Iterator[dict[str, Any]]:
+    """All nodes, wherever they are."""
+    left = [schema]
+    while left:
+        part = left.pop()
+        if isinstance(part, dict):
+            # A dict of the user that has such a key has a node behind it, and no text.
+            if isinstance(part.get("__loader__"), str):
+                yield part
+            left.extend(part.values())
+        elif isinstance(part, list):
+            left.extend(part)
+
+
+def _check_object(node: dict[str, Any], members: Mapping[str, bytes]) -> None:
+    """No attribute hides a method, and limited ones have one of their values."""
+    cls = getattr(import_module(node["__module__"]), node["__class__"])
+    attributes = (node.get("content") or {}).get("content")
+    if not isinstance(attributes, dict):
+        return
+    for name, value in attributes.items():
+        if callable(getattr(cls, name, None)):
+            raise UntrustedError(f"{node['__class__']}.{name} is a method, and no attribute")
+        if name in LIMITED:
+            allows, allowed = LIMITED[name]
+            if value["__loader__"] != "JsonNode" or not allows(json.loads(value["content"])):
+                raise UntrustedError(f"{node['__class__']}.{name} must be {allowed}")
+
+
+def _check_random_state(node: dict[str, Any], members: Mapping[str, bytes]) -> None:
+    position = json.loads(node["content"]["content"]["state"]["content"]["pos"]["content"])
+    if type(position) is not int or not 0 <= position <= LAST_POSITION:
+        raise ValueError(f"the position of a RandomState is {position!r}")
+
+
+def _check_text(node: dict[str, Any], members: Mapping[str, bytes]) -> None:
+    if not isinstance(node["content"], str):
+        raise ValueError("the content of a JsonNode is not text")
+
+
+def _check_tree(node: dict[str, Any], members: Mapping[str, bytes]) -> None:
+    """The nodes are in an array of one dimension, of which scikit-learn asks the length."""
+    nodes = node["content"]["content"]["nodes"]
+    if nodes["__loader__"] != "NdArrayNode" or len(read_header(members[nodes["file"]]).shape) != 1:
+        raise ValueError("the nodes of a tree are not an array of one dimension")
+
+
+CHECKS = {
+    "JsonNode": _check_text,
+    "ObjectNode": _check_object,
+    "RandomStateNode": _check_random_state,
+    "TreeNode": _check_tree,
+}
+
+
+def _check_shared(schema: Any, members: Mapping[str, bytes]) -> None:
+    """Parts with the number of one object say the same.
+
+    skops reads one of them and takes it for the others. If they differed, what is checked would
+    not be what is read; and an object could have itself among its parts.
+    """
+    said: dict[Any, Any] = {}
+    contents: dict[Any, int] = {}
+
+    def content(part: Any) -> int:
+        """A number for what a part says, whatever the numbers of objects and names of files."""
+        if isinstance(part, dict):
+            number, file = part.get("__id__"), part.get("file")
+            says = frozenset(
+                (key, content(value))
+                for key, value in part.items()
+                if key not in ("__id__", "file") or isinstance(value, dict)
+            )
+            says = says, members[file] if isinstance(file, str) else None
+        elif isinstance(part, list):
+            number, says = None, tuple(map(content, part))
+        else:
+            number, says = None, repr(part)
+        found = contents.setdefault(says, len(contents))
+        if number and not isinstance(number, dict) and said.setdefault(number, found) != found:
+            raise ValueError("two parts have the number of one object, but differ")
+        return found
+
+    content(schema)

@@ -1,0 +1,240 @@
+"""What a model file may name: classes and functions, all of them listed here.
+
+What is listed makes data and computes with it. Nothing of it opens, writes, fetches or runs
+anything, whatever attributes it has, but for those in :data:`LIMITED`, which are limited.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
+from importlib import import_module
+from typing import Any
+
+__all__ = ["LIMITED", "PACKAGE", "trusted_names"]
+
+PACKAGE = __package__.partition(".")[0]
+
+# Classes of this package whose attributes are stored, by the module that defines them.
+OBJECTS = {
+    "boosting.estimator": ["BoostedCRF"],
+    "counts.binning": ["EqualFrequencyBins"],
+    "counts.counts": ["Counts"],
+    "counts.hmm": ["HMM"],
+    "counts.lexicon": ["Lexicon"],
+    "counts.observations": ["Encoder"],
+    "counts.rows": ["KeyIndex"],
+    "counts.state_weights": ["StateWeights"],
+    "counts.tabulator": ["Tabulator"],
+    "crf.crfsuite": ["CRFsuiteCRF"],
+    "crf.estimator": ["CRF"],
+    "crf.memm": ["MEMM"],
+    "criteria.max_margin": ["MaxMargin"],
+    "criteria.mce": ["MCE"],
+    "criteria.mce_f1": ["MCEF1"],
+    "criteria.piecewise": ["Piecewise"],
+    "criteria.softmax_margin": ["SoftmaxMargin"],
+    "criteria.token_error": ["TokenError"],
+    "data.vocabulary": ["Vocabulary"],
+    "empirical.estimator": ["EmpiricalCRF"],
+    "empirical.exponents": ["Exponents"],
+    "empirical.frequencies": ["FrequencyModel"],
+    "empirical.model": ["Statistics"],
+    "empirical.product_spelling": ["ProductSpelling"],
+    "empirical.signature_spelling": ["JointSpelling", "MaxEntSpelling", "MeanSpelling"],
+    "empirical.smoothed": ["SmoothedModel"],
+    "empirical.trigrams": ["TrigramRates"],
+    "feature_extraction._phrases": ["Phrases"],
+    "feature_extraction.gazetteer": ["Gazetteer"],
+    "feature_extraction.template_features": ["TemplateFeatures"],
+    "feature_extraction.token_features": ["TokenFeatures"],
+    "feature_extraction.vectorizer": ["SequenceVectorizer"],
+    "feature_extraction.window": ["Window"],
+    "feature_extraction.word_clusters": ["WordClusters"],
+    "feature_extraction.word_vectors": ["WordVectors"],
+    "labels.encoding": ["LabelIds"],
+    "linear.encoder": ["AttributeEncoder"],
+    "max_margin.estimator": ["MaxMarginCRF"],
+    "opinion_pool.estimator": ["OpinionPoolCRF"],
+    "opinion_pool.merged_labels": ["MergedLabels"],
+    "opinion_pool.random_attributes": ["RandomAttributes"],
+    "perceptron.estimator": ["StructuredPerceptron"],
+}
+
+NAMED_TUPLES = {
+    "constraints.constraints": ["Constraints"],
+    "counts.counts": ["Template"],
+    "counts.storage": ["Rows"],
+    "counts.tables": ["Table"],
+    "crf.crfsuite": ["_FrequentFeatures"],
+    "empirical.transitions": ["Transitions"],
+    "linear.weights": ["Weights"],
+    "perceptron.voting": ["Ballots", "Changes"],
+}
+
+# What may be the criterion or the choice of features of a CRF.
+FUNCTIONS = {
+    "crf.features": ["all_features", "observed_features"],
+    "criteria.expected_cost": ["expected_cost"],
+    "criteria.local_log_loss": ["local_log_loss"],
+    "criteria.log_loss": ["log_loss"],
+    "criteria.marginal_likelihood": ["marginal_likelihood"],
+    "criteria.pseudo_likelihood": ["pseudo_likelihood"],
+}
+
+# Transformers of scikit-learn, by the module that offers them. They compute with the arrays that
+# they hold in NumPy and SciPy, which check them. Those that open files by name (CountVectorizer),
+# or index arrays without a check (trees and neighbours), are not here.
+SCIKIT_LEARN = {
+    "sklearn.compose": ["ColumnTransformer"],
+    "sklearn.decomposition": ["PCA", "TruncatedSVD"],
+    "sklearn.feature_extraction": ["DictVectorizer"],
+    "sklearn.feature_extraction.text": ["TfidfTransformer"],
+    "sklearn.feature_selection": ["VarianceThreshold"],
+    "sklearn.impute": ["MissingIndicator", "SimpleImputer"],
+    "sklearn.pipeline": ["FeatureUnion", "Pipeline"],
+    "sklearn.preprocessing": [
+        "Binarizer",
+        "FunctionTransformer",
+        "KBinsDiscretizer",
+        "MaxAbsScaler",
+        "MinMaxScaler",
+        "Normalizer",
+        "OneHotEncoder",
+        "OrdinalEncoder",
+        "PolynomialFeatures",
+        "PowerTransformer",
+        "QuantileTransformer",
+        "RobustScaler",
+        "StandardScaler",
+    ],
+    # Of BoostedCRF, which checks its trees.
+    "sklearn.tree": ["DecisionTreeRegressor"],
+}
+
+# Functions of single numbers, for FunctionTransformer.
+NUMPY_FUNCTIONS = [
+    "absolute",
+    "arccos",
+    "arccosh",
+    "arcsin",
+    "arcsinh",
+    "arctan",
+    "arctanh",
+    "cbrt",
+    "ceil",
+    "cos",
+    "cosh",
+    "degrees",
+    "exp",
+    "exp2",
+    "expm1",
+    "fabs",
+    "floor",
+    "isfinite",
+    "isinf",
+    "isnan",
+    "log",
+    "log10",
+    "log1p",
+    "log2",
+    "logical_not",
+    "negative",
+    "positive",
+    "radians",
+    "reciprocal",
+    "rint",
+    "sign",
+    "signbit",
+    "sin",
+    "sinh",
+    "sqrt",
+    "square",
+    "tan",
+    "tanh",
+    "trunc",
+]
+SCIPY_FUNCTIONS = ["expit", "log_expit", "logit"]
+# Where versions of NumPy and SciPy say that these are from.
+NUMPY_MODULES = ["numpy", "numpy._core._multiarray_umath", "numpy.core._multiarray_umath"]
+SCIPY_MODULES = ["scipy.special", "scipy.special._special_ufuncs", "scipy.special._ufuncs"]
+
+NUMPY_SCALARS = [
+    "bool",
+    "bool_",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "intc",
+    "longlong",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+    "uintc",
+    "ulonglong",
+    "float16",
+    "float32",
+    "float64",
+    "str_",
+]
+SPARSE = {
+    f"scipy.sparse._{form}": [f"{form}_array", f"{form}_matrix"] for form in ("csr", "csc", "coo")
+}
+
+
+def _is_few(value: Any) -> bool:
+    return value is None or (type(value) is int and abs(value) <= 1024)
+
+
+LIMITED: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "memory": (lambda value: value is None, "None: models keep nothing in files of their own"),
+    "n_jobs": (_is_few, "None or an int of at most 1024"),
+}
+"""Attributes by which a model would write files or start processes: what they may be."""
+
+
+@lru_cache(maxsize=1)
+def trusted_names() -> dict[str, frozenset[str]]:
+    """The names that each kind of node of a skops file may have."""
+    builtin = "builtins.{}".format
+    numpy_scalars = _names({"numpy": NUMPY_SCALARS})
+    functions = [
+        *_names(_ours(FUNCTIONS)),
+        *_names(dict.fromkeys(NUMPY_MODULES, NUMPY_FUNCTIONS)),
+        *_names(dict.fromkeys(SCIPY_MODULES, SCIPY_FUNCTIONS)),
+    ]
+    names = {
+        "BytesNode": [builtin("bytes")],
+        "ConstructorFromReduceNode": [builtin("frozenset")],
+        "DTypeNode": ["numpy.dtype"],
+        "DictNode": [builtin("dict"), "collections.OrderedDict"],
+        "FunctionNode": functions,
+        "JsonNode": [builtin("str")],
+        "ListNode": [builtin("list")],
+        "NdArrayNode": ["numpy.ndarray", *numpy_scalars],
+        # Older versions of skops store sparse arrays as objects.
+        "ObjectNode": [*_names(_ours(OBJECTS)), *_scikit_learn_names(), *_names(SPARSE)],
+        "RandomStateNode": ["numpy.random.mtrand.RandomState"],
+        "SetNode": [builtin("set")],
+        "SliceNode": [builtin("slice")],
+        "SparseMatrixNode": _names(SPARSE),
+        "TreeNode": ["sklearn.tree._tree.Tree"],
+        "TupleNode": [builtin("tuple"), *_names(_ours(NAMED_TUPLES))],
+        "TypeNode": [*map(builtin, ("bool", "float", "int", "str")), *numpy_scalars],
+    }
+    return {kind: frozenset(of_kind) for kind, of_kind in names.items()}
+
+
+def _ours(names: Mapping[str, list[str]]) -> dict[str, list[str]]:
+    return {f"{PACKAGE}.{module}": of_module for module, of_module in names.items()}
+
+
+def _names(by_module: Mapping[str, list[str]]) -> list[str]:
+    return [f"{module}.{name}" for module, names in by_module.items() for name in names]
+
+
+def _scikit_learn_names() -> Iterator[str]:
+    """The names of the classes of scikit-learn in the modules that define them."""
+    for module, names in SCIKIT_LEARN.items():
+        for name in names:
+            yield f"{getattr(import_module(module), name).__module__}.{name}"

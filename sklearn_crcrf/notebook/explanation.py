@@ -1,0 +1,235 @@
+"""Why a sequence was labelled as it was: what each attribute and transition adds to the score."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..base.classifier import BaseSequenceClassifier, Batch, check_shared_scores, log_partition
+from ..base.contributions import Contributions
+from ._markup import Markup, NotebookDisplay, element
+from .single import single
+
+__all__ = ["Explanation", "explain"]
+
+# Entries listed for each token, those that add most first.
+TOP = 5
+
+
+def explain(
+    estimator: Any,
+    sequence: Any,
+    labels: Sequence[Any] | None = None,
+    *,
+    against: Sequence[Any] | None = None,
+    tokens: Sequence[str] | None = None,
+) -> "Explanation":
+    """Which attributes and transitions carried each label of a sequence.
+
+    The score of a labelling is a sum over its tokens: of the weights of their attributes, of the
+    transitions into them, and of the beginning and the end. Every term is an entry of the
+    explanation, a weight times a factor, so the entries add up to the score.
+
+    The factor is the value of the attribute; for :class:`~sklearn_crcrf.EmpiricalCRF`, the weight
+    is the logarithm of a co-occurrence rate, up to a constant that is the same for all labels,
+    and the factor is its exponent. For :class:`~sklearn_crcrf.MEMM`, there are entries of what
+    normalises the labels of each token. A classifier that does not say what its scores are made
+    of has one entry for each score.
+
+    Parameters
+    ----------
+    estimator : fitted sequence classifier, or a pipeline or search that ends in one
+    sequence : list of tokens, 2-D array or CSR, SequenceArray or DataFrame
+        One sequence.
+    labels : sequence of labels, optional
+        What is explained; by default what the estimator predicts.
+    against : sequence of labels, optional
+        Other labels of the same sequence: then entries are differences, and they add up to how
+        much the score of ``labels`` is above that of ``against``, which is the logarithm of how
+        many times likelier they are.
+    tokens : sequence of str, optional
+        What to call the tokens; by default the first string of each, or its number.
+
+    Returns
+    -------
+    Explanation
+
+    Raises
+    ------
+    ValueError
+        If there is not exactly one sequence, labels do not fit it, or scores are not finite.
+
+    Examples
+    --------
+    >>> from sklearn_crcrf import CRF, explain
+    >>> X = [["the", "dog", "walks"], ["a", "cat", "sleeps"], ["dogs", "sleep"]]
+    >>> y = [["D", "N", "V"], ["D", "N", "V"], ["N", "V"]]
+    >>> explain(CRF().fit(X, y), ["the", "cat"])
+    score 1.463, probability 0.366
+    the D +0.389
+      +0.389 the
+    cat N +1.074
+      +0.756 D → N
+      +0.318 cat
+    """
+    classifier, X, texts = single(estimator, sequence, tokens)
+    batch = Batch(0, int(X.offsets[-1]), X.offsets, 0)
+    prepared = classifier._prepare(X)
+    chain, parts = classifier._structure(X.offsets), classifier._parts(prepared, batch)
+    check_shared_scores(parts)
+    log_partition(chain, parts, 0)
+    labels = classifier.predict(X).data.tolist() if labels is None else labels
+    y = _label_ids(labels, "labels", classifier, len(texts))
+    entries = classifier._contributions(prepared, batch, y)
+    other = None
+    if against is not None:
+        other = _label_ids(against, "against", classifier, len(texts))
+        entries = entries.less(classifier._contributions(prepared, batch, other))
+    return Explanation(
+        texts,
+        classifier.classes_[y].tolist(),
+        entries,
+        _log_probability(chain, parts, y),
+        None if other is None else classifier.classes_[other].tolist(),
+    )
+
+
+class Explanation(NotebookDisplay):
+    """What adds up to the score of a labelling, as :func:`~sklearn_crcrf.explain` returns it.
+
+    As text, and in a notebook, it lists for each token the entries that add most, and the sum of
+    the others.
+
+    Parameters
+    ----------
+    tokens : list of str
+    labels : list of labels
+        What is explained.
+    contributions : Contributions
+        All entries, by position.
+    log_probability : float
+        Logarithm of the probability of the labels.
+    against : list of labels, optional
+        If given, the entries are differences from those of these labels.
+
+    Attributes
+    ----------
+    score : float
+        The sum of all entries.
+    token_scores : ndarray of shape (n_tokens,)
+        The sums of the entries of each token.
+
+    Examples
+    --------
+    >>> from sklearn_crcrf import CRF, explain
+    >>> crf = CRF().fit([["the", "dog"], ["a", "cat"]], [["D", "N"], ["D", "N"]])
+    >>> explanation = explain(crf, ["the", "cat"])
+    >>> explanation.labels, explanation.token_scores.round(3)
+    (['D', 'N'], array([0.235, 0.984]))
+    """
+
+    def __init__(
+        self,
+        tokens: list[str],
+        labels: list,
+        contributions: Contributions,
+        log_probability: float,
+        against: list | None = None,
+    ):
+        self.tokens, self.labels, self.against = tokens, labels, against
+        self.contributions, self.log_probability = contributions, log_probability
+        self.score = float(contributions.value.sum())
+        self.token_scores = contributions.by_token(len(tokens))
+
+    def to_frame(self) -> Any:
+        """All entries as a pandas DataFrame, those of each token that add most first.
+
+        Returns
+        -------
+        DataFrame
+            With the columns position, token, label, kind, name, weight, factor and value.
+        """
+        import pandas as pd
+
+        entries = self.contributions
+        entries = entries.take(np.lexsort((-np.abs(entries.value), entries.position)))
+        tokens, labels = (np.empty(len(self.tokens), dtype=object) for _ in range(2))
+        tokens[:], labels[:] = self.tokens, self.labels
+        named = {"token": tokens[entries.position], "label": labels[entries.position]}
+        columns = {"position": entries.position, **named, **entries._asdict()}
+        return pd.DataFrame({**columns, "value": entries.value})
+
+    def __str__(self) -> str:
+        lines = [self._summary()]
+        for t, token in enumerate(self.tokens):
+            lines.append(f"{token} {self._label(t)} {self.token_scores[t]:+.3f}")
+            lines += [f"  {value:+.3f} {name}{times}" for value, name, times in self._entries(t)]
+        return "\n".join(lines)
+
+    def _summary(self) -> str:
+        probability = f"probability {np.exp(self.log_probability):.3g}"
+        if self.against is None:
+            return f"score {self.score:.3f}, {probability}"
+        return f"score {self.score:+.3f} against other labels, {probability}"
+
+    def _label(self, t: int) -> str:
+        if self.against is None or self.against[t] == self.labels[t]:
+            return str(self.labels[t])
+        return f"{self.labels[t]}, not {self.against[t]}"
+
+    def _entries(self, t: int) -> Iterator[tuple[float, str, str]]:
+        """Value, name, and weight and factor of the entries of a token."""
+        entries = self.contributions.take(np.flatnonzero(self.contributions.position == t))
+        order = np.argsort(-np.abs(entries.value), kind="stable")
+        top, others = entries.take(order[:TOP]), entries.take(order[TOP:])
+        columns = top.value, top.name, top.weight, top.factor
+        for value, name, weight, factor in zip(*columns, strict=True):
+            yield value, name, "" if factor == 1.0 else f" ({weight:.3f} * {factor:.3g})"
+        if len(others.name):
+            yield others.value.sum(), f"{len(others.name)} others", ""
+
+    def _body(self) -> list[Markup]:
+        entries = [list(self._entries(t)) for t in range(len(self.tokens))]
+        values = np.array([value for of_token in entries for value, *_ in of_token])
+        largest = np.abs(values[np.isfinite(values)]).max(initial=0.0) or 1.0
+        rows = []
+        for t, token in enumerate(self.tokens):
+            total = element("td", f"{self.token_scores[t]:+.3f}", class_="number")
+            heads = element("th", element("bdi", token)), element("th", self._label(t))
+            rows.append(element("tr", *heads, total, element("td"), class_="total"))
+            rows += [_row(*entry, largest) for entry in entries[t]]
+        return [element("p", self._summary()), element("table", *rows)]
+
+
+def _row(value: float, name: str, times: str, largest: float) -> Markup:
+    share = min(abs(value) / largest, 1.0)
+    bar = element("i", style=f"width:{100 * share:.1f}%", class_="minus" if value < 0 else None)
+    return element(
+        "tr",
+        element(
+            "td", element("bdi", name), element("span", times, class_="quiet times"), colspan=2
+        ),
+        element("td", f"{value:+.3f}", class_="number"),
+        element("td", bar, class_="bar"),
+    )
+
+
+def _label_ids(
+    labels: Sequence[Any], name: str, classifier: BaseSequenceClassifier, n_tokens: int
+) -> np.ndarray:
+    """Ids of the labels of one sequence."""
+    labels = list(labels)
+    if len(labels) != n_tokens:
+        raise ValueError(f"there are {n_tokens} tokens, but {len(labels)} {name}")
+    place = {label: j for j, label in enumerate(classifier.classes_.tolist())}
+    for t, label in enumerate(labels):
+        if label not in place:
+            raise ValueError(f"{name}, position {t}: {label!r} is not among {list(place)}")
+    return np.array([place[label] for label in labels], dtype=np.int32)
+
+
+def _log_probability(chain: Any, parts: Any, y: np.ndarray) -> float:
+    if len(y) == 0:
+        return 0.0
+    value = chain.span_log_probability(parts, [0], [len(y)], y)[0]
+    return -np.inf if np.isnan(value) else float(value)  # NaN: no labels are possible at all

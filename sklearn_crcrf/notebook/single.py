@@ -1,0 +1,91 @@
+"""One sequence, and the estimator that is to say something of it."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..base.classifier import BaseSequenceClassifier
+from ..base.unwrap import unwrap
+from ..data.sequences import SequenceArray, as_sequences
+from ..data.symbols import SymbolTable
+
+__all__ = ["Single", "single", "token_texts"]
+
+
+class Single(NamedTuple):
+    """A sequence classifier, one sequence as it sees it, and what its tokens are called."""
+
+    classifier: BaseSequenceClassifier
+    X: SequenceArray
+    tokens: list[str]
+
+
+def single(estimator: Any, sequence: Any, tokens: Sequence[str] | None = None) -> Single:
+    """Take one sequence through the steps before a sequence classifier.
+
+    Parameters
+    ----------
+    estimator : fitted sequence classifier, or a pipeline or search that ends in one
+    sequence : list of tokens, 2-D array or CSR, SequenceArray or DataFrame
+        The last two hold one sequence.
+    tokens : sequence of str, optional
+        What to call the tokens; by default the first string of each, or its number.
+
+    Returns
+    -------
+    Single
+
+    Raises
+    ------
+    ValueError
+        If there is not exactly one sequence, or tokens are not as many as it has.
+    """
+    is_container = isinstance(sequence, SequenceArray) or hasattr(sequence, "iloc")
+    X = sequence if is_container else [sequence]
+    outer = as_sequences(X).X
+    if len(outer) != 1:
+        raise ValueError(f"sequence must be a single sequence, but there are {len(outer)}")
+    texts = token_texts(outer) if tokens is None else [str(token) for token in tokens]
+    if len(texts) != outer.lengths[0]:
+        raise ValueError(f"there are {outer.lengths[0]} tokens, but {len(texts)} names of tokens")
+    classifier, inner = unwrap(estimator, X)
+    return Single(classifier, as_sequences(inner).X, texts)
+
+
+def token_texts(X: SequenceArray) -> list[str]:
+    """What to call the tokens of X: the first string of each, or its number.
+
+    Parameters
+    ----------
+    X : SequenceArray
+
+    Returns
+    -------
+    list of n_tokens str
+
+    Examples
+    --------
+    >>> from sklearn_crcrf import SequenceArray
+    >>> token_texts(SequenceArray.from_sequences([[{"bias": 1.0, "word": "the"}]]))
+    ['the']
+    """
+    data = X.data
+    if isinstance(data, SymbolTable):
+        name = next((n for n in data.names if n not in data.numbers), None)
+        return _numbers(len(data)) if name is None else [str(s) for s in data.column(name)]
+    if not isinstance(data, np.ndarray) or data.dtype.kind in "biuf":
+        return _numbers(data.shape[0])
+    return [_text(token, number) for number, token in enumerate(data)]
+
+
+def _text(token: Any, number: int) -> str:
+    if isinstance(token, str):
+        return str(token)
+    values = token.values() if isinstance(token, Mapping) else token
+    values = values if isinstance(values, Iterable) else ()
+    return next((str(value) for value in values if isinstance(value, str)), str(number))
+
+
+def _numbers(n_tokens: int) -> list[str]:
+    return [str(number) for number in range(n_tokens)]

@@ -1,0 +1,19 @@
+"""Segments: from IOB1, IOB2 and IOBES labels to (sequence, start, end, type), and back."""
+
+from .segments import (
+    Segments,
+    SpelledSegments,
+    convert_scheme,
+    segments_to_labels,
+    spell_segments,
+    to_segments,
+)
+
+__all__ = [
+    "Segments",
+    "SpelledSegments",
+    "convert_scheme",
+    "segments_to_labels",
+    "spell_segments",
+    "to_segments",
+]

@@ -1,0 +1,113 @@
+"""What the labels of the schemes IOB1, IOB2 and IOBES say."""
+
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+__all__ = ["PREFIXES", "SchemeLabels", "check_option", "read_labels"]
+
+PREFIXES = {"IOB1": "BI", "IOB2": "BI", "IOBES": "BIES"}
+
+
+class SchemeLabels(NamedTuple):
+    """Labels taken apart.
+
+    Attributes
+    ----------
+    prefix : ndarray of shape (n_labels,), str
+        "O", "B", "I", "E" or "S".
+    kind : ndarray of shape (n_labels,), int64
+        The place of the type among ``types``, -1 for "O".
+    types : ndarray of shape (n_types,), object
+        In increasing order; "" for the labels without a type.
+    """
+
+    prefix: np.ndarray
+    kind: np.ndarray
+    types: np.ndarray
+
+    def open(self) -> np.ndarray:
+        """The kind of segment that may go on after each label, -1 for none, (n_labels,)."""
+        return np.where(np.isin(self.prefix, ["B", "I"]), self.kind, -1)
+
+    def continues(self, previous: np.ndarray, current: np.ndarray) -> np.ndarray:
+        """Whether a label goes on with the segment of the one before it.
+
+        Parameters
+        ----------
+        previous, current : ndarray of int
+            Label ids, of shapes that broadcast.
+
+        Returns
+        -------
+        ndarray of bool
+        """
+        joins = np.where(np.isin(self.prefix, ["I", "E"]), self.kind, -2)
+        return self.open()[previous] == joins[current]
+
+
+def read_labels(
+    labels: Iterable[Any],
+    scheme: str,
+    name: str = "classes",
+    place: Callable[[int], str] = lambda i: "",
+) -> SchemeLabels:
+    """Take different labels apart.
+
+    Parameters
+    ----------
+    labels : iterable of n_labels labels
+    scheme : {"IOB1", "IOB2", "IOBES"}
+    name : str
+        What an error calls the labels.
+    place : callable
+        What an error says of where label number ``i`` is.
+
+    Returns
+    -------
+    SchemeLabels
+
+    Raises
+    ------
+    ValueError
+        If a label is neither "O" nor one of the prefixes of the scheme, followed by "-" and the
+        type.
+
+    Examples
+    --------
+    >>> from sklearn_crcrf.segments.schemes import read_labels
+    >>> read_labels(["B-PER", "I-LOC", "O"], "IOB2")
+    SchemeLabels(prefix=array(['B', 'I', 'O'], dtype='<U1'), kind=array([ 1,  0, -1]),
+                 types=array(['LOC', 'PER'], dtype=object))
+    """
+    check_option("scheme", scheme, PREFIXES)
+    labels = labels.tolist() if isinstance(labels, np.ndarray) else list(labels)
+    parsed = [_split(label, PREFIXES[scheme]) for label in labels]
+    if None in parsed:
+        i = parsed.index(None)
+        raise ValueError(f"{name}: label {labels[i]!r}{place(i)} does not fit the scheme {scheme}")
+    types = sorted({kind for prefix, kind in parsed if prefix != "O"})
+    place_of_type = {kind: i for i, kind in enumerate(types)}
+    kind = [-1 if prefix == "O" else place_of_type[kind] for prefix, kind in parsed]
+    return SchemeLabels(
+        np.array([prefix for prefix, _ in parsed], dtype="U1"),
+        np.array(kind, dtype=np.int64),
+        np.array(types, dtype=object),
+    )
+
+
+def check_option(name: str, value: Any, options: Iterable[str]) -> None:
+    """Raise ValueError unless the value is one of the options."""
+    if value not in tuple(options):
+        raise ValueError(f"{name} must be one of {', '.join(options)}, got {value!r}")
+
+
+def _split(label: Any, prefixes: str) -> tuple[str, str] | None:
+    """Prefix and type of a label, or None if it does not fit."""
+    if not isinstance(label, str):
+        return None
+    prefix, _, kind = label.partition("-")
+    if label == "O" or (len(prefix) == 1 and prefix in prefixes):
+        return prefix, kind
+    return None

@@ -1,0 +1,428 @@
+"""Segments: from IOB1, IOB2 and IOBES labels to (sequence, start, end, type), and back."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..data.ragged import joined_ranges
+from ..data.sequences import SequenceArray, locate
+from ..utils.names import check_several
+from .schemes import PREFIXES, SchemeLabels, check_option, read_labels
+
+__all__ = [
+    "Segments",
+    "SpelledSegments",
+    "convert_scheme",
+    "segments_to_labels",
+    "spell_segments",
+    "to_segments",
+]
+
+_READINGS = ("conlleval", "strict")
+
+
+class Segments(NamedTuple):
+    """Segments as four parallel arrays, in the order of the text.
+
+    Attributes
+    ----------
+    sequence : ndarray of int64 of shape (n_segments,)
+        The sequence that the segment lies in.
+    start, end : ndarray of int64 of shape (n_segments,)
+        Positions in that sequence; the segment ends before ``end``.
+    type : ndarray of object of shape (n_segments,)
+        What follows the prefix of the label: "PER" for "B-PER", "" for a bare "B".
+
+    Examples
+    --------
+    >>> from sklearn_crcrf.segments import to_segments
+    >>> segments = to_segments([["O", "B-PER", "I-PER"], ["B-LOC"]])
+    >>> segments.sequence, segments.start, segments.end, segments.type
+    (array([0, 1]), array([1, 0]), array([3, 1]), array(['PER', 'LOC'], dtype=object))
+    """
+
+    sequence: np.ndarray
+    start: np.ndarray
+    end: np.ndarray
+    type: np.ndarray
+
+
+class SpelledSegments(NamedTuple):
+    """Segments of paths, and what makes each of them a segment on its own.
+
+    If the labels of a segment stand after a label in ``before`` or at the beginning, and before
+    a label in ``after`` or at the end, they are read as this segment, and else as part of a
+    longer one.
+
+    Attributes
+    ----------
+    segments : Segments
+    labels : SequenceArray of int
+        The label ids that spell each segment.
+    before, after : ndarray of shape (n_segments, n_labels), bool
+        The labels that may stand before its first and after its last token.
+    """
+
+    segments: Segments
+    labels: SequenceArray
+    before: np.ndarray
+    after: np.ndarray
+
+
+def to_segments(y: Any, scheme: str = "IOB2", reading: str = "conlleval") -> Segments:
+    """Read the segments off labels.
+
+    Parameters
+    ----------
+    y : list of label lists, SequenceArray or 1-D array
+        Labels; a one-dimensional array is a single sequence.
+    scheme : {"IOB1", "IOB2", "IOBES"}, default="IOB2"
+        What the prefixes mean. In IOB1, ``B`` only parts a segment from one of the same type
+        directly before it; in IOB2 every segment begins with ``B``; in IOBES, besides, a
+        segment of several tokens ends with ``E`` and one of a single token is ``S``.
+    reading : {"conlleval", "strict"}, default="conlleval"
+        What to make of labels that break the scheme. "conlleval" forgives them, like the
+        evaluation script of the CoNLL shared tasks [1]_: a segment is a longest run of labels
+        of one type in which no label but the first is ``B`` or ``S`` and none but the last is
+        ``E`` or ``S``. "strict" keeps those of these segments that the scheme allows as they
+        are written.
+
+    Returns
+    -------
+    Segments
+
+    Raises
+    ------
+    ValueError
+        If a label is neither "O" nor one of the prefixes of the scheme, followed by "-" and the
+        type; the message names the sequence and the position.
+
+    Notes
+    -----
+    The script of the shared tasks does not know ``S``. As in its extensions to IOBES, ``S``
+    begins and ends a segment, and ``E`` always ends one.
+
+    References
+    ----------
+    .. [1] E. F. Tjong Kim Sang and S. Buchholz, "Introduction to the CoNLL-2000 shared task:
+       chunking", CoNLL 2000.
+
+    Examples
+    --------
+    >>> from sklearn_crcrf.segments import to_segments
+    >>> y = [["B-PER", "I-PER", "O", "I-LOC"], ["B-LOC"]]
+    >>> to_segments(y)
+    Segments(sequence=array([0, 0, 1]), start=array([0, 3, 0]), end=array([2, 4, 1]),
+             type=array(['PER', 'LOC', 'LOC'], dtype=object))
+    >>> to_segments(y, reading="strict").type
+    array(['PER', 'LOC'], dtype=object)
+    """
+    return find_segments(label_sequences(y, "y"), scheme, reading, "y")
+
+
+def segments_to_labels(segments: Segments, lengths: Any, scheme: str = "IOB2") -> SequenceArray:
+    """Write segments as labels.
+
+    Parameters
+    ----------
+    segments : Segments
+        Segments that do not overlap, in any order.
+    lengths : array-like of int of shape (n_sequences,)
+        The length of every sequence.
+    scheme : {"IOB1", "IOB2", "IOBES"}, default="IOB2"
+
+    Returns
+    -------
+    SequenceArray
+        One label per token; its ``tolist`` gives nested lists.
+
+    Raises
+    ------
+    ValueError
+        If a segment is empty, leaves its sequence or overlaps another one.
+
+    Examples
+    --------
+    >>> from sklearn_crcrf.segments import Segments, segments_to_labels
+    >>> segments = Segments([0, 0], [0, 3], [2, 4], ["PER", "LOC"])
+    >>> segments_to_labels(segments, [5], "IOBES").tolist()
+    [['B-PER', 'E-PER', 'O', 'S-LOC', 'O']]
+    """
+    check_option("scheme", scheme, PREFIXES)
+    lengths = _as_lengths(lengths)
+    labels = SequenceArray.from_lengths(np.full(lengths.sum(), "O", dtype=object), lengths)
+    segments = _in_order(segments)
+    _check_places(segments, lengths)
+
+    sequence, start, end, kind = segments
+    types, kind = factorize(kind)
+    first = labels.offsets[sequence] + start
+    last = labels.offsets[sequence] + end - 1
+    begin, inside, close, single = (
+        np.array([_label(prefix, name) for name in types], dtype=object)[kind] for prefix in "BIES"
+    )
+    labels.data[joined_ranges(first, end - start)] = np.repeat(inside, end - start)
+    if scheme == "IOB1":
+        touching = np.zeros(len(first), dtype=bool)
+        touching[1:] = (
+            (first[1:] == last[:-1] + 1) & (sequence[1:] == sequence[:-1]) & (kind[1:] == kind[:-1])
+        )
+        labels.data[first[touching]] = begin[touching]
+    else:
+        labels.data[first] = begin
+    if scheme == "IOBES":
+        labels.data[last] = np.where(first == last, single, close)
+    return labels
+
+
+def convert_scheme(y: Any, source: str, target: str, reading: str = "conlleval") -> Any:
+    """Write the same segments in another scheme.
+
+    Parameters
+    ----------
+    y : list of label lists, SequenceArray or 1-D array
+        Labels; a one-dimensional array is a single sequence.
+    source, target : {"IOB1", "IOB2", "IOBES"}
+        The scheme of ``y``, and the one wanted.
+    reading : {"conlleval", "strict"}, default="conlleval"
+        What to make of labels in ``y`` that break the scheme, see :func:`to_segments`.
+
+    Returns
+    -------
+    list of label lists, SequenceArray or 1-D array
+        Labels in the layout of ``y``.
+
+    Raises
+    ------
+    ValueError
+        As in :func:`to_segments`.
+
+    Examples
+    --------
+    >>> from sklearn_crcrf.segments import convert_scheme
+    >>> convert_scheme([["I-PER", "I-PER", "B-PER"]], "IOB1", "IOBES")
+    [['B-PER', 'E-PER', 'S-PER']]
+    """
+    labels = label_sequences(y, "y")
+    converted = segments_to_labels(
+        find_segments(labels, source, reading, "y"), labels.lengths, target
+    )
+    if isinstance(y, SequenceArray):
+        return converted
+    return converted.tolist() if is_nested(y) else converted.data
+
+
+def spell_segments(
+    y: np.ndarray, offsets: np.ndarray, classes: Any, scheme: str = "IOB2"
+) -> SpelledSegments:
+    """Read the segments off paths, and tell what keeps them apart from their neighbours.
+
+    The reading is the forgiving one of :func:`to_segments`.
+
+    Parameters
+    ----------
+    y : ndarray of shape (n_tokens,), int
+        Label ids of the paths.
+    offsets : ndarray of shape (n_sequences + 1,), int64
+    classes : array-like of shape (n_labels,)
+        The labels.
+    scheme : {"IOB1", "IOB2", "IOBES"}, default="IOB2"
+
+    Returns
+    -------
+    SpelledSegments
+
+    Raises
+    ------
+    ValueError
+        If one of the classes does not fit the scheme.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_crcrf.segments import spell_segments
+    >>> spelled = spell_segments(np.array([0, 1, 2]), np.array([0, 3]), ["B-X", "I-X", "O"])
+    >>> spelled.segments
+    Segments(sequence=array([0]), start=array([0]), end=array([2]),
+             type=array(['X'], dtype=object))
+    >>> spelled.labels.tolist(), spelled.after
+    ([[0, 1]], array([[ True, False,  True]]))
+    """
+    parsed = read_labels(classes, scheme)
+    start, end = find_runs(parsed, y, offsets)
+    every = np.arange(len(parsed.kind))
+    first, last = y[start, None], y[end - 1, None]
+    return SpelledSegments(
+        _in_sequences(start, end, parsed.types[parsed.kind[y[start]]], offsets),
+        SequenceArray.from_lengths(y[joined_ranges(start, end - start)], end - start),
+        ~parsed.continues(every, first),
+        ~parsed.continues(last, every),
+    )
+
+
+def find_segments(labels: SequenceArray, scheme: str, reading: str, name: str) -> Segments:
+    """Segments of labels already flat; ``name`` is what an error calls the labels."""
+    check_option("scheme", scheme, PREFIXES)
+    check_option("reading", reading, _READINGS)
+    with naming_unhashable(**{name: labels}):
+        distinct, y = factorize(labels.data)
+
+    def first_place(i: int) -> str:
+        sequence, position = locate(labels.offsets, int(np.argmax(y == i)))
+        return f" at position {position} of sequence {sequence}"
+
+    parsed = read_labels(distinct, scheme, name, first_place)
+    start, end = find_runs(parsed, y, labels.offsets)
+    if reading == "strict":
+        first_of_sequence = np.zeros(len(y) + 1, dtype=bool)
+        first_of_sequence[labels.offsets] = True
+        follows_same = parsed.kind[y[start - 1]] == parsed.kind[y[start]]
+        follows_same &= ~first_of_sequence[start]
+        outer = parsed.prefix[y[start]], parsed.prefix[y[end - 1]]
+        proper = _is_proper(scheme, *outer, follows_same)
+        start, end = start[proper], end[proper]
+    return _in_sequences(start, end, parsed.types[parsed.kind[y[start]]], labels.offsets)
+
+
+def label_sequences(y: Any, name: str) -> SequenceArray:
+    """Labels in any layout as a SequenceArray; one-dimensional labels are a single sequence."""
+    check_several(y, name)
+    if isinstance(y, SequenceArray):
+        labels = y
+    elif is_nested(y):
+        labels = SequenceArray.from_sequences(y)
+    elif hasattr(y, "__array__"):
+        flat = np.asarray(y)
+        labels = SequenceArray(flat, [0, len(flat)])
+    else:
+        labels = SequenceArray.from_sequences([y])
+    if labels.data.ndim != 1:
+        raise ValueError(f"{name} must hold one value per token")
+    return labels
+
+
+def is_nested(y: Any) -> bool:
+    """Whether labels come in sequences, and not as one flat list or array."""
+    if isinstance(y, SequenceArray):
+        return True
+    first = next(iter(y), None)
+    return first is None or (
+        hasattr(first, "__len__") and not isinstance(first, (str, bytes, dict))
+    )
+
+
+@contextmanager
+def naming_unhashable(**labels: SequenceArray) -> Iterator[None]:
+    """Where labels cannot be compared, raise a ValueError that says which is not hashable.
+
+    Parameters
+    ----------
+    **labels : SequenceArray
+        By the name of the argument.
+    """
+    try:
+        yield
+    except (TypeError, ValueError):
+        for name, sequences in labels.items():
+            for token, label in enumerate(sequences.data.tolist()):
+                if not _is_hashable(label):
+                    sequence, position = locate(sequences.offsets, token)
+                    raise ValueError(
+                        f"{name}, sequence {sequence}, position {position}: the label {label!r} "
+                        "is not hashable"
+                    ) from None
+        raise
+
+
+def factorize(values: np.ndarray) -> tuple[list, np.ndarray]:
+    """The distinct values, sorted if they can be, and the index of each value among them."""
+    # Hashing beats the sorting of np.unique several times on arrays of Python objects.
+    values = values.tolist()
+    distinct = list(dict.fromkeys(values))
+    try:
+        distinct.sort()
+    except TypeError:
+        distinct.sort(key=lambda v: (type(v).__name__, repr(v)))
+    index = {value: i for i, value in enumerate(distinct)}
+    codes = np.fromiter(map(index.__getitem__, values), dtype=np.int64, count=len(values))
+    return distinct, codes
+
+
+def _is_hashable(label: Any) -> bool:
+    try:
+        hash(label)
+    except TypeError:
+        return False
+    return True
+
+
+def _label(prefix: str, kind: str) -> str:
+    return f"{prefix}-{kind}" if kind else prefix
+
+
+def find_runs(
+    parsed: SchemeLabels, y: np.ndarray, offsets: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """The first token of each segment of paths of label ids, and the token after its last one."""
+    # Between token t - 1 and t lies gap t, and no segment spans those that are cut.
+    cut = np.ones(len(y) + 1, dtype=bool)
+    cut[1:-1] = ~parsed.continues(y[:-1], y[1:])
+    cut[offsets] = True
+    inside = parsed.kind[y] >= 0
+    return np.flatnonzero(cut[:-1] & inside), np.flatnonzero(cut[1:] & inside) + 1
+
+
+def _in_sequences(
+    start: np.ndarray, end: np.ndarray, types: np.ndarray, offsets: np.ndarray
+) -> Segments:
+    """Segments given by token numbers; the types may be any."""
+    sequence = np.searchsorted(offsets, start, side="right") - 1
+    return Segments(sequence, start - offsets[sequence], end - offsets[sequence], types)
+
+
+def _is_proper(
+    scheme: str, first: np.ndarray, last: np.ndarray, follows_same: np.ndarray
+) -> np.ndarray:
+    """Whether a run with these outer prefixes is a segment of the scheme as it is written."""
+    if scheme == "IOB1":
+        return (first == "I") | follows_same
+    if scheme == "IOB2":
+        return first == "B"
+    return (first == "S") | ((first == "B") & (last == "E"))
+
+
+def _in_order(segments: Segments) -> Segments:
+    sequence, start, end = (np.asarray(a, dtype=np.int64) for a in segments[:3])
+    order = np.lexsort((start, sequence))
+    kind = np.asarray(segments[3], dtype=object)
+    return Segments(sequence[order], start[order], end[order], kind[order])
+
+
+def _as_lengths(lengths: Any) -> np.ndarray:
+    given = np.asarray(lengths)
+    if given.size == 0:
+        given = given.astype(np.int64)
+    if given.ndim != 1 or given.dtype.kind not in "iu" or (given < 0).any():
+        raise ValueError(
+            f"lengths must be the lengths of sequences, integers from 0 on, got {lengths!r}"
+        )
+    return given.astype(np.int64)
+
+
+def _check_places(segments: Segments, lengths: np.ndarray) -> None:
+    sequence, start, end, _ = segments
+    outside = (sequence < 0) | (sequence >= len(lengths))
+    if outside.any():
+        raise ValueError(
+            f"segments: there is no sequence {sequence[outside][0]} of {len(lengths)} sequences"
+        )
+    wrong = (start < 0) | (start >= end) | (end > lengths[sequence])
+    wrong[1:] |= (sequence[1:] == sequence[:-1]) & (start[1:] < end[:-1])
+    if wrong.any():
+        i = int(np.argmax(wrong))
+        raise ValueError(
+            f"segments: the segment from {start[i]} to {end[i]} of sequence {sequence[i]} is "
+            f"empty, leaves the sequence or overlaps another one"
+        )

@@ -1,0 +1,226 @@
+"""Sparse matrices as kernels take them."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from .._kernels._row_order import has_sound_rows
+from .._kernels.sizes import LARGEST, check_number
+
+__all__ = ["csr_arrays", "sound_csr", "stackable", "stacked"]
+
+
+def csr_arrays(
+    matrix: sp.csr_array | sp.csc_array, start: int = 0, stop: int | None = None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The indptr, indices and values of a matrix by rows, or of one by columns.
+
+    The indptr is that of the rows, or columns, from start to stop; by default of all.
+    """
+    indptr = matrix.indptr[start : None if stop is None else stop + 1]
+    indices = matrix.indices
+    if indices.dtype != np.int32:
+        n_rows, n_columns = matrix.shape
+        check_number(n_columns if matrix.format == "csr" else n_rows, "rows or columns")
+        indices = indices.astype(np.int32)
+    return indptr.astype(np.int64), indices, matrix.data
+
+
+def sound_csr(matrix: Any, name: str, where: Callable[[int], str]) -> Any:
+    """A sparse matrix by rows, of which every row has columns in rising order, each only once.
+
+    A matrix whose arrays contradict each other lets C code read and write outside of them; a
+    matrix from elsewhere is therefore checked before anything is done with it, also before it is
+    brought to another format.
+
+    Parameters
+    ----------
+    matrix : sparse matrix or array of shape (n_rows, n_columns), of any format
+        It is not changed.
+    name : str
+        What messages call it.
+    where : callable
+        What messages call a row, by its number.
+
+    Returns
+    -------
+    CSR of shape (n_rows, n_columns)
+        The matrix itself, if it is one. Else columns are sorted, and the entries of a row that
+        have the same column are added.
+
+    Raises
+    ------
+    ValueError
+        If the arrays of the matrix do not agree, or a column is not there.
+
+    Examples
+    --------
+    >>> matrix = sp.csr_array(([1.0, 2.0, 3.0], [1, 0, 1], [0, 3]), shape=(1, 2))
+    >>> sound_csr(matrix, "X", "X, row {}".format).toarray()
+    array([[2., 4.]])
+    >>> matrix.indices[1] = 7
+    >>> sound_csr(matrix, "X", "X, row {}".format)
+    Traceback (most recent call last):
+        ...
+    ValueError: X, row 0: column 7 is not one of 2 columns
+    """
+    if matrix.ndim != 2:
+        raise ValueError(f"{name} must have two dimensions, but its shape is {matrix.shape}")
+    if matrix.shape[1] > LARGEST:
+        raise ValueError(f"{name} has {matrix.shape[1]} columns, but at most {LARGEST} can be used")
+    if matrix.format == "csr":
+        return _sound_rows(matrix, name, where)
+    if matrix.format == "csc":
+        columns = _sound_rows(matrix.T, name, lambda j: f"{name}, column {j}", "row")
+        return columns.T.tocsr()
+    entries = matrix.tocoo()
+    _check_coordinates(entries, name, where)
+    return entries.tocsr()
+
+
+def stackable(matrix: Any, name: str) -> Any:
+    """The rows of a sparse matrix, such that they can be stacked, and checked afterwards.
+
+    Parameters
+    ----------
+    matrix : sparse matrix or array of shape (n_rows, n_columns), of any format
+        It is not changed.
+    name : str
+        What messages call it.
+
+    Returns
+    -------
+    CSR of shape (n_rows, n_columns)
+
+    Raises
+    ------
+    ValueError
+        As :func:`sound_csr`; but the entries of a CSR are not looked at yet.
+    """
+    if matrix.format == "csr":
+        _check_arrays(matrix, name)
+        return matrix
+    return sound_csr(matrix, name, lambda row: f"{name}, position {row}")
+
+
+def stacked(matrices: Sequence[Any]) -> Any:
+    """The rows of sparse matrices, one matrix below the other.
+
+    ``scipy.sparse.vstack`` does the same, but Ctrl-C is lost while it asks each matrix for its
+    length.
+
+    Parameters
+    ----------
+    matrices : sequence of CSR of shape (n_rows, n_columns)
+        At least one. Their entries need not be sound.
+
+    Returns
+    -------
+    CSR of shape (n_rows, n_columns)
+        A sparse array if one of them is, else a sparse matrix.
+
+    Raises
+    ------
+    ValueError
+        If they do not have equally many columns.
+
+    Examples
+    --------
+    >>> above, below = sp.csr_array([[0, 1], [2, 0]]), sp.csr_array([[0, 3]])
+    >>> stacked([above, below]).toarray()
+    array([[0, 1],
+           [2, 0],
+           [0, 3]])
+    """
+    n_columns = sorted({matrix.shape[1] for matrix in matrices})
+    if len(n_columns) > 1:
+        raise ValueError(f"rows of {n_columns[0]} and of {n_columns[1]} columns cannot be stacked")
+    n_rows = [matrix.shape[0] for matrix in matrices]
+    n_entries = [int(matrix.indptr[-1]) for matrix in matrices]
+    before = np.append(0, np.cumsum(n_entries[:-1], dtype=np.int64))
+    ends = np.concatenate([matrix.indptr[1:] for matrix in matrices]) + np.repeat(before, n_rows)
+    values, indices = (
+        np.concatenate([getattr(m, name)[:n] for m, n in zip(matrices, n_entries, strict=True)])
+        for name in ("data", "indices")
+    )
+    index_type = np.int64 if sum(n_entries) > LARGEST else indices.dtype
+    places = (array.astype(index_type, copy=False) for array in (indices, np.append(0, ends)))
+    is_array = any(isinstance(matrix, sp.sparray) for matrix in matrices)
+    kind = sp.csr_array if is_array else sp.csr_matrix
+    return kind((values, *places), shape=(len(ends), n_columns[0]))
+
+
+def _sound_rows(matrix: Any, name: str, where: Callable, noun: str = "column") -> Any:
+    """A sound matrix by rows, made of one; ``noun`` is what the numbers in it stand for."""
+    _check_arrays(matrix, name)
+    given = matrix.data, matrix.indices, matrix.indptr
+    values, indices, indptr = arrays = [np.ascontiguousarray(array) for array in given]
+    if indptr[-1] < len(indices):
+        arrays[:2] = values[: indptr[-1]], indices[: indptr[-1]]
+    if indices.dtype != indptr.dtype:
+        arrays[1:] = arrays[1].astype(np.int64), indptr.astype(np.int64)
+    values, indices, indptr = arrays
+    if has_sound_rows(indptr, indices, matrix.shape[1]):
+        if all(a is b for a, b in zip(arrays, given, strict=True)):
+            return matrix
+        return type(matrix)(tuple(arrays), shape=matrix.shape)
+    _check_rows(indptr, indices, matrix.shape[1], where, noun)
+    sound = type(matrix)(tuple(arrays), shape=matrix.shape, copy=True)
+    sound.sum_duplicates()
+    return sound
+
+
+def _check_arrays(matrix: Any, name: str) -> None:
+    """Raise ValueError unless the arrays agree about how many entries and rows there are."""
+    values, indices, indptr = matrix.data, matrix.indices, matrix.indptr
+    if not all(isinstance(a, np.ndarray) and a.ndim == 1 for a in (values, indices, indptr)):
+        raise ValueError(f"{name}: data, indices and indptr must be one-dimensional arrays")
+    for array, what in ((indices, "indices"), (indptr, "indptr")):
+        if array.dtype not in (np.int32, np.int64):
+            raise ValueError(f"{name}: {what} must be int32 or int64, not {array.dtype}")
+    if len(indptr) != matrix.shape[0] + 1:
+        raise ValueError(f"{name}: indptr has {len(indptr)} entries for {matrix.shape[0]} rows")
+    if len(values) != len(indices):
+        raise ValueError(f"{name}: there are {len(indices)} indices, but {len(values)} values")
+    if indptr[0] != 0 or not 0 <= indptr[-1] <= len(indices):
+        raise ValueError(
+            f"{name}: indptr runs from {indptr[0]} to {indptr[-1]}, but there are "
+            f"{len(indices)} indices"
+        )
+
+
+def _check_rows(
+    indptr: np.ndarray, indices: np.ndarray, n_columns: int, where: Callable, noun: str
+) -> None:
+    """Raise ValueError if indptr falls, or if a column is not there."""
+    falls = np.flatnonzero(indptr[1:] < indptr[:-1])
+    if len(falls):
+        row = int(falls[0])
+        raise ValueError(f"{where(row)}: indptr falls from {indptr[row]} to {indptr[row + 1]}")
+    outside = np.flatnonzero((indices < 0) | (indices >= n_columns))
+    if len(outside):
+        row = int(np.searchsorted(indptr, outside[0], side="right")) - 1
+        _raise_outside(where(row), indices[outside[0]], n_columns, noun)
+
+
+def _check_coordinates(entries: sp.coo_array, name: str, where: Callable) -> None:
+    """Raise ValueError unless all entries are in the matrix."""
+    if not len(entries.row) == len(entries.col) == len(entries.data):
+        raise ValueError(
+            f"{name}: there are {len(entries.row)} rows, {len(entries.col)} columns and "
+            f"{len(entries.data)} values"
+        )
+    n_rows, n_columns = entries.shape
+    outside = np.flatnonzero((entries.row < 0) | (entries.row >= n_rows))
+    if len(outside):
+        _raise_outside(f"{name}, entry {outside[0]}", entries.row[outside[0]], n_rows, "row")
+    outside = np.flatnonzero((entries.col < 0) | (entries.col >= n_columns))
+    if len(outside):
+        at = outside[0]
+        _raise_outside(where(int(entries.row[at])), entries.col[at], n_columns, "column")
+
+
+def _raise_outside(where: str, index: int, n: int, noun: str) -> None:
+    raise ValueError(f"{where}: {noun} {index} is not one of {n} {noun}s")

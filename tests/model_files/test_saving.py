@@ -1,0 +1,184 @@
+"""Files of models are checked when they are read."""
+
+import tracemalloc
+import zipfile
+from pathlib import Path
+
+import joblib
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from toy import make_corpus
+
+from sklearn_crcrf import CRF, HMM, BoostedCRF, EmpiricalCRF, SequenceVectorizer, TemplateFeatures
+from sklearn_crcrf.model_files import load_model, save_model
+
+skops = pytest.importorskip("skops.io")
+
+X, y = make_corpus(n_sequences=20)
+# Written by the first version of the package.
+OLDER = Path(__file__).parent / "version_1"
+
+
+class Foreign(HMM):
+    """Not of the package."""
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        EmpiricalCRF(),
+        EmpiricalCRF.maxent(),
+        CRF(c1=0.1, criterion="mce", max_iter=5),
+        make_pipeline(TemplateFeatures("U0:%x[0,0]\nB0:%x[0,0]"), CRF(edge_columns=["B0"])),
+        make_pipeline(SequenceVectorizer(), BoostedCRF(max_iter=2)),
+    ],
+    ids=range(5),
+)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_a_model_comes_back(estimator, tmp_path):
+    estimator.fit(X, y)
+    save_model(estimator, tmp_path / "m", ["word", None, "label"])
+    stored = load_model(str(tmp_path / "m"))
+    assert stored.columns == ["word", None, "label"]
+    assert stored.estimator.predict(X).tolist() == estimator.predict(X).tolist()
+    for p, q in zip(stored.estimator.predict_proba(X), estimator.predict_proba(X), strict=True):
+        assert np.array_equal(p, q)
+
+
+def test_damage_anywhere_is_a_value_error(tmp_path):
+    path = tmp_path / "m"
+    save_model(HMM().fit(X, y), path)
+    data = path.read_bytes()
+    rng = np.random.default_rng(0)
+    for place in rng.integers(len(data), size=30).tolist():
+        path.write_bytes(data[:place])
+        with pytest.raises(ValueError, match="not a model file"):
+            load_model(path)
+        # A flipped byte may be one that nobody reads.
+        path.write_bytes(data[:place] + bytes([data[place] ^ 0xFF]) + data[place + 1 :])
+        try:
+            assert isinstance(load_model(path).estimator, HMM)
+        except ValueError as error:
+            assert str(path) in str(error)
+
+
+def test_other_files_are_refused(tmp_path):
+    path = tmp_path / "m"
+    joblib.dump(HMM(), path)
+    with pytest.raises(ValueError, match="is not a model file"):
+        load_model(path)
+    skops.dump(LogisticRegression(), path)
+    with pytest.raises(ValueError, match=r"is not trusted: it holds .*LogisticRegression"):
+        load_model(path)
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("schema.json", "[]")
+    with pytest.raises(ValueError, match="is damaged, or not a model file"):
+        load_model(path)
+
+
+def test_a_later_version_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr("sklearn_crcrf.model_files.saving.VERSION", 2)
+    save_model(HMM().fit(X, y), tmp_path / "m")
+    monkeypatch.undo()
+    with pytest.raises(ValueError, match="has version 2 of the format"):
+        load_model(tmp_path / "m")
+
+
+def test_what_the_package_does_not_define_is_not_trusted(tmp_path):
+    path = tmp_path / "m"
+    path.write_bytes(b"older")
+    with pytest.raises(ValueError, match="must be a sequence classifier of sklearn_crcrf"):
+        save_model(LogisticRegression(), path)
+    with pytest.raises(ValueError, match=r"cannot hold .*Foreign"):
+        save_model(Foreign().fit(X, y), path)
+    assert [p.name for p in tmp_path.iterdir()] == ["m"] and path.read_bytes() == b"older"
+    skops.dump({"format": "sklearn-crcrf model", "estimator": Foreign()}, path)
+    with pytest.raises(ValueError, match=r"is not trusted: it holds .*Foreign"):
+        load_model(path)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_a_file_has_no_entry_for_each_attribute(tmp_path):
+    def n_nodes(n_words):
+        X = [[f"w{i}" for i in range(n_words)]]
+        save_model(CRF(max_iter=2, tol=0.0).fit(X, [["A", "B"] * (n_words // 2)]), tmp_path / "m")
+        with zipfile.ZipFile(tmp_path / "m") as file:
+            return file.read("schema.json").count(b"__class__")
+
+    assert n_nodes(2) == n_nodes(200)
+
+
+def test_what_is_not_sound_is_neither_written_nor_read(tmp_path):
+    hmm = HMM().fit(X, y)
+    save_model(hmm, tmp_path / "m")
+    hmm.transitions_ = hmm.transitions_[:1]
+    with pytest.raises(ValueError, match="HMM: transitions_ has the shape"):
+        save_model(hmm, tmp_path / "m")
+    assert load_model(tmp_path / "m").estimator.predict(X).tolist()
+    skops.dump({"format": "sklearn-crcrf model", "version": 1, "estimator": hmm}, tmp_path / "m")
+    with pytest.raises(ValueError, match=r"is damaged.*HMM: transitions_ has the shape"):
+        load_model(tmp_path / "m")
+
+
+@pytest.mark.parametrize(
+    ("parameter", "value", "message"),
+    [("smoothing", "much", "'smoothing' parameter of HMM"), ("n_jobs", 10**6, "n_jobs must be")],
+)
+def test_parameters_are_checked(parameter, value, message, tmp_path):
+    content = {"format": "sklearn-crcrf model", "version": 1, "columns": None}
+    hmm = HMM().fit(X, y)
+    setattr(hmm, parameter, value)
+    skops.dump({**content, "estimator": hmm}, tmp_path / "m")
+    with pytest.raises(ValueError, match=message):
+        load_model(tmp_path / "m")
+
+
+@pytest.mark.parametrize("columns", [[1], 3, ["word", ["label"]]])
+def test_columns_are_checked(columns, tmp_path):
+    content = {"format": "sklearn-crcrf model", "version": 1, "estimator": HMM().fit(X, y)}
+    skops.dump({**content, "columns": columns}, tmp_path / "m")
+    with pytest.raises(ValueError, match=str(tmp_path)):
+        load_model(tmp_path / "m")
+
+
+def test_the_limit_on_what_a_file_unpacks_to(tmp_path):
+    hmm = HMM().fit([["w" * 10_000_000]], [["A"]])
+    save_model(hmm, tmp_path / "m")
+    size = (tmp_path / "m").stat().st_size
+    assert size < 100_000
+    for limit in (0, size - 1, size, 10_000_000):
+        with pytest.raises(ValueError, match=f"is too large: .*max_bytes={limit}"):
+            load_model(tmp_path / "m", max_bytes=limit)
+    for limit in (11_000_000, None):
+        assert load_model(tmp_path / "m", max_bytes=limit).estimator.classes_.tolist() == ["A"]
+    with pytest.raises(ValueError, match="max_bytes"):
+        load_model(tmp_path / "m", max_bytes=-1)
+    with pytest.raises(TypeError, match="max_bytes"):
+        load_model(tmp_path / "m", max_bytes="1 GB")
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("path", sorted(OLDER.glob("*.skops")), ids=lambda path: path.stem)
+def test_files_of_the_first_version_are_read(path):
+    stored = load_model(path)
+    assert stored.columns == ["word", "label"]
+    if path.stem == "CRF-rows":
+        assert stored.estimator.predict([np.eye(2)]).tolist() == [["A", "B"]]
+    else:
+        X, y = [["the", "dog", "sleeps"], ["cats", "sleep"]], [["D", "N", "V"], ["N", "V"]]
+        assert stored.estimator.predict(X).tolist() == y
+        if hasattr(stored.estimator, "partial_fit"):
+            assert stored.estimator.partial_fit([*X, ["new"]], [*y, ["N"]]).predict(X).tolist() == y
+        assert stored.estimator.fit(X, y).predict(X).tolist() == y
+
+
+def test_a_large_limit_takes_no_memory(tmp_path):
+    save_model(HMM().fit(X, y), tmp_path / "m")
+    tracemalloc.start()
+    try:
+        load_model(tmp_path / "m", max_bytes=2**50)
+        assert tracemalloc.get_traced_memory()[1] < 2**25
+    finally:
+        tracemalloc.stop()

@@ -1,0 +1,34 @@
+"""A classifier whose scores are X itself, to test what all classifiers share."""
+
+import numpy as np
+import scipy.sparse as sp
+
+from sklearn_crcrf.base.classifier import BaseSequenceClassifier
+from sklearn_crcrf.labels.encoding import encode_labels
+from sklearn_crcrf.structures import Chain, Edges, Parts
+
+TRANSITION = np.array([[0.5, -1.0, 0.0], [1.0, 0.0, -0.5], [-0.3, 0.2, 0.1]])
+BEGIN, END = np.array([0.1, 0.2, -0.3]), np.array([0.0, -0.4, 0.5])
+
+
+class ReadScores(BaseSequenceClassifier):
+    """The columns of X are the state scores of the labels."""
+
+    def __init__(self, sample_unit="sequence", n_jobs=None):
+        self.sample_unit = sample_unit
+        self.n_jobs = n_jobs
+
+    def fit(self, X, y):
+        self.classes_, _ = encode_labels(self._check_X(X, y, reset=True).y)
+        return self
+
+    def _prepare(self, X):
+        data = X.data.toarray() if sp.issparse(X.data) else X.data
+        return data if len(data) else np.empty((0, 3))
+
+    def _structure(self, offsets):
+        return Chain(offsets)
+
+    def _parts(self, prepared, batch):
+        state = np.ascontiguousarray(prepared[batch.start : batch.stop], dtype=float)
+        return Parts(state, TRANSITION, BEGIN, END, Edges.none(len(state)))

@@ -1,0 +1,72 @@
+"""The rooms of the package: imports go only to rooms further up in the table of CONTRIBUTING.md."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import sklearn_crcrf
+
+PACKAGE = Path(sklearn_crcrf.__file__).parent
+TABLE = PACKAGE.parent / "CONTRIBUTING.md"
+FILES = sorted(PACKAGE.glob("*/**/*.py"))
+ROOMS = sorted(path.name for path in PACKAGE.iterdir() if any(path.glob("*.py")))
+
+pytestmark = pytest.mark.skipif(not TABLE.exists(), reason="needs CONTRIBUTING.md")
+
+
+def rows() -> list[str]:
+    """The rooms in the order of the table."""
+    table = TABLE.read_text(encoding="utf-8").partition("| room | what |")[2].partition("\n\n")[0]
+    return re.findall(r"^\| `(\w+)/` \|", table, re.MULTILINE)
+
+
+def imported(path: Path) -> Iterator[tuple[str, ...]]:
+    """What a file imports from the package, also inside of functions: room, module, name."""
+    here = PACKAGE.name, *path.relative_to(PACKAGE).parent.parts
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom):
+            start = here[: len(here) + 1 - node.level] if node.level else ()
+            module = ".".join(filter(None, [*start, node.module]))
+            names = [f"{module}.{alias.name}" for alias in node.names]
+        elif isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        else:
+            continue
+        for package, *parts in (name.split(".") for name in names):
+            if package == PACKAGE.name and parts:
+                yield tuple(parts)
+
+
+def test_the_table_has_every_room():
+    assert sorted(rows()) == ROOMS
+
+
+def test_nothing_else_lies_in_the_root():
+    files = {path.name for path in PACKAGE.iterdir() if path.is_file()}
+    assert files == {"__init__.py", "__main__.py", "_version.py", "py.typed"}
+
+
+def test_imports_go_up_in_the_table():
+    order = rows()
+    of_the_command_line = set(sklearn_crcrf.__all__)
+    wrong = []
+    for path in FILES:
+        room = path.relative_to(PACKAGE).parts[0]
+        allowed = {*order[: order.index(room) + 1], "_version"}
+        allowed |= of_the_command_line if room == "cli" else set()
+        wrong += [(path, name) for name, *_ in imported(path) if name not in allowed]
+    assert not wrong
+
+
+def test_rooms_keep_their_private_names():
+    wrong = []
+    for path in FILES:
+        room = path.relative_to(PACKAGE).parts[0]
+        for other, *names in imported(path):
+            private = any(name.startswith("_") and name != "__version__" for name in names)
+            if private and other not in (room, "_kernels"):
+                wrong.append((path, other, *names))
+    assert not wrong
