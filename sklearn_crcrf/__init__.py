@@ -10,7 +10,8 @@ try:
     from .counts.hmm import HMM
     from .crf import CRF, CRFsuiteCRF
     from .crf.memm import MEMM
-    from .data.sequences import SequenceArray, as_sequences
+    from .data.ragged import SequenceArray
+    from .data.sequences import as_sequences
     from .empirical import EmpiricalCRF
     from .feature_extraction import (
         Gazetteer,

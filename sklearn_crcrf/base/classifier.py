@@ -3,7 +3,6 @@
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from copy import copy
-from functools import partial
 from numbers import Integral
 from typing import Any, NamedTuple
 
@@ -14,15 +13,9 @@ from sklearn.utils import check_random_state, check_scalar
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ..data.sequences import (
-    SequenceArray,
-    Sequences,
-    as_sequences,
-    checked_table,
-    is_table,
-    locate,
-    table_sequences,
-)
+from ..data.layout import Sequences
+from ..data.ragged import SequenceArray, locate
+from ..data.sequences import as_sequences
 from ..labels.partial import encode_allowed
 from ..segments import spell_segments
 from ..structures import Chain, Parts
@@ -307,10 +300,10 @@ class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, 
         """
         check_is_fitted(self)
         sequences = self._check_X(X, y)
-        weights = token_weights(X, sequences, sample_weight)
+        weights = token_weights(sequences, sample_weight)
         if not weights.any():
             raise ValueError("there is nothing to score: X has no tokens of any weight")
-        predicted = as_sequences(X, self.predict(X)).y.data
+        predicted = sequences.mirror.flat(self.predict(X), "predicted").data
         correct = predicted.astype(object) == sequences.y.data.astype(object)
         return float(np.average(correct.astype(float), weights=weights))
 
@@ -319,16 +312,18 @@ class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, 
 
     def _check_X(self, X: Any, y: Any = None, reset: bool = False) -> Sequences:
         """Bring X and y to one form, and check the number and names of attributes."""
-        if is_table(X):
-            if y is not None:
-                check_targets(y)
-            if hasattr(X, "iloc"):
-                return as_sequences(validate_data(self, X, skip_check_array=True, reset=reset), y)
-            options = {"accept_sparse": "csr", "dtype": None, "reset": reset}
-            return table_sequences(checked_table(X, partial(validate_data, self, **options)), y)
-        sequences = as_sequences(X, y)
-        self._check_n_attributes(sequences.X, reset)
-        return sequences
+
+        def check_table(table: Any) -> Any:
+            if hasattr(table, "iloc"):
+                return validate_data(self, table, skip_check_array=True, reset=reset)
+            return validate_data(self, table, accept_sparse="csr", dtype=None, reset=reset)
+
+        sequences = as_sequences(X, check_table=check_table)
+        if not sequences.mirror.is_table:
+            self._check_n_attributes(sequences.X, reset)
+        elif y is not None:
+            check_targets(y)
+        return sequences if y is None else sequences._replace(y=sequences.mirror.flat(y, "y"))
 
     def _check_training(
         self, X: Any, y: Any, sample_weight: Any, reset: bool
@@ -342,7 +337,7 @@ class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, 
         sequences = self._check_X(X, y, reset=reset)
         if sequences.X.offsets[-1] == 0:
             raise ValueError("X has no tokens: at least one sequence must not be empty")
-        weights = token_weights(X, sequences, sample_weight)
+        weights = token_weights(sequences, sample_weight)
         if not weights.any():
             raise ValueError("sample_weight is zero for all tokens")
         return sequences, weights
@@ -384,8 +379,7 @@ class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, 
         prepared = fitted._prepare(sequences.X)
         masks = None
         if allowed is not None:
-            allowed = as_sequences(X, allowed, "allowed").y
-            masks = encode_allowed(allowed, sequences.X.offsets, fitted.classes_)
+            masks = encode_allowed(sequences.mirror.flat(allowed, "allowed"), fitted.classes_)
 
         def run(batch: Batch) -> Any:
             chain, parts = fitted._structure(batch.offsets), fitted._parts(prepared, batch)
@@ -474,16 +468,14 @@ def batches_of(offsets: np.ndarray, scores_per_token: int) -> Iterator[Batch]:
         first = last
 
 
-def token_weights(X: Any, sequences: Sequences, sample_weight: Any) -> np.ndarray:
+def token_weights(sequences: Sequences, sample_weight: Any) -> np.ndarray:
     """The weight of each token.
 
     Parameters
     ----------
-    X : the input
-        In a table every row has a weight; otherwise every sequence has one, or every token.
     sequences : Sequences
-        What ``as_sequences`` made of it.
     sample_weight : None, number, array-like of shape (n_samples,), nested list or SequenceArray
+        In a table every row has a weight; otherwise every sequence has one, or every token.
 
     Returns
     -------
@@ -494,8 +486,8 @@ def token_weights(X: Any, sequences: Sequences, sample_weight: Any) -> np.ndarra
     n_tokens, lengths = int(sequences.X.offsets[-1]), sequences.X.lengths
     if not _is_collection(sample_weight):
         weights = np.broadcast_to(_as_weights(sample_weight), n_tokens)
-    elif is_table(X) or _is_nested(sample_weight):
-        weights = _as_weights(as_sequences(X, sample_weight, "sample_weight").y.data)
+    elif sequences.mirror.is_table or _is_nested(sample_weight):
+        weights = _as_weights(sequences.mirror.flat(sample_weight, "sample_weight").data)
     else:
         weights = _as_weights(sample_weight)
         if weights.shape != lengths.shape:

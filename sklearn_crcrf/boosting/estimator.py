@@ -16,7 +16,7 @@ from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 
 from ..base.classifier import BaseSequenceClassifier, Batch
 from ..constraints import Constraints, as_constraints
-from ..data.sequences import SequenceArray
+from ..data.ragged import SequenceArray
 from ..labels.partial import encode_partial_labels
 from ..linear import Corpus
 from ..linear.possible import check_possible, forbidden_scores

@@ -4,8 +4,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..data.numbers import as_numbers
-from ..data.ragged import joined_ranges
-from ..data.sequences import SequenceArray
+from ..data.ragged import SequenceArray, joined_ranges
 
 __all__ = ["as_rows", "some_tokens"]
 

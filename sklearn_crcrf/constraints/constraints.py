@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..data.sequences import locate
+from ..data.ragged import locate
 from ..segments.schemes import PREFIXES, check_option, read_labels
 from ..utils.soundness import Array, Requirement
 

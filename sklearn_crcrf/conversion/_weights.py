@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
 from ..crf import CRF
-from ..data.sequences import SequenceArray
+from ..data.ragged import SequenceArray
 from ..linear import Weights
 from ..utils.unpacking import read_text
 

@@ -10,7 +10,7 @@ from sklearn.base import _fit_context
 from sklearn.utils.validation import check_is_fitted
 
 from ..base.classifier import BaseSequenceClassifier
-from ..data.sequences import SequenceArray
+from ..data.ragged import SequenceArray
 from ..labels.encoding import LabelIds
 from ..linear import NamedWeights
 from ..utils.soundness import Fact, Requirement, below, labels

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..data.sequences import SequenceArray, locate
+from ..data.ragged import SequenceArray, locate
 from ..utils.soundness import setting_state
 from .tables import BOUNDARY, Table, aggregate, merge, positive, split, subtract
 

@@ -11,7 +11,7 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from ..base.classifier import Batch
 from ..base.contributions import Contributions, entries_at, transition_contributions
-from ..data.sequences import SequenceArray
+from ..data.ragged import SequenceArray
 from ..linear import NamedWeights, Weights, state_scores
 from ..structures import Chain, Parts
 from ..utils.soundness import Array, Fact, Requirement, below

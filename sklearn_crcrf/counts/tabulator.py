@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_array, has_fit_parameter
 
 from ..data.numbers import as_numbers
-from ..data.sequences import SequenceArray
+from ..data.ragged import SequenceArray
 from ..data.symbols import SymbolTable, symbolize
 from ..utils.soundness import Fact, Requirement
 from .binning import EqualFrequencyBins

@@ -13,8 +13,8 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from ..base.summary import SummaryMixin
-from ..data.ragged import object_array
-from ..data.sequences import SequenceArray, as_sequences, is_table, locate
+from ..data.ragged import SequenceArray, locate, object_array
+from ..data.sequences import as_sequences
 from ..feature_extraction import SequenceVectorizer
 from ..linear import Corpus, observed_pairs, transition_counts
 from ..training import FittedState
@@ -359,9 +359,9 @@ class _FrequentFeatures(NamedTuple):
 
 def _read(X: Any) -> SequenceArray:
     """The tokens of X, where lists of attributes are feature dicts too."""
-    if is_table(X):
+    sequences, _, mirror = as_sequences(X)
+    if mirror.is_table:
         raise ValueError("X must be a list of sequences, and not a table: CRF takes tables too")
-    sequences = as_sequences(X).X
     data, offsets = sequences.data, sequences.offsets
     if not (isinstance(data, np.ndarray) and data.dtype.kind == "O"):
         return sequences

@@ -7,7 +7,7 @@ import numpy as np
 
 from .._kernels._feature_dicts import split_items
 from .._kernels._interning import StringTable
-from .sequences import locate
+from .ragged import locate
 from .vocabulary import describe
 
 __all__ = ["Items", "invalid_token", "read_items"]

@@ -5,16 +5,16 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_array
 
+from .layout import Rows
 from .ragged import SequenceArray
-from .sequences import Sequences, align_labels, label_rows, table_sequences
 from .symbols import SymbolTable
 from .vocabulary import Vocabulary
 
 __all__ = ["as_frame", "column_symbols", "frame_columns", "frame_sequences", "numeric_columns"]
 
 
-def frame_sequences(X: Any, y: Any = None, name: str = "y") -> Sequences:
-    """Bring a DataFrame, and one label per row, to the form of ``as_sequences``.
+def frame_sequences(X: Any) -> tuple[SequenceArray, Rows]:
+    """The tokens of a DataFrame, and how they lie in its rows.
 
     Parameters
     ----------
@@ -22,31 +22,26 @@ def frame_sequences(X: Any, y: Any = None, name: str = "y") -> Sequences:
         With an index of several levels, the last one is the position of a row in its sequence,
         and the other ones name the sequence, whose rows need not be next to each other. With a
         simple index every row is a sequence of length one.
-    y : 1-D array-like of shape (n_tokens,) or SequenceArray, optional
-    name : str, default="y"
-        What messages call y.
 
     Returns
     -------
-    Sequences
-        They are in the order in which they occur first; ``mirror`` restores that of the rows.
+    sequences : SequenceArray
+        They are in the order in which they occur first.
+    mirror : Rows
 
     Raises
     ------
     ValueError
-        If there are no rows, y is of another length, or the index has missing values.
+        If there are no rows, or the index has missing values.
     """
     X = as_frame(X)
     data = frame_columns(X)
     if X.index.nlevels == 1:
-        return table_sequences(data, y, name)
+        offsets = np.arange(len(X) + 1)
+        return SequenceArray(data, offsets), Rows(offsets)
     order, lengths = _read_index(X.index)
     sequences = SequenceArray.from_lengths(data[order], lengths)
-    if y is not None and not isinstance(y, SequenceArray):
-        y = SequenceArray(label_rows(y, len(X))[order], sequences.offsets)
-    back = np.argsort(order)
-    labels = None if y is None else align_labels(y, sequences, name)
-    return Sequences(sequences, labels, lambda flat: np.asarray(flat)[back])
+    return sequences, Rows(sequences.offsets, order)
 
 
 def as_frame(X: Any) -> Any:

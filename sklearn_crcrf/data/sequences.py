@@ -1,42 +1,30 @@
 """The one form that every accepted input is brought to."""
 
 from collections.abc import Callable, Mapping
-from functools import partial
 from numbers import Number
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils import check_array, column_or_1d
+from sklearn.utils import check_array
 
 from ..utils.csr import sound_csr
+from .frames import frame_sequences
+from .layout import Layout, Lists, Ragged, Rows, Sequences
 from .numbers import check_finite
-from .ragged import (
-    SequenceArray,
-    checked_offsets,
-    join_sequences,
-    locate,
-    n_tokens,
-    object_array,
-    sound_rows,
-)
+from .ragged import SequenceArray, checked_offsets, join_sequences, n_tokens, sound_rows
 
-__all__ = ["SequenceArray", "Sequences", "as_sequences", "is_table", "locate"]
+__all__ = ["as_sequences", "is_table", "sound_table"]
 
 
-class Sequences(NamedTuple):
-    """One accepted input, flattened, and the way back.
-
-    ``mirror`` takes one value or row per token of ``X`` and returns them in the container that
-    the input came in.
-    """
-
-    X: SequenceArray
-    y: SequenceArray | None
-    mirror: Callable[[np.ndarray], Any]
+def _check_table(X: Any) -> Any:
+    """A table as it is if its columns have types, and as scikit-learn checks arrays if not."""
+    return X if hasattr(X, "iloc") else check_array(X, accept_sparse="csr", dtype=None)
 
 
-def as_sequences(X: Any, y: Any = None, name: str = "y") -> Sequences:
+def as_sequences(
+    X: Any, y: Any = None, name: str = "y", check_table: Callable[[Any], Any] = _check_table
+) -> Sequences:
     """Bring every accepted input to one form.
 
     Parameters
@@ -51,6 +39,9 @@ def as_sequences(X: Any, y: Any = None, name: str = "y") -> Sequences:
         Labels, in the same layout as X: for a table one per row.
     name : str, default="y"
         What messages call y.
+    check_table : callable, optional
+        Checks a DataFrame, or an array or matrix whose rows are samples, and returns it. Default:
+        as scikit-learn checks arrays.
 
     Returns
     -------
@@ -72,24 +63,9 @@ def as_sequences(X: Any, y: Any = None, name: str = "y") -> Sequences:
     >>> mirror(y.data)
     array([list([0, 1]), list([1])], dtype=object)
     """
-    if isinstance(X, SequenceArray):
-        sequences = _check_again(X)
-        mirror = partial(SequenceArray, offsets=sequences.offsets)
-    elif not is_table(X):
-        sequences = join_sequences(X, "X")
-        mirror = _mirror_lists(sequences.offsets)
-    elif hasattr(X, "iloc"):
-        # DataFrames are made of symbols, and symbols of sequences.
-        from .frames import frame_sequences
-
-        return frame_sequences(X, y, name)
-    else:
-        check = partial(check_array, accept_sparse="csr", dtype=None)
-        return table_sequences(checked_table(X, check), y, name)
+    sequences, mirror = _read(X, check_table)
     _check_kind(sequences.data)
-    check_finite(sequences)
-    labels = None if y is None else align_labels(y, sequences, name)
-    return Sequences(sequences, labels, mirror)
+    return Sequences(sequences, None if y is None else mirror.flat(y, name), mirror)
 
 
 def is_table(X: Any) -> bool:
@@ -131,48 +107,6 @@ def is_table(X: Any) -> bool:
     return isinstance(first, (Number, np.bool_))
 
 
-def align_labels(y: Any, X: SequenceArray, name: str) -> SequenceArray:
-    """Labels as a SequenceArray that has one for every token of X."""
-    labels = join_sequences(y, name)
-    if len(labels) != len(X):
-        raise ValueError(f"X has {len(X)} sequences, but {name} has {len(labels)}")
-    differ = np.flatnonzero(labels.lengths != X.lengths)
-    if len(differ):
-        i = int(differ[0])
-        raise ValueError(
-            f"sequence {i} has {X.lengths[i]} tokens in X, but {labels.lengths[i]} in {name}"
-        )
-    check_one_per_token(labels, name)
-    return labels
-
-
-def check_one_per_token(y: SequenceArray, name: str) -> None:
-    """Raise ValueError unless the data is one-dimensional."""
-    if y.data.ndim != 1:
-        raise ValueError(
-            f"{name} must have one value per token, but its data has shape {y.data.shape}"
-        )
-
-
-def label_rows(y: Any, n_rows: int) -> np.ndarray:
-    """The labels of the rows of a table."""
-    y = column_or_1d(y, warn=True)
-    if len(y) != n_rows:
-        raise ValueError(
-            f"Found input variables with inconsistent numbers of samples: [{n_rows}, {len(y)}]"
-        )
-    return y
-
-
-def table_sequences(table: Any, y: Any = None, name: str = "y") -> Sequences:
-    """The rows of a table that has been checked, and one label for each, as sequences of one."""
-    _check_kind(table)
-    X = SequenceArray._of(table, np.arange(table.shape[0] + 1))
-    if y is not None and not isinstance(y, SequenceArray):
-        y = SequenceArray(label_rows(y, len(X)), X.offsets)
-    return Sequences(X, None if y is None else align_labels(y, X, name), np.asarray)
-
-
 def sound_table(X: Any) -> Any:
     """A table, by sound rows if it is sparse."""
     return sound_csr(X, "X", "X, row {}".format) if sp.issparse(X) else X
@@ -195,7 +129,21 @@ def _check_kind(data: Any) -> None:
         )
 
 
-def checked_table(X: Any, check: Callable) -> Any:
+def _read(X: Any, check_table: Callable[[Any], Any]) -> tuple[SequenceArray, Layout]:
+    """All tokens, and how they lie in X."""
+    if is_table(X) and hasattr(X, "iloc"):
+        return frame_sequences(check_table(X))
+    if is_table(X):
+        table = _checked(X, check_table)
+        offsets = np.arange(table.shape[0] + 1)
+        return SequenceArray._of(table, offsets), Rows(offsets)
+    sequences = _check_again(X) if isinstance(X, SequenceArray) else join_sequences(X, "X")
+    check_finite(sequences)
+    mirror = Ragged if isinstance(X, SequenceArray) else Lists
+    return sequences, mirror(sequences.offsets)
+
+
+def _checked(X: Any, check: Callable[[Any], Any]) -> Any:
     """A table after a check by scikit-learn, before which sparse rows are made sound."""
     try:
         return check(sound_table(X))
@@ -212,10 +160,3 @@ def checked_table(X: Any, check: Callable) -> Any:
                 f"X is no table: its rows must hold numbers or strings ({error})"
             ) from None
         raise
-
-
-def _mirror_lists(offsets: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
-    def mirror(flat: np.ndarray) -> np.ndarray:
-        return object_array(SequenceArray(np.asarray(flat), offsets).tolist())
-
-    return mirror

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from .._kernels._numbering import number_keys
 from ..utils.soundness import indices, require
 from .feature_dicts import Items, invalid_token, read_items
-from .sequences import SequenceArray, locate
+from .ragged import SequenceArray, locate
 from .vocabulary import InvalidTokenError, JoinedStrings, Vocabulary
 
 __all__ = ["SymbolTable", "symbolize"]

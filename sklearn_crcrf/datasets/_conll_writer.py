@@ -8,7 +8,8 @@ from typing import IO, Any
 
 import numpy as np
 
-from ..data.sequences import SequenceArray, as_sequences, locate
+from ..data.ragged import SequenceArray, locate
+from ..data.sequences import as_sequences
 from ..data.symbols import SymbolTable
 from ..utils.names import check_no_string
 from ._conll_reader import check_separator

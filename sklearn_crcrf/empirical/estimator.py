@@ -20,7 +20,8 @@ from ..counts.classifier import CountingClassifier
 from ..counts.observations import Corpus, Encoder, count_folds_of_corpus, relabel
 from ..counts.rows import FLOOR
 from ..counts.tabulator import Tabulator
-from ..data.sequences import SequenceArray, Sequences
+from ..data.layout import Sequences
+from ..data.ragged import SequenceArray
 from ..labels.encoding import encode_labels
 from ..linear import NamedWeights
 from ..structures import Chain, Parts, SecondOrderChain

@@ -9,7 +9,8 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils._set_output import _get_output_config
 
 from ..data.frames import as_frame, column_symbols, numeric_columns
-from ..data.sequences import SequenceArray, as_sequences, is_table
+from ..data.ragged import SequenceArray
+from ..data.sequences import as_sequences, is_table
 from ..data.symbols import SymbolTable, symbolize
 from ..utils.soundness import Fact, Requirement, Sound
 

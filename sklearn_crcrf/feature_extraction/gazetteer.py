@@ -5,8 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ..data.ragged import joined_ranges
-from ..data.sequences import SequenceArray
+from ..data.ragged import SequenceArray, joined_ranges
 from ..data.symbols import SymbolTable
 from ..utils.names import check_several
 from ..utils.soundness import Requirement, below

@@ -10,7 +10,7 @@ from sklearn.utils import check_scalar
 from sklearn.utils.validation import check_is_fitted
 
 from .._kernels._entries import some_entries
-from ..data.sequences import SequenceArray, locate
+from ..data.ragged import SequenceArray, locate
 from ..data.vocabulary import Vocabulary
 from ..utils.soundness import Fact, Requirement
 from ._attributes import Attributes, read_attributes

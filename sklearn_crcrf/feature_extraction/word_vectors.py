@@ -8,7 +8,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from .._kernels._numbering import number_keys
-from ..data.sequences import SequenceArray
+from ..data.ragged import SequenceArray
 from ..data.vocabulary import Vocabulary
 from ..utils.names import check_no_string
 from ..utils.soundness import Array, Fact, Requirement

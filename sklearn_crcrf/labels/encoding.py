@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ..data.sequences import SequenceArray, check_one_per_token, locate
+from ..data.layout import check_one_per_token
+from ..data.ragged import SequenceArray, locate
 from ..data.vocabulary import InvalidTokenError, Vocabulary
 from ..utils.names import check_no_string
 from ..utils.soundness import Fact, Requirement, setting_state

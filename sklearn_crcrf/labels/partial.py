@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from ..data.sequences import SequenceArray, align_labels, check_one_per_token
+from ..data.layout import check_one_per_token
+from ..data.ragged import SequenceArray
 from .encoding import (
     InvalidLabelError,
     LabelIds,
@@ -75,15 +76,13 @@ def encode_partial_labels(
     return classes, find_labels(_columns(classes), *complete, y, name), None
 
 
-def encode_allowed(allowed: Any, offsets: np.ndarray, classes: np.ndarray) -> np.ndarray:
+def encode_allowed(allowed: SequenceArray, classes: np.ndarray) -> np.ndarray:
     """Which labels every token may have.
 
     Parameters
     ----------
-    allowed : list of lists or SequenceArray
+    allowed : SequenceArray of 1-D data
         For every token of X a label, a set or frozenset of labels, or None for any label.
-    offsets : ndarray of shape (n_sequences + 1,), int64
-        The sequences of X.
     classes : ndarray of shape (n_labels,)
 
     Returns
@@ -94,17 +93,16 @@ def encode_allowed(allowed: Any, offsets: np.ndarray, classes: np.ndarray) -> np
     Raises
     ------
     ValueError
-        If the sequences differ from those of X, or an entry is an empty set or names a label
-        that is not among the classes; the message says where.
+        If an entry is an empty set or names a label that is not among the classes; the message
+        says where.
 
     Examples
     --------
-    >>> encode_allowed([["N", None]], np.array([0, 2]), np.array(["N", "V"]))
+    >>> allowed = SequenceArray.from_sequences([["N", None]])
+    >>> encode_allowed(allowed, np.array(["N", "V"]))
     array([[ True, False],
            [ True,  True]])
     """
-    tokens = SequenceArray(np.arange(offsets[-1]), offsets)
-    allowed = align_labels(allowed, tokens, "allowed")
     return _encode_options(allowed, classes, "allowed")[2]
 
 

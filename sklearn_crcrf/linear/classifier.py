@@ -17,7 +17,7 @@ from ..base.contributions import (
 )
 from ..constraints import as_constraints
 from ..data.packing import packed, unpacked
-from ..data.sequences import SequenceArray
+from ..data.ragged import SequenceArray
 from ..labels.encoding import LabelIds, sort_labels
 from ..labels.partial import encode_partial_labels
 from ..structures import Chain, Parts

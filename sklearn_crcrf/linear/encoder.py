@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from ..data.numbers import as_numbers
 from ..data.packing import packed, unpacked
-from ..data.sequences import SequenceArray
+from ..data.ragged import SequenceArray
 from ..data.symbols import SymbolTable
 from ..data.vocabulary import Vocabulary
 from ..feature_extraction import SequenceVectorizer

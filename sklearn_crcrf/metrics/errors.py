@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..data.sequences import SequenceArray
+from ..data.ragged import SequenceArray
 from ..segments import Segments
 from ..segments.segments import factorize, find_segments
 from .flatten import flatten

@@ -7,7 +7,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from sklearn.exceptions import UndefinedMetricWarning
 
-from ..data.sequences import SequenceArray
+from ..data.ragged import SequenceArray
 from ..segments.segments import is_nested, label_sequences, naming_unhashable
 from ..utils.names import check_several
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from ..data.sequences import SequenceArray, locate
+from ..data.ragged import SequenceArray, locate
 from ..segments.segments import factorize, label_sequences, naming_unhashable
 from .flatten import check_same_layout, label_list, sample_lengths, token_weights
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from ..data.sequences import SequenceArray
+from ..data.ragged import SequenceArray
 from ..segments.schemes import PREFIXES, check_option
 from ..segments.segments import find_segments
 

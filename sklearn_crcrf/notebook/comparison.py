@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from ..data.sequences import SequenceArray
+from ..data.ragged import SequenceArray
 from ..metrics.errors import KINDS, match_segments
 from ._labels import colours, find_scheme, kind_of_label
 from ._markup import Markup, NotebookDisplay, element

@@ -7,7 +7,8 @@ import numpy as np
 
 from ..base.classifier import BaseSequenceClassifier
 from ..base.unwrap import unwrap
-from ..data.sequences import SequenceArray, as_sequences
+from ..data.ragged import SequenceArray
+from ..data.sequences import as_sequences
 from ..data.symbols import SymbolTable
 
 __all__ = ["Single", "single", "token_texts"]

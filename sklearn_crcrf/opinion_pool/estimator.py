@@ -14,7 +14,8 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from ..base.classifier import Batch, batches_of, token_weights
 from ..base.contributions import Contributions
-from ..data.sequences import SequenceArray, Sequences
+from ..data.layout import Sequences
+from ..data.ragged import SequenceArray
 from ..labels.partial import encode_partial_labels
 from ..structures import Chain, Parts
 from ..structures.weighted_sum import WeightedSum
@@ -266,7 +267,7 @@ class OpinionPoolCRF(MetaSequenceClassifier, _BaseComposition):
         """Weights learned on sequences with labels that the experts know."""
         sequences = self._check_X(samples.X, samples.y)
         offsets, y = sequences.X.offsets, _label_ids(sequences.y, self.classes_)
-        weight = token_weights(samples.X, sequences, samples.sample_weight)
+        weight = token_weights(sequences, samples.sample_weight)
         weight = np.add.reduceat(weight, offsets[:-1]) / sequences.X.lengths
         experts = self._experts()
         prepared = [expert.prepare(samples.X, offsets) for expert in experts]

@@ -10,7 +10,7 @@ from sklearn.pipeline import Pipeline
 from ..base.classifier import BaseSequenceClassifier, Batch
 from ..base.contributions import Contributions
 from ..base.unwrap import steps_of
-from ..data.sequences import SequenceArray
+from ..data.ragged import SequenceArray
 from ..structures import Chain, Parts
 from .relabelled import relabelled
 

@@ -9,7 +9,7 @@ from sklearn.base import _fit_context, clone
 from sklearn.utils._param_validation import HasMethods, StrOptions
 
 from ..base.classifier import Batch
-from ..data.sequences import SequenceArray
+from ..data.ragged import SequenceArray
 from ..labels.encoding import encode_labels
 from ..structures import Parts
 from ..utils.soundness import Requirement, indices, labels

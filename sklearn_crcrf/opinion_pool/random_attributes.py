@@ -11,7 +11,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 
-from ..data.sequences import SequenceArray, as_sequences, is_table, sound_table
+from ..data.ragged import SequenceArray
+from ..data.sequences import as_sequences, is_table, sound_table
 from ..utils.soundness import Requirement, Sound, indices
 
 __all__ = ["RandomAttributes"]

@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import _safe_indexing
 
-from ..data.sequences import Sequences, is_table
+from ..data.layout import Sequences
 
 __all__ = ["Samples"]
 
@@ -32,7 +32,7 @@ class Samples(NamedTuple):
             What ``as_sequences`` makes of X.
         chosen : bool ndarray of shape (n_sequences,)
         """
-        if is_table(self.X):  # where every token is a row
+        if sequences.mirror.is_table:  # where every token is a row
             chosen = sequences.mirror(np.repeat(chosen, sequences.X.lengths))
         return Samples(*(_take(part, np.flatnonzero(chosen)) for part in self))
 

@@ -12,7 +12,6 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, Options, StrOptions
 
 from ..constraints import Constraints
-from ..data.sequences import as_sequences
 from ..labels.partial import encode_allowed
 from ..linear import Corpus, Examples, Weights
 from ..linear.classifier import LinearChainClassifier
@@ -308,8 +307,7 @@ class StructuredPerceptron(CallbackSupportMixin, LinearChainClassifier):
         sequences = self._check_X(X)
         offsets, masks = sequences.X.offsets, None
         if allowed is not None:
-            allowed = as_sequences(X, allowed, "allowed").y
-            masks = encode_allowed(allowed, offsets, self.classes_)
+            masks = encode_allowed(sequences.mirror.flat(allowed, "allowed"), self.classes_)
         y, weight = np.zeros(offsets[-1], dtype=np.int32), np.ones(len(offsets) - 1)
         examples = self._examples(Corpus(self._prepare(sequences.X)[0], y, offsets, weight))
         return count_votes(self._ballots, examples, masks), sequences.mirror

@@ -6,8 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..data.ragged import joined_ranges
-from ..data.sequences import SequenceArray, locate
+from ..data.ragged import SequenceArray, joined_ranges, locate
 from ..utils.names import check_several
 from .schemes import PREFIXES, SchemeLabels, check_option, read_labels
 

@@ -202,9 +202,9 @@ def test_token_weights(weights, expected):
     X = [["a", "b"], [], ["c"]]
     if expected is None:
         with pytest.raises(ValueError, match="sample_weight"):
-            token_weights(X, as_sequences(X), weights)
+            token_weights(as_sequences(X), weights)
     else:
-        found = token_weights(X, as_sequences(X), weights)
+        found = token_weights(as_sequences(X), weights)
         assert found.tolist() == expected
         assert found.dtype == float
 
@@ -212,13 +212,13 @@ def test_token_weights(weights, expected):
 def test_weights_of_rows():
     pd = pytest.importorskip("pandas")
     table = np.zeros((2, 1))
-    assert token_weights(table, as_sequences(table), [2, 3]).tolist() == [2, 3]
+    assert token_weights(as_sequences(table), [2, 3]).tolist() == [2, 3]
     index = pd.MultiIndex.from_tuples([("s", 1), ("t", 0), ("s", 0)])
     frame = pd.DataFrame({"w": ["b", "c", "a"]}, index=index)
-    assert token_weights(frame, as_sequences(frame), [1, 2, 3]).tolist() == [3, 1, 2]
+    assert token_weights(as_sequences(frame), [1, 2, 3]).tolist() == [3, 1, 2]
     by_sequence = pd.Series([1.0, 2.0], index=[7, 8])
     X = [["a"], ["b", "c"]]
-    assert token_weights(X, as_sequences(X), by_sequence).tolist() == [1, 2, 2]
+    assert token_weights(as_sequences(X), by_sequence).tolist() == [1, 2, 2]
 
 
 def test_tags():

@@ -13,7 +13,8 @@ from sklearn.model_selection import GroupKFold, KFold, train_test_split
 from sklearn.utils import _safe_indexing, resample, shuffle
 
 from sklearn_crcrf import SequenceArray, as_sequences
-from sklearn_crcrf.data.sequences import is_table, locate
+from sklearn_crcrf.data.ragged import locate
+from sklearn_crcrf.data.sequences import is_table
 from sklearn_crcrf.data.symbols import SymbolTable
 
 nested_lists = st.lists(st.lists(st.text("abc", max_size=2), max_size=4), max_size=6)

@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 from sklearn_crcrf import SequenceArray
+from sklearn_crcrf.data.layout import Lists, Ragged
 from sklearn_crcrf.labels.encoding import encode_labels
 from sklearn_crcrf.labels.partial import encode_allowed, encode_partial_labels
 
@@ -127,22 +128,21 @@ def test_two_labels_per_token_are_refused():
     with pytest.raises(ValueError, match=r"shape \(3, 2\)"):
         encode_partial_labels(y)
     with pytest.raises(ValueError, match=r"^allowed must .* shape \(3, 2\)"):
-        encode_allowed(y, np.array([0, 3]), np.array(["a"]))
+        Ragged(y.offsets).flat(y, "allowed")
 
 
 @given(nested(partial(words)))
 def test_allowed_labels(y):
     classes = np.array(["a", "b", "c", "d", "e"])
     labels = sequences(y)
-    allowed = encode_allowed(y, labels.offsets, classes)
+    allowed = encode_allowed(labels, classes)
     assert allowed.shape == (len(labels.data), 5) and allowed.dtype == bool
     for label, row in zip(labels.data, allowed, strict=True):
         assert set(classes[row].tolist()) == options_of(label, classes.tolist())
-    assert_array_equal(allowed, encode_allowed(labels, labels.offsets, classes))
 
 
 def test_columns_of_allowed_labels_are_in_the_order_of_the_classes():
-    allowed = encode_allowed([["b", {"a"}]], np.array([0, 2]), np.array(["b", "a"]))
+    allowed = encode_allowed(sequences([["b", {"a"}]]), np.array(["b", "a"]))
     assert allowed.tolist() == [[True, False], [False, True]]
 
 
@@ -158,4 +158,4 @@ def test_columns_of_allowed_labels_are_in_the_order_of_the_classes():
 )
 def test_what_cannot_be_allowed(allowed, message):
     with pytest.raises(ValueError, match=message):
-        encode_allowed(allowed, np.array([0, 2, 4]), np.array(["a", "b"]))
+        encode_allowed(Lists(np.array([0, 2, 4])).flat(allowed, "allowed"), np.array(["a", "b"]))

@@ -1,0 +1,131 @@
+"""How the values of tokens lie in the container that an input came in."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.utils import column_or_1d
+
+from .ragged import SequenceArray, join_sequences, object_array
+
+__all__ = ["Layout", "Lists", "Ragged", "Rows", "Sequences", "check_one_per_token"]
+
+
+@dataclass(frozen=True)
+class Layout(ABC):
+    """How the values of tokens lie in a container; to call it brings values into the container.
+
+    Parameters
+    ----------
+    offsets : ndarray of int64 of shape (n_sequences + 1,)
+        Where each sequence begins among all tokens.
+    """
+
+    offsets: np.ndarray
+    is_table = False
+    """Whether a sample is a row of one token."""
+
+    @abstractmethod
+    def __call__(self, flat: np.ndarray) -> Any:
+        """The values, or rows, of all tokens in the container."""
+
+    def flat(self, values: Any, name: str) -> SequenceArray:
+        """One value for every token, out of the container.
+
+        Parameters
+        ----------
+        values : list of lists, SequenceArray, or 1-D array for a table
+        name : str
+            What messages call them.
+
+        Returns
+        -------
+        SequenceArray of 1-D data
+
+        Raises
+        ------
+        ValueError
+            If there are more or fewer than one for every token.
+        """
+        values = join_sequences(values, name)
+        n_sequences, lengths = len(self.offsets) - 1, np.diff(self.offsets)
+        if len(values) != n_sequences:
+            raise ValueError(f"X has {n_sequences} sequences, but {name} has {len(values)}")
+        differ = np.flatnonzero(values.lengths != lengths)
+        if len(differ):
+            i = int(differ[0])
+            raise ValueError(
+                f"sequence {i} has {lengths[i]} tokens in X, but {values.lengths[i]} in {name}"
+            )
+        check_one_per_token(values, name)
+        return values
+
+
+class Lists(Layout):
+    """A list of sequences."""
+
+    def __call__(self, flat: np.ndarray) -> np.ndarray:
+        return object_array(SequenceArray(np.asarray(flat), self.offsets).tolist())
+
+
+class Ragged(Layout):
+    """A SequenceArray."""
+
+    def __call__(self, flat: np.ndarray) -> SequenceArray:
+        return SequenceArray(flat, self.offsets)
+
+
+@dataclass(frozen=True)
+class Rows(Layout):
+    """A table, in which each token has a row.
+
+    Parameters
+    ----------
+    offsets : ndarray of int64 of shape (n_sequences + 1,)
+    order : ndarray of int of shape (n_tokens,), optional
+        The rows of the tokens; None if these are in the order of the rows.
+    """
+
+    order: np.ndarray | None = None
+    is_table = True
+
+    def __call__(self, flat: np.ndarray) -> np.ndarray:
+        flat = np.asarray(flat)
+        return flat if self.order is None else flat[np.argsort(self.order)]
+
+    def flat(self, values: Any, name: str) -> SequenceArray:
+        """One value for every row, or what a list of sequences can be, in the order of the tokens.
+
+        Parameters, returns and errors are those of :meth:`Layout.flat`.
+        """
+        if not isinstance(values, SequenceArray):
+            values, n_rows = column_or_1d(values, warn=True), int(self.offsets[-1])
+            if len(values) != n_rows:
+                raise ValueError(
+                    "Found input variables with inconsistent numbers of samples: "
+                    f"[{n_rows}, {len(values)}]"
+                )
+            values = values if self.order is None else values[self.order]
+            values = SequenceArray(values, self.offsets)
+        return super().flat(values, name)
+
+
+class Sequences(NamedTuple):
+    """One accepted input, flattened, and the way back.
+
+    ``mirror`` takes one value or row per token of ``X`` and returns them in the container that
+    the input came in.
+    """
+
+    X: SequenceArray
+    y: SequenceArray | None
+    mirror: Layout
+
+
+def check_one_per_token(y: SequenceArray, name: str) -> None:
+    """Raise ValueError unless the data is one-dimensional."""
+    if y.data.ndim != 1:
+        raise ValueError(
+            f"{name} must have one value per token, but its data has shape {y.data.shape}"
+        )
