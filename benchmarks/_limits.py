@@ -117,8 +117,7 @@ def marginals_kernel(problem: Problem) -> Kernel:
 
     def run() -> None:
         for chunk, parts, counts in batches:
-            _, pullback = chunk.structure.log_partition(parts, (chunk.weight, counts))
-            pullback(chunk.weight, counts)
+            chunk.structure.log_partition_and_counts(parts, chunk.weight, counts)
 
     n_pairs = problem.corpus.X.shape[0] - len(problem.corpus.weight)
     return run, 3 * 2.0 * n**2 * n_pairs

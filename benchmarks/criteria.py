@@ -14,9 +14,8 @@ from _tasks import TASKS, Rows, Task, encoded
 from sklearn.exceptions import ConvergenceWarning
 
 from sklearn_crcrf import CRF
-from sklearn_crcrf.crf.criterion import criterion_for, start_of
 from sklearn_crcrf.crf.starting import STARTS
-from sklearn_crcrf.criteria import CRITERIA, MCE
+from sklearn_crcrf.criteria import CRITERIA, MCE, as_criterion
 from sklearn_crcrf.linear import Weights
 from sklearn_crcrf.metrics import (
     known_accuracy,
@@ -63,7 +62,7 @@ class Method(NamedTuple):
 
     @property
     def starts_from_log_loss(self) -> bool:
-        return start_of(self.criterion) == "log_loss"
+        return as_criterion(self.criterion).start == "log_loss"
 
     def variants(self) -> Iterator["Method"]:
         """What --tune tries."""
@@ -209,7 +208,7 @@ def cost_rows(task: Task, train: Rows, args: argparse.Namespace) -> Iterator[lis
     x = lbfgs(problem.objective(), problem.vector(STARTS["zeros"](problem)), max_iter=RUNS).x
     of_log_loss = None
     for name in dict.fromkeys(["log_loss", *args.criteria]):
-        criterion = criterion_for(METHODS[name].criterion, crf.classes_)
+        criterion = as_criterion(METHODS[name].criterion).for_labels(crf.classes_)
         objective = problem._replace(criterion=criterion).objective()
         seconds = median(cpu_seconds(lambda f=objective: f(x))[0] for _ in range(RUNS))
         of_log_loss = of_log_loss or seconds

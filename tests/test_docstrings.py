@@ -83,12 +83,12 @@ def section(estimator, title):
 
 
 def signature(estimator):
-    return inspect.signature(estimator.__init__).parameters
+    return inspect.signature(estimator).parameters
 
 
 @estimators
 def test_every_parameter_is_documented_in_order(name):
-    parameters = list(signature(ESTIMATORS[name]))[1:]
+    parameters = list(signature(ESTIMATORS[name]))
     assert list(section(ESTIMATORS[name], "Parameters")) == parameters
 
 

@@ -72,11 +72,11 @@ class TrainingData:
         def compare(chunk) -> tuple[float, np.ndarray, np.ndarray]:
             tokens = slice(chunk.start, chunk.stop)
             parts = self._parts(state[tokens], transition)
-            weight, of_expected = chunk.weight, expected[tokens]
-            log_z, pull_z = chunk.structure.log_partition(parts, (weight, of_expected))
-            score, pull_gold = chunk.structure.gold_score(parts, chunk.y)
-            pairs = pull_gold(weight, gold[tokens]), pull_z(weight, of_expected)
-            return weight @ (log_z - score), *(counts.transition for counts in pairs)
+            weight, structure = chunk.weight, chunk.structure
+            log_z, of_all = structure.log_partition_and_counts(parts, weight, expected[tokens])
+            score, pull_gold = structure.gold_score(parts, chunk.y)
+            of_gold = pull_gold(weight, gold[tokens])
+            return weight @ (log_z - score), of_gold.transition, of_all.transition
 
         with my_threads(self._n_threads) as threads:
             compared = threads.map(compare, self._chunks)

@@ -109,7 +109,7 @@ def _with(estimator: BaseEstimator, given: dict[str, Any]) -> BaseEstimator:
     of_parts = {name: given[name] for name in given if "__" in name}
     _set(estimator, {name: given[name] for name in given if "__" not in name})
     criterion = CRITERIA.get(str(getattr(estimator, "criterion", None)))
-    if of_parts and hasattr(criterion, "get_params"):
+    if of_parts and criterion is not None:
         estimator.set_params(criterion=clone(criterion))
     return _set(estimator, of_parts)
 

@@ -12,11 +12,11 @@ from joblib import effective_n_jobs
 from sklearn.base import _fit_context
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import HasMethods, Interval, Options, StrOptions
+from sklearn.utils._param_validation import Interval, Options, StrOptions
 
 from ..constraints import Constraints
 from ..counts.classifier import CountingClassifier
-from ..criteria import CRITERIA
+from ..criteria import CRITERIA, as_criterion
 from ..linear import Corpus, NamedWeights, Weights
 from ..linear.classifier import DECODERS, LinearChainClassifier
 from ..linear.possible import forbidden_scores
@@ -24,7 +24,6 @@ from ..structures import Chain, Parts
 from ..training.callbacks import CallbackSupportMixin, FitProgress
 from ..training.monitor import Training
 from ..training.validation import hold_out
-from .criterion import criterion_for, decoding_of, solver_of, start_of
 from .features import FEATURES, Features
 from .problem import Problem
 from .solving import SOLVERS, choose_solver, solve
@@ -152,7 +151,7 @@ default="auto"
     """
 
     _parameter_constraints: dict = {
-        "criterion": [StrOptions(set(CRITERIA)), callable, HasMethods("for_labels")],
+        "criterion": [StrOptions(set(CRITERIA)), callable],
         "sigma": [Interval(Real, 0, None, closed="right")],
         "c1": [Interval(Real, 0, None, closed="left")],
         "features": [StrOptions(set(FEATURES)), callable],
@@ -303,7 +302,7 @@ default="auto"
         return self._named_weights() if hasattr(self, "coef_") else None
 
     def _fit(self, X, y, sample_weight, known, classes=None, is_part=False, progress=None) -> None:
-        solver = choose_solver(self.solver, self.c1, solver_of(self.criterion))
+        solver = choose_solver(self.solver, self.c1, as_criterion(self.criterion).solver)
         rng = check_random_state(self.random_state)
         if not is_part or known is None:
             self._n_seen, self._rate = 0, None
@@ -382,7 +381,7 @@ default="auto"
             pairs=pairs,
             transitions=transitions,
             boundaries=self.boundaries,
-            criterion=criterion_for(self.criterion, self.classes_),
+            criterion=as_criterion(self.criterion).for_labels(self.classes_),
             forbidden=forbidden_scores(self._constraints, n_labels),
             # The penalty is shared by all sequences, those of earlier parts too.
             sigma=self.sigma * np.sqrt(self._n_seen / corpus.weight.sum()),
@@ -395,7 +394,7 @@ default="auto"
             return given_weights(before, problem)
         if isinstance(self.init, Weights):
             return given_weights(self.init, problem)
-        init = start_of(self.criterion) if self.init == "auto" else self.init
+        init = as_criterion(self.criterion).start if self.init == "auto" else self.init
         return STARTS[init](problem)
 
     def _validation(self, problem: Problem, held_out: Corpus | None) -> Callable | None:
@@ -412,5 +411,7 @@ default="auto"
         _, self.transitions_, self.begin_, self.end_, self.edge_coef_ = weights
 
     def _decode(self, chain: Chain, parts: Parts, first: int) -> np.ndarray:
-        decoding = decoding_of(self.criterion) if self.decoding == "auto" else self.decoding
+        decoding = self.decoding
+        if decoding == "auto":
+            decoding = as_criterion(self.criterion).decoding
         return DECODERS[decoding](self, chain, parts, first)

@@ -8,7 +8,7 @@ from sklearn.utils._param_validation import StrOptions
 
 from ..base.classifier import Batch
 from ..base.contributions import Contributions
-from ..criteria import local_log_loss
+from ..criteria import LocalLogLoss, local_log_loss
 from ..structures import Parts
 from ..structures.local import local_partition
 from ..utils.soundness import Fact, Requirement
@@ -31,7 +31,7 @@ class MEMM(CRF):
         ``-sum_t log p(y_t | y_{t-1}, x_t) + ||w||^2 / (2 sigma^2) + c1 |w|_1``
 
     over the gold labels of all sequences. Training needs no sum over labellings; it is a
-    :class:`CRF` whose criterion is :func:`~sklearn_crcrf.criteria.local_log_loss`. In prediction
+    :class:`CRF` whose criterion is :class:`~sklearn_crcrf.criteria.LocalLogLoss`. In prediction
     the probabilities of labels and labellings are exact.
 
     What x_t says cannot be weighed against x_{t+1}: where few labels can follow a label, the
@@ -190,7 +190,7 @@ class MEMM(CRF):
 
     def _requirements(self) -> Iterator[Requirement]:
         yield from super()._requirements()
-        yield Fact("criterion", self.criterion is local_log_loss, "must be local_log_loss")
+        yield Fact("criterion", isinstance(self.criterion, LocalLogLoss), "must be LocalLogLoss")
 
     def _parts(self, prepared: Any, batch: Batch) -> Parts:
         parts = super()._parts(prepared, batch)

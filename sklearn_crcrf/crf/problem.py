@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from ..criteria import Criterion
 from ..linear import (
     BatchObjective,
     Corpus,
@@ -44,7 +45,7 @@ class Problem(NamedTuple):
     transitions : bool ndarray of shape (n_labels, n_labels)
         The transitions that have a weight.
     boundaries : bool
-    criterion : callable
+    criterion : Criterion
     forbidden : tuple of arrays
     sigma : float
     n_threads : int
@@ -58,7 +59,7 @@ class Problem(NamedTuple):
     pairs: sp.csr_array | None
     transitions: np.ndarray
     boundaries: bool
-    criterion: Callable
+    criterion: Criterion
     forbidden: tuple
     sigma: float
     n_threads: int

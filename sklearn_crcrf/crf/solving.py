@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import OptimizeResult
 
-from ..criteria import local_log_loss, log_loss
+from ..criteria import LocalLogLoss, LogLoss, PlainCriterion
 from ..solvers import (
     conjugate_gradient,
     iterative_scaling,
@@ -87,7 +87,7 @@ def _of_objective(minimise: Callable[..., OptimizeResult]) -> Callable[..., Opti
 
 
 def _newton_cg(problem: Problem, x0: np.ndarray, *, c1, stochastic, **options) -> OptimizeResult:
-    if not hasattr(problem.criterion, "curvature"):
+    if not problem.criterion.has_curvature:
         raise ValueError(
             f'solver="newton-cg" needs a criterion with curvature, not {problem.criterion}'
         )
@@ -101,8 +101,12 @@ def _iterative_scaling(
     """Of the unpenalised objective; what it needs to know are values of other criteria."""
     _check_counts(problem)
     plain = problem._replace(sigma=np.inf)
-    _, empirical = plain._replace(criterion=_gold_score).objective()(x0)
-    largest = -plain._replace(criterion=_least_score).objective().losses(np.ones_like(x0)).min()
+    gold, least = (
+        plain._replace(criterion=PlainCriterion(score)).objective()
+        for score in (_gold_score, _least_score)
+    )
+    _, empirical = gold(x0)
+    largest = -least.losses(np.ones_like(x0)).min()
     return iterative_scaling(
         plain.objective(),
         x0,
@@ -128,7 +132,7 @@ SOLVERS: dict[str, Callable[..., OptimizeResult]] = {
 
 def _check_counts(problem: Problem) -> None:
     """ValueError unless the loss compares counts of features, none of them negative."""
-    if not any(problem.criterion is loss for loss in (log_loss, local_log_loss)):
+    if not isinstance(problem.criterion, (LogLoss, LocalLogLoss)):
         raise ValueError(f'solver="gis" is for the log loss only, not {problem.criterion}')
     if (problem.corpus.y < 0).any():
         raise ValueError('solver="gis" needs the label of every token, but some are not known')

@@ -4,30 +4,20 @@ import numpy as np
 
 from ..structures import AddTo, Chain, PartCounts, Parts, Pullback
 from ._tokens import repeat_by_token, sum_by_sequence
+from .base import Criterion
 
-__all__ = ["expected_cost"]
+__all__ = ["ExpectedCost", "expected_cost"]
 
 
-def expected_cost(structure: Chain, parts: Parts, y: np.ndarray) -> tuple[np.ndarray, Pullback]:
+class ExpectedCost(Criterion):
     """Number of tokens that a labelling drawn from the model has wrong, in the mean.
 
         E[d(y, Y)] = sum_t [1 - p(y_t | x)],
 
     which has been used as minimum risk [1]_. As the marginals go to 0 or 1, it becomes the number
     of errors of the best labelling. It is bounded and not convex: training starts from the optimum
-    of the log loss, and labels that are hopeless matter little.
-
-    Parameters
-    ----------
-    structure : Chain
-    parts : Parts
-    y : ndarray of shape (n_tokens,) of label ids, or of shape (n_tokens, n_labels) of bool
-        The second are partial labels: none of those that they allow is wrong.
-
-    Returns
-    -------
-    loss : ndarray of shape (n_sequences,)
-    pullback : callable
+    of the log loss, and labels that are hopeless matter little. Of partial labels, none that
+    they allow is wrong.
 
     References
     ----------
@@ -42,14 +32,21 @@ def expected_cost(structure: Chain, parts: Parts, y: np.ndarray) -> tuple[np.nda
     >>> expected_cost(Chain(np.array([0, 2])), parts, np.array([0, 0]))[0]
     array([0.66666667])
     """
-    marginals, pull_marginals = structure.token_marginals(parts)
-    cost = structure.hamming(parts, y).astype(float, copy=False)
 
-    def pullback(weight: np.ndarray, out: AddTo = None) -> PartCounts:
-        of_tokens = repeat_by_token(structure, weight)
-        return pull_marginals(of_tokens[:, None] * cost, out)
+    requires = ("token_marginals", "hamming")
+    convex = False
 
-    return sum_by_sequence(structure, np.einsum("tj,tj->t", cost, marginals)), pullback
+    def __call__(
+        self, structure: Chain, parts: Parts, y: np.ndarray
+    ) -> tuple[np.ndarray, Pullback]:
+        marginals, pull_marginals = structure.token_marginals(parts)
+        cost = structure.hamming(parts, y).astype(float, copy=False)
+
+        def pullback(weight: np.ndarray, out: AddTo = None) -> PartCounts:
+            of_tokens = repeat_by_token(structure, weight)
+            return pull_marginals(of_tokens[:, None] * cost, out)
+
+        return sum_by_sequence(structure, np.einsum("tj,tj->t", cost, marginals)), pullback
 
 
-expected_cost.convex = False
+expected_cost = ExpectedCost()

@@ -4,33 +4,19 @@ import numpy as np
 
 from ..structures import Chain, Parts, Pullback
 from ._tokens import check_all_known, token_log_loss
+from .base import Criterion
 
-__all__ = ["local_log_loss"]
+__all__ = ["LocalLogLoss", "local_log_loss"]
 
 
-def local_log_loss(structure: Chain, parts: Parts, y: np.ndarray) -> tuple[np.ndarray, Pullback]:
+class LocalLogLoss(Criterion):
     """Negative log-likelihood of each label, given the gold label before it [1]_.
 
         -sum_t log p(y_t | y_{t-1}),    p(j | i) = exp(s_t(i, j)) / sum_j' exp(s_t(i, j')),
 
     where s_t(i, j) is the score of label j of token t plus that of the transition from i to j. At
-    the first and the last token it includes the scores of begin and end.
-
-    Parameters
-    ----------
-    structure : Chain
-    parts : Parts
-    y : ndarray of shape (n_tokens,)
-
-    Returns
-    -------
-    loss : ndarray of shape (n_sequences,)
-    pullback : callable
-
-    Raises
-    ------
-    ValueError
-        If labels are partial.
+    the first and the last token it includes the scores of begin and end. Labels must not be
+    partial.
 
     References
     ----------
@@ -47,6 +33,15 @@ def local_log_loss(structure: Chain, parts: Parts, y: np.ndarray) -> tuple[np.nd
     >>> np.exp(-loss)
     array([0.375])
     """
-    check_all_known("local_log_loss", y)
-    scores, pull_scores = structure.scores_given(parts, y, (-1,))
-    return token_log_loss(structure, scores, pull_scores, y)
+
+    requires = ("scores_given",)
+
+    def __call__(
+        self, structure: Chain, parts: Parts, y: np.ndarray
+    ) -> tuple[np.ndarray, Pullback]:
+        check_all_known("local_log_loss", y)
+        scores, pull_scores = structure.scores_given(parts, y, (-1,))
+        return token_log_loss(structure, scores, pull_scores, y)
+
+
+local_log_loss = LocalLogLoss()

@@ -2,29 +2,21 @@
 
 import numpy as np
 
-from ..structures import AddTo, Chain, Foreseen, PartCounts, Parts, Pullback
+from ..structures import AddTo, Chain, PartCounts, Parts, Pullback
+from .base import Criterion
 
-__all__ = ["log_loss"]
+__all__ = ["LogLoss", "log_loss"]
 
 
-def log_loss(
-    structure: Chain, parts: Parts, y: np.ndarray, foreseen: Foreseen | None = None
-) -> tuple[np.ndarray, Pullback]:
-    """Negative log-likelihood of the gold paths, log Z - score(y) (Lafferty et al. 2001).
+class LogLoss(Criterion):
+    """Negative log-likelihood of the gold paths, log Z - score(y) [1]_.
 
-    Parameters
+    It is convex. With partial labels the likelihood is that of all paths they allow.
+
+    References
     ----------
-    structure : Chain
-    parts : Parts
-    y : ndarray of shape (n_tokens,) of label ids, or of shape (n_tokens, n_labels) of bool
-        The second are partial labels: the likelihood is that of all paths they allow.
-    foreseen : tuple of (weight, out), optional
-        What the pullback will be called with: it is faster then.
-
-    Returns
-    -------
-    loss : ndarray of shape (n_sequences,)
-    pullback : callable
+    .. [1] Lafferty, McCallum, Pereira, "Conditional Random Fields: Probabilistic Models for
+       Segmenting and Labeling Sequence Data", ICML 2001.
 
     Examples
     --------
@@ -36,27 +28,44 @@ def log_loss(
     >>> np.exp(-loss)
     array([0.5])
     """
-    log_z, pull_z = structure.log_partition(parts, foreseen)
-    gold, pull_gold = structure.gold_score(parts, y)
 
-    def pullback(weight: np.ndarray, out: AddTo = None) -> PartCounts:
-        return pull_gold(-weight, pull_z(weight, out))
+    def __call__(
+        self, structure: Chain, parts: Parts, y: np.ndarray
+    ) -> tuple[np.ndarray, Pullback]:
+        log_z, pull_z = structure.log_partition(parts)
+        gold, pull_gold = structure.gold_score(parts, y)
 
-    return log_z - gold, pullback
+        def pullback(weight: np.ndarray, out: AddTo = None) -> PartCounts:
+            return pull_gold(-weight, pull_z(weight, out))
+
+        return log_z - gold, pullback
+
+    def value_and_gradient(
+        self,
+        structure: Chain,
+        parts: Parts,
+        y: np.ndarray,
+        weight: np.ndarray,
+        out: AddTo = None,
+    ) -> tuple[np.ndarray, PartCounts]:
+        # Sums that are made forward and backward at once keep less.
+        log_z, expected = structure.log_partition_and_counts(parts, weight, out)
+        gold, pull_gold = structure.gold_score(parts, y)
+        return log_z - gold, pull_gold(-weight, expected)
+
+    def curvature(
+        self, structure: Chain, parts: Parts, y: np.ndarray, direction: PartCounts
+    ) -> Pullback:
+        """The second derivatives times a direction: a difference of covariances."""
+        _, pull_z = structure.covariance(parts, direction)
+        if y.ndim == 1:
+            return pull_z
+        _, pull_gold = structure.covariance(parts.allow(y), direction)
+
+        def pullback(weight: np.ndarray, out: AddTo = None) -> PartCounts:
+            return pull_gold(-weight, pull_z(weight, out))
+
+        return pullback
 
 
-def _curvature(structure: Chain, parts: Parts, y: np.ndarray, direction: PartCounts) -> Pullback:
-    """The product of the second derivatives with a direction: a difference of covariances."""
-    _, pull_z = structure.covariance(parts, direction)
-    if y.ndim == 1:
-        return pull_z
-    _, pull_gold = structure.covariance(parts.allow(y), direction)
-
-    def pullback(weight: np.ndarray, out: AddTo = None) -> PartCounts:
-        return pull_gold(-weight, pull_z(weight, out))
-
-    return pullback
-
-
-log_loss.curvature = _curvature
-log_loss.foresees = True
+log_loss = LogLoss()

@@ -4,39 +4,22 @@ import numpy as np
 
 from ..structures import AddTo, Chain, PartCounts, Parts, Pullback
 from ._tokens import check_all_known, repeat_by_token, sum_by_sequence
+from .base import Criterion
 
-__all__ = ["marginal_likelihood"]
+__all__ = ["MarginalLikelihood", "marginal_likelihood"]
 
 # A smaller marginal counts as this one: its reciprocal could overflow.
 SMALLEST = 1e-250
 
 
-def marginal_likelihood(
-    structure: Chain, parts: Parts, y: np.ndarray
-) -> tuple[np.ndarray, Pullback]:
+class MarginalLikelihood(Criterion):
     """Negative log-likelihood of each gold label, whatever the others are [1]_.
 
         -sum_t log p(y_t | x)
 
     It fits what decoding by maximal marginals chooses from, so that is the decoding for it. It is
     not convex: training starts from the optimum of the log loss, which it is for sequences of one
-    token. A marginal below 1e-250 counts as that and has no derivative.
-
-    Parameters
-    ----------
-    structure : Chain
-    parts : Parts
-    y : ndarray of shape (n_tokens,)
-
-    Returns
-    -------
-    loss : ndarray of shape (n_sequences,)
-    pullback : callable
-
-    Raises
-    ------
-    ValueError
-        If labels are partial.
+    token. Labels must not be partial. A marginal below 1e-250 counts as that and has no derivative.
 
     References
     ----------
@@ -52,19 +35,26 @@ def marginal_likelihood(
     >>> np.exp(-loss)
     array([0.22222222])
     """
-    check_all_known("marginal_likelihood", y)
-    marginals, pull_marginals = structure.token_marginals(parts)
-    token = np.arange(len(y))
-    gold = np.maximum(marginals[token, y], SMALLEST)
 
-    def pullback(weight: np.ndarray, out: AddTo = None) -> PartCounts:
-        slope = np.zeros_like(marginals)
-        of_tokens = repeat_by_token(structure, weight)
-        slope[token, y] = np.where(gold > SMALLEST, -of_tokens / gold, 0.0)
-        return pull_marginals(slope, out)
+    requires = ("token_marginals",)
+    convex = False
+    decoding = "marginal"
 
-    return sum_by_sequence(structure, -np.log(gold)), pullback
+    def __call__(
+        self, structure: Chain, parts: Parts, y: np.ndarray
+    ) -> tuple[np.ndarray, Pullback]:
+        check_all_known("marginal_likelihood", y)
+        marginals, pull_marginals = structure.token_marginals(parts)
+        token = np.arange(len(y))
+        gold = np.maximum(marginals[token, y], SMALLEST)
+
+        def pullback(weight: np.ndarray, out: AddTo = None) -> PartCounts:
+            slope = np.zeros_like(marginals)
+            of_tokens = repeat_by_token(structure, weight)
+            slope[token, y] = np.where(gold > SMALLEST, -of_tokens / gold, 0.0)
+            return pull_marginals(slope, out)
+
+        return sum_by_sequence(structure, -np.log(gold)), pullback
 
 
-marginal_likelihood.convex = False
-marginal_likelihood.decoding = "marginal"
+marginal_likelihood = MarginalLikelihood()

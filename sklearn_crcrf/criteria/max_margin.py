@@ -3,15 +3,15 @@
 from numbers import Real
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
 from ..structures import AddTo, Chain, PartCounts, Parts, Pullback
 from ._cost import with_cost
+from .base import Criterion
 
 __all__ = ["MaxMargin"]
 
 
-class MaxMargin(BaseEstimator):
+class MaxMargin(Criterion):
     """How far the gold path is from being the best by a margin of its cost [1]_.
 
         max_y' [score(y') + cost * d(y, y')] - score(y)
@@ -41,6 +41,8 @@ class MaxMargin(BaseEstimator):
     array([0.5])
     """
 
+    requires = ("maximum", "hamming")
+
     # Kinks or not, in the same time it gets lower than stochastic descent.
     solver = "lbfgs"
 
@@ -53,25 +55,6 @@ class MaxMargin(BaseEstimator):
     def __call__(
         self, structure: Chain, parts: Parts, y: np.ndarray
     ) -> tuple[np.ndarray, Pullback]:
-        """The loss of each sequence, and its pullback.
-
-        Parameters
-        ----------
-        structure : Chain
-        parts : Parts
-        y : ndarray of shape (n_tokens,) of label ids, or of shape (n_tokens, n_labels) of bool
-            The second are partial labels: all that they allow costs nothing.
-
-        Returns
-        -------
-        loss : ndarray of shape (n_sequences,)
-        pullback : callable
-
-        Raises
-        ------
-        ValueError
-            If the cost is negative.
-        """
         raised = with_cost(structure, parts, y, self.cost)
         _, worst = structure.maximum(raised)
         if y.ndim == 2:

@@ -3,17 +3,17 @@
 from numbers import Real
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
 from ..segments.schemes import check_option
 from ..structures import AddTo, Chain, PartCounts, Parts, Pullback
 from ._smoothing import SMOOTHINGS, check_positive
 from ._tokens import check_all_known
+from .base import Criterion
 
 __all__ = ["MCE"]
 
 
-class MCE(BaseEstimator):
+class MCE(Criterion):
     """Smoothed number of sequences whose best labelling is wrong [1]_.
 
     A sequence is misclassified by the score that the others have more than the gold labelling,
@@ -29,7 +29,7 @@ class MCE(BaseEstimator):
     those that are safe, matter little to it. It is not convex, so that training starts from the
     optimum of the log loss. The logistic function is convex, and with ``psi=1`` and the defaults
     for the rest it is the log loss itself. Where no other labelling is possible, as with a single
-    label, the loss is that of d = -inf, zero.
+    label, the loss is that of d = -inf, zero. Labels must not be partial.
 
     Parameters
     ----------
@@ -80,6 +80,11 @@ class MCE(BaseEstimator):
         self.averaged = averaged
 
     @property
+    def requires(self) -> tuple[str, ...]:
+        """The capabilities that a structure must have."""
+        return ("maximum_other",) if np.isinf(self.psi) else ("log_partition_other",)
+
+    @property
     def convex(self) -> bool:
         """Whether the loss is a convex function of the scores."""
         return self.smoothing == "logistic"
@@ -92,25 +97,6 @@ class MCE(BaseEstimator):
     def __call__(
         self, structure: Chain, parts: Parts, y: np.ndarray
     ) -> tuple[np.ndarray, Pullback]:
-        """The loss of each sequence, and its pullback.
-
-        Parameters
-        ----------
-        structure : Chain
-        parts : Parts
-        y : ndarray of shape (n_tokens,)
-            Label ids.
-
-        Returns
-        -------
-        loss : ndarray of shape (n_sequences,)
-        pullback : callable
-
-        Raises
-        ------
-        ValueError
-            If labels are partial, or a parameter is none of those above.
-        """
         check_option("smoothing", self.smoothing, SMOOTHINGS)
         check_positive(slope=self.slope, psi=self.psi)
         check_all_known("MCE", y)

@@ -5,7 +5,6 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
 from ..data.ragged import joined_ranges
 from ..segments.schemes import read_labels
@@ -13,11 +12,12 @@ from ..segments.segments import find_runs
 from ..structures import AddTo, Chain, PartCounts, Parts, Pullback
 from ._smoothing import SMOOTHINGS, check_positive
 from ._tokens import check_all_known
+from .base import Criterion
 
 __all__ = ["MCEF1"]
 
 
-class MCEF1(BaseEstimator):
+class MCEF1(Criterion):
     """Smoothed F-score of segments, from 1: minimum classification error of segments [1]_.
 
     A segment s has the margin g(s), the score of the best labelling that contains it less that of
@@ -67,6 +67,7 @@ class MCEF1(BaseEstimator):
     0.26894142...
     """
 
+    requires = ("maximum_other", "span_margin")
     convex = False
 
     def __init__(

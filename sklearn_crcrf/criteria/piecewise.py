@@ -1,10 +1,10 @@
 """Pieces of sequences, trained as if they were sequences of their own."""
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
 from ..segments.schemes import check_option
 from ..structures import AddTo, Chain, PartCounts, Parts, Pullback
+from .base import Criterion
 from .log_loss import log_loss
 
 __all__ = ["Piecewise"]
@@ -12,7 +12,7 @@ __all__ = ["Piecewise"]
 WITH_TOKENS = {"edges": False, "edges+tokens": True}
 
 
-class Piecewise(BaseEstimator):
+class Piecewise(Criterion):
     """Log losses of the pieces of a sequence, each normalised by itself [1]_.
 
         sum_p [log sum_{y'_p} exp(score_p(y'_p)) - score_p(y_p)]
@@ -20,7 +20,8 @@ class Piecewise(BaseEstimator):
     over the pieces p, which are two tokens next to each other, or one. The score of a token is
     shared equally by the pieces that have it, so the scores of all pieces add up to that of the
     path, and the loss is never below the log loss. Of sequences of two tokens whose only piece is
-    their edge, it is the log loss. It is convex.
+    their edge, it is the log loss. It is convex. With partial labels the likelihood is that of all
+    that they allow in a piece.
 
     Parameters
     ----------
@@ -43,32 +44,14 @@ class Piecewise(BaseEstimator):
     array([0.25])
     """
 
+    requires = ("pieces",)
+
     def __init__(self, pieces: str = "edges"):
         self.pieces = pieces
 
     def __call__(
         self, structure: Chain, parts: Parts, y: np.ndarray
     ) -> tuple[np.ndarray, Pullback]:
-        """The loss of each sequence, and its pullback.
-
-        Parameters
-        ----------
-        structure : Chain
-        parts : Parts
-        y : ndarray of shape (n_tokens,) of label ids, or of shape (n_tokens, n_labels) of bool
-            The second are partial labels: the likelihood is that of all that they allow in a
-            piece.
-
-        Returns
-        -------
-        loss : ndarray of shape (n_sequences,)
-        pullback : callable
-
-        Raises
-        ------
-        ValueError
-            If there are no such pieces.
-        """
         check_option("pieces", self.pieces, WITH_TOKENS)
         pieces = structure.pieces(parts, WITH_TOKENS[self.pieces])
         losses, pull_losses = log_loss(Chain(pieces.offsets), pieces.parts, y[pieces.tokens])

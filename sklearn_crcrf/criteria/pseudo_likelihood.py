@@ -4,35 +4,20 @@ import numpy as np
 
 from ..structures import Chain, Parts, Pullback
 from ._tokens import check_all_known, token_log_loss
+from .base import Criterion
 
-__all__ = ["pseudo_likelihood"]
+__all__ = ["PseudoLikelihood", "pseudo_likelihood"]
 
 
-def pseudo_likelihood(structure: Chain, parts: Parts, y: np.ndarray) -> tuple[np.ndarray, Pullback]:
+class PseudoLikelihood(Criterion):
     """Negative log-likelihood of each label, given the gold labels of its neighbours [1]_.
 
         -sum_t log p(y_t | y_{t-1}, y_{t+1}, x)
 
     It is convex and needs no sum over paths. It trusts transitions more than the log loss does,
     as in prediction the neighbours are not known. Of sequences of one token it is the log loss.
-    For the product of the marginals, which has been called by the same name, see
-    :func:`marginal_likelihood`.
-
-    Parameters
-    ----------
-    structure : Chain
-    parts : Parts
-    y : ndarray of shape (n_tokens,)
-
-    Returns
-    -------
-    loss : ndarray of shape (n_sequences,)
-    pullback : callable
-
-    Raises
-    ------
-    ValueError
-        If labels are partial.
+    Labels must not be partial. For the product of the marginals, which has been called by the same
+    name, see :class:`MarginalLikelihood`.
 
     References
     ----------
@@ -48,6 +33,15 @@ def pseudo_likelihood(structure: Chain, parts: Parts, y: np.ndarray) -> tuple[np
     >>> np.exp(-loss)
     array([0.5625])
     """
-    check_all_known("pseudo_likelihood", y)
-    scores, pull_scores = structure.scores_given(parts, y)
-    return token_log_loss(structure, scores, pull_scores, y)
+
+    requires = ("scores_given",)
+
+    def __call__(
+        self, structure: Chain, parts: Parts, y: np.ndarray
+    ) -> tuple[np.ndarray, Pullback]:
+        check_all_known("pseudo_likelihood", y)
+        scores, pull_scores = structure.scores_given(parts, y)
+        return token_log_loss(structure, scores, pull_scores, y)
+
+
+pseudo_likelihood = PseudoLikelihood()

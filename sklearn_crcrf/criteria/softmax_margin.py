@@ -3,22 +3,23 @@
 from numbers import Real
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
-from ..structures import Chain, Foreseen, PartCounts, Parts, Pullback
+from ..structures import AddTo, Chain, PartCounts, Parts, Pullback
 from ._cost import with_cost
+from .base import Criterion
 from .log_loss import log_loss
 
 __all__ = ["SoftmaxMargin"]
 
 
-class SoftmaxMargin(BaseEstimator):
+class SoftmaxMargin(Criterion):
     """Log loss in which wrong labels have a higher score than in prediction [1]_.
 
         log sum_y' exp(score(y') + cost * d(y, y')) - score(y)
 
     with d the number of tokens whose labels differ. It is convex, smooth and never below the
-    margin loss of the same cost; with no cost it is the log loss.
+    margin loss of the same cost; with no cost it is the log loss. Partial labels cost nothing
+    wherever they are allowed.
 
     Parameters
     ----------
@@ -41,36 +42,26 @@ class SoftmaxMargin(BaseEstimator):
     array([0.25])
     """
 
-    foresees = True
+    requires = ("log_partition", "hamming")
 
     def __init__(self, cost: Real = 1.0):
         self.cost = cost
 
     def __call__(
-        self, structure: Chain, parts: Parts, y: np.ndarray, foreseen: Foreseen | None = None
+        self, structure: Chain, parts: Parts, y: np.ndarray
     ) -> tuple[np.ndarray, Pullback]:
-        """The loss of each sequence, and its pullback.
+        return log_loss(structure, with_cost(structure, parts, y, self.cost), y)
 
-        Parameters
-        ----------
-        structure : Chain
-        parts : Parts
-        y : ndarray of shape (n_tokens,) of label ids, or of shape (n_tokens, n_labels) of bool
-            The second are partial labels: all that they allow costs nothing.
-        foreseen : tuple of (weight, out), optional
-            What the pullback will be called with: it is faster then.
-
-        Returns
-        -------
-        loss : ndarray of shape (n_sequences,)
-        pullback : callable
-
-        Raises
-        ------
-        ValueError
-            If the cost is negative.
-        """
-        return log_loss(structure, with_cost(structure, parts, y, self.cost), y, foreseen)
+    def value_and_gradient(
+        self,
+        structure: Chain,
+        parts: Parts,
+        y: np.ndarray,
+        weight: np.ndarray,
+        out: AddTo = None,
+    ) -> tuple[np.ndarray, PartCounts]:
+        raised = with_cost(structure, parts, y, self.cost)
+        return log_loss.value_and_gradient(structure, raised, y, weight, out)
 
     def curvature(
         self, structure: Chain, parts: Parts, y: np.ndarray, direction: PartCounts

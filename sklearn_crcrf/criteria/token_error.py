@@ -3,23 +3,23 @@
 from numbers import Real
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
 from ..structures import AddTo, Chain, PartCounts, Parts, Pullback
 from ._smoothing import SMOOTHINGS
 from ._tokens import check_all_known, repeat_by_token, sum_by_sequence
+from .base import Criterion
 
 __all__ = ["TokenError"]
 
 
-class TokenError(BaseEstimator):
+class TokenError(Criterion):
     """Smoothed number of labels that decoding by maximal marginals has wrong [1]_.
 
         sum_t 1 / (1 + exp(slope * [p(y_t | x) - max_{j != y_t} p(j | x)]))
 
     The steeper the slope, the closer is it to the number of errors. Unlike the expected cost it
     asks for no more certainty than what makes a label right. It is not convex: training starts
-    from the optimum of the log loss.
+    from the optimum of the log loss. Labels must not be partial.
 
     Parameters
     ----------
@@ -41,6 +41,7 @@ class TokenError(BaseEstimator):
     array([0.25, 0.5 ])
     """
 
+    requires = ("token_marginals",)
     convex = False
     decoding = "marginal"
 
@@ -50,24 +51,6 @@ class TokenError(BaseEstimator):
     def __call__(
         self, structure: Chain, parts: Parts, y: np.ndarray
     ) -> tuple[np.ndarray, Pullback]:
-        """The loss of each sequence, and its pullback.
-
-        Parameters
-        ----------
-        structure : Chain
-        parts : Parts
-        y : ndarray of shape (n_tokens,)
-
-        Returns
-        -------
-        loss : ndarray of shape (n_sequences,)
-        pullback : callable
-
-        Raises
-        ------
-        ValueError
-            If labels are partial, or the slope is not positive.
-        """
         check_all_known("token_error", y)
         if not 0 < self.slope < np.inf:
             raise ValueError(f"slope must be finite and positive, but is {self.slope}")

@@ -8,7 +8,7 @@ from .edges import EdgeDesign, edge_columns
 from .examples import Coefficients, Differences, Examples
 from .magnitude import check_magnitude
 from .named_weights import NamedWeights
-from .objective import Criterion, Objective
+from .objective import Objective
 from .sums import state_scores
 from .tying import Tied, tie
 from .weights import Layout, Weights
@@ -17,7 +17,6 @@ __all__ = [
     "BatchObjective",
     "Coefficients",
     "Corpus",
-    "Criterion",
     "DenseDesign",
     "Differences",
     "EdgeDesign",

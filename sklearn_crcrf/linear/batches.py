@@ -70,7 +70,7 @@ class BatchObjective:
         scores = np.empty(
             (chunk.stop - chunk.start, objective.layout.n_labels), objective.design.dtype
         )
-        _, counts = objective.lose(chunk, weights, state.scale, scores)
+        _, counts = objective.loss_gradient(chunk, weights, state.scale, scores)
         state.scale *= decay
         scores *= scores.dtype.type(-rate / state.scale)
         objective.design.add_to_weights(scores, weights.state, chunk.start, chunk.stop)

@@ -1,7 +1,7 @@
 """The training objective of linear models of sequences: criterion plus Gaussian penalty."""
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import islice
 from typing import Any
 
@@ -9,27 +9,26 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._kernels._gaussian import gaussian_penalty
-from ..structures import Chain, PartCounts, Parts, Pullback
+from ..criteria import Criterion
+from ..structures import PartCounts, Parts
 from ..utils.memory import retain_freed_memory
 from ..utils.threads import Started, Threads, my_threads
 from .corpus import Chunk
 from .edges import EdgeDesign
 from .weights import Layout, Weights
 
-__all__ = ["Criterion", "Objective"]
+__all__ = ["Objective"]
 
 # Weights whose penalty is one task.
 PIECE = 2**18
-
-Criterion = Callable[[Chain, Parts, np.ndarray], tuple[np.ndarray, Pullback]]
 
 
 class Objective:
     """Weighted sum of the losses of all sequences, plus ``||w||^2 / (2 sigma^2)``.
 
-    The sum is made in the same order whatever the number of threads. A criterion with a method
-    ``combine`` counts something instead, in one row for each sequence; this maps the weighted sum
-    of the rows to the loss and its derivatives by the sum.
+    The sum is made in the same order whatever the number of threads. A criterion that is no sum
+    counts something instead, in one row for each sequence, and combines the weighted sums of the
+    rows.
 
     Parameters
     ----------
@@ -38,9 +37,7 @@ class Objective:
     layout : Layout
     blocks : list of lists of Chunk
     edge_attributes : CSR of shape (n_tokens, n_edge_attributes)
-    criterion : callable
-        See :mod:`sklearn_crcrf.criteria`. If it ``foresees``, it is told what its pullback will
-        be called with.
+    criterion : Criterion
     forbidden : tuple of (transition, begin, end)
         What is added to these scores: 0, or -inf for what is impossible.
     sigma : float
@@ -69,8 +66,6 @@ class Objective:
         self.design, self.layout, self.precision = design, layout, sigma**-2.0
         self.chunks = [chunk for block in blocks for chunk in block]
         self._blocks, self._criterion = blocks, criterion
-        self._combine = getattr(criterion, "combine", None)
-        self._foresees = getattr(criterion, "foresees", False)
         self._forbidden = forbidden if any(scores.any() for scores in forbidden) else None
         self._n_threads = n_threads
         self._edge_attributes, self._edge_designs = edge_attributes, {}
@@ -103,8 +98,8 @@ class Objective:
         with my_threads(self._n_threads) as threads:
             penalties = threads.start(penalise, range(0, len(w), PIECE))
             weights, slope = self.weights(w), None
-            if self._combine is not None:
-                _, slope = self._combine(self._sum(weights, threads))
+            if not self._criterion.is_sum:
+                _, slope = self._criterion.combine(self._sum(weights, threads))
             penalty, total = sum(penalties.results()), self.derivatives(gradient)
             counted = self._add_blocks(weights, total, slope, threads)
         return penalty + self.combined(counted), self.join(total, gradient)
@@ -127,8 +122,7 @@ class Objective:
     def hessian_product(self, w: np.ndarray, direction: np.ndarray) -> np.ndarray:
         """The product of the second derivatives at w with a vector.
 
-        The criterion has an attribute ``curvature``, which takes a structure, parts, gold labels
-        and a direction like the parts, and returns a pullback.
+        The criterion must have a curvature.
         """
         weights, ahead = self.weights(w), self.weights(direction)
         product = np.multiply(direction, direction.dtype.type(self.precision))
@@ -142,7 +136,7 @@ class Objective:
                 along = PartCounts(state, *ahead[1:4], self._edges(chunk).scores(ahead))
                 pullback = self._criterion.curvature(chunk.structure, parts, chunk.y, along)
                 state = scores[chunk.start - start : chunk.stop - start]
-                counts = _pull(pullback, chunk.weight, state)
+                counts = _written(pullback(chunk.weight, state), state)
                 self.add_others(chunk, counts, total)
             for share in range(self._n_threads):
                 self.design.add_gradient(number, scores, total.state, share, self._n_threads)
@@ -160,13 +154,14 @@ class Objective:
 
     def combined(self, counted: float | np.ndarray) -> float:
         """The loss, given the sum over sequences."""
-        return float(counted if self._combine is None else self._combine(counted)[0])
+        criterion = self._criterion
+        return float(counted if criterion.is_sum else criterion.combine(counted)[0])
 
     def loss(self, chunk: Chunk, weights: Weights, scale: float = 1.0) -> float | np.ndarray:
         """The sum over the sequences of a chunk; the state weights are times the scale."""
         return chunk.weight @ self._losses(chunk, weights, scale)
 
-    def lose(
+    def loss_gradient(
         self,
         chunk: Chunk,
         weights: Weights,
@@ -180,14 +175,15 @@ class Objective:
         slope given by the sums over all sequences; by default the chunk is taken to be all.
         """
         parts = self._parts(chunk, weights, scale)
-        weight = chunk.weight
-        foreseen = {"foreseen": (weight, state)} if self._foresees else {}
-        losses, pullback = self._criterion(chunk.structure, parts, chunk.y, **foreseen)
-        counted = weight @ losses
-        if self._combine is not None:
-            slope = self._combine(counted)[1] if slope is None else slope
-            weight = np.multiply.outer(weight, slope)
-        return counted, _pull(pullback, weight, state)
+        criterion, labelled = self._criterion, (chunk.structure, parts, chunk.y)
+        if criterion.is_sum:
+            losses, counts = criterion.value_and_gradient(*labelled, chunk.weight, state)
+            return chunk.weight @ losses, _written(counts, state)
+        rows, pullback = criterion(*labelled)
+        counted = chunk.weight @ rows
+        slope = criterion.combine(counted)[1] if slope is None else slope
+        counts = pullback(np.multiply.outer(chunk.weight, slope), state)
+        return counted, _written(counts, state)
 
     def add_others(self, chunk: Chunk, counts: PartCounts, out: Weights) -> None:
         """Add the derivatives by all weights but those of the state."""
@@ -247,12 +243,12 @@ class Objective:
         """Have the losses of the chunks of a block computed, and the derivatives by the scores."""
         block, scores = self._blocks[number], self._scores_of(number)
 
-        def lose(chunk: Chunk) -> tuple[float, PartCounts]:
+        def of_chunk(chunk: Chunk) -> tuple[float, PartCounts]:
             start = chunk.start - block[0].start
             state = scores[start : start + chunk.stop - chunk.start]
-            return self.lose(chunk, weights, 1.0, state, slope)
+            return self.loss_gradient(chunk, weights, 1.0, state, slope)
 
-        return threads.start(lose, block)
+        return threads.start(of_chunk, block)
 
     def _start_sums(self, number: int, total: Weights, threads: Threads) -> Started:
         """Have the sums over the tokens of a block added."""
@@ -269,9 +265,8 @@ class Objective:
         return self._scores[number % len(self._scores), : block[-1].stop - block[0].start]
 
 
-def _pull(pullback: Pullback, weight: np.ndarray, state: np.ndarray) -> PartCounts:
+def _written(counts: PartCounts, state: np.ndarray) -> PartCounts:
     """The derivatives by the parts; those by state scores are in the array given for them."""
-    counts = pullback(weight, state)
     if counts.state is not state:
         # A criterion need not make use of the array.
         state[:] = counts.state

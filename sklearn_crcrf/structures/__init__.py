@@ -3,13 +3,11 @@
 from .chain import Chain, Pullback
 from .parts import AddTo, Edges, PartCounts, Parts
 from .second_order import SecondOrderChain
-from .sums import Foreseen
 
 __all__ = [
     "AddTo",
     "Chain",
     "Edges",
-    "Foreseen",
     "PartCounts",
     "Parts",
     "Pullback",

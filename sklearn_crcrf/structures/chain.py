@@ -24,7 +24,7 @@ from .pieces import Pieces
 from .sampling import sample
 from .span_margins import SpanMargins
 from .spans import span_log_probability
-from .sums import Foreseen, PathSums
+from .sums import PathSums
 
 __all__ = ["Chain", "Pullback"]
 
@@ -85,17 +85,12 @@ class Chain:
 
         return value, pullback
 
-    def log_partition(
-        self, parts: Parts, foreseen: Foreseen | None = None
-    ) -> tuple[np.ndarray, Pullback]:
+    def log_partition(self, parts: Parts) -> tuple[np.ndarray, Pullback]:
         """Logarithms of the sums of exp(score) over all paths; the pullback is expected counts.
 
         Parameters
         ----------
         parts : Parts
-        foreseen : tuple of (weight, out), optional
-            What the pullback will be called with, these very arrays: it is faster then. Counts
-            are written to ``out`` at once.
 
         Returns
         -------
@@ -104,8 +99,28 @@ class Chain:
             NaN or inf.
         pullback : callable
         """
-        sums = PathSums(self.offsets, self._longest_first, parts, foreseen)
-        return sums.log_z, sums.pullback
+        sums = PathSums(self.offsets, self._longest_first, parts)
+        return sums.sum_forward(), sums.pullback
+
+    def log_partition_and_counts(
+        self, parts: Parts, weight: np.ndarray, out: AddTo = None
+    ) -> tuple[np.ndarray, PartCounts]:
+        """The log-partitions and what their pullback returns for a weight, faster than in turn.
+
+        Parameters
+        ----------
+        parts : Parts
+        weight : ndarray of shape (n_sequences,)
+        out : PartCounts or ndarray of shape (n_tokens, n_labels), optional
+
+        Returns
+        -------
+        value : float64 ndarray of shape (n_sequences,)
+        counts : PartCounts
+        """
+        sums = PathSums(self.offsets, self._longest_first, parts)
+        counts = sums.counts(weight, out)
+        return sums.log_z, counts
 
     def gold_score(self, parts: Parts, y: np.ndarray) -> tuple[np.ndarray, Pullback]:
         """Scores of the labels that are known: of one path, or the sum of all they allow.
@@ -265,9 +280,8 @@ class Chain:
             -inf where no path is possible, 0 for an empty sequence.
         marginals : ndarray of shape (n_tokens, n_labels)
         """
-        weight = np.ones(len(self.offsets) - 1)
-        log_z, pullback = self.log_partition(parts, (weight, None))
-        return log_z, pullback(weight).state
+        log_z, counts = self.log_partition_and_counts(parts, np.ones(len(self.offsets) - 1))
+        return log_z, counts.state
 
     def token_marginals(self, parts: Parts) -> tuple[np.ndarray, Pullback]:
         """Token marginals as functions of the parts.

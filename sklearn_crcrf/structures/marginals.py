@@ -22,6 +22,7 @@ class TokenMarginals:
     def __init__(self, offsets: np.ndarray, order: np.ndarray, parts: Parts):
         self._offsets, self._parts = offsets, parts
         self._sums = PathSums(offsets, order, parts.tokens(slice(None)))
+        self._sums.sum_forward()
         self.value = self._sums.pullback(np.ones(len(order))).state
 
     def pullback(self, weight: np.ndarray, out: AddTo = None) -> PartCounts:

@@ -8,11 +8,7 @@ from .covariance import PathMeans
 from .messages import Messages, ends
 from .parts import AddTo, PartCounts, Parts
 
-__all__ = ["Foreseen", "PathSums"]
-
-Foreseen = tuple[np.ndarray, np.ndarray | None]
-"""The weights that a pullback will be called with, and where its counts of tokens will go."""
-
+__all__ = ["PathSums"]
 
 # Exponentials of the scores are kept for the derivatives if there are no more than these.
 KEPT = 2**24
@@ -24,8 +20,9 @@ class PathSums:
     """The log-partition of each sequence, and what is needed for its derivative.
 
     Probabilities are scaled and sequences of similar length go in lock step. Where a probability
-    could underflow, a sequence is summed again in logarithms. What the pullback gives is made at
-    once if it is foreseen: few probabilities are kept then, and those are at hand.
+    could underflow, a sequence is summed again in logarithms. Either all sums are made forward,
+    and a pullback goes backward when it is called; or both at once, block by block, for weights
+    that are known: few probabilities are kept then, and those are at hand.
 
     Parameters
     ----------
@@ -33,8 +30,6 @@ class PathSums:
     order : ndarray of shape (n_sequences,), int64
         The sequences, the longest first.
     parts : Parts
-    foreseen : tuple of (weight, out), optional
-        What the pullback will be called with.
 
     Attributes
     ----------
@@ -42,24 +37,23 @@ class PathSums:
         -inf where no path is possible, 0 for an empty sequence.
     """
 
-    def __init__(
-        self,
-        offsets: np.ndarray,
-        order: np.ndarray,
-        parts: Parts,
-        foreseen: Foreseen | None = None,
-    ):
+    def __init__(self, offsets: np.ndarray, order: np.ndarray, parts: Parts):
         self._offsets, self._order, self._parts = offsets, order, parts
         self._scores = (parts.state, parts.begin, parts.end, *_potentials(parts))
         self.log_z = np.empty(len(order))
-        self._foreseen, self._counts, self._work = foreseen, None, None
-        if foreseen is None:
-            self._sum_forward()
-        else:
-            weight, out = foreseen
-            largest = order[: lock_step.BLOCK_SIZE]
-            n_tokens = int((offsets[largest + 1] - offsets[largest]).sum())
-            self._counts = self._sum_backward(self._work_of(n_tokens), self.log_z, weight, out)
+
+    def sum_forward(self) -> np.ndarray:
+        """Find the log-partitions, and keep what the pullback needs."""
+        self._work = self._work_of(len(self._parts.state))
+        lock_step.forward(self._offsets, self._order, *self._scores, *self._work, self.log_z)
+        self._sum_in_logarithms()
+        return self.log_z
+
+    def counts(self, weight: np.ndarray, out: AddTo = None) -> PartCounts:
+        """Find the log-partitions and what the pullback would return, at once."""
+        largest = self._order[: lock_step.BLOCK_SIZE]
+        n_tokens = int((self._offsets[largest + 1] - self._offsets[largest]).sum())
+        return self._sum_backward(self._work_of(n_tokens), self.log_z, weight, out)
 
     def pullback(self, weight: np.ndarray, out: AddTo = None) -> PartCounts:
         """Expected counts, those of each sequence times its weight, added to ``out``.
@@ -73,11 +67,6 @@ class PathSums:
         -------
         PartCounts
         """
-        counts, self._counts = self._counts, None
-        if counts is not None and weight is self._foreseen[0] and out is self._foreseen[1]:
-            return counts
-        if self._work is None:
-            self._sum_forward()
         return self._sum_backward(self._work, None, weight, out)
 
     def add_covariances(self, values: np.ndarray, out: PartCounts) -> None:
@@ -113,12 +102,6 @@ class PathSums:
             means = PathMeans(Messages(offsets, parts), *direction[:2], direction.edges)
             counts = PartCounts.zeros(parts)._replace(transition=out.transition, edges=out.edges)
             out.state[tokens] += means.pullback(np.ones(len(which)), counts).state
-
-    def _sum_forward(self) -> None:
-        """Find the log-partitions, and keep what the backward half needs."""
-        self._work = self._work_of(len(self._parts.state))
-        lock_step.forward(self._offsets, self._order, *self._scores, *self._work, self.log_z)
-        self._sum_in_logarithms()
 
     def _sum_backward(
         self, work: tuple, log_z: np.ndarray | None, weight: np.ndarray, out: AddTo

@@ -3,18 +3,18 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
 from sklearn_crcrf import CRF
-from sklearn_crcrf.criteria import log_loss
+from sklearn_crcrf.criteria import Criterion, log_loss
 
 rng = np.random.default_rng(0)
 X = [rng.normal(size=(n, 4)) for n in rng.integers(1, 7, size=30)]
 y = [["ABC"[k] for k in (x[:, :3] + rng.normal(size=(len(x), 3))).argmax(axis=1)] for x in X]
 
 
-class Scaled(BaseEstimator):
+class Scaled(Criterion):
     """The log loss times a factor."""
 
     def __init__(self, factor=1.0):
@@ -25,7 +25,7 @@ class Scaled(BaseEstimator):
         return self.factor * loss, lambda weight, out=None: pullback(self.factor * weight, out)
 
 
-class MeanSquare(BaseEstimator):
+class MeanSquare(Criterion):
     """n * (sum of losses / n)^2, which needs the sum over all sequences."""
 
     def __call__(self, structure, parts, y):
@@ -38,10 +38,13 @@ class MeanSquare(BaseEstimator):
         return loss**2 / n, np.array([-((loss / n) ** 2), 2 * loss / n])
 
 
-class Picky:
+class Picky(Criterion):
     """Not convex; sees the labels."""
 
     convex, decoding, solver = False, "marginal", "sgd"
+
+    def __call__(self, structure, parts, y):
+        raise AssertionError("this is the criterion of no labels")
 
     def for_labels(self, classes):
         self.classes = list(classes)

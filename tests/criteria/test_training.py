@@ -83,7 +83,7 @@ DISTANCES = {
     "sgd": 2e-2,
 }
 CONVEX = {
-    **{name: CRITERIA[name] for name in CRITERIA if getattr(CRITERIA[name], "convex", True)},
+    **{name: CRITERIA[name] for name in CRITERIA if CRITERIA[name].convex},
     "mce": MCE("logistic", psi=2.0),
 }
 
@@ -93,7 +93,7 @@ CONVEX = {
 def test_all_solvers_find_the_minimum_of_a_smooth_convex_criterion(name, solver):
     criterion = CONVEX[name]
     crf = CRF(criterion, sigma=3.0, solver=solver, random_state=0)
-    if solver == "newton-cg" and not hasattr(criterion, "curvature"):
+    if solver == "newton-cg" and not criterion.has_curvature:
         with pytest.raises(ValueError, match="needs a criterion with curvature"):
             crf.fit(X, y)
     else:

@@ -35,13 +35,13 @@ def log_partition(kernel, offsets, parts):
 
 
 def in_lock_step(kernel, offsets, parts, weight):
-    """Log-partition and weighted counts, by the kernel under test, foreseen or not."""
+    """Log-partition and weighted counts, by the kernel under test, in turn or at once."""
     with using(kernel):
         log_z, pullback = Chain(offsets).log_partition(parts)
         counts, out = pullback(weight), np.full_like(parts.state, np.nan)
-        foreseen, pullback = Chain(offsets).log_partition(parts, (weight, out))
-        assert_array_equal(foreseen, log_z)
-        assert_counts_equal(pullback(weight, out), counts)
+        at_once, of_all = Chain(offsets).log_partition_and_counts(parts, weight, out)
+        assert_array_equal(at_once, log_z)
+        assert_counts_equal(of_all, counts)
     return log_z, counts
 
 
@@ -380,19 +380,17 @@ def test_pullbacks_are_linear_in_the_weight(kernel, dtype, scale):
 @kernels
 @both_types
 @pytest.mark.parametrize("scale", [1.0, 1e3])
-def test_a_pullback_can_be_called_otherwise_than_foreseen(kernel, dtype, scale):
+def test_counts_at_once_are_written_or_added(kernel, dtype, scale):
     offsets, parts = random_chain([9, 3, 0, 1, 70], 5, dtype, scale)
     weight, out = np.array([1.0, -2.0, 5.0, 0.0, 0.25]), np.empty_like(parts.state)
     _, expected = in_lock_step(kernel, offsets, parts, weight)
     with using(kernel):
-        _, pullback = Chain(offsets).log_partition(parts, (weight, out))
-        counts = pullback(weight, out)
+        sums = Chain(offsets).log_partition_and_counts
+        _, counts = sums(parts, weight, out)
         assert counts.state is out
-        counts.state[:] += 1.0
-        assert_counts_equal(pullback(weight, out), expected)
-        _, pullback = Chain(offsets).log_partition(parts, (weight, out))
-        assert_counts_equal(pullback(weight.copy()), expected)
-        added = pullback(weight, PartCounts.zeros(parts, np.ones_like(parts.state)))
+        assert_counts_equal(counts, expected)
+        assert_counts_equal(sums(parts, weight)[1], expected)
+        _, added = sums(parts, weight, PartCounts.zeros(parts, np.ones_like(parts.state)))
     assert_allclose(added.state, 1.0 + expected.state, rtol=1e-6)
     assert_allclose(added.transition, expected.transition)
 

@@ -187,7 +187,7 @@ def test_the_first_weights_vote_from_the_first_example_on(begins):
 def test_the_criterion_of_a_memm():
     memm = MEMM(max_iter=2, tol=1.0).fit(X, y)
     memm.criterion = "log_loss"
-    with pytest.raises(ValueError, match="MEMM: criterion must be local_log_loss"):
+    with pytest.raises(ValueError, match="MEMM: criterion must be LocalLogLoss"):
         check_sound(memm)
 
 

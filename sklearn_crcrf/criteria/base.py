@@ -1,0 +1,173 @@
+"""What a training criterion is: a loss, its pullback, and what training must know of it."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from ..structures import AddTo, Chain, PartCounts, Parts, Pullback
+
+__all__ = ["Criterion", "PlainCriterion"]
+
+
+class Criterion(BaseEstimator, ABC):
+    """A training loss of labelled sequences, as a function of their scores.
+
+    A subclass says what the loss is, by ``__call__``, and sets what differs from the defaults
+    here. What it stores in ``__init__`` are parameters, which searches reach.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_crcrf import CRF
+    >>> from sklearn_crcrf.criteria import Criterion, log_loss
+    >>> class SequenceRisk(Criterion):
+    ...     convex = False
+    ...
+    ...     def __call__(self, structure, parts, y):
+    ...         loss, pull_loss = log_loss(structure, parts, y)
+    ...         probability = np.exp(-loss)
+    ...
+    ...         def pullback(weight, out=None):
+    ...             return pull_loss(weight * probability, out)
+    ...
+    ...         return 1 - probability, pullback
+    >>> X, y = [["the", "dog", "walks"], ["dogs", "sleep"]], [["D", "N", "V"], ["N", "V"]]
+    >>> CRF(SequenceRisk()).fit(X, y).predict([["the", "dogs", "walks"]])
+    array([list(['D', 'N', 'V'])], dtype=object)
+    """
+
+    requires: tuple[str, ...] = ("log_partition",)
+    """The capabilities that a structure must have."""
+
+    convex = True
+    """Whether the loss is a convex function of the scores."""
+
+    solver = "lbfgs"
+    """The solver that suits it."""
+
+    decoding = "viterbi"
+    """What predicts best by it: "viterbi" or "marginal"."""
+
+    @property
+    def start(self) -> str:
+        """Where training starts: "zeros", or "log_loss" for the optimum of the log loss."""
+        return "zeros" if self.convex else "log_loss"
+
+    @abstractmethod
+    def __call__(
+        self, structure: Chain, parts: Parts, y: np.ndarray
+    ) -> tuple[np.ndarray, Pullback]:
+        """The loss of each sequence, and its pullback.
+
+        Parameters
+        ----------
+        structure : Chain
+        parts : Parts
+            The scores.
+        y : ndarray of shape (n_tokens,) of label ids, or of shape (n_tokens, n_labels) of bool
+            The second are partial labels: those that each token may have.
+
+        Returns
+        -------
+        loss : ndarray of shape (n_sequences,)
+        pullback : callable
+            Takes a weight for each sequence, and what to add to, and returns the derivatives of
+            the weighted sum of the losses by the scores.
+        """
+
+    def value_and_gradient(
+        self,
+        structure: Chain,
+        parts: Parts,
+        y: np.ndarray,
+        weight: np.ndarray,
+        out: AddTo = None,
+    ) -> tuple[np.ndarray, PartCounts]:
+        """The loss of each sequence, and the derivatives of the weighted sum of the losses.
+
+        Parameters
+        ----------
+        structure, parts, y : as in ``__call__``
+        weight : ndarray of shape (n_sequences,)
+        out : PartCounts or ndarray of shape (n_tokens, n_labels), optional
+            What the derivatives are added to, or where those by the state scores are written.
+
+        Returns
+        -------
+        loss : ndarray of shape (n_sequences,)
+        gradient : PartCounts
+        """
+        loss, pullback = self(structure, parts, y)
+        return loss, pullback(weight, out)
+
+    @property
+    def has_curvature(self) -> bool:
+        """Whether it says what its second derivatives are."""
+        return type(self).curvature is not Criterion.curvature
+
+    def curvature(
+        self, structure: Chain, parts: Parts, y: np.ndarray, direction: PartCounts
+    ) -> Pullback:
+        """The second derivatives times a direction, as a pullback, for ``solver="newton-cg"``.
+
+        Raises
+        ------
+        ValueError
+            If the criterion does not say.
+        """
+        raise ValueError(f"{self} does not say what its second derivatives are")
+
+    def for_labels(self, classes: Any) -> "Criterion":
+        """The criterion for given labels, which is another one if it must know them."""
+        return self
+
+    @property
+    def is_sum(self) -> bool:
+        """Whether the loss of a corpus is the sum of the losses of its sequences."""
+        return type(self).combine is Criterion.combine
+
+    def combine(self, totals: np.ndarray) -> tuple[float, np.ndarray]:
+        """The loss of a corpus, and its derivatives, given the sums of what was counted.
+
+        Only a loss that is not a sum, as a ratio, has it. What ``__call__`` returns then are rows
+        of numbers, one for each sequence, and its pullback takes such rows.
+
+        Parameters
+        ----------
+        totals : ndarray of shape (n_numbers,)
+
+        Returns
+        -------
+        loss : float
+        derivatives : ndarray of shape (n_numbers,)
+        """
+        raise NotImplementedError(f"{self} is a sum over sequences")
+
+
+class PlainCriterion(Criterion):
+    """A function that returns losses and their pullback, as a criterion with all the defaults.
+
+    Parameters
+    ----------
+    function : callable
+
+    Examples
+    --------
+    >>> from sklearn_crcrf.criteria import PlainCriterion, log_loss
+    >>> def doubled(structure, parts, y):
+    ...     loss, pullback = log_loss(structure, parts, y)
+    ...     return 2.0 * loss, lambda weight, out=None: pullback(2.0 * weight, out)
+    >>> PlainCriterion(doubled).start
+    'zeros'
+    """
+
+    def __init__(self, function: Callable[..., tuple[np.ndarray, Pullback]]):
+        self.function = function
+
+    def __call__(
+        self, structure: Chain, parts: Parts, y: np.ndarray
+    ) -> tuple[np.ndarray, Pullback]:
+        return self.function(structure, parts, y)

@@ -1,0 +1,44 @@
+"""Criteria by name."""
+
+from collections.abc import Callable
+
+from .base import Criterion, PlainCriterion
+from .expected_cost import expected_cost
+from .log_loss import log_loss
+from .marginal_likelihood import marginal_likelihood
+from .max_margin import MaxMargin
+from .mce import MCE
+from .mce_f1 import MCEF1
+from .piecewise import Piecewise
+from .pseudo_likelihood import pseudo_likelihood
+from .softmax_margin import SoftmaxMargin
+from .token_error import TokenError
+
+__all__ = ["CRITERIA", "as_criterion"]
+
+CRITERIA: dict[str, Criterion] = {
+    "log_loss": log_loss,
+    "piecewise": Piecewise(),
+    "pseudo_likelihood": pseudo_likelihood,
+    "marginal_likelihood": marginal_likelihood,
+    "max_margin": MaxMargin(),
+    "softmax_margin": SoftmaxMargin(),
+    "expected_cost": expected_cost,
+    "token_error": TokenError(),
+    "mce": MCE(),
+    "mce_f1": MCEF1(),
+}
+
+
+def as_criterion(criterion: str | Callable) -> Criterion:
+    """A criterion by its name or as it is, and a function as one.
+
+    Examples
+    --------
+    >>> from sklearn_crcrf.criteria import as_criterion
+    >>> as_criterion("max_margin")
+    MaxMargin()
+    """
+    if isinstance(criterion, str):
+        return CRITERIA[criterion]
+    return criterion if isinstance(criterion, Criterion) else PlainCriterion(criterion)
