@@ -25,7 +25,7 @@ __all__ = [
 
 
 def encoder_requirements(encoder: Encoder, n_columns: Any) -> Iterator[Requirement]:
-    """What is true of an encoder of so many columns, if X has any."""
+    """What is true of an encoder; ``n_columns`` is the number of columns of X, if X has columns."""
     word, *others = encoder.names
     yield Fact("names", all(isinstance(n, str) for n in (word, *others)), "must be strings")
     vocabularies = encoder._vocabularies
@@ -62,7 +62,7 @@ def n_symbols(encoder: Encoder, column: str) -> int:
 
 
 def _sizes(encoder: Encoder, template: Template) -> list[int]:
-    """How many symbols there are of each of a template."""
+    """The number of symbols of each column that a template names."""
     if template == ATTRIBUTES:
         return [encoder.n_attributes]
     return [n_symbols(encoder, column) for column, _ in template.symbols]
@@ -71,7 +71,7 @@ def _sizes(encoder: Encoder, template: Template) -> list[int]:
 def counts_requirements(
     counts: Counts, encoder: Encoder, n_labels: int, needed: Sequence[Template]
 ) -> Iterator[Requirement]:
-    """What is true of counts of these symbols and of so many labels.
+    """What is true of counts of the symbols of an encoder and of ``n_labels`` labels.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ def counts_requirements(
 def state_requirements(
     weights: StateWeights, sizes: Sequence[int], exponents: tuple[int, int], n_labels: int
 ) -> Iterator[Requirement]:
-    """What is true of weights in blocks of so many rows, with exponents of this shape."""
+    """What is true of weights in blocks of ``sizes`` rows, with exponents of this shape."""
     yield Fact("state", isinstance(weights, StateWeights), "must be StateWeights")
     yield from sparse("coef", weights.coef, (int(sum(sizes)), n_labels))
     yield Array("exponents", weights.exponents, exponents)
@@ -115,7 +115,7 @@ def indexed(
 
 
 def index_requirements(index: KeyIndex, sizes: Sequence[int]) -> Iterator[Requirement]:
-    """An index of keys that have one id of each of so many symbols."""
+    """An index of keys; ``sizes`` are the numbers of symbols whose ids a key consists of."""
     n_keys = len(index.keys)
     yield indices("keys", index.keys, (n_keys, len(sizes)), 2**31, BOUNDARY)
     for ids, size in zip(index.keys.T, sizes, strict=True):

@@ -95,9 +95,10 @@ class Rows(Layout):
         return flat if self.order is None else flat[np.argsort(self.order)]
 
     def flat(self, values: Any, name: str) -> SequenceArray:
-        """One value for every row, or what a list of sequences can be, in the order of the tokens.
+        """One value for every token, out of the rows.
 
-        Parameters, returns and errors are those of :meth:`Layout.flat`.
+        It takes, returns and raises what :meth:`Layout.flat` does; a 1-D array has one value for
+        every row, in the order of the rows.
         """
         if not isinstance(values, SequenceArray):
             values, n_rows = column_or_1d(values, warn=True), int(self.offsets[-1])
