@@ -193,6 +193,5 @@ class SequenceVectorizer(SequenceTransformer):
                 values = np.require(values, self.dtype, ["C_CONTIGUOUS", "WRITEABLE"])
         except FloatingPointError:
             raise self._too_large(values, starts, offsets) from None
-        rows = sp.csr_matrix((values, ids, starts), shape=shape)
-        rows.sum_duplicates()
-        return SequenceArray(rows, offsets)
+        # SequenceArray sorts the ids of a row, and adds the values of one that occurs twice
+        return SequenceArray(sp.csr_matrix((values, ids, starts), shape=shape), offsets)
