@@ -13,11 +13,11 @@ from _features import Encoded, encode
 from _training import (
     Stopwatch,
     descend,
+    duplicates,
     minimise,
     predict,
     problem_of,
     seconds_per_evaluation,
-    tied,
     zeros,
 )
 from _verdicts import ratio_row
@@ -168,7 +168,7 @@ def time_training(
         seconds = stopwatch.elapsed
     stopwatch = Stopwatch(entry.n_threads, is_low)
     problem = problem_of(encoded, contest.features, entry.dtype, entry.n_threads)
-    problem, x0 = tied(problem, zeros(problem) if x0 is None else x0)
+    problem, x0 = duplicates(problem, zeros(problem) if x0 is None else x0)
     n_evaluations = minimise(problem, stopwatch, x0).nfev
     return seconds + stopwatch.seconds, n_evaluations
 

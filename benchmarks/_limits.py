@@ -9,8 +9,8 @@ from _features import encode
 from _training import problem_of
 
 from sklearn_crcrf.crf.problem import Problem
-from sklearn_crcrf.linear.folding import fold
-from sklearn_crcrf.structures import Parts
+from sklearn_crcrf.linear.factoring import factor
+from sklearn_crcrf.structures import Scores
 
 COLUMNS = ["what", "CPU ms", "rate", "limit", "share of it"]
 CORPORA = {"chunking": "chunking", "1000-4000": "Brown 1000-4000"}
@@ -69,11 +69,11 @@ def product_of_matrices(dtype: str) -> Kernel:
 
 
 def scores_kernel(problem: Problem) -> Kernel:
-    """For every entry, folded, its value, its column and a row of weights are read."""
+    """For every entry, factored, its value, its column and a row of weights are read."""
     X, design = problem.corpus.X, problem.objective().design
     W = design.weights(np.full(design.n_weights, 0.01, dtype=X.dtype))
     chunks = [chunk for block in problem.corpus.chunks(problem.n_labels) for chunk in block]
-    single, groups, _ = fold(X)
+    single, groups, _ = factor(X)
     n_entries = single.nnz + groups.nnz
     n_rows = n_entries + X.shape[0]
     return (
@@ -93,7 +93,7 @@ def gradient_kernel(problem: Problem) -> Kernel:
         for number, (start, stop) in enumerate(bounds):
             design.add_gradient(number, D[start:stop], out)
 
-    single, groups, _ = fold(X)
+    single, groups, _ = factor(X)
     n_entries = single.nnz + groups.nnz
     n_out = sum(
         len(np.unique(matrix[start:stop].indices))
@@ -113,11 +113,11 @@ def marginals_kernel(problem: Problem) -> Kernel:
     for block in problem.corpus.chunks(n):
         for chunk in block:
             state = rng.normal(size=(chunk.stop - chunk.start, n)).astype(dtype)
-            batches.append((chunk, Parts.of(state, transition), np.empty_like(state)))
+            batches.append((chunk, Scores.of(state, transition), np.empty_like(state)))
 
     def run() -> None:
-        for chunk, parts, counts in batches:
-            chunk.structure.log_partition_and_counts(parts, chunk.weight, counts)
+        for chunk, scores, counts in batches:
+            chunk.structure.log_partition_and_counts(scores, chunk.weight, counts)
 
     n_pairs = problem.corpus.X.shape[0] - len(problem.corpus.weight)
     return run, 3 * 2.0 * n**2 * n_pairs

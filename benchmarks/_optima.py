@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from _common import yes_or_no
 from _features import encode
-from _training import Stopwatch, minimise, predict, problem_of, tied, zeros
+from _training import Stopwatch, duplicates, minimise, predict, problem_of, zeros
 
 from sklearn_crcrf.metrics import segment_f1, token_accuracy
 
@@ -49,7 +49,7 @@ def optimum_rows(args: argparse.Namespace) -> Iterator[list[str]]:
         encoded = encode(optimum.corpus, args)
         problem = problem_of(encoded, optimum.features)
         n_weights = problem.layout.n_weights
-        problem, x0 = tied(problem, zeros(problem))
+        problem, x0 = duplicates(problem, zeros(problem))
         at_zero, _ = problem.objective()(x0)
         result = minimise(problem, Stopwatch(1, lambda result: False), x0)
         predicted, y = predict(problem, result.x, encoded), encoded.splits.test[1]

@@ -14,9 +14,9 @@ from sklearn_crcrf.crf.features import FEATURES
 from sklearn_crcrf.crf.problem import Problem
 from sklearn_crcrf.criteria import log_loss
 from sklearn_crcrf.linear import Corpus, state_scores
-from sklearn_crcrf.linear.possible import forbidden_scores
+from sklearn_crcrf.linear.constraints import forbidden_scores
 from sklearn_crcrf.solvers import lbfgs, sgd
-from sklearn_crcrf.structures import Chain, Parts
+from sklearn_crcrf.structures import Chain, Scores
 
 # L-BFGS goes on until the objective falls by less than this part of it in ten iterations.
 TOL, MOST_ITERATIONS = 1e-8, 2000
@@ -104,9 +104,9 @@ def minimise(problem: Problem, stopwatch: Stopwatch, x0: np.ndarray) -> Optimize
     )
 
 
-def tied(problem: Problem, x0: np.ndarray) -> tuple[Problem, np.ndarray]:
+def duplicates(problem: Problem, x0: np.ndarray) -> tuple[Problem, np.ndarray]:
     """What L-BFGS minimises in ``CRF``, and from where."""
-    problem, start = problem.tie(problem.layout.split(x0))
+    problem, start = problem.merge_duplicates(problem.layout.split(x0))
     return problem, problem.vector(start)
 
 
@@ -122,7 +122,7 @@ def seconds_per_evaluation(problem: Problem, n_iterations: int, runs: int) -> fl
 
     Short ones are timed more often than ``runs``, as a process may be disturbed for a while.
     """
-    problem, x0 = tied(problem, zeros(problem))
+    problem, x0 = duplicates(problem, zeros(problem))
     objective, clock = problem.objective(), clock_of(problem.n_threads)
     x = lbfgs(objective, x0, max_iter=n_iterations).x
     seconds = []
@@ -137,6 +137,6 @@ def predict(problem: Problem, x: np.ndarray, encoded: Encoded) -> SequenceArray:
     """The labels of the best paths of the test part."""
     weights = problem.layout.split(x)
     X, coef = encoded.X_test.astype(x.dtype), problem.coefficients(weights.state)
-    parts = Parts.of(state_scores(X, coef, 0, X.shape[0]), weights.transition)
-    _, y = Chain(encoded.test_offsets).maximum(parts)
+    scores = Scores.of(state_scores(X, coef, 0, X.shape[0]), weights.transition)
+    _, y = Chain(encoded.test_offsets).maximum(scores)
     return SequenceArray(encoded.classes[y], encoded.test_offsets)

@@ -17,7 +17,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn_crcrf import CRF
 from sklearn_crcrf.datasets import Splits
 from sklearn_crcrf.linear import state_scores
-from sklearn_crcrf.structures import Chain, Parts
+from sklearn_crcrf.structures import Chain, Scores
 
 # Iterations after which training needs no more memory, and any model labels equally fast.
 FEW_ITERATIONS = 10
@@ -68,8 +68,10 @@ def decoding_rows(args: argparse.Namespace) -> Iterator[list[str]]:
         theirs = thousands / peer_seconds(labelling.corpus, splits, args.runs)
         seconds, _ = cpu_seconds(lambda model=model, X=X: model.predict(X), args.runs)
         yield rate_row(f"{what}, from raw tokens", theirs, thousands / seconds, labelling.from_raw)
-        chain, parts = scores_of(model, labelling.corpus, args)
-        seconds, _ = cpu_seconds(lambda chain=chain, parts=parts: chain.maximum(parts), args.runs)
+        chain, scores = scores_of(model, labelling.corpus, args)
+        seconds, _ = cpu_seconds(
+            lambda chain=chain, scores=scores: chain.maximum(scores), args.runs
+        )
         yield rate_row(
             f"{what}, from scores to paths", None, thousands / seconds, labelling.from_scores
         )
@@ -84,11 +86,11 @@ def peer_seconds(corpus: str, splits: Splits, runs: int) -> float:
     return seconds
 
 
-def scores_of(model: Pipeline, corpus: str, args: argparse.Namespace) -> tuple[Chain, Parts]:
+def scores_of(model: Pipeline, corpus: str, args: argparse.Namespace) -> tuple[Chain, Scores]:
     """All scores of the test part."""
     encoded, crf = encode(corpus, args), model[-1]
     state = state_scores(encoded.X_test, crf.coef_, 0, encoded.X_test.shape[0])
-    return Chain(encoded.test_offsets), Parts.of(state, crf.transitions_)
+    return Chain(encoded.test_offsets), Scores.of(state, crf.transitions_)
 
 
 def memory_rows(args: argparse.Namespace) -> Iterator[list[str]]:

@@ -77,7 +77,7 @@ def _delete(rng: Random, tree: Any) -> None:
 def _rename(rng: Random, tree: Any) -> None:
     box, key = rng.choice(places(tree))
     if isinstance(box, dict):
-        box[rng.choice(["__class__", "x", "predict", "__dict__", "fit", "_parts"])] = box.pop(key)
+        box[rng.choice(["__class__", "x", "predict", "__dict__", "fit", "_scores"])] = box.pop(key)
 
 
 def _change_content(rng: Random, tree: Any) -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 from hypothesis import strategies as st
 
-from sklearn_crcrf.structures import Chain, Edges, PartCounts, Parts
+from sklearn_crcrf.structures import Chain, ScoreGradient, Scores, TokenTransitions
 
 SCALES = (1.0, 30.0, 1000.0, 10_000.0)
 
@@ -28,29 +28,31 @@ def chains(draw, scales=SCALES, dtypes=(np.float64, np.float32)):
     transition = scores(n_labels, n_labels)
     gains = sp.random_array((n_rows, n_labels**2), density=0.5, format="csr", rng=rng)
     gains.data *= 3 * scale
-    edges = Edges.from_gains(rng.integers(-1, n_rows, n_tokens), gains, transition)
+    edges = TokenTransitions.from_gains(rng.integers(-1, n_rows, n_tokens), gains, transition)
     state = scores(n_tokens, n_labels).astype(dtype)
-    parts = Parts(state, transition, scores(n_labels), scores(n_labels), edges)
-    return np.append(0, np.cumsum(lengths)), parts
+    scores = Scores(state, transition, scores(n_labels), scores(n_labels), edges)
+    return np.append(0, np.cumsum(lengths)), scores
 
 
-def random_direction(parts, seed=0):
-    """Finite values in the shape of the parts."""
+def random_direction(scores, seed=0):
+    """Finite values in the shape of the scores."""
     rng = np.random.default_rng(seed)
-    shapes = (np.shape(values) for values in PartCounts.zeros(parts))
-    return PartCounts(*(rng.normal(size=shape) for shape in shapes))
+    shapes = (np.shape(values) for values in ScoreGradient.zeros(scores))
+    return ScoreGradient(*(rng.normal(size=shape) for shape in shapes))
 
 
-def drawn_labels(offsets, parts, random):
+def drawn_labels(offsets, scores, random):
     """The best labels of some sequences, and any of the others."""
-    y = Chain(offsets).maximum(parts)[1]
+    y = Chain(offsets).maximum(scores)[1]
     for a, b in itertools.pairwise(offsets):
         if random.random() < 0.5:
-            y[a:b] = [random.randrange(len(parts.transition)) for _ in range(a, b)]
+            y[a:b] = [random.randrange(len(scores.transition)) for _ in range(a, b)]
     return y
 
 
-def shifted(parts, direction, step):
-    """Parts that are moved some way in a direction."""
-    scores = (a + step * b for a, b in zip(parts[:4], direction[:4], strict=True))
-    return Parts(*scores, parts.edges._replace(score=parts.edges.score + step * direction.edges))
+def shifted(scores, direction, step):
+    """Scores that are moved some way in a direction."""
+    path_scores = (a + step * b for a, b in zip(scores[:4], direction[:4], strict=True))
+    return Scores(
+        *path_scores, scores.edges._replace(score=scores.edges.score + step * direction.edges)
+    )

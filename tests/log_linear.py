@@ -13,7 +13,7 @@ def rows_of(crf, x):
     return np.array(rows, dtype=float).reshape(len(x), len(crf.attribute_names_))
 
 
-def path_score(crf, rows, path, edges=()):
+def score(crf, rows, path, edges=()):
     """The score of label ids; ``edges`` are the columns on which transitions depend."""
     coef = crf.coef_.toarray() if sp.issparse(crf.coef_) else crf.coef_
     if len(path) == 0:
@@ -33,7 +33,7 @@ def path_score(crf, rows, path, edges=()):
 def distribution(crf, rows, edges=(), is_possible=lambda path: True):
     """Every possible path and its probability."""
     paths = list(filter(is_possible, product(range(len(crf.classes_)), repeat=len(rows))))
-    scores = np.array([path_score(crf, rows, path, edges) for path in paths])
+    scores = np.array([score(crf, rows, path, edges) for path in paths])
     return paths, np.exp(scores - logsumexp(scores))
 
 

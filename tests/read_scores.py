@@ -5,7 +5,7 @@ import scipy.sparse as sp
 
 from sklearn_crcrf.base.classifier import BaseSequenceClassifier
 from sklearn_crcrf.labels.encoding import encode_labels
-from sklearn_crcrf.structures import Chain, Edges, Parts
+from sklearn_crcrf.structures import Chain, Scores, TokenTransitions
 
 TRANSITION = np.array([[0.5, -1.0, 0.0], [1.0, 0.0, -0.5], [-0.3, 0.2, 0.1]])
 BEGIN, END = np.array([0.1, 0.2, -0.3]), np.array([0.0, -0.4, 0.5])
@@ -29,6 +29,6 @@ class ReadScores(BaseSequenceClassifier):
     def _structure(self, offsets):
         return Chain(offsets)
 
-    def _parts(self, prepared, batch):
+    def _scores(self, prepared, batch):
         state = np.ascontiguousarray(prepared[batch.start : batch.stop], dtype=float)
-        return Parts(state, TRANSITION, BEGIN, END, Edges.none(len(state)))
+        return Scores(state, TRANSITION, BEGIN, END, TokenTransitions.none(len(state)))

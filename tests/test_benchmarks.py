@@ -15,8 +15,8 @@ from programs import modules_of
 from scipy.optimize import OptimizeResult
 
 from sklearn_crcrf.datasets import Splits, make_addresses
-from sklearn_crcrf.linear import tie
-from sklearn_crcrf.linear.folding import fold
+from sklearn_crcrf.linear import find_duplicates
+from sklearn_crcrf.linear.factoring import factor
 
 FOLDER = Path(__file__).parents[1] / "benchmarks"
 NEEDS_DATA = pytest.mark.skipif(
@@ -163,7 +163,7 @@ def test_both_packages_have_the_same_optimum(load, corpora, corpus, features):
     end = peer.train(delta=1e-9, epsilon=1e-9).objective[-1]
     problem = training.problem_of(encoded, features)
     assert problem.layout.n_weights == peer.n_weights
-    problem, x0 = training.tied(problem, training.zeros(problem))
+    problem, x0 = training.duplicates(problem, training.zeros(problem))
     result = training.minimise(problem, training.Stopwatch(1, lambda result: False), x0)
     assert result.fun == pytest.approx(end, rel=1e-6)
     predicted = training.predict(problem, result.x, encoded)
@@ -280,7 +280,7 @@ def test_limits(load, corpora, monkeypatch):
     X, n = problem.corpus.X, problem.n_labels
     n_sequences = len(problem.corpus.weight)
     assert limits.marginals_kernel(problem)[1] == 6 * n**2 * (X.shape[0] - n_sequences)
-    single, groups, _ = fold(X)
+    single, groups, _ = factor(X)
     n_entries, n_columns = single.nnz + groups.nnz, groups.shape[1] + len(set(single.indices))
     assert limits.scores_kernel(problem)[1] == n_entries * 12 + (n_entries + X.shape[0]) * n * 8
     assert (
@@ -314,8 +314,8 @@ def test_memory_data(load):
     assert (X.data.shape, X.data.dtype, len(y)) == ((120, 2 * (10 + 5)), "float32", 6)
     assert (np.diff(X.data.indptr) == 4).all()
     assert_array_equal(X.data.sum(axis=0), 2 * [*[12] * 10, *[24] * 5])
-    assert len(tie(X.data, []).first) == X.data.shape[1]
-    single, groups, _ = fold(X.data)
+    assert len(find_duplicates(X.data, []).first) == X.data.shape[1]
+    single, groups, _ = factor(X.data)
     assert (single.nnz, groups.nnz) == (0, 120 * 2)
 
 

@@ -20,7 +20,7 @@ from sklearn_crcrf.criteria import CRITERIA
 from sklearn_crcrf.data.ragged import longest_first
 from sklearn_crcrf.max_margin.estimator import SOLVERS as MARGIN_SOLVERS
 from sklearn_crcrf.perceptron.learning import LEARNERS
-from sklearn_crcrf.structures import Chain, Edges, Parts
+from sklearn_crcrf.structures import Chain, Scores, TokenTransitions
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore::sklearn.exceptions.ConvergenceWarning", "ignore::RuntimeWarning"
@@ -183,14 +183,16 @@ def test_labels_are_those_of_the_chain_whatever_the_scores_are(kernel, dtype, n_
             hit = rng.random(state.shape) < share
             state[hit] = improper
             state[rng.random(state.shape) < 0.1] = -np.inf
-            parts = Parts.of(state, rng.normal(size=(n_labels, n_labels)))
+            scores = Scores.of(state, rng.normal(size=(n_labels, n_labels)))
             if with_edges:
                 indptr, ids = np.array([0, 1]), np.zeros(1, dtype=np.int32)
                 row = np.zeros(offsets[-1], dtype=np.int64)
-                parts = parts._replace(edges=Edges(row, indptr, ids, ids, np.array([improper])))
+                scores = scores._replace(
+                    edges=TokenTransitions(row, indptr, ids, ids, np.array([improper]))
+                )
             y, values = np.full(offsets[-1], -1, dtype=np.int32), np.empty(len(offsets) - 1)
             order = longest_first(offsets)
-            kernel.viterbi(offsets, order, *parts[:4], *parts.edges, None, y, values)
+            kernel.viterbi(offsets, order, *scores[:4], *scores.edges, None, y, values)
             assert y.min() >= 0 and y.max() < n_labels
             is_hit = np.add.reduceat(~(state < np.inf).all(axis=1), offsets[:-1]) > 0
             assert np.array_equal(np.isnan(values), is_hit & (np.diff(offsets) > 0)) or with_edges
@@ -204,12 +206,12 @@ def test_a_sum_with_a_score_that_is_not_finite_is_nan(kernel, dtype, n_labels, m
     rng = np.random.default_rng(n_labels)
     for improper in (np.nan, np.inf):
         state = rng.normal(size=(SHORT[-1], n_labels)).astype(dtype)
-        parts = Parts.of(state, rng.normal(size=(n_labels, n_labels)))
-        expected = Chain(SHORT).log_partition(parts)[0]
+        scores = Scores.of(state, rng.normal(size=(n_labels, n_labels)))
+        expected = Chain(SHORT).log_partition(scores)[0]
         for s, token in ((0, 1), (4, 6), (6, 39)):
             state[token, rng.integers(n_labels)] = improper
             expected[s] = np.nan
-            log_z, pullback = Chain(SHORT).log_partition(parts)
+            log_z, pullback = Chain(SHORT).log_partition(scores)
             np.testing.assert_allclose(log_z, expected, rtol=1e-5 if dtype == np.float32 else 1e-12)
             pullback(np.ones(len(SHORT) - 1))
 

@@ -16,7 +16,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn_crcrf import CRF, SequenceArray
 from sklearn_crcrf.criteria import Criterion, LogLoss, log_loss
 from sklearn_crcrf.linear import Weights
-from sklearn_crcrf.structures import Chain, Parts
+from sklearn_crcrf.structures import Chain, Scores
 
 X = [["the", "dog", "walks"], ["a", "cat", "sleeps"], ["dogs", "sleep"], ["a", "dog", "sleeps"]]
 y = [["D", "N", "V"], ["D", "N", "V"], ["N", "V"], ["D", "N", "V"]]
@@ -58,21 +58,21 @@ def run(program, timeout=120):
 @pytest.mark.parametrize("n_labels", [1, 2, 22])
 def test_chains_of_huge_scores(dtype, n_labels):
     rng, offsets = np.random.default_rng(0), np.array([0, 150, 150, 151, 200])
-    scores = 1e4 * rng.uniform(-1, 1, size=(200, n_labels))
-    parts = Parts.of(scores.astype(dtype), *_huge(rng, n_labels))
+    path_scores = 1e4 * rng.uniform(-1, 1, size=(200, n_labels))
+    scores = Scores.of(path_scores.astype(dtype), *_huge(rng, n_labels))
     chain = Chain(offsets)
-    log_z, marginals = chain.marginals(parts)
-    value, best = chain.maximum(parts)
+    log_z, marginals = chain.marginals(scores)
+    value, best = chain.maximum(scores)
     assert np.isfinite(log_z).all()
     assert_allclose(marginals.sum(axis=1), 1.0, rtol=1e-5)
     # The best path has nearly all probability, or shares it with paths as good.
     assert_allclose(log_z, value, rtol=1e-5)
-    assert_allclose(chain.path_score(parts, best)[0], value, rtol=1e-9)
-    entropy = chain.entropy(parts)
+    assert_allclose(chain.score(scores, best)[0], value, rtol=1e-9)
+    entropy = chain.entropy(scores)
     assert ((entropy >= 0) & (entropy <= 5)).all()
-    assert_allclose(chain.max_marginals(parts).max(axis=1)[:150], value[0], rtol=1e-9)
-    assert_array_equal(chain.k_best(parts, 1)[3][1][0], best[151:])
-    assert chain.sample(parts, 3, rng).shape == (3, 200)
+    assert_allclose(chain.max_marginals(scores).max(axis=1)[:150], value[0], rtol=1e-9)
+    assert_array_equal(chain.k_best(scores, 1)[3][1][0], best[151:])
+    assert chain.sample(scores, 3, rng).shape == (3, 200)
 
 
 def _huge(rng, n_labels):
@@ -108,7 +108,7 @@ import warnings
 import numpy as np
 import scipy.sparse as sp
 from sklearn_crcrf import CRF, SequenceArray
-from sklearn_crcrf.structures import Chain, Parts
+from sklearn_crcrf.structures import Chain, Scores
 n_tokens, n_labels = 10**6, 50
 offsets, rng = np.array([0, n_tokens]), np.random.default_rng(0)
 {program}
@@ -117,12 +117,12 @@ print(int(peak) / 2**20)
 """
 
 LONG_CHAIN = """
-parts = Parts.of(rng.normal(size=(n_tokens, n_labels)), rng.normal(size=(n_labels, n_labels)))
-log_z, marginals = Chain(offsets).marginals(parts)
+scores = Scores.of(rng.normal(size=(n_tokens, n_labels)), rng.normal(size=(n_labels, n_labels)))
+log_z, marginals = Chain(offsets).marginals(scores)
 assert np.isfinite(log_z).all()
 assert abs(marginals.sum() - n_tokens) < 1e-4
 del marginals
-value, path = Chain(offsets).maximum(parts)
+value, path = Chain(offsets).maximum(scores)
 assert value < log_z and path.shape == (n_tokens,)
 """
 
@@ -230,16 +230,16 @@ def test_an_attribute_whose_values_cancel_has_a_weight():
 def test_chains_without_a_path():
     state = np.zeros((7, 2))
     state[3] = -np.inf
-    parts, chain = Parts.of(state, np.zeros((2, 2))), Chain(np.array([0, 2, 2, 5, 7]))
-    log_z, marginals = chain.marginals(parts)
+    scores, chain = Scores.of(state, np.zeros((2, 2))), Chain(np.array([0, 2, 2, 5, 7]))
+    log_z, marginals = chain.marginals(scores)
     assert_array_equal(np.isneginf(log_z), [False, False, True, False])
-    assert_array_equal(np.isneginf(chain.maximum(parts)[0]), [False, False, True, False])
+    assert_array_equal(np.isneginf(chain.maximum(scores)[0]), [False, False, True, False])
     assert_array_equal(marginals[2:5], 0.0)
     assert_allclose(marginals[[0, 1, 5, 6]], 0.5)
-    assert_array_equal(np.isnan(chain.entropy(parts)), [False, False, True, False])
-    assert len(chain.k_best(parts, 2)[2][0]) == 0
+    assert_array_equal(np.isnan(chain.entropy(scores)), [False, False, True, False])
+    assert len(chain.k_best(scores, 2)[2][0]) == 0
     with pytest.raises(ValueError, match="sequence 2"):
-        chain.sample(parts, 1, np.random.default_rng(0))
+        chain.sample(scores, 1, np.random.default_rng(0))
 
 
 METHODS = ["predict", "predict_proba", "predict_log_proba", "sample"]
@@ -399,11 +399,11 @@ class Failing(Criterion):
     def __init__(self, n, fail):
         self.n, self.fail = n, fail
 
-    def __call__(self, structure, parts, labels):
+    def __call__(self, structure, scores, labels):
         self.n -= 1
         if self.n == 0:
             self.fail()
-        return log_loss(structure, parts, labels)
+        return log_loss(structure, scores, labels)
 
 
 def interrupt():

@@ -18,7 +18,7 @@ from ..data.ragged import SequenceArray, locate
 from ..data.sequences import as_sequences
 from ..labels.partial import encode_allowed
 from ..segments import spell_segments
-from ..structures import Chain, Parts
+from ..structures import Chain, Scores
 from ..training import FittedState
 from ..utils.memory import retain_freed_memory
 from ..utils.soundness import Sound
@@ -47,7 +47,7 @@ class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, 
     """Base of classifiers that label every token of a sequence.
 
     A subclass implements ``fit``, which sets ``classes_``; ``_prepare``, which encodes a
-    SequenceArray; ``_parts``, which gives the scores of one batch of what was prepared; and
+    SequenceArray; ``_scores``, which gives the scores of one batch of what was prepared; and
     ``_structure``. It has the parameters ``sample_unit`` and ``n_jobs``.
     """
 
@@ -60,7 +60,7 @@ class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, 
         """The structure of the sequences of a batch."""
 
     @abstractmethod
-    def _parts(self, prepared: Any, batch: Batch) -> Parts:
+    def _scores(self, prepared: Any, batch: Batch) -> Scores:
         """Scores of a batch."""
 
     def _contributions(self, prepared: Any, batch: Batch, y: np.ndarray) -> Contributions:
@@ -68,7 +68,7 @@ class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, 
 
         A subclass that knows what its scores are made of says so.
         """
-        return path_contributions(self._parts(prepared, batch), y, self.classes_)
+        return path_contributions(self._scores(prepared, batch), y, self.classes_)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -156,9 +156,9 @@ class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, 
         """
         check_scalar(k, "k", Integral, min_val=1)
 
-        def best(chain: Chain, parts: Parts, first: int) -> list:
-            log_z, found = log_partition(chain, parts, first), []
-            for z, (values, paths) in zip(log_z, chain.k_best(parts, k), strict=True):
+        def best(chain: Chain, scores: Scores, first: int) -> list:
+            log_z, found = log_partition(chain, scores, first), []
+            for z, (values, paths) in zip(log_z, chain.k_best(scores, k), strict=True):
                 # Huge scores are rounded by more than their differences.
                 probability = np.exp(values - values.max(initial=z))
                 probability /= max(probability.sum(), 1.0)
@@ -182,9 +182,9 @@ class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, 
             1 for an empty sequence, 0 if no path is possible.
         """
 
-        def probability(chain: Chain, parts: Parts, first: int) -> np.ndarray:
-            log_z = log_partition(chain, parts, first)
-            maximum = chain.maximum(parts)[0] - np.where(np.isneginf(log_z), 0.0, log_z)
+        def probability(chain: Chain, scores: Scores, first: int) -> np.ndarray:
+            log_z = log_partition(chain, scores, first)
+            maximum = chain.maximum(scores)[0] - np.where(np.isneginf(log_z), 0.0, log_z)
             return np.exp(np.minimum(maximum, 0.0))  # huge scores are rounded by more than one
 
         results, _ = self._map(X, probability)
@@ -207,13 +207,13 @@ class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, 
             on after them nor began before.
         """
 
-        def spans(chain: Chain, parts: Parts, first: int) -> list:
-            y = self._decode(chain, parts, first)
+        def spans(chain: Chain, scores: Scores, first: int) -> list:
+            y = self._decode(chain, scores, first)
             spelled = spell_segments(y, chain.offsets, self.classes_, scheme)
             sequence, start, end, kind = spelled.segments
             origin = chain.offsets[sequence]
             value = chain.span_log_probability(
-                parts,
+                scores,
                 origin + start,
                 origin + end,
                 spelled.labels.data,
@@ -252,10 +252,10 @@ class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, 
         check_scalar(n_samples, "n_samples", Integral, min_val=1)
         seed = check_random_state(random_state).randint(np.iinfo(np.int32).max)
 
-        def draw(chain: Chain, parts: Parts, first: int) -> np.ndarray:
-            raise_if_impossible(log_partition(chain, parts, first), first)
+        def draw(chain: Chain, scores: Scores, first: int) -> np.ndarray:
+            raise_if_impossible(log_partition(chain, scores, first), first)
             # Batches may be drawn in any order.
-            return chain.sample(parts, n_samples, np.random.default_rng([seed, first]))
+            return chain.sample(scores, n_samples, np.random.default_rng([seed, first]))
 
         results, mirror = self._map(X, draw)
         return [mirror(self.classes_[y]) for y in np.concatenate(results, axis=1)]
@@ -273,9 +273,9 @@ class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, 
             0 for an empty sequence, NaN if no path is possible.
         """
 
-        def entropy(chain: Chain, parts: Parts, first: int) -> np.ndarray:
-            log_partition(chain, parts, first)
-            return chain.entropy(parts)
+        def entropy(chain: Chain, scores: Scores, first: int) -> np.ndarray:
+            log_partition(chain, scores, first)
+            return chain.entropy(scores)
 
         results, _ = self._map(X, entropy)
         return np.concatenate(results)
@@ -358,14 +358,14 @@ class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, 
         results, mirror = self._map(X, token_marginals)
         return np.concatenate(results), mirror
 
-    def _decode(self, chain: Chain, parts: Parts, first: int) -> np.ndarray:
+    def _decode(self, chain: Chain, scores: Scores, first: int) -> np.ndarray:
         """Label ids of the best paths; ``first`` is the number of the first sequence."""
-        value, y = chain.maximum(parts)
-        raise_if_not_finite(value, chain, parts, first)
+        value, y = chain.maximum(scores)
+        raise_if_not_finite(value, chain, scores, first)
         raise_if_impossible(value, first)
         return y
 
-    def _map(self, X: Any, function: Callable[[Chain, Parts, int], Any], allowed: Any = None):
+    def _map(self, X: Any, function: Callable[[Chain, Scores, int], Any], allowed: Any = None):
         """Apply a function to the scores of every batch, in order, on ``n_jobs`` threads.
 
         Returns
@@ -382,11 +382,11 @@ class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, 
             masks = encode_allowed(sequences.mirror.flat(allowed, "allowed"), fitted.classes_)
 
         def run(batch: Batch) -> Any:
-            chain, parts = fitted._structure(batch.offsets), fitted._parts(prepared, batch)
+            chain, scores = fitted._structure(batch.offsets), fitted._scores(prepared, batch)
             if masks is not None:
-                parts = parts.allow(masks[batch.start : batch.stop])
-            check_shared_scores(parts)
-            return function(chain, parts, batch.first)
+                scores = scores.allow(masks[batch.start : batch.stop])
+            check_shared_scores(scores)
+            return function(chain, scores, batch.first)
 
         retain_freed_memory()
         batches = batches_of(sequences.X.offsets, fitted._scores_per_token())
@@ -394,29 +394,29 @@ class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, 
         return parallel(delayed(run)(batch) for batch in batches), sequences.mirror
 
 
-def token_marginals(chain: Chain, parts: Parts, first: int) -> np.ndarray:
+def token_marginals(chain: Chain, scores: Scores, first: int) -> np.ndarray:
     """Marginal probabilities of the labels of all tokens of a batch."""
-    log_z, marginals = chain.marginals(parts)
-    raise_if_not_finite(log_z, chain, parts, first)
+    log_z, marginals = chain.marginals(scores)
+    raise_if_not_finite(log_z, chain, scores, first)
     raise_if_impossible(log_z, first)
     return marginals
 
 
-def log_partition(chain: Chain, parts: Parts, first: int) -> np.ndarray:
+def log_partition(chain: Chain, scores: Scores, first: int) -> np.ndarray:
     """Log-partition of each sequence of a batch, -inf where no path is possible."""
-    log_z, _ = chain.marginals(parts)
-    raise_if_not_finite(log_z, chain, parts, first)
+    log_z, _ = chain.marginals(scores)
+    raise_if_not_finite(log_z, chain, scores, first)
     return log_z
 
 
-def raise_if_not_finite(value: np.ndarray, chain: Chain, parts: Parts, first: int) -> None:
+def raise_if_not_finite(value: np.ndarray, chain: Chain, scores: Scores, first: int) -> None:
     """Raise ValueError if scores of a sequence are NaN or inf, or their sum is.
 
     Parameters
     ----------
     value : ndarray of shape (n_sequences,)
         Scores of the best paths or log-partitions, which are NaN or inf in this case.
-    chain, parts : the structure and scores of a batch
+    chain, scores : the structure and scores of a batch
     first : int
         The number of its first sequence.
     """
@@ -424,7 +424,7 @@ def raise_if_not_finite(value: np.ndarray, chain: Chain, parts: Parts, first: in
     if len(wrong) == 0:
         return
     start, stop = chain.offsets[wrong[0] : wrong[0] + 2]
-    tokens = np.flatnonzero(~(parts.state[start:stop] < np.inf).all(axis=1))
+    tokens = np.flatnonzero(~(scores.state[start:stop] < np.inf).all(axis=1))
     where = f", position {tokens[0]}" if len(tokens) else ""
     raise ValueError(
         f"X, sequence {first + wrong[0]}{where}: the scores of labels are not finite, since the "
@@ -439,11 +439,11 @@ def raise_if_impossible(value: np.ndarray, first: int) -> None:
         raise ValueError(f"no path of sequence {first + impossible[0]} is possible")
 
 
-def check_shared_scores(parts: Parts) -> None:
-    """Raise ValueError if scores that the tokens of a batch share are NaN or inf."""
-    named = zip(("transition", "begin", "end"), parts[1:4], strict=True)
-    for name, scores in (*named, ("transition", parts.edges.score)):
-        if not scores.max(initial=-np.inf) < np.inf:
+def check_shared_scores(scores: Scores) -> None:
+    """Raise ValueError if values that the tokens of a batch share are NaN or inf."""
+    named = zip(("transition", "begin", "end"), scores[1:4], strict=True)
+    for name, values in (*named, ("transition", scores.edges.score)):
+        if not values.max(initial=-np.inf) < np.inf:
             raise ValueError(f"the {name} scores are not finite: weights are too large")
 
 

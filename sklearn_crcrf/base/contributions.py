@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from ..structures import Parts
+from ..structures import Scores
 from ..structures.spans import transition_scores
 
 __all__ = [
@@ -160,12 +160,12 @@ def transition_contributions(
     )
 
 
-def path_contributions(parts: Parts, y: np.ndarray, classes: np.ndarray) -> Contributions:
+def path_contributions(scores: Scores, y: np.ndarray, classes: np.ndarray) -> Contributions:
     """The scores that a path uses, each as one entry.
 
     Parameters
     ----------
-    parts : Parts
+    scores : Scores
         Of one sequence.
     y : ndarray of shape (n_tokens,)
     classes : ndarray of shape (n_labels,)
@@ -175,14 +175,14 @@ def path_contributions(parts: Parts, y: np.ndarray, classes: np.ndarray) -> Cont
     Contributions
     """
     tokens = np.arange(len(y))
-    scores = parts.state[tokens, y]
-    inner = transition_scores(parts, tokens[1:], y[:-1], y[1:])
-    own = np.zeros_like(parts.transition)
+    state = scores.state[tokens, y]
+    inner = transition_scores(scores, tokens[1:], y[:-1], y[1:])
+    own = np.zeros_like(scores.transition)
     return Contributions.join(
         [
-            Contributions.of("attribute", tokens, ["state score"] * len(y), scores),
+            Contributions.of("attribute", tokens, ["state score"] * len(y), state),
             Contributions.of("transition", tokens[1:], transition_names(y, classes), inner),
-            transition_contributions(own, parts.begin, parts.end, y, classes),
+            transition_contributions(own, scores.begin, scores.end, y, classes),
         ]
     )
 

@@ -19,8 +19,8 @@ from ..constraints import Constraints, as_constraints
 from ..data.ragged import SequenceArray
 from ..labels.partial import encode_partial_labels
 from ..linear import Corpus
-from ..linear.possible import check_possible, forbidden_scores
-from ..structures import Chain, Parts
+from ..linear.constraints import check_possible, forbidden_scores
+from ..structures import Chain, Scores
 from ..training.callbacks import CallbackSupportMixin, FitProgress
 from ..training.monitor import Training
 from ..training.validation import hold_out
@@ -361,10 +361,10 @@ class BoostedCRF(CallbackSupportMixin, BaseSequenceClassifier):
             return np.empty((0, self.n_features_in_), dtype=np.float32)
         return as_rows(X)
 
-    def _parts(self, prepared: np.ndarray | sp.csr_array, batch: Batch) -> Parts:
+    def _scores(self, prepared: np.ndarray | sp.csr_array, batch: Batch) -> Scores:
         rows = prepared[batch.start : batch.stop]
         state = np.tile(self.baseline_, (rows.shape[0], 1))
         for tree in self.estimators_:
             state += tree_scores(tree, rows)
         forbidden, *ends = self._forbidden()
-        return Parts.of(state, self.transitions_ + forbidden, *ends)
+        return Scores.of(state, self.transitions_ + forbidden, *ends)

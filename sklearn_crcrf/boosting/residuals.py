@@ -7,7 +7,7 @@ import numpy as np
 
 from ..criteria import log_loss
 from ..linear import Corpus
-from ..structures import Parts
+from ..structures import Scores
 from ..utils.threads import my_threads
 
 __all__ = ["Residuals", "TrainingData", "log_frequencies"]
@@ -71,10 +71,10 @@ class TrainingData:
 
         def compare(chunk) -> tuple[float, np.ndarray, np.ndarray]:
             tokens = slice(chunk.start, chunk.stop)
-            parts = self._parts(state[tokens], transition)
+            scores = self._scores(state[tokens], transition)
             weight, structure = chunk.weight, chunk.structure
-            log_z, of_all = structure.log_partition_and_counts(parts, weight, expected[tokens])
-            score, pull_gold = structure.gold_score(parts, chunk.y)
+            log_z, of_all = structure.log_partition_and_counts(scores, weight, expected[tokens])
+            score, pull_gold = structure.gold_score(scores, chunk.y)
             of_gold = pull_gold(weight, gold[tokens])
             return weight @ (log_z - score), of_gold.transition, of_all.transition
 
@@ -87,13 +87,13 @@ class TrainingData:
         """The weighted mean of the losses of all sequences."""
         total = 0.0
         for chunk in self._chunks:
-            parts = self._parts(state[chunk.start : chunk.stop], transition)
-            total += chunk.weight @ log_loss(chunk.structure, parts, chunk.y)[0]
+            scores = self._scores(state[chunk.start : chunk.stop], transition)
+            total += chunk.weight @ log_loss(chunk.structure, scores, chunk.y)[0]
         return float(total) / self.corpus.weight.sum()
 
-    def _parts(self, state: np.ndarray, transition: np.ndarray) -> Parts:
+    def _scores(self, state: np.ndarray, transition: np.ndarray) -> Scores:
         forbidden, *ends = self._forbidden
-        return Parts.of(state, transition + forbidden, *ends)
+        return Scores.of(state, transition + forbidden, *ends)
 
 
 def log_frequencies(data: TrainingData, smoothing: float) -> np.ndarray:

@@ -13,7 +13,7 @@ from ..base.classifier import Batch
 from ..base.contributions import Contributions, entries_at, transition_contributions
 from ..data.ragged import SequenceArray
 from ..linear import NamedWeights, Weights, state_scores
-from ..structures import Chain, Parts
+from ..structures import Chain, Scores
 from ..utils.soundness import Array, Fact, Requirement, below
 from .classifier import CountingClassifier
 from .counts import BOUNDARY, Counts, Template
@@ -56,7 +56,7 @@ class HMM(CountingClassifier):
         p(symbol | label) = (c(symbol, label) + k) / (c(label) + k (n_symbols + 1)),
 
     where the one symbol more is whatever was never seen. A label is followed by one of the
-    labels or by the end of the sequence. As counts add up, data may come in parts, by
+    labels or by the end of the sequence. As counts add up, data may come in scores, by
     :meth:`partial_fit`, and be taken away again, by :meth:`forget`.
 
     Token strings are one column; feature dicts and data frames have a column for each key or
@@ -157,7 +157,7 @@ class HMM(CountingClassifier):
         ndarray of shape (n_sequences,)
             -inf if no path is possible, 0 for an empty sequence.
         """
-        results, _ = self._map(X, lambda chain, parts, first: chain.log_partition(parts)[0])
+        results, _ = self._map(X, lambda chain, scores, first: chain.log_partition(scores)[0])
         return np.concatenate(results)
 
     @property
@@ -262,7 +262,7 @@ class HMM(CountingClassifier):
             rows[:, slot] = np.where(of_column < 0, -1, of_column + start)
         return Prepared(rows, observations.attributes)
 
-    def _parts(self, prepared: Prepared, batch: Batch) -> Parts:
+    def _scores(self, prepared: Prepared, batch: Batch) -> Scores:
         tokens = slice(batch.start, batch.stop)
         rows = prepared.rows[tokens]
         state = self._weights.scores(rows, np.zeros(len(rows), dtype=np.int8)) + self.intercept_
@@ -270,7 +270,7 @@ class HMM(CountingClassifier):
             state += state_scores(prepared.attributes, self.coef_, batch.start, batch.stop)
             n_attributes = prepared.attributes[tokens].sum(axis=1)
             state += np.outer(n_attributes, self._attribute_weight)
-        return Parts.of(state, self.transitions_, self.begin_, self.end_)
+        return Scores.of(state, self.transitions_, self.begin_, self.end_)
 
     def _contributions(self, prepared: Prepared, batch: Batch, y: np.ndarray) -> Contributions:
         tokens = slice(batch.start, batch.stop)

@@ -19,15 +19,15 @@ from ..counts.classifier import CountingClassifier
 from ..criteria import CRITERIA, as_criterion
 from ..linear import Corpus, NamedWeights, Weights
 from ..linear.classifier import DECODERS, LinearChainClassifier
-from ..linear.possible import forbidden_scores
-from ..structures import Chain, Parts
+from ..linear.constraints import forbidden_scores
+from ..structures import Chain, Scores
 from ..training.callbacks import CallbackSupportMixin, FitProgress
 from ..training.monitor import Training
 from ..training.validation import hold_out
 from .features import FEATURES, Features
+from .initial_weights import STARTS, given_weights, trained_weights
 from .problem import Problem
 from .solving import SOLVERS, choose_solver, solve
-from .starting import STARTS, given_weights, trained_weights
 
 __all__ = ["CRF"]
 
@@ -319,7 +319,7 @@ default="auto"
         problem = self._problem(corpus, before if is_part else None)
         start = self._start(problem, before)
         if solver == "lbfgs":
-            problem, start = problem.tie(start)
+            problem, start = problem.merge_duplicates(start)
         x0 = problem.vector(start)
 
         def fitted(x: np.ndarray) -> dict[str, Any]:
@@ -383,7 +383,7 @@ default="auto"
             boundaries=self.boundaries,
             criterion=as_criterion(self.criterion).for_labels(self.classes_),
             forbidden=forbidden_scores(self._constraints, n_labels),
-            # The penalty is shared by all sequences, those of earlier parts too.
+            # The penalty is shared by all sequences, those of earlier scores too.
             sigma=self.sigma * np.sqrt(self._n_seen / corpus.weight.sum()),
             n_threads=effective_n_jobs(self.n_jobs),
         )
@@ -410,8 +410,8 @@ default="auto"
             self.coef_ = sp.csr_array(self.coef_)
         _, self.transitions_, self.begin_, self.end_, self.edge_coef_ = weights
 
-    def _decode(self, chain: Chain, parts: Parts, first: int) -> np.ndarray:
+    def _decode(self, chain: Chain, scores: Scores, first: int) -> np.ndarray:
         decoding = self.decoding
         if decoding == "auto":
             decoding = as_criterion(self.criterion).decoding
-        return DECODERS[decoding](self, chain, parts, first)
+        return DECODERS[decoding](self, chain, scores, first)

@@ -9,7 +9,7 @@ from sklearn.utils._param_validation import StrOptions
 from ..base.classifier import Batch
 from ..base.contributions import Contributions
 from ..criteria import LocalLogLoss, local_log_loss
-from ..structures import Parts
+from ..structures import Scores
 from ..structures.local import local_partition
 from ..utils.soundness import Fact, Requirement
 from .estimator import CRF
@@ -192,12 +192,12 @@ class MEMM(CRF):
         yield from super()._requirements()
         yield Fact("criterion", isinstance(self.criterion, LocalLogLoss), "must be LocalLogLoss")
 
-    def _parts(self, prepared: Any, batch: Batch) -> Parts:
-        parts = super()._parts(prepared, batch)
-        return self._structure(batch.offsets).locally_normalised(parts)
+    def _scores(self, prepared: Any, batch: Batch) -> Scores:
+        scores = super()._scores(prepared, batch)
+        return self._structure(batch.offsets).locally_normalised(scores)
 
     def _contributions(self, prepared: Any, batch: Batch, y: np.ndarray) -> Contributions:
-        log_z = local_partition(batch.offsets, super()._parts(prepared, batch))
+        log_z = local_partition(batch.offsets, super()._scores(prepared, batch))
         names = [f"log Z given {label}" for label in self.classes_[y[:-1]]]
         tokens, given = np.arange(len(y)), np.append(y[:1], y[:-1])
         normalisers = Contributions.of(

@@ -11,15 +11,15 @@ from ..linear import (
     BatchObjective,
     Corpus,
     DenseDesign,
+    DuplicateColumns,
     Layout,
     Objective,
     ObservedDesign,
     SparseDesign,
-    Tied,
     Weights,
     edge_columns,
+    find_duplicates,
     sparse_design,
-    tie,
 )
 
 __all__ = ["Problem"]
@@ -49,7 +49,7 @@ class Problem(NamedTuple):
     forbidden : tuple of arrays
     sigma : float
     n_threads : int
-    tied : Tied, optional
+    duplicates : DuplicateColumns, optional
         Which attributes ``corpus.X`` has one of for several.
     """
 
@@ -63,7 +63,7 @@ class Problem(NamedTuple):
     forbidden: tuple
     sigma: float
     n_threads: int
-    tied: Tied | None = None
+    duplicates: DuplicateColumns | None = None
 
     @property
     def layout(self) -> Layout:
@@ -84,9 +84,9 @@ class Problem(NamedTuple):
         else:
             pairs = self.pairs
             coef = sp.csr_array((state.copy(), pairs.indices, pairs.indptr), shape=pairs.shape)
-        return coef if self.tied is None else self.tied.single(coef)
+        return coef if self.duplicates is None else self.duplicates.single(coef)
 
-    def tie(self, start: Weights) -> tuple["Problem", Weights]:
+    def merge_duplicates(self, start: Weights) -> tuple["Problem", Weights]:
         """The same problem with one weight for attributes that are equal in all tokens.
 
         Where they start equal they stay so, and a solver to which only inner products of weights
@@ -96,24 +96,24 @@ class Problem(NamedTuple):
         if not sp.issparse(self.corpus.X):
             return self, start
         X = sp.csr_array(self.corpus.X)
-        tied = tie(X, self.edge_attributes)
-        if len(tied.first) > FEWER * len(tied.group):
+        duplicates = find_duplicates(X, self.edge_attributes)
+        if len(duplicates.first) > FEWER * len(duplicates.group):
             return self, start
-        shared = tied.shared(self.coefficients(start.state))
+        shared = duplicates.shared(self.coefficients(start.state))
         if shared is None:
             return self, start
         problem = self._replace(
-            corpus=self.corpus._replace(X=tied.merge(X)),
-            edge_attributes=tied.group[self.edge_attributes],
+            corpus=self.corpus._replace(X=duplicates.merge(X)),
+            edge_attributes=duplicates.group[self.edge_attributes],
             pairs=None if self.pairs is None else shared,
-            tied=tied,
+            duplicates=duplicates,
         )
         return problem, start._replace(state=_numbers(shared))
 
     def of(self, corpus: Corpus) -> "Problem":
         """The same problem with other sequences."""
-        if self.tied is not None:
-            corpus = corpus._replace(X=self.tied.attributes(corpus.X))
+        if self.duplicates is not None:
+            corpus = corpus._replace(X=self.duplicates.attributes(corpus.X))
         return self._replace(corpus=corpus)
 
     def objective(self) -> Objective:

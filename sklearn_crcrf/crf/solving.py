@@ -17,7 +17,7 @@ from ..solvers import (
     rprop,
     sgd,
 )
-from ..structures import Chain, PartCounts, Parts, Pullback
+from ..structures import Chain, Pullback, ScoreGradient, Scores
 from ..utils.linear_algebra import in_one_thread
 from .problem import Problem
 
@@ -140,12 +140,12 @@ def _check_counts(problem: Problem) -> None:
         raise ValueError('solver="gis" is for attributes that are not negative, but X has some')
 
 
-def _gold_score(structure: Chain, parts: Parts, y: np.ndarray) -> tuple[np.ndarray, Pullback]:
+def _gold_score(structure: Chain, scores: Scores, y: np.ndarray) -> tuple[np.ndarray, Pullback]:
     """Its derivative by the weights is how often the features occur."""
-    return structure.gold_score(parts, y)
+    return structure.gold_score(scores, y)
 
 
-def _least_score(structure: Chain, parts: Parts, y: np.ndarray) -> tuple[np.ndarray, Pullback]:
+def _least_score(structure: Chain, scores: Scores, y: np.ndarray) -> tuple[np.ndarray, Pullback]:
     """With all weights 1, minus the largest sum of the features of any path."""
-    value, _ = structure.maximum(parts)
-    return -value, lambda weight, out=None: PartCounts.of(out, parts)
+    value, _ = structure.maximum(scores)
+    return -value, lambda weight, out=None: ScoreGradient.of(out, scores)

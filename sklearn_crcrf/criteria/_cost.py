@@ -4,13 +4,13 @@ from numbers import Real
 
 import numpy as np
 
-from ..structures import Chain, Parts
+from ..structures import Chain, Scores
 
 __all__ = ["with_cost"]
 
 
-def with_cost(structure: Chain, parts: Parts, y: np.ndarray, cost: Real) -> Parts:
-    """Parts in which wrong labels of tokens have ``cost`` added to their scores.
+def with_cost(structure: Chain, scores: Scores, y: np.ndarray, cost: Real) -> Scores:
+    """Scores in which wrong labels of tokens have ``cost`` added to their scores.
 
     Raises
     ------
@@ -19,7 +19,7 @@ def with_cost(structure: Chain, parts: Parts, y: np.ndarray, cost: Real) -> Part
     """
     if not 0 <= cost < np.inf:
         raise ValueError(f"cost must be finite and not negative, but is {cost}")
-    costs = structure.hamming(parts, y)
+    costs = structure.hamming(scores, y)
     costs *= costs.dtype.type(cost)
-    costs += parts.state
-    return parts._replace(state=costs)
+    costs += scores.state
+    return scores._replace(state=costs)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..structures import AddTo, Chain, PartCounts, Parts, Pullback
+from ..structures import AddTo, Chain, Pullback, ScoreGradient, Scores
 from .log_loss import log_loss
 
 __all__ = ["check_all_known", "repeat_by_token", "sum_by_sequence", "token_log_loss"]
@@ -27,10 +27,10 @@ def token_log_loss(
     pullback : callable
     """
     n_tokens, n_labels = scores.shape
-    parts = Parts.of(scores, np.zeros((n_labels, n_labels)))
-    losses, pull_losses = log_loss(Chain(np.arange(n_tokens + 1)), parts, y)
+    unlinked = Scores.of(scores, np.zeros((n_labels, n_labels)))
+    losses, pull_losses = log_loss(Chain(np.arange(n_tokens + 1)), unlinked, y)
 
-    def pullback(weight: np.ndarray, out: AddTo = None) -> PartCounts:
+    def pullback(weight: np.ndarray, out: AddTo = None) -> ScoreGradient:
         of_tokens = pull_losses(repeat_by_token(structure, weight))
         return pull_scores(of_tokens.state, out)
 

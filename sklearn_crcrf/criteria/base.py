@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from ..structures import AddTo, Chain, PartCounts, Parts, Pullback
+from ..structures import AddTo, Chain, Pullback, ScoreGradient, Scores
 
 __all__ = ["Criterion", "PlainCriterion"]
 
@@ -26,8 +26,8 @@ class Criterion(BaseEstimator, ABC):
     >>> class SequenceRisk(Criterion):
     ...     convex = False
     ...
-    ...     def __call__(self, structure, parts, y):
-    ...         loss, pull_loss = log_loss(structure, parts, y)
+    ...     def __call__(self, structure, scores, y):
+    ...         loss, pull_loss = log_loss(structure, scores, y)
     ...         probability = np.exp(-loss)
     ...
     ...         def pullback(weight, out=None):
@@ -58,14 +58,14 @@ class Criterion(BaseEstimator, ABC):
 
     @abstractmethod
     def __call__(
-        self, structure: Chain, parts: Parts, y: np.ndarray
+        self, structure: Chain, scores: Scores, y: np.ndarray
     ) -> tuple[np.ndarray, Pullback]:
         """The loss of each sequence, and its pullback.
 
         Parameters
         ----------
         structure : Chain
-        parts : Parts
+        scores : Scores
             The scores.
         y : ndarray of shape (n_tokens,) of label ids, or of shape (n_tokens, n_labels) of bool
             The second are partial labels: those that each token may have.
@@ -81,26 +81,26 @@ class Criterion(BaseEstimator, ABC):
     def value_and_gradient(
         self,
         structure: Chain,
-        parts: Parts,
+        scores: Scores,
         y: np.ndarray,
         weight: np.ndarray,
         out: AddTo = None,
-    ) -> tuple[np.ndarray, PartCounts]:
+    ) -> tuple[np.ndarray, ScoreGradient]:
         """The loss of each sequence, and the derivatives of the weighted sum of the losses.
 
         Parameters
         ----------
-        structure, parts, y : as in ``__call__``
+        structure, scores, y : as in ``__call__``
         weight : ndarray of shape (n_sequences,)
-        out : PartCounts or ndarray of shape (n_tokens, n_labels), optional
+        out : ScoreGradient or ndarray of shape (n_tokens, n_labels), optional
             What the derivatives are added to, or where those by the state scores are written.
 
         Returns
         -------
         loss : ndarray of shape (n_sequences,)
-        gradient : PartCounts
+        gradient : ScoreGradient
         """
-        loss, pullback = self(structure, parts, y)
+        loss, pullback = self(structure, scores, y)
         return loss, pullback(weight, out)
 
     @property
@@ -109,7 +109,7 @@ class Criterion(BaseEstimator, ABC):
         return type(self).curvature is not Criterion.curvature
 
     def curvature(
-        self, structure: Chain, parts: Parts, y: np.ndarray, direction: PartCounts
+        self, structure: Chain, scores: Scores, y: np.ndarray, direction: ScoreGradient
     ) -> Pullback:
         """The second derivatives times a direction, as a pullback, for ``solver="newton-cg"``.
 
@@ -157,8 +157,8 @@ class PlainCriterion(Criterion):
     Examples
     --------
     >>> from sklearn_crcrf.criteria import PlainCriterion, log_loss
-    >>> def doubled(structure, parts, y):
-    ...     loss, pullback = log_loss(structure, parts, y)
+    >>> def doubled(structure, scores, y):
+    ...     loss, pullback = log_loss(structure, scores, y)
     ...     return 2.0 * loss, lambda weight, out=None: pullback(2.0 * weight, out)
     >>> PlainCriterion(doubled).start
     'zeros'
@@ -168,6 +168,6 @@ class PlainCriterion(Criterion):
         self.function = function
 
     def __call__(
-        self, structure: Chain, parts: Parts, y: np.ndarray
+        self, structure: Chain, scores: Scores, y: np.ndarray
     ) -> tuple[np.ndarray, Pullback]:
-        return self.function(structure, parts, y)
+        return self.function(structure, scores, y)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..structures import AddTo, Chain, PartCounts, Parts, Pullback
+from ..structures import AddTo, Chain, Pullback, ScoreGradient, Scores
 from ._tokens import repeat_by_token, sum_by_sequence
 from .base import Criterion
 
@@ -27,9 +27,9 @@ class ExpectedCost(Criterion):
     --------
     >>> import numpy as np
     >>> from sklearn_crcrf.criteria import expected_cost
-    >>> from sklearn_crcrf.structures import Chain, Parts
-    >>> parts = Parts.of(np.zeros((2, 2)), np.log([[3.0, 1.0], [1.0, 1.0]]))
-    >>> expected_cost(Chain(np.array([0, 2])), parts, np.array([0, 0]))[0]
+    >>> from sklearn_crcrf.structures import Chain, Scores
+    >>> scores = Scores.of(np.zeros((2, 2)), np.log([[3.0, 1.0], [1.0, 1.0]]))
+    >>> expected_cost(Chain(np.array([0, 2])), scores, np.array([0, 0]))[0]
     array([0.66666667])
     """
 
@@ -37,12 +37,12 @@ class ExpectedCost(Criterion):
     convex = False
 
     def __call__(
-        self, structure: Chain, parts: Parts, y: np.ndarray
+        self, structure: Chain, scores: Scores, y: np.ndarray
     ) -> tuple[np.ndarray, Pullback]:
-        marginals, pull_marginals = structure.token_marginals(parts)
-        cost = structure.hamming(parts, y).astype(float, copy=False)
+        marginals, pull_marginals = structure.token_marginals(scores)
+        cost = structure.hamming(scores, y).astype(float, copy=False)
 
-        def pullback(weight: np.ndarray, out: AddTo = None) -> PartCounts:
+        def pullback(weight: np.ndarray, out: AddTo = None) -> ScoreGradient:
             of_tokens = repeat_by_token(structure, weight)
             return pull_marginals(of_tokens[:, None] * cost, out)
 

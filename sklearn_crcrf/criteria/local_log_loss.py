@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..structures import Chain, Parts, Pullback
+from ..structures import Chain, Pullback, Scores
 from ._tokens import check_all_known, token_log_loss
 from .base import Criterion
 
@@ -27,21 +27,21 @@ class LocalLogLoss(Criterion):
     --------
     >>> import numpy as np
     >>> from sklearn_crcrf.criteria import local_log_loss
-    >>> from sklearn_crcrf.structures import Chain, Parts
-    >>> parts = Parts.of(np.zeros((2, 2)), np.log([[3.0, 1.0], [1.0, 1.0]]))
-    >>> loss, _ = local_log_loss(Chain(np.array([0, 2])), parts, np.array([0, 0]))
+    >>> from sklearn_crcrf.structures import Chain, Scores
+    >>> scores = Scores.of(np.zeros((2, 2)), np.log([[3.0, 1.0], [1.0, 1.0]]))
+    >>> loss, _ = local_log_loss(Chain(np.array([0, 2])), scores, np.array([0, 0]))
     >>> np.exp(-loss)
     array([0.375])
     """
 
-    requires = ("scores_given",)
+    requires = ("conditional_scores",)
 
     def __call__(
-        self, structure: Chain, parts: Parts, y: np.ndarray
+        self, structure: Chain, scores: Scores, y: np.ndarray
     ) -> tuple[np.ndarray, Pullback]:
         check_all_known("local_log_loss", y)
-        scores, pull_scores = structure.scores_given(parts, y, (-1,))
-        return token_log_loss(structure, scores, pull_scores, y)
+        conditional, pull_scores = structure.conditional_scores(scores, y, (-1,))
+        return token_log_loss(structure, conditional, pull_scores, y)
 
 
 local_log_loss = LocalLogLoss()

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..structures import AddTo, Chain, PartCounts, Parts, Pullback
+from ..structures import AddTo, Chain, Pullback, ScoreGradient, Scores
 from .base import Criterion
 
 __all__ = ["LogLoss", "log_loss"]
@@ -22,20 +22,20 @@ class LogLoss(Criterion):
     --------
     >>> import numpy as np
     >>> from sklearn_crcrf.criteria import log_loss
-    >>> from sklearn_crcrf.structures import Chain, Parts
-    >>> parts = Parts.of(np.zeros((2, 2)), np.log([[3.0, 1.0], [1.0, 1.0]]))
-    >>> loss, _ = log_loss(Chain(np.array([0, 2])), parts, np.array([0, 0]))
+    >>> from sklearn_crcrf.structures import Chain, Scores
+    >>> scores = Scores.of(np.zeros((2, 2)), np.log([[3.0, 1.0], [1.0, 1.0]]))
+    >>> loss, _ = log_loss(Chain(np.array([0, 2])), scores, np.array([0, 0]))
     >>> np.exp(-loss)
     array([0.5])
     """
 
     def __call__(
-        self, structure: Chain, parts: Parts, y: np.ndarray
+        self, structure: Chain, scores: Scores, y: np.ndarray
     ) -> tuple[np.ndarray, Pullback]:
-        log_z, pull_z = structure.log_partition(parts)
-        gold, pull_gold = structure.gold_score(parts, y)
+        log_z, pull_z = structure.log_partition(scores)
+        gold, pull_gold = structure.gold_score(scores, y)
 
-        def pullback(weight: np.ndarray, out: AddTo = None) -> PartCounts:
+        def pullback(weight: np.ndarray, out: AddTo = None) -> ScoreGradient:
             return pull_gold(-weight, pull_z(weight, out))
 
         return log_z - gold, pullback
@@ -43,26 +43,26 @@ class LogLoss(Criterion):
     def value_and_gradient(
         self,
         structure: Chain,
-        parts: Parts,
+        scores: Scores,
         y: np.ndarray,
         weight: np.ndarray,
         out: AddTo = None,
-    ) -> tuple[np.ndarray, PartCounts]:
+    ) -> tuple[np.ndarray, ScoreGradient]:
         # Sums that are made forward and backward at once keep less.
-        log_z, expected = structure.log_partition_and_counts(parts, weight, out)
-        gold, pull_gold = structure.gold_score(parts, y)
+        log_z, expected = structure.log_partition_and_counts(scores, weight, out)
+        gold, pull_gold = structure.gold_score(scores, y)
         return log_z - gold, pull_gold(-weight, expected)
 
     def curvature(
-        self, structure: Chain, parts: Parts, y: np.ndarray, direction: PartCounts
+        self, structure: Chain, scores: Scores, y: np.ndarray, direction: ScoreGradient
     ) -> Pullback:
         """The second derivatives times a direction: a difference of covariances."""
-        _, pull_z = structure.covariance(parts, direction)
+        _, pull_z = structure.covariance(scores, direction)
         if y.ndim == 1:
             return pull_z
-        _, pull_gold = structure.covariance(parts.allow(y), direction)
+        _, pull_gold = structure.covariance(scores.allow(y), direction)
 
-        def pullback(weight: np.ndarray, out: AddTo = None) -> PartCounts:
+        def pullback(weight: np.ndarray, out: AddTo = None) -> ScoreGradient:
             return pull_gold(-weight, pull_z(weight, out))
 
         return pullback

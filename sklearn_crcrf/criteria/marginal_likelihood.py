@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..structures import AddTo, Chain, PartCounts, Parts, Pullback
+from ..structures import AddTo, Chain, Pullback, ScoreGradient, Scores
 from ._tokens import check_all_known, repeat_by_token, sum_by_sequence
 from .base import Criterion
 
@@ -29,9 +29,9 @@ class MarginalLikelihood(Criterion):
     --------
     >>> import numpy as np
     >>> from sklearn_crcrf.criteria import marginal_likelihood
-    >>> from sklearn_crcrf.structures import Chain, Parts
-    >>> parts = Parts.of(np.zeros((2, 2)), np.log([[3.0, 1.0], [1.0, 1.0]]))
-    >>> loss, _ = marginal_likelihood(Chain(np.array([0, 2])), parts, np.array([0, 1]))
+    >>> from sklearn_crcrf.structures import Chain, Scores
+    >>> scores = Scores.of(np.zeros((2, 2)), np.log([[3.0, 1.0], [1.0, 1.0]]))
+    >>> loss, _ = marginal_likelihood(Chain(np.array([0, 2])), scores, np.array([0, 1]))
     >>> np.exp(-loss)
     array([0.22222222])
     """
@@ -41,14 +41,14 @@ class MarginalLikelihood(Criterion):
     decoding = "marginal"
 
     def __call__(
-        self, structure: Chain, parts: Parts, y: np.ndarray
+        self, structure: Chain, scores: Scores, y: np.ndarray
     ) -> tuple[np.ndarray, Pullback]:
         check_all_known("marginal_likelihood", y)
-        marginals, pull_marginals = structure.token_marginals(parts)
+        marginals, pull_marginals = structure.token_marginals(scores)
         token = np.arange(len(y))
         gold = np.maximum(marginals[token, y], SMALLEST)
 
-        def pullback(weight: np.ndarray, out: AddTo = None) -> PartCounts:
+        def pullback(weight: np.ndarray, out: AddTo = None) -> ScoreGradient:
             slope = np.zeros_like(marginals)
             of_tokens = repeat_by_token(structure, weight)
             slope[token, y] = np.where(gold > SMALLEST, -of_tokens / gold, 0.0)

@@ -4,7 +4,7 @@ from numbers import Real
 
 import numpy as np
 
-from ..structures import AddTo, Chain, PartCounts, Parts, Pullback
+from ..structures import AddTo, Chain, Pullback, ScoreGradient, Scores
 from ._cost import with_cost
 from .base import Criterion
 
@@ -34,9 +34,9 @@ class MaxMargin(Criterion):
     --------
     >>> import numpy as np
     >>> from sklearn_crcrf.criteria import MaxMargin
-    >>> from sklearn_crcrf.structures import Chain, Parts
-    >>> parts = Parts.of(np.array([[2.0, 0.0], [0.5, 0.0]]), np.zeros((2, 2)))
-    >>> loss, _ = MaxMargin()(Chain(np.array([0, 2])), parts, np.array([0, 0]))
+    >>> from sklearn_crcrf.structures import Chain, Scores
+    >>> scores = Scores.of(np.array([[2.0, 0.0], [0.5, 0.0]]), np.zeros((2, 2)))
+    >>> loss, _ = MaxMargin()(Chain(np.array([0, 2])), scores, np.array([0, 0]))
     >>> loss
     array([0.5])
     """
@@ -53,16 +53,16 @@ class MaxMargin(Criterion):
         self.cost = cost
 
     def __call__(
-        self, structure: Chain, parts: Parts, y: np.ndarray
+        self, structure: Chain, scores: Scores, y: np.ndarray
     ) -> tuple[np.ndarray, Pullback]:
-        raised = with_cost(structure, parts, y, self.cost)
+        raised = with_cost(structure, scores, y, self.cost)
         _, worst = structure.maximum(raised)
         if y.ndim == 2:
-            _, y = structure.maximum(parts.allow(y))
-        score, pull_worst = structure.path_score(raised, worst)
-        gold, pull_gold = structure.path_score(parts, y)
+            _, y = structure.maximum(scores.allow(y))
+        score, pull_worst = structure.score(raised, worst)
+        gold, pull_gold = structure.score(scores, y)
 
-        def pullback(weight: np.ndarray, out: AddTo = None) -> PartCounts:
+        def pullback(weight: np.ndarray, out: AddTo = None) -> ScoreGradient:
             return pull_gold(-weight, pull_worst(weight, out))
 
         return score - gold, pullback

@@ -5,7 +5,7 @@ from numbers import Real
 import numpy as np
 
 from ..segments.schemes import check_option
-from ..structures import AddTo, Chain, PartCounts, Parts, Pullback
+from ..structures import AddTo, Chain, Pullback, ScoreGradient, Scores
 from ._smoothing import SMOOTHINGS, check_positive
 from ._tokens import check_all_known
 from .base import Criterion
@@ -56,12 +56,12 @@ class MCE(Criterion):
     --------
     >>> import numpy as np
     >>> from sklearn_crcrf.criteria import MCE
-    >>> from sklearn_crcrf.structures import Chain, Parts
-    >>> parts = Parts.of(np.array([[2.0, 0.0], [1.0, 0.0]]), np.zeros((2, 2)))
+    >>> from sklearn_crcrf.structures import Chain, Scores
+    >>> scores = Scores.of(np.array([[2.0, 0.0], [1.0, 0.0]]), np.zeros((2, 2)))
     >>> chain, y = Chain(np.array([0, 2])), np.array([0, 0])
-    >>> MCE()(chain, parts, y)[0]
+    >>> MCE()(chain, scores, y)[0]
     array([0.26894142])
-    >>> MCE("logistic", psi=1.0)(chain, parts, y)[0]
+    >>> MCE("logistic", psi=1.0)(chain, scores, y)[0]
     array([0.4401897])
     """
 
@@ -82,7 +82,7 @@ class MCE(Criterion):
     @property
     def requires(self) -> tuple[str, ...]:
         """The capabilities that a structure must have."""
-        return ("maximum_other",) if np.isinf(self.psi) else ("log_partition_other",)
+        return ("best_excluding",) if np.isinf(self.psi) else ("log_partition_excluding",)
 
     @property
     def convex(self) -> bool:
@@ -95,31 +95,33 @@ class MCE(Criterion):
         return "zeros" if self.convex and np.isfinite(self.psi) else "log_loss"
 
     def __call__(
-        self, structure: Chain, parts: Parts, y: np.ndarray
+        self, structure: Chain, scores: Scores, y: np.ndarray
     ) -> tuple[np.ndarray, Pullback]:
         check_option("smoothing", self.smoothing, SMOOTHINGS)
         check_positive(slope=self.slope, psi=self.psi)
         check_all_known("MCE", y)
-        gold, pull_gold = structure.path_score(parts, y)
-        others, pull_others = self._others(structure, parts, y)
+        gold, pull_gold = structure.score(scores, y)
+        others, pull_others = self._others(structure, scores, y)
         # What is impossible on both sides has no loss, as it has no log loss.
         with np.errstate(invalid="ignore"):
             loss, derivative = SMOOTHINGS[self.smoothing](others - gold, self.slope, self.offset)
 
-        def pullback(weight: np.ndarray, out: AddTo = None) -> PartCounts:
+        def pullback(weight: np.ndarray, out: AddTo = None) -> ScoreGradient:
             of_d = weight * derivative
             return pull_gold(-of_d, pull_others(of_d, out))
 
         return loss, pullback
 
-    def _others(self, structure: Chain, parts: Parts, y: np.ndarray) -> tuple[np.ndarray, Pullback]:
+    def _others(
+        self, structure: Chain, scores: Scores, y: np.ndarray
+    ) -> tuple[np.ndarray, Pullback]:
         """The soft maximum of the scores of the other labellings."""
         if np.isinf(self.psi):
-            value, best = structure.maximum_other(parts, y)
-            return value, structure.path_score(parts, best)[1]
-        value, pullback = structure.log_partition_other(parts.times(self.psi), y)
+            value, best = structure.best_excluding(scores, y)
+            return value, structure.score(scores, best)[1]
+        value, pullback = structure.log_partition_excluding(scores.times(self.psi), y)
         if self.averaged:
-            value = value - _log_number_of_others(structure, parts.state.shape[1])
+            value = value - _log_number_of_others(structure, scores.state.shape[1])
         return value / self.psi, pullback
 
 

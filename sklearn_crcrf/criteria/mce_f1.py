@@ -9,7 +9,7 @@ import numpy as np
 from ..data.ragged import joined_ranges
 from ..segments.schemes import read_labels
 from ..segments.segments import find_runs
-from ..structures import AddTo, Chain, PartCounts, Parts, Pullback
+from ..structures import AddTo, Chain, Pullback, ScoreGradient, Scores
 from ._smoothing import SMOOTHINGS, check_positive
 from ._tokens import check_all_known
 from .base import Criterion
@@ -57,17 +57,17 @@ class MCEF1(Criterion):
     --------
     >>> import numpy as np
     >>> from sklearn_crcrf.criteria import MCEF1
-    >>> from sklearn_crcrf.structures import Chain, Parts
+    >>> from sklearn_crcrf.structures import Chain, Scores
     >>> criterion = MCEF1().for_labels(["B-X", "I-X", "O"])
-    >>> parts = Parts.of(np.array([[2.0, 0.0, 0.0], [0.0, 0.0, 1.0]]), np.zeros((3, 3)))
-    >>> counts, _ = criterion(Chain(np.array([0, 2])), parts, np.array([0, 2]))
+    >>> scores = Scores.of(np.array([[2.0, 0.0, 0.0], [0.0, 0.0, 1.0]]), np.zeros((3, 3)))
+    >>> counts, _ = criterion(Chain(np.array([0, 2])), scores, np.array([0, 2]))
     >>> counts  # missed, false, and all gold segments
     array([[0.26894142, 0.26894142, 1.        ]])
     >>> criterion.combine(counts.sum(axis=0))[0]
     0.26894142...
     """
 
-    requires = ("maximum_other", "span_margin")
+    requires = ("best_excluding", "span_margin")
     convex = False
 
     def __init__(
@@ -105,14 +105,14 @@ class MCEF1(Criterion):
         return bound
 
     def __call__(
-        self, structure: Chain, parts: Parts, y: np.ndarray
+        self, structure: Chain, scores: Scores, y: np.ndarray
     ) -> tuple[np.ndarray, Pullback]:
         """The numbers of missed, false and gold segments of each sequence, and their pullback.
 
         Parameters
         ----------
         structure : Chain
-        parts : Parts
+        scores : Scores
         y : ndarray of shape (n_tokens,)
             Label ids.
 
@@ -130,12 +130,12 @@ class MCEF1(Criterion):
         if not hasattr(self, "_labels"):
             raise ValueError("MCEF1 does not know the labels: call for_labels first")
         check_all_known("MCEF1", y)
-        _, other = structure.maximum_other(parts, y)
+        _, other = structure.best_excluding(scores, y)
         start, stop, labels, is_false = self._gold_and_false(structure.offsets, y, other)
         n_labels = stop - start
         first, last = labels[np.cumsum(n_labels) - n_labels], labels[np.cumsum(n_labels) - 1]
         margin, pull_margin = structure.span_margin(
-            parts, start, stop, labels, ~self._goes_on[last], ~self._goes_on.T[first]
+            scores, start, stop, labels, ~self._goes_on[last], ~self._goes_on.T[first]
         )
         sign = np.where(is_false, 1.0, -1.0)
         error, derivative = SMOOTHINGS["sigmoid"](sign * margin, self.slope, self.offset)
@@ -148,7 +148,7 @@ class MCEF1(Criterion):
             axis=1,
         )
 
-        def pullback(weight: np.ndarray, out: AddTo = None) -> PartCounts:
+        def pullback(weight: np.ndarray, out: AddTo = None) -> ScoreGradient:
             of_spans = weight[sequence, is_false.astype(int)]
             return pull_margin(of_spans * sign * derivative, out)
 

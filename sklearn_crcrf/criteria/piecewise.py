@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..segments.schemes import check_option
-from ..structures import AddTo, Chain, PartCounts, Parts, Pullback
+from ..structures import AddTo, Chain, Pullback, ScoreGradient, Scores
 from .base import Criterion
 from .log_loss import log_loss
 
@@ -37,9 +37,9 @@ class Piecewise(Criterion):
     --------
     >>> import numpy as np
     >>> from sklearn_crcrf.criteria import Piecewise
-    >>> from sklearn_crcrf.structures import Chain, Parts
-    >>> parts = Parts.of(np.zeros((3, 2)), np.log([[3.0, 1.0], [1.0, 1.0]]))
-    >>> loss, _ = Piecewise()(Chain(np.array([0, 3])), parts, np.array([0, 0, 0]))
+    >>> from sklearn_crcrf.structures import Chain, Scores
+    >>> scores = Scores.of(np.zeros((3, 2)), np.log([[3.0, 1.0], [1.0, 1.0]]))
+    >>> loss, _ = Piecewise()(Chain(np.array([0, 3])), scores, np.array([0, 0, 0]))
     >>> np.exp(-loss)
     array([0.25])
     """
@@ -50,13 +50,13 @@ class Piecewise(Criterion):
         self.pieces = pieces
 
     def __call__(
-        self, structure: Chain, parts: Parts, y: np.ndarray
+        self, structure: Chain, scores: Scores, y: np.ndarray
     ) -> tuple[np.ndarray, Pullback]:
         check_option("pieces", self.pieces, WITH_TOKENS)
-        pieces = structure.pieces(parts, WITH_TOKENS[self.pieces])
-        losses, pull_losses = log_loss(Chain(pieces.offsets), pieces.parts, y[pieces.tokens])
+        pieces = structure.pieces(scores, WITH_TOKENS[self.pieces])
+        losses, pull_losses = log_loss(Chain(pieces.offsets), pieces.scores, y[pieces.tokens])
 
-        def pullback(weight: np.ndarray, out: AddTo = None) -> PartCounts:
+        def pullback(weight: np.ndarray, out: AddTo = None) -> ScoreGradient:
             of_pieces = pull_losses(np.asarray(weight, dtype=float)[pieces.sequence])
             return pieces.pullback(of_pieces, out)
 

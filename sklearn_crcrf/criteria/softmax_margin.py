@@ -4,7 +4,7 @@ from numbers import Real
 
 import numpy as np
 
-from ..structures import AddTo, Chain, PartCounts, Parts, Pullback
+from ..structures import AddTo, Chain, Pullback, ScoreGradient, Scores
 from ._cost import with_cost
 from .base import Criterion
 from .log_loss import log_loss
@@ -35,9 +35,9 @@ class SoftmaxMargin(Criterion):
     --------
     >>> import numpy as np
     >>> from sklearn_crcrf.criteria import SoftmaxMargin
-    >>> from sklearn_crcrf.structures import Chain, Parts
-    >>> parts = Parts.of(np.zeros((1, 2)), np.zeros((2, 2)))
-    >>> loss, _ = SoftmaxMargin(cost=np.log(3))(Chain(np.array([0, 1])), parts, np.array([0]))
+    >>> from sklearn_crcrf.structures import Chain, Scores
+    >>> scores = Scores.of(np.zeros((1, 2)), np.zeros((2, 2)))
+    >>> loss, _ = SoftmaxMargin(cost=np.log(3))(Chain(np.array([0, 1])), scores, np.array([0]))
     >>> np.exp(-loss)
     array([0.25])
     """
@@ -48,24 +48,24 @@ class SoftmaxMargin(Criterion):
         self.cost = cost
 
     def __call__(
-        self, structure: Chain, parts: Parts, y: np.ndarray
+        self, structure: Chain, scores: Scores, y: np.ndarray
     ) -> tuple[np.ndarray, Pullback]:
-        return log_loss(structure, with_cost(structure, parts, y, self.cost), y)
+        return log_loss(structure, with_cost(structure, scores, y, self.cost), y)
 
     def value_and_gradient(
         self,
         structure: Chain,
-        parts: Parts,
+        scores: Scores,
         y: np.ndarray,
         weight: np.ndarray,
         out: AddTo = None,
-    ) -> tuple[np.ndarray, PartCounts]:
-        raised = with_cost(structure, parts, y, self.cost)
+    ) -> tuple[np.ndarray, ScoreGradient]:
+        raised = with_cost(structure, scores, y, self.cost)
         return log_loss.value_and_gradient(structure, raised, y, weight, out)
 
     def curvature(
-        self, structure: Chain, parts: Parts, y: np.ndarray, direction: PartCounts
+        self, structure: Chain, scores: Scores, y: np.ndarray, direction: ScoreGradient
     ) -> Pullback:
         """The product of the second derivatives with a direction."""
-        raised = with_cost(structure, parts, y, self.cost)
+        raised = with_cost(structure, scores, y, self.cost)
         return log_loss.curvature(structure, raised, y, direction)

@@ -4,7 +4,7 @@ from numbers import Real
 
 import numpy as np
 
-from ..structures import AddTo, Chain, PartCounts, Parts, Pullback
+from ..structures import AddTo, Chain, Pullback, ScoreGradient, Scores
 from ._smoothing import SMOOTHINGS
 from ._tokens import check_all_known, repeat_by_token, sum_by_sequence
 from .base import Criterion
@@ -35,9 +35,9 @@ class TokenError(Criterion):
     --------
     >>> import numpy as np
     >>> from sklearn_crcrf.criteria import TokenError
-    >>> from sklearn_crcrf.structures import Chain, Parts
-    >>> parts = Parts.of(np.log([[3.0, 1.0], [1.0, 1.0]]), np.zeros((2, 2)))
-    >>> TokenError(slope=2 * np.log(3))(Chain(np.array([0, 1, 2])), parts, np.array([0, 0]))[0]
+    >>> from sklearn_crcrf.structures import Chain, Scores
+    >>> scores = Scores.of(np.log([[3.0, 1.0], [1.0, 1.0]]), np.zeros((2, 2)))
+    >>> TokenError(slope=2 * np.log(3))(Chain(np.array([0, 1, 2])), scores, np.array([0, 0]))[0]
     array([0.25, 0.5 ])
     """
 
@@ -49,19 +49,19 @@ class TokenError(Criterion):
         self.slope = slope
 
     def __call__(
-        self, structure: Chain, parts: Parts, y: np.ndarray
+        self, structure: Chain, scores: Scores, y: np.ndarray
     ) -> tuple[np.ndarray, Pullback]:
         check_all_known("token_error", y)
         if not 0 < self.slope < np.inf:
             raise ValueError(f"slope must be finite and positive, but is {self.slope}")
-        marginals, pull_marginals = structure.token_marginals(parts)
+        marginals, pull_marginals = structure.token_marginals(scores)
         token = np.arange(len(y))
         gold, others = marginals[token, y], marginals.copy()
         others[token, y] = 0.0
         rival = others.argmax(axis=1)
         error, derivative = SMOOTHINGS["sigmoid"](others[token, rival] - gold, self.slope, 0.0)
 
-        def pullback(weight: np.ndarray, out: AddTo = None) -> PartCounts:
+        def pullback(weight: np.ndarray, out: AddTo = None) -> ScoreGradient:
             of_tokens = repeat_by_token(structure, weight) * derivative
             slope = np.zeros_like(marginals)
             slope[token, rival] = of_tokens

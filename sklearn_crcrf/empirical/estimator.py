@@ -24,7 +24,7 @@ from ..data.layout import Sequences
 from ..data.ragged import SequenceArray
 from ..labels.encoding import encode_labels
 from ..linear import NamedWeights
-from ..structures import Chain, Parts, SecondOrderChain
+from ..structures import Chain, Scores, SecondOrderChain
 from ..utils.soundness import Requirement, below, indices
 from .contributions import attribute_names
 from .fit_exponents import fit_exponents
@@ -438,15 +438,15 @@ class EmpiricalCRF(CountingClassifier):
         model.set_exponents(np.array(list(self._exponents.values())))
         self.model_, self.exponents_ = model, self._exponents
 
-    def _decode(self, chain: Chain | SecondOrderChain, parts: Parts, first: int) -> np.ndarray:
+    def _decode(self, chain: Chain | SecondOrderChain, scores: Scores, first: int) -> np.ndarray:
         """The best path of each sequence; the best label of each token where none is possible."""
-        value, y = chain.maximum(parts)
-        raise_if_not_finite(value, chain, parts, first)
+        value, y = chain.maximum(scores)
+        raise_if_not_finite(value, chain, scores, first)
         impossible = np.repeat(np.isneginf(value), np.diff(chain.offsets))
         if impossible.any():
-            if np.isneginf(parts.state[impossible].max(axis=1)).any():
+            if np.isneginf(scores.state[impossible].max(axis=1)).any():
                 raise_if_impossible(value, first)
-            y[impossible] = parts.state[impossible].argmax(axis=1)
+            y[impossible] = scores.state[impossible].argmax(axis=1)
         return y
 
     def _structure(self, offsets: np.ndarray) -> Chain | SecondOrderChain:
@@ -467,8 +467,8 @@ class EmpiricalCRF(CountingClassifier):
     def _prepare(self, X: SequenceArray) -> Prepared:
         return self.model_.prepare(self._encode(X), X.offsets)
 
-    def _parts(self, prepared: Prepared, batch: Batch) -> Parts:
-        return self.model_.parts(prepared.slice(batch.start, batch.stop))
+    def _scores(self, prepared: Prepared, batch: Batch) -> Scores:
+        return self.model_.scores(prepared.slice(batch.start, batch.stop))
 
     def _contributions(self, prepared: Prepared, batch: Batch, y: np.ndarray) -> Contributions:
         entries = self.model_.contributions(

@@ -82,9 +82,9 @@ class _Objective:
 
     def __call__(self, values: np.ndarray) -> tuple[float, np.ndarray]:
         self._model.set_exponents(values)
-        parts = self._model.parts(self._prepared)
-        loss, pullback = log_loss(self._chain, parts, self._y)
+        scores = self._model.scores(self._prepared)
+        loss, pullback = log_loss(self._chain, scores, self._y)
         surplus = pullback(np.ones_like(loss))
         away = values - self._prior
-        gradient = self._model.pullback(self._prepared, parts, surplus) + self._penalty * away
+        gradient = self._model.pullback(self._prepared, scores, surplus) + self._penalty * away
         return loss.sum() + 0.5 * self._penalty * away @ away, gradient

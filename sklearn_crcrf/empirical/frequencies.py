@@ -21,7 +21,7 @@ from ..counts.observations import Encoder, Observations
 from ..counts.rows import FLOOR, KeyIndex, pair_counts, sum_rows
 from ..counts.state_weights import StateWeights
 from ..counts.storage import Storable
-from ..structures import Edges, Parts
+from ..structures import Scores, TokenTransitions
 from .contributions import attribute_names, state_contributions
 from .estimates import entry_values
 from .experts import Symbols
@@ -93,7 +93,7 @@ class FrequencyModel(Storable):
         edges = self._edge_rows(window, word >= 0)[:, None]
         return Prepared(rows.astype(np.int32), kind, edges, first_tokens(offsets))
 
-    def parts(self, prepared: Prepared) -> Parts:
+    def scores(self, prepared: Prepared) -> Scores:
         """Scores of prepared tokens."""
         n_labels = self.statistics.n_labels
         state = self.state.scores(prepared.rows, prepared.kind)
@@ -103,8 +103,8 @@ class FrequencyModel(Storable):
         # Weights lie above the floor, scores must not: those of a long sequence add up.
         state += floor
         row, gains = self._edge_gains(prepared)
-        edges = Edges.from_gains(row, gains, np.full((n_labels, n_labels), FLOOR))
-        return Parts(state, self.common_transitions(), *self.boundaries(), edges)
+        edges = TokenTransitions.from_gains(row, gains, np.full((n_labels, n_labels), FLOOR))
+        return Scores(state, self.common_transitions(), *self.boundaries(), edges)
 
     @property
     def coef(self) -> sp.csr_array:

@@ -24,7 +24,7 @@ from ..counts.rows import (
 )
 from ..counts.state_weights import StateWeights
 from ..counts.storage import Storable
-from ..structures import Edges, PartCounts, Parts
+from ..structures import ScoreGradient, Scores, TokenTransitions
 from .contributions import attribute_names, edge_contributions, state_contributions
 from .estimates import Estimate, smooth
 from .experts import Expert, Symbols, context_experts, edge_experts
@@ -103,7 +103,7 @@ class SmoothedModel(Storable):
         edges = np.stack([i.rows(window.symbols(t)) for t, i in self._edges], axis=1)
         return Prepared(rows, kind, edges, first_tokens(offsets), observations.attributes)
 
-    def parts(self, prepared: Prepared) -> Parts:
+    def scores(self, prepared: Prepared) -> Scores:
         """Scores of prepared tokens."""
         state = self.state.scores(prepared.rows, prepared.kind)
         if prepared.attributes is not None:
@@ -112,11 +112,11 @@ class SmoothedModel(Storable):
         gains = self._edge_gains(prepared)
         gains.data *= self.exponents["edges"]
         row = np.where(prepared.first, -1, np.arange(len(prepared.first)))
-        return Parts(
+        return Scores(
             state,
             inner,
             *self.boundaries(),
-            Edges.from_gains(row, gains, inner),
+            TokenTransitions.from_gains(row, gains, inner),
         )
 
     @property
@@ -182,12 +182,12 @@ class SmoothedModel(Storable):
         self.exponents.values = values
         self.state.exponents = self.exponents.table()
 
-    def pullback(self, prepared: Prepared, parts: Parts, weight: PartCounts) -> np.ndarray:
-        """Derivative by the exponents, given the parts and the derivative by them."""
+    def pullback(self, prepared: Prepared, scores: Scores, weight: ScoreGradient) -> np.ndarray:
+        """Derivative by the exponents, given the scores and the derivative by them."""
         state = self.state.pullback(prepared.rows, prepared.kind, weight.state)
         gradient = dict(zip(self.exponents.names, self.exponents.pullback(state), strict=True))
-        labels = parts.edges.previous, parts.edges.current
-        raised = parts.edges.score - parts.transition[labels]
+        labels = scores.edges.previous, scores.edges.current
+        raised = scores.edges.score - scores.transition[labels]
         gradient["transition"] = (weight.transition * self.transitions.inner).sum()
         gradient["transition"] += weight.edges @ self.transitions.inner[labels]
         gradient["boundary"] = weight.begin @ self.transitions.begin

@@ -1,16 +1,16 @@
 """Chains whose scores are linear in their weights: scores, gradients and training objectives."""
 
 from .batches import BatchObjective
-from .cells import observed_pairs
 from .corpus import Corpus, transition_counts
-from .designs import DenseDesign, FoldedDesign, ObservedDesign, SparseDesign, sparse_design
+from .designs import DenseDesign, FactoredDesign, ObservedDesign, SparseDesign, sparse_design
+from .duplicate_columns import DuplicateColumns, find_duplicates
 from .edges import EdgeDesign, edge_columns
 from .examples import Coefficients, Differences, Examples
 from .magnitude import check_magnitude
 from .named_weights import NamedWeights
 from .objective import Objective
+from .single_weights import observed_pairs
 from .sums import state_scores
-from .tying import Tied, tie
 from .weights import Layout, Weights
 
 __all__ = [
@@ -19,21 +19,21 @@ __all__ = [
     "Corpus",
     "DenseDesign",
     "Differences",
+    "DuplicateColumns",
     "EdgeDesign",
     "Examples",
-    "FoldedDesign",
+    "FactoredDesign",
     "Layout",
     "NamedWeights",
     "Objective",
     "ObservedDesign",
     "SparseDesign",
-    "Tied",
     "Weights",
     "check_magnitude",
     "edge_columns",
+    "find_duplicates",
     "observed_pairs",
     "sparse_design",
     "state_scores",
-    "tie",
     "transition_counts",
 ]

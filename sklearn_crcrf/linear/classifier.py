@@ -20,18 +20,18 @@ from ..data.packing import packed, unpacked
 from ..data.ragged import SequenceArray
 from ..labels.encoding import LabelIds, sort_labels
 from ..labels.partial import encode_partial_labels
-from ..structures import Chain, Parts
+from ..structures import Chain, Scores
 from ..utils.soundness import Array, Requirement, below, labels, matrix
 from . import Corpus, EdgeDesign, NamedWeights, Weights, check_magnitude, edge_columns, state_scores
+from .constraints import check_possible, forbidden_scores
 from .encoder import AttributeEncoder
-from .possible import check_possible, forbidden_scores
 
 __all__ = ["DECODERS", "LinearChainClassifier"]
 
 
-def _best_marginals(classifier: BaseSequenceClassifier, chain, parts, first) -> np.ndarray:
+def _best_marginals(classifier: BaseSequenceClassifier, chain, scores, first) -> np.ndarray:
     """The likeliest label of each token."""
-    return token_marginals(chain, parts, first).argmax(axis=1)
+    return token_marginals(chain, scores, first).argmax(axis=1)
 
 
 DECODERS = {"viterbi": BaseSequenceClassifier._decode, "marginal": _best_marginals}
@@ -152,13 +152,13 @@ class LinearChainClassifier(BaseSequenceClassifier):
         forbidden = forbidden_scores(self._constraints, len(self.classes_))
         return attributes, edge_columns(attributes, self._encoder.edge_attributes), forbidden
 
-    def _parts(self, prepared: Any, batch: Batch) -> Parts:
+    def _scores(self, prepared: Any, batch: Batch) -> Scores:
         attributes, edge_attributes, forbidden = prepared
         weights = Weights(None, self.transitions_, self.begin_, self.end_, self.edge_coef_)
-        scores = (w + f for w, f in zip(weights[1:4], forbidden, strict=True))
+        shared = (w + f for w, f in zip(weights[1:4], forbidden, strict=True))
         state = state_scores(attributes, self.coef_, batch.start, batch.stop)
         edges = EdgeDesign.of(edge_attributes, batch.start, batch.stop, batch.offsets)
-        return edges.parts(Parts.of(state, *scores), weights)
+        return edges.added_to(Scores.of(state, *shared), weights)
 
     def _contributions(self, prepared: Any, batch: Batch, y: np.ndarray) -> Contributions:
         attributes, edge_attributes, forbidden = prepared

@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from .._kernels._cells import add_at
 from .._kernels._entries import some_entries
+from .._kernels._single_weights import add_at
 from ..utils.csr import csr_arrays
-from .cells import Cells
-from .folding import Folded, fold
+from .factoring import Factored, factor
+from .single_weights import SingleWeights
 from .sums import RowSums
 
-__all__ = ["DenseDesign", "FoldedDesign", "ObservedDesign", "SparseDesign", "sparse_design"]
+__all__ = ["DenseDesign", "FactoredDesign", "ObservedDesign", "SparseDesign", "sparse_design"]
 
 # Attributes seen with more labels than these have weights for all labels in memory.
 FEW_LABELS = 2
@@ -103,19 +103,19 @@ class SparseDesign:
         self._tokens.add_transposed(scores, weights, start, stop)
 
 
-class FoldedDesign:
+class FactoredDesign:
     """The same as :class:`SparseDesign` in less time, with groups of attributes that come together.
 
     The weights of a group are sums; its derivatives are those of all its members.
 
     Parameters
     ----------
-    folded : Folded
+    factored : Factored
     n_labels, blocks : as of SparseDesign
     """
 
-    def __init__(self, folded: Folded, n_labels: int, blocks: Slices):
-        single, groups, members = folded
+    def __init__(self, factored: Factored, n_labels: int, blocks: Slices):
+        single, groups, members = factored
         self._single = SparseDesign(single, n_labels, blocks)
         self._groups = SparseDesign(groups, n_labels, blocks)
         self._members = RowSums(members)
@@ -153,12 +153,12 @@ class FoldedDesign:
             design.add_gradient(block, scores, derivatives, share, n_shares)
 
 
-def sparse_design(X: sp.csr_array, n_labels: int, blocks: Slices) -> SparseDesign | FoldedDesign:
-    """A weight for every pair of attribute and label, over attributes folded if that saves time."""
-    folded = fold(X)
+def sparse_design(X: sp.csr_array, n_labels: int, blocks: Slices) -> SparseDesign | FactoredDesign:
+    """A weight for every pair of attribute and label, factored if that saves time."""
+    factored = factor(X)
     # To go over all rows once more costs as much as an entry in each of them.
-    if X.nnz - folded.single.nnz - folded.groups.nnz > X.shape[0]:
-        return FoldedDesign(folded, n_labels, blocks)
+    if X.nnz - factored.single.nnz - factored.groups.nnz > X.shape[0]:
+        return FactoredDesign(factored, n_labels, blocks)
     return SparseDesign(X, n_labels, blocks)
 
 
@@ -192,7 +192,7 @@ class ObservedDesign:
         rank = np.where(is_row, np.cumsum(is_row) - 1, -1).astype(np.int32)
         rows = sp.csr_array(some_entries(*csr_arrays(X), rank), (X.shape[0], is_row.sum()))
         self._rows = sparse_design(rows, n_labels, blocks)
-        self._cells, self._blocks = Cells(X, pairs, ~is_row), blocks
+        self._single, self._blocks = SingleWeights(X, pairs, ~is_row), blocks
         # Which of all weights are in rows, and where in these they are.
         in_row = np.repeat(is_row, n_pairs)
         row = np.repeat(rank, n_pairs)[in_row]
@@ -220,7 +220,7 @@ class ObservedDesign:
         """As :meth:`SparseDesign.scores`."""
         rows, flat = weights
         scores = self._rows.scores(rows, start, stop)
-        self._cells.add_scores(flat, scores, start, stop)
+        self._single.add_scores(flat, scores, start, stop)
         return scores
 
     def add_gradient(
@@ -229,12 +229,12 @@ class ObservedDesign:
         """As :meth:`SparseDesign.add_gradient`."""
         rows, flat = out
         self._rows.add_gradient(block, scores, rows, share, n_shares)
-        self._cells.add_gradient(scores, flat, *self._blocks[block], share, n_shares)
+        self._single.add_gradient(scores, flat, *self._blocks[block], share, n_shares)
 
     def add_to_weights(self, scores: np.ndarray, weights: Any, start: int, stop: int) -> None:
         """As :meth:`SparseDesign.add_to_weights`; there must be no rows of weights."""
         _, flat = weights
-        self._cells.add_to_weights(scores, flat, start, stop)
+        self._single.add_to_weights(scores, flat, start, stop)
 
 
 class DenseDesign:

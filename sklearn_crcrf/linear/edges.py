@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..data.ragged import joined_ranges
-from ..structures import Edges, PartCounts, Parts
+from ..structures import ScoreGradient, Scores, TokenTransitions
 from .weights import Weights
 
 __all__ = ["EdgeDesign", "edge_columns"]
@@ -20,20 +20,20 @@ class EdgeDesign(NamedTuple):
     row : ndarray of shape (n_tokens,), int64
         Which combination each token has; -1 for the first token of a sequence.
     combinations : CSR of shape (n_rows, n_edge_attributes)
-    none : Edges
+    none : TokenTransitions
         Those of the tokens if transitions do not depend on them.
     """
 
     row: np.ndarray
     combinations: sp.csr_array
-    none: Edges
+    none: TokenTransitions
 
     @classmethod
     def of(
         cls, attributes: sp.csr_array, start: int, stop: int, offsets: np.ndarray
     ) -> "EdgeDesign":
         """Find the different rows from start to stop, which are the tokens of a batch."""
-        none = Edges.none(stop - start)
+        none = TokenTransitions.none(stop - start)
         if attributes.shape[1] == 0:
             return cls(none.row, attributes, none)
         attributes = sp.csr_array(attributes[start:stop])
@@ -49,21 +49,21 @@ class EdgeDesign(NamedTuple):
         row[offsets[:-1][np.diff(offsets) > 0]] = -1
         return cls(row, attributes[example], none)
 
-    def parts(self, parts: Parts, weights: Weights) -> Parts:
-        """Parts with the transition scores of all tokens that have one before them."""
+    def added_to(self, scores: Scores, weights: Weights) -> Scores:
+        """Scores with the transition scores of all tokens that have one before them."""
         if self.combinations.shape[1] == 0:
-            return parts
-        n_rows, n = self.combinations.shape[0], len(parts.transition)
+            return scores
+        n_rows, n = self.combinations.shape[0], len(scores.transition)
         gains = self._gains(weights)
-        scores = _by_current(parts.transition + gains)
-        lowest = parts.transition + np.minimum(gains.min(axis=0, initial=0.0), 0.0)
+        of_pairs = _by_current(scores.transition + gains)
+        lowest = scores.transition + np.minimum(gains.min(axis=0, initial=0.0), 0.0)
         labels, indptr = np.arange(n, dtype=np.int32), np.arange(n_rows + 1, dtype=np.int64) * n * n
         previous, current = np.tile(labels, n_rows * n), np.tile(np.repeat(labels, n), n_rows)
-        edges = Edges(self.row, indptr, previous, current, scores)
-        return parts._replace(transition=lowest, edges=edges)
+        edges = TokenTransitions(self.row, indptr, previous, current, of_pairs)
+        return scores._replace(transition=lowest, edges=edges)
 
     def scores(self, weights: Weights) -> np.ndarray:
-        """The scores of all edges, in the order in which the parts have them."""
+        """The scores of all edges, in the order in which Scores has them."""
         if self.combinations.shape[1] == 0:
             return np.empty(0)
         return _by_current(weights.transition + self._gains(weights))
@@ -72,7 +72,7 @@ class EdgeDesign(NamedTuple):
         n = len(weights.transition)
         return (self.combinations @ weights.edges.reshape(-1, n * n)).reshape(-1, n, n)
 
-    def add_gradient(self, counts: PartCounts, out: Weights) -> None:
+    def add_gradient(self, counts: ScoreGradient, out: Weights) -> None:
         """Add the derivatives by the weights of transitions and edges."""
         out.transition[:] += counts.transition
         n_attributes, n = self.combinations.shape[1], len(out.transition)

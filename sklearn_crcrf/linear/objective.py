@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from .._kernels._gaussian import gaussian_penalty
 from ..criteria import Criterion
-from ..structures import PartCounts, Parts
+from ..structures import ScoreGradient, Scores
 from ..utils.memory import retain_freed_memory
 from ..utils.threads import Started, Threads, my_threads
 from .corpus import Chunk
@@ -32,7 +32,7 @@ class Objective:
 
     Parameters
     ----------
-    design : FoldedDesign, SparseDesign, ObservedDesign or DenseDesign
+    design : FactoredDesign, SparseDesign, ObservedDesign or DenseDesign
         Of the tokens in the order of the chunks, with the same blocks.
     layout : Layout
     blocks : list of lists of Chunk
@@ -129,17 +129,17 @@ class Objective:
         total = self.derivatives(product)
         for number, block in enumerate(self._blocks):
             start = block[0].start
-            scores = np.empty((block[-1].stop - start, self.layout.n_labels), self.design.dtype)
+            buffer = np.empty((block[-1].stop - start, self.layout.n_labels), self.design.dtype)
             for chunk in block:
-                parts = self._parts(chunk, weights, 1.0)
+                scores = self._chunk_scores(chunk, weights, 1.0)
                 state = self.design.scores(ahead.state, chunk.start, chunk.stop)
-                along = PartCounts(state, *ahead[1:4], self._edges(chunk).scores(ahead))
-                pullback = self._criterion.curvature(chunk.structure, parts, chunk.y, along)
-                state = scores[chunk.start - start : chunk.stop - start]
+                along = ScoreGradient(state, *ahead[1:4], self._edges(chunk).scores(ahead))
+                pullback = self._criterion.curvature(chunk.structure, scores, chunk.y, along)
+                state = buffer[chunk.start - start : chunk.stop - start]
                 counts = _written(pullback(chunk.weight, state), state)
                 self.add_others(chunk, counts, total)
             for share in range(self._n_threads):
-                self.design.add_gradient(number, scores, total.state, share, self._n_threads)
+                self.design.add_gradient(number, buffer, total.state, share, self._n_threads)
         return self.join(total, product)
 
     def losses(self, w: np.ndarray) -> np.ndarray:
@@ -168,14 +168,14 @@ class Objective:
         scale: float,
         state: np.ndarray,
         slope: np.ndarray | None = None,
-    ) -> tuple[float | np.ndarray, PartCounts]:
-        """The sum over the sequences of a chunk, and the derivatives of the loss by the parts.
+    ) -> tuple[float | np.ndarray, ScoreGradient]:
+        """The sum over the sequences of a chunk, and the derivatives of the loss by the scores.
 
         Those by the state scores are written to ``state``. A criterion that combines sums has the
         slope given by the sums over all sequences; by default the chunk is taken to be all.
         """
-        parts = self._parts(chunk, weights, scale)
-        criterion, labelled = self._criterion, (chunk.structure, parts, chunk.y)
+        scores = self._chunk_scores(chunk, weights, scale)
+        criterion, labelled = self._criterion, (chunk.structure, scores, chunk.y)
         if criterion.is_sum:
             losses, counts = criterion.value_and_gradient(*labelled, chunk.weight, state)
             return chunk.weight @ losses, _written(counts, state)
@@ -185,7 +185,7 @@ class Objective:
         counts = pullback(np.multiply.outer(chunk.weight, slope), state)
         return counted, _written(counts, state)
 
-    def add_others(self, chunk: Chunk, counts: PartCounts, out: Weights) -> None:
+    def add_others(self, chunk: Chunk, counts: ScoreGradient, out: Weights) -> None:
         """Add the derivatives by all weights but those of the state."""
         self._edges(chunk).add_gradient(counts, out)
         out.begin[:] += counts.begin
@@ -196,7 +196,9 @@ class Objective:
         return sum(threads.map(lambda chunk: self.loss(chunk, weights), self.chunks))
 
     def _losses(self, chunk: Chunk, weights: Weights, scale: float) -> np.ndarray:
-        loss, _ = self._criterion(chunk.structure, self._parts(chunk, weights, scale), chunk.y)
+        loss, _ = self._criterion(
+            chunk.structure, self._chunk_scores(chunk, weights, scale), chunk.y
+        )
         return loss
 
     def _edges(self, chunk: Chunk) -> EdgeDesign:
@@ -206,14 +208,14 @@ class Objective:
             self._edge_designs[where] = EdgeDesign.of(self._edge_attributes, *where, offsets)
         return self._edge_designs[where]
 
-    def _parts(self, chunk: Chunk, weights: Weights, scale: float) -> Parts:
+    def _chunk_scores(self, chunk: Chunk, weights: Weights, scale: float) -> Scores:
         state = self.design.scores(weights.state, chunk.start, chunk.stop)
         if scale != 1.0:
             state *= state.dtype.type(scale)
-        scores, edges = weights[1:4], self._edges(chunk)
+        shared, edges = weights[1:4], self._edges(chunk)
         if self._forbidden is not None:
-            scores = map(np.add, scores, self._forbidden)
-        return edges.parts(Parts(state, *scores, edges.none), weights)
+            shared = map(np.add, shared, self._forbidden)
+        return edges.added_to(Scores(state, *shared, edges.none), weights)
 
     def _add_blocks(
         self, weights: Weights, total: Weights, slope: np.ndarray | None, threads: Threads
@@ -243,7 +245,7 @@ class Objective:
         """Have the losses of the chunks of a block computed, and the derivatives by the scores."""
         block, scores = self._blocks[number], self._scores_of(number)
 
-        def of_chunk(chunk: Chunk) -> tuple[float, PartCounts]:
+        def of_chunk(chunk: Chunk) -> tuple[float, ScoreGradient]:
             start = chunk.start - block[0].start
             state = scores[start : start + chunk.stop - chunk.start]
             return self.loss_gradient(chunk, weights, 1.0, state, slope)
@@ -265,8 +267,8 @@ class Objective:
         return self._scores[number % len(self._scores), : block[-1].stop - block[0].start]
 
 
-def _written(counts: PartCounts, state: np.ndarray) -> PartCounts:
-    """The derivatives by the parts; those by state scores are in the array given for them."""
+def _written(counts: ScoreGradient, state: np.ndarray) -> ScoreGradient:
+    """The derivatives by the scores; those by state scores are in the array given for them."""
     if counts.state is not state:
         # A criterion need not make use of the array.
         state[:] = counts.state

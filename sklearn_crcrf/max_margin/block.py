@@ -6,13 +6,13 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..linear import Coefficients, EdgeDesign, Examples, Weights
-from ..structures import Chain, Parts
+from ..structures import Chain, Scores
 
 __all__ = ["Block", "OfParts"]
 
 
 class OfParts(NamedTuple):
-    """Scores of the parts of a sequence, or how often they are used.
+    """Scores of the scores of a sequence, or how often they are used.
 
     Parameters
     ----------
@@ -66,30 +66,30 @@ class Block:
         self.gold = OfParts(state, pairs.T @ used)
 
     def scores(self, weights: Coefficients) -> OfParts:
-        """Scores of the parts; of pairs, those that their attributes add."""
+        """Scores of the scores; of pairs, those that their attributes add."""
         state = self._state @ weights.state[self._attributes]
         return OfParts(state, weights.pairs[self._pair_attributes])
 
     def expected(self, theta: OfParts) -> OfParts:
-        """How often parts are used by the labellings of a chain with these scores."""
+        """How often scores are used by the labellings of a chain with these scores."""
         n = self._n_labels
         transition, *edges = theta.pairs.reshape(-1, n, n).transpose(0, 2, 1)
         weights = Weights(None, transition, None, None, np.reshape(edges, (-1, n, n)))
-        parts = Parts.of(theta.state, transition + self._transition, self._begin, self._end)
-        parts = self._edges.parts(parts, weights)
-        _, counts = self._chain.log_partition_and_counts(parts, np.ones(1))
+        scores = Scores.of(theta.state, transition + self._transition, self._begin, self._end)
+        scores = self._edges.added_to(scores, weights)
+        _, counts = self._chain.log_partition_and_counts(scores, np.ones(1))
         used = Weights(None, np.zeros((n, n)), None, None, np.zeros((len(edges), n, n)))
         self._edges.add_gradient(counts, used)
         pairs = np.concatenate([used.transition[None], used.edges]).transpose(0, 2, 1)
         return OfParts(counts.state, pairs.reshape(-1, n * n))
 
     def squared_norm(self, used: OfParts) -> float:
-        """That of the features of parts that are used so often."""
+        """That of the features of scores that are used so often."""
         state = self._state.T @ used.state
         return float(np.vdot(state, state) + np.vdot(used.pairs, used.pairs))
 
     def add_to(self, weights: Coefficients, factor: float, used: OfParts) -> None:
-        """Add the features of parts that are used so often, times a factor."""
+        """Add the features of scores that are used so often, times a factor."""
         weights.state[self._attributes] += factor * (self._state.T @ used.state)
         weights.pairs[self._pair_attributes] += factor * used.pairs
 

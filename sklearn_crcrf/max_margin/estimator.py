@@ -16,7 +16,7 @@ from sklearn.utils._param_validation import Interval, Options, StrOptions
 from ..constraints import Constraints
 from ..linear import Coefficients, Examples
 from ..linear.classifier import LinearChainClassifier
-from ..linear.possible import forbidden_scores
+from ..linear.constraints import forbidden_scores
 from ..training.callbacks import CallbackSupportMixin, FitProgress
 from ..training.monitor import Training
 from ..utils.linear_algebra import in_one_thread

@@ -145,7 +145,7 @@ CHECKS = {
 
 
 def _check_shared(schema: Any, members: Mapping[str, bytes]) -> None:
-    """Parts with the number of one object say the same.
+    """Scores with the number of one object say the same.
 
     skops reads one of them and takes it for the others. If they differed, what is checked would
     not be what is read; and an object could have itself among its parts.

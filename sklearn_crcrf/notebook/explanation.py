@@ -75,9 +75,9 @@ def explain(
     classifier, X, texts = single(estimator, sequence, tokens)
     batch = Batch(0, int(X.offsets[-1]), X.offsets, 0)
     prepared = classifier._prepare(X)
-    chain, parts = classifier._structure(X.offsets), classifier._parts(prepared, batch)
-    check_shared_scores(parts)
-    log_partition(chain, parts, 0)
+    chain, scores = classifier._structure(X.offsets), classifier._scores(prepared, batch)
+    check_shared_scores(scores)
+    log_partition(chain, scores, 0)
     labels = classifier.predict(X).data.tolist() if labels is None else labels
     y = _label_ids(labels, "labels", classifier, len(texts))
     entries = classifier._contributions(prepared, batch, y)
@@ -89,7 +89,7 @@ def explain(
         texts,
         classifier.classes_[y].tolist(),
         entries,
-        _log_probability(chain, parts, y),
+        _log_probability(chain, scores, y),
         None if other is None else classifier.classes_[other].tolist(),
     )
 
@@ -228,8 +228,8 @@ def _label_ids(
     return np.array([place[label] for label in labels], dtype=np.int32)
 
 
-def _log_probability(chain: Any, parts: Any, y: np.ndarray) -> float:
+def _log_probability(chain: Any, scores: Any, y: np.ndarray) -> float:
     if len(y) == 0:
         return 0.0
-    value = chain.span_log_probability(parts, [0], [len(y)], y)[0]
+    value = chain.span_log_probability(scores, [0], [len(y)], y)[0]
     return -np.inf if np.isnan(value) else float(value)  # NaN: no labels are possible at all

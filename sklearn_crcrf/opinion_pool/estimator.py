@@ -17,7 +17,7 @@ from ..base.contributions import Contributions
 from ..data.layout import Sequences
 from ..data.ragged import SequenceArray
 from ..labels.partial import encode_partial_labels
-from ..structures import Chain, Parts
+from ..structures import Chain, Scores
 from ..structures.weighted_sum import WeightedSum
 from ..training import Stop, nested_fits
 from ..utils.soundness import Array, Fact, Requirement, labels
@@ -274,26 +274,26 @@ class OpinionPoolCRF(MetaSequenceClassifier, _BaseComposition):
         batches = []
         for batch in batches_of(offsets, len(experts) * len(self.classes_)):
             structure, gold = Chain(batch.offsets), y[batch.start : batch.stop]
-            parts = [
-                expert.parts(of_expert, batch, self.classes_)
+            scores = [
+                expert.scores(of_expert, batch, self.classes_)
                 for expert, of_expert in zip(experts, prepared, strict=True)
             ]
-            for expert, chain in zip(experts, parts, strict=True):
-                _require_possible(expert.name, structure.path_score(chain, gold)[0])
+            for expert, chain in zip(experts, scores, strict=True):
+                _require_possible(expert.name, structure.score(chain, gold)[0])
             of_batch = weight[batch.first : batch.first + len(batch.offsets) - 1]
-            batches.append(LabelledBatch(structure, WeightedSum(parts), gold, of_batch))
+            batches.append(LabelledBatch(structure, WeightedSum(scores), gold, of_batch))
         return weigh(batches, len(experts))
 
     def _prepare(self, X: SequenceArray) -> list[Any]:
         given = self._as_given(X)
         return [expert.prepare(given, X.offsets) for expert in self._weighted_experts()]
 
-    def _parts(self, prepared: list[Any], batch: Batch) -> Parts:
+    def _scores(self, prepared: list[Any], batch: Batch) -> Scores:
         experts = zip(self._weighted_experts(), prepared, strict=True)
         pooled = WeightedSum(
-            [expert.parts(of_expert, batch, self.classes_) for expert, of_expert in experts]
+            [expert.scores(of_expert, batch, self.classes_) for expert, of_expert in experts]
         )
-        return pooled.parts(self.weights_[self.weights_ > 0])
+        return pooled.scores(self.weights_[self.weights_ > 0])
 
     def _contributions(self, prepared: list[Any], batch: Batch, y: np.ndarray) -> Contributions:
         experts = zip(self._weighted_experts(), prepared, strict=True)

@@ -11,7 +11,7 @@ from ..base.classifier import BaseSequenceClassifier, Batch
 from ..base.contributions import Contributions
 from ..base.unwrap import steps_of
 from ..data.ragged import SequenceArray
-from ..structures import Chain, Parts
+from ..structures import Chain, Scores
 from .relabelled import relabelled
 
 __all__ = ["Expert", "MetaSequenceClassifier", "fit_expert", "require_chain"]
@@ -60,9 +60,9 @@ class Expert(NamedTuple):
             raise ValueError(f"expert {self.name!r}: its transformers change the sequences of X")
         return self.classifier._prepare(sequences)
 
-    def parts(self, prepared: Any, batch: Batch, classes: np.ndarray) -> Parts:
+    def scores(self, prepared: Any, batch: Batch, classes: np.ndarray) -> Scores:
         """Scores of a batch of what was prepared, for these of its labels."""
-        return relabelled(self.classifier._parts(prepared, batch), self._ids(classes))
+        return relabelled(self.classifier._scores(prepared, batch), self._ids(classes))
 
     def contributions(self, prepared: Any, batch: Batch, labels: np.ndarray) -> Contributions:
         """What adds up to the score of the labels of one sequence, named after the expert."""
@@ -100,7 +100,7 @@ def require_chain(name: str, estimator: Any) -> None:
         If it does not.
     """
     _, classifier = steps_of(estimator)
-    if not hasattr(classifier, "_parts"):
+    if not hasattr(classifier, "_scores"):
         raise ValueError(
             f"expert {name!r}: it must be a sequence classifier of sklearn_crcrf, or a pipeline "
             f"or a search that ends in one, but is {classifier!r}"

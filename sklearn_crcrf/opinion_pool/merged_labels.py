@@ -11,7 +11,7 @@ from sklearn.utils._param_validation import HasMethods, StrOptions
 from ..base.classifier import Batch
 from ..data.ragged import SequenceArray
 from ..labels.encoding import encode_labels
-from ..structures import Parts
+from ..structures import Scores
 from ..utils.soundness import Requirement, indices, labels
 from .expert import Expert, MetaSequenceClassifier, fit_expert, require_chain
 from .relabelled import relabelled
@@ -125,5 +125,5 @@ class MergedLabels(MetaSequenceClassifier):
     def _prepare(self, X: SequenceArray) -> Any:
         return self._expert().prepare(self._as_given(X), X.offsets)
 
-    def _parts(self, prepared: Any, batch: Batch) -> Parts:
-        return relabelled(self._expert().classifier._parts(prepared, batch), self._merged)
+    def _scores(self, prepared: Any, batch: Batch) -> Scores:
+        return relabelled(self._expert().classifier._scores(prepared, batch), self._merged)

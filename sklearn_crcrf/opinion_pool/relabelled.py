@@ -3,36 +3,36 @@
 import numpy as np
 
 from ..data.ragged import joined_ranges
-from ..structures import Edges, Parts
+from ..structures import Scores, TokenTransitions
 
 __all__ = ["relabelled"]
 
 
-def relabelled(parts: Parts, label: np.ndarray) -> Parts:
-    """Parts in which label j has the scores of label ``label[j]``.
+def relabelled(scores: Scores, label: np.ndarray) -> Scores:
+    """Scores in which label j has the scores of label ``label[j]``.
 
     Parameters
     ----------
-    parts : Parts
+    scores : Scores
     label : int ndarray of shape (n_new_labels,)
         Labels may be left out, and stand for several.
 
     Returns
     -------
-    Parts
+    Scores
 
     Examples
     --------
-    >>> parts = Parts.of(np.array([[1.0, 2.0]]), np.array([[1.0, 2.0], [3.0, 4.0]]))
-    >>> relabelled(parts, np.array([1, 0, 1])).transition
+    >>> scores = Scores.of(np.array([[1.0, 2.0]]), np.array([[1.0, 2.0], [3.0, 4.0]]))
+    >>> relabelled(scores, np.array([1, 0, 1])).transition
     array([[4., 3., 4.],
            [2., 1., 2.],
            [4., 3., 4.]])
     """
-    state, transition, begin, end, edges = parts
+    state, transition, begin, end, edges = scores
     if np.array_equal(label, np.arange(len(transition))):
-        return parts
-    return Parts(
+        return scores
+    return Scores(
         np.ascontiguousarray(state[:, label]),
         np.ascontiguousarray(transition[np.ix_(label, label)]),
         begin[label],
@@ -41,7 +41,9 @@ def relabelled(parts: Parts, label: np.ndarray) -> Parts:
     )
 
 
-def _relabelled_edges(edges: Edges, label: np.ndarray, n_labels: int) -> Edges:
+def _relabelled_edges(
+    edges: TokenTransitions, label: np.ndarray, n_labels: int
+) -> TokenTransitions:
     """An entry for every pair of new labels whose pair of labels has one."""
     by_label = np.argsort(label, kind="stable")
     n_new = np.bincount(label, minlength=n_labels)
@@ -55,7 +57,7 @@ def _relabelled_edges(edges: Edges, label: np.ndarray, n_labels: int) -> Edges:
     n_rows = len(edges.indptr) - 1
     row = np.repeat(np.arange(n_rows), np.diff(edges.indptr))[entry]
     order = np.lexsort([i, j, row])
-    return Edges(
+    return TokenTransitions(
         edges.row,
         np.searchsorted(row, np.arange(n_rows + 1)).astype(np.int64),
         i[order].astype(np.int32),

@@ -45,7 +45,7 @@ def weigh(batches: Sequence[LabelledBatch], n_chains: int) -> np.ndarray:
     def objective(x: np.ndarray) -> tuple[float, np.ndarray]:
         weights, loss, gradient = softmax(x), 0.0, np.zeros(n_chains)
         for batch in batches:
-            losses, pullback = log_loss(batch.structure, batch.scores.parts(weights), batch.y)
+            losses, pullback = log_loss(batch.structure, batch.scores.scores(weights), batch.y)
             loss += batch.weight @ losses
             gradient += batch.scores.pullback(pullback(batch.weight))
         return loss / total, weights * (gradient - weights @ gradient) / total

@@ -15,7 +15,7 @@ from ..constraints import Constraints
 from ..labels.partial import encode_allowed
 from ..linear import Corpus, Examples, Weights
 from ..linear.classifier import LinearChainClassifier
-from ..linear.possible import forbidden_scores
+from ..linear.constraints import forbidden_scores
 from ..training.callbacks import CallbackSupportMixin, FitProgress
 from ..training.monitor import Training
 from ..training.validation import hold_out

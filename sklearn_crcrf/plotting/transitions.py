@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from ..linear.possible import forbidden_scores
+from ..linear.constraints import forbidden_scores
 from ._axes import classifier_with, new_axes, places_of_labels, plain
 
 __all__ = ["TransitionDisplay"]

@@ -12,23 +12,23 @@ from .._kernels._paths import path_counts, path_scores
 from .._kernels.sizes import check_number
 from .._kernels.vectorized import viterbi
 from ..data.ragged import longest_first
+from .conditional_scores import ConditionalScores
 from .covariance import PathMeans, entropy
+from .excluding import PathsExcluding
 from .local import locally_normalised
 from .marginals import TokenMarginals
 from .maxima import Maxima
 from .messages import Messages, ends, with_ends
-from .neighbours import GivenNeighbours
-from .others import OtherPaths
-from .parts import AddTo, PartCounts, Parts
 from .pieces import Pieces
 from .sampling import sample
+from .scores import AddTo, ScoreGradient, Scores
 from .span_margins import SpanMargins
 from .spans import span_log_probability
 from .sums import PathSums
 
 __all__ = ["Chain", "Pullback"]
 
-Pullback = Callable[..., PartCounts]
+Pullback = Callable[..., ScoreGradient]
 """Takes a weight for each sequence, and what to add to, and returns the weighted counts."""
 
 
@@ -42,12 +42,12 @@ class Chain:
     Examples
     --------
     >>> import numpy as np
-    >>> from sklearn_crcrf.structures import Chain, Parts
-    >>> parts = Parts.of(np.array([[1.0, 0.0], [0.0, 0.5]]), np.eye(2))
+    >>> from sklearn_crcrf.structures import Chain, Scores
+    >>> scores = Scores.of(np.array([[1.0, 0.0], [0.0, 0.5]]), np.eye(2))
     >>> chain = Chain(np.array([0, 2]))
-    >>> chain.maximum(parts)
+    >>> chain.maximum(scores)
     (array([2.]), array([0, 0], dtype=int32))
-    >>> log_z, marginals = chain.marginals(parts)
+    >>> log_z, marginals = chain.marginals(scores)
     >>> np.round(marginals, 3)
     array([[0.684, 0.316],
            [0.483, 0.517]])
@@ -60,12 +60,12 @@ class Chain:
     def _longest_first(self) -> np.ndarray:
         return longest_first(self.offsets)
 
-    def path_score(self, parts: Parts, y: np.ndarray) -> tuple[np.ndarray, Pullback]:
+    def score(self, scores: Scores, y: np.ndarray) -> tuple[np.ndarray, Pullback]:
         """Scores of given paths.
 
         Parameters
         ----------
-        parts : Parts
+        scores : Scores
         y : ndarray of shape (n_tokens,)
             Label ids of the paths.
 
@@ -76,21 +76,21 @@ class Chain:
         """
         y = np.ascontiguousarray(y, dtype=np.int32)
         value = np.empty(len(self.offsets) - 1)
-        path_scores(self.offsets, y, *parts[:4], *parts.edges, value)
+        path_scores(self.offsets, y, *scores[:4], *scores.edges, value)
 
-        def pullback(weight: np.ndarray, out: AddTo = None) -> PartCounts:
-            counts = PartCounts.of(out, parts)
-            path_counts(self.offsets, y, *parts.edges, weight, *counts)
+        def pullback(weight: np.ndarray, out: AddTo = None) -> ScoreGradient:
+            counts = ScoreGradient.of(out, scores)
+            path_counts(self.offsets, y, *scores.edges, weight, *counts)
             return counts
 
         return value, pullback
 
-    def log_partition(self, parts: Parts) -> tuple[np.ndarray, Pullback]:
+    def log_partition(self, scores: Scores) -> tuple[np.ndarray, Pullback]:
         """Logarithms of the sums of exp(score) over all paths; the pullback is expected counts.
 
         Parameters
         ----------
-        parts : Parts
+        scores : Scores
 
         Returns
         -------
@@ -99,35 +99,35 @@ class Chain:
             NaN or inf.
         pullback : callable
         """
-        sums = PathSums(self.offsets, self._longest_first, parts)
+        sums = PathSums(self.offsets, self._longest_first, scores)
         return sums.sum_forward(), sums.pullback
 
     def log_partition_and_counts(
-        self, parts: Parts, weight: np.ndarray, out: AddTo = None
-    ) -> tuple[np.ndarray, PartCounts]:
+        self, scores: Scores, weight: np.ndarray, out: AddTo = None
+    ) -> tuple[np.ndarray, ScoreGradient]:
         """The log-partitions and what their pullback returns for a weight, faster than in turn.
 
         Parameters
         ----------
-        parts : Parts
+        scores : Scores
         weight : ndarray of shape (n_sequences,)
-        out : PartCounts or ndarray of shape (n_tokens, n_labels), optional
+        out : ScoreGradient or ndarray of shape (n_tokens, n_labels), optional
 
         Returns
         -------
         value : float64 ndarray of shape (n_sequences,)
-        counts : PartCounts
+        counts : ScoreGradient
         """
-        sums = PathSums(self.offsets, self._longest_first, parts)
+        sums = PathSums(self.offsets, self._longest_first, scores)
         counts = sums.counts(weight, out)
         return sums.log_z, counts
 
-    def gold_score(self, parts: Parts, y: np.ndarray) -> tuple[np.ndarray, Pullback]:
+    def gold_score(self, scores: Scores, y: np.ndarray) -> tuple[np.ndarray, Pullback]:
         """Scores of the labels that are known: of one path, or the sum of all they allow.
 
         Parameters
         ----------
-        parts : Parts
+        scores : Scores
         y : ndarray of shape (n_tokens,) of label ids, or of shape (n_tokens, n_labels) of bool
 
         Returns
@@ -136,11 +136,11 @@ class Chain:
         pullback : callable
         """
         if y.ndim == 1:
-            return self.path_score(parts, y)
-        return self.log_partition(parts.allow(y))
+            return self.score(scores, y)
+        return self.log_partition(scores.allow(y))
 
-    def scores_given(
-        self, parts: Parts, y: np.ndarray, neighbours: Collection[int] = (-1, 1)
+    def conditional_scores(
+        self, scores: Scores, y: np.ndarray, neighbours: Collection[int] = (-1, 1)
     ) -> tuple[np.ndarray, Pullback]:
         """Scores of the labels of each token, given the labels next to it.
 
@@ -149,7 +149,7 @@ class Chain:
 
         Parameters
         ----------
-        parts : Parts
+        scores : Scores
         y : ndarray of shape (n_tokens,)
             Label ids of the neighbours.
         neighbours : collection of {-1, 1}
@@ -161,11 +161,11 @@ class Chain:
         pullback : callable
             Takes a weight for each label of each token, of the type of the state scores.
         """
-        given = GivenNeighbours(self.offsets, parts, y, neighbours)
+        given = ConditionalScores(self.offsets, scores, y, neighbours)
         return given.scores, given.pullback
 
-    def locally_normalised(self, parts: Parts) -> Parts:
-        """The parts of the conditional Markov model with these scores.
+    def locally_normalised(self, scores: Scores) -> Scores:
+        """The scores of the conditional Markov model with these scores.
 
         Its paths have the probabilities
 
@@ -177,17 +177,17 @@ class Chain:
 
         Parameters
         ----------
-        parts : Parts
+        scores : Scores
 
         Returns
         -------
-        Parts
+        Scores
             In double precision; begin and end are zero. Labels that no label can follow are
             impossible, but at the end of a sequence. Unless there are any, log-partitions are 0.
         """
-        return locally_normalised(self.offsets, parts)
+        return locally_normalised(self.offsets, scores)
 
-    def pieces(self, parts: Parts, with_tokens: bool = False) -> Pieces:
+    def pieces(self, scores: Scores, with_tokens: bool = False) -> Pieces:
         """The edges of the sequences as sequences of their own, and perhaps their tokens.
 
         The scores of a token, with those of begin and end, are shared equally by the pieces that
@@ -196,18 +196,18 @@ class Chain:
 
         Parameters
         ----------
-        parts : Parts
+        scores : Scores
         with_tokens : bool
             Whether each token is a piece too.
 
         Returns
         -------
         Pieces
-            With offsets, parts, and a pullback from the counts of these parts.
+            With offsets, scores, and a pullback from the counts of these scores.
         """
-        return Pieces(self.offsets, parts, with_tokens)
+        return Pieces(self.offsets, scores, with_tokens)
 
-    def maximum(self, parts: Parts) -> tuple[np.ndarray, np.ndarray]:
+    def maximum(self, scores: Scores) -> tuple[np.ndarray, np.ndarray]:
         """The best path of each sequence; of equals the one with the lowest labels at its end.
 
         Returns
@@ -217,18 +217,18 @@ class Chain:
             score is NaN or inf.
         y : ndarray of shape (n_tokens,), int32
         """
-        y = np.zeros(len(parts.state), dtype=np.int32)
+        y = np.zeros(len(scores.state), dtype=np.int32)
         value = np.empty(len(self.offsets) - 1)
         order = self._longest_first
-        viterbi.viterbi(self.offsets, order, *parts[:4], *parts.edges, None, y, value)
+        viterbi.viterbi(self.offsets, order, *scores[:4], *scores.edges, None, y, value)
         return value, y
 
-    def maximum_other(self, parts: Parts, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def best_excluding(self, scores: Scores, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The best path of each sequence among those that differ from a given one.
 
         Parameters
         ----------
-        parts : Parts
+        scores : Scores
         y : ndarray of shape (n_tokens,)
             Label ids of the given paths.
 
@@ -239,13 +239,13 @@ class Chain:
         y : ndarray of shape (n_tokens,), int32
             The given path where no other is possible.
         """
-        others = OtherPaths(self.offsets, parts, y)
-        value, path = self.maximum(others.parts)
+        others = PathsExcluding(self.offsets, scores, y)
+        value, path = self.maximum(others.scores)
         value[np.diff(self.offsets) == 0] = -np.inf
         possible = np.repeat(value > -np.inf, np.diff(self.offsets))
         return value, np.where(possible, others.labels(path), y).astype(np.int32)
 
-    def log_partition_other(self, parts: Parts, y: np.ndarray) -> tuple[np.ndarray, Pullback]:
+    def log_partition_excluding(self, scores: Scores, y: np.ndarray) -> tuple[np.ndarray, Pullback]:
         """Logarithms of the sums of exp(score) over all paths but given ones.
 
         It is exact where the given path outweighs the others by far, and log(Z - exp(its score))
@@ -253,7 +253,7 @@ class Chain:
 
         Parameters
         ----------
-        parts : Parts
+        scores : Scores
         y : ndarray of shape (n_tokens,)
             Label ids of the given paths.
 
@@ -263,15 +263,15 @@ class Chain:
             -inf where no other path is possible.
         pullback : callable
         """
-        others = OtherPaths(self.offsets, parts, y)
-        value, pull_others = self.log_partition(others.parts)
+        others = PathsExcluding(self.offsets, scores, y)
+        value, pull_others = self.log_partition(others.scores)
 
-        def pullback(weight: np.ndarray, out: AddTo = None) -> PartCounts:
+        def pullback(weight: np.ndarray, out: AddTo = None) -> ScoreGradient:
             return others.counts(pull_others(weight), out)
 
         return np.where(np.diff(self.offsets) == 0, -np.inf, value), pullback
 
-    def marginals(self, parts: Parts) -> tuple[np.ndarray, np.ndarray]:
+    def marginals(self, scores: Scores) -> tuple[np.ndarray, np.ndarray]:
         """Log-partition and token marginals.
 
         Returns
@@ -280,11 +280,11 @@ class Chain:
             -inf where no path is possible, 0 for an empty sequence.
         marginals : ndarray of shape (n_tokens, n_labels)
         """
-        log_z, counts = self.log_partition_and_counts(parts, np.ones(len(self.offsets) - 1))
+        log_z, counts = self.log_partition_and_counts(scores, np.ones(len(self.offsets) - 1))
         return log_z, counts.state
 
-    def token_marginals(self, parts: Parts) -> tuple[np.ndarray, Pullback]:
-        """Token marginals as functions of the parts.
+    def token_marginals(self, scores: Scores) -> tuple[np.ndarray, Pullback]:
+        """Token marginals as functions of the scores.
 
         Returns
         -------
@@ -293,10 +293,10 @@ class Chain:
         pullback : callable
             Takes a weight for each label of each token, instead of each sequence.
         """
-        marginals = TokenMarginals(self.offsets, self._longest_first, parts)
+        marginals = TokenMarginals(self.offsets, self._longest_first, scores)
         return marginals.value, marginals.pullback
 
-    def max_marginals(self, parts: Parts) -> np.ndarray:
+    def max_marginals(self, scores: Scores) -> np.ndarray:
         """Score of the best path through each label of each token.
 
         Returns
@@ -304,9 +304,9 @@ class Chain:
         ndarray of shape (n_tokens, n_labels)
             -inf where no path is possible.
         """
-        return Maxima(self.offsets, parts).through()
+        return Maxima(self.offsets, scores).through()
 
-    def k_best(self, parts: Parts, k: int) -> list[tuple[np.ndarray, np.ndarray]]:
+    def k_best(self, scores: Scores, k: int) -> list[tuple[np.ndarray, np.ndarray]]:
         """The k best paths of each sequence, best first.
 
         Returns
@@ -315,12 +315,12 @@ class Chain:
             Arrays of shape (n_paths,) and (n_paths, length), with ``n_paths <= k`` where there
             are fewer possible paths.
         """
-        parts = parts.tokens(slice(None))
-        transposed = np.ascontiguousarray(parts.transition.T)
-        return [self._k_best(parts, transposed, a, b, k) for a, b in pairwise(self.offsets)]
+        scores = scores.tokens(slice(None))
+        transposed = np.ascontiguousarray(scores.transition.T)
+        return [self._k_best(scores, transposed, a, b, k) for a, b in pairwise(self.offsets)]
 
     @staticmethod
-    def _k_best(parts: Parts, transposed: np.ndarray, start: int, stop: int, k: int):
+    def _k_best(scores: Scores, transposed: np.ndarray, start: int, stop: int, k: int):
         n_labels, length = len(transposed), int(stop - start)
         if length * log2(n_labels) < log2(k):
             k = n_labels**length
@@ -330,21 +330,21 @@ class Chain:
         if start == stop:
             value[0] = 0.0
         else:
-            edges = parts.edges._replace(row=parts.edges.row[start:stop])
-            k_best(parts.state[start:stop], transposed, *parts[2:4], *edges, y, value)
+            edges = scores.edges._replace(row=scores.edges.row[start:stop])
+            k_best(scores.state[start:stop], transposed, *scores[2:4], *edges, y, value)
         possible = value > -np.inf
         return value[possible], y[possible]
 
-    def covariance(self, parts: Parts, direction: PartCounts) -> tuple[np.ndarray, Pullback]:
+    def covariance(self, scores: Scores, direction: ScoreGradient) -> tuple[np.ndarray, Pullback]:
         """Means of linear functions <v, f(y)> of paths y; the pullback is their covariance with f.
 
         f(y) is how often y uses each part. The covariance is the derivative of the means by the
-        parts, and that of the expected counts in the direction v (Kakade, Teh & Roweis 2002).
+        scores, and that of the expected counts in the direction v (Kakade, Teh & Roweis 2002).
 
         Parameters
         ----------
-        parts : Parts
-        direction : PartCounts
+        scores : Scores
+        direction : ScoreGradient
             v, with finite values.
 
         Returns
@@ -355,15 +355,15 @@ class Chain:
             Adds nothing for sequences without a possible path.
         """
         v_state = with_ends(self.offsets, direction)
-        messages = Messages(self.offsets, parts)
+        messages = Messages(self.offsets, scores)
         means = PathMeans(messages, v_state, direction.transition, direction.edges)
 
-        def pullback(weight: np.ndarray, out: AddTo = None) -> PartCounts:
-            return means.pullback(weight, PartCounts.of(out, parts))
+        def pullback(weight: np.ndarray, out: AddTo = None) -> ScoreGradient:
+            return means.pullback(weight, ScoreGradient.of(out, scores))
 
         return means.mean, pullback
 
-    def entropy(self, parts: Parts) -> np.ndarray:
+    def entropy(self, scores: Scores) -> np.ndarray:
         """Entropy of the distribution of the paths of each sequence (Hernando et al. 2005).
 
         Returns
@@ -371,15 +371,15 @@ class Chain:
         ndarray of shape (n_sequences,)
             In nats; NaN where no path is possible, 0 for an empty sequence.
         """
-        return entropy(self.offsets, parts)
+        return entropy(self.offsets, scores)
 
     @staticmethod
-    def hamming(parts: Parts, y: np.ndarray) -> np.ndarray:
+    def hamming(scores: Scores, y: np.ndarray) -> np.ndarray:
         """The cost of each label of each token: 1 where it is wrong.
 
         Parameters
         ----------
-        parts : Parts
+        scores : Scores
         y : ndarray of shape (n_tokens,) of label ids, or of shape (n_tokens, n_labels) of bool
             The right labels.
 
@@ -388,17 +388,17 @@ class Chain:
         ndarray of shape (n_tokens, n_labels)
             To be added to the state scores, in their type.
         """
-        right = y if y.ndim == 2 else y[:, None] == np.arange(parts.state.shape[1])
-        return np.logical_not(right).astype(parts.state.dtype)
+        right = y if y.ndim == 2 else y[:, None] == np.arange(scores.state.shape[1])
+        return np.logical_not(right).astype(scores.state.dtype)
 
     def sample(
-        self, parts: Parts, n_samples: int, rng: np.random.Generator | np.random.RandomState
+        self, scores: Scores, n_samples: int, rng: np.random.Generator | np.random.RandomState
     ) -> np.ndarray:
         """Draw paths of all sequences from their distributions.
 
         Parameters
         ----------
-        parts : Parts
+        scores : Scores
         n_samples : int
         rng : Generator or RandomState
 
@@ -411,11 +411,11 @@ class Chain:
         ValueError
             If no path of a sequence is possible.
         """
-        return sample(self.offsets, parts, n_samples, rng)
+        return sample(self.offsets, scores, n_samples, rng)
 
     def span_log_probability(
         self,
-        parts: Parts,
+        scores: Scores,
         start: np.ndarray,
         stop: np.ndarray,
         labels: np.ndarray,
@@ -426,7 +426,7 @@ class Chain:
 
         Parameters
         ----------
-        parts : Parts
+        scores : Scores
         start, stop : array-like of shape (n_spans,)
             Each span is of the tokens from start to stop - 1, at least one, of one sequence.
         labels : array-like of shape (n,)
@@ -445,11 +445,11 @@ class Chain:
         ValueError
             If a span is empty or exceeds its sequence, or a label is not there.
         """
-        return span_log_probability(self.offsets, parts, start, stop, labels, following, preceding)
+        return span_log_probability(self.offsets, scores, start, stop, labels, following, preceding)
 
     def span_margin(
         self,
-        parts: Parts,
+        scores: Scores,
         start: np.ndarray,
         stop: np.ndarray,
         labels: np.ndarray,
@@ -460,7 +460,7 @@ class Chain:
 
         Parameters
         ----------
-        parts : Parts
+        scores : Scores
         start, stop, labels, following, preceding : as in :meth:`span_log_probability`
             A path has the labels of a span only between neighbours that are allowed.
 
@@ -476,7 +476,7 @@ class Chain:
         ValueError
             If a span is empty or exceeds its sequence, or a label is not there.
         """
-        margins = SpanMargins(self.offsets, parts, start, stop, labels, following, preceding)
+        margins = SpanMargins(self.offsets, scores, start, stop, labels, following, preceding)
         return margins.value, margins.pullback
 
     def positions(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

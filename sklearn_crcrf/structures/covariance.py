@@ -4,7 +4,7 @@ import numpy as np
 
 from .._kernels._covariance import add_covariances, average_prefixes
 from .messages import Messages, ends
-from .parts import PartCounts, Parts
+from .scores import ScoreGradient, Scores
 
 __all__ = ["PathMeans", "entropy"]
 
@@ -44,7 +44,7 @@ class PathMeans:
         self.mean = np.empty(len(messages.log_z))
         average_prefixes(*self._sums, *self._direction, *self._prefixes, self.mean)
 
-    def pullback(self, weight: np.ndarray, out: PartCounts) -> PartCounts:
+    def pullback(self, weight: np.ndarray, out: ScoreGradient) -> ScoreGradient:
         """Add the covariances of f with <v, f>, those of each sequence times its weight."""
         weight = np.asarray(weight, dtype=float)
         covariance = np.zeros(self._prefixes[0].shape)
@@ -64,15 +64,15 @@ class PathMeans:
         return out
 
 
-def entropy(offsets: np.ndarray, parts: Parts) -> np.ndarray:
+def entropy(offsets: np.ndarray, scores: Scores) -> np.ndarray:
     """log Z - E[score], token by token, so that large scores do not hide small entropies."""
-    messages = Messages(offsets, parts)
+    messages = Messages(offsets, scores)
     surprise = _finite(messages.increment)[:, None] - _finite(messages.state)
     transition, edges = -_finite(messages.transition), -_finite(messages.edges.score)
     mean = PathMeans(messages, surprise, transition, edges).mean
     # Where scores are rounded by more than their differences, one path has all probability.
     mean[np.isnan(mean) & np.isfinite(messages.log_z)] = 0.0
-    return np.clip(mean, 0.0, np.diff(offsets) * np.log(parts.state.shape[1]))
+    return np.clip(mean, 0.0, np.diff(offsets) * np.log(scores.state.shape[1]))
 
 
 def _finite(scores: np.ndarray) -> np.ndarray:

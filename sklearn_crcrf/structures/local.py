@@ -3,7 +3,7 @@
 import numpy as np
 
 from .messages import Messages, ends, with_ends
-from .parts import Parts
+from .scores import Scores
 
 __all__ = ["local_partition", "locally_normalised"]
 
@@ -11,13 +11,13 @@ __all__ = ["local_partition", "locally_normalised"]
 UNDERFLOW = 1e-280
 
 
-def local_partition(offsets: np.ndarray, parts: Parts) -> np.ndarray:
+def local_partition(offsets: np.ndarray, scores: Scores) -> np.ndarray:
     """Logarithms of the sums of exp(score) over the labels of one token, given the one before.
 
     Parameters
     ----------
     offsets : ndarray of shape (n_sequences + 1,), int64
-    parts : Parts
+    scores : Scores
 
     Returns
     -------
@@ -25,20 +25,20 @@ def local_partition(offsets: np.ndarray, parts: Parts) -> np.ndarray:
         Columns are labels of the token before, -inf where none can follow. At the first token of
         a sequence, which has none before it, all columns are equal.
     """
-    state = with_ends(offsets, parts)
-    sums = _sum_products(state, parts.transition)
+    state = with_ends(offsets, scores)
+    sums = _sum_products(state, scores.transition)
     # Where it underflows, and where transitions are those of a token.
-    inexact = np.isneginf(sums).any(axis=1) | (parts.edges.row >= 0)
+    inexact = np.isneginf(sums).any(axis=1) | (scores.edges.row >= 0)
     first, _ = ends(offsets)
     inexact[first] = False
-    sums[inexact] = _sum_pairs(state[inexact], parts, np.flatnonzero(inexact))
+    sums[inexact] = _sum_pairs(state[inexact], scores, np.flatnonzero(inexact))
     sums[first] = np.logaddexp.reduce(state[first], axis=1)[:, None]
     return sums
 
 
-def locally_normalised(offsets: np.ndarray, parts: Parts) -> Parts:
-    """The parts of a conditional Markov model; see :meth:`Chain.locally_normalised`."""
-    state, sums = with_ends(offsets, parts), local_partition(offsets, parts)
+def locally_normalised(offsets: np.ndarray, scores: Scores) -> Scores:
+    """The scores of a conditional Markov model; see :meth:`Chain.locally_normalised`."""
+    state, sums = with_ends(offsets, scores), local_partition(offsets, scores)
     first, last = ends(offsets)
     before = np.setdiff1d(np.arange(len(state)), last, assume_unique=True)
     for tokens, divisors in ((before, sums[before + 1]), (first, sums[first])):
@@ -46,7 +46,7 @@ def locally_normalised(offsets: np.ndarray, parts: Parts) -> Parts:
         divided = state[tokens] - np.where(impossible, 0.0, divisors)
         state[tokens] = np.where(impossible, -np.inf, divided)
     zeros = np.zeros(state.shape[1])
-    return parts._replace(state=state, begin=zeros, end=zeros)
+    return scores._replace(state=state, begin=zeros, end=zeros)
 
 
 def _sum_products(state: np.ndarray, transition: np.ndarray) -> np.ndarray:
@@ -61,15 +61,15 @@ def _sum_products(state: np.ndarray, transition: np.ndarray) -> np.ndarray:
         return np.log(np.where(sums > UNDERFLOW, sums, 0.0)) + highest + top
 
 
-def _sum_pairs(state: np.ndarray, parts: Parts, tokens: np.ndarray) -> np.ndarray:
+def _sum_pairs(state: np.ndarray, scores: Scores, tokens: np.ndarray) -> np.ndarray:
     """The same for some tokens: sums over the paths of two tokens that begin with a label."""
     n_tokens, n_labels = state.shape
     pairs = np.zeros((2 * n_tokens, n_labels))
     pairs[1::2] = state
     row = np.full(2 * n_tokens, -1)
-    row[1::2] = parts.edges.row[tokens]
-    zeros, edges = np.zeros(n_labels), parts.edges._replace(row=row)
-    of_pairs = Parts(pairs, parts.transition, zeros, zeros, edges)
+    row[1::2] = scores.edges.row[tokens]
+    zeros, edges = np.zeros(n_labels), scores.edges._replace(row=row)
+    of_pairs = Scores(pairs, scores.transition, zeros, zeros, edges)
     messages = Messages(2 * np.arange(n_tokens + 1), of_pairs)
     possible = messages.log_z[:, None] > -np.inf
     log_z = np.where(possible, messages.log_z[:, None] - np.log(n_labels), -np.inf)

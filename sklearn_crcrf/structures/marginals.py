@@ -3,7 +3,7 @@
 import numpy as np
 
 from .messages import ends
-from .parts import AddTo, PartCounts, Parts
+from .scores import AddTo, ScoreGradient, Scores
 from .sums import PathSums
 
 __all__ = ["TokenMarginals"]
@@ -19,15 +19,15 @@ class TokenMarginals:
     value : ndarray of shape (n_tokens, n_labels)
     """
 
-    def __init__(self, offsets: np.ndarray, order: np.ndarray, parts: Parts):
-        self._offsets, self._parts = offsets, parts
-        self._sums = PathSums(offsets, order, parts.tokens(slice(None)))
+    def __init__(self, offsets: np.ndarray, order: np.ndarray, scores: Scores):
+        self._offsets, self._scores = offsets, scores
+        self._sums = PathSums(offsets, order, scores.tokens(slice(None)))
         self._sums.sum_forward()
         self.value = self._sums.pullback(np.ones(len(order))).state
 
-    def pullback(self, weight: np.ndarray, out: AddTo = None) -> PartCounts:
+    def pullback(self, weight: np.ndarray, out: AddTo = None) -> ScoreGradient:
         """The covariances of what paths use with the sums of the weights of their labels."""
-        counts = PartCounts.of(out, self._parts)
+        counts = ScoreGradient.of(out, self._scores)
         mean = np.einsum("tj,tj->t", weight, self.value)
         states = np.zeros_like(self.value)
         self._sums.add_covariances(weight - mean[:, None], counts._replace(state=states))

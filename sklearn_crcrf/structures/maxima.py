@@ -5,7 +5,7 @@ import numpy as np
 from .._kernels.vectorized import viterbi
 from ..data.ragged import longest_first
 from .messages import with_ends
-from .parts import Parts
+from .scores import Scores
 
 __all__ = ["Maxima"]
 
@@ -16,7 +16,7 @@ class Maxima:
     Parameters
     ----------
     offsets : ndarray of shape (n_sequences + 1,), int64
-    parts : Parts
+    scores : Scores
 
     Attributes
     ----------
@@ -26,11 +26,11 @@ class Maxima:
         Of the best paths up to a label and from it on, both with its own score.
     """
 
-    def __init__(self, offsets: np.ndarray, parts: Parts):
-        self.state = with_ends(offsets, parts)
-        self.until = _best_prefixes(offsets, parts)
+    def __init__(self, offsets: np.ndarray, scores: Scores):
+        self.state = with_ends(offsets, scores)
+        self.until = _best_prefixes(offsets, scores)
         backwards = offsets[-1] - offsets[::-1]
-        self.since = np.ascontiguousarray(_best_prefixes(backwards, parts.reversed())[::-1])
+        self.since = np.ascontiguousarray(_best_prefixes(backwards, scores.reversed())[::-1])
 
     def through(self) -> np.ndarray:
         """Scores of the best paths through each label of each token, (n_tokens, n_labels)."""
@@ -39,9 +39,9 @@ class Maxima:
         return np.where(np.isneginf(self.state), -np.inf, both)
 
 
-def _best_prefixes(offsets: np.ndarray, parts: Parts) -> np.ndarray:
-    prefixes = np.empty(parts.state.shape)
+def _best_prefixes(offsets: np.ndarray, scores: Scores) -> np.ndarray:
+    prefixes = np.empty(scores.state.shape)
     path, value = np.empty(len(prefixes), dtype=np.int32), np.empty(len(offsets) - 1)
     order = longest_first(offsets)
-    viterbi.viterbi(offsets, order, *parts[:4], *parts.edges, prefixes, path, value)
+    viterbi.viterbi(offsets, order, *scores[:4], *scores.edges, prefixes, path, value)
     return prefixes

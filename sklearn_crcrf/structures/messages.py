@@ -5,7 +5,7 @@ from functools import cached_property
 import numpy as np
 
 from .._kernels._messages import add_expected_pairs, backward_messages, forward_messages
-from .parts import PartCounts, Parts
+from .scores import ScoreGradient, Scores
 
 __all__ = ["Messages", "ends", "with_ends"]
 
@@ -16,7 +16,7 @@ class Messages:
     Parameters
     ----------
     offsets : ndarray of shape (n_sequences + 1,), int64
-    parts : Parts
+    scores : Scores
 
     Attributes
     ----------
@@ -30,10 +30,10 @@ class Messages:
         -inf where no path is possible, 0 for an empty sequence.
     """
 
-    def __init__(self, offsets: np.ndarray, parts: Parts):
-        parts = parts.tokens(slice(None))
-        self.offsets, self.transition, self.edges = offsets, parts.transition, parts.edges
-        self.state = with_ends(offsets, parts)
+    def __init__(self, offsets: np.ndarray, scores: Scores):
+        scores = scores.tokens(slice(None))
+        self.offsets, self.transition, self.edges = offsets, scores.transition, scores.edges
+        self.state = with_ends(offsets, scores)
         self.forward = np.empty_like(self.state)
         self.increment = np.empty(len(self.state))
         self.log_z = np.empty(len(offsets) - 1)
@@ -89,12 +89,12 @@ def ends(offsets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return offsets[:-1][filled], offsets[1:][filled] - 1
 
 
-def with_ends(offsets: np.ndarray, parts: Parts | PartCounts) -> np.ndarray:
+def with_ends(offsets: np.ndarray, scores: Scores | ScoreGradient) -> np.ndarray:
     """The values of the labels of tokens, with those of begin and end; a new array."""
-    state = np.array(parts.state, dtype=float)
+    state = np.array(scores.state, dtype=float)
     first, last = ends(offsets)
-    state[first] += parts.begin
-    state[last] += parts.end
+    state[first] += scores.begin
+    state[last] += scores.end
     return state
 
 

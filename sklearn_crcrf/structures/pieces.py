@@ -4,7 +4,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from .messages import ends, with_ends
-from .parts import AddTo, PartCounts, Parts
+from .scores import AddTo, ScoreGradient, Scores
 
 __all__ = ["Pieces"]
 
@@ -19,10 +19,10 @@ class Pieces:
         Which token each token of the pieces is.
     sequence : ndarray of shape (n_pieces,), int64
         Which sequence each piece belongs to.
-    parts : Parts
+    scores : Scores
     """
 
-    def __init__(self, offsets: np.ndarray, parts: Parts, with_tokens: bool):
+    def __init__(self, offsets: np.ndarray, scores: Scores, with_tokens: bool):
         first, last = ends(offsets)
         before, alone, after = np.ones((3, offsets[-1]), dtype=np.int64)
         before[first] = after[last] = 0
@@ -34,22 +34,22 @@ class Pieces:
         self.sequence = np.searchsorted(offsets, token, side="right") - 1
         copies = before + alone + after
         self.tokens = np.repeat(np.arange(len(copies)), copies)
-        self._ends, self._whole = (first, last), parts
+        self._ends, self._whole = (first, last), scores
         # Of the scores of a token, in its row, each of its copies has as much.
-        share = np.repeat((1.0 / copies).astype(parts.state.dtype), copies)
+        share = np.repeat((1.0 / copies).astype(scores.state.dtype), copies)
         columns, starts = np.arange(len(share)), np.append(0, np.cumsum(copies))
         self._share = sp.csr_array((share, columns, starts), shape=(len(copies), len(share)))
-        self.parts = self._cut(offsets)
+        self.scores = self._cut(offsets)
 
-    def _cut(self, offsets: np.ndarray) -> Parts:
-        parts, zeros = self._whole, np.zeros(len(self._whole.transition))
-        state = with_ends(offsets, parts).astype(parts.state.dtype, copy=False)
-        edges = parts.edges._replace(row=parts.edges.row[self.tokens])
-        return Parts(self._share.T @ state, parts.transition, zeros, zeros, edges)
+    def _cut(self, offsets: np.ndarray) -> Scores:
+        scores, zeros = self._whole, np.zeros(len(self._whole.transition))
+        state = with_ends(offsets, scores).astype(scores.state.dtype, copy=False)
+        edges = scores.edges._replace(row=scores.edges.row[self.tokens])
+        return Scores(self._share.T @ state, scores.transition, zeros, zeros, edges)
 
-    def pullback(self, of_pieces: PartCounts, out: AddTo = None) -> PartCounts:
-        """The counts of the parts of sequences, from those of the parts of their pieces."""
-        counts = PartCounts.of(out, self._whole)
+    def pullback(self, of_pieces: ScoreGradient, out: AddTo = None) -> ScoreGradient:
+        """The counts of the scores of sequences, from those of the scores of their pieces."""
+        counts = ScoreGradient.of(out, self._whole)
         first, last = self._ends
         state = self._share @ of_pieces.state
         counts.state[:] += state

@@ -4,19 +4,19 @@ import numpy as np
 
 from .._kernels._sampling import draw_paths
 from .messages import Messages
-from .parts import Parts
+from .scores import Scores
 
 __all__ = ["sample"]
 
 
 def sample(
     offsets: np.ndarray,
-    parts: Parts,
+    scores: Scores,
     n_samples: int,
     rng: np.random.Generator | np.random.RandomState,
 ) -> np.ndarray:
     """Draw paths of all sequences; see :meth:`Chain.sample`."""
-    messages = Messages(offsets, parts)
+    messages = Messages(offsets, scores)
     impossible = np.flatnonzero(np.isneginf(messages.log_z))
     if len(impossible):
         raise ValueError(f"no path of sequence {impossible[0]} is possible")

@@ -5,7 +5,7 @@ import numpy as np
 from .._kernels._span_margins import add_span_counts, span_margins
 from .maxima import Maxima
 from .messages import ends
-from .parts import AddTo, PartCounts, Parts
+from .scores import AddTo, ScoreGradient, Scores
 from .spans import check_spans
 
 __all__ = ["SpanMargins"]
@@ -22,7 +22,7 @@ class SpanMargins:
     def __init__(
         self,
         offsets: np.ndarray,
-        parts: Parts,
+        scores: Scores,
         start: np.ndarray,
         stop: np.ndarray,
         labels: np.ndarray,
@@ -30,13 +30,13 @@ class SpanMargins:
         preceding: np.ndarray | None = None,
     ):
         start, stop, labels = (np.asarray(ids, dtype=np.int64) for ids in (start, stop, labels))
-        n_labels = len(parts.transition)
+        n_labels = len(scores.transition)
         sequence = check_spans(offsets, start, stop, labels, n_labels)
-        self._offsets, self._parts = offsets, parts
-        best = Maxima(offsets, parts)
-        transition = np.ascontiguousarray(parts.transition, dtype=float)
+        self._offsets, self._given = offsets, scores
+        best = Maxima(offsets, scores)
+        transition = np.ascontiguousarray(scores.transition, dtype=float)
         transposed = np.ascontiguousarray(transition.T)
-        self._lattice = best.state, best.until, best.since, transition, transposed, *parts.edges
+        self._lattice = best.state, best.until, best.since, transition, transposed, *scores.edges
         self._spans = (
             np.column_stack([start, stop, offsets[sequence], offsets[sequence + 1]]),
             np.cumsum(stop - start) - (stop - start),
@@ -49,10 +49,10 @@ class SpanMargins:
         with np.errstate(invalid="ignore"):
             self.value = self._scores[:, 0] - self._scores[:, 1]
 
-    def pullback(self, weight: np.ndarray, out: AddTo = None) -> PartCounts:
+    def pullback(self, weight: np.ndarray, out: AddTo = None) -> ScoreGradient:
         """Counts of the best paths with each span, less those without it, times its weight."""
-        counts = PartCounts.of(out, self._parts)
-        weight, state = np.asarray(weight, dtype=float), np.zeros(self._parts.state.shape)
+        counts = ScoreGradient.of(out, self._given)
+        weight, state = np.asarray(weight, dtype=float), np.zeros(self._given.state.shape)
         add_span_counts(
             self._offsets,
             *self._lattice,

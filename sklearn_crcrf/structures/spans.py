@@ -5,14 +5,14 @@ from scipy.special import logsumexp
 
 from ..data.ragged import joined_ranges
 from .messages import Messages
-from .parts import Parts
+from .scores import Scores
 
 __all__ = ["check_spans", "span_log_probability", "transition_scores"]
 
 
 def span_log_probability(
     offsets: np.ndarray,
-    parts: Parts,
+    scores: Scores,
     start: np.ndarray,
     stop: np.ndarray,
     labels: np.ndarray,
@@ -21,9 +21,9 @@ def span_log_probability(
 ) -> np.ndarray:
     """Logarithms of the probabilities of spans; see :meth:`Chain.span_log_probability`."""
     start, stop, labels = (np.asarray(ids, dtype=np.int64) for ids in (start, stop, labels))
-    n_labels = len(parts.transition)
+    n_labels = len(scores.transition)
     sequence = check_spans(offsets, start, stop, labels, n_labels)
-    messages = Messages(offsets, parts)
+    messages = Messages(offsets, scores)
     if len(start) == 0:
         return np.empty(0)
     begins = np.cumsum(stop - start) - (stop - start)
@@ -34,34 +34,34 @@ def span_log_probability(
         if following is not None:
             goes_on = np.flatnonzero(stop < offsets[sequence + 1])
             allowed = np.broadcast_to(following, (len(start), n_labels))[goes_on]
-            after[goes_on] = _next_label(messages, parts, stop[goes_on], last[goes_on], allowed)
-        each = _labels(messages, parts, start, stop, labels)
+            after[goes_on] = _next_label(messages, scores, stop[goes_on], last[goes_on], allowed)
+        each = _labels(messages, scores, start, stop, labels)
         if preceding is not None:
             comes_after = np.flatnonzero(start > offsets[sequence])
             allowed = np.broadcast_to(preceding, (len(start), n_labels))[comes_after]
             first = begins[comes_after]
             each[first] = _previous_label(
-                messages, parts, start[comes_after], labels[first], allowed
+                messages, scores, start[comes_after], labels[first], allowed
             )
         within = np.add.reduceat(each, begins)
         value = np.minimum(within + after, 0.0)
     return np.where(np.isneginf(messages.log_z[sequence]), np.nan, value)
 
 
-def _labels(messages: Messages, parts: Parts, start, stop, labels) -> np.ndarray:
+def _labels(messages: Messages, scores: Scores, start, stop, labels) -> np.ndarray:
     """What each label adds to the logarithm, given the one before it."""
     begins, token = np.cumsum(stop - start) - (stop - start), joined_ranges(start, stop - start)
     value = messages.state[token, labels] - messages.increment[token]
-    value[1:] += transition_scores(parts, token[1:], labels[:-1], labels[1:])
+    value[1:] += transition_scores(scores, token[1:], labels[:-1], labels[1:])
     value[begins] = messages.forward[start, labels[begins]]
     return value
 
 
-def _next_label(messages: Messages, parts: Parts, token, previous, allowed) -> np.ndarray:
+def _next_label(messages: Messages, scores: Scores, token, previous, allowed) -> np.ndarray:
     """The logarithm of what the labels allowed at a token add up to."""
     n_spans, n_labels = allowed.shape
     into = transition_scores(
-        parts,
+        scores,
         np.repeat(token, n_labels),
         np.repeat(previous, n_labels),
         np.tile(np.arange(n_labels), n_spans),
@@ -71,11 +71,11 @@ def _next_label(messages: Messages, parts: Parts, token, previous, allowed) -> n
     return logsumexp(np.where(allowed, value, -np.inf), axis=1)
 
 
-def _previous_label(messages: Messages, parts: Parts, token, label, allowed) -> np.ndarray:
+def _previous_label(messages: Messages, scores: Scores, token, label, allowed) -> np.ndarray:
     """The logarithm of what the labels allowed before a token, and its own, add up to."""
     n_spans, n_labels = allowed.shape
     into = transition_scores(
-        parts,
+        scores,
         np.repeat(token, n_labels),
         np.tile(np.arange(n_labels), n_spans),
         np.repeat(label, n_labels),
@@ -107,10 +107,10 @@ def check_spans(offsets: np.ndarray, start, stop, labels, n_labels: int) -> np.n
 
 
 def transition_scores(
-    parts: Parts, token: np.ndarray, previous: np.ndarray, current: np.ndarray
+    scores: Scores, token: np.ndarray, previous: np.ndarray, current: np.ndarray
 ) -> np.ndarray:
     """Scores of single transitions, each into a given token; all of shape (n,)."""
-    scores = parts.transition[previous, current]
-    found, entries = parts.edges.find(token, previous, current, len(parts.transition))
-    scores[found] = parts.edges.score[entries]
-    return scores
+    values = scores.transition[previous, current]
+    found, entries = scores.edges.find(token, previous, current, len(scores.transition))
+    values[found] = scores.edges.score[entries]
+    return values

@@ -6,7 +6,7 @@ from .._kernels.vectorized import lock_step
 from ..data.ragged import joined_ranges
 from .covariance import PathMeans
 from .messages import Messages, ends
-from .parts import AddTo, PartCounts, Parts
+from .scores import AddTo, ScoreGradient, Scores
 
 __all__ = ["PathSums"]
 
@@ -29,7 +29,7 @@ class PathSums:
     offsets : ndarray of shape (n_sequences + 1,), int64
     order : ndarray of shape (n_sequences,), int64
         The sequences, the longest first.
-    parts : Parts
+    scores : Scores
 
     Attributes
     ----------
@@ -37,39 +37,39 @@ class PathSums:
         -inf where no path is possible, 0 for an empty sequence.
     """
 
-    def __init__(self, offsets: np.ndarray, order: np.ndarray, parts: Parts):
-        self._offsets, self._order, self._parts = offsets, order, parts
-        self._scores = (parts.state, parts.begin, parts.end, *_potentials(parts))
+    def __init__(self, offsets: np.ndarray, order: np.ndarray, scores: Scores):
+        self._offsets, self._order, self._given = offsets, order, scores
+        self._scores = (scores.state, scores.begin, scores.end, *_potentials(scores))
         self.log_z = np.empty(len(order))
 
     def sum_forward(self) -> np.ndarray:
         """Find the log-partitions, and keep what the pullback needs."""
-        self._work = self._work_of(len(self._parts.state))
+        self._work = self._work_of(len(self._given.state))
         lock_step.forward(self._offsets, self._order, *self._scores, *self._work, self.log_z)
         self._sum_in_logarithms()
         return self.log_z
 
-    def counts(self, weight: np.ndarray, out: AddTo = None) -> PartCounts:
+    def counts(self, weight: np.ndarray, out: AddTo = None) -> ScoreGradient:
         """Find the log-partitions and what the pullback would return, at once."""
         largest = self._order[: lock_step.BLOCK_SIZE]
         n_tokens = int((self._offsets[largest + 1] - self._offsets[largest]).sum())
         return self._sum_backward(self._work_of(n_tokens), self.log_z, weight, out)
 
-    def pullback(self, weight: np.ndarray, out: AddTo = None) -> PartCounts:
+    def pullback(self, weight: np.ndarray, out: AddTo = None) -> ScoreGradient:
         """Expected counts, those of each sequence times its weight, added to ``out``.
 
         Parameters
         ----------
         weight : ndarray of shape (n_sequences,)
-        out : PartCounts or ndarray, optional
+        out : ScoreGradient or ndarray, optional
 
         Returns
         -------
-        PartCounts
+        ScoreGradient
         """
         return self._sum_backward(self._work, None, weight, out)
 
-    def add_covariances(self, values: np.ndarray, out: PartCounts) -> None:
+    def add_covariances(self, values: np.ndarray, out: ScoreGradient) -> None:
         """Add the covariances of what paths use with the sums of the values of their labels.
 
         Nothing is added to the counts of begin and end. The scores are in double precision.
@@ -78,7 +78,7 @@ class PathSums:
         ----------
         values : ndarray of shape (n_tokens, n_labels)
             Zero in the mean at every token.
-        out : PartCounts
+        out : ScoreGradient
         """
         left_out, lengths = np.zeros(len(self.log_z), dtype=bool), np.diff(self._offsets)
         left_out[self._in_logarithms] = True
@@ -97,20 +97,22 @@ class PathSums:
         )
         which = np.flatnonzero(left_out)
         if len(which):
-            offsets, tokens, parts = self._take(which)
-            direction = PartCounts.zeros(parts, values[tokens])
-            means = PathMeans(Messages(offsets, parts), *direction[:2], direction.edges)
-            counts = PartCounts.zeros(parts)._replace(transition=out.transition, edges=out.edges)
+            offsets, tokens, scores = self._take(which)
+            direction = ScoreGradient.zeros(scores, values[tokens])
+            means = PathMeans(Messages(offsets, scores), *direction[:2], direction.edges)
+            counts = ScoreGradient.zeros(scores)._replace(
+                transition=out.transition, edges=out.edges
+            )
             out.state[tokens] += means.pullback(np.ones(len(which)), counts).state
 
     def _sum_backward(
         self, work: tuple, log_z: np.ndarray | None, weight: np.ndarray, out: AddTo
-    ) -> PartCounts:
+    ) -> ScoreGradient:
         """Expected counts, and the log-partitions too where they are asked for."""
-        adds = isinstance(out, PartCounts)
+        adds = isinstance(out, ScoreGradient)
         if out is None:
-            out = np.empty_like(self._parts.state)
-        counts = out if adds else PartCounts.zeros(self._parts, out)
+            out = np.empty_like(self._given.state)
+        counts = out if adds else ScoreGradient.zeros(self._given, out)
         in_probabilities = np.array(weight, dtype=float)
         if log_z is None:
             in_probabilities[self._in_logarithms] = 0.0
@@ -124,7 +126,7 @@ class PathSums:
 
     def _work_of(self, n_tokens: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """What sums over so many tokens need to keep: v, alpha and their scaling."""
-        n_labels, dtype = self._parts.state.shape[1], self._parts.state.dtype
+        n_labels, dtype = self._given.state.shape[1], self._given.state.dtype
         alpha = lock_step.empty_rows(n_tokens, n_labels, dtype)
         n_kept = n_tokens if alpha.size <= KEPT else 0
         n_rows = max(n_kept, lock_step.BLOCK_SIZE) + lock_step.SPARE_ROWS
@@ -134,11 +136,11 @@ class PathSums:
         """Sum again where there is no result."""
         self._in_logarithms = np.flatnonzero(np.isnan(self.log_z))
         if len(self._in_logarithms):
-            below, self._tokens, parts = self._take(self._in_logarithms)
-            self._messages = Messages(below, parts)
+            below, self._tokens, scores = self._take(self._in_logarithms)
+            self._messages = Messages(below, scores)
             self.log_z[self._in_logarithms] = self._messages.log_z
 
-    def _add_in_logarithms(self, weight: np.ndarray, counts: PartCounts) -> None:
+    def _add_in_logarithms(self, weight: np.ndarray, counts: ScoreGradient) -> None:
         """Add the expected counts of the sequences that underflow."""
         weight = weight[self._in_logarithms]
         marginals = self._messages.add_expected(weight, counts.transition, counts.edges)
@@ -147,18 +149,18 @@ class PathSums:
         counts.begin[:] += marginals[first].sum(axis=0)
         counts.end[:] += marginals[last].sum(axis=0)
 
-    def _take(self, sequences: np.ndarray) -> tuple[np.ndarray, np.ndarray, Parts]:
-        """Offsets, tokens and parts of some of the sequences, in double precision."""
+    def _take(self, sequences: np.ndarray) -> tuple[np.ndarray, np.ndarray, Scores]:
+        """Offsets, tokens and scores of some of the sequences, in double precision."""
         start, stop = self._offsets[sequences], self._offsets[sequences + 1]
         tokens = joined_ranges(start, stop - start)
-        return np.append(0, np.cumsum(stop - start)), tokens, self._parts.tokens(tokens)
+        return np.append(0, np.cumsum(stop - start)), tokens, self._given.tokens(tokens)
 
 
-def _potentials(parts: Parts) -> tuple:
+def _potentials(scores: Scores) -> tuple:
     """exp(transition - top), top, how far the scores reach down from it, and the edges."""
-    potential = np.empty(parts.transition.shape)
-    top, lowest, forbids = lock_step.potentials(parts.transition, potential)
-    edges, highest = parts.edges, top
+    potential = np.empty(scores.transition.shape)
+    top, lowest, forbids = lock_step.potentials(scores.transition, potential)
+    edges, highest = scores.edges, top
     raised = edges.score
     if len(raised):
         highest = max(top, raised.max())

@@ -5,38 +5,40 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..data.ragged import joined_ranges
-from .parts import Edges, PartCounts, Parts
+from .scores import ScoreGradient, Scores, TokenTransitions
 
 __all__ = ["WeightedSum"]
 
 
 class WeightedSum:
-    """The sum of the scores of several chains, each times a weight, as the parts of one chain.
+    """The sum of the scores of several chains, each times a weight, as the scores of one chain.
 
     Parameters
     ----------
-    parts : sequence of n_chains Parts
+    scores : sequence of n_chains Scores
         Of the same tokens and labels.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from sklearn_crcrf.structures import Parts
+    >>> from sklearn_crcrf.structures import Scores
     >>> from sklearn_crcrf.structures.weighted_sum import WeightedSum
-    >>> chains = [Parts.of(np.array([[k, 0.0]]), np.eye(2)) for k in (1.0, 3.0)]
-    >>> WeightedSum(chains).parts(np.array([0.5, 0.5])).state
+    >>> chains = [Scores.of(np.array([[k, 0.0]]), np.eye(2)) for k in (1.0, 3.0)]
+    >>> WeightedSum(chains).scores(np.array([0.5, 0.5])).state
     array([[2., 0.]])
     """
 
-    def __init__(self, parts: Sequence[Parts]):
-        edges, of_chains = _join_edges(parts)
+    def __init__(self, scores: Sequence[Scores]):
+        edges, of_chains = _join_edges(scores)
         self._edges = edges
         self._chains = [
-            Parts(*(np.asarray(part, dtype=float) for part in chain[:4]), edges._replace(score=own))
-            for chain, own in zip(parts, of_chains, strict=True)
+            Scores(
+                *(np.asarray(part, dtype=float) for part in chain[:4]), edges._replace(score=own)
+            )
+            for chain, own in zip(scores, of_chains, strict=True)
         ]
 
-    def parts(self, weights: np.ndarray) -> Parts:
+    def scores(self, weights: np.ndarray) -> Scores:
         """The weighted sum of all scores, in double precision.
 
         Parameters
@@ -46,7 +48,7 @@ class WeightedSum:
 
         Returns
         -------
-        Parts
+        Scores
         """
         sums = [self._sum(part, weights) for part in range(4)]
         score = sum(
@@ -54,14 +56,14 @@ class WeightedSum:
         )
         # Rounding must not put an edge below the common score.
         common = sums[1][self._edges.previous, self._edges.current]
-        return Parts(*sums, self._edges._replace(score=np.maximum(score, common)))
+        return Scores(*sums, self._edges._replace(score=np.maximum(score, common)))
 
-    def pullback(self, counts: PartCounts) -> np.ndarray:
-        """Derivative by the weights, given that by the parts.
+    def pullback(self, counts: ScoreGradient) -> np.ndarray:
+        """Derivative by the weights, given that by the scores.
 
         Parameters
         ----------
-        counts : PartCounts
+        counts : ScoreGradient
 
         Returns
         -------
@@ -77,30 +79,30 @@ class WeightedSum:
         return total
 
 
-def _dot(counts: PartCounts, parts: Parts) -> float:
+def _dot(counts: ScoreGradient, scores: Scores) -> float:
     """The sum of counts times scores; what is impossible is never used."""
-    scores = (*parts[:4], parts.edges.score)
+    values = (*scores[:4], scores.edges.score)
     return sum(
         float((n * np.where(np.isneginf(part), 0.0, part)).sum())
-        for n, part in zip(counts, scores, strict=True)
+        for n, part in zip(counts, values, strict=True)
     )
 
 
-def _join_edges(parts: Sequence[Parts]) -> tuple[Edges, list[np.ndarray]]:
-    """Edges wherever a chain has some, without their scores, and the scores of each chain there.
+def _join_edges(scores: Sequence[Scores]) -> tuple[TokenTransitions, list[np.ndarray]]:
+    """Transitions of tokens wherever a chain has some, and the scores of each chain there.
 
     Tokens whose rows are the same in all chains share a row.
     """
-    n_labels = len(parts[0].transition)
+    n_labels = len(scores[0].transition)
     rows = np.array(
-        [p.edges.row if len(p.edges.score) else np.full(len(p.state), -1) for p in parts]
+        [p.edges.row if len(p.edges.score) else np.full(len(p.state), -1) for p in scores]
     )
     used = (rows >= 0).any(axis=0)
     combinations, which = np.unique(rows[:, used], axis=1, return_inverse=True)
     row = np.full(rows.shape[1], -1)
     row[used] = which.reshape(-1)
     entries, keys = zip(
-        *(_entries(p.edges, own, n_labels) for p, own in zip(parts, combinations, strict=True)),
+        *(_entries(p.edges, own, n_labels) for p, own in zip(scores, combinations, strict=True)),
         strict=True,
     )
     # np.unique hashes integers, and most of these keys collide: it takes ten times as long.
@@ -108,21 +110,23 @@ def _join_edges(parts: Sequence[Parts]) -> tuple[Edges, list[np.ndarray]]:
     joined = joined[np.diff(joined, prepend=-1) > 0]
     combination, labels = np.divmod(joined, n_labels**2)
     current, previous = np.divmod(labels, n_labels)
-    scores = [p.transition[previous, current].astype(float) for p in parts]
-    for p, entry, key, score in zip(parts, entries, keys, scores, strict=True):
+    of_chains = [p.transition[previous, current].astype(float) for p in scores]
+    for p, entry, key, score in zip(scores, entries, keys, of_chains, strict=True):
         score[np.searchsorted(joined, key)] = p.edges.score[entry]
     indptr = np.searchsorted(combination, np.arange(combinations.shape[1] + 1))
-    edges = Edges(
+    edges = TokenTransitions(
         row,
         indptr.astype(np.int64),
         previous.astype(np.int32),
         current.astype(np.int32),
         np.empty(0),
     )
-    return edges, scores
+    return edges, of_chains
 
 
-def _entries(edges: Edges, rows: np.ndarray, n_labels: int) -> tuple[np.ndarray, np.ndarray]:
+def _entries(
+    edges: TokenTransitions, rows: np.ndarray, n_labels: int
+) -> tuple[np.ndarray, np.ndarray]:
     """The entries of these rows, -1 being none, and a key of each: its place, current, previous."""
     place = np.flatnonzero(rows >= 0)
     start = edges.indptr[rows[place]]

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose
 from sklearn_crcrf._kernels._neighbours import add_transition_counts, add_transition_scores
 
-from sklearn_crcrf.structures import Edges
+from sklearn_crcrf.structures import TokenTransitions
 
 both_types = pytest.mark.parametrize("dtype", [np.float64, np.float32])
 LENGTHS = [0, 1, 6, 0, 15, 2]
@@ -20,7 +20,7 @@ def example(n):
     rng = np.random.default_rng(n)
     transition = rng.normal(size=(n, n))
     gains = sp.random_array((3, n * n), density=0.4, format="csr", rng=rng)
-    edges = Edges.from_gains(rng.integers(-1, 3, OFFSETS[-1]), gains, transition)
+    edges = TokenTransitions.from_gains(rng.integers(-1, 3, OFFSETS[-1]), gains, transition)
     y = rng.integers(n, size=OFFSETS[-1]).astype(np.int32)
     for array in (y, transition, *edges):
         array.flags.writeable = False

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn_crcrf._kernels._paths import path_counts, path_scores
 
-from sklearn_crcrf.structures import Edges, PartCounts, Parts
+from sklearn_crcrf.structures import ScoreGradient, Scores, TokenTransitions
 
 both_types = pytest.mark.parametrize("dtype", [np.float64, np.float32])
 LENGTHS = [0, 1, 7, 0, 20, 2]
@@ -20,35 +20,35 @@ def example(n_labels, dtype, density=0.3):
     rng = np.random.default_rng(n_labels)
     transition = rng.normal(size=(n_labels, n_labels))
     gains = sp.random_array((3, n_labels**2), density=density, format="csr", rng=rng)
-    edges = Edges.from_gains(rng.integers(-1, 3, OFFSETS[-1]), gains, transition)
+    edges = TokenTransitions.from_gains(rng.integers(-1, 3, OFFSETS[-1]), gains, transition)
     state = rng.normal(size=(OFFSETS[-1], n_labels)).astype(dtype)
-    parts = Parts(state, transition, *rng.normal(size=(2, n_labels)), edges)
+    scores = Scores(state, transition, *rng.normal(size=(2, n_labels)), edges)
     y = rng.integers(n_labels, size=OFFSETS[-1]).astype(np.int32)
-    for array in (y, *parts[:4], *edges):
+    for array in (y, *scores[:4], *edges):
         array.flags.writeable = False
-    return parts, y
+    return scores, y
 
 
 @both_types
 @pytest.mark.parametrize("n_labels", [1, 2, 5, 22])
 @pytest.mark.parametrize("density", [0.0, 0.3, 1.0])
 def test_scores_and_counts_of_paths(dtype, n_labels, density):
-    parts, y = example(n_labels, dtype, density)
+    scores, y = example(n_labels, dtype, density)
     value, weight = np.empty(len(LENGTHS)), np.linspace(-2.0, 3.0, len(LENGTHS))
-    path_scores(OFFSETS, y, *parts[:4], *parts.edges, value)
-    counts, expected = PartCounts.zeros(parts), PartCounts.zeros(parts)
-    path_counts(OFFSETS, y, *parts.edges, weight, *counts)
+    path_scores(OFFSETS, y, *scores[:4], *scores.edges, value)
+    counts, expected = ScoreGradient.zeros(scores), ScoreGradient.zeros(scores)
+    path_counts(OFFSETS, y, *scores.edges, weight, *counts)
     for s, (a, b) in enumerate(itertools.pairwise(OFFSETS)):
-        assert_allclose(value[s], oracle.score(parts, a, y[a:b]), rtol=1e-6, atol=1e-6)
-        oracle.count(parts, a, y[a:b], weight[s], expected)
+        assert_allclose(value[s], oracle.score(scores, a, y[a:b]), rtol=1e-6, atol=1e-6)
+        oracle.count(scores, a, y[a:b], weight[s], expected)
     for ours, theirs in zip(counts, expected, strict=True):
         assert_allclose(ours, theirs, rtol=1e-6, atol=1e-6)
 
 
 def test_an_impossible_path():
-    parts, y = example(3, np.float64)
-    state = parts.state.copy()
+    scores, y = example(3, np.float64)
+    state = scores.state.copy()
     state[3, y[3]] = -np.inf
     value = np.empty(len(LENGTHS))
-    path_scores(OFFSETS, y, state, *parts[1:4], *parts.edges, value)
+    path_scores(OFFSETS, y, state, *scores[1:4], *scores.edges, value)
     assert_array_equal(np.isneginf(value), [False, False, True, False, False, False])

@@ -8,7 +8,7 @@ from compiled import compiled
 from numpy.testing import assert_allclose, assert_array_equal
 
 from sklearn_crcrf.data.ragged import longest_first
-from sklearn_crcrf.structures import Edges, Parts
+from sklearn_crcrf.structures import Scores, TokenTransitions
 
 N_LABELS = [*range(1, 41), 65, 121, 205]
 LENGTHS = [3, 0, 1, 12, 2, 0, 7]
@@ -21,42 +21,42 @@ alone_and_together = pytest.mark.parametrize(
 every_type = pytest.mark.parametrize("dtype", [np.float32, np.float64])
 
 
-def _transitions(parts, t):
+def _transitions(scores, t):
     """The transition scores into token t, with its edges."""
-    transition, edges = parts.transition.copy(), parts.edges
+    transition, edges = scores.transition.copy(), scores.edges
     if edges.row[t] >= 0:
         of_token = slice(*edges.indptr[edges.row[t] :][:2])
         transition[edges.previous[of_token], edges.current[of_token]] = edges.score[of_token]
     return transition
 
 
-def _reference(offsets, parts):
+def _reference(offsets, scores):
     """Best paths and their values, and the scores of the best ways to each label."""
-    prefixes = parts.state.astype(float)
+    prefixes = scores.state.astype(float)
     y, values = np.zeros(len(prefixes), dtype=int), np.zeros(len(offsets) - 1)
     for s, (start, stop) in enumerate(pairwise(offsets)):
         if start == stop:
             continue
-        prefixes[start] += parts.begin
-        prefixes[stop - 1] += parts.end
+        prefixes[start] += scores.begin
+        prefixes[stop - 1] += scores.end
         for t in range(start + 1, stop):
-            prefixes[t] += (prefixes[t - 1][:, None] + _transitions(parts, t)).max(axis=0)
+            prefixes[t] += (prefixes[t - 1][:, None] + _transitions(scores, t)).max(axis=0)
         values[s], y[stop - 1] = prefixes[stop - 1].max(), prefixes[stop - 1].argmax()
         for t in range(stop - 1, start, -1):
-            y[t - 1] = (prefixes[t - 1] + _transitions(parts, t)[:, y[t]]).argmax()
+            y[t - 1] = (prefixes[t - 1] + _transitions(scores, t)[:, y[t]]).argmax()
     return values, y, prefixes
 
 
-def _maximum(kernel, offsets, parts):
-    y = np.full(len(parts.state), -1, dtype=np.int32)
-    values, prefixes = np.full(len(offsets) - 1, np.nan), np.full(parts.state.shape, np.nan)
-    kernel.viterbi(offsets, longest_first(offsets), *parts[:4], *parts.edges, prefixes, y, values)
+def _maximum(kernel, offsets, scores):
+    y = np.full(len(scores.state), -1, dtype=np.int32)
+    values, prefixes = np.full(len(offsets) - 1, np.nan), np.full(scores.state.shape, np.nan)
+    kernel.viterbi(offsets, longest_first(offsets), *scores[:4], *scores.edges, prefixes, y, values)
     return values, y, prefixes
 
 
-def _assert_like_the_reference(kernel, offsets, parts):
-    values, y, prefixes = _maximum(kernel, offsets, parts)
-    reference = _reference(offsets, parts)
+def _assert_like_the_reference(kernel, offsets, scores):
+    values, y, prefixes = _maximum(kernel, offsets, scores)
+    reference = _reference(offsets, scores)
     assert_allclose(values, reference[0], rtol=1e-13)
     assert_array_equal(y, reference[1])
     assert_allclose(prefixes, reference[2], rtol=1e-12, atol=1e-12)
@@ -66,12 +66,12 @@ def _offsets(lengths):
     return np.append(0, np.cumsum(lengths)).astype(np.int64)
 
 
-def _parts(rng, n_tokens, n_labels, dtype, draw, with_edges=True):
+def _draw_scores(rng, n_tokens, n_labels, dtype, draw, with_edges=True):
     """Scores of which ``draw`` gives as many as are needed."""
     transition = draw((n_labels, n_labels))
     state = draw((n_tokens, n_labels)).astype(dtype)
-    edges = _edges(rng, n_tokens, transition) if with_edges else Edges.none(n_tokens)
-    return Parts(state, transition, draw(n_labels), draw(n_labels), edges)
+    edges = _edges(rng, n_tokens, transition) if with_edges else TokenTransitions.none(n_tokens)
+    return Scores(state, transition, draw(n_labels), draw(n_labels), edges)
 
 
 def _edges(rng, n_tokens, transition, n_rows=3):
@@ -80,7 +80,7 @@ def _edges(rng, n_tokens, transition, n_rows=3):
     pairs = [np.unique(rng.integers(n_labels**2, size=n_labels)) for _ in range(n_rows)]
     current, previous = np.divmod(np.concatenate(pairs), n_labels)
     common = transition[previous, current]
-    return Edges(
+    return TokenTransitions(
         rng.integers(-1, n_rows, n_tokens),
         _offsets([len(row) for row in pairs]),
         previous.astype(np.int32),
@@ -99,8 +99,8 @@ def test_random_scores(kernel, dtype, n_labels, lengths, with_edges):
     def draw(shape):
         return rng.normal(size=shape)
 
-    parts = _parts(rng, sum(lengths), n_labels, dtype, draw, with_edges)
-    _assert_like_the_reference(kernel, _offsets(lengths), parts)
+    scores = _draw_scores(rng, sum(lengths), n_labels, dtype, draw, with_edges)
+    _assert_like_the_reference(kernel, _offsets(lengths), scores)
 
 
 @every_instruction_set
@@ -113,8 +113,8 @@ def test_ties_go_to_the_lowest_label(kernel, dtype, n_labels, lengths, with_edge
     def draw(shape):
         return rng.integers(-1, 2, size=shape).astype(float)
 
-    parts = _parts(rng, sum(lengths), n_labels, dtype, draw, with_edges)
-    _assert_like_the_reference(kernel, _offsets(lengths), parts)
+    scores = _draw_scores(rng, sum(lengths), n_labels, dtype, draw, with_edges)
+    _assert_like_the_reference(kernel, _offsets(lengths), scores)
 
 
 @every_instruction_set
@@ -127,16 +127,16 @@ def test_impossible_labels_and_transitions(kernel, dtype, n_labels, lengths, wit
     def draw(shape):
         return np.where(rng.random(shape) < 0.6, -np.inf, rng.integers(-3, 4, size=shape))
 
-    parts = _parts(rng, sum(lengths), n_labels, dtype, draw, with_edges)
-    _assert_like_the_reference(kernel, _offsets(lengths), parts)
+    scores = _draw_scores(rng, sum(lengths), n_labels, dtype, draw, with_edges)
+    _assert_like_the_reference(kernel, _offsets(lengths), scores)
 
 
 @every_instruction_set
 @every_type
 def test_a_thousand_labels(kernel, dtype):
     rng = np.random.default_rng(0)
-    parts = _parts(rng, 12, 1000, dtype, lambda shape: rng.normal(size=shape))
-    _assert_like_the_reference(kernel, _offsets([5, 7]), parts)
+    scores = _draw_scores(rng, 12, 1000, dtype, lambda shape: rng.normal(size=shape))
+    _assert_like_the_reference(kernel, _offsets([5, 7]), scores)
 
 
 @every_instruction_set
@@ -145,30 +145,30 @@ def test_a_thousand_labels(kernel, dtype):
 def test_many_sequences(kernel, dtype, n_labels):
     rng = np.random.default_rng(n_labels)
     lengths = rng.integers(0, 9, size=300)
-    parts = _parts(rng, lengths.sum(), n_labels, dtype, lambda shape: rng.normal(size=shape))
-    _assert_like_the_reference(kernel, _offsets(lengths), parts)
+    scores = _draw_scores(rng, lengths.sum(), n_labels, dtype, lambda shape: rng.normal(size=shape))
+    _assert_like_the_reference(kernel, _offsets(lengths), scores)
 
 
 @every_instruction_set
 def test_nothing_is_possible(kernel):
-    parts = Parts.of(np.zeros((4, 9)), np.full((9, 9), -np.inf))
-    values, y, _ = _maximum(kernel, _offsets([1, 3]), parts)
+    scores = Scores.of(np.zeros((4, 9)), np.full((9, 9), -np.inf))
+    values, y, _ = _maximum(kernel, _offsets([1, 3]), scores)
     assert_array_equal(values, [0.0, -np.inf])
     assert_array_equal(y, 0)
 
 
 @every_instruction_set
 def test_there_are_no_sequences(kernel):
-    values, y, _ = _maximum(kernel, _offsets([]), Parts.of(np.empty((0, 3)), np.zeros((3, 3))))
+    values, y, _ = _maximum(kernel, _offsets([]), Scores.of(np.empty((0, 3)), np.zeros((3, 3))))
     assert len(values) == len(y) == 0
 
 
 @every_instruction_set
 def test_prefixes_are_optional(kernel):
     rng = np.random.default_rng(0)
-    parts = _parts(rng, 7, 6, float, lambda shape: rng.normal(size=shape))
+    scores = _draw_scores(rng, 7, 6, float, lambda shape: rng.normal(size=shape))
     offsets, y, values = _offsets([4, 3]), np.empty(7, dtype=np.int32), np.empty(2)
-    kernel.viterbi(offsets, longest_first(offsets), *parts[:4], *parts.edges, None, y, values)
-    expected_values, expected_y, _ = _maximum(kernel, offsets, parts)
+    kernel.viterbi(offsets, longest_first(offsets), *scores[:4], *scores.edges, None, y, values)
+    expected_values, expected_y, _ = _maximum(kernel, offsets, scores)
     assert_array_equal(values, expected_values)
     assert_array_equal(y, expected_y)

@@ -17,7 +17,7 @@ from sklearn_crcrf.base.classifier import (
     token_weights,
 )
 from sklearn_crcrf.data.sequences import as_sequences
-from sklearn_crcrf.structures import Edges, Parts
+from sklearn_crcrf.structures import Scores, TokenTransitions
 
 
 def fitted(**params):
@@ -28,7 +28,7 @@ scores = arrays(np.float64, st.tuples(st.integers(0, 4), st.just(3)), elements=s
 
 
 def enumerate_paths(s):
-    chain = Parts(s, TRANSITION, BEGIN, END, Edges.none(len(s)))
+    chain = Scores(s, TRANSITION, BEGIN, END, TokenTransitions.none(len(s)))
     paths, values = oracle.paths(chain, 0, len(s))
     return np.array(paths, dtype=int).reshape(len(values), len(s)), values
 

@@ -9,7 +9,7 @@ from sklearn.model_selection import GridSearchCV
 
 from sklearn_crcrf import CRF, CRFsuiteCRF, SequenceArray
 from sklearn_crcrf.datasets import fetch_conll2002, make_addresses
-from sklearn_crcrf.structures import Chain, Parts
+from sklearn_crcrf.structures import Chain, Scores
 
 
 def word_features(words, t):
@@ -88,9 +88,9 @@ def objective(crf, of, X, y):
         coef[attributes[name], labels[label]] = weight
     for (a, b), weight in of.transition_features_.items():
         transitions[labels[a], labels[b]] = weight
-    chain, parts = Chain(rows.offsets), Parts.of(rows.data @ coef, transitions)
+    chain, scores = Chain(rows.offsets), Scores.of(rows.data @ coef, transitions)
     ids = np.array([labels[label] for s in y for label in s], dtype=np.int32)
-    loss = (chain.log_partition(parts)[0] - chain.path_score(parts, ids)[0]).sum()
+    loss = (chain.log_partition(scores)[0] - chain.score(scores, ids)[0]).sum()
     w = np.concatenate([coef.ravel(), transitions.ravel()])
     return loss + c2 * w @ w + c1 * abs(w).sum()
 

@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from log_linear import distribution, log_likelihood, marginals, objective, path_score, rows_of
+from log_linear import distribution, log_likelihood, marginals, objective, rows_of, score
 from numpy.testing import assert_allclose
 from toy import make_corpus, with_tags
 
@@ -160,7 +160,7 @@ def test_labels_that_are_known_at_prediction():
     known = ["B", None, {"C", "D"}]
     paths, probability = distribution(crf, rows)
     agree = [path for path in paths if path[0] == 1 and path[2] in (2, 3)]
-    best = max(agree, key=lambda path: path_score(crf, rows, path))
+    best = max(agree, key=lambda path: score(crf, rows, path))
     assert crf.predict([rows], allowed=[known])[0] == crf.classes_[list(best)].tolist()
     assert np.exp(log_likelihood(crf, rows, known)) == pytest.approx(
         sum(probability[paths.index(path)] for path in agree)

@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from log_linear import all_weights, distribution, path_score, rows_of
+from log_linear import all_weights, distribution, rows_of, score
 from numpy.testing import assert_allclose
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
@@ -241,7 +241,7 @@ def log_probability(crf, x, labels):
     """Of the labels of a long sequence, by their distance to the best ones."""
     rows = rows_of(crf, x)
     gold, best = (
-        path_score(crf, rows, ["ABCD".index(label) for label in path])
+        score(crf, rows, ["ABCD".index(label) for label in path])
         for path in (labels, crf.predict([x])[0])
     )
     return gold - best + np.log(crf.confidence([x])[0])

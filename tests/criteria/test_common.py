@@ -17,7 +17,7 @@ from sklearn_crcrf.criteria import (
     TokenError,
     local_log_loss,
 )
-from sklearn_crcrf.structures import Chain, PartCounts, Parts
+from sklearn_crcrf.structures import Chain, ScoreGradient, Scores
 
 VARIANTS = {
     "local_log_loss": local_log_loss,
@@ -40,13 +40,13 @@ def callable_of(name, n_labels):
     return EVERY[name].for_labels(LABELS[:n_labels])
 
 
-def possible_labels(offsets, parts):
+def possible_labels(offsets, scores):
     """Random labels, or the best ones where random ones are impossible."""
-    y = np.random.default_rng(0).integers(len(parts.transition), size=len(parts.state))
+    y = np.random.default_rng(0).integers(len(scores.transition), size=len(scores.state))
     structure = Chain(offsets)
-    value, best = structure.maximum(parts)
+    value, best = structure.maximum(scores)
     assume(np.isfinite(value).all())
-    possible = np.isfinite(structure.path_score(parts, y)[0])
+    possible = np.isfinite(structure.score(scores, y)[0])
     return np.where(np.repeat(possible, np.diff(offsets)), y, best).astype(np.int32)
 
 
@@ -54,18 +54,20 @@ def random_weights(losses, seed=1):
     return np.random.default_rng(seed).normal(size=losses.shape)
 
 
-def shifted(parts, direction, step):
-    scores = (a + step * b for a, b in zip(parts[:4], direction[:4], strict=True))
-    return Parts(*scores, parts.edges._replace(score=parts.edges.score + step * direction.edges))
+def shifted(scores, direction, step):
+    path_scores = (a + step * b for a, b in zip(scores[:4], direction[:4], strict=True))
+    return Scores(
+        *path_scores, scores.edges._replace(score=scores.edges.score + step * direction.edges)
+    )
 
 
 def random_batch(lengths, n_labels=3, dtype=np.float64, seed=0):
-    """Structure, parts and labels."""
+    """Structure, scores and labels."""
     rng = np.random.default_rng(seed)
     state, transition = rng.normal(size=(sum(lengths), n_labels)), rng.normal(size=(n_labels,) * 2)
-    parts = Parts.of(state.astype(dtype), transition, *rng.normal(size=(2, n_labels)))
+    scores = Scores.of(state.astype(dtype), transition, *rng.normal(size=(2, n_labels)))
     y = rng.integers(n_labels, size=sum(lengths)).astype(np.int32)
-    return Chain(np.append(0, np.cumsum(lengths))), parts, y
+    return Chain(np.append(0, np.cumsum(lengths))), scores, y
 
 
 def assert_close(ours, theirs, **tolerance):
@@ -77,15 +79,15 @@ def assert_close(ours, theirs, **tolerance):
 @settings(max_examples=40)
 @given(chains(scales=(1.0, 3.0), dtypes=(np.float64,)))
 def test_pullbacks_are_the_derivatives(criterion, chain):
-    offsets, parts = chain
-    y, criterion = possible_labels(offsets, parts), callable_of(criterion, len(parts.transition))
-    # Edges must stay above the common scores.
-    parts = parts._replace(edges=parts.edges._replace(score=parts.edges.score + 1.0))
-    direction, step = random_direction(parts), 1e-5
-    losses, pullback = criterion(Chain(offsets), parts, y)
+    offsets, scores = chain
+    y, criterion = possible_labels(offsets, scores), callable_of(criterion, len(scores.transition))
+    # TokenTransitions must stay above the common scores.
+    scores = scores._replace(edges=scores.edges._replace(score=scores.edges.score + 1.0))
+    direction, step = random_direction(scores), 1e-5
+    losses, pullback = criterion(Chain(offsets), scores, y)
     weight = random_weights(losses)
     above, below = (
-        np.sum(weight * criterion(Chain(offsets), shifted(parts, direction, sign * step), y)[0])
+        np.sum(weight * criterion(Chain(offsets), shifted(scores, direction, sign * step), y)[0])
         for sign in (1, -1)
     )
     counts = pullback(weight)
@@ -97,15 +99,15 @@ def test_pullbacks_are_the_derivatives(criterion, chain):
 @settings(max_examples=40)
 @given(chains(scales=(1.0, 3.0), dtypes=(np.float64,)))
 def test_curvatures_are_the_derivatives_of_pullbacks(criterion, chain):
-    offsets, parts = chain
-    y, criterion = possible_labels(offsets, parts), callable_of(criterion, len(parts.transition))
-    parts = parts._replace(edges=parts.edges._replace(score=parts.edges.score + 1.0))
-    direction, step, weight = random_direction(parts), 1e-5, np.arange(1.0, len(offsets))
+    offsets, scores = chain
+    y, criterion = possible_labels(offsets, scores), callable_of(criterion, len(scores.transition))
+    scores = scores._replace(edges=scores.edges._replace(score=scores.edges.score + 1.0))
+    direction, step, weight = random_direction(scores), 1e-5, np.arange(1.0, len(offsets))
     above, below = (
-        criterion(Chain(offsets), shifted(parts, direction, sign * step), y)[1](weight)
+        criterion(Chain(offsets), shifted(scores, direction, sign * step), y)[1](weight)
         for sign in (1, -1)
     )
-    counts = criterion.curvature(Chain(offsets), parts, y, direction)(weight)
+    counts = criterion.curvature(Chain(offsets), scores, y, direction)(weight)
     expected = ((a - b) / (2 * step) for a, b in zip(above, below, strict=True))
     assert_close(counts, expected, rtol=1e-5, atol=1e-6)
 
@@ -115,17 +117,17 @@ def test_curvatures_are_the_derivatives_of_pullbacks(criterion, chain):
 @settings(max_examples=20)
 @given(chains())
 def test_values_and_gradients_at_once_are_the_same(criterion, partial, chain):
-    offsets, parts = chain
-    y, criterion = possible_labels(offsets, parts), callable_of(criterion, len(parts.transition))
+    offsets, scores = chain
+    y, criterion = possible_labels(offsets, scores), callable_of(criterion, len(scores.transition))
     if partial:
-        y = np.arange(len(parts.transition)) <= y[:, None]
+        y = np.arange(len(scores.transition)) <= y[:, None]
     try:
-        losses, pullback = criterion(Chain(offsets), parts, y)
+        losses, pullback = criterion(Chain(offsets), scores, y)
     except ValueError as error:
         assert partial and "label" in str(error)
         return
-    weight, out = random_weights(losses), np.full_like(parts.state, np.nan)
-    at_once, counts = criterion.value_and_gradient(Chain(offsets), parts, y, weight, out)
+    weight, out = random_weights(losses), np.full_like(scores.state, np.nan)
+    at_once, counts = criterion.value_and_gradient(Chain(offsets), scores, y, weight, out)
     assert_array_equal(at_once, losses)
     for ours, theirs in zip(counts, pullback(weight), strict=True):
         assert_array_equal(ours, theirs)
@@ -135,12 +137,12 @@ def test_values_and_gradients_at_once_are_the_same(criterion, partial, chain):
 @settings(max_examples=20)
 @given(chains(scales=(1.0, 30.0), dtypes=(np.float64,)))
 def test_what_is_said_to_be_convex_lies_below_its_chords(criterion, chain):
-    offsets, parts = chain
-    y, criterion = possible_labels(offsets, parts), callable_of(criterion, len(parts.transition))
-    direction = random_direction(parts)
-    parts = parts._replace(edges=parts.edges._replace(score=parts.edges.score + 1.0))
+    offsets, scores = chain
+    y, criterion = possible_labels(offsets, scores), callable_of(criterion, len(scores.transition))
+    direction = random_direction(scores)
+    scores = scores._replace(edges=scores.edges._replace(score=scores.edges.score + 1.0))
     low, middle, high = (
-        criterion(Chain(offsets), shifted(parts, direction, step), y)[0] for step in (0, 0.1, 0.2)
+        criterion(Chain(offsets), shifted(scores, direction, step), y)[0] for step in (0, 0.1, 0.2)
     )
     assert (middle <= (low + high) / 2 + 1e-9 * (1 + np.abs(low))).all()
 
@@ -149,9 +151,9 @@ def test_what_is_said_to_be_convex_lies_below_its_chords(criterion, chain):
 @settings(max_examples=20)
 @given(chains(dtypes=(np.float64,)))
 def test_losses_and_derivatives_are_finite(criterion, chain):
-    offsets, parts = chain
-    y, criterion = possible_labels(offsets, parts), callable_of(criterion, len(parts.transition))
-    losses, pullback = criterion(Chain(offsets), parts, y)
+    offsets, scores = chain
+    y, criterion = possible_labels(offsets, scores), callable_of(criterion, len(scores.transition))
+    losses, pullback = criterion(Chain(offsets), scores, y)
     assert np.isfinite(losses).all()
     counts = pullback(np.ones_like(losses))
     assert all(np.isfinite(values).all() for values in counts)
@@ -159,11 +161,11 @@ def test_losses_and_derivatives_are_finite(criterion, chain):
 
 @all_criteria
 def test_single_precision(criterion):
-    structure, parts, y = random_batch([5, 0, 1, 9], dtype=np.float32)
+    structure, scores, y = random_batch([5, 0, 1, 9], dtype=np.float32)
     criterion = callable_of(criterion, 3)
-    losses, pullback = criterion(structure, parts, y)
+    losses, pullback = criterion(structure, scores, y)
     weight = random_weights(losses)
-    exact, exact_pullback = criterion(structure, parts.tokens(slice(None)), y)
+    exact, exact_pullback = criterion(structure, scores.tokens(slice(None)), y)
     assert losses.dtype == np.float64
     assert_allclose(losses, exact, rtol=1e-4, atol=1e-5)
     counts, expected = pullback(weight), exact_pullback(weight)
@@ -173,10 +175,10 @@ def test_single_precision(criterion):
 
 @all_criteria
 def test_derivatives_are_added_to_what_is_there(criterion):
-    structure, parts, y = random_batch([5, 0, 1, 9])
-    losses, pullback = callable_of(criterion, 3)(structure, parts, y)
-    weight, before = random_weights(losses), random_direction(parts)
-    out = PartCounts(*(values.copy() for values in before))
+    structure, scores, y = random_batch([5, 0, 1, 9])
+    losses, pullback = callable_of(criterion, 3)(structure, scores, y)
+    weight, before = random_weights(losses), random_direction(scores)
+    out = ScoreGradient(*(values.copy() for values in before))
     assert pullback(weight, out) is out
     once = pullback(weight)
     assert_close(out, (a + b for a, b in zip(before, once, strict=True)), atol=1e-12)
@@ -184,9 +186,9 @@ def test_derivatives_are_added_to_what_is_there(criterion):
 
 @all_criteria
 def test_derivatives_go_into_an_array_whatever_is_in_it(criterion):
-    structure, parts, y = random_batch([5, 0, 1, 9])
-    losses, pullback = callable_of(criterion, 3)(structure, parts, y)
-    weight, state = random_weights(losses), np.full_like(parts.state, np.nan)
+    structure, scores, y = random_batch([5, 0, 1, 9])
+    losses, pullback = callable_of(criterion, 3)(structure, scores, y)
+    weight, state = random_weights(losses), np.full_like(scores.state, np.nan)
     counts = pullback(weight, state)
     assert counts.state is state
     for ours, expected in zip(counts, pullback(weight), strict=True):
@@ -195,10 +197,10 @@ def test_derivatives_go_into_an_array_whatever_is_in_it(criterion):
 
 @all_criteria
 def test_weights_are_those_of_the_sequences(criterion):
-    structure, parts, y = random_batch([5, 3, 1, 9])
-    losses, pullback = callable_of(criterion, 3)(structure, parts, y)
+    structure, scores, y = random_batch([5, 3, 1, 9])
+    losses, pullback = callable_of(criterion, 3)(structure, scores, y)
     weight = random_weights(losses)
-    together, one_by_one = pullback(weight), PartCounts.zeros(parts)
+    together, one_by_one = pullback(weight), ScoreGradient.zeros(scores)
     for s, (start, stop) in enumerate(itertools.pairwise(structure.offsets)):
         alone = np.zeros_like(weight)
         alone[s] = weight[s]
@@ -211,9 +213,9 @@ def test_weights_are_those_of_the_sequences(criterion):
 
 @all_criteria
 def test_sequences_are_independent_and_may_be_empty(criterion):
-    structure, parts, y = random_batch([0, 4, 0, 0, 2, 1, 0])
+    structure, scores, y = random_batch([0, 4, 0, 0, 2, 1, 0])
     criterion = callable_of(criterion, 3)
-    losses, pullback = criterion(structure, parts, y)
+    losses, pullback = criterion(structure, scores, y)
     assert len(losses) == 7
     assert_array_equal(losses[[0, 2, 3, 6]], 0.0)
     weight = random_weights(losses)
@@ -222,7 +224,7 @@ def test_sequences_are_independent_and_may_be_empty(criterion):
         start, stop = structure.offsets[s : s + 2]
         alone, pull_alone = criterion(
             Chain(np.array([0, stop - start])),
-            Parts.of(parts.state[start:stop], *parts[1:4]),
+            Scores.of(scores.state[start:stop], *scores[1:4]),
             y[start:stop],
         )
         assert_allclose(losses[s], alone[0], rtol=1e-10, atol=1e-12)
@@ -232,8 +234,8 @@ def test_sequences_are_independent_and_may_be_empty(criterion):
 
 @all_criteria
 def test_no_tokens(criterion):
-    structure, parts, y = random_batch([0, 0])
-    losses, pullback = callable_of(criterion, 3)(structure, parts, y)
+    structure, scores, y = random_batch([0, 0])
+    losses, pullback = callable_of(criterion, 3)(structure, scores, y)
     assert_array_equal(losses, np.zeros_like(losses))
     for values in pullback(np.ones_like(losses)):
         assert_array_equal(values, np.zeros_like(values))
@@ -241,8 +243,8 @@ def test_no_tokens(criterion):
 
 @all_criteria
 def test_of_one_label_there_is_nothing_to_learn(criterion):
-    structure, parts, y = random_batch([4, 1], n_labels=1)
-    losses, pullback = callable_of(criterion, 1)(structure, parts, y)
+    structure, scores, y = random_batch([4, 1], n_labels=1)
+    losses, pullback = callable_of(criterion, 1)(structure, scores, y)
     assert np.isfinite(losses).all()
     for values in pullback(np.ones_like(losses)):
         assert_allclose(values, 0.0, atol=1e-12)
@@ -250,15 +252,15 @@ def test_of_one_label_there_is_nothing_to_learn(criterion):
 
 @all_criteria
 def test_partial_labels_that_leave_no_choice_are_labels(criterion):
-    structure, parts, y = random_batch([5, 3, 1])
+    structure, scores, y = random_batch([5, 3, 1])
     criterion = callable_of(criterion, 3)
     partial = y[:, None] == np.arange(3)
     try:
-        losses, pullback = criterion(structure, parts, partial)
+        losses, pullback = criterion(structure, scores, partial)
     except ValueError as error:
         assert "label" in str(error)
         return
-    expected, expected_pullback = criterion(structure, parts, y)
+    expected, expected_pullback = criterion(structure, scores, y)
     assert_allclose(losses, expected)
     weight = random_weights(losses)
     assert_close(pullback(weight), expected_pullback(weight), atol=1e-12)

@@ -13,22 +13,22 @@ from scipy.special import expit, logsumexp
 from sklearn.base import clone
 
 from sklearn_crcrf.criteria import CRITERIA, MCE, log_loss
-from sklearn_crcrf.structures import Chain, PartCounts, Parts
+from sklearn_crcrf.structures import Chain, ScoreGradient, Scores
 
 MILD = (1.0, 5.0)
 
 
-def misclassification(parts, y, a, b, psi, averaged):
+def misclassification(scores, y, a, b, psi, averaged):
     """d, from all labellings of a sequence."""
-    every, scores = oracle.paths(parts, a, b)
+    every, path_scores = oracle.paths(scores, a, b)
     is_gold = np.array([path == tuple(y[a:b]) for path in every])
-    others = scores[~is_gold]
+    others = path_scores[~is_gold]
     if psi == np.inf:
         soft = others.max(initial=-np.inf)
     else:
         soft = logsumexp(psi * others) / psi if len(others) else -np.inf
         soft -= np.log(max(len(others), 1)) / psi if averaged else 0.0
-    return soft - scores[is_gold][0]
+    return soft - path_scores[is_gold][0]
 
 
 criteria = st.builds(
@@ -44,14 +44,14 @@ criteria = st.builds(
 @settings(max_examples=200)
 @given(chains(), criteria, st.randoms())
 def test_values_are_those_of_all_labellings(chain, criterion, random):
-    offsets, parts = chain
-    y = drawn_labels(offsets, parts, random)
-    loss, _ = criterion(Chain(offsets), parts, y)
+    offsets, scores = chain
+    y = drawn_labels(offsets, scores, random)
+    loss, _ = criterion(Chain(offsets), scores, y)
     # Scores of states may be in single precision.
-    level = 1e-5 if parts.state.dtype == np.float32 else 1e-9
+    level = 1e-5 if scores.state.dtype == np.float32 else 1e-9
     for s, (a, b) in enumerate(itertools.pairwise(offsets)):
         with np.errstate(invalid="ignore"):
-            d = misclassification(parts, y, a, b, criterion.psi, criterion.averaged)
+            d = misclassification(scores, y, a, b, criterion.psi, criterion.averaged)
             exponent = criterion.slope * d + criterion.offset
             if criterion.smoothing == "sigmoid":
                 expected = expit(exponent)
@@ -63,24 +63,26 @@ def test_values_are_those_of_all_labellings(chain, criterion, random):
 @settings(max_examples=100)
 @given(chains(scales=MILD, dtypes=(np.float64,)), criteria, st.randoms())
 def test_gradients_are_quotients_of_differences(chain, criterion, random):
-    offsets, parts = chain
-    y = drawn_labels(offsets, parts, random)
+    offsets, scores = chain
+    y = drawn_labels(offsets, scores, random)
     structure, weight = Chain(offsets), np.arange(1.0, len(offsets))
-    loss, pullback = criterion(structure, parts, y)
+    loss, pullback = criterion(structure, scores, y)
     assume(np.isfinite(loss).all())
     if criterion.psi == np.inf:
         # Away from the kinks, where two others are equally good.
         for a, b in itertools.pairwise(offsets):
-            every, scores = oracle.paths(parts, a, b)
-            others = [s for path, s in zip(every, scores, strict=True) if path != tuple(y[a:b])]
+            every, path_scores = oracle.paths(scores, a, b)
+            others = [
+                s for path, s in zip(every, path_scores, strict=True) if path != tuple(y[a:b])
+            ]
             best = np.sort(others)[-2:]
             assume(len(best) < 2 or best[0] == -np.inf or best[1] - best[0] > 1e-3)
-    direction, step = random_direction(parts, seed=1), 1e-5
+    direction, step = random_direction(scores, seed=1), 1e-5
     slope = sum(
         np.vdot(counts, along) for counts, along in zip(pullback(weight), direction, strict=True)
     )
     ahead, behind = (
-        weight @ criterion(structure, shifted(parts, direction, h), y)[0] for h in (step, -step)
+        weight @ criterion(structure, shifted(scores, direction, h), y)[0] for h in (step, -step)
     )
     difference = (ahead - behind) / (2 * step)
     assert_allclose(slope, difference, rtol=1e-5, atol=1e-7)
@@ -89,13 +91,13 @@ def test_gradients_are_quotients_of_differences(chain, criterion, random):
 @settings(max_examples=100)
 @given(chains(scales=(1.0, 30.0), dtypes=(np.float64,)), st.randoms())
 def test_logistic_smoothing_of_all_others_is_the_log_loss(chain, random):
-    offsets, parts = chain
-    y = drawn_labels(offsets, parts, random)
+    offsets, scores = chain
+    y = drawn_labels(offsets, scores, random)
     structure, weight = Chain(offsets), np.arange(1.0, len(offsets))
     with np.errstate(invalid="ignore"):
-        expected, pull_expected = log_loss(structure, parts, y)
+        expected, pull_expected = log_loss(structure, scores, y)
     assume(np.isfinite(expected).all())
-    loss, pullback = MCE("logistic", psi=1.0)(structure, parts, y)
+    loss, pullback = MCE("logistic", psi=1.0)(structure, scores, y)
     assert_allclose(loss, expected, rtol=1e-9, atol=1e-9)
     for ours, theirs in zip(pullback(weight), pull_expected(weight), strict=True):
         assert_allclose(ours, theirs, atol=1e-9)
@@ -104,42 +106,42 @@ def test_logistic_smoothing_of_all_others_is_the_log_loss(chain, random):
 def _batch(seed=0, n_labels=3):
     rng = np.random.default_rng(seed)
     offsets = np.array([0, 3, 3, 4, 9])
-    parts = Parts.of(rng.normal(size=(9, n_labels)), rng.normal(size=(n_labels, n_labels)))
-    return Chain(offsets), parts, rng.integers(n_labels, size=9)
+    scores = Scores.of(rng.normal(size=(9, n_labels)), rng.normal(size=(n_labels, n_labels)))
+    return Chain(offsets), scores, rng.integers(n_labels, size=9)
 
 
 @pytest.mark.parametrize("averaged", [False, True])
 def test_a_large_psi_is_like_an_infinite_one(averaged):
-    chain, parts, y = _batch()
-    soft, pull_soft = MCE(psi=1e5, averaged=averaged)(chain, parts, y)
-    hard, pull_hard = MCE(averaged=averaged)(chain, parts, y)
+    chain, scores, y = _batch()
+    soft, pull_soft = MCE(psi=1e5, averaged=averaged)(chain, scores, y)
+    hard, pull_hard = MCE(averaged=averaged)(chain, scores, y)
     assert_allclose(soft, hard, atol=1e-4)
     for ours, theirs in zip(pull_soft(np.ones(4)), pull_hard(np.ones(4)), strict=True):
         assert_allclose(ours, theirs, atol=1e-4)
 
 
 def test_a_steep_sigmoid_counts_wrong_sequences():
-    chain, parts, y = _batch()
-    best = chain.maximum(parts)[1]
+    chain, scores, y = _batch()
+    best = chain.maximum(scores)[1]
     y[:3] = best[:3]
     wrong = [(best[a:b] != y[a:b]).any() for a, b in itertools.pairwise(chain.offsets)]
-    assert_allclose(MCE(slope=1e6)(chain, parts, y)[0], wrong)
+    assert_allclose(MCE(slope=1e6)(chain, scores, y)[0], wrong)
     assert wrong == [False, False, wrong[2], True]
 
 
 def test_a_steep_logistic_function_is_a_hinge():
-    chain, parts, y = _batch()
-    gold = chain.path_score(parts, y)[0]
-    other = chain.maximum_other(parts, y)[0]
-    loss, _ = MCE("logistic", slope=1e6)(chain, parts, y)
+    chain, scores, y = _batch()
+    gold = chain.score(scores, y)[0]
+    other = chain.best_excluding(scores, y)[0]
+    loss, _ = MCE("logistic", slope=1e6)(chain, scores, y)
     assert_allclose(loss, np.maximum(other - gold, 0.0), atol=1e-5)
 
 
 def test_nothing_is_lost_where_the_gold_labelling_outweighs_the_others():
     state = np.zeros((6, 3))
     state[:, 0] = 100.0
-    chain, parts = Chain(np.array([0, 6])), Parts.of(state, np.zeros((3, 3)))
-    loss, pullback = MCE("logistic", slope=0.01, psi=2.0)(chain, parts, np.zeros(6, dtype=int))
+    chain, scores = Chain(np.array([0, 6])), Scores.of(state, np.zeros((3, 3)))
+    loss, pullback = MCE("logistic", slope=0.01, psi=2.0)(chain, scores, np.zeros(6, dtype=int))
     d = -100.0 + np.log(12) / 2
     assert_allclose(loss, np.log1p(np.exp(0.01 * d)) / 0.01)
     expected = np.tile([-1 / 6, 1 / 12, 1 / 12], (6, 1)) * expit(0.01 * d)
@@ -148,8 +150,8 @@ def test_nothing_is_lost_where_the_gold_labelling_outweighs_the_others():
 
 @pytest.mark.parametrize("criterion", [MCE(), MCE("logistic", psi=1.0), MCE(psi=2, averaged=True)])
 def test_where_nothing_else_is_possible_there_is_no_loss(criterion):
-    parts, chain = Parts.of(np.zeros((3, 1)), np.zeros((1, 1))), Chain(np.array([0, 2, 2, 3]))
-    loss, pullback = criterion(chain, parts, np.zeros(3, dtype=int))
+    scores, chain = Scores.of(np.zeros((3, 1)), np.zeros((1, 1))), Chain(np.array([0, 2, 2, 3]))
+    loss, pullback = criterion(chain, scores, np.zeros(3, dtype=int))
     assert_array_equal(loss, 0.0)
     for part in pullback(np.ones(3)):
         assert_array_equal(part, 0.0)
@@ -157,10 +159,10 @@ def test_where_nothing_else_is_possible_there_is_no_loss(criterion):
 
 @pytest.mark.parametrize("criterion", [MCE(), MCE(psi=1.0)])
 def test_weights_and_what_is_added_to(criterion):
-    chain, parts, y = _batch()
-    parts = parts._replace(state=parts.state.astype(np.float32))
-    _, pullback = criterion(chain, parts, y)
-    counts, weights = PartCounts.zeros(parts), np.array([0.5, 3.0, 0.0, 2.0])
+    chain, scores, y = _batch()
+    scores = scores._replace(state=scores.state.astype(np.float32))
+    _, pullback = criterion(chain, scores, y)
+    counts, weights = ScoreGradient.zeros(scores), np.array([0.5, 3.0, 0.0, 2.0])
     assert pullback(weights, counts) is counts
     assert counts.state.dtype == np.float32
     assert not counts.state[3].any()
@@ -183,9 +185,9 @@ def test_bad_parameters(criterion, message):
 
 
 def test_partial_labels_are_refused():
-    chain, parts, _ = _batch()
+    chain, scores, _ = _batch()
     with pytest.raises(ValueError, match="MCE needs the label of every token"):
-        MCE()(chain, parts, np.ones((9, 3), dtype=bool))
+        MCE()(chain, scores, np.ones((9, 3), dtype=bool))
 
 
 def test_traits_and_parameters():

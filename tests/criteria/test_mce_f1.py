@@ -15,7 +15,7 @@ from sklearn.base import clone
 from sklearn_crcrf.criteria import CRITERIA, MCEF1
 from sklearn_crcrf.metrics import segment_f1
 from sklearn_crcrf.segments import to_segments
-from sklearn_crcrf.structures import Chain, PartCounts, Parts
+from sklearn_crcrf.structures import Chain, ScoreGradient, Scores
 
 CLASSES = {
     "IOB2": ["B-X", "I-X", "O", "B-Y"],
@@ -32,27 +32,27 @@ def spelled_segments(classes, scheme, path):
     return [(a, b, path[a:b]) for a, b in zip(segments.start, segments.end, strict=True)]
 
 
-def enumerated(criterion, classes, parts, y, offsets):
+def enumerated(criterion, classes, scores, y, offsets):
     """What the criterion counts, and the least difference of scores that it depends on."""
     scheme = criterion.scheme
     counts, gap = np.zeros((len(offsets) - 1, 3)), np.inf
 
-    def best(scores):
+    def best(path_scores):
         nonlocal gap
-        top = np.sort(scores[scores > -np.inf])[-2:]
+        top = np.sort(path_scores[path_scores > -np.inf])[-2:]
         if len(top) == 2:
             gap = min(gap, top[1] - top[0])
-        return scores.max(initial=-np.inf)
+        return path_scores.max(initial=-np.inf)
 
     def error(sign, segment):
         contain = np.array([segment in spelled_segments(classes, scheme, p) for p in every])
-        margin = best(scores[contain]) - best(scores[~contain])
+        margin = best(path_scores[contain]) - best(path_scores[~contain])
         return expit(criterion.slope * sign * margin + criterion.offset)
 
     for s, (a, b) in enumerate(itertools.pairwise(offsets)):
-        every, scores = oracle.paths(parts, a, b)
+        every, path_scores = oracle.paths(scores, a, b)
         gold = spelled_segments(classes, scheme, tuple(y[a:b]))
-        others = np.where([path == tuple(y[a:b]) for path in every], -np.inf, scores)
+        others = np.where([path == tuple(y[a:b]) for path in every], -np.inf, path_scores)
         counts[s, 2] = len(gold)
         counts[s, 0] = sum(error(-1.0, segment) for segment in gold)
         if best(others) > -np.inf:
@@ -75,36 +75,36 @@ criteria = st.builds(
 @settings(max_examples=150)
 @given(chains(scales=(1.0, 30.0)), criteria, st.randoms())
 def test_counts_are_those_of_all_labellings(chain, criterion, random):
-    offsets, parts = chain
-    y, structure = drawn_labels(offsets, parts, random), Chain(offsets)
-    assume(np.isfinite(structure.maximum(parts)[0]).all())
-    classes = CLASSES[criterion.scheme][: len(parts.transition)]
+    offsets, scores = chain
+    y, structure = drawn_labels(offsets, scores, random), Chain(offsets)
+    assume(np.isfinite(structure.maximum(scores)[0]).all())
+    classes = CLASSES[criterion.scheme][: len(scores.transition)]
     criterion = criterion.for_labels(classes)
-    expected, gap = enumerated(criterion, classes, parts, y, offsets)
+    expected, gap = enumerated(criterion, classes, scores, y, offsets)
     assume(gap > 1e-4)
-    level = 1e-4 if parts.state.dtype == np.float32 else 1e-9
-    assert_allclose(criterion(structure, parts, y)[0], expected, atol=level)
+    level = 1e-4 if scores.state.dtype == np.float32 else 1e-9
+    assert_allclose(criterion(structure, scores, y)[0], expected, atol=level)
 
 
 @settings(max_examples=100)
 @given(chains(scales=(1.0, 3.0), dtypes=(np.float64,)), criteria, st.randoms())
 def test_gradients_are_quotients_of_differences(chain, criterion, random):
-    offsets, parts = chain
-    y, structure = drawn_labels(offsets, parts, random), Chain(offsets)
-    assume(np.isfinite(structure.maximum(parts)[0]).all())
-    classes = CLASSES[criterion.scheme][: len(parts.transition)]
+    offsets, scores = chain
+    y, structure = drawn_labels(offsets, scores, random), Chain(offsets)
+    assume(np.isfinite(structure.maximum(scores)[0]).all())
+    classes = CLASSES[criterion.scheme][: len(scores.transition)]
     criterion = criterion.for_labels(classes)
-    assume(enumerated(criterion, classes, parts, y, offsets)[1] > 1e-3)
-    weight, direction, step = np.arange(1.0, len(offsets)), random_direction(parts, 1), 1e-5
+    assume(enumerated(criterion, classes, scores, y, offsets)[1] > 1e-3)
+    weight, direction, step = np.arange(1.0, len(offsets)), random_direction(scores, 1), 1e-5
 
-    def loss(parts):
-        return criterion.combine(weight @ criterion(structure, parts, y)[0])[0]
+    def loss(scores):
+        return criterion.combine(weight @ criterion(structure, scores, y)[0])[0]
 
-    counts, pullback = criterion(structure, parts, y)
+    counts, pullback = criterion(structure, scores, y)
     _, derivatives = criterion.combine(weight @ counts)
     gradient = pullback(np.multiply.outer(weight, derivatives))
     slope = sum(np.vdot(part, along) for part, along in zip(gradient, direction, strict=True))
-    ahead, behind = (loss(shifted(parts, direction, h)) for h in (step, -step))
+    ahead, behind = (loss(shifted(scores, direction, h)) for h in (step, -step))
     assert_allclose(slope, (ahead - behind) / (2 * step), rtol=1e-5, atol=1e-7)
 
 
@@ -138,18 +138,20 @@ def _corpus(n_sequences=60):
     transition, begin = np.zeros((5, 5)), np.zeros(5)
     for j, kind in ((2, [0, 2]), (3, [1, 3])):
         transition[np.setdiff1d(np.arange(5), kind), j] = begin[j] = -np.inf
-    parts = Parts.of(2 * rng.normal(size=(offsets[-1], 5)), transition, begin)
+    scores = Scores.of(2 * rng.normal(size=(offsets[-1], 5)), transition, begin)
     chain = Chain(offsets)
-    y = chain.maximum(parts._replace(state=parts.state + 2 * rng.normal(size=(offsets[-1], 5))))[1]
-    return chain, parts, y, classes
+    y = chain.maximum(scores._replace(state=scores.state + 2 * rng.normal(size=(offsets[-1], 5))))[
+        1
+    ]
+    return chain, scores, y, classes
 
 
 def test_a_steep_sigmoid_gives_the_f_score_of_sequences_with_errors():
-    chain, parts, y, classes = _corpus()
+    chain, scores, y, classes = _corpus()
     criterion = MCEF1(slope=1e6).for_labels(classes)
-    counts, _ = criterion(chain, parts, y)
+    counts, _ = criterion(chain, scores, y)
     missed, _, n = counts.sum(axis=0)
-    path = chain.maximum(parts)[1]
+    path = chain.maximum(scores)[1]
     tokens = np.repeat(np.arange(len(chain.offsets) - 1), np.diff(chain.offsets))
     names = [
         [[classes[j] for j in labels[tokens == s]] for s in range(len(chain.offsets) - 1)]
@@ -164,8 +166,8 @@ def test_a_segment_that_the_best_labelling_goes_on_with_is_missed():
     # Gold B I O, best B I I: the tokens of the segment have its labels in both.
     state = np.array([[9.0, 0.0, 0.0], [0.0, 9.0, 0.0], [0.0, 1.0, 0.0]])
     criterion = MCEF1().for_labels(["B-X", "I-X", "O"])
-    parts, chain = Parts.of(state, np.zeros((3, 3))), Chain(np.array([0, 3]))
-    counts, _ = criterion(chain, parts, np.array([0, 1, 2]))
+    scores, chain = Scores.of(state, np.zeros((3, 3))), Chain(np.array([0, 3]))
+    counts, _ = criterion(chain, scores, np.array([0, 1, 2]))
     assert_allclose(counts, [[expit(1.0), expit(1.0), 1.0]])
 
 
@@ -173,42 +175,42 @@ def test_a_gold_segment_in_another_labelling_is_not_false():
     # The best other labelling has the gold segment, and one more.
     state = np.array([[9.0, 0.0, 0.0], [0.0, 0.0, 5.0], [3.0, 0.0, 4.0]])
     criterion = MCEF1().for_labels(["B-X", "I-X", "O"])
-    parts, chain = Parts.of(state, np.zeros((3, 3))), Chain(np.array([0, 3]))
-    counts, _ = criterion(chain, parts, np.array([0, 2, 2]))
+    scores, chain = Scores.of(state, np.zeros((3, 3))), Chain(np.array([0, 3]))
+    counts, _ = criterion(chain, scores, np.array([0, 2, 2]))
     assert_allclose(counts, [[expit(-5.0), expit(-1.0), 1.0]])
 
 
 def test_sequences_without_tokens_weight_or_segments():
-    chain, parts = Chain(np.array([0, 0, 2, 4])), Parts.of(np.zeros((4, 3)), np.zeros((3, 3)))
-    parts = parts._replace(state=parts.state.astype(np.float32))
+    chain, scores = Chain(np.array([0, 0, 2, 4])), Scores.of(np.zeros((4, 3)), np.zeros((3, 3)))
+    scores = scores._replace(state=scores.state.astype(np.float32))
     criterion = MCEF1().for_labels(["B-X", "I-X", "O"])
-    counts, pullback = criterion(chain, parts, np.array([2, 2, 0, 2]))
+    counts, pullback = criterion(chain, scores, np.array([2, 2, 0, 2]))
     assert_array_equal(counts[0], 0.0)
     assert_array_equal(counts[:, 2], [0.0, 0.0, 1.0])
-    total, weight = PartCounts.zeros(parts), np.array([[1.0, 1.0, 1.0]]) * [[1], [0], [1]]
+    total, weight = ScoreGradient.zeros(scores), np.array([[1.0, 1.0, 1.0]]) * [[1], [0], [1]]
     assert pullback(weight, total) is total
     assert total.state.dtype == np.float32
     assert not total.state[:2].any() and total.state[2:].any()
 
 
 def test_one_label():
-    chain, parts = Chain(np.array([0, 2])), Parts.of(np.zeros((2, 1)), np.zeros((1, 1)))
+    chain, scores = Chain(np.array([0, 2])), Scores.of(np.zeros((2, 1)), np.zeros((1, 1)))
     for classes, n in ((["O"], 0), (["B-X"], 2)):
-        counts, pullback = MCEF1().for_labels(classes)(chain, parts, np.zeros(2, dtype=int))
+        counts, pullback = MCEF1().for_labels(classes)(chain, scores, np.zeros(2, dtype=int))
         assert_array_equal(counts, [[0.0, 0.0, n]])
         assert_array_equal(pullback(np.ones((1, 3))).state, 0.0)
 
 
 def test_what_is_refused():
-    chain, parts, y, classes = _corpus(3)
+    chain, scores, y, classes = _corpus(3)
     with pytest.raises(ValueError, match="for_labels"):
-        MCEF1()(chain, parts, y)
+        MCEF1()(chain, scores, y)
     with pytest.raises(ValueError, match="label 'NOUN' does not fit the scheme IOB2"):
         MCEF1().for_labels(["B-X", "NOUN"])
     with pytest.raises(ValueError, match="gamma must be positive"):
         MCEF1(gamma=0.0).for_labels(classes)
     with pytest.raises(ValueError, match="MCEF1 needs the label of every token"):
-        MCEF1().for_labels(classes)(chain, parts, np.ones((len(y), 5), dtype=bool))
+        MCEF1().for_labels(classes)(chain, scores, np.ones((len(y), 5), dtype=bool))
 
 
 def test_traits_and_parameters():

@@ -125,9 +125,9 @@ def log_likelihood(held_out, values=None):
     model, prepared, labels, offsets = held_out
     if values is not None:
         model.set_exponents(values)
-    parts, chain = model.parts(prepared), Chain(offsets)
-    loss, pullback = log_loss(chain, parts, labels)
-    return -loss.sum(), model.pullback(prepared, parts, pullback(-np.ones_like(loss)))
+    scores, chain = model.scores(prepared), Chain(offsets)
+    loss, pullback = log_loss(chain, scores, labels)
+    return -loss.sum(), model.pullback(prepared, scores, pullback(-np.ones_like(loss)))
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import oracle
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import logsumexp
-from toy import make_corpus, parts_of
+from toy import make_corpus, scores_of
 
 from sklearn_crcrf import EmpiricalCRF
 from sklearn_crcrf.counts.rows import FLOOR
@@ -133,14 +133,14 @@ def test_state_scores(reference, zeros, mu_oov):
     crf = EmpiricalCRF.ecrn(zeros=zeros, spelling=reference.spelling, mu_oov=mu_oov).fit(X, Y)
     words = [word for x in X_TEST for word in x]
     expected = [reference.state(word, mu_oov) for word in words]
-    assert_allclose(parts_of(crf, X_TEST).state, expected, atol=1e-10)
+    assert_allclose(scores_of(crf, X_TEST).state, expected, atol=1e-10)
     assert np.isinf(expected).any()
 
 
 @pytest.mark.parametrize("zeros", ["floored", "exact"])
 def test_pair_scores_are_co_occurrence_rates(reference, zeros):
     crf = EmpiricalCRF.ecrn(zeros=zeros, spelling=reference.spelling).fit(X, Y)
-    parts, n = parts_of(crf, X_TEST), len(crf.classes_)
+    scores, n = scores_of(crf, X_TEST), len(crf.classes_)
     row = 0
     for x in X_TEST:
         for t in range(len(x)):
@@ -148,15 +148,15 @@ def test_pair_scores_are_co_occurrence_rates(reference, zeros):
                 expected = reference.edge(x[t - 1], x[t])
                 if zeros == "floored":
                     expected = np.maximum(expected, FLOOR)
-                found = [oracle.transition_score(parts, row, i, j) for i, j in np.ndindex(n, n)]
+                found = [oracle.transition_score(scores, row, i, j) for i, j in np.ndindex(n, n)]
                 assert_allclose(np.reshape(found, (n, n)), expected, atol=1e-10)
             row += 1
 
 
 def test_begin_and_end_say_nothing():
-    parts = parts_of(EmpiricalCRF.ecrn().fit(X, Y), X_TEST)
-    assert_array_equal(parts.begin, 0.0)
-    assert_array_equal(parts.end, 0.0)
+    scores = scores_of(EmpiricalCRF.ecrn().fit(X, Y), X_TEST)
+    assert_array_equal(scores.begin, 0.0)
+    assert_array_equal(scores.end, 0.0)
 
 
 def path_scores(reference, x, floor):
@@ -208,7 +208,7 @@ def test_exact_zeros_may_leave_no_path():
 def test_maxent_backs_off_to_its_fitted_distributions():
     crf = EmpiricalCRF.maxent().fit(X, Y)
     reference, spelling = Frequencies(X, Y, "joint"), crf.model_.spelling
-    parts, n = parts_of(crf, X_TEST), len(crf.classes_)
+    scores, n = scores_of(crf, X_TEST), len(crf.classes_)
     row, n_backed_off = 0, 0
     for x in X_TEST:
         signature = crf.encoder_.lexicon.lookup(x)[1][:, 0]
@@ -218,9 +218,9 @@ def test_maxent_backs_off_to_its_fitted_distributions():
             if not known:
                 expected = np.log(spelling.probability[signature[t]])
                 n_backed_off += 1
-            assert_allclose(parts.state[row], expected, atol=1e-10)
+            assert_allclose(scores.state[row], expected, atol=1e-10)
             if t:
-                found = [oracle.transition_score(parts, row, i, j) for i, j in np.ndindex(n, n)]
+                found = [oracle.transition_score(scores, row, i, j) for i, j in np.ndindex(n, n)]
                 counts = reference.tables
                 both_known = counts["word", x[t - 1]] and counts["word", word]
                 if counts["words", x[t - 1], word] or both_known:
@@ -237,7 +237,7 @@ def test_maxent_backs_off_to_its_fitted_distributions():
 def test_exponents():
     plain = EmpiricalCRF.ecrn().fit(X, Y)
     crf = EmpiricalCRF.ecrn(exponents={"edges": 0.5, "word": 2.0, "word/seldom": 3.0}).fit(X, Y)
-    before, after = parts_of(plain, X_TEST), parts_of(crf, X_TEST)
+    before, after = scores_of(plain, X_TEST), scores_of(crf, X_TEST)
     n_seen = Counter(word for x in X for word in x)
     factor = [3.0 if 0 < n_seen[w] <= 10 else 2.0 if n_seen[w] else 1.0 for x in X_TEST for w in x]
     assert_allclose(after.state, before.state * np.array(factor)[:, None], atol=1e-9)
@@ -247,7 +247,7 @@ def test_exponents():
 @pytest.mark.parametrize("zeros", ["floored", "exact"])
 def test_mu_oov_of_zero_leaves_unknown_words_to_their_neighbours(zeros):
     crf = EmpiricalCRF.ecrn(mu_oov=0.0, zeros=zeros).fit(X, Y)
-    assert_array_equal(parts_of(crf, [["zzz", "Unseens"]]).state, 0.0)
+    assert_array_equal(scores_of(crf, [["zzz", "Unseens"]]).state, 0.0)
     assert_allclose(crf.predict_proba([["zzz"]])[0], 1 / len(crf.classes_))
 
 
@@ -266,8 +266,9 @@ def test_a_wide_prior_of_the_spelling_changes_unknown_words_alone():
     plain, smoothed = EmpiricalCRF.ecrn().fit(X, Y), EmpiricalCRF.ecrn(sigma=1.0).fit(X, Y)
     words = sorted({word for x in X for word in x})
     assert_array_equal(
-        parts_of(plain, [[w] for w in words]).state, parts_of(smoothed, [[w] for w in words]).state
+        scores_of(plain, [[w] for w in words]).state,
+        scores_of(smoothed, [[w] for w in words]).state,
     )
     unknown = [["zx"], ["zxs"], ["zxed"], ["zxing"], ["Zxs"], ["9ly"], ["q-s"], ["Q-ing"]]
-    assert np.isinf(parts_of(plain, unknown).state).any()
-    assert np.isfinite(parts_of(smoothed, unknown).state).all()
+    assert np.isinf(scores_of(plain, unknown).state).any()
+    assert np.isfinite(scores_of(smoothed, unknown).state).all()

@@ -6,7 +6,7 @@ import pytest
 import scipy.sparse as sp
 from dirichlet import SPELLING_EXPONENTS, Reference
 from numpy.testing import assert_allclose, assert_array_equal
-from toy import encode, make_corpus, parts_of, with_tags
+from toy import encode, make_corpus, scores_of, with_tags
 
 from sklearn_crcrf import EmpiricalCRF, SequenceArray
 from sklearn_crcrf.counts.state_weights import FREQUENT, SELDOM, UNSEEN
@@ -89,21 +89,21 @@ def test_words_seen_at_most_ten_times_are_seldom():
 
 def test_state_scores_are_logarithms_of_the_estimates(fitted):
     crf, reference, X = fitted
-    state = parts_of(crf, X).state
+    state = scores_of(crf, X).state
     for row, (x, t) in zip(state, tokens_of(X), strict=True):
         assert_allclose(constant(row), constant(reference.state(x, t)), atol=1e-9)
 
 
 def test_edges_are_logarithms_of_the_estimates(fitted):
     crf, reference, X = fitted
-    parts, n = parts_of(crf, X), len(crf.classes_)
+    scores, n = scores_of(crf, X), len(crf.classes_)
     log_rate = crf.model_.transitions.inner
     n_raised = 0
     for row, (x, t) in enumerate(tokens_of(X)):
         if t == 0:
-            assert parts.edges.row[row] == -1
+            assert scores.edges.row[row] == -1
             continue
-        found = [oracle.transition_score(parts, row, i, j) for i, j in np.ndindex(n, n)]
+        found = [oracle.transition_score(scores, row, i, j) for i, j in np.ndindex(n, n)]
         expected = crf.exponents_["transition"] * log_rate
         gain = reference.edge(x, t, np.exp(log_rate))
         expected = expected + crf.exponents_["edges"] * gain
@@ -114,10 +114,10 @@ def test_edges_are_logarithms_of_the_estimates(fitted):
 
 def test_boundaries(fitted):
     crf, _, X = fitted
-    parts, transitions = parts_of(crf, X), crf.model_.transitions
-    assert_array_equal(parts.begin, crf.exponents_["boundary"] * transitions.begin)
-    assert_array_equal(parts.end, crf.exponents_["boundary"] * transitions.end)
-    assert_array_equal(crf.transitions_, parts.transition)
+    scores, transitions = scores_of(crf, X), crf.model_.transitions
+    assert_array_equal(scores.begin, crf.exponents_["boundary"] * transitions.begin)
+    assert_array_equal(scores.end, crf.exponents_["boundary"] * transitions.end)
+    assert_array_equal(crf.transitions_, scores.transition)
 
 
 def test_weights_are_positive_and_only_of_labels_that_occurred():
@@ -146,8 +146,8 @@ def test_attributes_of_a_sparse_matrix():
         SequenceArray(counts, offsets), SequenceArray(labels, offsets)
     )
     prepared = crf._prepare(SequenceArray(counts, offsets))
-    state = crf.model_.parts(prepared).state
-    without = crf.model_.parts(prepared._replace(attributes=None)).state
+    state = crf.model_.scores(prepared).state
+    without = crf.model_.scores(prepared._replace(attributes=None)).state
     prior = (np.bincount(labels) + 0.1) / (200 + 0.3)
     by_label = np.array([counts.toarray()[labels == i].sum(axis=0) for i in range(3)]).T
     k = CONTEXT_STRENGTH / 1.5**2
@@ -167,7 +167,7 @@ def test_mu_oov_is_the_exponent_of_the_spelling_of_unknown_words():
     power = EmpiricalCRF(mu_oov=1.7, exponents=dict.fromkeys(context_names(), 0.0)).fit(X, Y)
     tokens = [*X[:5], *UNKNOWN_WORDS]
     kind = encode(model, tokens)[1].kind
-    one, other = parts_of(model, tokens).state, parts_of(power, tokens).state
+    one, other = scores_of(model, tokens).state, scores_of(power, tokens).state
     assert (kind == UNSEEN).sum() > 3
     assert_array_equal(one[kind < UNSEEN], other[kind < UNSEEN])
     assert_allclose(1.7 * one[kind == UNSEEN], other[kind == UNSEEN])

@@ -51,8 +51,8 @@ def test_rib_and_rob(mode):
 def test_rib_and_rob_are_normalised_locally():
     crf = EmpiricalCRF.ecrn().fit(*rib_rob())
     sequences = as_sequences([list("rob"), list("rib")]).X
-    parts = crf.model_.parts(crf._prepare(sequences))
-    log_z, _ = Chain(sequences.offsets).marginals(parts)
+    scores = crf.model_.scores(crf._prepare(sequences))
+    log_z, _ = Chain(sequences.offsets).marginals(scores)
     assert_allclose(log_z, 0.0, atol=1e-11)
 
 
@@ -119,10 +119,10 @@ def corpus_of_separate_words(rng, n_kinds=3):
 def expected_pairs(crf, X):
     """Expected label pairs of all sequences, taken together."""
     sequences = as_sequences(X).X
-    parts = crf.model_.parts(crf._prepare(sequences))
-    log_z, pullback = Chain(sequences.offsets).log_partition(parts)
+    scores = crf.model_.scores(crf._prepare(sequences))
+    log_z, pullback = Chain(sequences.offsets).log_partition(scores)
     counts = pullback(np.ones_like(log_z))
-    np.add.at(counts.transition, (parts.edges.previous, parts.edges.current), counts.edges)
+    np.add.at(counts.transition, (scores.edges.previous, scores.edges.current), counts.edges)
     return counts.transition
 
 

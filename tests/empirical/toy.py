@@ -39,6 +39,6 @@ def encode(crf, X):
     return sequences.offsets, crf._prepare(sequences)
 
 
-def parts_of(crf, X):
+def scores_of(crf, X):
     """All scores."""
-    return crf.model_.parts(encode(crf, X)[1])
+    return crf.model_.scores(encode(crf, X)[1])

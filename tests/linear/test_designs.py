@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from sklearn_crcrf.linear import (
     DenseDesign,
-    FoldedDesign,
+    FactoredDesign,
     ObservedDesign,
     SparseDesign,
     observed_pairs,
@@ -54,10 +54,10 @@ def of_few_tokens(dtype):
     return SparseDesign(X, N_LABELS, BLOCKS), X.toarray(), np.ones(some_pairs().shape, dtype=bool)
 
 
-def folded(dtype):
+def factored(dtype):
     X = sparse_attributes(dtype)
     design = sparse_design(X, N_LABELS, BLOCKS)
-    assert isinstance(design, FoldedDesign)
+    assert isinstance(design, FactoredDesign)
     return design, X.toarray(), np.ones(some_pairs().shape, dtype=bool)
 
 
@@ -76,7 +76,7 @@ def observed(most_single):
     return make
 
 
-DESIGNS = [sparse, of_few_tokens, folded, dense, *map(observed, [0, 1, 2, N_LABELS])]
+DESIGNS = [sparse, of_few_tokens, factored, dense, *map(observed, [0, 1, 2, N_LABELS])]
 designs = pytest.mark.parametrize("make", DESIGNS, ids=lambda make: make.__name__)
 
 

@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import logsumexp
 
 from sklearn_crcrf.linear import EdgeDesign, Weights
-from sklearn_crcrf.structures import Chain, Parts
+from sklearn_crcrf.structures import Chain, Scores
 
 N_LABELS = 3
 LENGTHS = [3, 0, 1, 4, 2]
@@ -32,44 +32,44 @@ def example(n_attributes, dtype=float, forbidden=False):
     weights = Weights(None, transition, *others)
     of_tokens = attributes(n_attributes, dtype)
     design = EdgeDesign.of(of_tokens, BEFORE, BEFORE + OFFSETS[-1], OFFSETS)
-    scores = transition.copy()
+    path_scores = transition.copy()
     if forbidden:
-        scores[[0, 2], [1, 2]] = -np.inf
-    parts = Parts.of(rng.normal(size=(OFFSETS[-1], n)).astype(dtype), scores, *others[:2])
+        path_scores[[0, 2], [1, 2]] = -np.inf
+    scores = Scores.of(rng.normal(size=(OFFSETS[-1], n)).astype(dtype), path_scores, *others[:2])
     rows = of_tokens[BEFORE : BEFORE + OFFSETS[-1]].toarray()
-    return design, parts, weights, rows
+    return design, scores, weights, rows
 
 
-def paths_of(parts, weights, rows, start, stop):
+def paths_of(scores, weights, rows, start, stop):
     """Every path of a sequence, and its score by its definition."""
-    transition = parts.transition + np.einsum("tk,kij->tij", rows, weights.edges)
+    transition = scores.transition + np.einsum("tk,kij->tij", rows, weights.edges)
     every = list(itertools.product(range(N_LABELS), repeat=stop - start))
-    scores = []
+    path_scores = []
     for path in every:
-        score = sum(parts.state[start + t, j] for t, j in enumerate(path))
+        score = sum(scores.state[start + t, j] for t, j in enumerate(path))
         score += sum(transition[start + t][path[t - 1 : t + 1]] for t in range(1, len(path)))
-        scores.append(score + (parts.begin[path[0]] + parts.end[path[-1]] if path else 0.0))
-    return every, np.array(scores)
+        path_scores.append(score + (scores.begin[path[0]] + scores.end[path[-1]] if path else 0.0))
+    return every, np.array(path_scores)
 
 
 @pytest.mark.parametrize("forbidden", [False, True])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("n_attributes", [0, 1, 4])
 def test_scores_and_expectations_of_all_paths(n_attributes, dtype, forbidden):
-    design, parts, weights, rows = example(n_attributes, dtype, forbidden)
+    design, scores, weights, rows = example(n_attributes, dtype, forbidden)
     chain, w = Chain(OFFSETS), np.linspace(-1.0, 2.0, len(LENGTHS))
-    with_edges = design.parts(parts, weights)
+    with_edges = design.added_to(scores, weights)
     log_z, pullback = chain.log_partition(with_edges)
     gradient = Weights(None, *(np.zeros_like(part) for part in weights[1:]))
     design.add_gradient(pullback(w), gradient)
     transition, edges = np.zeros((N_LABELS, N_LABELS)), np.zeros_like(weights.edges)
     value, y = chain.maximum(with_edges)
     for s, (a, b) in enumerate(itertools.pairwise(OFFSETS)):
-        every, scores = paths_of(parts, weights, rows, a, b)
-        assert_allclose(log_z[s], logsumexp(scores), rtol=1e-5)
-        assert_allclose(value[s], scores.max(), rtol=1e-5)
-        assert tuple(y[a:b]) == every[scores.argmax()]
-        for path, p in zip(every, np.exp(scores - logsumexp(scores)), strict=True):
+        every, path_scores = paths_of(scores, weights, rows, a, b)
+        assert_allclose(log_z[s], logsumexp(path_scores), rtol=1e-5)
+        assert_allclose(value[s], path_scores.max(), rtol=1e-5)
+        assert tuple(y[a:b]) == every[path_scores.argmax()]
+        for path, p in zip(every, np.exp(path_scores - logsumexp(path_scores)), strict=True):
             for t, pair in enumerate(itertools.pairwise(path), a + 1):
                 transition[pair] += w[s] * p
                 edges[:, *pair] += w[s] * p * rows[t]
@@ -78,23 +78,23 @@ def test_scores_and_expectations_of_all_paths(n_attributes, dtype, forbidden):
 
 
 def test_counts_of_paths():
-    design, parts, weights, rows = example(2)
+    design, scores, weights, rows = example(2)
     y = np.random.default_rng(0).integers(N_LABELS, size=OFFSETS[-1])
-    score, pullback = Chain(OFFSETS).path_score(design.parts(parts, weights), y)
+    score, pullback = Chain(OFFSETS).score(design.added_to(scores, weights), y)
     gradient = Weights(None, *(np.zeros_like(part) for part in weights[1:]))
     design.add_gradient(pullback(np.ones(len(LENGTHS))), gradient)
     edges = np.zeros_like(weights.edges)
     for s, (a, b) in enumerate(itertools.pairwise(OFFSETS)):
-        every, scores = paths_of(parts, weights, rows, a, b)
-        assert_allclose(score[s], scores[every.index(tuple(y[a:b]))])
+        every, path_scores = paths_of(scores, weights, rows, a, b)
+        assert_allclose(score[s], path_scores[every.index(tuple(y[a:b]))])
         for t in range(a + 1, b):
             edges[:, y[t - 1], y[t]] += rows[t]
     assert_allclose(gradient.edges, edges, atol=1e-12)
 
 
 def test_scores_of_edges_are_linear_and_in_the_order_of_the_parts():
-    design, parts, weights, _ = example(4)
-    assert_array_equal(design.scores(weights), design.parts(parts, weights).edges.score)
+    design, scores, weights, _ = example(4)
+    assert_array_equal(design.scores(weights), design.added_to(scores, weights).edges.score)
     double = weights._replace(transition=2 * weights.transition, edges=2 * weights.edges)
     assert_allclose(design.scores(double), 2 * design.scores(weights))
 
@@ -109,6 +109,6 @@ def test_equal_tokens_share_a_combination():
 
 
 def test_no_attributes_change_nothing():
-    design, parts, weights, _ = example(0)
-    assert design.parts(parts, weights) is parts
+    design, scores, weights, _ = example(0)
+    assert design.added_to(scores, weights) is scores
     assert design.scores(weights).shape == (0,)

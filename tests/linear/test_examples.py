@@ -17,7 +17,7 @@ from sklearn_crcrf.linear import (
     examples,
     state_scores,
 )
-from sklearn_crcrf.structures import Chain, Parts
+from sklearn_crcrf.structures import Chain, Scores
 
 seeds = st.integers(0, 2**32 - 1)
 
@@ -28,7 +28,7 @@ def random_weights(case, seed):
     return shaped(rng.integers(-3, 4, size=flat(zeros).size).astype(float), zeros)
 
 
-def parts_of(case, coefficients):
+def scores_of(case, coefficients):
     """The scores of all tokens, as classifiers make them to predict."""
     weights, corpus = coefficients.weights(case.boundaries), case.corpus
     design = EdgeDesign.of(
@@ -36,7 +36,7 @@ def parts_of(case, coefficients):
     )
     state = state_scores(corpus.X, weights.state, 0, corpus.offsets[-1])
     scores = (w + f for w, f in zip(weights[1:4], case.forbidden, strict=True))
-    return design.parts(Parts.of(state, *scores), weights)
+    return design.added_to(Scores.of(state, *scores), weights)
 
 
 @given(cases(), seeds, st.sampled_from([0.0, 1.0, 2.5]))
@@ -56,9 +56,9 @@ def test_of_equals_the_same_path_is_taken_as_in_prediction(case, seed):
     chain = Chain(case.corpus.offsets)
     for cost in (0.0, 1.0):
         found, _ = case.examples().find(coefficients, cost)
-        parts = parts_of(case, coefficients)
-        costly = parts.state + cost * chain.hamming(parts, case.corpus.y)
-        _, expected = chain.maximum(parts._replace(state=costly.astype(parts.state.dtype)))
+        scores = scores_of(case, coefficients)
+        costly = scores.state + cost * chain.hamming(scores, case.corpus.y)
+        _, expected = chain.maximum(scores._replace(state=costly.astype(scores.state.dtype)))
         assert_array_equal(found, expected)
 
 
@@ -142,7 +142,7 @@ def test_many_labels_and_a_long_sequence():
     )
     for _ in range(3):
         weights = coefficients.weights(False)
-        parts = Parts.of(state_scores(X, weights.state, 0, length), weights.transition)
-        _, expected = Chain(corpus.offsets).maximum(parts)
+        scores = Scores.of(state_scores(X, weights.state, 0, length), weights.transition)
+        _, expected = Chain(corpus.offsets).maximum(scores)
         assert_array_equal(examples.find(coefficients, 0.0)[0], expected)
         examples.correct(coefficients, np.array([2, 0]), np.ones(3), np.zeros(3))

@@ -13,14 +13,14 @@ from sklearn_crcrf.linear import (
     BatchObjective,
     Corpus,
     DenseDesign,
-    FoldedDesign,
+    FactoredDesign,
     Layout,
     Objective,
     ObservedDesign,
     SparseDesign,
     corpus,
 )
-from sklearn_crcrf.linear.folding import fold
+from sklearn_crcrf.linear.factoring import factor
 
 N_LABELS, N_ATTRIBUTES = 3, 4
 EDGES = [0, 2]
@@ -49,7 +49,7 @@ def make_corpus(dtype=float, partial=False):
 
 FEATURES = {
     "sparse": lambda X, pairs, slices: SparseDesign(X, N_LABELS, slices),
-    "folded": lambda X, pairs, slices: FoldedDesign(fold(X, 4), N_LABELS, slices),
+    "factored": lambda X, pairs, slices: FactoredDesign(factor(X, 4), N_LABELS, slices),
     "dense": lambda X, pairs, slices: DenseDesign(X.toarray(), N_LABELS, slices),
     "observed": lambda X, pairs, slices: ObservedDesign(X, sp.csr_array(pairs), slices),
     "single": lambda X, pairs, slices: ObservedDesign(X, sp.csr_array(pairs), slices, N_LABELS),

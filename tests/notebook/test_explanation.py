@@ -90,7 +90,7 @@ CASES = {
 }
 
 
-def path_score(classifier, sequences, y):
+def score(classifier, sequences, y):
     """By the structure, from the scores of all parts."""
     X = (
         sequences
@@ -98,9 +98,9 @@ def path_score(classifier, sequences, y):
         else SequenceArray.from_sequences(sequences)
     )
     batch = Batch(0, len(y), X.offsets, 0)
-    parts = classifier._parts(classifier._prepare(X), batch)
+    scores = classifier._scores(classifier._prepare(X), batch)
     structure = classifier._structure(X.offsets)
-    (score,), _ = Chain(X.offsets).path_score(parts, y)
+    (score,), _ = Chain(X.offsets).score(scores, y)
     if isinstance(structure, SecondOrderChain):
         score += sum(classifier._trigrams(y[:-2], y[1:-1], y[2:]))
     return score
@@ -121,7 +121,7 @@ def test_entries_add_up_to_the_score_of_the_path(name):
             chosen = predicted if labels is None else labels
             assert explanation.labels == list(chosen)
             y = np.searchsorted(model.classes_, chosen).astype(np.int32)
-            expected = path_score(model, data[i : i + 1], y)
+            expected = score(model, data[i : i + 1], y)
             scale = max(1.0, abs(expected)) if np.isfinite(expected) else 1.0
             assert explanation.score == pytest.approx(expected, abs=1e-9 * scale)
             assert explanation.token_scores.sum() == pytest.approx(expected, abs=1e-9 * scale)
@@ -132,7 +132,7 @@ def test_entries_add_up_to_the_score_of_the_path(name):
 def test_the_score_of_single_precision_is_nearly_the_same():
     model = CRF(dtype="float32", **FAST).fit(X, Y)
     y = np.searchsorted(model.classes_, model.predict(X[:1])[0]).astype(np.int32)
-    assert explain(model, X[0]).score == pytest.approx(path_score(model, X[:1], y), rel=1e-6)
+    assert explain(model, X[0]).score == pytest.approx(score(model, X[:1], y), rel=1e-6)
 
 
 def test_entries_are_the_weights_times_the_values_of_attributes():
@@ -241,7 +241,7 @@ def test_the_labels_of_a_vote_have_the_score_of_their_path():
     for x in X[20:30]:
         labels = model.predict([x])[0]
         y = np.searchsorted(model.classes_, labels).astype(np.int32)
-        expected = path_score(model, [x], y)
+        expected = score(model, [x], y)
         assert explain(model, x).labels == labels
         assert explain(model, x).score == pytest.approx(expected, abs=1e-9)
 

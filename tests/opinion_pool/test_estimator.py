@@ -117,7 +117,7 @@ def test_weights_maximise_the_likelihood_of_what_is_held_out(monkeypatch):
 
     def loss(weights):
         return sum(
-            batch.weight @ log_loss(batch.structure, batch.scores.parts(weights), batch.y)[0]
+            batch.weight @ log_loss(batch.structure, batch.scores.scores(weights), batch.y)[0]
             for batch in batches
         )
 

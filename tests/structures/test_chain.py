@@ -12,27 +12,27 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import logsumexp
 
-from sklearn_crcrf.structures import Chain, Edges, PartCounts, Parts
+from sklearn_crcrf.structures import Chain, ScoreGradient, Scores, TokenTransitions
 
 
 @settings(max_examples=150)
 @given(chains())
 def test_maximum_is_the_best_of_all_paths(chain):
-    offsets, parts = chain
-    value, y = Chain(offsets).maximum(parts)
+    offsets, scores = chain
+    value, y = Chain(offsets).maximum(scores)
     for s, (a, b) in enumerate(itertools.pairwise(offsets)):
-        _, scores = oracle.paths(parts, a, b)
-        assert_allclose(value[s], scores.max(), rtol=1e-12)
+        _, path_scores = oracle.paths(scores, a, b)
+        assert_allclose(value[s], path_scores.max(), rtol=1e-12)
         if np.isfinite(value[s]):
-            assert_allclose(oracle.score(parts, a, y[a:b]), scores.max(), rtol=1e-12)
+            assert_allclose(oracle.score(scores, a, y[a:b]), path_scores.max(), rtol=1e-12)
 
 
 @settings(max_examples=50)
 @given(chains())
 def test_marginals_are_the_expected_counts_of_labels(chain):
-    offsets, parts = chain
-    log_z, pullback = Chain(offsets).log_partition(parts)
-    again, marginals = Chain(offsets).marginals(parts)
+    offsets, scores = chain
+    log_z, pullback = Chain(offsets).log_partition(scores)
+    again, marginals = Chain(offsets).marginals(scores)
     assert_array_equal(again, log_z)
     assert_array_equal(marginals, pullback(np.ones(len(log_z))).state)
 
@@ -40,48 +40,48 @@ def test_marginals_are_the_expected_counts_of_labels(chain):
 @settings(max_examples=100)
 @given(chains(), st.integers(1, 6))
 def test_k_best_are_the_k_best_of_all_paths(chain, k):
-    offsets, parts = chain
-    found = Chain(offsets).k_best(parts, k)
+    offsets, scores = chain
+    found = Chain(offsets).k_best(scores, k)
     for (values, paths), a, b in zip(found, offsets[:-1], offsets[1:], strict=True):
-        _, scores = oracle.paths(parts, a, b)
-        best = np.sort(scores[scores > -np.inf])[::-1][:k]
+        _, path_scores = oracle.paths(scores, a, b)
+        best = np.sort(path_scores[path_scores > -np.inf])[::-1][:k]
         assert_allclose(values, best, rtol=1e-12)
         assert len({tuple(p) for p in paths}) == len(paths)
         for value, path in zip(values, paths, strict=True):
-            assert_allclose(oracle.score(parts, a, path), value, rtol=1e-12)
+            assert_allclose(oracle.score(scores, a, path), value, rtol=1e-12)
 
 
 @settings(max_examples=50)
 @given(chains(), st.randoms())
 def test_path_score(chain, random):
-    offsets, parts = chain
-    y = np.array([random.randrange(len(parts.transition)) for _ in range(offsets[-1])], dtype=int)
-    score, pullback = Chain(offsets).path_score(parts, y)
+    offsets, scores = chain
+    y = np.array([random.randrange(len(scores.transition)) for _ in range(offsets[-1])], dtype=int)
+    score, pullback = Chain(offsets).score(scores, y)
     weight = np.arange(1.0, len(offsets))
-    counts, expected = pullback(weight), PartCounts.zeros(parts)
+    counts, expected = pullback(weight), ScoreGradient.zeros(scores)
     for w, a, b in zip(weight, offsets[:-1], offsets[1:], strict=True):
-        oracle.count(parts, a, y[a:b], w, expected)
+        oracle.count(scores, a, y[a:b], w, expected)
     for ours, theirs in zip(counts, expected, strict=True):
         assert_allclose(ours, theirs)
         assert ours.dtype == theirs.dtype
-    reference = [oracle.score(parts, a, y[a:b]) for a, b in itertools.pairwise(offsets)]
+    reference = [oracle.score(scores, a, y[a:b]) for a, b in itertools.pairwise(offsets)]
     assert_allclose(score, reference, rtol=1e-9, atol=1e-9)
 
 
 def _plain(state, transition):
     zeros = np.zeros(len(transition))
-    return Parts(state, transition, zeros, zeros, Edges.none(len(state)))
+    return Scores(state, transition, zeros, zeros, TokenTransitions.none(len(state)))
 
 
 def test_ties_go_to_the_lowest_label():
-    parts = _plain(np.zeros((5, 4)), np.zeros((4, 4)))
-    assert_array_equal(Chain(np.array([0, 5])).maximum(parts)[1], np.zeros(5))
+    scores = _plain(np.zeros((5, 4)), np.zeros((4, 4)))
+    assert_array_equal(Chain(np.array([0, 5])).maximum(scores)[1], np.zeros(5))
 
 
 def test_a_long_sequence_neither_overflows_nor_underflows():
     rng = np.random.default_rng(0)
-    parts = _plain(100 * rng.normal(size=(20_000, 3)), rng.normal(size=(3, 3)))
-    log_z, marginals = Chain(np.array([0, 20_000])).marginals(parts)
+    scores = _plain(100 * rng.normal(size=(20_000, 3)), rng.normal(size=(3, 3)))
+    log_z, marginals = Chain(np.array([0, 20_000])).marginals(scores)
     assert np.isfinite(log_z).all()
     assert_allclose(marginals.sum(axis=1), 1.0, rtol=1e-9)
 
@@ -91,19 +91,19 @@ def test_only_one_path_lies_above_the_floor(floor):
     # Every common transition underflows against the raised ones.
     transition = np.full((3, 3), floor)
     gains = sp.csr_array(np.array([[0, 0, 0, 1.0, 0, 0, 0, 0, 0]]))
-    edges = Edges.from_gains(np.array([-1, 0, -1]), gains, np.full((3, 3), 0.0))
-    parts = Parts(np.zeros((3, 3)), transition, np.zeros(3), np.zeros(3), edges)
-    log_z, marginals = Chain(np.array([0, 3])).marginals(parts)
-    _, scores = oracle.paths(parts, 0, 3)
-    assert_allclose(log_z, logsumexp(scores))
+    edges = TokenTransitions.from_gains(np.array([-1, 0, -1]), gains, np.full((3, 3), 0.0))
+    scores = Scores(np.zeros((3, 3)), transition, np.zeros(3), np.zeros(3), edges)
+    log_z, marginals = Chain(np.array([0, 3])).marginals(scores)
+    _, path_scores = oracle.paths(scores, 0, 3)
+    assert_allclose(log_z, logsumexp(path_scores))
     if np.isfinite(floor):
         assert_allclose(marginals.sum(axis=1), 1.0)
         assert_allclose(marginals[:2].argmax(axis=1), [0, 1])
 
 
 def test_one_label():
-    parts = _plain(np.array([[1.0], [2.0]]), np.zeros((1, 1)))
-    value, y = Chain(np.array([0, 2])).maximum(parts)
+    scores = _plain(np.array([[1.0], [2.0]]), np.zeros((1, 1)))
+    value, y = Chain(np.array([0, 2])).maximum(scores)
     assert_allclose(value, 3.0)
     assert_array_equal(y, 0)
-    assert_allclose(Chain(np.array([0, 2])).marginals(parts)[1], 1.0)
+    assert_allclose(Chain(np.array([0, 2])).marginals(scores)[1], 1.0)

@@ -13,38 +13,38 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from sklearn_crcrf.structures import Chain, Edges, PartCounts, Parts, sums
+from sklearn_crcrf.structures import Chain, ScoreGradient, Scores, TokenTransitions, sums
 
 KERNELS = compiled("lock_step")
 kernels = pytest.mark.parametrize("kernel", KERNELS)
 any_kernel = st.sampled_from([kernel.values[0] for kernel in KERNELS])
 
 
-def marginals_and_derivatives(kernel, offsets, parts, weight):
+def marginals_and_derivatives(kernel, offsets, scores, weight):
     with patch.object(sums, "lock_step", kernel):
-        value, pullback = Chain(offsets).token_marginals(parts)
+        value, pullback = Chain(offsets).token_marginals(scores)
         return value, pullback(weight)
 
 
-def by_enumeration(offsets, parts, weight):
+def by_enumeration(offsets, scores, weight):
     """Sums over all paths, and covariances by their definition."""
-    value, counts = np.zeros(parts.state.shape), PartCounts.zeros(parts.tokens(slice(None)))
+    value, counts = np.zeros(scores.state.shape), ScoreGradient.zeros(scores.tokens(slice(None)))
     for a, b in itertools.pairwise(offsets):
-        every, scores, probability = oracle.distribution(parts, a, b)
-        if scores.max() == -np.inf:
+        every, path_scores, probability = oracle.distribution(scores, a, b)
+        if path_scores.max() == -np.inf:
             continue
         sums_of_weights = np.array([weight[np.arange(a, b), list(path)].sum() for path in every])
         mean = probability @ sums_of_weights
         for path, p, x in zip(every, probability, sums_of_weights, strict=True):
             value[np.arange(a, b), list(path)] += p
-            oracle.count(parts, a, path, p * (x - mean), counts)
+            oracle.count(scores, a, path, p * (x - mean), counts)
     return value, counts
 
 
-def by_covariance(offsets, parts, weight):
+def by_covariance(offsets, scores, weight):
     """The same derivatives by the kernel that keeps to logarithms."""
-    direction = PartCounts.zeros(parts, weight)
-    return Chain(offsets).covariance(parts, direction)[1](np.ones(len(offsets) - 1))
+    direction = ScoreGradient.zeros(scores, weight)
+    return Chain(offsets).covariance(scores, direction)[1](np.ones(len(offsets) - 1))
 
 
 def assert_close(ours, theirs, **tolerance):
@@ -55,13 +55,13 @@ def assert_close(ours, theirs, **tolerance):
 @settings(max_examples=150)
 @given(any_kernel, chains())
 def test_sums_over_all_paths(kernel, chain):
-    offsets, parts = chain
-    weight = np.random.default_rng(0).normal(size=parts.state.shape)
-    value, counts = marginals_and_derivatives(kernel, offsets, parts, weight)
-    expected, expected_counts = by_enumeration(offsets, parts, weight)
+    offsets, scores = chain
+    weight = np.random.default_rng(0).normal(size=scores.state.shape)
+    value, counts = marginals_and_derivatives(kernel, offsets, scores, weight)
+    expected, expected_counts = by_enumeration(offsets, scores, weight)
     assert_allclose(value, expected, atol=1e-9)
-    assert counts.state.dtype == parts.state.dtype
-    assert_close(counts, expected_counts, atol=1e-8 if parts.state.dtype == np.float64 else 1e-6)
+    assert counts.state.dtype == scores.state.dtype
+    assert_close(counts, expected_counts, atol=1e-8 if scores.state.dtype == np.float64 else 1e-6)
 
 
 def random_chain(lengths, n_labels, forbidden, scale=1.0):
@@ -70,10 +70,10 @@ def random_chain(lengths, n_labels, forbidden, scale=1.0):
     transition = scale * rng.normal(size=(n_labels, n_labels))
     transition[rng.random(transition.shape) < forbidden] = -np.inf
     gains = sp.random_array((3, n_labels**2), density=0.05, format="csr", rng=rng)
-    edges = Edges.from_gains(rng.integers(-1, 3, sum(lengths)), gains, transition)
+    edges = TokenTransitions.from_gains(rng.integers(-1, 3, sum(lengths)), gains, transition)
     state = scale * rng.normal(size=(sum(lengths), n_labels))
     begin, end = scale * rng.normal(size=(2, n_labels))
-    return np.append(0, np.cumsum(lengths)), Parts(state, transition, begin, end, edges)
+    return np.append(0, np.cumsum(lengths)), Scores(state, transition, begin, end, edges)
 
 
 @kernels
@@ -83,21 +83,21 @@ def random_chain(lengths, n_labels, forbidden, scale=1.0):
 def test_many_sequences_of_all_lengths(kernel, n_labels, forbidden, kept):
     """Several blocks of lock step and several panels, with and without what is kept."""
     lengths = np.random.default_rng(n_labels).permutation(np.arange(180) % 61)
-    offsets, parts = random_chain(lengths, n_labels, forbidden if n_labels > 2 else 0.0)
-    weight = np.random.default_rng(1).normal(size=parts.state.shape)
+    offsets, scores = random_chain(lengths, n_labels, forbidden if n_labels > 2 else 0.0)
+    weight = np.random.default_rng(1).normal(size=scores.state.shape)
     with patch.object(sums, "KEPT", kept):
-        value, counts = marginals_and_derivatives(kernel, offsets, parts, weight)
-    assert_allclose(value, Chain(offsets).marginals(parts)[1], atol=1e-9)
-    expected = by_covariance(offsets, parts, weight)
+        value, counts = marginals_and_derivatives(kernel, offsets, scores, weight)
+    assert_allclose(value, Chain(offsets).marginals(scores)[1], atol=1e-9)
+    expected = by_covariance(offsets, scores, weight)
     assert_close(counts, expected, rtol=1e-9, atol=1e-9 * offsets[-1])
 
 
 def test_derivatives_are_added_to_what_is_there():
-    offsets, parts = random_chain([3, 0, 5], 4, 0.0)
-    weight = np.random.default_rng(1).normal(size=parts.state.shape)
-    _, pullback = Chain(offsets).token_marginals(parts)
+    offsets, scores = random_chain([3, 0, 5], 4, 0.0)
+    weight = np.random.default_rng(1).normal(size=scores.state.shape)
+    _, pullback = Chain(offsets).token_marginals(scores)
     once = pullback(weight)
-    out = PartCounts(*(values.copy() for values in once))
+    out = ScoreGradient(*(values.copy() for values in once))
     assert pullback(weight, out) is out
     assert_close(out, (2 * values for values in once), rtol=1e-12, atol=1e-12)
 
@@ -106,9 +106,9 @@ def test_derivatives_are_added_to_what_is_there():
 def test_weights_may_be_as_huge_as_marginals_are_small(gap):
     # -log p(y_t = 0) at every token, whose derivatives are those of its logarithm.
     n_tokens = 20
-    parts = Parts.of(np.tile([0.0, gap], (n_tokens, 1)), np.array([[0.0, 1.0], [0.5, 0.0]]))
+    scores = Scores.of(np.tile([0.0, gap], (n_tokens, 1)), np.array([[0.0, 1.0], [0.5, 0.0]]))
     offsets = np.array([0, n_tokens - 4, n_tokens])
-    value, pullback = Chain(offsets).token_marginals(parts)
+    value, pullback = Chain(offsets).token_marginals(scores)
     weight = np.zeros_like(value)
     weight[:, 0] = 1.0 / value[:, 0]
     counts = pullback(weight)
@@ -118,9 +118,9 @@ def test_weights_may_be_as_huge_as_marginals_are_small(gap):
     for which in [(0, 0), (n_tokens - 1, 1), (7, 1)]:
         log_sums = []
         for sign in (1, -1):
-            state = parts.state.copy()
+            state = scores.state.copy()
             state[which] += sign * step
-            changed, _ = Chain(offsets).token_marginals(parts._replace(state=state))
+            changed, _ = Chain(offsets).token_marginals(scores._replace(state=state))
             log_sums.append(np.log(changed[:, 0]).sum())
         assert_allclose(counts.state[which], np.subtract(*log_sums) / (2 * step), rtol=1e-5)
 
@@ -128,7 +128,7 @@ def test_weights_may_be_as_huge_as_marginals_are_small(gap):
 def test_no_path_is_possible():
     state = np.zeros((4, 2))
     state[1] = -np.inf
-    value, pullback = Chain(np.array([0, 2, 4])).token_marginals(Parts.of(state, np.eye(2)))
+    value, pullback = Chain(np.array([0, 2, 4])).token_marginals(Scores.of(state, np.eye(2)))
     assert_array_equal(value[:2], 0.0)
     assert_allclose(value[2:].sum(axis=1), 1.0)
     counts = pullback(np.ones((4, 2)) * [1.0, 2.0])
@@ -138,7 +138,7 @@ def test_no_path_is_possible():
 
 @pytest.mark.parametrize("lengths", [[0], [0, 0], [0, 1, 0]])
 def test_short_sequences(lengths):
-    offsets, parts = random_chain(lengths, 3, 0.0)
-    value, pullback = Chain(offsets).token_marginals(parts)
+    offsets, scores = random_chain(lengths, 3, 0.0)
+    value, pullback = Chain(offsets).token_marginals(scores)
     assert value.shape == (sum(lengths), 3)
     assert_allclose(pullback(np.ones_like(value)).state, 0.0, atol=1e-15)

@@ -10,62 +10,62 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from sklearn_crcrf.structures import Chain, Parts
+from sklearn_crcrf.structures import Chain, Scores
 
 
 @settings(max_examples=150)
 @given(chains())
 def test_max_marginals_are_the_best_of_the_paths_through_a_label(chain):
-    offsets, parts = chain
-    best = Chain(offsets).max_marginals(parts)
-    value, _ = Chain(offsets).maximum(parts)
+    offsets, scores = chain
+    best = Chain(offsets).max_marginals(scores)
+    value, _ = Chain(offsets).maximum(scores)
     for s, (a, b) in enumerate(itertools.pairwise(offsets)):
-        every, scores = oracle.paths(parts, a, b)
+        every, path_scores = oracle.paths(scores, a, b)
         for t in range(b - a):
-            expected = np.full(len(parts.transition), -np.inf)
-            np.maximum.at(expected, [path[t] for path in every], scores)
+            expected = np.full(len(scores.transition), -np.inf)
+            np.maximum.at(expected, [path[t] for path in every], path_scores)
             assert_allclose(best[a + t], expected, rtol=1e-11, atol=1e-9)
             assert_allclose(best[a + t].max(), value[s], rtol=1e-11, atol=1e-9)
 
 
 def test_max_marginals_of_a_long_sequence():
     rng = np.random.default_rng(0)
-    parts = Parts.of(1e4 * rng.normal(size=(20_000, 3)), 1e4 * rng.normal(size=(3, 3)))
+    scores = Scores.of(1e4 * rng.normal(size=(20_000, 3)), 1e4 * rng.normal(size=(3, 3)))
     chain = Chain(np.array([0, 20_000]))
-    value, y = chain.maximum(parts)
-    best = chain.max_marginals(parts)
+    value, y = chain.maximum(scores)
+    best = chain.max_marginals(scores)
     assert_array_equal(best.argmax(axis=1), y)
     assert_allclose(best.max(axis=1), value[0], rtol=1e-12)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_hamming_is_the_number_of_wrong_labels(dtype):
-    parts, y = Parts.of(np.zeros((4, 3), dtype=dtype), np.zeros((3, 3))), np.array([2, 0, 1, 1])
-    cost = Chain.hamming(parts, y)
+    scores, y = Scores.of(np.zeros((4, 3), dtype=dtype), np.zeros((3, 3))), np.array([2, 0, 1, 1])
+    cost = Chain.hamming(scores, y)
     assert cost.dtype == dtype
-    augmented = parts._replace(state=parts.state + cost)
+    augmented = scores._replace(state=scores.state + cost)
     for path in itertools.product(range(3), repeat=4):
         assert oracle.score(augmented, 0, path) == (np.array(path) != y).sum()
 
 
 def test_hamming_of_partial_labels():
-    parts = Parts.of(np.zeros((2, 3)), np.zeros((3, 3)))
+    scores = Scores.of(np.zeros((2, 3)), np.zeros((3, 3)))
     right = np.array([[True, False, True], [False, True, False]])
-    assert_array_equal(Chain.hamming(parts, right), [[0.0, 1.0, 0.0], [1.0, 0.0, 1.0]])
+    assert_array_equal(Chain.hamming(scores, right), [[0.0, 1.0, 0.0], [1.0, 0.0, 1.0]])
 
 
 @settings(max_examples=100)
 @given(chains(), st.integers(1, 12))
 def test_k_best_are_different_and_the_best(chain, k):
-    offsets, parts = chain
-    found = Chain(offsets).k_best(parts, k)
+    offsets, scores = chain
+    found = Chain(offsets).k_best(scores, k)
     for (values, paths), a, b in zip(found, offsets[:-1], offsets[1:], strict=True):
-        _, scores = oracle.paths(parts, a, b)
-        best = np.sort(scores[scores > -np.inf])[::-1][:k]
+        _, path_scores = oracle.paths(scores, a, b)
+        best = np.sort(path_scores[path_scores > -np.inf])[::-1][:k]
         assert_allclose(values, best, rtol=1e-11, atol=1e-9)
         assert len({tuple(path) for path in paths}) == len(paths)
         assert_allclose(
-            [oracle.score(parts, a, path) for path in paths], values, rtol=1e-11, atol=1e-9
+            [oracle.score(scores, a, path) for path in paths], values, rtol=1e-11, atol=1e-9
         )
 
 
@@ -73,7 +73,7 @@ def test_k_best_of_many_labels():
     # Independent tokens: the second best path differs in the token of the least gap.
     rng = np.random.default_rng(0)
     state = rng.normal(size=(300, 60))
-    values, paths = Chain(np.array([0, 300])).k_best(Parts.of(state, np.zeros((60, 60))), 2)[0]
+    values, paths = Chain(np.array([0, 300])).k_best(Scores.of(state, np.zeros((60, 60))), 2)[0]
     second, first = np.sort(state, axis=1)[:, -2:].T
     assert_array_equal(paths[0], state.argmax(axis=1))
     assert_allclose(values[0] - values[1], (first - second).min())

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from sklearn_crcrf.structures import Chain, PartCounts, Parts
+from sklearn_crcrf.structures import Chain, ScoreGradient, Scores
 
 
 @pytest.mark.parametrize(
@@ -20,8 +20,8 @@ from sklearn_crcrf.structures import Chain, PartCounts, Parts
     ],
 )
 def test_pieces_of_sequences(with_tokens, expected):
-    parts = Parts.of(np.ones((6, 2)), np.zeros((2, 2)))
-    pieces = Chain(np.array([0, 1, 1, 3, 6])).pieces(parts, with_tokens)
+    scores = Scores.of(np.ones((6, 2)), np.zeros((2, 2)))
+    pieces = Chain(np.array([0, 1, 1, 3, 6])).pieces(scores, with_tokens)
     found = [pieces.tokens[a:b].tolist() for a, b in itertools.pairwise(pieces.offsets)]
     assert found == expected
     first = np.array([tokens[0] for tokens in expected])
@@ -31,21 +31,21 @@ def test_pieces_of_sequences(with_tokens, expected):
 @settings(max_examples=100)
 @given(chains(scales=(1.0,)), st.booleans())
 def test_scores_of_pieces_add_up_to_those_of_paths(chain, with_tokens):
-    offsets, parts = chain
-    y = np.random.default_rng(0).integers(len(parts.transition), size=len(parts.state))
+    offsets, scores = chain
+    y = np.random.default_rng(0).integers(len(scores.transition), size=len(scores.state))
     structure = Chain(offsets)
-    pieces = structure.pieces(parts, with_tokens)
-    assert pieces.parts.state.dtype == parts.state.dtype
-    scores, pull_scores = Chain(pieces.offsets).path_score(pieces.parts, y[pieces.tokens])
-    expected, pull_expected = structure.path_score(parts, y)
-    sums = np.bincount(pieces.sequence, scores, minlength=len(expected))
+    pieces = structure.pieces(scores, with_tokens)
+    assert pieces.scores.state.dtype == scores.state.dtype
+    path_scores, pull_scores = Chain(pieces.offsets).score(pieces.scores, y[pieces.tokens])
+    expected, pull_expected = structure.score(scores, y)
+    sums = np.bincount(pieces.sequence, path_scores, minlength=len(expected))
     assert_allclose(sums, expected, rtol=1e-5, atol=1e-5)
     weight = np.arange(1.0, len(offsets))
     counts = pieces.pullback(pull_scores(weight[pieces.sequence]))
     for ours, theirs in zip(counts, pull_expected(weight), strict=True):
         assert_allclose(ours, theirs, rtol=1e-5, atol=1e-6)
     twice = pieces.pullback(
-        pull_scores(weight[pieces.sequence]), PartCounts(*(values.copy() for values in counts))
+        pull_scores(weight[pieces.sequence]), ScoreGradient(*(values.copy() for values in counts))
     )
     for ours, theirs in zip(twice, counts, strict=True):
         assert_allclose(ours, 2 * theirs, rtol=1e-5, atol=1e-6)

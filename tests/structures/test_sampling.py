@@ -10,7 +10,7 @@ from hypothesis import assume, given, settings
 from numpy.testing import assert_array_equal
 from scipy.stats import chi2
 
-from sklearn_crcrf.structures import Chain, Parts
+from sklearn_crcrf.structures import Chain, Scores
 
 
 def _chi_square_bound(observed, expected):
@@ -27,15 +27,15 @@ def _chi_square_bound(observed, expected):
 @settings(max_examples=40)
 @given(chains())
 def test_paths_are_drawn_as_often_as_they_are_likely(chain):
-    offsets, parts = chain
+    offsets, scores = chain
     structure, n_samples = Chain(offsets), 2000
-    assume(np.isfinite(structure.log_partition(parts)[0]).all())
-    y = structure.sample(parts, n_samples, np.random.default_rng(0))
+    assume(np.isfinite(structure.log_partition(scores)[0]).all())
+    y = structure.sample(scores, n_samples, np.random.default_rng(0))
     assert y.shape == (n_samples, offsets[-1])
     assert y.dtype == np.int32
-    n_labels = len(parts.transition)
+    n_labels = len(scores.transition)
     for a, b in itertools.pairwise(offsets):
-        _, _, probability = oracle.distribution(parts, a, b)
+        _, _, probability = oracle.distribution(scores, a, b)
         path = y[:, a:b] @ n_labels ** np.arange(b - a)[::-1]
         observed = np.bincount(path, minlength=len(probability))
         assert (observed[probability == 0] == 0).all()
@@ -44,8 +44,8 @@ def test_paths_are_drawn_as_often_as_they_are_likely(chain):
 
 def test_sequences_and_samples_are_independent():
     n_samples = 4000
-    parts, chain = Parts.of(np.zeros((4, 2)), np.eye(2)), Chain(np.array([0, 2, 4]))
-    y = chain.sample(parts, n_samples, np.random.default_rng(0))
+    scores, chain = Scores.of(np.zeros((4, 2)), np.eye(2)), Chain(np.array([0, 2, 4]))
+    y = chain.sample(scores, n_samples, np.random.default_rng(0))
     same = y[:, ::2] == y[:, 1::2]
     both = np.bincount(same @ [2, 1], minlength=4)
     p = 1 / (1 + np.exp(-1.0))
@@ -57,8 +57,8 @@ def test_sequences_and_samples_are_independent():
 @pytest.mark.parametrize("make", [np.random.default_rng, np.random.RandomState])
 def test_a_seed_decides(make):
     rng = np.random.default_rng(0)
-    parts, chain = Parts.of(rng.normal(size=(30, 4)), np.eye(4)), Chain(np.array([0, 10, 30]))
-    first, second, other = (chain.sample(parts, 5, make(seed)) for seed in (1, 1, 2))
+    scores, chain = Scores.of(rng.normal(size=(30, 4)), np.eye(4)), Chain(np.array([0, 10, 30]))
+    first, second, other = (chain.sample(scores, 5, make(seed)) for seed in (1, 1, 2))
     assert_array_equal(first, second)
     assert (first != other).any()
 
@@ -66,8 +66,8 @@ def test_a_seed_decides(make):
 def test_constraints_are_respected_in_a_long_sequence():
     rng = np.random.default_rng(0)
     transition = np.where(np.eye(3, k=1) + np.eye(3, k=-2) > 0, 0.0, -np.inf)  # 0 1 2 0 1 2 ...
-    parts = Parts.of(1e4 * rng.normal(size=(20_000, 3)), transition)
-    y = Chain(np.array([0, 20_000])).sample(parts, 2, rng)
+    scores = Scores.of(1e4 * rng.normal(size=(20_000, 3)), transition)
+    y = Chain(np.array([0, 20_000])).sample(scores, 2, rng)
     assert_array_equal(np.diff(y, axis=1) % 3, 1)
 
 
@@ -76,13 +76,13 @@ def test_an_impossible_sequence_is_named():
     state[2] = -np.inf
     with pytest.raises(ValueError, match="no path of sequence 1 is possible"):
         Chain(np.array([0, 2, 3])).sample(
-            Parts.of(state, np.zeros((2, 2))), 1, np.random.default_rng(0)
+            Scores.of(state, np.zeros((2, 2))), 1, np.random.default_rng(0)
         )
 
 
 def test_nothing_to_draw():
-    parts = Parts.of(np.zeros((2, 1)), np.zeros((1, 1)))
+    scores = Scores.of(np.zeros((2, 1)), np.zeros((1, 1)))
     rng = np.random.default_rng(0)
-    assert_array_equal(Chain(np.array([0, 2])).sample(parts, 3, rng), np.zeros((3, 2)))
-    assert Chain(np.array([0, 2])).sample(parts, 0, rng).shape == (0, 2)
-    assert Chain(np.array([0, 0])).sample(Parts.of(np.zeros((0, 1)), np.eye(1)), 2, rng).size == 0
+    assert_array_equal(Chain(np.array([0, 2])).sample(scores, 3, rng), np.zeros((3, 2)))
+    assert Chain(np.array([0, 2])).sample(scores, 0, rng).shape == (0, 2)
+    assert Chain(np.array([0, 0])).sample(Scores.of(np.zeros((0, 1)), np.eye(1)), 2, rng).size == 0

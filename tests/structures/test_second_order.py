@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import logsumexp
 
-from sklearn_crcrf.structures import Chain, Edges, Parts, SecondOrderChain
+from sklearn_crcrf.structures import Chain, Scores, SecondOrderChain, TokenTransitions
 
 LENGTHS = [4, 0, 1, 2, 3]
 OFFSETS = np.append(0, np.cumsum(LENGTHS))
@@ -21,78 +21,78 @@ def chain():
     n_labels, n_tokens = 3, OFFSETS[-1]
     transition = rng.normal(size=(n_labels, n_labels))
     gains = sp.random_array((3, n_labels**2), density=0.5, format="csr", rng=rng)
-    edges = Edges.from_gains(rng.integers(-1, 3, n_tokens), gains, transition)
-    parts = Parts(
+    edges = TokenTransitions.from_gains(rng.integers(-1, 3, n_tokens), gains, transition)
+    scores = Scores(
         rng.normal(size=(n_tokens, n_labels)), transition, *rng.normal(size=(2, n_labels)), edges
     )
     trigrams = rng.normal(size=(n_labels,) * 3)
-    return parts, trigrams
+    return scores, trigrams
 
 
-def _paths(parts, trigrams, start, stop):
-    every, scores = oracle.paths(parts, start, stop)
+def _paths(scores, trigrams, start, stop):
+    every, path_scores = oracle.paths(scores, start, stop)
     more = [sum(trigrams[p[t - 2 : t + 1]] for t in range(2, len(p))) for p in every]
-    return every, scores + np.array(more)
+    return every, path_scores + np.array(more)
 
 
 def test_against_all_paths(chain):
-    parts, trigrams = chain
+    scores, trigrams = chain
     structure = SecondOrderChain(OFFSETS, lambda i, j, k: trigrams[i, j, k], n_candidates=3)
-    value, y = structure.maximum(parts)
-    log_z, marginals = structure.marginals(parts)
-    best = structure.k_best(parts, 3)
+    value, y = structure.maximum(scores)
+    log_z, marginals = structure.marginals(scores)
+    best = structure.k_best(scores, 3)
     for s, (a, b) in enumerate(itertools.pairwise(OFFSETS)):
-        every, scores = _paths(parts, trigrams, a, b)
-        assert_allclose(value[s], scores.max())
-        assert tuple(y[a:b]) == every[scores.argmax()]
-        assert_allclose(log_z[s], logsumexp(scores))
-        assert_allclose(best[s][0], np.sort(scores)[::-1][:3])
-        assert tuple(best[s][1][0]) == every[scores.argmax()]
-        probability = np.exp(scores - logsumexp(scores))
+        every, path_scores = _paths(scores, trigrams, a, b)
+        assert_allclose(value[s], path_scores.max())
+        assert tuple(y[a:b]) == every[path_scores.argmax()]
+        assert_allclose(log_z[s], logsumexp(path_scores))
+        assert_allclose(best[s][0], np.sort(path_scores)[::-1][:3])
+        assert tuple(best[s][1][0]) == every[path_scores.argmax()]
+        probability = np.exp(path_scores - logsumexp(path_scores))
         for t in range(b - a):
             reference = np.bincount([p[t] for p in every], probability, 3)
             assert_allclose(marginals[a + t], reference)
 
 
 def test_no_trigrams_is_the_first_order_chain(chain):
-    parts, _ = chain
+    scores, _ = chain
     structure = SecondOrderChain(OFFSETS, lambda i, j, k: np.zeros(len(i)), n_candidates=3)
-    for ours, theirs in zip(structure.maximum(parts), Chain(OFFSETS).maximum(parts), strict=True):
+    for ours, theirs in zip(structure.maximum(scores), Chain(OFFSETS).maximum(scores), strict=True):
         assert_allclose(ours, theirs)
 
 
 def test_only_the_best_labels_of_a_token_are_considered(chain):
-    parts, trigrams = chain
+    scores, trigrams = chain
     structure = SecondOrderChain(OFFSETS, lambda i, j, k: trigrams[i, j, k], n_candidates=1)
-    assert_array_equal(structure.maximum(parts)[1], parts.state.argmax(axis=1))
+    assert_array_equal(structure.maximum(scores)[1], scores.state.argmax(axis=1))
 
 
 def test_entropy_against_all_paths(chain):
-    parts, trigrams = chain
+    scores, trigrams = chain
     structure = SecondOrderChain(OFFSETS, lambda i, j, k: trigrams[i, j, k], n_candidates=3)
-    for entropy, (a, b) in zip(structure.entropy(parts), itertools.pairwise(OFFSETS), strict=True):
-        _, scores = _paths(parts, trigrams, a, b)
-        probability = np.exp(scores - logsumexp(scores))
+    for entropy, (a, b) in zip(structure.entropy(scores), itertools.pairwise(OFFSETS), strict=True):
+        _, path_scores = _paths(scores, trigrams, a, b)
+        probability = np.exp(path_scores - logsumexp(path_scores))
         assert_allclose(entropy, -(probability * np.log(probability)).sum(), atol=1e-12)
 
 
 def test_samples_against_all_paths(chain):
-    parts, trigrams = chain
+    scores, trigrams = chain
     structure, n_samples = SecondOrderChain(OFFSETS, lambda i, j, k: trigrams[i, j, k], 3), 20_000
-    y = structure.sample(parts, n_samples, np.random.default_rng(0))
+    y = structure.sample(scores, n_samples, np.random.default_rng(0))
     for a, b in itertools.pairwise(OFFSETS):
-        _, scores = _paths(parts, trigrams, a, b)
-        probability = np.exp(scores - logsumexp(scores))
-        observed = np.bincount(y[:, a:b] @ 3 ** np.arange(b - a)[::-1], minlength=len(scores))
+        _, path_scores = _paths(scores, trigrams, a, b)
+        probability = np.exp(path_scores - logsumexp(path_scores))
+        observed = np.bincount(y[:, a:b] @ 3 ** np.arange(b - a)[::-1], minlength=len(path_scores))
         error = np.sqrt(probability * (1 - probability) / n_samples)
         assert_allclose(observed / n_samples, probability, atol=5 * error.max())
 
 
 @pytest.mark.parametrize("n_candidates", [1, 2, 3])
 def test_spans_against_all_paths(chain, n_candidates):
-    parts, trigrams = chain
+    scores, trigrams = chain
     structure = SecondOrderChain(OFFSETS, lambda i, j, k: trigrams[i, j, k], n_candidates)
-    considered = np.argsort(-parts.state, axis=1)[:, :n_candidates]
+    considered = np.argsort(-scores.state, axis=1)[:, :n_candidates]
     following = np.array([True, False, True])
     spans = [
         (a, start, stop, b, labels)
@@ -101,11 +101,13 @@ def test_spans_against_all_paths(chain, n_candidates):
         for labels in itertools.product(range(3), repeat=stop - start)
     ]
     _, start, stop, _, labels = zip(*spans, strict=True)
-    value = structure.span_log_probability(parts, start, stop, np.concatenate(labels), following)
+    value = structure.span_log_probability(scores, start, stop, np.concatenate(labels), following)
     for ours, (a, start, stop, b, labels) in zip(value, spans, strict=True):
-        every, scores = _paths(parts, trigrams, a, b)
-        scores[[any(j not in considered[a + t] for t, j in enumerate(p)) for p in every]] = -np.inf
-        probability = np.exp(scores - logsumexp(scores))
+        every, path_scores = _paths(scores, trigrams, a, b)
+        path_scores[
+            [any(j not in considered[a + t] for t, j in enumerate(p)) for p in every]
+        ] = -np.inf
+        probability = np.exp(path_scores - logsumexp(path_scores))
         is_so = [
             p[start - a : stop - a] == labels and (stop == b or following[p[stop - a]])
             for p in every
@@ -114,8 +116,8 @@ def test_spans_against_all_paths(chain, n_candidates):
 
 
 def test_no_spans(chain):
-    parts, trigrams = chain
+    scores, trigrams = chain
     structure = SecondOrderChain(OFFSETS, lambda i, j, k: trigrams[i, j, k], n_candidates=2)
-    assert structure.span_log_probability(parts, [], [], []).shape == (0,)
+    assert structure.span_log_probability(scores, [], [], []).shape == (0,)
     with pytest.raises(ValueError, match="span 0 is not a part of one sequence"):
-        structure.span_log_probability(parts, [3], [5], [0, 0])
+        structure.span_log_probability(scores, [3], [5], [0, 0])

@@ -10,12 +10,12 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from sklearn_crcrf.structures import Chain, PartCounts, Parts
+from sklearn_crcrf.structures import Chain, ScoreGradient, Scores
 
 
-def _random_spans(offsets, parts, rng, n_spans):
+def _random_spans(offsets, scores, rng, n_spans):
     """Spans whose labels are often those of the best path."""
-    best, n_labels = Chain(offsets).maximum(parts)[1], len(parts.transition)
+    best, n_labels = Chain(offsets).maximum(scores)[1], len(scores.transition)
     start, stop, labels = [], [], []
     for _ in range(n_spans):
         s = rng.choice(np.flatnonzero(np.diff(offsets)))
@@ -41,36 +41,36 @@ def _contain(every, first, last, start, stop, labels, following, preceding):
 @settings(max_examples=200)
 @given(chains(), st.integers(0, 2**32 - 1))
 def test_margins_are_those_of_the_best_of_all_paths(chain, seed):
-    offsets, parts = chain
+    offsets, scores = chain
     assume(offsets[-1] > 0)
-    rng, n_spans, n_labels = np.random.default_rng(seed), 6, len(parts.transition)
-    start, stop, labels = _random_spans(offsets, parts, rng, n_spans)
+    rng, n_spans, n_labels = np.random.default_rng(seed), 6, len(scores.transition)
+    start, stop, labels = _random_spans(offsets, scores, rng, n_spans)
     cuts = np.append(0, np.cumsum(stop - start))
     anything = np.ones((n_spans, n_labels), dtype=bool)
     bounds = [(offsets[s], offsets[s + 1]) for s in np.searchsorted(offsets, start, "right") - 1]
-    paths = {ends: oracle.paths(parts, *ends) for ends in set(bounds)}
+    paths = {ends: oracle.paths(scores, *ends) for ends in set(bounds)}
     masks = (None, rng.random(n_labels) < 0.5, rng.random((n_spans, n_labels)) < 0.5)
     for following, preceding in itertools.product(masks, masks):
         value, pullback = Chain(offsets).span_margin(
-            parts, start, stop, labels, following, preceding
+            scores, start, stop, labels, following, preceding
         )
         after = anything & (True if following is None else following)
         before = anything & (True if preceding is None else preceding)
         for r, (a, b) in enumerate(itertools.pairwise(cuts)):
             span = start[r], stop[r], labels[a:b]
-            every, scores = paths[bounds[r]]
+            every, path_scores = paths[bounds[r]]
             contain = _contain(every, *bounds[r], *span, after[r], before[r])
-            inside = scores[contain].max(initial=-np.inf)
-            outside = scores[~contain].max(initial=-np.inf)
+            inside = path_scores[contain].max(initial=-np.inf)
+            outside = path_scores[~contain].max(initial=-np.inf)
             with np.errstate(invalid="ignore"):
                 assert_allclose(value[r], inside - outside, rtol=1e-9, atol=1e-12 * abs(inside))
             one = np.zeros(n_spans)
             one[r] = 2.0
-            expected = PartCounts.zeros(parts)
+            expected = ScoreGradient.zeros(scores)
             for which, weight in ((contain, 2.0), (~contain, -2.0)):
-                if scores[which].max(initial=-np.inf) > -np.inf:
-                    best = np.flatnonzero(which)[scores[which].argmax()]
-                    oracle.count(parts, bounds[r][0], every[best], weight, expected)
+                if path_scores[which].max(initial=-np.inf) > -np.inf:
+                    best = np.flatnonzero(which)[path_scores[which].argmax()]
+                    oracle.count(scores, bounds[r][0], every[best], weight, expected)
             for ours, theirs in zip(pullback(one), expected, strict=True):
                 assert_allclose(ours, theirs, atol=1e-9)
                 assert ours.dtype == theirs.dtype
@@ -79,12 +79,12 @@ def test_margins_are_those_of_the_best_of_all_paths(chain, seed):
 @settings(max_examples=50)
 @given(chains(), st.integers(0, 2**32 - 1))
 def test_counts_of_several_spans_add_up(chain, seed):
-    offsets, parts = chain
+    offsets, scores = chain
     assume(offsets[-1] > 0)
     rng = np.random.default_rng(seed)
-    spans = _random_spans(offsets, parts, rng, 5)
-    _, pullback = Chain(offsets).span_margin(parts, *spans)
-    weight, total = rng.normal(size=5), PartCounts.zeros(parts)
+    spans = _random_spans(offsets, scores, rng, 5)
+    _, pullback = Chain(offsets).span_margin(scores, *spans)
+    weight, total = rng.normal(size=5), ScoreGradient.zeros(scores)
     for r in range(5):
         assert pullback(np.where(np.arange(5) == r, weight, 0.0), total) is total
     for ours, theirs in zip(pullback(weight), total, strict=True):
@@ -94,10 +94,10 @@ def test_counts_of_several_spans_add_up(chain, seed):
 def test_a_segment_that_goes_on_is_another_one():
     # B = 0, I = 1, O = 2: the best path B I I does not contain the segment B I.
     state = np.array([[4.0, 0.0, 0.0], [0.0, 3.0, 0.0], [0.0, 2.0, 1.5]])
-    parts, chain = Parts.of(state, np.zeros((3, 3))), Chain(np.array([0, 3]))
+    scores, chain = Scores.of(state, np.zeros((3, 3))), Chain(np.array([0, 3]))
     not_inside = np.array([True, False, True])
-    open_ended, _ = chain.span_margin(parts, [0], [2], [0, 1])
-    closed, pullback = chain.span_margin(parts, [0], [2], [0, 1], not_inside)
+    open_ended, _ = chain.span_margin(scores, [0], [2], [0, 1])
+    closed, pullback = chain.span_margin(scores, [0], [2], [0, 1], not_inside)
     assert_allclose(open_ended, 3.0)
     assert_allclose(closed, -0.5)
     assert_allclose(pullback(np.ones(1)).state[2], [0.0, -1.0, 1.0])
@@ -105,14 +105,14 @@ def test_a_segment_that_goes_on_is_another_one():
 
 def test_the_span_of_all_tokens_is_a_path_and_all_else_are_the_others():
     n_tokens, rng = 20_000, np.random.default_rng(0)
-    parts = Parts.of(10 * rng.normal(size=(n_tokens, 3)), rng.normal(size=(3, 3)))
+    scores = Scores.of(10 * rng.normal(size=(n_tokens, 3)), rng.normal(size=(3, 3)))
     chain = Chain(np.array([0, n_tokens]))
-    best, y = chain.maximum(parts)
-    value, pullback = chain.span_margin(parts, [0], [n_tokens], y)
-    other, path = chain.maximum_other(parts, y)
+    best, y = chain.maximum(scores)
+    value, pullback = chain.span_margin(scores, [0], [n_tokens], y)
+    other, path = chain.best_excluding(scores, y)
     assert_allclose(value, best - other, atol=1e-8)
-    counts = chain.path_score(parts, y)[1](np.ones(1))
-    chain.path_score(parts, path)[1](-np.ones(1), counts)
+    counts = chain.score(scores, y)[1](np.ones(1))
+    chain.score(scores, path)[1](-np.ones(1), counts)
     for ours, theirs in zip(pullback(np.ones(1)), counts, strict=True):
         assert_allclose(ours, theirs)
 
@@ -120,9 +120,9 @@ def test_the_span_of_all_tokens_is_a_path_and_all_else_are_the_others():
 def test_what_all_paths_have_and_what_none_has():
     state = np.zeros((3, 2))
     state[0, 1] = state[1] = -np.inf
-    parts = Parts.of(state, np.zeros((2, 2)))
+    scores = Scores.of(state, np.zeros((2, 2)))
     value, pullback = Chain(np.array([0, 1, 2, 3])).span_margin(
-        parts, [0, 0, 1], [1, 1, 2], [0, 1, 0]
+        scores, [0, 0, 1], [1, 1, 2], [0, 1, 0]
     )
     assert_array_equal(value, [np.inf, -np.inf, np.nan])
     assert_array_equal(pullback(np.array([1.0, 0.0, 1.0])).state, [[1, 0], [0, 0], [0, 0]])
@@ -130,14 +130,14 @@ def test_what_all_paths_have_and_what_none_has():
 
 @pytest.mark.parametrize("offsets", [[0, 4], [0, 0, 4, 4]])
 def test_no_spans(offsets):
-    parts = Parts.of(np.zeros((4, 2)), np.zeros((2, 2)))
-    value, pullback = Chain(np.array(offsets)).span_margin(parts, [], [], [])
+    scores = Scores.of(np.zeros((4, 2)), np.zeros((2, 2)))
+    value, pullback = Chain(np.array(offsets)).span_margin(scores, [], [], [])
     assert value.shape == (0,)
     for part in pullback(np.empty(0)):
         assert_array_equal(part, 0.0)
 
 
 def test_what_is_no_span():
-    parts = Parts.of(np.zeros((4, 2)), np.zeros((2, 2)))
+    scores = Scores.of(np.zeros((4, 2)), np.zeros((2, 2)))
     with pytest.raises(ValueError, match="span 0 is not a part of one sequence"):
-        Chain(np.array([0, 2, 4])).span_margin(parts, [1], [3], [0, 0])
+        Chain(np.array([0, 2, 4])).span_margin(scores, [1], [3], [0, 0])

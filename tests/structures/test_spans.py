@@ -11,7 +11,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from sklearn_crcrf.structures import Chain, Parts
+from sklearn_crcrf.structures import Chain, Scores
 
 
 def _random_spans(offsets, n_labels, rng, n_spans):
@@ -25,11 +25,11 @@ def _random_spans(offsets, n_labels, rng, n_spans):
     return start, stop, rng.integers(n_labels, size=(stop - start).sum())
 
 
-def _enumerated(offsets, parts, start, stop, labels, following, preceding):
+def _enumerated(offsets, scores, start, stop, labels, following, preceding):
     """The probability of one span."""
     s = np.searchsorted(offsets, start, side="right") - 1
     a, b = offsets[s], offsets[s + 1]
-    every, _, probability = oracle.distribution(parts, a, b)
+    every, _, probability = oracle.distribution(scores, a, b)
     is_so = [
         tuple(labels) == path[start - a : stop - a]
         and (stop == b or following[path[stop - a]])
@@ -42,21 +42,21 @@ def _enumerated(offsets, parts, start, stop, labels, following, preceding):
 @settings(max_examples=150)
 @given(chains(), st.integers(0, 2**32 - 1))
 def test_probabilities_are_sums_over_all_paths(chain, seed):
-    offsets, parts = chain
+    offsets, scores = chain
     assume(offsets[-1] > 0)
-    rng, n_spans, n_labels = np.random.default_rng(seed), 6, len(parts.transition)
+    rng, n_spans, n_labels = np.random.default_rng(seed), 6, len(scores.transition)
     start, stop, labels = _random_spans(offsets, n_labels, rng, n_spans)
     cuts = np.append(0, np.cumsum(stop - start))
     anything = np.ones((n_spans, n_labels), dtype=bool)
     structure = Chain(offsets)
     masks = (None, rng.random(n_labels) < 0.5, rng.random((n_spans, n_labels)) < 0.5)
     for following, preceding in itertools.product(masks, masks):
-        value = structure.span_log_probability(parts, start, stop, labels, following, preceding)
+        value = structure.span_log_probability(scores, start, stop, labels, following, preceding)
         after = anything & (True if following is None else following)
         before = anything & (True if preceding is None else preceding)
         for r, (a, b) in enumerate(itertools.pairwise(cuts)):
             span = start[r], stop[r], labels[a:b]
-            expected = _enumerated(offsets, parts, *span, after[r], before[r])
+            expected = _enumerated(offsets, scores, *span, after[r], before[r])
             assert_allclose(np.exp(value[r]), expected, rtol=1e-6, atol=1e-12)
 
 
@@ -65,25 +65,27 @@ def test_probabilities_of_segments_follow_from_those_of_all_paths():
     rng = np.random.default_rng(0)
     transition = rng.normal(size=(3, 3))
     transition[2, 1] = -np.inf
-    parts = Parts.of(rng.normal(size=(5, 3)), transition)._replace(begin=np.array([0, -np.inf, 0]))
+    scores = Scores.of(rng.normal(size=(5, 3)), transition)._replace(
+        begin=np.array([0, -np.inf, 0])
+    )
     segments = [(a, b) for a in range(5) for b in range(a + 1, 6)]
     start, stop = np.array(segments).T
     labels = np.concatenate([[0] + [1] * (b - a - 1) for a, b in segments])
     offsets, not_inside = np.array([0, 5]), np.array([True, False, True])
-    value = Chain(offsets).span_log_probability(parts, start, stop, labels, not_inside)
-    _, marginals = Chain(offsets).marginals(parts)
+    value = Chain(offsets).span_log_probability(scores, start, stop, labels, not_inside)
+    _, marginals = Chain(offsets).marginals(scores)
     # The segments that begin at a token exclude each other, and one of them is there if it is B.
     assert_allclose(np.bincount(start, np.exp(value)), marginals[:, 0])
 
 
 def test_the_span_of_all_tokens_is_the_path_of_a_long_sequence():
     n_tokens, rng = 20_000, np.random.default_rng(0)
-    parts = Parts.of(1e3 * rng.normal(size=(n_tokens, 3)), 1e3 * rng.normal(size=(3, 3)))
+    scores = Scores.of(1e3 * rng.normal(size=(n_tokens, 3)), 1e3 * rng.normal(size=(3, 3)))
     chain = Chain(np.array([0, n_tokens]))
-    _, y = chain.maximum(parts)
-    value = chain.span_log_probability(parts, [0], [n_tokens], y)
-    scores = np.append(parts.state[np.arange(n_tokens), y], parts.transition[y[:-1], y[1:]])
-    assert_allclose(value, fsum(scores) - chain.log_partition(parts)[0], atol=1e-6)
+    _, y = chain.maximum(scores)
+    value = chain.span_log_probability(scores, [0], [n_tokens], y)
+    path_scores = np.append(scores.state[np.arange(n_tokens), y], scores.transition[y[:-1], y[1:]])
+    assert_allclose(value, fsum(path_scores) - chain.log_partition(scores)[0], atol=1e-6)
     assert value <= 0
 
 
@@ -100,20 +102,20 @@ def test_the_span_of_all_tokens_is_the_path_of_a_long_sequence():
     ],
 )
 def test_what_is_no_span(start, stop, labels, message):
-    parts = Parts.of(np.zeros((4, 2)), np.zeros((2, 2)))
+    scores = Scores.of(np.zeros((4, 2)), np.zeros((2, 2)))
     with pytest.raises(ValueError, match=message):
-        Chain(np.array([0, 2, 4])).span_log_probability(parts, start, stop, labels)
+        Chain(np.array([0, 2, 4])).span_log_probability(scores, start, stop, labels)
 
 
 def test_no_spans():
-    parts = Parts.of(np.zeros((4, 2)), np.zeros((2, 2)))
-    assert Chain(np.array([0, 4])).span_log_probability(parts, [], [], []).shape == (0,)
+    scores = Scores.of(np.zeros((4, 2)), np.zeros((2, 2)))
+    assert Chain(np.array([0, 4])).span_log_probability(scores, [], [], []).shape == (0,)
 
 
 def test_an_impossible_sequence_has_no_probabilities():
     state = np.zeros((4, 2))
     state[1] = -np.inf
-    chain, parts = Chain(np.array([0, 2, 4])), Parts.of(state, np.zeros((2, 2)))
-    value = chain.span_log_probability(parts, [0, 2], [1, 3], [0, 0], np.array([True, False]))
+    chain, scores = Chain(np.array([0, 2, 4])), Scores.of(state, np.zeros((2, 2)))
+    value = chain.span_log_probability(scores, [0, 2], [1, 3], [0, 0], np.array([True, False]))
     assert_array_equal(np.isnan(value), [True, False])
     assert_allclose(value[1], np.log(0.25))

@@ -274,11 +274,11 @@ def test_a_warm_start_goes_on_and_a_cold_one_does_not():
 def interrupting_after(n):
     """A criterion that is interrupted once, at the n-th call."""
 
-    def criterion(structure, parts, y):
+    def criterion(structure, scores, y):
         criterion.n += 1
         if criterion.n == n:
             raise KeyboardInterrupt
-        return log_loss(structure, parts, y)
+        return log_loss(structure, scores, y)
 
     criterion.n = 0
     return criterion
@@ -318,8 +318,8 @@ class Shared:
     def __init__(self, criterion):
         self.criterion = criterion
 
-    def __call__(self, structure, parts, y):
-        return self.criterion(structure, parts, y)
+    def __call__(self, structure, scores, y):
+        return self.criterion(structure, scores, y)
 
     def __deepcopy__(self, memo):
         return self

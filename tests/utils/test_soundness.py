@@ -10,7 +10,7 @@ from itertools import islice
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from damage import changed, damages, parts_of
+from damage import changed, damages, scores_of
 from toy import make_corpus
 
 from sklearn_crcrf import (
@@ -95,7 +95,7 @@ def is_made(path) -> bool:
 
 def outcomes(stored: bytes, X) -> Iterator[tuple[tuple, str, str]]:
     """What becomes of each damage, but for those that end as they should."""
-    parts = [(path, part) for path, part in parts_of(pickle.loads(stored)) if not is_made(path)]
+    parts = [(path, part) for path, part in scores_of(pickle.loads(stored)) if not is_made(path)]
     for number, (path, part) in enumerate(parts):
         # Models have many parts of a kind: each has every fifth kind of damage.
         for kind, change in islice(damages(part).items(), number % 5, None, 5):

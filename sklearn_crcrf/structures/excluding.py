@@ -2,14 +2,14 @@
 
 import numpy as np
 
-from .._kernels._others import add_edge_counts, fill_edges
+from .._kernels._excluding import add_edge_counts, fill_edges
 from .messages import ends, with_ends
-from .parts import AddTo, Edges, PartCounts, Parts
+from .scores import AddTo, ScoreGradient, Scores, TokenTransitions
 
-__all__ = ["OtherPaths"]
+__all__ = ["PathsExcluding"]
 
 
-class OtherPaths:
+class PathsExcluding:
     """The paths that are not y, each as one path of a chain with one label more.
 
     A path that is not y differs from it at some last token. After that its label is the new one,
@@ -20,36 +20,36 @@ class OtherPaths:
     Parameters
     ----------
     offsets : ndarray of shape (n_sequences + 1,), int64
-    parts : Parts
+    scores : Scores
     y : ndarray of shape (n_tokens,)
         Label ids of the paths.
 
     Attributes
     ----------
-    parts : Parts
+    scores : Scores
         Of the chain with one label more, in double precision; what begin and end score is in the
         scores of the tokens.
     """
 
-    def __init__(self, offsets: np.ndarray, parts: Parts, y: np.ndarray):
-        self._offsets, self._given, self._n_labels = offsets, parts, len(parts.transition)
+    def __init__(self, offsets: np.ndarray, scores: Scores, y: np.ndarray):
+        self._offsets, self._given, self._n_labels = offsets, scores, len(scores.transition)
         self._y = np.ascontiguousarray(y, dtype=np.int32)
         self._first, self._last = ends(offsets)
         transition, nothing = (
-            np.asarray(parts.transition, dtype=float),
+            np.asarray(scores.transition, dtype=float),
             np.zeros(self._n_labels + 1),
         )
         self._edges = self._with_edges_into_y(transition)
         transition = np.pad(transition, (0, 1), constant_values=-np.inf)
-        self.parts = Parts(self._states(), transition, nothing, nothing, self._edges)
+        self.scores = Scores(self._states(), transition, nothing, nothing, self._edges)
 
     def labels(self, path: np.ndarray) -> np.ndarray:
         """What a path of the chain with one label more stands for."""
         return np.where(path == self._n_labels, self._y, path)
 
-    def counts(self, counts: PartCounts, out: AddTo = None) -> PartCounts:
+    def counts(self, counts: ScoreGradient, out: AddTo = None) -> ScoreGradient:
         """What counts of the chain with one label more stand for, added to ``out``."""
-        out = PartCounts.of(out, self._given)
+        out = ScoreGradient.of(out, self._given)
         state = counts.state[:, :-1]
         state[np.arange(len(state)), self._y] += counts.state[:, -1]
         out.state[:] += state
@@ -69,7 +69,7 @@ class OtherPaths:
         state[self._last, self._y[self._last]] = -np.inf
         return state
 
-    def _with_edges_into_y(self, transition: np.ndarray) -> Edges:
+    def _with_edges_into_y(self, transition: np.ndarray) -> TokenTransitions:
         """The edges that are there, and transitions into the new label."""
         given = self._given.edges
         has_one_before = np.ones(len(self._y), dtype=bool)
@@ -77,7 +77,7 @@ class OtherPaths:
         row = given.row[has_one_before]
         n_given = np.where(row >= 0, np.append(np.diff(given.indptr), 0)[row], 0)
         indptr = np.append(0, np.cumsum(n_given + self._n_labels))
-        edges = Edges(
+        edges = TokenTransitions(
             np.empty(len(self._y), dtype=np.int64),
             indptr,
             *np.empty((2, indptr[-1]), dtype=np.int32),

@@ -13,7 +13,7 @@ from sklearn_crcrf._kernels.sizes import check_number
 cdef enum: AHEAD = 24
 
 
-def find_cells(
+def find_single_weights(
     const int64_t[::1] indptr,     # (n_tokens + 1,) of attributes in CSR IN
     const int32_t[::1] indices,    # (n_entries,) IN
     const real[::1] values,        # (n_entries,) IN
@@ -55,7 +55,7 @@ def find_cells(
     return np.asarray(starts), np.asarray(place), np.asarray(pair), np.asarray(value)
 
 
-def add_cells(
+def add_weights_to_scores(
     const int64_t[::1] indptr,     # (n_tokens + 1,) entries of each token IN
     const int64_t[::1] place,      # (n_entries,) token * n_labels + label IN
     const int32_t[::1] pair,       # (n_entries,) IN
@@ -78,7 +78,7 @@ def add_cells(
         take_turn()
 
 
-def add_scores(
+def add_scores_to_weights(
     const int64_t[::1] indptr,
     const int64_t[::1] place,
     const int32_t[::1] pair,

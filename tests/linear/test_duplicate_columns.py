@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from sklearn_crcrf.linear import tie
+from sklearn_crcrf.linear import find_duplicates
 
 matrices = hnp.arrays(
     float,
@@ -20,36 +20,36 @@ matrices = hnp.arrays(
 @given(matrices, st.sets(st.integers(0, 11)))
 def test_equal_columns_of_ones_are_one_group(X, apart):
     apart = [j for j in apart if j < X.shape[1]]
-    tied = tie(sp.csr_array(X), apart)
+    duplicates = find_duplicates(sp.csr_array(X), apart)
     for i in range(X.shape[1]):
         for j in range(i):
             may = not (X[:, [i, j]] == 2).any() and i not in apart and j not in apart
             equal = may and (X[:, i] == X[:, j]).all()
-            assert (tied.group[i] == tied.group[j]) == equal
+            assert (duplicates.group[i] == duplicates.group[j]) == equal
 
 
 @given(matrices)
 def test_groups_stand_for_their_first_columns_and_frequent_ones_come_first(X):
-    tied = tie(sp.csr_array(X), [])
-    magnitude = np.frexp(np.count_nonzero(X, axis=0)[tied.first])[1]
-    place = [next(iter(np.flatnonzero(X[:, j])), len(X)) for j in tied.first]
+    duplicates = find_duplicates(sp.csr_array(X), [])
+    magnitude = np.frexp(np.count_nonzero(X, axis=0)[duplicates.first])[1]
+    place = [next(iter(np.flatnonzero(X[:, j])), len(X)) for j in duplicates.first]
     keys = list(zip(-magnitude, place, strict=True))
     assert keys == sorted(keys)
-    assert_array_equal(tied.group[tied.first], np.arange(len(tied.first)))
-    assert all(tied.first[g] <= j for j, g in enumerate(tied.group))
-    assert tied.merge(sp.csr_array(X)).shape == (len(X), len(tied.first))
+    assert_array_equal(duplicates.group[duplicates.first], np.arange(len(duplicates.first)))
+    assert all(duplicates.first[g] <= j for j, g in enumerate(duplicates.group))
+    assert duplicates.merge(sp.csr_array(X)).shape == (len(X), len(duplicates.first))
 
 
 @given(matrices)
 def test_scores_and_norms_are_the_same(X):
-    tied = tie(sp.csr_array(X), [])
-    shared = tied.merge(sp.csr_array(X))
+    duplicates = find_duplicates(sp.csr_array(X), [])
+    shared = duplicates.merge(sp.csr_array(X))
     weights = np.random.default_rng(0).normal(size=(shared.shape[1], 3))
-    single = tied.single(weights)
+    single = duplicates.single(weights)
     assert_allclose(shared @ weights, X @ single, atol=1e-12)
     assert_allclose((weights**2).sum(), (single**2).sum())
-    assert_allclose(tied.shared(single), weights)
-    assert_allclose(tied.attributes(sp.csr_array(X)).toarray(), shared.toarray(), atol=1e-12)
+    assert_allclose(duplicates.shared(single), weights)
+    assert_allclose(duplicates.attributes(sp.csr_array(X)).toarray(), shared.toarray(), atol=1e-12)
 
 
 @pytest.mark.parametrize("make", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
@@ -57,31 +57,31 @@ def test_scores_and_norms_are_the_same(X):
 def test_other_tokens_may_tell_attributes_apart(make, dtype):
     X = sp.csr_array(np.array([[1, 1, 1, 0], [1, 1, 1, 1]], dtype=dtype))
     other = make(np.array([[1, 0, 3, 1], [0, 0, 0, 2]], dtype=dtype))
-    tied = tie(X, [])
+    duplicates = find_duplicates(X, [])
     weights = np.array([[3.0, -1.0], [0.5, 2.0]], dtype=dtype)
-    assert_array_equal(tied.group, [0, 0, 0, 1])
-    attributes = tied.attributes(other)
+    assert_array_equal(duplicates.group, [0, 0, 0, 1])
+    attributes = duplicates.attributes(other)
     assert attributes.dtype == dtype
-    assert_allclose(attributes @ weights, other @ tied.single(weights), rtol=1e-6)
+    assert_allclose(attributes @ weights, other @ duplicates.single(weights), rtol=1e-6)
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_sparse_weights(dtype):
     X = sp.csr_array(np.array([[1, 1, 0], [0, 0, 1]], dtype=dtype))
-    tied = tie(X, [])
+    duplicates = find_duplicates(X, [])
     single = sp.csr_array(np.array([[1, 0, 2], [1, 0, 2], [0, 5, 0]], dtype=dtype))
-    shared = tied.shared(single)
-    assert shared.dtype == tied.single(shared).dtype == dtype
+    shared = duplicates.shared(single)
+    assert shared.dtype == duplicates.single(shared).dtype == dtype
     assert_allclose(shared.toarray(), [[2**0.5, 0, 2 * 2**0.5], [0, 5, 0]], rtol=1e-6)
-    assert_allclose(tied.single(shared).toarray(), single.toarray(), rtol=1e-6)
+    assert_allclose(duplicates.single(shared).toarray(), single.toarray(), rtol=1e-6)
 
 
 def test_entries_of_one_place_are_added():
     X = sp.csr_array(([1.0, 1.0, 1.0], [0, 0, 2], [0, 2, 3]), shape=(2, 3))
-    assert_array_equal(tie(X, []).group, [0, 2, 1])
+    assert_array_equal(find_duplicates(X, []).group, [0, 2, 1])
     X = sp.csr_array(([0.5, 1.0, 0.5, 1.0], [0, 1, 0, 2], [0, 3, 4]), shape=(2, 3))
-    assert_array_equal(tie(X, []).group, [0, 0, 1])
-    assert_array_equal(tie(X, []).merge(X).toarray(), [[2**0.5, 0], [0, 1]])
+    assert_array_equal(find_duplicates(X, []).group, [0, 0, 1])
+    assert_array_equal(find_duplicates(X, []).merge(X).toarray(), [[2**0.5, 0], [0, 1]])
     assert X.nnz == 4
 
 
@@ -90,4 +90,4 @@ def test_indices_of_any_size_in_read_only_memory():
     X.indices, X.indptr = X.indices.astype(np.int64), X.indptr.astype(np.int64)
     for array in (X.data, X.indices, X.indptr):
         array.flags.writeable = False
-    assert_array_equal(tie(X, []).group, [0, 0, 1])
+    assert_array_equal(find_duplicates(X, []).group, [0, 0, 1])

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..constraints import Constraints
-from ..structures import Chain, Parts
+from ..structures import Chain, Scores
 from . import Corpus
 
 __all__ = ["check_possible", "forbidden_scores"]
@@ -36,7 +36,7 @@ def check_possible(corpus: Corpus, constraints: Constraints | None) -> None:
             "here"
         )
     if corpus.allowed is not None:
-        scores = Parts.of(np.zeros(corpus.allowed.shape), *constraints.scores())
+        scores = Scores.of(np.zeros(corpus.allowed.shape), *constraints.scores())
         value, _ = Chain(corpus.offsets).maximum(scores.allow(corpus.allowed))
         if np.isneginf(value).any():
             raise ValueError(

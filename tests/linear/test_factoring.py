@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-from sklearn_crcrf.linear import folding
-from sklearn_crcrf.linear.folding import fold
+from sklearn_crcrf.linear import factoring
+from sklearn_crcrf.linear.factoring import factor
 
 # In so many rows attributes come together: few, so that small matrices have many groups.
 FEWEST = 4
@@ -21,12 +21,12 @@ matrices = hnp.arrays(
 )
 
 
-def product(folded):
-    return (folded.single + folded.groups @ folded.members).toarray()
+def product(factored):
+    return (factored.single + factored.groups @ factored.members).toarray()
 
 
-def n_additions(folded):
-    return folded.single.nnz + folded.groups.nnz + folded.members.nnz
+def n_additions(factored):
+    return factored.single.nnz + factored.groups.nnz + factored.members.nnz
 
 
 def templates(n_rows, n_symbols=4, dtype=float):
@@ -49,21 +49,21 @@ def templates(n_rows, n_symbols=4, dtype=float):
 
 @given(matrices)
 def test_factors_make_the_matrix(X):
-    folded = fold(sp.csr_array(X), FEWEST)
-    assert_array_equal(product(folded), X)
-    assert n_additions(folded) <= np.count_nonzero(X)
+    factored = factor(sp.csr_array(X), FEWEST)
+    assert_array_equal(product(factored), X)
+    assert n_additions(factored) <= np.count_nonzero(X)
 
 
 @given(matrices)
 def test_groups_have_two_members_or_more(X):
-    _, groups, members = fold(sp.csr_array(X), FEWEST)
+    _, groups, members = factor(sp.csr_array(X), FEWEST)
     assert (np.diff(members.indptr) >= 2).all()
     assert_array_equal(groups.data, 1.0)
 
 
 def test_each_row_of_templates_is_one_group():
     X = templates(1000)
-    single, groups, members = fold(X, FEWEST)
+    single, groups, members = factor(X, FEWEST)
     assert single.nnz == 0
     assert_array_equal(np.diff(groups.indptr), 1)
     assert groups.shape[1] == len(np.unique(X.toarray(), axis=0)) + 16
@@ -72,22 +72,22 @@ def test_each_row_of_templates_is_one_group():
 
 def test_what_comes_together_too_seldom_stays():
     row = [[1.0, 1.0, 1.0]]
-    assert fold(sp.csr_array(row * 3), 4).groups.shape[1] == 0
-    assert fold(sp.csr_array(row * 4), 4).groups.shape[1] == 1
+    assert factor(sp.csr_array(row * 3), 4).groups.shape[1] == 0
+    assert factor(sp.csr_array(row * 4), 4).groups.shape[1] == 1
 
 
 def test_only_attributes_of_one_value_are_folded():
-    assert_array_equal(fold(sp.csr_array([[1.0, 2.0]] * 5), 5).members.toarray(), [[1.0, 2.0]])
-    folded = fold(sp.csr_array([[2.0, 1.0, 3.0], *[[1.0, 1.0, 3.0]] * FEWEST]), FEWEST)
-    assert_array_equal(folded.groups.toarray(), [[1.0]] * (1 + FEWEST))
-    assert_array_equal(folded.members.toarray(), [[0.0, 1.0, 3.0]])
-    assert_array_equal(folded.single.toarray()[:, 0], [2.0, *[1.0] * FEWEST])
+    assert_array_equal(factor(sp.csr_array([[1.0, 2.0]] * 5), 5).members.toarray(), [[1.0, 2.0]])
+    factored = factor(sp.csr_array([[2.0, 1.0, 3.0], *[[1.0, 1.0, 3.0]] * FEWEST]), FEWEST)
+    assert_array_equal(factored.groups.toarray(), [[1.0]] * (1 + FEWEST))
+    assert_array_equal(factored.members.toarray(), [[0.0, 1.0, 3.0]])
+    assert_array_equal(factored.single.toarray()[:, 0], [2.0, *[1.0] * FEWEST])
 
 
 def test_entries_that_are_there_twice_are_added():
     X = sp.csr_array((np.ones(9), [0, 0, 1, 0, 1, 1, 0, 1, 1], [0, 3, 6, 9]), shape=(3, 2))
     before = X.copy()
-    assert_array_equal(product(fold(X, FEWEST)), X.toarray())
+    assert_array_equal(product(factor(X, FEWEST)), X.toarray())
     assert_array_equal(X.indices, before.indices)
 
 
@@ -96,23 +96,23 @@ def test_entries_that_are_there_twice_are_added():
 def test_types(dtype, index):
     X = templates(40, dtype=dtype)
     X.indices, X.indptr = X.indices.astype(index), X.indptr.astype(index)
-    folded = fold(X, FEWEST)
-    assert {factor.dtype for factor in folded} == {np.dtype(dtype)}
-    assert_array_equal(product(folded), X.toarray())
+    factored = factor(X, FEWEST)
+    assert {factor.dtype for factor in factored} == {np.dtype(dtype)}
+    assert_array_equal(product(factored), X.toarray())
 
 
 @pytest.mark.parametrize("shape", [(0, 3), (3, 0), (0, 0), (4, 2)])
 def test_empty_matrices(shape):
-    folded = fold(sp.csr_array(shape))
-    assert [factor.nnz for factor in folded] == [0, 0, 0]
-    assert product(folded).shape == shape
+    factored = factor(sp.csr_array(shape))
+    assert [factor.nnz for factor in factored] == [0, 0, 0]
+    assert product(factored).shape == shape
 
 
 def test_what_cannot_be_numbered_is_not_folded(monkeypatch):
     X = sp.csr_array(np.ones((9, 3)))
-    assert fold(X, FEWEST).groups.nnz
-    monkeypatch.setattr(folding, "LARGEST", X.nnz - 1)
-    folded = fold(X, FEWEST)
-    assert folded.single is X
-    assert folded.groups.shape == (9, 0)
-    assert folded.members.shape == (0, 3)
+    assert factor(X, FEWEST).groups.nnz
+    monkeypatch.setattr(factoring, "LARGEST", X.nnz - 1)
+    factored = factor(X, FEWEST)
+    assert factored.single is X
+    assert factored.groups.shape == (9, 0)
+    assert factored.members.shape == (0, 3)

@@ -6,38 +6,38 @@ import numpy as np
 
 from .._kernels._neighbours import add_transition_counts, add_transition_scores
 from .messages import ends, with_ends
-from .parts import AddTo, PartCounts, Parts
+from .scores import AddTo, ScoreGradient, Scores
 
-__all__ = ["GivenNeighbours"]
+__all__ = ["ConditionalScores"]
 
 
-class GivenNeighbours:
-    """What each label of a token adds to the score of a path; see :meth:`Chain.scores_given`.
+class ConditionalScores:
+    """What each label of a token adds to the score of a path; see :meth:`Chain.conditional_scores`.
 
     Attributes
     ----------
     scores : ndarray of shape (n_tokens, n_labels)
     """
 
-    def __init__(self, offsets: np.ndarray, parts: Parts, y: np.ndarray, steps: Collection[int]):
-        self._offsets, self._parts, self._steps = offsets, parts, steps
+    def __init__(self, offsets: np.ndarray, scores: Scores, y: np.ndarray, steps: Collection[int]):
+        self._offsets, self._scores, self._steps = offsets, scores, steps
         self._y = np.ascontiguousarray(y, dtype=np.int32)
-        self.scores = with_ends(offsets, parts).astype(parts.state.dtype, copy=False)
+        self.scores = with_ends(offsets, scores).astype(scores.state.dtype, copy=False)
         for step in steps:
-            transition = _seen_from(step, parts.transition)
+            transition = _seen_from(step, scores.transition)
             add_transition_scores(
                 offsets,
                 self._y,
                 step,
                 transition,
                 *self._edges(step),
-                parts.edges.score,
+                scores.edges.score,
                 self.scores,
             )
 
-    def pullback(self, weight: np.ndarray, out: AddTo = None) -> PartCounts:
-        """Counts of the parts, those in the score of each label times its weight."""
-        counts = PartCounts.of(out, self._parts)
+    def pullback(self, weight: np.ndarray, out: AddTo = None) -> ScoreGradient:
+        """Counts of the scores, those in the score of each label times its weight."""
+        counts = ScoreGradient.of(out, self._scores)
         first, last = ends(self._offsets)
         counts.state[:] += weight
         counts.begin[:] += weight[first].sum(axis=0, dtype=float)
@@ -52,7 +52,7 @@ class GivenNeighbours:
 
     def _edges(self, step: int) -> tuple:
         """Rows and entries of the edges, from the labels of neighbours to others."""
-        row, indptr, previous, current, _ = self._parts.edges
+        row, indptr, previous, current, _ = self._scores.edges
         return (row, indptr, previous, current) if step < 0 else (row, indptr, current, previous)
 
 

@@ -10,10 +10,10 @@ from .._kernels._entries import some_entries
 from .._kernels._equal_columns import number_by_appearance, split_by_rows
 from ..utils.csr import csr_arrays
 
-__all__ = ["Tied", "tie"]
+__all__ = ["DuplicateColumns", "find_duplicates"]
 
 
-class Tied(NamedTuple):
+class DuplicateColumns(NamedTuple):
     """Which attributes share a weight.
 
     A shared weight w stands for k weights of w / sqrt(k), and its attribute has the value sqrt(k):
@@ -62,7 +62,7 @@ class Tied(NamedTuple):
         return sp.csr_array(X @ sp.csr_array(entries, (n_attributes, n_groups)).astype(X.dtype))
 
 
-def tie(X: sp.csr_array, apart: np.ndarray) -> Tied:
+def find_duplicates(X: sp.csr_array, apart: np.ndarray) -> DuplicateColumns:
     """Let attributes share a weight whose values are ones in the same tokens.
 
     Parameters
@@ -73,17 +73,17 @@ def tie(X: sp.csr_array, apart: np.ndarray) -> Tied:
 
     Returns
     -------
-    Tied
+    DuplicateColumns
 
     Examples
     --------
     >>> import scipy.sparse as sp
-    >>> from sklearn_crcrf.linear.tying import tie
+    >>> from sklearn_crcrf.linear.duplicate_columns import find_duplicates
     >>> X = sp.csr_array([[1.0, 1.0, 1.0], [0.0, 0.0, 1.0]])
-    >>> tied = tie(X, [])
-    >>> tied.group
+    >>> duplicates = find_duplicates(X, [])
+    >>> duplicates.group
     array([1, 1, 0], dtype=int32)
-    >>> tied.merge(X).toarray().round(3)
+    >>> duplicates.merge(X).toarray().round(3)
     array([[1.   , 1.414],
            [1.   , 0.   ]])
     """
@@ -108,7 +108,7 @@ def tie(X: sp.csr_array, apart: np.ndarray) -> Tied:
     group = rank[group]
     first = np.empty(n_groups, dtype=np.int64)
     first[group[::-1]] = np.arange(n_attributes)[::-1]
-    return Tied(group, first, np.sqrt(size[order]))
+    return DuplicateColumns(group, first, np.sqrt(size[order]))
 
 
 def _scale_rows(rows: np.ndarray | sp.csr_array, scale: np.ndarray) -> np.ndarray | sp.csr_array:

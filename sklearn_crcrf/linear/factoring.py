@@ -7,17 +7,17 @@ import scipy.sparse as sp
 from sklearn.utils.sparsefuncs import inplace_csr_column_scale
 
 from .._kernels._entries import some_entries
-from .._kernels._folding import column_values, find_companions
+from .._kernels._factoring import column_values, find_companions
 from .._kernels.sizes import LARGEST
 from ..utils.csr import csr_arrays
 
-__all__ = ["Folded", "fold"]
+__all__ = ["Factored", "factor"]
 
 # In fewer rows than these it costs as much to add weights once as to add them in each row.
 FEWEST = 12
 
 
-class Folded(NamedTuple):
+class Factored(NamedTuple):
     """A matrix ``X = single + groups @ members``.
 
     Parameters
@@ -33,7 +33,7 @@ class Folded(NamedTuple):
     members: sp.csr_array
 
 
-def fold(X: sp.csr_array, fewest: int = FEWEST) -> Folded:
+def factor(X: sp.csr_array, fewest: int = FEWEST) -> Factored:
     """Replace attributes that come together by groups, each of which is one entry in a row.
 
     Only attributes that always have the same value are replaced. Templates make many: where there
@@ -49,21 +49,21 @@ def fold(X: sp.csr_array, fewest: int = FEWEST) -> Folded:
 
     Returns
     -------
-    Folded
+    Factored
 
     Examples
     --------
     >>> import scipy.sparse as sp
-    >>> from sklearn_crcrf.linear.folding import fold
+    >>> from sklearn_crcrf.linear.factoring import factor
     >>> rows = [[1, 1, 0], [1, 1, 1], [1, 1, 0], [1, 1, 0], [0, 0, 1]]
-    >>> folded = fold(sp.csr_array(rows, dtype=float), fewest=4)
-    >>> folded.members.toarray()
+    >>> factored = factor(sp.csr_array(rows, dtype=float), fewest=4)
+    >>> factored.members.toarray()
     array([[1., 1., 0.]])
-    >>> folded.groups.toarray().ravel(), folded.single.toarray()[:, 2]
+    >>> factored.groups.toarray().ravel(), factored.single.toarray()[:, 2]
     (array([1., 1., 1., 1., 0.]), array([0., 1., 0., 0., 1.]))
     """
     if X.nnz > LARGEST:  # entries are numbered by 32 bits
-        return _unfolded(X)
+        return _unfactored(X)
     where = _where(X)
     if not where.has_canonical_format:
         X = X.copy()
@@ -79,7 +79,7 @@ def fold(X: sp.csr_array, fewest: int = FEWEST) -> Folded:
         indptr, left, *csr_arrays(where), order.astype(np.int32), is_even, fewest
     )
     if len(owners) == 0:
-        return _unfolded(X)
+        return _unfactored(X)
     group = np.full(n_attributes, -1, dtype=np.int32)
     group[owners] = np.arange(len(owners))
     single = np.where(group < 0, np.arange(n_attributes, dtype=np.int32), -1)
@@ -88,12 +88,12 @@ def fold(X: sp.csr_array, fewest: int = FEWEST) -> Folded:
     single = sp.csr_array(some_entries(indptr, left, values, single), X.shape)
     groups = sp.csr_array(some_entries(indptr, left, values, group), (X.shape[0], len(owners)))
     groups.data.fill(1)
-    return Folded(single, groups, members)
+    return Factored(single, groups, members)
 
 
-def _unfolded(X: sp.csr_array) -> Folded:
+def _unfactored(X: sp.csr_array) -> Factored:
     nothing = sp.csr_array(X.shape, dtype=X.dtype)
-    return Folded(X, nothing[:, :0], nothing[:0])
+    return Factored(X, nothing[:, :0], nothing[:0])
 
 
 def _where(X: sp.csr_array) -> sp.csc_array:

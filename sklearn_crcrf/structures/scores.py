@@ -5,10 +5,10 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-__all__ = ["AddTo", "Edges", "PartCounts", "Parts"]
+__all__ = ["AddTo", "ScoreGradient", "Scores", "TokenTransitions"]
 
 
-class Edges(NamedTuple):
+class TokenTransitions(NamedTuple):
     """Transition scores of single tokens, where they lie above the common ones.
 
     Token ``t`` has the entries of row ``row[t]``, or none if that is -1.
@@ -27,9 +27,9 @@ class Edges(NamedTuple):
     --------
     >>> import numpy as np
     >>> import scipy.sparse as sp
-    >>> from sklearn_crcrf.structures import Edges
+    >>> from sklearn_crcrf.structures import TokenTransitions
     >>> gains = sp.csr_array([[0.0, 0.5, 0.0, 0.0]])  # from label 1 to label 0
-    >>> edges = Edges.from_gains(np.array([-1, 0]), gains, np.eye(2))
+    >>> edges = TokenTransitions.from_gains(np.array([-1, 0]), gains, np.eye(2))
     >>> edges.row, edges.previous, edges.current, edges.score
     (array([-1,  0]), array([1], dtype=int32), array([0], dtype=int32), array([0.5]))
     """
@@ -41,13 +41,15 @@ class Edges(NamedTuple):
     score: np.ndarray
 
     @classmethod
-    def none(cls, n_tokens: int) -> "Edges":
+    def none(cls, n_tokens: int) -> "TokenTransitions":
         """No token has transition scores of its own."""
         ids = np.empty(0, dtype=np.int32)
         return cls(np.full(n_tokens, -1), np.zeros(1, dtype=np.int64), ids, ids, np.empty(0))
 
     @classmethod
-    def from_gains(cls, row: np.ndarray, gains: sp.csr_array, transition: np.ndarray) -> "Edges":
+    def from_gains(
+        cls, row: np.ndarray, gains: sp.csr_array, transition: np.ndarray
+    ) -> "TokenTransitions":
         """From what is added to the common scores.
 
         Parameters
@@ -59,7 +61,7 @@ class Edges(NamedTuple):
 
         Returns
         -------
-        Edges
+        TokenTransitions
         """
         gains.sort_indices()
         current, previous = np.divmod(gains.indices, len(transition))
@@ -91,7 +93,7 @@ class Edges(NamedTuple):
         return found, at[found]
 
 
-class Parts(NamedTuple):
+class Scores(NamedTuple):
     """All scores of a batch of sequences.
 
     Parameters
@@ -100,15 +102,15 @@ class Parts(NamedTuple):
     transition : ndarray of shape (n_labels, n_labels), row = previous label
     begin, end : ndarray of shape (n_labels,)
         Added at the first and at the last token of each sequence.
-    edges : Edges
+    edges : TokenTransitions
         Instead of the scores in ``transition`` where there are any.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from sklearn_crcrf.structures import Parts
-    >>> parts = Parts.of(np.zeros((3, 2)), np.eye(2))
-    >>> parts.begin, parts.times(2).transition.tolist()
+    >>> from sklearn_crcrf.structures import Scores
+    >>> scores = Scores.of(np.zeros((3, 2)), np.eye(2))
+    >>> scores.begin, scores.times(2).transition.tolist()
     (array([0., 0.]), [[2.0, 0.0], [0.0, 2.0]])
     """
 
@@ -116,7 +118,7 @@ class Parts(NamedTuple):
     transition: np.ndarray
     begin: np.ndarray
     end: np.ndarray
-    edges: Edges
+    edges: TokenTransitions
 
     @classmethod
     def of(
@@ -125,12 +127,12 @@ class Parts(NamedTuple):
         transition: np.ndarray,
         begin: np.ndarray | None = None,
         end: np.ndarray | None = None,
-    ) -> "Parts":
+    ) -> "Scores":
         """No token has transition scores of its own, and the ends have none unless given."""
         begin, end = (np.zeros(len(transition)) if part is None else part for part in (begin, end))
-        return cls(state, transition, begin, end, Edges.none(len(state)))
+        return cls(state, transition, begin, end, TokenTransitions.none(len(state)))
 
-    def allow(self, labels: np.ndarray) -> "Parts":
+    def allow(self, labels: np.ndarray) -> "Scores":
         """The same scores, but -inf for the labels of a token that are not allowed.
 
         Parameters
@@ -139,31 +141,31 @@ class Parts(NamedTuple):
         """
         return self._replace(state=np.where(labels, self.state, -np.inf).astype(self.state.dtype))
 
-    def times(self, factor: float) -> "Parts":
+    def times(self, factor: float) -> "Scores":
         """All scores times a positive number, in their type."""
         factor = float(factor)
         edges = self.edges._replace(score=factor * self.edges.score)
-        return Parts(*(factor * part for part in self[:4]), edges)
+        return Scores(*(factor * part for part in self[:4]), edges)
 
-    def reversed(self) -> "Parts":
-        """The parts of the sequences from the last to the first, each from its end to its begin."""
+    def reversed(self) -> "Scores":
+        """The scores of the sequences from the last to the first, each from end to begin."""
         row, indptr, previous, current, score = self.edges
         backwards = np.full_like(row, -1)
         backwards[1:] = row[:0:-1]
         row_of_entry = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
         order = np.lexsort((current, previous, row_of_entry))
-        edges = Edges(backwards, indptr, current[order], previous[order], score[order])
+        edges = TokenTransitions(backwards, indptr, current[order], previous[order], score[order])
         state = np.ascontiguousarray(self.state[::-1])
-        return Parts(state, np.ascontiguousarray(self.transition.T), self.end, self.begin, edges)
+        return Scores(state, np.ascontiguousarray(self.transition.T), self.end, self.begin, edges)
 
-    def tokens(self, which: np.ndarray) -> "Parts":
-        """The parts of some of the tokens, in double precision."""
+    def tokens(self, which: np.ndarray) -> "Scores":
+        """The scores of some of the tokens, in double precision."""
         edges = self.edges._replace(row=self.edges.row[which])
-        scores = (np.ascontiguousarray(part, dtype=float) for part in self[1:4])
-        return Parts(np.asarray(self.state[which], dtype=float), *scores, edges)
+        shared = (np.ascontiguousarray(part, dtype=float) for part in self[1:4])
+        return Scores(np.asarray(self.state[which], dtype=float), *shared, edges)
 
 
-class PartCounts(NamedTuple):
+class ScoreGradient(NamedTuple):
     """How often every part is used, by paths or in expectation: what a pullback returns.
 
     Parameters
@@ -177,9 +179,9 @@ class PartCounts(NamedTuple):
     Examples
     --------
     >>> import numpy as np
-    >>> from sklearn_crcrf.structures import Chain, Parts
-    >>> chain, parts = Chain(np.array([0, 3])), Parts.of(np.zeros((3, 2)), np.eye(2))
-    >>> _, pullback = chain.path_score(parts, np.array([0, 1, 1]))
+    >>> from sklearn_crcrf.structures import Chain, Scores
+    >>> chain, scores = Chain(np.array([0, 3])), Scores.of(np.zeros((3, 2)), np.eye(2))
+    >>> _, pullback = chain.score(scores, np.array([0, 1, 1]))
     >>> pullback(np.ones(1)).transition
     array([[0., 1.],
            [0., 1.]])
@@ -192,25 +194,25 @@ class PartCounts(NamedTuple):
     edges: np.ndarray
 
     @classmethod
-    def zeros(cls, parts: Parts, state: np.ndarray | None = None) -> "PartCounts":
+    def zeros(cls, scores: Scores, state: np.ndarray | None = None) -> "ScoreGradient":
         """No part is used; those of tokens in the type of their scores, or in a given array."""
-        others = [np.zeros(part.shape) for part in (*parts[1:4], parts.edges.score)]
-        return cls(np.zeros_like(parts.state) if state is None else state, *others)
+        others = [np.zeros(part.shape) for part in (*scores[1:4], scores.edges.score)]
+        return cls(np.zeros_like(scores.state) if state is None else state, *others)
 
     @classmethod
-    def of(cls, out: "AddTo", parts: Parts) -> "PartCounts":
+    def of(cls, out: "AddTo", scores: Scores) -> "ScoreGradient":
         """The counts to add to, of which there are none yet unless they are given."""
-        if isinstance(out, PartCounts):
+        if isinstance(out, ScoreGradient):
             return out
         if out is not None:
             out.fill(0.0)
-        return cls.zeros(parts, out)
+        return cls.zeros(scores, out)
 
-    def __sub__(self, other: "PartCounts") -> "PartCounts":
-        return PartCounts(*(a - b for a, b in zip(self, other, strict=True)))
+    def __sub__(self, other: "ScoreGradient") -> "ScoreGradient":
+        return ScoreGradient(*(a - b for a, b in zip(self, other, strict=True)))
 
 
-AddTo = PartCounts | np.ndarray | None
+AddTo = ScoreGradient | np.ndarray | None
 """What a pullback adds to: counts; or none yet, perhaps with an array for those of the tokens.
 
 What is in the array does not matter; its type is that of the scores.

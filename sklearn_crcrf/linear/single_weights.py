@@ -3,14 +3,18 @@
 import numpy as np
 import scipy.sparse as sp
 
-from .._kernels._cells import add_cells, add_scores, find_cells
 from .._kernels._pair_counts import count_pairs
+from .._kernels._single_weights import (
+    add_scores_to_weights,
+    add_weights_to_scores,
+    find_single_weights,
+)
 from ..utils.csr import csr_arrays
 
-__all__ = ["Cells", "observed_pairs"]
+__all__ = ["SingleWeights", "observed_pairs"]
 
 
-class Cells:
+class SingleWeights:
     """Single weights: the entries of X whose attribute has some, each with its label and weight.
 
     Parameters
@@ -25,16 +29,16 @@ class Cells:
     def __init__(self, X: sp.csr_array, pairs: sp.csr_array, is_single: np.ndarray):
         self._n_weights, n_labels = pairs.nnz, pairs.shape[1]
         where = *csr_arrays(pairs)[:2], is_single.view(np.uint8), n_labels
-        self._entries = find_cells(*csr_arrays(X), *where)
+        self._entries = find_single_weights(*csr_arrays(X), *where)
         self._shares = [self._entries]
 
     def add_scores(self, weights: np.ndarray, scores: np.ndarray, start: int, stop: int) -> None:
-        add_cells(*self._entries, weights, scores, start, stop)
+        add_weights_to_scores(*self._entries, weights, scores, start, stop)
 
     def add_to_weights(
         self, scores: np.ndarray, weights: np.ndarray, start: int, stop: int
     ) -> None:
-        add_scores(*self._entries, scores, weights, start, stop)
+        add_scores_to_weights(*self._entries, scores, weights, start, stop)
 
     def add_gradient(
         self,
@@ -48,7 +52,7 @@ class Cells:
         if n_shares != len(self._shares):
             # If threads do so at the same time, they all find the same.
             self._shares = self._split(n_shares)
-        add_scores(*self._shares[share], scores, out, start, stop)
+        add_scores_to_weights(*self._shares[share], scores, out, start, stop)
 
     def _split(self, n_shares: int) -> list[tuple]:
         """About as many entries each, with weights that no other has."""

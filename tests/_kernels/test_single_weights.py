@@ -4,7 +4,12 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn_crcrf._kernels._cells import add_at, add_cells, add_scores, find_cells
+from sklearn_crcrf._kernels._single_weights import (
+    add_at,
+    add_scores_to_weights,
+    add_weights_to_scores,
+    find_single_weights,
+)
 
 from sklearn_crcrf.utils.csr import csr_arrays
 
@@ -39,7 +44,7 @@ def test_scores(dtype, n_labels, start, stop):
     arrays, effect = entries(n_labels, 30, dtype)
     weights = read_only(np.random.default_rng(1).normal(size=30).astype(dtype))
     scores = np.ones((stop - start, n_labels), dtype=dtype)
-    add_cells(*arrays, weights, scores, start, stop)
+    add_weights_to_scores(*arrays, weights, scores, start, stop)
     assert_allclose(scores, 1 + effect[start:stop] @ weights, rtol=1e-5, atol=1e-5)
 
 
@@ -51,7 +56,7 @@ def test_derivatives(dtype, n_labels, start, stop):
     shape = stop - start, n_labels
     scores = read_only(np.random.default_rng(1).normal(size=shape).astype(dtype))
     weights = np.ones(30, dtype=dtype)
-    add_scores(*arrays, scores, weights, start, stop)
+    add_scores_to_weights(*arrays, scores, weights, start, stop)
     expected = np.einsum("tjw,tj->w", effect[start:stop], scores)
     assert_allclose(weights, 1 + expected, rtol=1e-5, atol=1e-5)
 
@@ -61,10 +66,10 @@ def test_entries_of_single_pairs(dtype):
     X = sp.random_array((40, 12), density=0.3, rng=0, dtype=dtype, format="csr")
     pairs = sp.random_array((12, 5), density=0.4, rng=1, format="csr")
     is_single = np.arange(12) % 3 != 0
-    cells = find_cells(*csr_arrays(X), *csr_arrays(pairs)[:2], is_single.view(np.uint8), 5)
+    cells = find_single_weights(*csr_arrays(X), *csr_arrays(pairs)[:2], is_single.view(np.uint8), 5)
     weights = np.arange(1, pairs.nnz + 1, dtype=dtype)
     scores = np.zeros((40, 5), dtype=dtype)
-    add_cells(*cells, weights, scores, 0, 40)
+    add_weights_to_scores(*cells, weights, scores, 0, 40)
     coef = sp.csr_array((weights, pairs.indices, pairs.indptr), pairs.shape).toarray()
     assert_allclose(scores, X @ (coef * is_single[:, None]), rtol=1e-5)
 
@@ -81,8 +86,8 @@ def test_no_entries(dtype):
     indptr, ids = np.zeros(4, dtype=np.int64), np.empty(0, dtype=np.int32)
     nothing, scores = np.empty(0, dtype=dtype), np.ones((3, 2), dtype=dtype)
     arrays = indptr, indptr[:0], ids, nothing
-    add_cells(*arrays, nothing, scores, 0, 3)
-    add_scores(*arrays, scores, nothing, 0, 3)
+    add_weights_to_scores(*arrays, nothing, scores, 0, 3)
+    add_scores_to_weights(*arrays, scores, nothing, 0, 3)
     assert_array_equal(scores, 1)
 
 
@@ -91,6 +96,6 @@ def test_too_many_pairs_are_refused():
     nothing = np.empty(0, dtype=np.int32)
     no_tokens, pair_indptr = np.zeros(1, dtype=np.int64), np.array([0, 2**31])
     with pytest.raises(OverflowError, match="2147483648 pairs of attribute and label"):
-        find_cells(
+        find_single_weights(
             no_tokens, nothing, np.empty(0), pair_indptr, nothing, np.ones(1, dtype=np.uint8), 3
         )

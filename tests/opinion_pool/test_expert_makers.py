@@ -24,7 +24,7 @@ from sklearn_crcrf.opinion_pool import (
     random_experts,
 )
 from sklearn_crcrf.opinion_pool.relabelled import relabelled
-from sklearn_crcrf.structures import Edges, Parts
+from sklearn_crcrf.structures import Scores, TokenTransitions
 
 X, y = make_corpus(n_sequences=40)
 X, y = [s[:4] for s in X], [s[:4] for s in y]
@@ -128,15 +128,15 @@ def test_scores_of_other_labels(seed, n_labels, n_new):
     transition, n_tokens = rng.normal(size=(n_labels, n_labels)), 3
     transition[rng.random(transition.shape) < 0.2] = -np.inf
     gains = sp.random_array((3, n_labels**2), density=0.6, format="csr", rng=rng)
-    edges = Edges.from_gains(rng.integers(-1, 3, n_tokens), gains, transition)
-    parts = Parts(
+    edges = TokenTransitions.from_gains(rng.integers(-1, 3, n_tokens), gains, transition)
+    scores = Scores(
         rng.normal(size=(n_tokens, n_labels)), transition, *rng.normal(size=(2, n_labels)), edges
     )
     label = rng.integers(n_labels, size=n_new)
-    found = relabelled(parts, label)
-    every, scores = oracle.paths(found, 0, n_tokens)
-    expected = [oracle.score(parts, 0, label[list(path)]) for path in every]
-    assert_allclose(scores, expected)
+    found = relabelled(scores, label)
+    every, path_scores = oracle.paths(found, 0, n_tokens)
+    expected = [oracle.score(scores, 0, label[list(path)]) for path in every]
+    assert_allclose(path_scores, expected)
     within = np.diff(found.edges.current) * n_new + np.diff(found.edges.previous) > 0
     ends = np.isin(np.arange(1, len(found.edges.current)), found.edges.indptr)
     assert (within | ends).all()

@@ -11,29 +11,29 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import logsumexp
 
-from sklearn_crcrf.structures import Chain, PartCounts, Parts
+from sklearn_crcrf.structures import Chain, ScoreGradient, Scores
 
 
-def _others(parts, y, a, b):
+def _others(scores, y, a, b):
     """Every path of a sequence but y, and its score."""
-    every, scores = oracle.paths(parts, a, b)
+    every, path_scores = oracle.paths(scores, a, b)
     others = [k for k, path in enumerate(every) if path != tuple(y[a:b])]
-    return [every[k] for k in others], scores[others]
+    return [every[k] for k in others], path_scores[others]
 
 
 @settings(max_examples=200)
 @given(chains(), st.randoms())
 def test_the_best_other_path_is_the_best_of_all_others(chain, random):
-    offsets, parts = chain
-    y = drawn_labels(offsets, parts, random)
-    value, path = Chain(offsets).maximum_other(parts, y)
+    offsets, scores = chain
+    y = drawn_labels(offsets, scores, random)
+    value, path = Chain(offsets).best_excluding(scores, y)
     assert path.dtype == np.int32
     for s, (a, b) in enumerate(itertools.pairwise(offsets)):
-        _, scores = _others(parts, y, a, b)
-        assert_allclose(value[s], scores.max(initial=-np.inf), rtol=1e-12)
+        _, path_scores = _others(scores, y, a, b)
+        assert_allclose(value[s], path_scores.max(initial=-np.inf), rtol=1e-12)
         if np.isfinite(value[s]):
             assert (path[a:b] != y[a:b]).any()
-            assert_allclose(oracle.score(parts, a, path[a:b]), value[s], rtol=1e-12)
+            assert_allclose(oracle.score(scores, a, path[a:b]), value[s], rtol=1e-12)
         else:
             assert_array_equal(path[a:b], y[a:b])
 
@@ -41,23 +41,23 @@ def test_the_best_other_path_is_the_best_of_all_others(chain, random):
 @settings(max_examples=200)
 @given(chains(), st.randoms())
 def test_sums_over_other_paths_and_their_counts(chain, random):
-    offsets, parts = chain
-    y = drawn_labels(offsets, parts, random)
-    value, pullback = Chain(offsets).log_partition_other(parts, y)
-    weight, expected = np.arange(1.0, len(offsets)), PartCounts.zeros(parts)
-    expected = PartCounts(*(part.astype(float) for part in expected))
+    offsets, scores = chain
+    y = drawn_labels(offsets, scores, random)
+    value, pullback = Chain(offsets).log_partition_excluding(scores, y)
+    weight, expected = np.arange(1.0, len(offsets)), ScoreGradient.zeros(scores)
+    expected = ScoreGradient(*(part.astype(float) for part in expected))
     for s, (a, b) in enumerate(itertools.pairwise(offsets)):
-        paths, scores = _others(parts, y, a, b)
-        total = logsumexp(scores) if len(scores) else -np.inf
+        paths, path_scores = _others(scores, y, a, b)
+        total = logsumexp(path_scores) if len(path_scores) else -np.inf
         assert_allclose(value[s], total, rtol=1e-12, atol=1e-9)
         if total > -np.inf:
-            for path, probability in zip(paths, np.exp(scores - total), strict=True):
-                oracle.count(parts, a, path, weight[s] * probability, expected)
-    given_counts = PartCounts.zeros(parts)
+            for path, probability in zip(paths, np.exp(path_scores - total), strict=True):
+                oracle.count(scores, a, path, weight[s] * probability, expected)
+    given_counts = ScoreGradient.zeros(scores)
     counts = pullback(weight, given_counts)
     assert counts is given_counts
-    tolerance = 1e-6 if parts.state.dtype == np.float32 else 1e-9
-    for ours, theirs, part in zip(counts, expected, PartCounts.zeros(parts), strict=True):
+    tolerance = 1e-6 if scores.state.dtype == np.float32 else 1e-9
+    for ours, theirs, part in zip(counts, expected, ScoreGradient.zeros(scores), strict=True):
         assert_allclose(ours, theirs, atol=tolerance, rtol=1e-6)
         assert ours.dtype == part.dtype
 
@@ -66,10 +66,10 @@ def test_sums_over_other_paths_and_their_counts(chain, random):
 def test_nothing_cancels_where_the_given_path_outweighs_all_others(gap):
     state, y = np.zeros((6, 3)), np.array([0, 1, 2, 2, 1, 0])
     state[np.arange(6), y] = gap
-    parts, chain = Parts.of(state, np.zeros((3, 3))), Chain(np.array([0, 6]))
-    value, pullback = chain.log_partition_other(parts, y)
-    _, scores = _others(parts, y, 0, 6)
-    assert_allclose(value, logsumexp(scores), rtol=1e-12)
+    scores, chain = Scores.of(state, np.zeros((3, 3))), Chain(np.array([0, 6]))
+    value, pullback = chain.log_partition_excluding(scores, y)
+    _, path_scores = _others(scores, y, 0, 6)
+    assert_allclose(value, logsumexp(path_scores), rtol=1e-12)
     counts = pullback(np.ones(1))
     assert_allclose(counts.state.sum(axis=1), 1.0)
     assert_allclose(counts.state[np.arange(6), y], counts.state[0, 0])
@@ -80,22 +80,22 @@ def test_nothing_cancels_where_the_given_path_outweighs_all_others(gap):
 
 def test_long_sequences():
     n_tokens, rng = 20_000, np.random.default_rng(0)
-    parts = Parts.of(10 * rng.normal(size=(n_tokens, 3)), rng.normal(size=(3, 3)))
+    scores = Scores.of(10 * rng.normal(size=(n_tokens, 3)), rng.normal(size=(3, 3)))
     chain = Chain(np.array([0, n_tokens]))
-    _, y = chain.maximum(parts)
-    [(values, paths)] = chain.k_best(parts, 2)
-    value, path = chain.maximum_other(parts, y)
+    _, y = chain.maximum(scores)
+    [(values, paths)] = chain.k_best(scores, 2)
+    value, path = chain.best_excluding(scores, y)
     assert_allclose(value, values[1], rtol=1e-12)
     assert_array_equal(path, paths[1])
-    total, _ = chain.log_partition_other(parts, y)
-    assert value < total <= chain.log_partition(parts)[0] + 1e-6
+    total, _ = chain.log_partition_excluding(scores, y)
+    assert value < total <= chain.log_partition(scores)[0] + 1e-6
 
 
 def test_what_has_no_other_path():
-    parts = Parts.of(np.zeros((3, 1)), np.zeros((1, 1)))
+    scores = Scores.of(np.zeros((3, 1)), np.zeros((1, 1)))
     chain, y = Chain(np.array([0, 2, 2, 3])), np.zeros(3, dtype=int)
-    value, path = chain.maximum_other(parts, y)
-    total, pullback = chain.log_partition_other(parts, y)
+    value, path = chain.best_excluding(scores, y)
+    total, pullback = chain.log_partition_excluding(scores, y)
     assert_array_equal(value, -np.inf)
     assert_array_equal(total, -np.inf)
     assert_array_equal(path, y)
@@ -104,10 +104,10 @@ def test_what_has_no_other_path():
 
 
 def test_no_tokens():
-    parts, nothing = Parts.of(np.zeros((0, 2)), np.zeros((2, 2))), np.empty(0, dtype=int)
+    scores, nothing = Scores.of(np.zeros((0, 2)), np.zeros((2, 2))), np.empty(0, dtype=int)
     for offsets in (np.zeros(1), np.zeros(3)):
         chain = Chain(offsets)
-        value, path = chain.maximum_other(parts, nothing)
+        value, path = chain.best_excluding(scores, nothing)
         assert_array_equal(value, np.full(len(offsets) - 1, -np.inf))
         assert len(path) == 0
-        assert_array_equal(chain.log_partition_other(parts, nothing)[0], value)
+        assert_array_equal(chain.log_partition_excluding(scores, nothing)[0], value)
