@@ -117,7 +117,7 @@ def marginals_kernel(problem: Problem) -> Kernel:
 
     def run() -> None:
         for chunk, scores, counts in batches:
-            chunk.structure.log_partition_and_counts(scores, chunk.weight, counts)
+            chunk.structure.log_partition_and_gradient(scores, chunk.weight, counts)
 
     n_pairs = problem.corpus.X.shape[0] - len(problem.corpus.weight)
     return run, 3 * 2.0 * n**2 * n_pairs

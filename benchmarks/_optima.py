@@ -48,7 +48,7 @@ def optimum_rows(args: argparse.Namespace) -> Iterator[list[str]]:
     for optimum in OPTIMA:
         encoded = encode(optimum.corpus, args)
         problem = problem_of(encoded, optimum.features)
-        n_weights = problem.layout.n_weights
+        n_weights = problem.terms().n_weights
         problem, x0 = duplicates(problem, zeros(problem))
         at_zero, _ = problem.objective()(x0)
         result = minimise(problem, Stopwatch(1, lambda result: False), x0)

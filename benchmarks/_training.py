@@ -89,7 +89,7 @@ def problem_of(
 
 
 def zeros(problem: Problem) -> np.ndarray:
-    return np.zeros(problem.layout.n_weights, dtype=problem.corpus.X.dtype)
+    return np.zeros(problem.terms().n_weights, dtype=problem.corpus.X.dtype)
 
 
 def minimise(problem: Problem, stopwatch: Stopwatch, x0: np.ndarray) -> OptimizeResult:
@@ -106,7 +106,7 @@ def minimise(problem: Problem, stopwatch: Stopwatch, x0: np.ndarray) -> Optimize
 
 def duplicates(problem: Problem, x0: np.ndarray) -> tuple[Problem, np.ndarray]:
     """What L-BFGS minimises in ``CRF``, and from where."""
-    problem, start = problem.merge_duplicates(problem.layout.split(x0))
+    problem, start = problem.merge_duplicates(problem.terms().named(x0))
     return problem, problem.vector(start)
 
 
@@ -135,7 +135,7 @@ def seconds_per_evaluation(problem: Problem, n_iterations: int, runs: int) -> fl
 
 def predict(problem: Problem, x: np.ndarray, encoded: Encoded) -> SequenceArray:
     """The labels of the best paths of the test part."""
-    weights = problem.layout.split(x)
+    weights = problem.terms().named(x)
     X, coef = encoded.X_test.astype(x.dtype), problem.coefficients(weights.state)
     scores = Scores.of(state_scores(X, coef, 0, X.shape[0]), weights.transition)
     _, y = Chain(encoded.test_offsets).maximum(scores)

@@ -8,6 +8,7 @@ import scipy.sparse as sp
 from hypothesis import strategies as st
 
 from sklearn_crcrf.linear import Coefficients, Corpus, Examples
+from sklearn_crcrf.structures import Chain
 
 
 class Case(NamedTuple):
@@ -87,7 +88,7 @@ def make_case(
     if constrained:
         _forbid(rng, forbidden, y, offsets)
     weight = rng.integers(1, 4, size=len(lengths)).astype(float)
-    corpus = Corpus(sp.csr_array(X.astype(dtype)), y, offsets, weight)
+    corpus = Corpus(sp.csr_array(X.astype(dtype)), y, Chain(offsets), weight)
     return Case(corpus, np.flatnonzero(rng.random(n_attributes) < edges), boundaries, forbidden)
 
 

@@ -5,7 +5,7 @@ import scipy.sparse as sp
 
 from sklearn_crcrf.base.classifier import BaseSequenceClassifier
 from sklearn_crcrf.labels.encoding import encode_labels
-from sklearn_crcrf.structures import Chain, Scores, TokenTransitions
+from sklearn_crcrf.structures import Scores, TokenTransitions
 
 TRANSITION = np.array([[0.5, -1.0, 0.0], [1.0, 0.0, -0.5], [-0.3, 0.2, 0.1]])
 BEGIN, END = np.array([0.1, 0.2, -0.3]), np.array([0.0, -0.4, 0.5])
@@ -25,9 +25,6 @@ class ReadScores(BaseSequenceClassifier):
     def _prepare(self, X):
         data = X.data.toarray() if sp.issparse(X.data) else X.data
         return data if len(data) else np.empty((0, 3))
-
-    def _structure(self, offsets):
-        return Chain(offsets)
 
     def _scores(self, prepared, batch):
         state = np.ascontiguousarray(prepared[batch.start : batch.stop], dtype=float)

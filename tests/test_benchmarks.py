@@ -162,7 +162,7 @@ def test_both_packages_have_the_same_optimum(load, corpora, corpus, features):
     peer = load("_crfsuite").Peer(encoded.strings(), encoded.splits.train[1], features=features)
     end = peer.train(delta=1e-9, epsilon=1e-9).objective[-1]
     problem = training.problem_of(encoded, features)
-    assert problem.layout.n_weights == peer.n_weights
+    assert problem.terms().n_weights == peer.n_weights
     problem, x0 = training.duplicates(problem, training.zeros(problem))
     result = training.minimise(problem, training.Stopwatch(1, lambda result: False), x0)
     assert result.fun == pytest.approx(end, rel=1e-6)
@@ -254,7 +254,7 @@ def test_usage(load, corpora):
 def test_optima(load, corpora, monkeypatch):
     optima = load("_optima")
     encoded = load("_features").encode("ner", corpora)
-    n_weights = load("_training").problem_of(encoded, "observed").layout.n_weights
+    n_weights = load("_training").problem_of(encoded, "observed").terms().n_weights
     monkeypatch.setattr(
         optima,
         "OPTIMA",

@@ -70,7 +70,6 @@ def test_chains_of_huge_scores(dtype, n_labels):
     assert_allclose(chain.score(scores, best)[0], value, rtol=1e-9)
     entropy = chain.entropy(scores)
     assert ((entropy >= 0) & (entropy <= 5)).all()
-    assert_allclose(chain.max_marginals(scores).max(axis=1)[:150], value[0], rtol=1e-9)
     assert_array_equal(chain.k_best(scores, 1)[3][1][0], best[151:])
     assert chain.sample(scores, 3, rng).shape == (3, 200)
 

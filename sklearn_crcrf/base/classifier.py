@@ -18,7 +18,7 @@ from ..data.ragged import SequenceArray, locate
 from ..data.sequences import as_sequences
 from ..labels.partial import encode_allowed
 from ..segments import spell_segments
-from ..structures import Chain, Scores
+from ..structures import Scores, Structure, structure_of
 from ..training import FittedState
 from ..utils.memory import retain_freed_memory
 from ..utils.soundness import Sound
@@ -34,12 +34,12 @@ CHUNK = 2**20
 class Batch(NamedTuple):
     """Whole sequences whose scores are made together, tokens ``start`` to ``stop``.
 
-    ``first`` is the number of the first sequence.
+    ``structure`` is of these sequences, and ``first`` is the number of the first.
     """
 
     start: int
     stop: int
-    offsets: np.ndarray
+    structure: Structure
     first: int
 
 
@@ -47,8 +47,8 @@ class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, 
     """Base of classifiers that label every token of a sequence.
 
     A subclass implements ``fit``, which sets ``classes_``; ``_prepare``, which encodes a
-    SequenceArray; ``_scores``, which gives the scores of one batch of what was prepared; and
-    ``_structure``. It has the parameters ``sample_unit`` and ``n_jobs``.
+    SequenceArray; and ``_scores``, which gives the scores of one batch of what was prepared. It
+    has the parameters ``sample_unit`` and ``n_jobs``.
     """
 
     @abstractmethod
@@ -56,12 +56,12 @@ class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, 
         """Encode all tokens of X, once for all batches; there may be none, of whatever kind."""
 
     @abstractmethod
-    def _structure(self, offsets: np.ndarray) -> Chain:
-        """The structure of the sequences of a batch."""
-
-    @abstractmethod
     def _scores(self, prepared: Any, batch: Batch) -> Scores:
         """Scores of a batch."""
+
+    def _structure(self, X: SequenceArray) -> Structure:
+        """The structure of encoded input."""
+        return structure_of(X)
 
     def _contributions(self, prepared: Any, batch: Batch, y: np.ndarray) -> Contributions:
         """What adds up to the score of a path of a batch of one sequence.
@@ -156,9 +156,9 @@ class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, 
         """
         check_scalar(k, "k", Integral, min_val=1)
 
-        def best(chain: Chain, scores: Scores, first: int) -> list:
-            log_z, found = log_partition(chain, scores, first), []
-            for z, (values, paths) in zip(log_z, chain.k_best(scores, k), strict=True):
+        def best(structure: Structure, scores: Scores, first: int) -> list:
+            log_z, found = log_partition(structure, scores, first), []
+            for z, (values, paths) in zip(log_z, structure.k_best(scores, k), strict=True):
                 # Huge scores are rounded by more than their differences.
                 probability = np.exp(values - values.max(initial=z))
                 probability /= max(probability.sum(), 1.0)
@@ -182,9 +182,9 @@ class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, 
             1 for an empty sequence, 0 if no path is possible.
         """
 
-        def probability(chain: Chain, scores: Scores, first: int) -> np.ndarray:
-            log_z = log_partition(chain, scores, first)
-            maximum = chain.maximum(scores)[0] - np.where(np.isneginf(log_z), 0.0, log_z)
+        def probability(structure: Structure, scores: Scores, first: int) -> np.ndarray:
+            log_z = log_partition(structure, scores, first)
+            maximum = structure.maximum(scores)[0] - np.where(np.isneginf(log_z), 0.0, log_z)
             return np.exp(np.minimum(maximum, 0.0))  # huge scores are rounded by more than one
 
         results, _ = self._map(X, probability)
@@ -207,12 +207,12 @@ class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, 
             on after them nor began before.
         """
 
-        def spans(chain: Chain, scores: Scores, first: int) -> list:
-            y = self._decode(chain, scores, first)
-            spelled = spell_segments(y, chain.offsets, self.classes_, scheme)
+        def spans(structure: Structure, scores: Scores, first: int) -> list:
+            y = self._decode(structure, scores, first)
+            spelled = spell_segments(y, structure.offsets, self.classes_, scheme)
             sequence, start, end, kind = spelled.segments
-            origin = chain.offsets[sequence]
-            value = chain.span_log_probability(
+            origin = structure.offsets[sequence]
+            value = structure.span_log_probability(
                 scores,
                 origin + start,
                 origin + end,
@@ -220,7 +220,7 @@ class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, 
                 spelled.after,
                 spelled.before,
             )
-            found = [[] for _ in chain.offsets[1:]]
+            found = [[] for _ in structure.offsets[1:]]
             for s, *span in zip(
                 sequence, start.tolist(), end.tolist(), kind, np.exp(value).tolist(), strict=True
             ):
@@ -252,10 +252,10 @@ class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, 
         check_scalar(n_samples, "n_samples", Integral, min_val=1)
         seed = check_random_state(random_state).randint(np.iinfo(np.int32).max)
 
-        def draw(chain: Chain, scores: Scores, first: int) -> np.ndarray:
-            raise_if_impossible(log_partition(chain, scores, first), first)
+        def draw(structure: Structure, scores: Scores, first: int) -> np.ndarray:
+            raise_if_impossible(log_partition(structure, scores, first), first)
             # Batches may be drawn in any order.
-            return chain.sample(scores, n_samples, np.random.default_rng([seed, first]))
+            return structure.sample(scores, n_samples, np.random.default_rng([seed, first]))
 
         results, mirror = self._map(X, draw)
         return [mirror(self.classes_[y]) for y in np.concatenate(results, axis=1)]
@@ -273,9 +273,9 @@ class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, 
             0 for an empty sequence, NaN if no path is possible.
         """
 
-        def entropy(chain: Chain, scores: Scores, first: int) -> np.ndarray:
-            log_partition(chain, scores, first)
-            return chain.entropy(scores)
+        def entropy(structure: Structure, scores: Scores, first: int) -> np.ndarray:
+            log_partition(structure, scores, first)
+            return structure.entropy(scores)
 
         results, _ = self._map(X, entropy)
         return np.concatenate(results)
@@ -358,14 +358,14 @@ class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, 
         results, mirror = self._map(X, token_marginals)
         return np.concatenate(results), mirror
 
-    def _decode(self, chain: Chain, scores: Scores, first: int) -> np.ndarray:
+    def _decode(self, structure: Structure, scores: Scores, first: int) -> np.ndarray:
         """Label ids of the best paths; ``first`` is the number of the first sequence."""
-        value, y = chain.maximum(scores)
-        raise_if_not_finite(value, chain, scores, first)
+        value, y = structure.maximum(scores)
+        raise_if_not_finite(value, structure, scores, first)
         raise_if_impossible(value, first)
         return y
 
-    def _map(self, X: Any, function: Callable[[Chain, Scores, int], Any], allowed: Any = None):
+    def _map(self, X: Any, function: Callable[[Structure, Scores, int], Any], allowed: Any = None):
         """Apply a function to the scores of every batch, in order, on ``n_jobs`` threads.
 
         Returns
@@ -382,48 +382,51 @@ class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, 
             masks = encode_allowed(sequences.mirror.flat(allowed, "allowed"), fitted.classes_)
 
         def run(batch: Batch) -> Any:
-            chain, scores = fitted._structure(batch.offsets), fitted._scores(prepared, batch)
+            scores = fitted._scores(prepared, batch)
             if masks is not None:
                 scores = scores.allow(masks[batch.start : batch.stop])
             check_shared_scores(scores)
-            return function(chain, scores, batch.first)
+            return function(batch.structure, scores, batch.first)
 
         retain_freed_memory()
-        batches = batches_of(sequences.X.offsets, fitted._scores_per_token())
+        structure = fitted._structure(sequences.X)
+        batches = batches_of(structure, fitted._scores_per_token())
         parallel = Parallel(n_jobs=self.n_jobs, prefer="threads")
         return parallel(delayed(run)(batch) for batch in batches), sequences.mirror
 
 
-def token_marginals(chain: Chain, scores: Scores, first: int) -> np.ndarray:
+def token_marginals(structure: Structure, scores: Scores, first: int) -> np.ndarray:
     """Marginal probabilities of the labels of all tokens of a batch."""
-    log_z, marginals = chain.marginals(scores)
-    raise_if_not_finite(log_z, chain, scores, first)
+    log_z, marginals = structure.marginals(scores)
+    raise_if_not_finite(log_z, structure, scores, first)
     raise_if_impossible(log_z, first)
     return marginals
 
 
-def log_partition(chain: Chain, scores: Scores, first: int) -> np.ndarray:
+def log_partition(structure: Structure, scores: Scores, first: int) -> np.ndarray:
     """Log-partition of each sequence of a batch, -inf where no path is possible."""
-    log_z, _ = chain.marginals(scores)
-    raise_if_not_finite(log_z, chain, scores, first)
+    log_z, _ = structure.marginals(scores)
+    raise_if_not_finite(log_z, structure, scores, first)
     return log_z
 
 
-def raise_if_not_finite(value: np.ndarray, chain: Chain, scores: Scores, first: int) -> None:
+def raise_if_not_finite(
+    value: np.ndarray, structure: Structure, scores: Scores, first: int
+) -> None:
     """Raise ValueError if scores of a sequence are NaN or inf, or their sum is.
 
     Parameters
     ----------
     value : ndarray of shape (n_sequences,)
         Scores of the best paths or log-partitions, which are NaN or inf in this case.
-    chain, scores : the structure and scores of a batch
+    structure, scores : the structure and scores of a batch
     first : int
         The number of its first sequence.
     """
     wrong = np.flatnonzero(~(value < np.inf))
     if len(wrong) == 0:
         return
-    start, stop = chain.offsets[wrong[0] : wrong[0] + 2]
+    start, stop = structure.offsets[wrong[0] : wrong[0] + 2]
     tokens = np.flatnonzero(~(scores.state[start:stop] < np.inf).all(axis=1))
     where = f", position {tokens[0]}" if len(tokens) else ""
     raise ValueError(
@@ -455,16 +458,16 @@ def check_targets(y: Any) -> None:
         raise ValueError(f"y must be an array of one label for each row of X: {error}") from error
 
 
-def batches_of(offsets: np.ndarray, scores_per_token: int) -> Iterator[Batch]:
+def batches_of(structure: Structure, scores_per_token: int) -> Iterator[Batch]:
     """Cut sequences into batches of some CHUNK scores; there is always at least one."""
-    n_tokens, n_sequences = max(1, CHUNK // scores_per_token), len(offsets) - 1
-    first = 0
+    offsets, n_sequences = structure.offsets, structure.n_units
+    n_tokens, first = max(1, CHUNK // scores_per_token), 0
     if n_sequences == 0:
-        yield Batch(0, 0, offsets, 0)
+        yield Batch(0, 0, structure, 0)
     while first < n_sequences:
         last = max(first + 1, int(np.searchsorted(offsets, offsets[first] + n_tokens, "right")) - 1)
         start, stop = int(offsets[first]), int(offsets[last])
-        yield Batch(start, stop, offsets[first : last + 1] - start, first)
+        yield Batch(start, stop, structure.take(slice(first, last)), first)
         first = last
 
 

@@ -8,7 +8,6 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..structures import Scores
-from ..structures.spans import transition_scores
 
 __all__ = [
     "Contributions",
@@ -176,7 +175,7 @@ def path_contributions(scores: Scores, y: np.ndarray, classes: np.ndarray) -> Co
     """
     tokens = np.arange(len(y))
     state = scores.state[tokens, y]
-    inner = transition_scores(scores, tokens[1:], y[:-1], y[1:])
+    inner = scores.of_transitions(tokens[1:], y[:-1], y[1:])
     own = np.zeros_like(scores.transition)
     return Contributions.join(
         [

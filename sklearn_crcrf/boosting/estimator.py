@@ -20,7 +20,7 @@ from ..data.ragged import SequenceArray
 from ..labels.partial import encode_partial_labels
 from ..linear import Corpus
 from ..linear.constraints import check_possible, forbidden_scores
-from ..structures import Chain, Scores
+from ..structures import Scores, structure_of
 from ..training.callbacks import CallbackSupportMixin, FitProgress
 from ..training.monitor import Training
 from ..training.validation import hold_out
@@ -265,7 +265,7 @@ class BoostedCRF(CallbackSupportMixin, BaseSequenceClassifier):
         self._constraints = as_constraints(self.constraints, self.classes_)
         per_sequence = np.add.reduceat(np.append(weights, 0.0), offsets[:-1])
         per_sequence /= np.maximum(sequences.X.lengths, 1)
-        corpus = Corpus(rows, ids, offsets, per_sequence, allowed)
+        corpus = Corpus(rows, ids, structure_of(sequences.X), per_sequence, allowed)
         check_possible(corpus, self._constraints)
         return corpus.longest_first()
 
@@ -352,9 +352,6 @@ class BoostedCRF(CallbackSupportMixin, BaseSequenceClassifier):
             yield from below("_constraints", self._constraints.requirements(n))
         for m, tree in enumerate(self.estimators_):
             yield from below(f"estimators_[{m}]", tree_requirements(tree, self.n_features_in_, n))
-
-    def _structure(self, offsets: np.ndarray) -> Chain:
-        return Chain(offsets)
 
     def _prepare(self, X: SequenceArray) -> np.ndarray | sp.csr_array:
         if X.data.shape[0] == 0:

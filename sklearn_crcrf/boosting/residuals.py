@@ -73,7 +73,7 @@ class TrainingData:
             tokens = slice(chunk.start, chunk.stop)
             scores = self._scores(state[tokens], transition)
             weight, structure = chunk.weight, chunk.structure
-            log_z, of_all = structure.log_partition_and_counts(scores, weight, expected[tokens])
+            log_z, of_all = structure.log_partition_and_gradient(scores, weight, expected[tokens])
             score, pull_gold = structure.gold_score(scores, chunk.y)
             of_gold = pull_gold(weight, gold[tokens])
             return weight @ (log_z - score), of_gold.transition, of_all.transition

@@ -13,7 +13,7 @@ from ..base.classifier import Batch
 from ..base.contributions import Contributions, entries_at, transition_contributions
 from ..data.ragged import SequenceArray
 from ..linear import NamedWeights, Weights, state_scores
-from ..structures import Chain, Scores
+from ..structures import Scores
 from ..utils.soundness import Array, Fact, Requirement, below
 from .classifier import CountingClassifier
 from .counts import BOUNDARY, Counts, Template
@@ -250,9 +250,6 @@ class HMM(CountingClassifier):
             np.concatenate(coef), self.transitions_, self.begin_, self.end_, np.empty((0, n, n))
         )
         return NamedWeights(self.attribute_names_, no_edges, self.classes_, weights)
-
-    def _structure(self, offsets: np.ndarray) -> Chain:
-        return Chain(offsets)
 
     def _prepare(self, X: SequenceArray) -> Prepared:
         observations = self._encode(X)

@@ -20,14 +20,14 @@ from ..criteria import CRITERIA, as_criterion
 from ..linear import Corpus, NamedWeights, Weights
 from ..linear.classifier import DECODERS, LinearChainClassifier
 from ..linear.constraints import forbidden_scores
-from ..structures import Chain, Scores
+from ..structures import Scores, Structure
 from ..training.callbacks import CallbackSupportMixin, FitProgress
 from ..training.monitor import Training
 from ..training.validation import hold_out
 from .features import FEATURES, Features
 from .initial_weights import STARTS, given_weights, trained_weights
 from .problem import Problem
-from .solving import SOLVERS, choose_solver, solve
+from .solving import SOLVERS, check_supported, choose_solver, solve
 
 __all__ = ["CRF"]
 
@@ -317,6 +317,7 @@ default="auto"
             self.attribute_names_, self._encoder.edge_attributes, self.classes_
         )
         problem = self._problem(corpus, before if is_part else None)
+        check_supported(solver, problem)
         start = self._start(problem, before)
         if solver == "lbfgs":
             problem, start = problem.merge_duplicates(start)
@@ -404,14 +405,14 @@ default="auto"
         return lambda x: objective.total(x) / held_out.weight.sum()
 
     def _set_weights(self, problem: Problem, x: np.ndarray) -> None:
-        weights = problem.layout.split(x)
+        weights = problem.terms().named(x)
         self.coef_ = problem.coefficients(weights.state)
         if self.c1 > 0 and not sp.issparse(self.coef_):
             self.coef_ = sp.csr_array(self.coef_)
         _, self.transitions_, self.begin_, self.end_, self.edge_coef_ = weights
 
-    def _decode(self, chain: Chain, scores: Scores, first: int) -> np.ndarray:
+    def _decode(self, structure: Structure, scores: Scores, first: int) -> np.ndarray:
         decoding = self.decoding
         if decoding == "auto":
             decoding = as_criterion(self.criterion).decoding
-        return DECODERS[decoding](self, chain, scores, first)
+        return DECODERS[decoding](self, structure, scores, first)

@@ -24,7 +24,7 @@ PRIOR, TRUST = 1.0, 0.4
 
 def _zeros(problem: Problem) -> Weights:
     n, n_edges = problem.n_labels, len(problem.edge_attributes)
-    state = np.zeros(problem.layout.n_state, dtype=problem.corpus.X.dtype)
+    state = np.zeros(problem.terms().n_node_weights, dtype=problem.corpus.X.dtype)
     return Weights(state, np.zeros((n, n)), np.zeros(n), np.zeros(n), np.zeros((n_edges, n, n)))
 
 
@@ -51,7 +51,7 @@ def _log_loss(problem: Problem) -> Weights:
     likelihood = problem._replace(criterion=log_loss, sigma=1.0)
     options = {"c1": 0.0, "stochastic": {}, "max_iter": 1000, "tol": 1e-5, "callback": None}
     x0 = problem.vector(_zeros(problem))
-    return problem.layout.split(solve("lbfgs", likelihood, x0, **options).x)
+    return problem.terms().named(solve("lbfgs", likelihood, x0, **options).x)
 
 
 STARTS: dict[str, Callable[[Problem], Weights]] = {
@@ -95,7 +95,7 @@ def trained_weights(
 
 
 def given_weights(weights: Weights, problem: Problem) -> Weights:
-    """Weights of the shapes of the fitted attributes, in the layout of a problem.
+    """Weights of the shapes of the fitted attributes, in the form of a problem.
 
     Raises
     ------

@@ -194,10 +194,10 @@ class MEMM(CRF):
 
     def _scores(self, prepared: Any, batch: Batch) -> Scores:
         scores = super()._scores(prepared, batch)
-        return self._structure(batch.offsets).locally_normalised(scores)
+        return batch.structure.locally_normalised(scores)
 
     def _contributions(self, prepared: Any, batch: Batch, y: np.ndarray) -> Contributions:
-        log_z = local_partition(batch.offsets, super()._scores(prepared, batch))
+        log_z = local_partition(batch.structure.offsets, super()._scores(prepared, batch))
         names = [f"log Z given {label}" for label in self.classes_[y[:-1]]]
         tokens, given = np.arange(len(y)), np.append(y[:1], y[:-1])
         normalisers = Contributions.of(

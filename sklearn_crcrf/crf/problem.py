@@ -12,13 +12,14 @@ from ..linear import (
     Corpus,
     DenseDesign,
     DuplicateColumns,
-    Layout,
     Objective,
     ObservedDesign,
     SparseDesign,
+    Terms,
     Weights,
     edge_columns,
     find_duplicates,
+    shared_terms,
     sparse_design,
 )
 
@@ -65,17 +66,18 @@ class Problem(NamedTuple):
     n_threads: int
     duplicates: DuplicateColumns | None = None
 
-    @property
-    def layout(self) -> Layout:
-        """How the weights stand in a vector."""
-        n_attributes = self.corpus.X.shape[1]
-        n_state = n_attributes * self.n_labels if self.pairs is None else self.pairs.nnz
-        return Layout(n_state, self.transitions, self.boundaries, len(self.edge_attributes))
+    def terms(self) -> Terms:
+        """The terms of scores, which say how weights stand in a vector."""
+        X, n = self.corpus.X, self.n_labels
+        n_node_weights = X.shape[1] * n if self.pairs is None else self.pairs.nnz
+        edges = edge_columns(X, self.edge_attributes)
+        shared = shared_terms(self.transitions, self.boundaries, self.forbidden, edges)
+        return Terms(n_node_weights, shared, n)
 
     def vector(self, start: Weights) -> np.ndarray:
         """Weights as a vector."""
-        layout = self.layout
-        return layout.join(start, np.empty(layout.n_weights, dtype=self.corpus.X.dtype))
+        terms = self.terms()
+        return terms.vector(start, np.empty(terms.n_weights, dtype=self.corpus.X.dtype))
 
     def coefficients(self, state: np.ndarray) -> np.ndarray | sp.csr_array:
         """State weights as a matrix of shape (n_attributes, n_labels)."""
@@ -141,16 +143,14 @@ class Problem(NamedTuple):
             design = DenseDesign(X, self.n_labels, slices)
         return Objective(
             design,
-            self.layout,
+            self.terms(),
             blocks,
-            edge_columns(X, self.edge_attributes),
             self.criterion,
-            self.forbidden,
             sigma=self.sigma,
             n_threads=self.n_threads,
         )
 
 
 def _numbers(coef: np.ndarray | sp.csr_array) -> np.ndarray:
-    """Those of a matrix in one dimension."""
+    """The entries of a matrix in one dimension."""
     return coef.data if sp.issparse(coef) else coef.reshape(-1)

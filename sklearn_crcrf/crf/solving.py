@@ -1,7 +1,7 @@
 """How each solver is applied to a training problem."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.optimize import OptimizeResult
@@ -17,11 +17,11 @@ from ..solvers import (
     rprop,
     sgd,
 )
-from ..structures import Chain, Pullback, ScoreGradient, Scores
+from ..structures import Pullback, ScoreGradient, Scores, Structure
 from ..utils.linear_algebra import in_one_thread
 from .problem import Problem
 
-__all__ = ["SOLVERS", "choose_solver", "solve"]
+__all__ = ["SOLVERS", "Solver", "check_supported", "choose_solver", "solve"]
 
 
 def solve(name: str, problem: Problem, x0: np.ndarray, **options: Any) -> OptimizeResult:
@@ -33,7 +33,7 @@ def solve(name: str, problem: Problem, x0: np.ndarray, **options: Any) -> Optimi
         A key of SOLVERS.
     problem : Problem
     x0 : ndarray of shape (n_weights,)
-        In the layout of the problem; is overwritten.
+        In the order of the terms of the problem; is overwritten.
     **options
         ``c1``, ``stochastic``, ``max_iter``, ``tol`` and ``callback``. Those in ``stochastic``
         are for "sgd" alone: ``rng``, and the ``rate`` and ``n_seen`` of training before.
@@ -41,11 +41,34 @@ def solve(name: str, problem: Problem, x0: np.ndarray, **options: Any) -> Optimi
     Returns
     -------
     OptimizeResult
-        ``x`` is a vector in the layout of the problem.
+        ``x`` is a vector in the order of the terms of the problem.
     """
     # Blocks of sequences are shared by threads already.
     with in_one_thread():
-        return SOLVERS[name](problem, x0, **options)
+        return SOLVERS[name].run(problem, x0, **options)
+
+
+def check_supported(name: str, problem: Problem) -> None:
+    """Check that the structure of a problem has what its criterion and a solver need.
+
+    Parameters
+    ----------
+    name : str
+        A key of SOLVERS.
+    problem : Problem
+
+    Raises
+    ------
+    Unsupported
+        If it has not; the message names what is missing.
+    ValueError
+        If the solver needs second derivatives, which the criterion does not have.
+    """
+    structure, criterion, solver = problem.corpus.structure, problem.criterion, SOLVERS[name]
+    structure.require(criterion.requires, f"criterion={criterion}")
+    structure.require(solver.requires, f'solver="{name}"')
+    if "covariance" in solver.requires and not criterion.has_curvature:
+        raise ValueError(f'solver="{name}" needs a criterion with curvature, not {criterion}')
 
 
 def choose_solver(name: str, c1: float, preferred: str = "lbfgs") -> str:
@@ -87,10 +110,6 @@ def _of_objective(minimise: Callable[..., OptimizeResult]) -> Callable[..., Opti
 
 
 def _newton_cg(problem: Problem, x0: np.ndarray, *, c1, stochastic, **options) -> OptimizeResult:
-    if not problem.criterion.has_curvature:
-        raise ValueError(
-            f'solver="newton-cg" needs a criterion with curvature, not {problem.criterion}'
-        )
     objective = problem.objective()
     return newton_cg(objective, x0, hessp=objective.hessian_product, **options)
 
@@ -118,16 +137,32 @@ def _iterative_scaling(
     )
 
 
-SOLVERS: dict[str, Callable[..., OptimizeResult]] = {
-    "lbfgs": _lbfgs,
-    "owlqn": _owlqn,
-    "sgd": _sgd,
-    "newton-cg": _newton_cg,
-    "cg": _of_objective(conjugate_gradient),
-    "rprop": _of_objective(rprop),
-    "quickprop": _of_objective(quickprop),
-    "gis": _iterative_scaling,
+class Solver(NamedTuple):
+    """How a problem is solved, and what its structure must have for it.
+
+    Parameters
+    ----------
+    run : callable
+        Takes a problem, ``x0`` and the options of :func:`solve`.
+    requires : tuple of str
+        Capabilities of the structure.
+    """
+
+    run: Callable[..., OptimizeResult]
+    requires: tuple[str, ...] = ()
+
+
+SOLVERS: dict[str, Solver] = {
+    "lbfgs": Solver(_lbfgs),
+    "owlqn": Solver(_owlqn),
+    "sgd": Solver(_sgd),
+    "newton-cg": Solver(_newton_cg, ("covariance",)),
+    "cg": Solver(_of_objective(conjugate_gradient)),
+    "rprop": Solver(_of_objective(rprop)),
+    "quickprop": Solver(_of_objective(quickprop)),
+    "gis": Solver(_iterative_scaling),
 }
+"""Solvers by name, and what they need."""
 
 
 def _check_counts(problem: Problem) -> None:
@@ -140,12 +175,14 @@ def _check_counts(problem: Problem) -> None:
         raise ValueError('solver="gis" is for attributes that are not negative, but X has some')
 
 
-def _gold_score(structure: Chain, scores: Scores, y: np.ndarray) -> tuple[np.ndarray, Pullback]:
+def _gold_score(structure: Structure, scores: Scores, y: np.ndarray) -> tuple[np.ndarray, Pullback]:
     """Its derivative by the weights is how often the features occur."""
     return structure.gold_score(scores, y)
 
 
-def _least_score(structure: Chain, scores: Scores, y: np.ndarray) -> tuple[np.ndarray, Pullback]:
+def _least_score(
+    structure: Structure, scores: Scores, y: np.ndarray
+) -> tuple[np.ndarray, Pullback]:
     """With all weights 1, minus the largest sum of the features of any path."""
     value, _ = structure.maximum(scores)
     return -value, lambda weight, out=None: ScoreGradient.of(out, scores)

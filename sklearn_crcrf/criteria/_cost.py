@@ -4,12 +4,12 @@ from numbers import Real
 
 import numpy as np
 
-from ..structures import Chain, Scores
+from ..structures import Scores
 
 __all__ = ["with_cost"]
 
 
-def with_cost(structure: Chain, scores: Scores, y: np.ndarray, cost: Real) -> Scores:
+def with_cost(scores: Scores, y: np.ndarray, cost: Real) -> Scores:
     """Scores in which wrong labels of tokens have ``cost`` added to their scores.
 
     Raises
@@ -19,7 +19,7 @@ def with_cost(structure: Chain, scores: Scores, y: np.ndarray, cost: Real) -> Sc
     """
     if not 0 <= cost < np.inf:
         raise ValueError(f"cost must be finite and not negative, but is {cost}")
-    costs = structure.hamming(scores, y)
+    costs = scores.costs(y)
     costs *= costs.dtype.type(cost)
     costs += scores.state
     return scores._replace(state=costs)

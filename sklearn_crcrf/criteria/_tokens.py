@@ -2,20 +2,20 @@
 
 import numpy as np
 
-from ..structures import AddTo, Chain, Pullback, ScoreGradient, Scores
+from ..structures import AddTo, Pullback, ScoreGradient, Scores, Structure, single_tokens
 from .log_loss import log_loss
 
 __all__ = ["check_all_known", "repeat_by_token", "sum_by_sequence", "token_log_loss"]
 
 
 def token_log_loss(
-    structure: Chain, scores: np.ndarray, pull_scores: Pullback, y: np.ndarray
+    structure: Structure, scores: np.ndarray, pull_scores: Pullback, y: np.ndarray
 ) -> tuple[np.ndarray, Pullback]:
     """Sums of the log losses of the tokens, as if each were a sequence of its own.
 
     Parameters
     ----------
-    structure : Chain
+    structure : Structure
     scores : ndarray of shape (n_tokens, n_labels)
     pull_scores : callable
         The pullback of these scores.
@@ -28,7 +28,7 @@ def token_log_loss(
     """
     n_tokens, n_labels = scores.shape
     unlinked = Scores.of(scores, np.zeros((n_labels, n_labels)))
-    losses, pull_losses = log_loss(Chain(np.arange(n_tokens + 1)), unlinked, y)
+    losses, pull_losses = log_loss(single_tokens(n_tokens), unlinked, y)
 
     def pullback(weight: np.ndarray, out: AddTo = None) -> ScoreGradient:
         of_tokens = pull_losses(repeat_by_token(structure, weight))
@@ -37,7 +37,7 @@ def token_log_loss(
     return sum_by_sequence(structure, losses), pullback
 
 
-def sum_by_sequence(structure: Chain, values: np.ndarray) -> np.ndarray:
+def sum_by_sequence(structure: Structure, values: np.ndarray) -> np.ndarray:
     """Sums over the tokens of each sequence; values of shape (n_tokens,)."""
     sums, filled = np.zeros(len(structure.offsets) - 1), np.diff(structure.offsets) > 0
     if filled.any():
@@ -45,7 +45,7 @@ def sum_by_sequence(structure: Chain, values: np.ndarray) -> np.ndarray:
     return sums
 
 
-def repeat_by_token(structure: Chain, weight: np.ndarray) -> np.ndarray:
+def repeat_by_token(structure: Structure, weight: np.ndarray) -> np.ndarray:
     """The weights of sequences for all of their tokens, float64 of shape (n_tokens,)."""
     return np.repeat(np.asarray(weight, dtype=float), np.diff(structure.offsets))
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from ..structures import AddTo, Chain, Pullback, ScoreGradient, Scores
+from ..structures import AddTo, Pullback, ScoreGradient, Scores, Structure
 
 __all__ = ["Criterion", "PlainCriterion"]
 
@@ -39,8 +39,8 @@ class Criterion(BaseEstimator, ABC):
     array([list(['D', 'N', 'V'])], dtype=object)
     """
 
-    requires: tuple[str, ...] = ("log_partition",)
-    """The capabilities that a structure must have."""
+    requires: tuple[str, ...] = ()
+    """The capabilities that a structure must have, besides what all have."""
 
     convex = True
     """Whether the loss is a convex function of the scores."""
@@ -58,13 +58,13 @@ class Criterion(BaseEstimator, ABC):
 
     @abstractmethod
     def __call__(
-        self, structure: Chain, scores: Scores, y: np.ndarray
+        self, structure: Structure, scores: Scores, y: np.ndarray
     ) -> tuple[np.ndarray, Pullback]:
         """The loss of each sequence, and its pullback.
 
         Parameters
         ----------
-        structure : Chain
+        structure : Structure
         scores : Scores
             The scores.
         y : ndarray of shape (n_tokens,) of label ids, or of shape (n_tokens, n_labels) of bool
@@ -80,7 +80,7 @@ class Criterion(BaseEstimator, ABC):
 
     def value_and_gradient(
         self,
-        structure: Chain,
+        structure: Structure,
         scores: Scores,
         y: np.ndarray,
         weight: np.ndarray,
@@ -109,7 +109,7 @@ class Criterion(BaseEstimator, ABC):
         return type(self).curvature is not Criterion.curvature
 
     def curvature(
-        self, structure: Chain, scores: Scores, y: np.ndarray, direction: ScoreGradient
+        self, structure: Structure, scores: Scores, y: np.ndarray, direction: ScoreGradient
     ) -> Pullback:
         """The second derivatives times a direction, as a pullback, for ``solver="newton-cg"``.
 
@@ -168,6 +168,6 @@ class PlainCriterion(Criterion):
         self.function = function
 
     def __call__(
-        self, structure: Chain, scores: Scores, y: np.ndarray
+        self, structure: Structure, scores: Scores, y: np.ndarray
     ) -> tuple[np.ndarray, Pullback]:
         return self.function(structure, scores, y)

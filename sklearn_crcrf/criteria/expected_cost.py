@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..structures import AddTo, Chain, Pullback, ScoreGradient, Scores
+from ..structures import AddTo, Pullback, ScoreGradient, Scores, Structure
 from ._tokens import repeat_by_token, sum_by_sequence
 from .base import Criterion
 
@@ -33,14 +33,14 @@ class ExpectedCost(Criterion):
     array([0.66666667])
     """
 
-    requires = ("token_marginals", "hamming")
+    requires = ("token_marginals",)
     convex = False
 
     def __call__(
-        self, structure: Chain, scores: Scores, y: np.ndarray
+        self, structure: Structure, scores: Scores, y: np.ndarray
     ) -> tuple[np.ndarray, Pullback]:
         marginals, pull_marginals = structure.token_marginals(scores)
-        cost = structure.hamming(scores, y).astype(float, copy=False)
+        cost = scores.costs(y).astype(float, copy=False)
 
         def pullback(weight: np.ndarray, out: AddTo = None) -> ScoreGradient:
             of_tokens = repeat_by_token(structure, weight)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..structures import AddTo, Chain, Pullback, ScoreGradient, Scores
+from ..structures import AddTo, Pullback, ScoreGradient, Scores, Structure
 from .base import Criterion
 
 __all__ = ["LogLoss", "log_loss"]
@@ -30,7 +30,7 @@ class LogLoss(Criterion):
     """
 
     def __call__(
-        self, structure: Chain, scores: Scores, y: np.ndarray
+        self, structure: Structure, scores: Scores, y: np.ndarray
     ) -> tuple[np.ndarray, Pullback]:
         log_z, pull_z = structure.log_partition(scores)
         gold, pull_gold = structure.gold_score(scores, y)
@@ -42,19 +42,19 @@ class LogLoss(Criterion):
 
     def value_and_gradient(
         self,
-        structure: Chain,
+        structure: Structure,
         scores: Scores,
         y: np.ndarray,
         weight: np.ndarray,
         out: AddTo = None,
     ) -> tuple[np.ndarray, ScoreGradient]:
         # Sums that are made forward and backward at once keep less.
-        log_z, expected = structure.log_partition_and_counts(scores, weight, out)
+        log_z, expected = structure.log_partition_and_gradient(scores, weight, out)
         gold, pull_gold = structure.gold_score(scores, y)
         return log_z - gold, pull_gold(-weight, expected)
 
     def curvature(
-        self, structure: Chain, scores: Scores, y: np.ndarray, direction: ScoreGradient
+        self, structure: Structure, scores: Scores, y: np.ndarray, direction: ScoreGradient
     ) -> Pullback:
         """The second derivatives times a direction: a difference of covariances."""
         _, pull_z = structure.covariance(scores, direction)

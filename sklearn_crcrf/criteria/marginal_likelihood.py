@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..structures import AddTo, Chain, Pullback, ScoreGradient, Scores
+from ..structures import AddTo, Pullback, ScoreGradient, Scores, Structure
 from ._tokens import check_all_known, repeat_by_token, sum_by_sequence
 from .base import Criterion
 
@@ -41,7 +41,7 @@ class MarginalLikelihood(Criterion):
     decoding = "marginal"
 
     def __call__(
-        self, structure: Chain, scores: Scores, y: np.ndarray
+        self, structure: Structure, scores: Scores, y: np.ndarray
     ) -> tuple[np.ndarray, Pullback]:
         check_all_known("marginal_likelihood", y)
         marginals, pull_marginals = structure.token_marginals(scores)

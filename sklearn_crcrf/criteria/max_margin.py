@@ -4,7 +4,7 @@ from numbers import Real
 
 import numpy as np
 
-from ..structures import AddTo, Chain, Pullback, ScoreGradient, Scores
+from ..structures import AddTo, Pullback, ScoreGradient, Scores, Structure
 from ._cost import with_cost
 from .base import Criterion
 
@@ -41,8 +41,6 @@ class MaxMargin(Criterion):
     array([0.5])
     """
 
-    requires = ("maximum", "hamming")
-
     # Kinks or not, in the same time it gets lower than stochastic descent.
     solver = "lbfgs"
 
@@ -53,9 +51,9 @@ class MaxMargin(Criterion):
         self.cost = cost
 
     def __call__(
-        self, structure: Chain, scores: Scores, y: np.ndarray
+        self, structure: Structure, scores: Scores, y: np.ndarray
     ) -> tuple[np.ndarray, Pullback]:
-        raised = with_cost(structure, scores, y, self.cost)
+        raised = with_cost(scores, y, self.cost)
         _, worst = structure.maximum(raised)
         if y.ndim == 2:
             _, y = structure.maximum(scores.allow(y))

@@ -5,7 +5,7 @@ from numbers import Real
 import numpy as np
 
 from ..segments.schemes import check_option
-from ..structures import AddTo, Chain, Pullback, ScoreGradient, Scores
+from ..structures import AddTo, Pullback, ScoreGradient, Scores, Structure
 from ._smoothing import SMOOTHINGS, check_positive
 from ._tokens import check_all_known
 from .base import Criterion
@@ -95,7 +95,7 @@ class MCE(Criterion):
         return "zeros" if self.convex and np.isfinite(self.psi) else "log_loss"
 
     def __call__(
-        self, structure: Chain, scores: Scores, y: np.ndarray
+        self, structure: Structure, scores: Scores, y: np.ndarray
     ) -> tuple[np.ndarray, Pullback]:
         check_option("smoothing", self.smoothing, SMOOTHINGS)
         check_positive(slope=self.slope, psi=self.psi)
@@ -113,7 +113,7 @@ class MCE(Criterion):
         return loss, pullback
 
     def _others(
-        self, structure: Chain, scores: Scores, y: np.ndarray
+        self, structure: Structure, scores: Scores, y: np.ndarray
     ) -> tuple[np.ndarray, Pullback]:
         """The soft maximum of the scores of the other labellings."""
         if np.isinf(self.psi):
@@ -125,7 +125,7 @@ class MCE(Criterion):
         return value / self.psi, pullback
 
 
-def _log_number_of_others(structure: Chain, n_labels: int) -> np.ndarray:
+def _log_number_of_others(structure: Structure, n_labels: int) -> np.ndarray:
     """log(n_labels ** length - 1), where there is more than one labelling."""
     number = np.diff(structure.offsets) * np.log(n_labels)
     return np.log(-np.expm1(-number), out=np.zeros(len(number)), where=number > 0) + number

@@ -9,7 +9,7 @@ import numpy as np
 from ..data.ragged import joined_ranges
 from ..segments.schemes import read_labels
 from ..segments.segments import find_runs
-from ..structures import AddTo, Chain, Pullback, ScoreGradient, Scores
+from ..structures import AddTo, Pullback, ScoreGradient, Scores, Structure
 from ._smoothing import SMOOTHINGS, check_positive
 from ._tokens import check_all_known
 from .base import Criterion
@@ -105,13 +105,13 @@ class MCEF1(Criterion):
         return bound
 
     def __call__(
-        self, structure: Chain, scores: Scores, y: np.ndarray
+        self, structure: Structure, scores: Scores, y: np.ndarray
     ) -> tuple[np.ndarray, Pullback]:
         """The numbers of missed, false and gold segments of each sequence, and their pullback.
 
         Parameters
         ----------
-        structure : Chain
+        structure : Structure
         scores : Scores
         y : ndarray of shape (n_tokens,)
             Label ids.
@@ -142,7 +142,7 @@ class MCEF1(Criterion):
         sequence = np.searchsorted(structure.offsets, start, side="right") - 1
         counts = np.stack(
             [
-                np.bincount(sequence, share, minlength=len(structure.offsets) - 1)
+                np.bincount(sequence, share, minlength=structure.n_units)
                 for share in (error * ~is_false, error * is_false, ~is_false)
             ],
             axis=1,

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..segments.schemes import check_option
-from ..structures import AddTo, Chain, Pullback, ScoreGradient, Scores
+from ..structures import AddTo, Pullback, ScoreGradient, Scores, Structure
 from .base import Criterion
 from .log_loss import log_loss
 
@@ -50,15 +50,14 @@ class Piecewise(Criterion):
         self.pieces = pieces
 
     def __call__(
-        self, structure: Chain, scores: Scores, y: np.ndarray
+        self, structure: Structure, scores: Scores, y: np.ndarray
     ) -> tuple[np.ndarray, Pullback]:
         check_option("pieces", self.pieces, WITH_TOKENS)
         pieces = structure.pieces(scores, WITH_TOKENS[self.pieces])
-        losses, pull_losses = log_loss(Chain(pieces.offsets), pieces.scores, y[pieces.tokens])
+        losses, pull_losses = log_loss(pieces.structure, pieces.scores, y[pieces.tokens])
 
         def pullback(weight: np.ndarray, out: AddTo = None) -> ScoreGradient:
             of_pieces = pull_losses(np.asarray(weight, dtype=float)[pieces.sequence])
             return pieces.pullback(of_pieces, out)
 
-        n_sequences = len(structure.offsets) - 1
-        return np.bincount(pieces.sequence, losses, minlength=n_sequences), pullback
+        return np.bincount(pieces.sequence, losses, minlength=structure.n_units), pullback

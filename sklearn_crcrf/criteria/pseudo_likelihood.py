@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..structures import Chain, Pullback, Scores
+from ..structures import Pullback, Scores, Structure
 from ._tokens import check_all_known, token_log_loss
 from .base import Criterion
 
@@ -37,7 +37,7 @@ class PseudoLikelihood(Criterion):
     requires = ("conditional_scores",)
 
     def __call__(
-        self, structure: Chain, scores: Scores, y: np.ndarray
+        self, structure: Structure, scores: Scores, y: np.ndarray
     ) -> tuple[np.ndarray, Pullback]:
         check_all_known("pseudo_likelihood", y)
         conditional, pull_scores = structure.conditional_scores(scores, y)

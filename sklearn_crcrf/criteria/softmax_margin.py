@@ -4,7 +4,7 @@ from numbers import Real
 
 import numpy as np
 
-from ..structures import AddTo, Chain, Pullback, ScoreGradient, Scores
+from ..structures import AddTo, Pullback, ScoreGradient, Scores, Structure
 from ._cost import with_cost
 from .base import Criterion
 from .log_loss import log_loss
@@ -42,30 +42,28 @@ class SoftmaxMargin(Criterion):
     array([0.25])
     """
 
-    requires = ("log_partition", "hamming")
-
     def __init__(self, cost: Real = 1.0):
         self.cost = cost
 
     def __call__(
-        self, structure: Chain, scores: Scores, y: np.ndarray
+        self, structure: Structure, scores: Scores, y: np.ndarray
     ) -> tuple[np.ndarray, Pullback]:
-        return log_loss(structure, with_cost(structure, scores, y, self.cost), y)
+        return log_loss(structure, with_cost(scores, y, self.cost), y)
 
     def value_and_gradient(
         self,
-        structure: Chain,
+        structure: Structure,
         scores: Scores,
         y: np.ndarray,
         weight: np.ndarray,
         out: AddTo = None,
     ) -> tuple[np.ndarray, ScoreGradient]:
-        raised = with_cost(structure, scores, y, self.cost)
+        raised = with_cost(scores, y, self.cost)
         return log_loss.value_and_gradient(structure, raised, y, weight, out)
 
     def curvature(
-        self, structure: Chain, scores: Scores, y: np.ndarray, direction: ScoreGradient
+        self, structure: Structure, scores: Scores, y: np.ndarray, direction: ScoreGradient
     ) -> Pullback:
         """The product of the second derivatives with a direction."""
-        raised = with_cost(structure, scores, y, self.cost)
+        raised = with_cost(scores, y, self.cost)
         return log_loss.curvature(structure, raised, y, direction)

@@ -4,7 +4,7 @@ from numbers import Real
 
 import numpy as np
 
-from ..structures import AddTo, Chain, Pullback, ScoreGradient, Scores
+from ..structures import AddTo, Pullback, ScoreGradient, Scores, Structure
 from ._smoothing import SMOOTHINGS
 from ._tokens import check_all_known, repeat_by_token, sum_by_sequence
 from .base import Criterion
@@ -49,7 +49,7 @@ class TokenError(Criterion):
         self.slope = slope
 
     def __call__(
-        self, structure: Chain, scores: Scores, y: np.ndarray
+        self, structure: Structure, scores: Scores, y: np.ndarray
     ) -> tuple[np.ndarray, Pullback]:
         check_all_known("token_error", y)
         if not 0 < self.slope < np.inf:

@@ -24,7 +24,7 @@ from ..data.layout import Sequences
 from ..data.ragged import SequenceArray
 from ..labels.encoding import encode_labels
 from ..linear import NamedWeights
-from ..structures import Chain, Scores, SecondOrderChain
+from ..structures import Scores, SecondOrderChain, Structure
 from ..utils.soundness import Requirement, below, indices
 from .contributions import attribute_names
 from .fit_exponents import fit_exponents
@@ -438,21 +438,21 @@ class EmpiricalCRF(CountingClassifier):
         model.set_exponents(np.array(list(self._exponents.values())))
         self.model_, self.exponents_ = model, self._exponents
 
-    def _decode(self, chain: Chain | SecondOrderChain, scores: Scores, first: int) -> np.ndarray:
+    def _decode(self, structure: Structure, scores: Scores, first: int) -> np.ndarray:
         """The best path of each sequence; the best label of each token where none is possible."""
-        value, y = chain.maximum(scores)
-        raise_if_not_finite(value, chain, scores, first)
-        impossible = np.repeat(np.isneginf(value), np.diff(chain.offsets))
+        value, y = structure.maximum(scores)
+        raise_if_not_finite(value, structure, scores, first)
+        impossible = np.repeat(np.isneginf(value), np.diff(structure.offsets))
         if impossible.any():
             if np.isneginf(scores.state[impossible].max(axis=1)).any():
                 raise_if_impossible(value, first)
             y[impossible] = scores.state[impossible].argmax(axis=1)
         return y
 
-    def _structure(self, offsets: np.ndarray) -> Chain | SecondOrderChain:
+    def _structure(self, X: SequenceArray) -> Structure:
         if self._trigrams is None:
-            return Chain(offsets)
-        return SecondOrderChain(offsets, self._trigrams, N_CANDIDATES)
+            return super()._structure(X)
+        return SecondOrderChain(X.offsets, self._trigrams, N_CANDIDATES)
 
     def _scores_per_token(self) -> int:
         return len(self.classes_) if self._trigrams is None else N_CANDIDATES**3

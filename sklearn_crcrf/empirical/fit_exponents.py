@@ -77,13 +77,13 @@ class _Objective:
 
     def __init__(self, model, prepared, y, offsets, sigma):
         self._model, self._prepared, self._y = model, prepared, y
-        self._chain = Chain(offsets)
+        self._structure = Chain(offsets)
         self._prior, self._penalty = model.exponents.values.copy(), (PRIOR_WIDTH * sigma) ** -2
 
     def __call__(self, values: np.ndarray) -> tuple[float, np.ndarray]:
         self._model.set_exponents(values)
         scores = self._model.scores(self._prepared)
-        loss, pullback = log_loss(self._chain, scores, self._y)
+        loss, pullback = log_loss(self._structure, scores, self._y)
         surplus = pullback(np.ones_like(loss))
         away = values - self._prior
         gradient = self._model.pullback(self._prepared, scores, surplus) + self._penalty * away

@@ -20,9 +20,17 @@ from ..data.packing import packed, unpacked
 from ..data.ragged import SequenceArray
 from ..labels.encoding import LabelIds, sort_labels
 from ..labels.partial import encode_partial_labels
-from ..structures import Chain, Scores
+from ..structures import Scores, structure_of
 from ..utils.soundness import Array, Requirement, below, labels, matrix
-from . import Corpus, EdgeDesign, NamedWeights, Weights, check_magnitude, edge_columns, state_scores
+from . import (
+    Corpus,
+    NamedWeights,
+    TransitionFeature,
+    Weights,
+    check_magnitude,
+    edge_columns,
+    state_scores,
+)
 from .constraints import check_possible, forbidden_scores
 from .encoder import AttributeEncoder
 
@@ -93,7 +101,7 @@ class LinearChainClassifier(BaseSequenceClassifier):
         self._constraints = as_constraints(self.constraints, self.classes_)
         per_sequence = np.add.reduceat(np.append(weights, 0.0), offsets[:-1])
         per_sequence /= np.maximum(np.diff(offsets), 1)
-        corpus = Corpus(attributes, ids, offsets, per_sequence, allowed)
+        corpus = Corpus(attributes, ids, structure_of(sequences.X), per_sequence, allowed)
         check_possible(corpus, self._constraints)
         return corpus
 
@@ -144,9 +152,6 @@ class LinearChainClassifier(BaseSequenceClassifier):
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(unpacked(state, "attribute_names_"))
 
-    def _structure(self, offsets: np.ndarray) -> Chain:
-        return Chain(offsets)
-
     def _prepare(self, X: SequenceArray) -> Any:
         attributes = self._encoder.transform(X)
         forbidden = forbidden_scores(self._constraints, len(self.classes_))
@@ -154,11 +159,14 @@ class LinearChainClassifier(BaseSequenceClassifier):
 
     def _scores(self, prepared: Any, batch: Batch) -> Scores:
         attributes, edge_attributes, forbidden = prepared
-        weights = Weights(None, self.transitions_, self.begin_, self.end_, self.edge_coef_)
-        shared = (w + f for w, f in zip(weights[1:4], forbidden, strict=True))
+        weights = self.transitions_, self.begin_, self.end_
+        shared = (w + f for w, f in zip(weights, forbidden, strict=True))
         state = state_scores(attributes, self.coef_, batch.start, batch.stop)
-        edges = EdgeDesign.of(edge_attributes, batch.start, batch.stop, batch.offsets)
-        return edges.added_to(Scores.of(state, *shared), weights)
+        scores = Scores.of(state, *shared)
+        if edge_attributes.shape[1] == 0:
+            return scores
+        term = TransitionFeature(edge_attributes, len(self.classes_))
+        return term.add_scores(self.edge_coef_, batch, scores)
 
     def _contributions(self, prepared: Any, batch: Batch, y: np.ndarray) -> Contributions:
         attributes, edge_attributes, forbidden = prepared

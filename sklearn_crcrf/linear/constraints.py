@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..constraints import Constraints
-from ..structures import Chain, Scores
+from ..structures import Scores
 from . import Corpus
 
 __all__ = ["check_possible", "forbidden_scores"]
@@ -37,7 +37,7 @@ def check_possible(corpus: Corpus, constraints: Constraints | None) -> None:
         )
     if corpus.allowed is not None:
         scores = Scores.of(np.zeros(corpus.allowed.shape), *constraints.scores())
-        value, _ = Chain(corpus.offsets).maximum(scores.allow(corpus.allowed))
+        value, _ = corpus.structure.maximum(scores.allow(corpus.allowed))
         if np.isneginf(value).any():
             raise ValueError(
                 f"y, sequence {np.argmin(value)}: the constraints allow no labelling that agrees "

@@ -1,71 +1,100 @@
-"""Training sequences, in the order and the pieces in which objectives go through them."""
+"""Labelled training data, in the order and the pieces in which objectives go through it."""
 
+from collections.abc import Iterable
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..data.ragged import joined_ranges, longest_first
-from ..structures import Chain
+from ..structures import Structure, TokenTransitions
 
 __all__ = ["Chunk", "Corpus", "transition_counts"]
 
-# Sequences go through a criterion in chunks of about so many scores; the sums over their tokens
-# are made in blocks of chunks.
+# Units go through a criterion in chunks of about so many scores; the sums over their tokens are
+# made in blocks of chunks.
 CHUNK, BLOCK = 2**18, 2**19
 # Fewer tokens do not fill the rows of a product of matrices.
 SMALLEST_CHUNK = 1000
 
 
 class Chunk(NamedTuple):
-    """Whole sequences, tokens ``start`` to ``stop``, that go through a criterion together."""
+    """Whole units, tokens ``start`` to ``stop``, that go through a criterion together.
+
+    Parameters
+    ----------
+    start, stop : int
+    structure : Structure
+        Of these units.
+    y : ndarray of shape (stop - start,) of label ids, or bool of shape (stop - start, n_labels)
+        The second for units with labels that are known only in part.
+    weight : ndarray of shape (n_units,)
+    no_transitions : TokenTransitions
+        What scores have if transitions depend on no attributes.
+    """
 
     start: int
     stop: int
-    structure: Chain
+    structure: Structure
     y: np.ndarray
     weight: np.ndarray
+    no_transitions: TokenTransitions
 
 
 class Corpus(NamedTuple):
-    """Labelled sequences of one token or more.
+    """Labelled units of a structure, such as sequences.
 
     Parameters
     ----------
     X : CSR or ndarray of shape (n_tokens, n_attributes)
     y : ndarray of shape (n_tokens,), int32
         Label ids, -1 where only ``allowed`` says what is known.
-    offsets : ndarray of shape (n_sequences + 1,), int64
-    weight : ndarray of shape (n_sequences,)
+    structure : Structure
+    weight : ndarray of shape (n_units,)
     allowed : bool ndarray of shape (n_tokens, n_labels), optional
         Which labels each token may have.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_crcrf.linear import Corpus
+    >>> from sklearn_crcrf.structures import Chain
+    >>> corpus = Corpus(np.eye(3), np.array([0, 1, 0]), Chain(np.array([0, 1, 3])), np.ones(2))
+    >>> corpus.take(np.array([1])).X
+    array([[0., 1., 0.],
+           [0., 0., 1.]])
     """
 
     X: Any
     y: np.ndarray
-    offsets: np.ndarray
+    structure: Structure
     weight: np.ndarray
     allowed: np.ndarray | None = None
 
-    def take(self, sequences: np.ndarray) -> "Corpus":
-        """Some of the sequences, in the order given."""
-        start, stop = self.offsets[sequences], self.offsets[sequences + 1]
-        offsets = np.append(0, np.cumsum(stop - start))
+    @property
+    def offsets(self) -> np.ndarray:
+        """The first token of each unit, and the number of tokens."""
+        return self.structure.offsets
+
+    def take(self, units: np.ndarray) -> "Corpus":
+        """Some of the units, in the order given."""
+        start, stop = self.offsets[units], self.offsets[units + 1]
         tokens = joined_ranges(start, stop - start)
         allowed = None if self.allowed is None else self.allowed[tokens]
-        return Corpus(self.X[tokens], self.y[tokens], offsets, self.weight[sequences], allowed)
+        structure = self.structure.take(units)
+        return Corpus(self.X[tokens], self.y[tokens], structure, self.weight[units], allowed)
 
     def longest_first(self) -> "Corpus":
-        """The sequences by decreasing length, without those that are empty or weigh nothing."""
+        """The units by decreasing number of tokens, without empty and weightless ones."""
         counts = (np.diff(self.offsets) > 0) & (self.weight != 0)
         order = longest_first(self.offsets)
         return self.take(order[counts[order]])
 
     def chunks(self, n_labels: int) -> list[list[Chunk]]:
-        """All sequences in blocks of chunks."""
+        """All units in blocks of chunks."""
         chunk_tokens = max(SMALLEST_CHUNK, CHUNK // n_labels)
         n_chunks = -(-int(self.offsets[-1]) // chunk_tokens)
-        # Of an even number of equal ones, two threads have the same to do.
+        # Of an even number of equal chunks, two threads have the same to do.
         n_chunks += n_chunks % 2 if n_chunks > 1 else 0
         chunks = self._cut(_shares(self.offsets, n_chunks))
         stops = np.array([0, *(chunk.stop for chunk in chunks)])
@@ -73,32 +102,33 @@ class Corpus(NamedTuple):
         return [chunks[a:b] for a, b in pairwise(cuts)]
 
     def batches(self, size: int) -> list[Chunk]:
-        """All sequences in batches of so many."""
-        n_sequences = len(self.weight)
-        return self._cut([*range(size, n_sequences, size), n_sequences])
+        """All units in batches of ``size``."""
+        n_units = len(self.weight)
+        return self._cut([*range(size, n_units, size), n_units])
 
-    def _cut(self, ends: list[int]) -> list[Chunk]:
-        """Chunks that end before these sequences."""
+    def _cut(self, ends: Iterable[int]) -> list[Chunk]:
+        """Chunks that end before these units."""
         chunks, first = [], 0
         for last in ends:
             start, stop = int(self.offsets[first]), int(self.offsets[last])
-            structure = Chain(self.offsets[first : last + 1] - start)
             y = self.y[start:stop]
             if (y < 0).any():
                 y = self.allowed[start:stop]
-            chunks.append(Chunk(start, stop, structure, y, self.weight[first:last]))
+            structure = self.structure.take(slice(first, last))
+            none = TokenTransitions.none(stop - start)
+            chunks.append(Chunk(start, stop, structure, y, self.weight[first:last], none))
             first = last
         return chunks
 
 
 def _shares(offsets: np.ndarray, n_shares: int) -> list[int]:
-    """Where to cut sequences into so many runs of about as many tokens, or fewer runs."""
+    """Where to cut units into ``n_shares`` runs of about as many tokens, or fewer runs."""
     wanted = offsets[-1] * np.arange(1, n_shares + 1) // n_shares
     return np.unique(np.searchsorted(offsets, wanted)).tolist()
 
 
 def _ends(offsets: np.ndarray, n_tokens: int) -> list[int]:
-    """Where to cut sequences into runs of at most so many tokens, but one sequence at least."""
+    """Where to cut units into runs of at most ``n_tokens``, but one unit at least."""
     ends, first = [], 0
     while first < len(offsets) - 1:
         fitting = int(np.searchsorted(offsets, offsets[first] + n_tokens, "right")) - 1
@@ -108,11 +138,9 @@ def _ends(offsets: np.ndarray, n_tokens: int) -> list[int]:
 
 
 def transition_counts(corpus: Corpus, n_labels: int) -> np.ndarray:
-    """How often labels that are known follow each other, of shape (n_labels, n_labels)."""
-    is_first = np.zeros(len(corpus.y) + 1, dtype=bool)
-    is_first[corpus.offsets] = True
-    previous, current = corpus.y[:-1], corpus.y[1:]
-    inside = ~is_first[1:-1] & (previous >= 0) & (current >= 0)
+    """How often known labels are linked, of shape (n_labels, n_labels); row = previous."""
+    previous, current = (corpus.y[tokens] for tokens in corpus.structure.links())
+    known = (previous >= 0) & (current >= 0)
     counts = np.zeros((n_labels, n_labels))
-    np.add.at(counts, (previous[inside], current[inside]), 1.0)
+    np.add.at(counts, (previous[known], current[known]), 1.0)
     return counts

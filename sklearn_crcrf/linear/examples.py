@@ -1,6 +1,7 @@
-"""Labelled sequences for training that changes the weights after each of them."""
+"""Labelled units for training that changes the weights after each of them."""
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -8,9 +9,11 @@ import scipy.sparse as sp
 
 from .._kernels._learning import Search, correct
 from ..data.ragged import joined_ranges, locate
+from ..structures import Scores
 from ..utils.csr import csr_arrays
-from .corpus import Corpus
-from .edges import edge_columns
+from .corpus import Chunk, Corpus
+from .correcting import correct_one_by_one
+from .terms import TransitionFeature, edge_columns
 from .weights import Weights
 
 __all__ = ["Coefficients", "Differences", "Examples"]
@@ -20,14 +23,14 @@ PIECE = 2**24
 
 
 class Coefficients(NamedTuple):
-    """All weights, as those of attributes of tokens and of attributes of two neighbours.
+    """All weights: those of attributes of tokens, and of attributes of two linked tokens.
 
     Parameters
     ----------
     state : ndarray of shape (n_state_attributes, n_labels)
     pairs : ndarray of shape (n_pair_attributes, n_labels * n_labels)
-        Column ``n_labels * label + previous label``. The first attribute is that there are two
-        tokens: its weights are those of transitions.
+        Column ``n_labels * label + previous label``. The first attribute is 1 at every link: its
+        weights are the transitions.
     """
 
     state: np.ndarray
@@ -38,7 +41,7 @@ class Coefficients(NamedTuple):
         return Coefficients(*(part.copy() for part in self))
 
     def assign(self, other: "Coefficients") -> None:
-        """Take the numbers of others."""
+        """Take the numbers of other weights."""
         for part, values in zip(self, other, strict=True):
             np.copyto(part, values)
 
@@ -68,7 +71,7 @@ class Coefficients(NamedTuple):
 
 
 class Differences(NamedTuple):
-    """What the features of gold paths have more than those of others.
+    """What the features of gold labellings have more than the features of others.
 
     Parameters
     ----------
@@ -85,15 +88,15 @@ class Differences(NamedTuple):
 
 
 class Examples:
-    """Labelled sequences for training that changes the weights after each of them.
+    """Labelled units for training that changes the weights after each of them.
 
     Parameters
     ----------
     state : CSR of shape (n_tokens, n_state_attributes)
         Attributes of tokens.
     pairs : CSR of shape (n_tokens, n_pair_attributes)
-        Attributes of tokens and the one before them: 1, and those on which transitions depend;
-        the first token of a sequence has none.
+        Attributes of the links into a token: 1, and those on which transitions depend; a token
+        without a link into it has none.
     corpus : Corpus
         All its labels are known.
     forbidden : tuple of (transition, begin, end)
@@ -103,7 +106,7 @@ class Examples:
     ----------
     n_labels, n_sequences : int
     y : ndarray of shape (n_tokens,), int32
-    offsets, weight : those of the corpus
+    structure, offsets, weight : as the corpus has them
     state, pairs, forbidden : as given
     arguments : tuple
         What kernels take: labels, and the arrays of ``state``.
@@ -113,7 +116,8 @@ class Examples:
         self.state, self.pairs, self.forbidden = state, pairs, forbidden
         self.n_labels, self.n_sequences = len(forbidden[1]), len(corpus.offsets) - 1
         self.y = np.ascontiguousarray(corpus.y, dtype=np.int32)
-        self.offsets, self.weight = corpus.offsets, np.asarray(corpus.weight, dtype=float)
+        self.structure, self.weight = corpus.structure, np.asarray(corpus.weight, dtype=float)
+        self.offsets = corpus.offsets
         self.arguments = self.y, *csr_arrays(state)
         transition, begin, end = forbidden
         transposed = np.ascontiguousarray(transition.T)
@@ -153,14 +157,15 @@ class Examples:
                 "be in this kind of training"
             )
         state = _without_columns(sp.csr_array(corpus.X), only_edges)
-        pairs = _pairs(edge_columns(corpus.X, edge_attributes), corpus.offsets)
+        first, last = corpus.structure.first_tokens(), corpus.structure.last_tokens()
+        pairs = _pairs(edge_columns(corpus.X, edge_attributes), first)
         if boundaries:
-            state = _with_ends(state, corpus.offsets)
+            state = _with_ends(state, first, last)
         return cls(state, pairs, corpus, forbidden)
 
     def with_state(self, state: sp.csr_array) -> "Examples":
         """The same sequences with other attributes of tokens."""
-        corpus = Corpus(None, self.y, self.offsets, self.weight)
+        corpus = Corpus(None, self.y, self.structure, self.weight)
         return Examples(state, self.pairs, corpus, self.forbidden)
 
     def zeros(self) -> Coefficients:
@@ -211,8 +216,11 @@ class Examples:
         ValueError
             If scores of a sequence are not finite.
         """
+        found, losses = self.y.copy(), np.zeros(self.n_sequences)
+        if not self._is_sequential:
+            correct_one_by_one(self, coefficients, order, rate, cost, found, losses)
+            return found, losses
         search, (y, *attributes) = self.search(coefficients), self.arguments
-        found, losses = y.copy(), np.zeros(self.n_sequences)
         for piece in self.pieces(order):
             correct(search, piece, y, rate, cost, *attributes, coefficients.state, found, losses)
             self.require_finite(losses)
@@ -248,11 +256,54 @@ class Examples:
         """
         n, sequence = self.n_labels, np.repeat(np.arange(self.n_sequences), np.diff(self.offsets))
         wrong = found != self.y
-        state = _differences(self.state, np.flatnonzero(wrong), sequence, self.y, found, n)
-        wrong[1:] |= wrong[:-1].copy()
-        gold, other = (n * y + np.append(0, y[:-1]) for y in (self.y, found))
-        pairs = _differences(self.pairs, np.flatnonzero(wrong), sequence, gold, other, n * n)
-        return state, pairs
+        tokens = np.flatnonzero(wrong)
+        of_tokens = self.y[tokens], found[tokens], n, sequence[tokens]
+        previous, current = (
+            ends[wrong[self._links[0]] | wrong[self._links[1]]] for ends in self._links
+        )
+        gold, other = (n * y[current] + y[previous] for y in (self.y, found))
+        of_links = gold, other, n * n, sequence[current]
+        return (
+            _differences(self.state, tokens, *of_tokens),
+            _differences(self.pairs, current, *of_links),
+        )
+
+    def unit(self, u: int) -> "Examples":
+        """One of the units."""
+        if u not in self._units:
+            start, stop = self.offsets[u : u + 2]
+            structure, y = self.structure.take(slice(u, u + 1)), self.y[start:stop]
+            corpus = Corpus(None, y, structure, self.weight[u : u + 1])
+            rows = self.state[start:stop], self.pairs[start:stop]
+            self._units[u] = Examples(*rows, corpus, self.forbidden)
+        return self._units[u]
+
+    def scores(self, coefficients: Coefficients, cost: float = 0.0) -> Scores:
+        """The scores of all tokens, with a cost of each wrong label."""
+        n, (transition, begin, end) = self.n_labels, self.forbidden
+        pairs = coefficients.pairs.reshape(-1, n, n).transpose(0, 2, 1)
+        scores = Scores.of(self.state @ coefficients.state, pairs[0] + transition, begin, end)
+        scores = scores._replace(state=scores.state + cost * scores.costs(self.y))
+        if len(pairs) == 1:
+            return scores
+        chunk = Chunk(0, len(self.y), self.structure, self.y, self.weight, scores.edges)
+        return self._pair_term.add_scores(pairs[1:], chunk, scores)
+
+    @cached_property
+    def _pair_term(self) -> TransitionFeature:
+        return TransitionFeature(sp.csr_array(self.pairs[:, 1:]), self.n_labels)
+
+    @cached_property
+    def _links(self) -> tuple[np.ndarray, np.ndarray]:
+        return self.structure.links()
+
+    @cached_property
+    def _is_sequential(self) -> bool:
+        return self.structure.is_sequential()
+
+    @cached_property
+    def _units(self) -> dict[int, "Examples"]:
+        return {}
 
 
 def _without_columns(X: sp.csr_array, columns: Sequence[int]) -> sp.csr_array:
@@ -266,19 +317,18 @@ def _without_columns(X: sp.csr_array, columns: Sequence[int]) -> sp.csr_array:
     return X
 
 
-def _with_ends(X: sp.csr_array, offsets: np.ndarray) -> sp.csr_array:
-    """Two more attributes: of the first token of a sequence, and of the last."""
-    filled = np.diff(offsets) > 0
+def _with_ends(X: sp.csr_array, first: np.ndarray, last: np.ndarray) -> sp.csr_array:
+    """Two more attributes: of the first tokens, and of the last ones."""
     ends = np.zeros((X.shape[0], 2), dtype=X.dtype)
-    ends[offsets[:-1][filled], 0] = 1
-    ends[offsets[1:][filled] - 1, 1] = 1
+    ends[first, 0] = 1
+    ends[last, 1] = 1
     return sp.csr_array(sp.hstack([X, sp.csr_array(ends)], format="csr"))
 
 
-def _pairs(edges: sp.csr_array, offsets: np.ndarray) -> sp.csr_array:
-    """Attributes of a token that has one before it: 1, and those on which transitions depend."""
+def _pairs(edges: sp.csr_array, first: np.ndarray) -> sp.csr_array:
+    """Attributes of the links into a token: 1, and the attributes on which transitions depend."""
     follows = np.ones(edges.shape[0])
-    follows[offsets[:-1][np.diff(offsets) > 0]] = 0
+    follows[first] = 0
     pairs = sp.hstack([sp.csr_array(follows[:, None]), sp.diags_array(follows) @ edges])
     pairs = sp.csr_array(pairs, dtype=float)
     pairs.eliminate_zeros()
@@ -288,14 +338,17 @@ def _pairs(edges: sp.csr_array, offsets: np.ndarray) -> sp.csr_array:
 def _differences(
     attributes: sp.csr_array,
     tokens: np.ndarray,
-    sequence: np.ndarray,
     gold: np.ndarray,
     other: np.ndarray,
     n_columns: int,
+    sequence: np.ndarray,
 ) -> Differences:
-    """The attributes of some tokens, in the column of what is gold and, negative, of the other."""
+    """The attributes of tokens, in the column of the gold label and, negative, of the other.
+
+    All arrays but the attributes are of shape (n,), an entry for each of n tokens or links.
+    """
     starts, counts = attributes.indptr[tokens], np.diff(attributes.indptr)[tokens]
-    entries, token = joined_ranges(starts, counts), np.repeat(tokens, counts)
+    entries, which = joined_ranges(starts, counts), np.repeat(np.arange(len(tokens)), counts)
     row, value = attributes.indices[entries].astype(np.int64) * n_columns, attributes.data[entries]
-    place = np.concatenate([row + gold[token], row + other[token]])
-    return Differences(np.tile(sequence[token], 2), place, np.concatenate([value, -value]))
+    place = np.concatenate([row + gold[which], row + other[which]])
+    return Differences(np.tile(sequence[which], 2), place, np.concatenate([value, -value]))

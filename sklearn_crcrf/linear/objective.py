@@ -6,7 +6,6 @@ from itertools import islice
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from .._kernels._gaussian import gaussian_penalty
 from ..criteria import Criterion
@@ -14,8 +13,7 @@ from ..structures import ScoreGradient, Scores
 from ..utils.memory import retain_freed_memory
 from ..utils.threads import Started, Threads, my_threads
 from .corpus import Chunk
-from .edges import EdgeDesign
-from .weights import Layout, Weights
+from .terms import Terms, TermWeights
 
 __all__ = ["Objective"]
 
@@ -24,7 +22,7 @@ PIECE = 2**18
 
 
 class Objective:
-    """Weighted sum of the losses of all sequences, plus ``||w||^2 / (2 sigma^2)``.
+    """Weighted sum of the losses of all units, plus ``||w||^2 / (2 sigma^2)``.
 
     The sum is made in the same order whatever the number of threads. A criterion that is no sum
     counts something instead, in one row for each sequence, and combines the weighted sums of the
@@ -34,12 +32,10 @@ class Objective:
     ----------
     design : FactoredDesign, SparseDesign, ObservedDesign or DenseDesign
         Of the tokens in the order of the chunks, with the same blocks.
-    layout : Layout
+    terms : Terms
+        The first weights are those of the design.
     blocks : list of lists of Chunk
-    edge_attributes : CSR of shape (n_tokens, n_edge_attributes)
     criterion : Criterion
-    forbidden : tuple of (transition, begin, end)
-        What is added to these scores: 0, or -inf for what is impossible.
     sigma : float
         Standard deviation of the Gaussian prior of each weight; inf for none.
     n_threads : int
@@ -54,28 +50,24 @@ class Objective:
     def __init__(
         self,
         design: Any,
-        layout: Layout,
+        terms: Terms,
         blocks: Sequence[Sequence[Chunk]],
-        edge_attributes: sp.csr_array,
         criterion: Criterion,
-        forbidden: tuple[np.ndarray, np.ndarray, np.ndarray],
         *,
         sigma: float,
         n_threads: int,
     ):
-        self.design, self.layout, self.precision = design, layout, sigma**-2.0
+        self.design, self.terms, self.precision = design, terms, sigma**-2.0
         self.chunks = [chunk for block in blocks for chunk in block]
         self._blocks, self._criterion = blocks, criterion
-        self._forbidden = forbidden if any(scores.any() for scores in forbidden) else None
         self._n_threads = n_threads
-        self._edge_attributes, self._edge_designs = edge_attributes, {}
         retain_freed_memory()
         largest = max(block[-1].stop - block[0].start for block in blocks)
         # While the sums over the tokens of a block are made, other threads begin with the next.
         self._n_ahead = 1 if n_threads > 1 else 0
         n_buffers = 2 * self._n_ahead + 1
-        self._scores = np.empty((n_buffers, largest, layout.n_labels), dtype=design.dtype)
-        self._gradient = np.empty(layout.n_weights, dtype=design.dtype)
+        self._scores = np.empty((n_buffers, largest, terms.n_labels), dtype=design.dtype)
+        self._gradient = np.empty(terms.n_weights, dtype=design.dtype)
 
     def __call__(self, w: np.ndarray) -> tuple[float, np.ndarray]:
         """The objective and its gradient, in an array that the next call overwrites.
@@ -104,20 +96,20 @@ class Objective:
             counted = self._add_blocks(weights, total, slope, threads)
         return penalty + self.combined(counted), self.join(total, gradient)
 
-    def weights(self, vector: np.ndarray) -> Weights:
+    def weights(self, vector: np.ndarray) -> TermWeights:
         """The weights of a vector, as scores are made of them."""
-        weights = self.layout.split(vector)
-        return weights._replace(state=self.design.weights(weights.state))
+        weights = self.terms.split(vector)
+        return weights._replace(node=self.design.weights(weights.node))
 
-    def derivatives(self, vector: np.ndarray) -> Weights:
-        """The derivatives by the weights of a vector, as others are added to them."""
-        derivatives = self.layout.split(vector)
-        return derivatives._replace(state=self.design.derivatives(derivatives.state))
+    def derivatives(self, vector: np.ndarray) -> TermWeights:
+        """The derivatives of a vector, in the form in which chunks add to them."""
+        derivatives = self.terms.split(vector)
+        return derivatives._replace(node=self.design.derivatives(derivatives.node))
 
-    def join(self, derivatives: Weights, out: np.ndarray) -> np.ndarray:
+    def join(self, derivatives: TermWeights, out: np.ndarray) -> np.ndarray:
         """The inverse of :meth:`derivatives`."""
-        state = self.design.flat(derivatives.state)
-        return self.layout.join(derivatives._replace(state=state), out)
+        node = self.design.flat(derivatives.node)
+        return self.terms.join(derivatives._replace(node=node), out)
 
     def hessian_product(self, w: np.ndarray, direction: np.ndarray) -> np.ndarray:
         """The product of the second derivatives at w with a vector.
@@ -129,17 +121,17 @@ class Objective:
         total = self.derivatives(product)
         for number, block in enumerate(self._blocks):
             start = block[0].start
-            buffer = np.empty((block[-1].stop - start, self.layout.n_labels), self.design.dtype)
+            buffer = np.empty((block[-1].stop - start, self.terms.n_labels), self.design.dtype)
             for chunk in block:
                 scores = self._chunk_scores(chunk, weights, 1.0)
-                state = self.design.scores(ahead.state, chunk.start, chunk.stop)
-                along = ScoreGradient(state, *ahead[1:4], self._edges(chunk).scores(ahead))
+                state = self.design.scores(ahead.node, chunk.start, chunk.stop)
+                along = self.terms.along(state, ahead.shared, chunk)
                 pullback = self._criterion.curvature(chunk.structure, scores, chunk.y, along)
                 state = buffer[chunk.start - start : chunk.stop - start]
-                counts = _written(pullback(chunk.weight, state), state)
-                self.add_others(chunk, counts, total)
+                gradient = _written(pullback(chunk.weight, state), state)
+                self.terms.add_gradient(chunk, gradient, total.shared)
             for share in range(self._n_threads):
-                self.design.add_gradient(number, buffer, total.state, share, self._n_threads)
+                self.design.add_gradient(number, buffer, total.node, share, self._n_threads)
         return self.join(total, product)
 
     def losses(self, w: np.ndarray) -> np.ndarray:
@@ -153,74 +145,58 @@ class Objective:
             return self.combined(self._sum(self.weights(w), threads))
 
     def combined(self, counted: float | np.ndarray) -> float:
-        """The loss, given the sum over sequences."""
+        """The loss, given the sum over units."""
         criterion = self._criterion
         return float(counted if criterion.is_sum else criterion.combine(counted)[0])
 
-    def loss(self, chunk: Chunk, weights: Weights, scale: float = 1.0) -> float | np.ndarray:
-        """The sum over the sequences of a chunk; the state weights are times the scale."""
+    def loss(self, chunk: Chunk, weights: TermWeights, scale: float = 1.0) -> float | np.ndarray:
+        """The sum over the units of a chunk; the state weights are times the scale."""
         return chunk.weight @ self._losses(chunk, weights, scale)
 
     def loss_gradient(
         self,
         chunk: Chunk,
-        weights: Weights,
+        weights: TermWeights,
         scale: float,
         state: np.ndarray,
         slope: np.ndarray | None = None,
     ) -> tuple[float | np.ndarray, ScoreGradient]:
-        """The sum over the sequences of a chunk, and the derivatives of the loss by the scores.
+        """The sum over the units of a chunk, and the derivatives of the loss by the scores.
 
         Those by the state scores are written to ``state``. A criterion that combines sums has the
-        slope given by the sums over all sequences; by default the chunk is taken to be all.
+        slope given by the sums over all units; by default the chunk is taken to be all.
         """
         scores = self._chunk_scores(chunk, weights, scale)
         criterion, labelled = self._criterion, (chunk.structure, scores, chunk.y)
         if criterion.is_sum:
-            losses, counts = criterion.value_and_gradient(*labelled, chunk.weight, state)
-            return chunk.weight @ losses, _written(counts, state)
+            losses, gradient = criterion.value_and_gradient(*labelled, chunk.weight, state)
+            return chunk.weight @ losses, _written(gradient, state)
         rows, pullback = criterion(*labelled)
         counted = chunk.weight @ rows
         slope = criterion.combine(counted)[1] if slope is None else slope
-        counts = pullback(np.multiply.outer(chunk.weight, slope), state)
-        return counted, _written(counts, state)
+        gradient = pullback(np.multiply.outer(chunk.weight, slope), state)
+        return counted, _written(gradient, state)
 
-    def add_others(self, chunk: Chunk, counts: ScoreGradient, out: Weights) -> None:
-        """Add the derivatives by all weights but those of the state."""
-        self._edges(chunk).add_gradient(counts, out)
-        out.begin[:] += counts.begin
-        out.end[:] += counts.end
-
-    def _sum(self, weights: Weights, threads: Threads) -> float | np.ndarray:
-        """What the criterion counts, over all sequences."""
+    def _sum(self, weights: TermWeights, threads: Threads) -> float | np.ndarray:
+        """What the criterion counts, over all units."""
         return sum(threads.map(lambda chunk: self.loss(chunk, weights), self.chunks))
 
-    def _losses(self, chunk: Chunk, weights: Weights, scale: float) -> np.ndarray:
+    def _losses(self, chunk: Chunk, weights: TermWeights, scale: float) -> np.ndarray:
         loss, _ = self._criterion(
             chunk.structure, self._chunk_scores(chunk, weights, scale), chunk.y
         )
         return loss
 
-    def _edges(self, chunk: Chunk) -> EdgeDesign:
-        where = chunk.start, chunk.stop
-        if where not in self._edge_designs:
-            offsets = chunk.structure.offsets
-            self._edge_designs[where] = EdgeDesign.of(self._edge_attributes, *where, offsets)
-        return self._edge_designs[where]
-
-    def _chunk_scores(self, chunk: Chunk, weights: Weights, scale: float) -> Scores:
-        state = self.design.scores(weights.state, chunk.start, chunk.stop)
+    def _chunk_scores(self, chunk: Chunk, weights: TermWeights, scale: float) -> Scores:
+        state = self.design.scores(weights.node, chunk.start, chunk.stop)
         if scale != 1.0:
             state *= state.dtype.type(scale)
-        shared, edges = weights[1:4], self._edges(chunk)
-        if self._forbidden is not None:
-            shared = map(np.add, shared, self._forbidden)
-        return edges.added_to(Scores(state, *shared, edges.none), weights)
+        return self.terms.scores(state, weights.shared, chunk)
 
     def _add_blocks(
-        self, weights: Weights, total: Weights, slope: np.ndarray | None, threads: Threads
+        self, weights: TermWeights, total: TermWeights, slope: np.ndarray | None, threads: Threads
     ) -> float | np.ndarray:
-        """Add the gradient of all blocks; return their sum over sequences."""
+        """Add the gradient of all blocks; return their sum over units."""
         numbers = iter(range(len(self._blocks)))
 
         def start(n_blocks: int) -> list[Started]:
@@ -230,9 +206,9 @@ class Objective:
         counted, sums, ahead = 0.0, None, deque(start(self._n_ahead))
         for number, block in enumerate(self._blocks):
             ahead.extend(start(1))
-            for chunk, (of_chunk, counts) in zip(block, ahead.popleft().results(), strict=True):
+            for chunk, (of_chunk, gradient) in zip(block, ahead.popleft().results(), strict=True):
                 counted = counted + of_chunk
-                self.add_others(chunk, counts, total)
+                self.terms.add_gradient(chunk, gradient, total.shared)
             if sums is not None:
                 sums.results()
             sums = self._start_sums(number, total, threads)
@@ -240,7 +216,7 @@ class Objective:
         return counted
 
     def _start_block(
-        self, number: int, weights: Weights, slope: np.ndarray | None, threads: Threads
+        self, number: int, weights: TermWeights, slope: np.ndarray | None, threads: Threads
     ) -> Started:
         """Have the losses of the chunks of a block computed, and the derivatives by the scores."""
         block, scores = self._blocks[number], self._scores_of(number)
@@ -252,12 +228,12 @@ class Objective:
 
         return threads.start(of_chunk, block)
 
-    def _start_sums(self, number: int, total: Weights, threads: Threads) -> Started:
+    def _start_sums(self, number: int, total: TermWeights, threads: Threads) -> Started:
         """Have the sums over the tokens of a block added."""
         scores = self._scores_of(number)
 
         def add_share(share: int) -> None:
-            self.design.add_gradient(number, scores, total.state, share, self._n_threads)
+            self.design.add_gradient(number, scores, total.node, share, self._n_threads)
 
         return threads.start(add_share, range(self._n_threads))
 
@@ -267,9 +243,9 @@ class Objective:
         return self._scores[number % len(self._scores), : block[-1].stop - block[0].start]
 
 
-def _written(counts: ScoreGradient, state: np.ndarray) -> ScoreGradient:
-    """The derivatives by the scores; those by state scores are in the array given for them."""
-    if counts.state is not state:
+def _written(gradient: ScoreGradient, state: np.ndarray) -> ScoreGradient:
+    """The score gradient; the state scores' derivatives are in the array given for them, too."""
+    if gradient.state is not state:
         # A criterion need not make use of the array.
-        state[:] = counts.state
-    return counts
+        state[:] = gradient.state
+    return gradient

@@ -7,6 +7,7 @@ import numpy as np
 from scipy.optimize import OptimizeResult
 
 from .._kernels._learning import ActivePaths, take_steps
+from ..structures import Unsupported
 from .problem import Bounds, MarginProblem
 
 __all__ = ["DualVariables", "ascend"]
@@ -87,7 +88,15 @@ def ascend(
     -------
     OptimizeResult
         With x, fun, dual, nit, success and message.
+
+    Raises
+    ------
+    Unsupported
+        If the structure is not sequential: its best labellings are found by kernels.
     """
+    structure = problem.examples.structure
+    if not structure.is_sequential():
+        raise Unsupported(structure, "links between neighbours and no others", "this solver")
     variables, bounds = DualVariables(problem), Bounds(problem, max_iter, tol, callback)
     while not bounds.message:
         variables.take_steps(choice, n_pairwise, rng.permutation(problem.sequences))

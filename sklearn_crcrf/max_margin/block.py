@@ -1,18 +1,18 @@
-"""One sequence of the max-margin problem, with a chain as its dual variables."""
+"""One unit of the max-margin problem, with the scores of a structure as its dual variables."""
 
 from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
-from ..linear import Coefficients, EdgeDesign, Examples, Weights
-from ..structures import Chain, Scores
+from ..linear import Chunk, Coefficients, Examples, TransitionFeature
+from ..structures import Scores
 
-__all__ = ["Block", "OfParts"]
+__all__ = ["Block", "UnitScores"]
 
 
-class OfParts(NamedTuple):
-    """Scores of the scores of a sequence, or how often they are used.
+class UnitScores(NamedTuple):
+    """The scores of one unit, or how often each is used.
 
     Parameters
     ----------
@@ -24,17 +24,17 @@ class OfParts(NamedTuple):
     state: np.ndarray
     pairs: np.ndarray
 
-    def plus(self, factor: float, other: "OfParts") -> "OfParts":
-        """These, and others times a factor."""
-        return OfParts(*(a + factor * b for a, b in zip(self, other, strict=True)))
+    def plus(self, factor: float, other: "UnitScores") -> "UnitScores":
+        """The sum with others times a factor."""
+        return UnitScores(*(a + factor * b for a, b in zip(self, other, strict=True)))
 
-    def dot(self, other: "OfParts") -> float:
+    def dot(self, other: "UnitScores") -> float:
         """The sum of the products."""
         return float(sum(np.vdot(a, b) for a, b in zip(self, other, strict=True)))
 
 
 class Block:
-    """A sequence, its attributes and the labellings that are possible.
+    """A unit, its attributes and the labellings that are possible.
 
     Parameters
     ----------
@@ -43,53 +43,55 @@ class Block:
 
     Attributes
     ----------
-    gold : OfParts
-        What the gold path uses.
-    cost : OfParts
+    gold : UnitScores
+        What the gold labelling uses.
+    cost : UnitScores
         1 for each wrong label of a token.
     """
 
     def __init__(self, examples: Examples, s: int):
-        start, stop = examples.offsets[s : s + 2]
-        n = self._n_labels = examples.n_labels
-        self._transition, self._begin, self._end = examples.forbidden
-        self._attributes, self._state = _used(examples.state[start:stop])
-        self._pair_attributes, pairs = _used(examples.pairs[start:stop], np.zeros(1, dtype=int))
-        offsets = np.array([0, stop - start])
-        self._chain = Chain(offsets)
-        self._edges = EdgeDesign.of(sp.csr_array(pairs[:, 1:]), 0, stop - start, offsets)
-        state = np.eye(n)[examples.y[start:stop]]
-        self.cost = OfParts(1.0 - state, np.zeros((len(self._pair_attributes), n * n)))
-        y = examples.y[start:stop].astype(np.int64)
+        unit, n = examples.unit(s), examples.n_labels
+        self._n_labels, self._structure = n, unit.structure
+        self._transition, self._begin, self._end = unit.forbidden
+        self._attributes, self._state = _used(unit.state)
+        self._pair_attributes, pairs = _used(unit.pairs, np.zeros(1, dtype=int))
+        self._term = TransitionFeature(sp.csr_array(pairs[:, 1:]), n)
+        state = np.eye(n)[unit.y]
+        none = Scores.of(state, self._transition).edges
+        self._chunk = Chunk(0, len(state), unit.structure, unit.y, unit.weight, none)
+        self.cost = UnitScores(1.0 - state, np.zeros((len(self._pair_attributes), n * n)))
+        previous, current = unit.structure.links()
+        y = unit.y.astype(np.int64)
         used = np.zeros((len(y), n * n))
-        used[np.arange(1, len(y)), n * y[1:] + y[:-1]] = 1.0
-        self.gold = OfParts(state, pairs.T @ used)
+        np.add.at(used, (current, n * y[current] + y[previous]), 1.0)
+        self.gold = UnitScores(state, pairs.T @ used)
 
-    def scores(self, weights: Coefficients) -> OfParts:
-        """Scores of the scores; of pairs, those that their attributes add."""
+    def scores(self, weights: Coefficients) -> UnitScores:
+        """The scores under some weights; for links, what each of their attributes adds."""
         state = self._state @ weights.state[self._attributes]
-        return OfParts(state, weights.pairs[self._pair_attributes])
+        return UnitScores(state, weights.pairs[self._pair_attributes])
 
-    def expected(self, theta: OfParts) -> OfParts:
-        """How often scores are used by the labellings of a chain with these scores."""
+    def expected(self, theta: UnitScores) -> UnitScores:
+        """How often scores are used in expectation, under the distribution that they make."""
         n = self._n_labels
-        transition, *edges = theta.pairs.reshape(-1, n, n).transpose(0, 2, 1)
-        weights = Weights(None, transition, None, None, np.reshape(edges, (-1, n, n)))
+        transition, *features = theta.pairs.reshape(-1, n, n).transpose(0, 2, 1)
         scores = Scores.of(theta.state, transition + self._transition, self._begin, self._end)
-        scores = self._edges.added_to(scores, weights)
-        _, counts = self._chain.log_partition_and_counts(scores, np.ones(1))
-        used = Weights(None, np.zeros((n, n)), None, None, np.zeros((len(edges), n, n)))
-        self._edges.add_gradient(counts, used)
-        pairs = np.concatenate([used.transition[None], used.edges]).transpose(0, 2, 1)
-        return OfParts(counts.state, pairs.reshape(-1, n * n))
+        by_features = np.zeros((len(features), n, n))
+        if features:
+            scores = self._term.add_scores(np.array(features), self._chunk, scores)
+        _, gradient = self._structure.log_partition_and_gradient(scores, np.ones(1))
+        if features:
+            gradient = self._term.add_gradient(self._chunk, gradient, by_features)
+        pairs = np.concatenate([gradient.transition[None], by_features]).transpose(0, 2, 1)
+        return UnitScores(gradient.state, pairs.reshape(-1, n * n))
 
-    def squared_norm(self, used: OfParts) -> float:
-        """That of the features of scores that are used so often."""
+    def squared_norm(self, used: UnitScores) -> float:
+        """The squared norm of the features, each as often as it is used."""
         state = self._state.T @ used.state
         return float(np.vdot(state, state) + np.vdot(used.pairs, used.pairs))
 
-    def add_to(self, weights: Coefficients, factor: float, used: OfParts) -> None:
-        """Add the features of scores that are used so often, times a factor."""
+    def add_to(self, weights: Coefficients, factor: float, used: UnitScores) -> None:
+        """Add the features, each as often as it is used, times a factor."""
         weights.state[self._attributes] += factor * (self._state.T @ used.state)
         weights.pairs[self._pair_attributes] += factor * used.pairs
 

@@ -73,11 +73,12 @@ def explain(
       +0.318 cat
     """
     classifier, X, texts = single(estimator, sequence, tokens)
-    batch = Batch(0, int(X.offsets[-1]), X.offsets, 0)
+    structure = classifier._structure(X)
+    batch = Batch(0, structure.n_tokens, structure, 0)
     prepared = classifier._prepare(X)
-    chain, scores = classifier._structure(X.offsets), classifier._scores(prepared, batch)
+    scores = classifier._scores(prepared, batch)
     check_shared_scores(scores)
-    log_partition(chain, scores, 0)
+    log_z = log_partition(structure, scores, 0)
     labels = classifier.predict(X).data.tolist() if labels is None else labels
     y = _label_ids(labels, "labels", classifier, len(texts))
     entries = classifier._contributions(prepared, batch, y)
@@ -89,7 +90,7 @@ def explain(
         texts,
         classifier.classes_[y].tolist(),
         entries,
-        _log_probability(chain, scores, y),
+        _log_probability(structure.score(scores, y)[0], log_z),
         None if other is None else classifier.classes_[other].tolist(),
     )
 
@@ -228,8 +229,8 @@ def _label_ids(
     return np.array([place[label] for label in labels], dtype=np.int32)
 
 
-def _log_probability(chain: Any, scores: Any, y: np.ndarray) -> float:
-    if len(y) == 0:
-        return 0.0
-    value = chain.span_log_probability(scores, [0], [len(y)], y)[0]
-    return -np.inf if np.isnan(value) else float(value)  # NaN: no labels are possible at all
+def _log_probability(score: np.ndarray, log_z: np.ndarray) -> float:
+    """Of one labelling, of which rounding must not make more than certainty."""
+    if np.isneginf(log_z[0]):  # no labels are possible at all
+        return -np.inf
+    return float(min(score[0] - log_z[0], 0.0))

@@ -17,7 +17,7 @@ from ..base.contributions import Contributions
 from ..data.layout import Sequences
 from ..data.ragged import SequenceArray
 from ..labels.partial import encode_partial_labels
-from ..structures import Chain, Scores
+from ..structures import Scores, structure_of
 from ..structures.weighted_sum import WeightedSum
 from ..training import Stop, nested_fits
 from ..utils.soundness import Array, Fact, Requirement, labels
@@ -272,16 +272,16 @@ class OpinionPoolCRF(MetaSequenceClassifier, _BaseComposition):
         experts = self._experts()
         prepared = [expert.prepare(samples.X, offsets) for expert in experts]
         batches = []
-        for batch in batches_of(offsets, len(experts) * len(self.classes_)):
-            structure, gold = Chain(batch.offsets), y[batch.start : batch.stop]
+        for batch in batches_of(structure_of(sequences.X), len(experts) * len(self.classes_)):
+            gold = y[batch.start : batch.stop]
             scores = [
                 expert.scores(of_expert, batch, self.classes_)
                 for expert, of_expert in zip(experts, prepared, strict=True)
             ]
             for expert, chain in zip(experts, scores, strict=True):
-                _require_possible(expert.name, structure.score(chain, gold)[0])
-            of_batch = weight[batch.first : batch.first + len(batch.offsets) - 1]
-            batches.append(LabelledBatch(structure, WeightedSum(scores), gold, of_batch))
+                _require_possible(expert.name, batch.structure.score(chain, gold)[0])
+            of_batch = weight[batch.first : batch.first + batch.structure.n_units]
+            batches.append(LabelledBatch(batch.structure, WeightedSum(scores), gold, of_batch))
         return weigh(batches, len(experts))
 
     def _prepare(self, X: SequenceArray) -> list[Any]:

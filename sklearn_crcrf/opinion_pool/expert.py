@@ -11,7 +11,7 @@ from ..base.classifier import BaseSequenceClassifier, Batch
 from ..base.contributions import Contributions
 from ..base.unwrap import steps_of
 from ..data.ragged import SequenceArray
-from ..structures import Chain, Scores
+from ..structures import Scores
 from .relabelled import relabelled
 
 __all__ = ["Expert", "MetaSequenceClassifier", "fit_expert", "require_chain"]
@@ -43,8 +43,9 @@ class Expert(NamedTuple):
         """
         require_chain(name, estimator)
         expert = cls(name, *steps_of(estimator))
-        structure = expert.classifier._structure(np.zeros(1, dtype=np.int64))
-        if type(structure) is not Chain:
+        nothing = SequenceArray(np.empty(0, dtype=object), [0])
+        structure = expert.classifier._structure(nothing)
+        if structure.own_scores:
             raise ValueError(
                 f"expert {name!r}: its labels must depend on the one before, as in a first-order "
                 f"chain, but they are a {type(structure).__name__}"
@@ -86,9 +87,6 @@ class MetaSequenceClassifier(BaseSequenceClassifier):
     def _as_given(self, X: SequenceArray) -> Any:
         """X in the container in which it came; inside of another estimator as it is."""
         return getattr(self, "_given", X)
-
-    def _structure(self, offsets: np.ndarray) -> Chain:
-        return Chain(offsets)
 
 
 def require_chain(name: str, estimator: Any) -> None:

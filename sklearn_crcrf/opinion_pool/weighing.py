@@ -8,7 +8,7 @@ from scipy.special import softmax
 
 from ..criteria import log_loss
 from ..solvers import lbfgs
-from ..structures import Chain
+from ..structures import Structure
 from ..structures.weighted_sum import WeightedSum
 
 __all__ = ["LabelledBatch", "weigh"]
@@ -19,7 +19,7 @@ TOL, MAX_ITER = 1e-7, 1000
 class LabelledBatch(NamedTuple):
     """Sequences with the scores of all chains, the gold labels and a weight for each sequence."""
 
-    structure: Chain
+    structure: Structure
     scores: WeightedSum
     y: np.ndarray
     weight: np.ndarray

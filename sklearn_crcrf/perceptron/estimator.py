@@ -309,7 +309,9 @@ class StructuredPerceptron(CallbackSupportMixin, LinearChainClassifier):
         if allowed is not None:
             masks = encode_allowed(sequences.mirror.flat(allowed, "allowed"), self.classes_)
         y, weight = np.zeros(offsets[-1], dtype=np.int32), np.ones(len(offsets) - 1)
-        examples = self._examples(Corpus(self._prepare(sequences.X)[0], y, offsets, weight))
+        examples = self._examples(
+            Corpus(self._prepare(sequences.X)[0], y, self._structure(sequences.X), weight)
+        )
         return count_votes(self._ballots, examples, masks), sequences.mirror
 
     def _examples(self, corpus: Corpus) -> Examples:

@@ -21,9 +21,9 @@ class Maxima:
     Attributes
     ----------
     state : ndarray of shape (n_tokens, n_labels)
-        Scores of the labels, with those of begin and end.
+        State scores of the labels, with begin and end scores.
     until, since : ndarray of shape (n_tokens, n_labels)
-        Of the best paths up to a label and from it on, both with its own score.
+        Scores of the best paths up to a label and from it on, both with its state score.
     """
 
     def __init__(self, offsets: np.ndarray, scores: Scores):
@@ -31,12 +31,6 @@ class Maxima:
         self.until = _best_prefixes(offsets, scores)
         backwards = offsets[-1] - offsets[::-1]
         self.since = np.ascontiguousarray(_best_prefixes(backwards, scores.reversed())[::-1])
-
-    def through(self) -> np.ndarray:
-        """Scores of the best paths through each label of each token, (n_tokens, n_labels)."""
-        with np.errstate(invalid="ignore"):
-            both = self.until + self.since - self.state
-        return np.where(np.isneginf(self.state), -np.inf, both)
 
 
 def _best_prefixes(offsets: np.ndarray, scores: Scores) -> np.ndarray:

@@ -1,5 +1,7 @@
 """Pieces of sequences, each as a sequence of its own."""
 
+from collections.abc import Callable
+
 import numpy as np
 import scipy.sparse as sp
 
@@ -10,11 +12,20 @@ __all__ = ["Pieces"]
 
 
 class Pieces:
-    """The edges of sequences, and perhaps their tokens; see :meth:`Chain.pieces`.
+    """The pairs of linked tokens, and perhaps all tokens; see :meth:`Capabilities.pieces`.
+
+    Parameters
+    ----------
+    offsets : ndarray of shape (n_sequences + 1,), int64
+    scores : Scores
+    with_tokens : bool
+    chain : callable
+        Makes the structure of sequences with given offsets.
 
     Attributes
     ----------
-    offsets : ndarray of shape (n_pieces + 1,), int64
+    structure : Structure
+        Of the pieces, each a sequence of one or two tokens.
     tokens : ndarray of shape (n_copies,), int64
         Which token each token of the pieces is.
     sequence : ndarray of shape (n_pieces,), int64
@@ -22,7 +33,7 @@ class Pieces:
     scores : Scores
     """
 
-    def __init__(self, offsets: np.ndarray, scores: Scores, with_tokens: bool):
+    def __init__(self, offsets: np.ndarray, scores: Scores, with_tokens: bool, chain: Callable):
         first, last = ends(offsets)
         before, alone, after = np.ones((3, offsets[-1]), dtype=np.int64)
         before[first] = after[last] = 0
@@ -30,7 +41,7 @@ class Pieces:
         # The pieces that end at a token: in this order, the copies of a token lie side by side.
         lengths = np.stack([2 * before, alone], axis=1)
         token, kind = np.nonzero(lengths)
-        self.offsets = np.append(0, np.cumsum(lengths[token, kind]))
+        self.structure = chain(np.append(0, np.cumsum(lengths[token, kind])))
         self.sequence = np.searchsorted(offsets, token, side="right") - 1
         copies = before + alone + after
         self.tokens = np.repeat(np.arange(len(copies)), copies)
@@ -48,7 +59,7 @@ class Pieces:
         return Scores(self._share.T @ state, scores.transition, zeros, zeros, edges)
 
     def pullback(self, of_pieces: ScoreGradient, out: AddTo = None) -> ScoreGradient:
-        """The counts of the scores of sequences, from those of the scores of their pieces."""
+        """The score gradient of the sequences, given that of their pieces."""
         counts = ScoreGradient.of(out, self._whole)
         first, last = self._ends
         state = self._share @ of_pieces.state

@@ -132,6 +132,15 @@ class Scores(NamedTuple):
         begin, end = (np.zeros(len(transition)) if part is None else part for part in (begin, end))
         return cls(state, transition, begin, end, TokenTransitions.none(len(state)))
 
+    def of_transitions(
+        self, token: np.ndarray, previous: np.ndarray, current: np.ndarray
+    ) -> np.ndarray:
+        """Scores of single transitions, each into a given token; all of shape (n,)."""
+        values = self.transition[previous, current]
+        found, entries = self.edges.find(token, previous, current, len(self.transition))
+        values[found] = self.edges.score[entries]
+        return values
+
     def allow(self, labels: np.ndarray) -> "Scores":
         """The same scores, but -inf for the labels of a token that are not allowed.
 
@@ -140,6 +149,22 @@ class Scores(NamedTuple):
         labels : ndarray of shape (n_tokens, n_labels), bool
         """
         return self._replace(state=np.where(labels, self.state, -np.inf).astype(self.state.dtype))
+
+    def costs(self, y: np.ndarray) -> np.ndarray:
+        """The cost of each label of each token: 1 where it is wrong.
+
+        Parameters
+        ----------
+        y : ndarray of shape (n_tokens,) of label ids, or of shape (n_tokens, n_labels) of bool
+            The right labels.
+
+        Returns
+        -------
+        ndarray of shape (n_tokens, n_labels)
+            To be added to the state scores, in their type.
+        """
+        right = y if y.ndim == 2 else y[:, None] == np.arange(self.state.shape[1])
+        return np.logical_not(right).astype(self.state.dtype)
 
     def times(self, factor: float) -> "Scores":
         """All scores times a positive number, in their type."""
@@ -207,6 +232,20 @@ class ScoreGradient(NamedTuple):
         if out is not None:
             out.fill(0.0)
         return cls.zeros(scores, out)
+
+    def add_transitions(
+        self,
+        scores: Scores,
+        token: np.ndarray,
+        previous: np.ndarray,
+        current: np.ndarray,
+        weight: np.ndarray,
+    ) -> None:
+        """Add weights of what :meth:`Scores.of_transitions` takes, of shape (n,)."""
+        found, entries = scores.edges.find(token, previous, current, len(scores.transition))
+        np.add.at(self.edges, entries, weight[found])
+        common = np.delete(weight, found)
+        np.add.at(self.transition, (np.delete(previous, found), np.delete(current, found)), common)
 
     def __sub__(self, other: "ScoreGradient") -> "ScoreGradient":
         return ScoreGradient(*(a - b for a, b in zip(self, other, strict=True)))

@@ -1,23 +1,26 @@
 """A chain whose scores reach back two labels, over the likeliest labels of each token."""
 
 from collections.abc import Callable
+from itertools import pairwise
 
 import numpy as np
 
 from ..data.ragged import joined_ranges
+from .base import Pullback, Structure
 from .chain import Chain
-from .scores import Scores, TokenTransitions
-from .spans import check_spans, transition_scores
+from .scores import AddTo, ScoreGradient, Scores, TokenTransitions
+from .spans import check_spans
 
 __all__ = ["SecondOrderChain"]
 
 
-class SecondOrderChain:
+class SecondOrderChain(Structure):
     """Linear chains in which the score of a label depends on the two labels before it.
 
     Only the labels with the best state scores of each token are considered. A pair of them,
     (previous, current), is one label of a first-order chain in which (i, j) can only be followed
-    by some (j, k), so every recursion is that of :class:`Chain`.
+    by some (j, k), so every recursion is that of :class:`Chain`. In training all labels must be
+    considered: a gold path with another label has the score -inf.
 
     Parameters
     ----------
@@ -39,53 +42,88 @@ class SecondOrderChain:
     (array([2.2]), array([0, 1, 0, 1], dtype=int32))
     """
 
+    own_scores = True
+
     def __init__(
         self,
         offsets: np.ndarray,
         trigram_score: Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray],
         n_candidates: int,
     ):
-        self.offsets = np.ascontiguousarray(offsets, dtype=np.int64)
-        self._trigram_score = trigram_score
-        self._n_candidates = n_candidates
+        super().__init__(offsets)
+        self.trigram_score, self.n_candidates = trigram_score, n_candidates
+        self.chain = Chain(self.offsets)
+
+    def take(self, units: slice | np.ndarray) -> "SecondOrderChain":
+        offsets = self.chain.take(units).offsets
+        return SecondOrderChain(offsets, self.trigram_score, self.n_candidates)
+
+    def links(self) -> tuple[np.ndarray, np.ndarray]:
+        return self.chain.links()
+
+    def score(self, scores: Scores, y: np.ndarray) -> tuple[np.ndarray, Pullback]:
+        value, pullback = self.chain.score(scores, y)
+        _, third = self.trigrams()
+        y = np.asarray(y, dtype=np.int64)
+        more = np.zeros(self.n_tokens)
+        more[third] = self.trigram_score(y[third - 2], y[third - 1], y[third])
+        more[~(_considered(scores, self.n_candidates) == y[:, None]).any(axis=1)] = -np.inf
+        sequence = np.repeat(np.arange(self.n_units), np.diff(self.offsets))
+        return value + np.bincount(sequence, more, self.n_units), pullback
+
+    def log_partition(self, scores: Scores) -> tuple[np.ndarray, Pullback]:
+        pairs = _Pairs(self, scores)
+        value, pull_pairs = self.chain.log_partition(pairs.scores)
+
+        def pullback(weight: np.ndarray, out: AddTo = None) -> ScoreGradient:
+            return pairs.pullback(pull_pairs(weight), out)
+
+        return value, pullback
 
     def maximum(self, scores: Scores) -> tuple[np.ndarray, np.ndarray]:
-        """As :meth:`Chain.maximum`."""
-        labels, pairs = self._expand(scores)
-        value, y = Chain(self.offsets).maximum(pairs)
-        return value, self._current(labels, y)
+        pairs = _Pairs(self, scores)
+        value, y = self.chain.maximum(pairs.scores)
+        return value, pairs.current(y)
 
-    def marginals(self, scores: Scores) -> tuple[np.ndarray, np.ndarray]:
-        """As :meth:`Chain.marginals`; labels that were not considered have probability 0."""
-        labels, pairs = self._expand(scores)
-        log_z, of_pairs = Chain(self.offsets).marginals(pairs)
-        n = labels.shape[1]
-        marginals = np.zeros(scores.state.shape)
-        of_labels = of_pairs.reshape(-1, n, n).sum(axis=1)
-        np.put_along_axis(marginals, labels, of_labels, axis=1)
-        return log_z, marginals
+    def covariance(self, scores: Scores, direction: ScoreGradient) -> tuple[np.ndarray, Pullback]:
+        pairs = _Pairs(self, scores)
+        mean, pull_pairs = self.chain.covariance(pairs.scores, pairs.along(direction))
 
-    def k_best(self, scores: Scores, k: int) -> list[tuple[np.ndarray, np.ndarray]]:
-        """As :meth:`Chain.k_best`."""
-        labels, pairs = self._expand(scores)
-        found = Chain(self.offsets).k_best(pairs, k)
-        return [
-            (values, labels[np.arange(a, b), paths % labels.shape[1]].astype(np.int32))
-            for (values, paths), a, b in zip(
-                found, self.offsets[:-1], self.offsets[1:], strict=True
-            )
-        ]
+        def pullback(weight: np.ndarray, out: AddTo = None) -> ScoreGradient:
+            return pairs.pullback(pull_pairs(weight), out)
+
+        return mean, pullback
+
+    def token_marginals(self, scores: Scores) -> tuple[np.ndarray, Pullback]:
+        # The marginals are the derivatives of the log-partition, so theirs are covariances.
+        def pullback(weight: np.ndarray, out: AddTo = None) -> ScoreGradient:
+            direction = ScoreGradient.zeros(scores, np.asarray(weight, dtype=float))
+            return self.covariance(scores, direction)[1](np.ones(self.n_units), out)
+
+        return self.marginals(scores.tokens(slice(None)))[1], pullback
 
     def entropy(self, scores: Scores) -> np.ndarray:
-        """As :meth:`Chain.entropy`."""
-        return Chain(self.offsets).entropy(self._expand(scores)[1])
+        return self.chain.entropy(_Pairs(self, scores).scores)
+
+    def k_best(self, scores: Scores, k: int) -> list[tuple[np.ndarray, np.ndarray]]:
+        pairs = _Pairs(self, scores)
+        found = self.chain.k_best(pairs.scores, k)
+        return [
+            (values, pairs.current(paths, slice(a, b)))
+            for (values, paths), (a, b) in zip(found, pairwise(self.offsets), strict=True)
+        ]
 
     def sample(
         self, scores: Scores, n_samples: int, rng: np.random.Generator | np.random.RandomState
     ) -> np.ndarray:
-        """As :meth:`Chain.sample`."""
-        labels, pairs = self._expand(scores)
-        return self._current(labels, Chain(self.offsets).sample(pairs, n_samples, rng))
+        pairs = _Pairs(self, scores)
+        return pairs.current(self.chain.sample(pairs.scores, n_samples, rng))
+
+    def trigrams(self) -> tuple[np.ndarray, np.ndarray]:
+        """The places among the links, and the last tokens, of all runs of three tokens."""
+        _, into = self.links()
+        places = np.flatnonzero(~np.isin(into - 1, self.offsets))
+        return places, into[places]
 
     def span_log_probability(
         self,
@@ -96,7 +134,7 @@ class SecondOrderChain:
         following: np.ndarray | None = None,
         preceding: np.ndarray | None = None,
     ) -> np.ndarray:
-        """As :meth:`Chain.span_log_probability`; -inf for labels that were not considered.
+        """As :meth:`Capabilities.span_log_probability`; -inf for labels that were not considered.
 
         A span of labels is as many spans of pairs as there are labels that can precede it.
         """
@@ -104,7 +142,8 @@ class SecondOrderChain:
         check_spans(self.offsets, start, stop, path, scores.state.shape[1])
         if len(start) == 0:
             return np.empty(0)
-        considered, pairs = self._expand(scores)
+        pairs = _Pairs(self, scores)
+        considered = pairs.labels
         n, begins = considered.shape[1], np.cumsum(stop - start) - (stop - start)
         is_label = considered[joined_ranges(start, stop - start)] == path[:, None]
         current = is_label.argmax(axis=1)
@@ -114,8 +153,12 @@ class SecondOrderChain:
             allowed = np.broadcast_to(following, (len(start), scores.state.shape[1]))
             after = considered[np.minimum(stop, len(considered) - 1)]
             following = np.tile(np.take_along_axis(allowed, after, axis=1), (n, n))
-        value = Chain(self.offsets).span_log_probability(
-            pairs, np.tile(start, n), np.tile(stop, n), (previous * n + current).ravel(), following
+        value = self.chain.span_log_probability(
+            pairs.scores,
+            np.tile(start, n),
+            np.tile(stop, n),
+            (previous * n + current).ravel(),
+            following,
         )
         value = value.reshape(n, -1)
         if preceding is not None:
@@ -127,52 +170,105 @@ class SecondOrderChain:
         total = np.logaddexp.reduce(value, axis=0)
         return np.where(possible | np.isnan(total), np.minimum(total, 0.0), -np.inf)
 
-    @staticmethod
-    def _current(labels: np.ndarray, pairs: np.ndarray) -> np.ndarray:
+
+class _Pairs:
+    """The chain whose labels are the pairs of labels that are considered.
+
+    Attributes
+    ----------
+    labels : ndarray of shape (n_tokens, n)
+        The labels considered, in their order. Pair ``i * n + j`` of a token is of the i-th label
+        of the token before and the j-th of its own.
+    scores : Scores
+        Of the pairs. All transitions are those of single tokens.
+    """
+
+    def __init__(self, structure: SecondOrderChain, scores: Scores):
+        self._structure, self._given = structure, scores
+        self.labels = _considered(scores, structure.n_candidates)
+        self._first, self._last = structure.first_tokens(), structure.last_tokens()
+        _, self._into = structure.links()
+        state = self._state(scores)
+        # Before the first token there is nothing: only one of the equal previous labels counts.
+        state[self._first, 1:] = -np.inf
+        of_pairs = self._transitions(scores)
+        self._add_trigrams(of_pairs)
+        n = self.labels.shape[1]
+        zeros, never = np.zeros(n * n), np.full((n * n, n * n), -np.inf)
+        transitions = self._token_transitions(of_pairs.ravel())
+        self.scores = Scores(state.reshape(-1, n * n), never, zeros, zeros, transitions)
+
+    def current(self, pairs: np.ndarray, tokens: slice = slice(None)) -> np.ndarray:
         """The labels of the later of two tokens; pairs of shape (..., n_tokens)."""
+        labels = self.labels[tokens]
         return labels[np.arange(len(labels)), pairs % labels.shape[1]].astype(np.int32)
 
-    def _expand(self, scores: Scores) -> tuple[np.ndarray, Scores]:
-        """The labels considered (n_tokens, n), and the scores of the chain of their pairs."""
-        n_tokens, n_labels = scores.state.shape
-        n = min(self._n_candidates, n_labels)
-        labels = np.argpartition(-scores.state, n - 1, axis=1)[:, :n]
-        labels.sort(axis=1)
-        first, last, into = Chain(self.offsets).positions()
-        state = np.take_along_axis(scores.state, labels, axis=1)
-        state[first] += scores.begin[labels[first]]
-        state[last] += scores.end[labels[last]]
-        pairs = np.repeat(state[:, None, :], n, axis=1)
-        # Before the first token there is nothing: only one of the equal previous labels counts.
-        pairs[first, 1:] = -np.inf
-        zeros = np.zeros(n * n)
-        edges = self._pair_edges(scores, labels, into, n_tokens)
-        return labels, Scores(
-            pairs.reshape(n_tokens, n * n), np.full((n * n, n * n), -np.inf), zeros, zeros, edges
-        )
+    def pullback(self, of_pairs: ScoreGradient, out: AddTo = None) -> ScoreGradient:
+        """The score gradient of the labels, given that of the pairs."""
+        gradient, n = ScoreGradient.of(out, self._given), self.labels.shape[1]
+        state = np.zeros(self._given.state.shape)
+        considered = of_pairs.state.reshape(-1, n, n).sum(axis=1)
+        np.put_along_axis(state, self.labels, considered, axis=1)
+        gradient.state[:] += state
+        gradient.begin[:] += state[self._first].sum(axis=0)
+        gradient.end[:] += state[self._last].sum(axis=0)
+        single = of_pairs.edges.reshape(-1, n, n, n).sum(axis=3)
+        gradient.add_transitions(self._given, *self._single(), single.ravel())
+        return gradient
 
-    def _pair_edges(
-        self, scores: Scores, labels, into: np.ndarray, n_tokens: int
-    ) -> TokenTransitions:
-        """All transitions (i, j) -> (j, k) into these tokens, with their scores."""
-        n = labels.shape[1]
+    def along(self, direction: ScoreGradient) -> ScoreGradient:
+        """The direction in which the scores of pairs move."""
+        n = self.labels.shape[1]
+        edges = self._given.edges._replace(score=direction.edges)
+        moved = Scores(*(np.asarray(part, dtype=float) for part in direction[:4]), edges)
+        zeros = np.zeros(n * n)
+        state, of_pairs = self._state(moved).reshape(-1, n * n), self._transitions(moved)
+        return ScoreGradient(state, np.zeros((n * n, n * n)), zeros, zeros, of_pairs.ravel())
+
+    def _state(self, scores: Scores) -> np.ndarray:
+        """Of shape (n_tokens, n, n); the label of the token before does not matter."""
+        state = np.take_along_axis(np.asarray(scores.state, dtype=float), self.labels, axis=1)
+        state[self._first] += scores.begin[self.labels[self._first]]
+        state[self._last] += scores.end[self.labels[self._last]]
+        return np.repeat(state[:, None, :], self.labels.shape[1], axis=1)
+
+    def _single(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Token, previous and current label of all transitions, in the order (token, j, k)."""
+        n = self.labels.shape[1]
+        before, here = self.labels[self._into - 1], self.labels[self._into]
+        return np.repeat(self._into, n * n), np.repeat(before, n), np.tile(here, n).ravel()
+
+    def _transitions(self, scores: Scores) -> np.ndarray:
+        """Scores of (i, j) -> (j, k) of all links, in the order (link, j, k, i)."""
+        n = self.labels.shape[1]
+        single = scores.of_transitions(*self._single()).astype(float)
+        return np.repeat(single.reshape(-1, n, n, 1), n, axis=3)
+
+    def _add_trigrams(self, of_pairs: np.ndarray) -> None:
+        """Add the scores of three labels, where there are two tokens before."""
+        places, third = self._structure.trigrams()
+        i, j, k = (self.labels[third - back] for back in (2, 1, 0))
+        grid = np.broadcast_arrays(i[:, None, None, :], j[:, :, None, None], k[:, None, :, None])
+        score = self._structure.trigram_score(*(labels.ravel() for labels in grid))
+        of_pairs[places] += np.reshape(score, grid[0].shape)
+
+    def _token_transitions(self, score: np.ndarray) -> TokenTransitions:
+        n, n_links = self.labels.shape[1], len(self._into)
         j, k, i = (index.ravel() for index in np.indices((n, n, n)))
-        before, here = labels[into - 1], labels[into]
-        single = transition_scores(
-            scores, np.repeat(into, n * n), np.repeat(before, n), np.tile(here, n).ravel()
-        )
-        of_pairs = single.reshape(-1, n, n)[:, j, k]
-        second = np.flatnonzero(~np.isin(into - 1, self.offsets))
-        two_before = labels[into[second] - 2]
-        of_pairs[second] += self._trigram_score(
-            two_before[:, i].ravel(), before[second][:, j].ravel(), here[second][:, k].ravel()
-        ).reshape(-1, n**3)
-        row = np.full(n_tokens, -1)
-        row[into] = np.arange(len(into))
+        row = np.full(len(self.labels), -1)
+        row[self._into] = np.arange(n_links)
         return TokenTransitions(
             row,
-            np.arange(len(into) + 1, dtype=np.int64) * n**3,
-            np.tile(i * n + j, len(into)).astype(np.int32),
-            np.tile(j * n + k, len(into)).astype(np.int32),
-            of_pairs.ravel(),
+            np.arange(n_links + 1, dtype=np.int64) * n**3,
+            np.tile(i * n + j, n_links).astype(np.int32),
+            np.tile(j * n + k, n_links).astype(np.int32),
+            score,
         )
+
+
+def _considered(scores: Scores, n_candidates: int) -> np.ndarray:
+    """The labels with the best state scores of each token, (n_tokens, n), in their order."""
+    n = min(n_candidates, scores.state.shape[1])
+    labels = np.argpartition(-scores.state, n - 1, axis=1)[:, :n]
+    labels.sort(axis=1)
+    return labels

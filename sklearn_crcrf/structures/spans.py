@@ -7,7 +7,7 @@ from ..data.ragged import joined_ranges
 from .messages import Messages
 from .scores import Scores
 
-__all__ = ["check_spans", "span_log_probability", "transition_scores"]
+__all__ = ["check_spans", "span_log_probability"]
 
 
 def span_log_probability(
@@ -52,7 +52,7 @@ def _labels(messages: Messages, scores: Scores, start, stop, labels) -> np.ndarr
     """What each label adds to the logarithm, given the one before it."""
     begins, token = np.cumsum(stop - start) - (stop - start), joined_ranges(start, stop - start)
     value = messages.state[token, labels] - messages.increment[token]
-    value[1:] += transition_scores(scores, token[1:], labels[:-1], labels[1:])
+    value[1:] += scores.of_transitions(token[1:], labels[:-1], labels[1:])
     value[begins] = messages.forward[start, labels[begins]]
     return value
 
@@ -60,8 +60,7 @@ def _labels(messages: Messages, scores: Scores, start, stop, labels) -> np.ndarr
 def _next_label(messages: Messages, scores: Scores, token, previous, allowed) -> np.ndarray:
     """The logarithm of what the labels allowed at a token add up to."""
     n_spans, n_labels = allowed.shape
-    into = transition_scores(
-        scores,
+    into = scores.of_transitions(
         np.repeat(token, n_labels),
         np.repeat(previous, n_labels),
         np.tile(np.arange(n_labels), n_spans),
@@ -74,8 +73,7 @@ def _next_label(messages: Messages, scores: Scores, token, previous, allowed) ->
 def _previous_label(messages: Messages, scores: Scores, token, label, allowed) -> np.ndarray:
     """The logarithm of what the labels allowed before a token, and its own, add up to."""
     n_spans, n_labels = allowed.shape
-    into = transition_scores(
-        scores,
+    into = scores.of_transitions(
         np.repeat(token, n_labels),
         np.tile(np.arange(n_labels), n_spans),
         np.repeat(label, n_labels),
@@ -104,13 +102,3 @@ def check_spans(offsets: np.ndarray, start, stop, labels, n_labels: int) -> np.n
     if len(labels) and not 0 <= labels.min() <= labels.max() < n_labels:
         raise ValueError(f"labels must be in [0, {n_labels - 1}]")
     return sequence
-
-
-def transition_scores(
-    scores: Scores, token: np.ndarray, previous: np.ndarray, current: np.ndarray
-) -> np.ndarray:
-    """Scores of single transitions, each into a given token; all of shape (n,)."""
-    values = scores.transition[previous, current]
-    found, entries = scores.edges.find(token, previous, current, len(scores.transition))
-    values[found] = scores.edges.score[entries]
-    return values

@@ -17,7 +17,7 @@ from sklearn_crcrf.base.classifier import (
     token_weights,
 )
 from sklearn_crcrf.data.sequences import as_sequences
-from sklearn_crcrf.structures import Scores, TokenTransitions
+from sklearn_crcrf.structures import Chain, Scores, TokenTransitions
 
 
 def fitted(**params):
@@ -67,15 +67,15 @@ def test_batches_are_whole_sequences_in_order(lengths, scores_per_token):
     offsets = np.append(0, np.cumsum(lengths))
     before, base.CHUNK = base.CHUNK, 100
     try:
-        batches = list(batches_of(offsets, scores_per_token))
+        batches = list(batches_of(Chain(offsets), scores_per_token))
     finally:
         base.CHUNK = before
     assert batches[0].start == 0
     assert batches[-1].stop == offsets[-1]
-    joined = np.concatenate([[0], *(b.start + b.offsets[1:] for b in batches)])
+    joined = np.concatenate([[0], *(b.start + b.structure.offsets[1:] for b in batches)])
     assert joined.tolist() == offsets.tolist()
     for batch in batches:
-        is_single = len(batch.offsets) == 2
+        is_single = batch.structure.n_units == 1
         assert is_single or (batch.stop - batch.start) * scores_per_token <= 100
 
 

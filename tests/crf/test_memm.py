@@ -185,4 +185,4 @@ def test_threads_do_not_matter():
 
 
 def test_the_structure_is_a_chain():
-    assert type(MEMM()._structure(np.array([0, 1]))) is Chain
+    assert type(MEMM()._structure(SequenceArray(np.zeros((1, 1)), [0, 1]))) is Chain

@@ -13,8 +13,9 @@ from numpy.testing import assert_allclose
 from sklearn_crcrf import CRF, EmpiricalCRF
 from sklearn_crcrf.criteria import log_loss
 from sklearn_crcrf.feature_extraction import SequenceVectorizer
-from sklearn_crcrf.linear import Corpus, Layout, Objective, SparseDesign, Weights
+from sklearn_crcrf.linear import Corpus, Objective, SparseDesign, Terms, Weights, shared_terms
 from sklearn_crcrf.solvers import conjugate_gradient, lbfgs
+from sklearn_crcrf.structures import structure_of
 
 # Instead of the logarithm of zero; nothing is left of exp(-100) next to 1.
 IMPOSSIBLE = -100.0
@@ -79,19 +80,19 @@ def objective_of_the_paper():
     """The weights are psi of the four words and phi of the three pairs, and no others."""
     rows = SequenceVectorizer().fit_transform(X)
     words, pairs = (sp.csr_array(rows.data[:, columns]) for columns in (IS_WORD, ~IS_WORD))
-    corpus = Corpus(words, np.ravel(Y).astype(np.int32), rows.offsets, np.ones(len(X)))
+    corpus = Corpus(words, np.ravel(Y).astype(np.int32), structure_of(rows), np.ones(len(X)))
     blocks = corpus.chunks(2)
     design = SparseDesign(words, 2, [(block[0].start, block[-1].stop) for block in blocks])
-    layout = Layout(design.n_weights, np.zeros((2, 2), dtype=bool), False, pairs.shape[1])
     allowed = np.zeros((2, 2)), np.zeros(2), np.zeros(2)
-    options = {"sigma": np.inf, "n_threads": 1}
-    return Objective(design, layout, blocks, pairs, log_loss, allowed, **options)
+    shared = shared_terms(np.zeros((2, 2), dtype=bool), False, allowed, pairs)
+    terms = Terms(design.n_weights, shared, 2)
+    return Objective(design, terms, blocks, log_loss, sigma=np.inf, n_threads=1)
 
 
 def vector(objective, estimate):
     state = estimate.state[IS_WORD].ravel()
-    w = np.empty(objective.layout.n_weights)
-    return objective.layout.join(estimate._replace(state=state), w)
+    w = np.empty(objective.terms.n_weights)
+    return objective.terms.vector(estimate._replace(state=state), w)
 
 
 @pytest.mark.parametrize("estimate", [EMPIRICAL, TEST_TIME_PROBLEM])
@@ -120,10 +121,10 @@ def test_training_stops_at_both_and_they_disagree(estimate, labels, solver):
 def test_there_is_a_third_maximum(solver):
     """The one that training from zero comes to, in the model of the paper."""
     objective = objective_of_the_paper()
-    result = solver(objective, np.zeros(objective.layout.n_weights), tol=1e-9)
+    result = solver(objective, np.zeros(objective.terms.n_weights), tol=1e-9)
     assert_allclose(result.fun, 2.50202, atol=1e-5)
     assert_allclose(result.jac, 0.0, atol=1e-4)
-    found = objective.layout.split(result.x)
+    found = objective.terms.named(result.x)
     _, b, c, _ = found.state.reshape(4, 2)
     score = b[:, None] + c + found.edges[1]
     assert score.argmax() == 3  # [1, 1]

@@ -4,6 +4,7 @@ import scipy.sparse as sp
 from numpy.testing import assert_array_equal
 
 from sklearn_crcrf.linear import Corpus, corpus, transition_counts
+from sklearn_crcrf.structures import Chain
 
 LENGTHS = np.array([2, 0, 3, 1, 3, 0, 2])
 OFFSETS = np.append(0, np.cumsum(LENGTHS))
@@ -14,7 +15,9 @@ def example(**changes):
     """Every token is a row of its own, and its label is its number."""
     X = sp.csr_array(np.arange(1.0, N_TOKENS + 1)[:, None])
     weight = np.array([1.0, 2.0, 3.0, 0.0, 5.0, 6.0, 7.0])
-    return Corpus(X, np.arange(N_TOKENS, dtype=np.int32), OFFSETS, weight)._replace(**changes)
+    return Corpus(X, np.arange(N_TOKENS, dtype=np.int32), Chain(OFFSETS), weight)._replace(
+        **changes
+    )
 
 
 def tokens(*sequences):
@@ -72,7 +75,7 @@ def test_blocks_of_chunks(small_chunks):
 
 def test_a_sequence_may_be_longer_than_a_chunk_and_a_block(small_chunks):
     offsets = np.array([0, 30, 31, 32])
-    whole = Corpus(np.zeros((32, 1)), np.zeros(32, dtype=np.int32), offsets, np.ones(3))
+    whole = Corpus(np.zeros((32, 1)), np.zeros(32, dtype=np.int32), Chain(offsets), np.ones(3))
     blocks = whole.chunks(n_labels=2)
     check_chunks(whole, [chunk for block in blocks for chunk in block])
     assert [[chunk.stop - chunk.start for chunk in block] for block in blocks] == [[30], [2]]
@@ -83,7 +86,7 @@ def test_a_sequence_may_be_longer_than_a_chunk_and_a_block(small_chunks):
 )
 def test_several_chunks_are_an_even_number_of_equal_ones(small_chunks, n_sequences, n_chunks):
     offsets, ones = np.arange(n_sequences + 1), np.ones(n_sequences)
-    whole = Corpus(ones[:, None], ones.astype(np.int32), offsets, ones)
+    whole = Corpus(ones[:, None], ones.astype(np.int32), Chain(offsets), ones)
     chunks = [chunk for block in whole.chunks(n_labels=2) for chunk in block]
     check_chunks(whole, chunks)
     sizes = [chunk.stop - chunk.start for chunk in chunks]
@@ -125,7 +128,9 @@ def test_transitions_are_counted_inside_of_sequences():
 
 
 def test_no_transitions():
-    single = Corpus(np.zeros((3, 1)), np.zeros(3, dtype=np.int32), np.arange(4), np.ones(3))
+    single = Corpus(np.zeros((3, 1)), np.zeros(3, dtype=np.int32), Chain(np.arange(4)), np.ones(3))
     assert not transition_counts(single, n_labels=2).any()
-    nothing = Corpus(np.zeros((0, 1)), np.zeros(0, dtype=np.int32), np.zeros(2, int), np.ones(1))
+    nothing = Corpus(
+        np.zeros((0, 1)), np.zeros(0, dtype=np.int32), Chain(np.zeros(2, int)), np.ones(1)
+    )
     assert not transition_counts(nothing, n_labels=2).any()

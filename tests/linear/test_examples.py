@@ -9,10 +9,11 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from sklearn_crcrf.linear import (
+    Chunk,
     Coefficients,
     Corpus,
-    EdgeDesign,
     Examples,
+    TransitionFeature,
     edge_columns,
     examples,
     state_scores,
@@ -31,12 +32,12 @@ def random_weights(case, seed):
 def scores_of(case, coefficients):
     """The scores of all tokens, as classifiers make them to predict."""
     weights, corpus = coefficients.weights(case.boundaries), case.corpus
-    design = EdgeDesign.of(
-        edge_columns(corpus.X, case.edge_attributes), 0, corpus.offsets[-1], corpus.offsets
-    )
+    term = TransitionFeature(edge_columns(corpus.X, case.edge_attributes), case.n_labels)
+    chunk = Chunk(0, corpus.structure.n_tokens, corpus.structure, None, None, None)
     state = state_scores(corpus.X, weights.state, 0, corpus.offsets[-1])
     scores = (w + f for w, f in zip(weights[1:4], case.forbidden, strict=True))
-    return design.added_to(Scores.of(state, *scores), weights)
+    scores = Scores.of(state, *scores)
+    return term.add_scores(weights.edges, chunk, scores) if len(weights.edges) else scores
 
 
 @given(cases(), seeds, st.sampled_from([0.0, 1.0, 2.5]))
@@ -53,11 +54,11 @@ def test_the_best_path_with_costs(case, seed, cost):
 @given(cases(), seeds)
 def test_of_equals_the_same_path_is_taken_as_in_prediction(case, seed):
     coefficients = random_weights(case, seed)
-    chain = Chain(case.corpus.offsets)
+    chain = case.corpus.structure
     for cost in (0.0, 1.0):
         found, _ = case.examples().find(coefficients, cost)
         scores = scores_of(case, coefficients)
-        costly = scores.state + cost * chain.hamming(scores, case.corpus.y)
+        costly = scores.state + cost * scores.costs(case.corpus.y)
         _, expected = chain.maximum(scores._replace(state=costly.astype(scores.state.dtype)))
         assert_array_equal(found, expected)
 
@@ -133,7 +134,9 @@ def test_many_labels_and_a_long_sequence():
     """More labels than the bits of a word, and weights that change on the way."""
     rng, n, length = np.random.default_rng(0), 130, 50
     X = sp.csr_array(rng.integers(0, 2, size=(length, 20)).astype(float))
-    corpus = Corpus(X, rng.integers(n, size=length), np.array([0, 20, 20, length]), np.ones(3))
+    corpus = Corpus(
+        X, rng.integers(n, size=length), Chain(np.array([0, 20, 20, length])), np.ones(3)
+    )
     forbidden = np.zeros((n, n)), np.zeros(n), np.zeros(n)
     examples = Examples.of(corpus, np.empty(0, dtype=int), False, forbidden)
     coefficients = Coefficients(

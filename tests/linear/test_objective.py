@@ -14,13 +14,15 @@ from sklearn_crcrf.linear import (
     Corpus,
     DenseDesign,
     FactoredDesign,
-    Layout,
     Objective,
     ObservedDesign,
     SparseDesign,
+    Terms,
     corpus,
+    shared_terms,
 )
 from sklearn_crcrf.linear.factoring import factor
+from sklearn_crcrf.structures import Chain
 
 N_LABELS, N_ATTRIBUTES = 3, 4
 EDGES = [0, 2]
@@ -44,7 +46,7 @@ def make_corpus(dtype=float, partial=False):
         y[[1, 4, 5, 12]] = -1
     weight = rng.random(len(lengths)) + 0.5
     offsets = np.append(0, np.cumsum(lengths))
-    return Corpus(X.astype(dtype), y, offsets, weight, allowed).longest_first()
+    return Corpus(X.astype(dtype), y, Chain(offsets), weight, allowed).longest_first()
 
 
 FEATURES = {
@@ -71,21 +73,13 @@ def make_objective(
     blocks = data.chunks(N_LABELS) if blocks is None else blocks
     slices = [(block[0].start, block[-1].stop) for block in blocks]
     design = FEATURES[features](data.X, pairs_of(features), slices)
-    layout = Layout(design.n_weights, TRANSITIONS, True, len(edges))
-    return Objective(
-        design,
-        layout,
-        blocks,
-        data.X[:, edges],
-        log_loss,
-        forbidden,
-        sigma=sigma,
-        n_threads=n_threads,
-    )
+    shared = shared_terms(TRANSITIONS, True, forbidden, data.X[:, edges])
+    terms = Terms(design.n_weights, shared, N_LABELS)
+    return Objective(design, terms, blocks, log_loss, sigma=sigma, n_threads=n_threads)
 
 
 def random_weights(objective, seed=1):
-    w = np.random.default_rng(seed).normal(size=objective.layout.n_weights)
+    w = np.random.default_rng(seed).normal(size=objective.terms.n_weights)
     return w.astype(objective.design.dtype)
 
 
@@ -185,7 +179,7 @@ def test_threads_on_a_corpus_of_many_chunks():
     offsets = np.append(0, np.cumsum(rng.integers(1, 30, size=300)))
     X = sp.random_array((offsets[-1], N_ATTRIBUTES), density=0.5, rng=rng, format="csr")
     y = rng.integers(N_LABELS, size=offsets[-1]).astype(np.int32)
-    data = Corpus(X, y, offsets, np.ones(300)).longest_first()
+    data = Corpus(X, y, Chain(offsets), np.ones(300)).longest_first()
     one, two = (make_objective(data, n_threads=n) for n in (1, 2))
     w = random_weights(one)
     (loss, gradient), (other, other_gradient) = one(w), two(w)

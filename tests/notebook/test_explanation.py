@@ -97,9 +97,9 @@ def score(classifier, sequences, y):
         if isinstance(sequences, SequenceArray)
         else SequenceArray.from_sequences(sequences)
     )
-    batch = Batch(0, len(y), X.offsets, 0)
+    structure = classifier._structure(X)
+    batch = Batch(0, len(y), structure, 0)
     scores = classifier._scores(classifier._prepare(X), batch)
-    structure = classifier._structure(X.offsets)
     (score,), _ = Chain(X.offsets).score(scores, y)
     if isinstance(structure, SecondOrderChain):
         score += sum(classifier._trigrams(y[:-2], y[1:-1], y[2:]))

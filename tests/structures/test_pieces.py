@@ -22,7 +22,7 @@ from sklearn_crcrf.structures import Chain, ScoreGradient, Scores
 def test_pieces_of_sequences(with_tokens, expected):
     scores = Scores.of(np.ones((6, 2)), np.zeros((2, 2)))
     pieces = Chain(np.array([0, 1, 1, 3, 6])).pieces(scores, with_tokens)
-    found = [pieces.tokens[a:b].tolist() for a, b in itertools.pairwise(pieces.offsets)]
+    found = [pieces.tokens[a:b].tolist() for a, b in itertools.pairwise(pieces.structure.offsets)]
     assert found == expected
     first = np.array([tokens[0] for tokens in expected])
     assert pieces.sequence.tolist() == np.array([0, 2, 2, 3, 3, 3])[first].tolist()
@@ -36,7 +36,7 @@ def test_scores_of_pieces_add_up_to_those_of_paths(chain, with_tokens):
     structure = Chain(offsets)
     pieces = structure.pieces(scores, with_tokens)
     assert pieces.scores.state.dtype == scores.state.dtype
-    path_scores, pull_scores = Chain(pieces.offsets).score(pieces.scores, y[pieces.tokens])
+    path_scores, pull_scores = pieces.structure.score(pieces.scores, y[pieces.tokens])
     expected, pull_expected = structure.score(scores, y)
     sums = np.bincount(pieces.sequence, path_scores, minlength=len(expected))
     assert_allclose(sums, expected, rtol=1e-5, atol=1e-5)

@@ -39,7 +39,7 @@ def in_lock_step(kernel, offsets, scores, weight):
     with using(kernel):
         log_z, pullback = Chain(offsets).log_partition(scores)
         counts, out = pullback(weight), np.full_like(scores.state, np.nan)
-        at_once, of_all = Chain(offsets).log_partition_and_counts(scores, weight, out)
+        at_once, of_all = Chain(offsets).log_partition_and_gradient(scores, weight, out)
         assert_array_equal(at_once, log_z)
         assert_counts_equal(of_all, counts)
     return log_z, counts
@@ -387,7 +387,7 @@ def test_counts_at_once_are_written_or_added(kernel, dtype, scale):
     weight, out = np.array([1.0, -2.0, 5.0, 0.0, 0.25]), np.empty_like(scores.state)
     _, expected = in_lock_step(kernel, offsets, scores, weight)
     with using(kernel):
-        sums = Chain(offsets).log_partition_and_counts
+        sums = Chain(offsets).log_partition_and_gradient
         _, counts = sums(scores, weight, out)
         assert counts.state is out
         assert_counts_equal(counts, expected)

@@ -8,8 +8,8 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import logsumexp
 
-from sklearn_crcrf.linear import EdgeDesign, Weights
-from sklearn_crcrf.structures import Chain, Scores
+from sklearn_crcrf.linear import Chunk, TransitionFeature
+from sklearn_crcrf.structures import Chain, ScoreGradient, Scores
 
 N_LABELS = 3
 LENGTHS = [3, 0, 1, 4, 2]
@@ -28,21 +28,21 @@ def attributes(n_attributes, dtype=float):
 def example(n_attributes, dtype=float, forbidden=False):
     rng, n = np.random.default_rng(1), N_LABELS
     transition = rng.normal(size=(n, n))
-    others = [rng.normal(size=n), rng.normal(size=n), rng.normal(size=(n_attributes, n, n))]
-    weights = Weights(None, transition, *others)
+    begin, end, weights = *rng.normal(size=(2, n)), rng.normal(size=(n_attributes, n, n))
     of_tokens = attributes(n_attributes, dtype)
-    design = EdgeDesign.of(of_tokens, BEFORE, BEFORE + OFFSETS[-1], OFFSETS)
-    path_scores = transition.copy()
     if forbidden:
-        path_scores[[0, 2], [1, 2]] = -np.inf
-    scores = Scores.of(rng.normal(size=(OFFSETS[-1], n)).astype(dtype), path_scores, *others[:2])
+        transition[[0, 2], [1, 2]] = -np.inf
+    scores = Scores.of(rng.normal(size=(OFFSETS[-1], n)).astype(dtype), transition, begin, end)
     rows = of_tokens[BEFORE : BEFORE + OFFSETS[-1]].toarray()
-    return design, scores, weights, rows
+    return TransitionFeature(of_tokens, n), scores, weights, rows
+
+
+CHUNK = Chunk(BEFORE, BEFORE + int(OFFSETS[-1]), Chain(OFFSETS), None, None, None)
 
 
 def paths_of(scores, weights, rows, start, stop):
     """Every path of a sequence, and its score by its definition."""
-    transition = scores.transition + np.einsum("tk,kij->tij", rows, weights.edges)
+    transition = scores.transition + np.einsum("tk,kij->tij", rows, weights)
     every = list(itertools.product(range(N_LABELS), repeat=stop - start))
     path_scores = []
     for path in every:
@@ -54,16 +54,16 @@ def paths_of(scores, weights, rows, start, stop):
 
 @pytest.mark.parametrize("forbidden", [False, True])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.parametrize("n_attributes", [0, 1, 4])
+@pytest.mark.parametrize("n_attributes", [1, 4])
 def test_scores_and_expectations_of_all_paths(n_attributes, dtype, forbidden):
-    design, scores, weights, rows = example(n_attributes, dtype, forbidden)
+    term, scores, weights, rows = example(n_attributes, dtype, forbidden)
     chain, w = Chain(OFFSETS), np.linspace(-1.0, 2.0, len(LENGTHS))
-    with_edges = design.added_to(scores, weights)
-    log_z, pullback = chain.log_partition(with_edges)
-    gradient = Weights(None, *(np.zeros_like(part) for part in weights[1:]))
-    design.add_gradient(pullback(w), gradient)
-    transition, edges = np.zeros((N_LABELS, N_LABELS)), np.zeros_like(weights.edges)
-    value, y = chain.maximum(with_edges)
+    with_term = term.add_scores(weights, CHUNK, scores)
+    log_z, pullback = chain.log_partition(with_term)
+    found = np.zeros_like(weights)
+    gradient = term.add_gradient(CHUNK, pullback(w), found)
+    transition, edges = np.zeros((N_LABELS, N_LABELS)), np.zeros_like(weights)
+    value, y = chain.maximum(with_term)
     for s, (a, b) in enumerate(itertools.pairwise(OFFSETS)):
         every, path_scores = paths_of(scores, weights, rows, a, b)
         assert_allclose(log_z[s], logsumexp(path_scores), rtol=1e-5)
@@ -74,41 +74,39 @@ def test_scores_and_expectations_of_all_paths(n_attributes, dtype, forbidden):
                 transition[pair] += w[s] * p
                 edges[:, *pair] += w[s] * p * rows[t]
     assert_allclose(gradient.transition, transition, atol=1e-5)
-    assert_allclose(gradient.edges, edges, atol=1e-5)
+    assert_allclose(found, edges, atol=1e-5)
 
 
 def test_counts_of_paths():
-    design, scores, weights, rows = example(2)
+    term, scores, weights, rows = example(2)
     y = np.random.default_rng(0).integers(N_LABELS, size=OFFSETS[-1])
-    score, pullback = Chain(OFFSETS).score(design.added_to(scores, weights), y)
-    gradient = Weights(None, *(np.zeros_like(part) for part in weights[1:]))
-    design.add_gradient(pullback(np.ones(len(LENGTHS))), gradient)
-    edges = np.zeros_like(weights.edges)
+    score, pullback = Chain(OFFSETS).score(term.add_scores(weights, CHUNK, scores), y)
+    found, edges = np.zeros_like(weights), np.zeros_like(weights)
+    term.add_gradient(CHUNK, pullback(np.ones(len(LENGTHS))), found)
     for s, (a, b) in enumerate(itertools.pairwise(OFFSETS)):
         every, path_scores = paths_of(scores, weights, rows, a, b)
         assert_allclose(score[s], path_scores[every.index(tuple(y[a:b]))])
         for t in range(a + 1, b):
             edges[:, y[t - 1], y[t]] += rows[t]
-    assert_allclose(gradient.edges, edges, atol=1e-12)
+    assert_allclose(found, edges, atol=1e-12)
 
 
-def test_scores_of_edges_are_linear_and_in_the_order_of_the_parts():
-    design, scores, weights, _ = example(4)
-    assert_array_equal(design.scores(weights), design.added_to(scores, weights).edges.score)
-    double = weights._replace(transition=2 * weights.transition, edges=2 * weights.edges)
-    assert_allclose(design.scores(double), 2 * design.scores(weights))
+def test_the_direction_is_linear_and_in_the_order_of_the_scores():
+    term, scores, weights, _ = example(4)
+    nothing = ScoreGradient(*scores[:4], np.zeros(0))
+    ahead = term.along(weights, CHUNK, nothing).edges
+    assert_array_equal(ahead, term.add_scores(weights, CHUNK, scores).edges.score)
+    double = nothing._replace(transition=2 * scores.transition)
+    assert_allclose(term.along(2 * weights, CHUNK, double).edges, 2 * ahead)
 
 
 def test_equal_tokens_share_a_combination():
-    design, _, _, rows = example(4)
-    assert design.combinations.shape[0] <= 4
-    into = np.flatnonzero(design.row >= 0)
-    assert_array_equal(design.combinations.toarray()[design.row[into]], rows[into])
+    term, scores, weights, rows = example(4)
+    transitions = term.add_scores(weights, CHUNK, scores).edges
+    assert len(transitions.indptr) - 1 <= 4
+    into = np.flatnonzero(transitions.row >= 0)
+    gains = np.einsum("tk,kij->tij", rows[into], weights) + scores.transition
+    of_tokens = transitions.score.reshape(-1, N_LABELS, N_LABELS)[transitions.row[into]]
+    assert_allclose(of_tokens.transpose(0, 2, 1), gains, atol=1e-12)
     first = OFFSETS[:-1][np.diff(OFFSETS) > 0]
     assert_array_equal(np.setdiff1d(np.arange(OFFSETS[-1]), into), first)
-
-
-def test_no_attributes_change_nothing():
-    design, scores, weights, _ = example(0)
-    assert design.added_to(scores, weights) is scores
-    assert design.scores(weights).shape == (0,)

@@ -11,13 +11,22 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from sklearn_crcrf.structures import Chain, Scores
+from sklearn_crcrf.structures.maxima import Maxima
+
+
+def through(offsets, scores):
+    """Scores of the best paths through each label of each token."""
+    best = Maxima(offsets, scores)
+    with np.errstate(invalid="ignore"):
+        both = best.until + best.since - best.state
+    return np.where(np.isneginf(best.state), -np.inf, both)
 
 
 @settings(max_examples=150)
 @given(chains())
-def test_max_marginals_are_the_best_of_the_paths_through_a_label(chain):
+def test_prefixes_and_suffixes_are_the_best_of_the_paths_through_a_label(chain):
     offsets, scores = chain
-    best = Chain(offsets).max_marginals(scores)
+    best = through(offsets, scores)
     value, _ = Chain(offsets).maximum(scores)
     for s, (a, b) in enumerate(itertools.pairwise(offsets)):
         every, path_scores = oracle.paths(scores, a, b)
@@ -28,30 +37,30 @@ def test_max_marginals_are_the_best_of_the_paths_through_a_label(chain):
             assert_allclose(best[a + t].max(), value[s], rtol=1e-11, atol=1e-9)
 
 
-def test_max_marginals_of_a_long_sequence():
+def test_prefixes_and_suffixes_of_a_long_sequence():
     rng = np.random.default_rng(0)
     scores = Scores.of(1e4 * rng.normal(size=(20_000, 3)), 1e4 * rng.normal(size=(3, 3)))
     chain = Chain(np.array([0, 20_000]))
     value, y = chain.maximum(scores)
-    best = chain.max_marginals(scores)
+    best = through(chain.offsets, scores)
     assert_array_equal(best.argmax(axis=1), y)
     assert_allclose(best.max(axis=1), value[0], rtol=1e-12)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_hamming_is_the_number_of_wrong_labels(dtype):
+def test_costs_are_the_number_of_wrong_labels(dtype):
     scores, y = Scores.of(np.zeros((4, 3), dtype=dtype), np.zeros((3, 3))), np.array([2, 0, 1, 1])
-    cost = Chain.hamming(scores, y)
+    cost = scores.costs(y)
     assert cost.dtype == dtype
     augmented = scores._replace(state=scores.state + cost)
     for path in itertools.product(range(3), repeat=4):
         assert oracle.score(augmented, 0, path) == (np.array(path) != y).sum()
 
 
-def test_hamming_of_partial_labels():
+def test_costs_of_partial_labels():
     scores = Scores.of(np.zeros((2, 3)), np.zeros((3, 3)))
     right = np.array([[True, False, True], [False, True, False]])
-    assert_array_equal(Chain.hamming(scores, right), [[0.0, 1.0, 0.0], [1.0, 0.0, 1.0]])
+    assert_array_equal(scores.costs(right), [[0.0, 1.0, 0.0], [1.0, 0.0, 1.0]])
 
 
 @settings(max_examples=100)

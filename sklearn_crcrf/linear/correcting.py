@@ -1,0 +1,50 @@
+"""Corrections of weights by the units that they label wrongly, for structures without a kernel."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from .examples import Coefficients, Examples
+
+__all__ = ["correct_one_by_one"]
+
+
+def correct_one_by_one(
+    examples: "Examples",
+    coefficients: "Coefficients",
+    order: np.ndarray,
+    rate: np.ndarray,
+    cost: np.ndarray,
+    found: np.ndarray,
+    losses: np.ndarray,
+) -> None:
+    """Correct weights as :meth:`Examples.correct` does, for any structure that has maxima.
+
+        weights += rate * (features of the gold labelling - features of the labelling found)
+
+    Parameters
+    ----------
+    examples, coefficients, order, rate, cost : as in :meth:`Examples.correct`
+    found : ndarray of shape (n_tokens,), int32
+        Is set to the best labellings, with their costs.
+    losses : ndarray of shape (n_units,)
+        Is set to the scores that they have more than the gold labellings.
+
+    Raises
+    ------
+    ValueError
+        If scores of a unit are not finite.
+    """
+    for u in order:
+        unit, tokens = examples.unit(u), slice(*examples.offsets[u : u + 2])
+        scores = unit.scores(coefficients, cost[u])
+        (best,), found[tokens] = unit.structure.maximum(scores)
+        losses[u] = best - unit.structure.score(scores, unit.y)[0][0]
+        if rate[u] == 0:
+            continue
+        if not np.isfinite(losses[u]):
+            losses[u] = np.nan
+            examples.require_finite(losses)
+        for part, new in zip(coefficients, unit.differences(found[tokens]), strict=True):
+            np.add.at(part.reshape(-1), new.place, (rate[u] * new.value).astype(part.dtype))

@@ -1,0 +1,209 @@
+"""What every structure can do, and what some can do besides."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+
+import numpy as np
+
+from .capabilities import Capabilities
+from .scores import AddTo, ScoreGradient, Scores
+
+__all__ = ["Pullback", "Structure"]
+
+Pullback = Callable[..., ScoreGradient]
+"""Takes a weight for each unit, and what to add to, and returns the weighted score gradient."""
+
+
+class Structure(Capabilities, ABC):
+    """A batch of labelled graphs: the labellings there are, and sums and maxima over them.
+
+    The graphs are called units; those of a chain are sequences. The tokens of a unit follow each
+    other, and each may be linked to others: a link has a transition score, a token with no link
+    into it a begin score, and a token with no link out of it an end score.
+
+    A subclass implements the abstract methods here, and those of
+    :class:`~sklearn_crcrf.structures.capabilities.Capabilities` that it can.
+
+    Parameters
+    ----------
+    offsets : ndarray of shape (n_units + 1,), int64
+        Unit ``u`` has the tokens from ``offsets[u]`` to ``offsets[u + 1] - 1``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_crcrf.structures import Chain, SecondOrderChain
+    >>> chain = Chain(np.array([0, 2, 5]))
+    >>> chain.n_units, chain.n_tokens, chain.take(slice(1, 2)).offsets
+    (2, 5, array([0, 3]))
+    >>> chain.can("span_margin"), SecondOrderChain(chain.offsets, None, 2).can("span_margin")
+    (True, False)
+    """
+
+    own_scores = False
+    """Whether labellings have scores besides what :class:`Scores` says."""
+
+    def __init__(self, offsets: np.ndarray):
+        self.offsets = np.ascontiguousarray(offsets, dtype=np.int64)
+
+    @property
+    def n_units(self) -> int:
+        """The number of graphs."""
+        return len(self.offsets) - 1
+
+    @property
+    def n_tokens(self) -> int:
+        """The number of tokens of all graphs."""
+        return int(self.offsets[-1])
+
+    @abstractmethod
+    def take(self, units: slice | np.ndarray) -> "Structure":
+        """The structure of some of the units, in the order given.
+
+        Parameters
+        ----------
+        units : slice, or ndarray of int
+
+        Returns
+        -------
+        Structure
+        """
+
+    @abstractmethod
+    def links(self) -> tuple[np.ndarray, np.ndarray]:
+        """The tokens that transitions lead from and into.
+
+        Returns
+        -------
+        previous, current : ndarray of shape (n_links,), int64
+        """
+
+    @abstractmethod
+    def score(self, scores: Scores, y: np.ndarray) -> tuple[np.ndarray, Pullback]:
+        """Scores of given labellings.
+
+        Parameters
+        ----------
+        scores : Scores
+        y : ndarray of shape (n_tokens,)
+            Label ids.
+
+        Returns
+        -------
+        value : float64 ndarray of shape (n_units,)
+        pullback : callable
+            Its score gradient is how often each score is used.
+        """
+
+    @abstractmethod
+    def log_partition(self, scores: Scores) -> tuple[np.ndarray, Pullback]:
+        """Logarithms of the sums of exp(score) over all labellings.
+
+        Parameters
+        ----------
+        scores : Scores
+
+        Returns
+        -------
+        value : float64 ndarray of shape (n_units,)
+            -inf where no labelling is possible, 0 for a unit without tokens, NaN where a state
+            score is NaN or inf.
+        pullback : callable
+            Its score gradient is how often each score is used in expectation.
+        """
+
+    @abstractmethod
+    def maximum(self, scores: Scores) -> tuple[np.ndarray, np.ndarray]:
+        """The best labelling of each unit.
+
+        Parameters
+        ----------
+        scores : Scores
+
+        Returns
+        -------
+        value : float64 ndarray of shape (n_units,)
+            Its score, -inf where no labelling is possible, 0 for a unit without tokens, NaN
+            where a state score is NaN or inf.
+        y : ndarray of shape (n_tokens,), int32
+        """
+
+    def log_partition_and_gradient(
+        self, scores: Scores, weight: np.ndarray, out: AddTo = None
+    ) -> tuple[np.ndarray, ScoreGradient]:
+        """The log-partitions, and what their pullback returns for a weight.
+
+        A structure that computes both at once in less time overrides it.
+
+        Parameters
+        ----------
+        scores : Scores
+        weight : ndarray of shape (n_units,)
+        out : ScoreGradient or ndarray of shape (n_tokens, n_labels), optional
+
+        Returns
+        -------
+        value : float64 ndarray of shape (n_units,)
+        gradient : ScoreGradient
+        """
+        value, pullback = self.log_partition(scores)
+        return value, pullback(weight, out)
+
+    def gold_score(self, scores: Scores, y: np.ndarray) -> tuple[np.ndarray, Pullback]:
+        """Scores of the labels that are known: of one labelling, or the sum of all they allow.
+
+        Parameters
+        ----------
+        scores : Scores
+        y : ndarray of shape (n_tokens,) of label ids, or of shape (n_tokens, n_labels) of bool
+
+        Returns
+        -------
+        value : float64 ndarray of shape (n_units,)
+        pullback : callable
+        """
+        if y.ndim == 1:
+            return self.score(scores, y)
+        return self.log_partition(scores.allow(y))
+
+    def marginals(self, scores: Scores) -> tuple[np.ndarray, np.ndarray]:
+        """Log-partitions, and the probability of each label of each token.
+
+        Parameters
+        ----------
+        scores : Scores
+
+        Returns
+        -------
+        log_z : float64 ndarray of shape (n_units,)
+            -inf where no labelling is possible, 0 for a unit without tokens.
+        marginals : ndarray of shape (n_tokens, n_labels), of the type of the state scores
+        """
+        log_z, gradient = self.log_partition_and_gradient(scores, np.ones(self.n_units))
+        return log_z, gradient.state
+
+    def is_sequential(self) -> bool:
+        """Whether every token but the first of its unit is linked to the one before, and no other.
+
+        Kernels that find best paths while weights change are for such structures.
+        """
+        if self.own_scores:
+            return False
+        begins = np.zeros(self.n_tokens + 1, dtype=bool)
+        begins[self.offsets] = True
+        expected = np.flatnonzero(~begins[:-1])
+        previous, current = self.links()
+        return np.array_equal(current, expected) and np.array_equal(previous, expected - 1)
+
+    def first_tokens(self) -> np.ndarray:
+        """The tokens with no link into them, which have begin scores."""
+        return self._without_link(self.links()[1])
+
+    def last_tokens(self) -> np.ndarray:
+        """The tokens with no link out of them, which have end scores."""
+        return self._without_link(self.links()[0])
+
+    def _without_link(self, linked: np.ndarray) -> np.ndarray:
+        is_linked = np.zeros(self.n_tokens, dtype=bool)
+        is_linked[linked] = True
+        return np.flatnonzero(~is_linked)

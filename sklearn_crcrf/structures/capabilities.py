@@ -1,0 +1,323 @@
+"""What only some structures can do, and the error of the others."""
+
+from collections.abc import Collection, Iterable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from .base import Pullback
+    from .pieces import Pieces
+    from .scores import ScoreGradient, Scores
+
+__all__ = ["Capabilities", "Unsupported"]
+
+
+class Unsupported(ValueError):
+    """A structure was asked for what it does not have.
+
+    Parameters
+    ----------
+    structure : Capabilities
+    capability : str
+    asker : str, optional
+        What needs it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_crcrf.structures import SecondOrderChain, Unsupported
+    >>> try:
+    ...     SecondOrderChain(np.array([0, 1]), None, 2).require(["pieces"], "Piecewise()")
+    ... except Unsupported as error:
+    ...     print(error)
+    Piecewise() needs pieces, which SecondOrderChain does not have
+    """
+
+    def __init__(self, structure: "Capabilities", capability: str, asker: str | None = None):
+        name = type(structure).__name__
+        super().__init__(
+            f"{name} does not have {capability}"
+            if asker is None
+            else f"{asker} needs {capability}, which {name} does not have"
+        )
+
+
+class Capabilities:
+    """What only some structures can do, each capability under the name of its method.
+
+    The methods here raise :class:`Unsupported`; a structure overrides what it has.
+    """
+
+    def can(self, capability: str) -> bool:
+        """Whether the structure has this capability, or requirement of all structures."""
+        method = getattr(type(self), capability, None)
+        return method is not None and method is not getattr(Capabilities, capability, None)
+
+    def require(self, capabilities: Iterable[str], asker: str) -> None:
+        """Raise Unsupported for the first capability that is missing; ``asker`` needs them."""
+        for capability in capabilities:
+            if not self.can(capability):
+                raise Unsupported(self, capability, asker)
+
+    def best_excluding(self, scores: "Scores", y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The best labelling of each unit among those that differ from a given one.
+
+        Parameters
+        ----------
+        scores : Scores
+        y : ndarray of shape (n_tokens,)
+            Label ids of the given labellings.
+
+        Returns
+        -------
+        value : ndarray of shape (n_units,)
+            Its score, -inf where no other labelling is possible.
+        y : ndarray of shape (n_tokens,), int32
+            The given labelling where no other is possible.
+        """
+        raise Unsupported(self, "best_excluding")
+
+    def log_partition_excluding(
+        self, scores: "Scores", y: np.ndarray
+    ) -> "tuple[np.ndarray, Pullback]":
+        """Logarithms of the sums of exp(score) over all labellings but given ones.
+
+        Parameters
+        ----------
+        scores : Scores
+        y : ndarray of shape (n_tokens,)
+            Label ids of the given labellings.
+
+        Returns
+        -------
+        value : ndarray of shape (n_units,)
+            -inf where no other labelling is possible.
+        pullback : callable
+        """
+        raise Unsupported(self, "log_partition_excluding")
+
+    def conditional_scores(
+        self, scores: "Scores", y: np.ndarray, neighbours: Collection[int] = (-1, 1)
+    ) -> "tuple[np.ndarray, Pullback]":
+        """Scores of the labels of each token, given the labels of the tokens it is linked to.
+
+        They are all that the label of a token adds to the score of a labelling, with its begin
+        and end scores, but without the transitions from or into a neighbour that is not given.
+
+        Parameters
+        ----------
+        scores : Scores
+        y : ndarray of shape (n_tokens,)
+            Label ids of the neighbours.
+        neighbours : collection of {-1, 1}
+            Which are given: -1 for the tokens with a link into this one, 1 for the tokens that a
+            link leads to.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_tokens, n_labels), of the type of the state scores
+        pullback : callable
+            Takes a weight for each label of each token, of the type of the state scores.
+        """
+        raise Unsupported(self, "conditional_scores")
+
+    def locally_normalised(self, scores: "Scores") -> "Scores":
+        """The scores of the conditional Markov model with these scores.
+
+        Its labellings have the probabilities
+
+            prod_t p(y_t | y_{t-1}),    p(j | i) = exp(s_t(i, j)) / sum_j' exp(s_t(i, j')),
+
+        where s_t(i, j) is the score of label j of token t, with its begin and end scores, plus
+        the score of the transition from i to j. The sum depends on a token and the label before
+        it, so it becomes a part of the state score of that label.
+
+        Parameters
+        ----------
+        scores : Scores
+
+        Returns
+        -------
+        Scores
+            In double precision; begin and end are zero. Labels that no label can follow are
+            impossible, but at the end of a sequence. Unless there are any, log-partitions are 0.
+        """
+        raise Unsupported(self, "locally_normalised")
+
+    def pieces(self, scores: "Scores", with_tokens: bool = False) -> "Pieces":
+        """The links of the units as units of their own, and perhaps their tokens.
+
+        The scores of a token, with its begin and end scores, are shared equally by the pieces
+        that have it, so that the scores of the pieces of a labelling add up to its score. A token
+        without links is one piece.
+
+        Parameters
+        ----------
+        scores : Scores
+        with_tokens : bool
+            Whether each token is a piece too.
+
+        Returns
+        -------
+        Pieces
+            With a structure, scores, and a pullback from the score gradient of the pieces.
+        """
+        raise Unsupported(self, "pieces")
+
+    def token_marginals(self, scores: "Scores") -> "tuple[np.ndarray, Pullback]":
+        """Probabilities of the labels of tokens, as functions of the scores.
+
+        Parameters
+        ----------
+        scores : Scores
+
+        Returns
+        -------
+        value : float64 ndarray of shape (n_tokens, n_labels)
+            Zero where no labelling is possible.
+        pullback : callable
+            Takes a weight for each label of each token, instead of each unit.
+        """
+        raise Unsupported(self, "token_marginals")
+
+    def covariance(
+        self, scores: "Scores", direction: "ScoreGradient"
+    ) -> "tuple[np.ndarray, Pullback]":
+        """Means of linear functions <v, f(y)> of labellings y; the pullback is their covariance.
+
+        f(y) is how often y uses each score. The covariance of <v, f(y)> and f(y) is the
+        derivative of the means by the scores, and that of the expected f(y) in the direction v
+        (Kakade, Teh & Roweis 2002).
+
+        Parameters
+        ----------
+        scores : Scores
+        direction : ScoreGradient
+            v, with finite values.
+
+        Returns
+        -------
+        mean : ndarray of shape (n_units,)
+            NaN where no labelling is possible, 0 for a unit without tokens.
+        pullback : callable
+            Adds nothing for units without a possible labelling.
+        """
+        raise Unsupported(self, "covariance")
+
+    def entropy(self, scores: "Scores") -> np.ndarray:
+        """Entropy of the distribution of the labellings of each unit.
+
+        Parameters
+        ----------
+        scores : Scores
+
+        Returns
+        -------
+        ndarray of shape (n_units,)
+            In nats; NaN where no labelling is possible, 0 for a unit without tokens.
+        """
+        raise Unsupported(self, "entropy")
+
+    def k_best(self, scores: "Scores", k: int) -> list[tuple[np.ndarray, np.ndarray]]:
+        """The k best labellings of each unit, best first.
+
+        Parameters
+        ----------
+        scores : Scores
+        k : int
+
+        Returns
+        -------
+        list of (values, labellings)
+            Arrays of shape (n,) and (n, n_tokens of the unit), with ``n < k`` where fewer
+            labellings are possible.
+        """
+        raise Unsupported(self, "k_best")
+
+    def sample(
+        self, scores: "Scores", n_samples: int, rng: np.random.Generator | np.random.RandomState
+    ) -> np.ndarray:
+        """Draw labellings of all units from their distributions.
+
+        Parameters
+        ----------
+        scores : Scores
+        n_samples : int
+        rng : Generator or RandomState
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples, n_tokens), int32
+
+        Raises
+        ------
+        ValueError
+            If no labelling of a unit is possible.
+        """
+        raise Unsupported(self, "sample")
+
+    def span_log_probability(
+        self,
+        scores: "Scores",
+        start: np.ndarray,
+        stop: np.ndarray,
+        labels: np.ndarray,
+        following: np.ndarray | None = None,
+        preceding: np.ndarray | None = None,
+    ) -> np.ndarray:
+        """Logarithms of the probabilities that runs of tokens have given labels.
+
+        Parameters
+        ----------
+        scores : Scores
+        start, stop : array-like of shape (n_spans,)
+            Each span is of the tokens from start to stop - 1, at least one, of one sequence.
+        labels : array-like of shape (n,)
+            Label ids of the tokens of the first span, then of the second, and so on.
+        following, preceding : bool array of shape (n_labels,) or (n_spans, n_labels), optional
+            Which labels the tokens after and before a span may have, where there are any. By
+            default all of them.
+
+        Returns
+        -------
+        ndarray of shape (n_spans,)
+            -inf for an impossible span, NaN where no labelling of the sequence is possible.
+
+        Raises
+        ------
+        ValueError
+            If a span is empty or exceeds its sequence, or a label is not there.
+        """
+        raise Unsupported(self, "span_log_probability")
+
+    def span_margin(
+        self,
+        scores: "Scores",
+        start: np.ndarray,
+        stop: np.ndarray,
+        labels: np.ndarray,
+        following: np.ndarray | None = None,
+        preceding: np.ndarray | None = None,
+    ) -> "tuple[np.ndarray, Pullback]":
+        """Scores of the best labellings with given labels of runs of tokens, less without them.
+
+        Parameters
+        ----------
+        scores : Scores
+        start, stop, labels, following, preceding : as in :meth:`span_log_probability`
+            A labelling has the labels of a span only between neighbours that are allowed.
+
+        Returns
+        -------
+        value : ndarray of shape (n_spans,)
+            -inf where no labelling has the labels, inf where all have, NaN where there is none.
+        pullback : callable
+            Takes a weight for each span; those of no best labelling count nothing.
+
+        Raises
+        ------
+        ValueError
+            If a span is empty or exceeds its sequence, or a label is not there.
+        """
+        raise Unsupported(self, "span_margin")

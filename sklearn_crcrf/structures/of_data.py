@@ -1,0 +1,52 @@
+"""The structure of data."""
+
+from functools import singledispatch
+from typing import Any
+
+import numpy as np
+
+from ..data.ragged import SequenceArray
+from .base import Structure
+from .chain import Chain
+
+__all__ = ["single_tokens", "structure_of"]
+
+
+@singledispatch
+def structure_of(X: Any) -> Structure:
+    """The structure of the samples of X, which depends on its type.
+
+    A container of other samples is entered by ``structure_of.register``.
+
+    Parameters
+    ----------
+    X : SequenceArray
+        Its samples are chains.
+
+    Returns
+    -------
+    Structure
+
+    Raises
+    ------
+    TypeError
+        If the type is not known.
+
+    Examples
+    --------
+    >>> from sklearn_crcrf import SequenceArray
+    >>> from sklearn_crcrf.structures import structure_of
+    >>> structure_of(SequenceArray.from_sequences([["a", "b"], ["c"]])).offsets
+    array([0, 2, 3])
+    """
+    raise TypeError(f"nothing is known of the structure of a {type(X).__name__}")
+
+
+@structure_of.register
+def _(X: SequenceArray) -> Structure:
+    return Chain(X.offsets)
+
+
+def single_tokens(n_tokens: int) -> Structure:
+    """The structure of tokens that are linked to none, each a unit of its own."""
+    return Chain(np.arange(n_tokens + 1))

@@ -1,0 +1,252 @@
+"""Training of a structure that the package does not know: graphs with cycles, by enumeration."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from enumerated import Enumerated
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.optimize import minimize
+
+from sklearn_crcrf.crf.problem import Problem
+from sklearn_crcrf.crf.solving import SOLVERS, Solver, check_supported, solve
+from sklearn_crcrf.criteria import CRITERIA, Criterion, log_loss, registry
+from sklearn_crcrf.linear import Corpus, Examples, corpus
+from sklearn_crcrf.max_margin import (
+    MarginProblem,
+    exponentiated_gradient,
+    frank_wolfe,
+    subgradient,
+)
+from sklearn_crcrf.perceptron.learning import Learned, MeanWeights
+from sklearn_crcrf.structures import Chain, SecondOrderChain, Structure, Unsupported
+
+N_LABELS, N_ATTRIBUTES, EDGES = 3, 5, np.array([1, 3])
+CLASSES = ["O", "B-X", "I-X"]
+# Units of four tokens in a ring, of three with a fork, of two, and of one.
+SHAPES = [
+    (4, [(0, 1), (1, 2), (2, 3), (0, 3)]),
+    (3, [(0, 1), (0, 2)]),
+    (2, [(1, 0)]),
+    (1, []),
+    (4, [(0, 1), (1, 2), (2, 3), (1, 3)]),
+    (3, [(0, 2), (1, 2)]),
+]
+
+
+def make_structure():
+    offsets = np.append(0, np.cumsum([n for n, _ in SHAPES]))
+    links = [
+        (a + origin, b + origin)
+        for (_, pairs), origin in zip(SHAPES, offsets, strict=False)
+        for a, b in pairs
+    ]
+    return Enumerated(offsets, *np.transpose(links))
+
+
+def make_corpus(structure, partial=False):
+    rng, n = np.random.default_rng(0), structure.n_tokens
+    X = sp.random_array((n, N_ATTRIBUTES), density=0.6, rng=rng, format="csr")
+    y = rng.integers(N_LABELS, size=n).astype(np.int32)
+    allowed = np.eye(N_LABELS, dtype=bool)[y]
+    if partial:
+        allowed[1], y[1] = [True, True, False], -1
+    weight = rng.random(structure.n_units) + 0.5
+    return Corpus(X, y, structure, weight, allowed).longest_first()
+
+
+@pytest.fixture(autouse=True)
+def small_chunks(monkeypatch):
+    """Several blocks of several chunks even of a tiny corpus."""
+    for name, size in {"CHUNK": 12, "BLOCK": 24, "SMALLEST_CHUNK": 4}.items():
+        monkeypatch.setattr(corpus, name, size)
+
+
+def make_problem(data, criterion=log_loss, **changes):
+    forbidden = np.zeros((N_LABELS,) * 2), np.zeros(N_LABELS), np.zeros(N_LABELS)
+    problem = Problem(
+        corpus=data,
+        edge_attributes=EDGES,
+        n_labels=N_LABELS,
+        pairs=None,
+        transitions=np.ones((N_LABELS, N_LABELS), dtype=bool),
+        boundaries=True,
+        criterion=criterion.for_labels(CLASSES),
+        forbidden=forbidden,
+        sigma=1.0,
+        n_threads=1,
+    )
+    return problem._replace(**changes)
+
+
+def trigrams(i, j, k):
+    return 0.3 * np.sin(9 * i + 3 * j + k)
+
+
+STRUCTURES = {
+    "graphs": make_structure(),
+    "second order": SecondOrderChain(make_structure().offsets, trigrams, N_LABELS),
+    "chains": Chain(make_structure().offsets),
+}
+CASES = [
+    (name, structure)
+    for name, criterion in CRITERIA.items()
+    for structure, it in STRUCTURES.items()
+    if all(map(it.can, criterion.requires))
+]
+
+
+def test_graphs_have_most_criteria():
+    met = {name for name, structure in CASES if structure == "graphs"}
+    assert met == set(CRITERIA) - {"piecewise", "mce_f1"}
+
+
+@pytest.mark.parametrize(("name", "structure"), CASES)
+def test_gradients_of_every_criterion(name, structure):
+    problem = make_problem(make_corpus(STRUCTURES[structure]), CRITERIA[name])
+    objective = problem.objective()
+    rng = np.random.default_rng(1)
+    w, direction = rng.normal(size=(2, problem.terms().n_weights))
+    _, gradient = objective(w)
+    expected, step = float(gradient @ direction), 1e-6
+    ahead, behind = (objective(w + s * direction)[0] for s in (step, -step))
+    assert_allclose((ahead - behind) / (2 * step), expected, rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("structure", STRUCTURES)
+def test_gradients_with_partial_labels(structure):
+    data = make_corpus(STRUCTURES[structure], partial=True)
+    objective, rng = make_problem(data).objective(), np.random.default_rng(2)
+    w, direction = rng.normal(size=(2, objective.terms.n_weights))
+    expected, step = float(objective(w)[1] @ direction), 1e-6
+    ahead, behind = (objective(w + s * direction)[0] for s in (step, -step))
+    assert_allclose((ahead - behind) / (2 * step), expected, rtol=1e-5, atol=1e-7)
+
+
+OPTIONS = {"c1": 0.0, "max_iter": 400, "tol": 1e-6, "callback": None}
+
+
+def solved(name, problem):
+    x0 = np.zeros(problem.terms().n_weights)
+    stochastic = {"rng": np.random.RandomState(0), "rate": None, "n_seen": 0}
+    return solve(name, problem, x0, stochastic=stochastic, **OPTIONS)
+
+
+@pytest.mark.parametrize("structure", ["graphs", "second order"])
+@pytest.mark.parametrize("name", SOLVERS)
+def test_every_solver_finds_the_optimum(name, structure):
+    data = make_corpus(STRUCTURES[structure])
+    problem = make_problem(data._replace(X=abs(data.X)))
+    check_supported(name, problem)
+    best = solved("lbfgs", problem).fun
+    found = problem.objective()(solved(name, problem).x)[0]
+    assert_allclose(found, best, rtol=3e-3)
+
+
+@pytest.mark.parametrize(("name", "structure"), CASES)
+def test_every_criterion_is_trained(name, structure):
+    criterion = CRITERIA[name]
+    problem = make_problem(make_corpus(STRUCTURES[structure]), criterion)
+    check_supported(criterion.solver, problem)
+    start = solved("lbfgs", problem._replace(criterion=log_loss)).x
+    first = problem.objective()(start)[0]
+    x0 = start.copy()
+    result = solve(criterion.solver, problem, x0, stochastic={}, **OPTIONS)
+    assert problem.objective()(result.x)[0] <= first
+
+
+@pytest.mark.parametrize("name", ["piecewise", "mce_f1"])
+def test_a_criterion_that_needs_more_is_refused(name):
+    problem = make_problem(make_corpus(STRUCTURES["graphs"]), CRITERIA[name])
+    with pytest.raises(Unsupported, match=r"^criterion=.* needs .*, which Enumerated does not"):
+        check_supported("lbfgs", problem)
+
+
+def make_examples(structure):
+    data = make_corpus(structure)
+    forbidden = np.zeros((N_LABELS,) * 2), np.zeros(N_LABELS), np.zeros(N_LABELS)
+    return Examples.of(data, EDGES, True, forbidden)
+
+
+@pytest.mark.parametrize("structure", ["graphs", "second order"])
+def test_the_perceptron_learns(structure):
+    examples = make_examples(STRUCTURES[structure])
+    zeros = examples.zeros()
+    learner = MeanWeights(Learned(zeros, zeros, 0))
+    errors = [
+        (learner.learn(examples, np.arange(examples.n_sequences)) != examples.y).mean()
+        for _ in range(60)
+    ]
+    assert errors[-1] < 0.5 * errors[0]
+
+
+def test_corrections_are_those_of_the_kernel():
+    chain = make_structure().take(slice(0, 5))
+    chain = Chain(chain.offsets)
+    ours, theirs = make_examples(Enumerated(chain.offsets, *chain.links())), make_examples(chain)
+    ours._is_sequential = False
+    rng = np.random.default_rng(0)
+    weights = theirs.zeros()
+    for part in weights:
+        part += rng.normal(size=part.shape)
+    other = weights.copy()
+    order, rate, cost = rng.permutation(5), rng.random(5) + 0.1, np.full(5, 0.7)
+    for a, b in zip(
+        ours.correct(weights, order, rate, cost),
+        theirs.correct(other, order, rate, cost),
+        strict=True,
+    ):
+        assert_allclose(a, b, atol=1e-12)
+    for a, b in zip(weights, other, strict=True):
+        assert_allclose(a, b, atol=1e-12)
+    for a, b in zip(
+        ours.differences(ours.y[::-1]), theirs.differences(theirs.y[::-1]), strict=True
+    ):
+        assert_array_equal(a.place, b.place)
+
+
+@pytest.mark.parametrize("solver", [subgradient, exponentiated_gradient])
+def test_margins_are_trained(solver):
+    problem = MarginProblem(make_examples(STRUCTURES["graphs"]), 1.0)
+    result = solver(problem, max_iter=300, tol=0.02, rng=np.random.RandomState(0))
+    assert result.success and result.fun - result.dual <= 0.02 * result.fun
+    assert result.fun < problem.objective(problem.examples.zeros())
+
+
+def test_a_solver_with_kernels_refuses_other_links():
+    problem = MarginProblem(make_examples(STRUCTURES["graphs"]), 1.0)
+    with pytest.raises(Unsupported, match="this solver needs links between neighbours"):
+        frank_wolfe(problem, rng=np.random.RandomState(0))
+
+
+def test_one_of_each_is_added(monkeypatch):
+    """A structure, a criterion and a solver: a class or function, and a line of registration."""
+
+    class Unlinked(Enumerated):
+        def __init__(self, offsets):
+            super().__init__(offsets, [], [])
+
+        def take(self, units):
+            return Unlinked(Chain(self.offsets).take(units).offsets)
+
+    class Doubled(Criterion):
+        def __call__(self, structure, scores, y):
+            loss, pullback = log_loss(structure, scores, y)
+            return 2 * loss, lambda weight, out=None: pullback(2 * weight, out)
+
+    def descent(problem, x0, *, max_iter, tol, callback, c1, stochastic):
+        objective = problem.objective()
+
+        def copied(x):
+            value, gradient = objective(x)
+            return value, gradient.copy()
+
+        return minimize(copied, x0, jac=True, options={"maxiter": max_iter})
+
+    monkeypatch.setitem(registry.CRITERIA, "doubled", Doubled())
+    monkeypatch.setitem(SOLVERS, "descent", Solver(descent))
+    assert issubclass(Unlinked, Structure)
+    structure = Unlinked(make_structure().offsets)
+    problem = make_problem(make_corpus(structure), registry.as_criterion("doubled"))
+    check_supported("descent", problem)
+    best = solved("lbfgs", problem).fun
+    assert_allclose(solved("descent", problem).fun, best, rtol=1e-5)
