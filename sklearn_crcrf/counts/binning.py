@@ -13,7 +13,7 @@ __all__ = ["EqualFrequencyBins"]
 
 
 class EqualFrequencyBins(Sound, TransformerMixin, BaseEstimator):
-    """Bins of about equal frequency for each column, and one bin for each of a few values.
+    """Bins of about equal frequency for each column, or one bin per value if values are few.
 
     Unlike quantiles, it never puts all values of a column into one bin because one of them is
     very frequent.
@@ -21,12 +21,12 @@ class EqualFrequencyBins(Sound, TransformerMixin, BaseEstimator):
     Parameters
     ----------
     n_bins : int, default=10
-        At most so many bins for each column.
+        Maximum number of bins of a column.
 
     Attributes
     ----------
     thresholds_ : list of ndarray of shape (n_bins - 1,)
-        A value is in the bin after every threshold that is below it.
+        Bin k of a column holds the values up to and including threshold k.
 
     Examples
     --------
@@ -59,7 +59,7 @@ class EqualFrequencyBins(Sound, TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, X: Any) -> np.ndarray:
-        """The bins of all values.
+        """The bin of every value.
 
         Parameters
         ----------
@@ -76,7 +76,7 @@ class EqualFrequencyBins(Sound, TransformerMixin, BaseEstimator):
 
     def _requirements(self) -> Iterator[Requirement]:
         n_columns = len(self.thresholds_)
-        yield Fact("thresholds_", n_columns == self.n_features_in_, "must be of all columns")
+        yield Fact("thresholds_", n_columns == self.n_features_in_, "must be one array per column")
         for j, thresholds in enumerate(self.thresholds_):
             yield Array(f"thresholds_[{j}]", thresholds, (len(thresholds),))
             yield Fact(f"thresholds_[{j}]", bool((np.diff(thresholds) >= 0).all()), "must rise")

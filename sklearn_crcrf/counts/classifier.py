@@ -25,9 +25,9 @@ __all__ = ["CountingClassifier"]
 class CountingClassifier(BaseSequenceClassifier):
     """Base of the classifiers that are trained by counting.
 
-    Counts add up, so data may come in parts, and may be taken away again. A subclass says what
-    is counted, :meth:`_templates`, and sets all that follows from counts, :meth:`_estimate`. It
-    has the parameters ``binning``, ``sample_unit`` and ``n_jobs``.
+    Counts add up, so data may arrive in batches, and may be removed again. A subclass names what
+    is counted, in :meth:`_templates`, and computes its weights from the counts, in
+    :meth:`_estimate`. It has the parameters ``binning``, ``sample_unit`` and ``n_jobs``.
 
     Attributes
     ----------
@@ -37,15 +37,15 @@ class CountingClassifier(BaseSequenceClassifier):
 
     @abstractmethod
     def _templates(self) -> list[Template]:
-        """What is counted."""
+        """The templates of the events that are counted."""
 
     @abstractmethod
     def _estimate(self, counts: Counts) -> None:
-        """Set all that follows from counts."""
+        """Compute the fitted attributes from the counts."""
 
     @abstractmethod
     def _named_weights(self) -> NamedWeights:
-        """The scores that depend on one attribute of a token, by the names that a CRF has."""
+        """The weights of single attributes, under the names that a CRF uses."""
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -56,8 +56,8 @@ class CountingClassifier(BaseSequenceClassifier):
         X : list of sequences, SequenceArray, 2-D array, CSR or DataFrame
             Sequences of token strings, of feature dicts, or of rows of numbers; the rows of a
             2-D array are sequences of one token, and a DataFrame with the index
-            (sequence, position) has a token in each row. The entries of a sparse matrix count
-            as so many occurrences of an attribute, so they must not be negative.
+            (sequence, position) has a token in each row. An entry of a sparse matrix is the
+            number of occurrences of an attribute, so it must not be negative.
         y : list of label lists, SequenceArray or 1-D array
             Any hashable labels.
         sample_weight : array-like of shape (n_samples,), nested list or SequenceArray, optional
@@ -79,16 +79,17 @@ class CountingClassifier(BaseSequenceClassifier):
 
     @_fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Count more data, and estimate again; the result is that of one fit to all data.
+        """Count more data, and estimate again; the model is the same as after one fit to all data.
 
-        Only the first call finds what is not counted: the bins of numeric columns, and fitted
-        exponents, where there are any.
+        Only the first call finds what does not come from counts: the bins of numeric columns, and
+        fitted exponents, if any.
 
         Parameters
         ----------
         X, y, sample_weight : as in :meth:`fit`
         classes : array-like of labels, optional
-            For the first call: all labels there will be. Without it, new labels may come.
+            For the first call: all labels that will ever occur. Without it, later calls may
+            bring new labels.
 
         Returns
         -------
@@ -97,8 +98,8 @@ class CountingClassifier(BaseSequenceClassifier):
         Raises
         ------
         ValueError
-            If a label is not among the classes, these are not those of the first call, or X has
-            columns that there were not before.
+            If a label is not among the classes, ``classes`` differs from the first call, or X has
+            columns that the first data did not have.
         """
         self._validate_params()  # which scikit-learn leaves out after the first call
         if not hasattr(self, "counts_"):
@@ -112,14 +113,14 @@ class CountingClassifier(BaseSequenceClassifier):
         return self
 
     def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Remove data that was counted before, exactly: as if it had never been there.
+        """Remove counted data exactly: the model becomes as if it had never been counted.
 
         Only what the first fit fixed stays: the bins of numeric columns, and fitted exponents,
-        where there are any.
+        if any.
 
         Parameters
         ----------
-        X, y, sample_weight : as they were given to :meth:`fit` or :meth:`partial_fit`
+        X, y, sample_weight : as given to :meth:`fit` or :meth:`partial_fit`
 
         Returns
         -------
@@ -157,7 +158,7 @@ class CountingClassifier(BaseSequenceClassifier):
         return Encoder(names, (), {}, n_attributes)
 
     def _update(self, X: Any, y: Any, sample_weight: Any, combine: Callable) -> None:
-        """Combine the counts with those of more data."""
+        """Combine the counts with the counts of more data."""
         sequences, weights = self._check_training(X, y, sample_weight, reset=False)
         self.encoder_, self._label_ids = self.encoder_.copy(), self._label_ids.copy()
         observations = self.encoder_.learn(*self.tabulator_.transform(sequences.X))
@@ -169,12 +170,12 @@ class CountingClassifier(BaseSequenceClassifier):
         return count_corpus(corpus, self._templates())
 
     def _set_classes(self, seen: np.ndarray, more: Any = ()) -> np.ndarray:
-        """Set ``classes_``, given the ids of the labels that were counted, and of others.
+        """Set ``classes_``: the labels with ids ``seen``, which were counted, and ``more``.
 
         Returns
         -------
         rank : ndarray of int32
-            Where each id has gone.
+            The position in ``classes_`` of each label id.
         """
         if len(seen) == 0:
             raise ValueError("nothing would be left: all data was forgotten")

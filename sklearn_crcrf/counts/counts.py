@@ -21,10 +21,10 @@ class Template(NamedTuple):
     Parameters
     ----------
     symbols : tuple of (column, offset)
-        The symbols that make an attribute: the column they are from, and where they stand
-        relative to the token.
+        The symbols that make up an attribute: the column of each, and its position relative to
+        the token.
     labels : tuple of int
-        Offsets of the labels counted with it: ``(0,)``, or ``(-1, 0)`` for a pair of labels.
+        Offsets of the labels counted with the attribute: ``(0,)``, or ``(-1, 0)`` for a pair.
 
     Examples
     --------
@@ -37,12 +37,12 @@ class Template(NamedTuple):
 
 
 class Counts(Mapping):
-    """Tables of co-occurrence counts, one per template; they add up and can be taken away.
+    """Tables of co-occurrence counts, one per template; they can be added and subtracted.
 
-    Counts of the parts of a corpus, from whatever fold or machine, sum to the counts of the
-    whole. Counts of equal events are exact up to 2 ** 53 as long as the weights are integers;
-    with other weights, what is left of an event after a subtraction is taken for a rounding
-    error, and the event for gone, if it is below a billionth of what was there.
+    Counts of the pieces of a corpus, such as folds or the shares of machines, sum to the counts
+    of the whole. With integer weights, counts are exact up to 2 ** 53. With other weights, a
+    subtraction removes an event if less than a billionth of its count is left: that is taken for
+    a rounding error.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ class Counts(Mapping):
 
     def _pairs(self, other: "Counts") -> Iterator[tuple[Template, Table, Table]]:
         if self.keys() != other.keys():
-            raise ValueError("counts can be combined only if they are of the same templates")
+            raise ValueError("counts can be combined only if they have the same templates")
         return ((template, self[template], other[template]) for template in self)
 
 
@@ -128,9 +128,9 @@ def count_tokens(
         Where the sequences begin and end.
     templates : iterable of Template
     weights : array-like of shape (n_tokens,) or (1,), optional
-        Weight of each token, or of every token; not negative. By default each counts one, and
-        what counts zero is as if it was not there. An event with the labels of several tokens
-        has the least of their weights.
+        Weight of each token, or one weight for all; not negative, by default one. A token of
+        weight zero is not counted. An event with the labels of several tokens has the smallest of
+        their weights.
 
     Returns
     -------
@@ -139,7 +139,7 @@ def count_tokens(
     Raises
     ------
     ValueError
-        If a template names a column that there is not, the shapes do not agree, or an id or a
+        If a template names a column that is missing, the shapes do not agree, or an id or a
         weight is out of range; the message names the sequence and the position in it.
 
     Examples
@@ -168,25 +168,25 @@ def count_folds(
 ) -> list[Counts]:
     """Count the co-occurrences in every fold of a corpus, in one pass over it.
 
-    The counts of all folds sum to those of the corpus; these without the counts of one fold are
-    what a model is trained on to be tested on that fold.
+    The counts of all folds sum to the counts of the corpus. A model that is tested on one fold is
+    trained on this sum minus the counts of that fold.
 
     Parameters
     ----------
     columns, labels, offsets, templates, weights
         As in :func:`count_tokens`.
     fold_of_sequence : int array-like of shape (n_sequences,)
-        The fold that each sequence is in, not negative.
+        Fold of each sequence, not negative.
 
     Returns
     -------
     list of Counts
-        One for every fold up to the largest; a fold without sequences has empty tables.
+        One for every fold up to the largest fold number; a fold without sequences has empty tables.
 
     Raises
     ------
     ValueError
-        As in :func:`count_tokens`, and if there is not one fold for every sequence.
+        As in :func:`count_tokens`, or if ``fold_of_sequence`` has not one fold for each sequence.
 
     Examples
     --------
@@ -202,7 +202,7 @@ def count_folds(
     fold = _check_ids("fold_of_sequence", fold_of_sequence, np.arange(len(lengths) + 1))
     n_folds = int(fold.max(initial=-1)) + 1
     fold = np.repeat(fold, lengths)
-    # The fold is the first id of every event, so the events of one fold come in one piece.
+    # The fold is the first id of every event, so the events of one fold are consecutive.
     tables = {}
     for template in templates:
         events = chain([fold], window.events(template))
@@ -219,7 +219,7 @@ class Window:
     columns : mapping from column name to int ndarray of shape (n_tokens,)
         Ids of the symbols, at most 2 ** 31 - 1.
     labels : int ndarray of shape (n_tokens,), or None
-        Ids of the labels; None where only symbols are asked for.
+        Ids of the labels; None if only symbols are needed.
     offsets : array-like of shape (n_sequences + 1,)
         Where the sequences begin and end.
 
@@ -235,23 +235,23 @@ class Window:
         self.offsets = np.asarray(offsets, dtype=np.int64)
 
     def symbols(self, template: Template) -> list[np.ndarray]:
-        """The symbols of a template, one int32 array of shape (n_tokens,) for each."""
+        """The symbols of a template, each as an int32 array of shape (n_tokens,)."""
         return [self._shifted(column, offset) for column, offset in template.symbols]
 
     def events(self, template: Template) -> Iterator[np.ndarray]:
-        """The symbols of a template, then its labels, one after the other."""
+        """The symbols of a template, then its labels, one array at a time."""
         for column, offset in (*template.symbols, *((None, k) for k in template.labels)):
             yield self._shifted(column, offset)
 
     def weights(self, template: Template, weights: np.ndarray) -> np.ndarray:
-        """The weight of each event: the least of its token's and those of all its labels.
+        """The weight of each event: the smallest weight of its token and of its labels' tokens.
 
-        So a pair of labels never counts more than either of them.
+        So a pair of labels never counts more than either label.
         """
         if len(weights) == 1:
             return weights
-        of_labels = [self._shift(weights, offset, np.inf) for offset in template.labels]
-        return np.minimum.reduce([weights, *of_labels])
+        label_weights = [self._shift(weights, offset, np.inf) for offset in template.labels]
+        return np.minimum.reduce([weights, *label_weights])
 
     def _shifted(self, column: str | None, offset: int) -> np.ndarray:
         ids = self._labels if column is None else self._columns[column]

@@ -35,7 +35,7 @@ class Prepared(NamedTuple):
     Parameters
     ----------
     rows : int32 ndarray of shape (n_tokens, n_columns)
-        Rows of the weights of symbols, -1 for symbols that were not seen.
+        Row of ``coef_`` of each symbol, -1 for unknown symbols.
     attributes : CSR of shape (n_tokens, n_attributes) or None
     """
 
@@ -46,7 +46,7 @@ class Prepared(NamedTuple):
 class HMM(CountingClassifier):
     """Hidden Markov model of labelled sequences, trained by counting [1]_.
 
-    It is a model of labels and observations together,
+    It models labels and observations jointly,
 
         p(x, y) = p(y_1) p(end | y_n) prod_{t>1} p(y_t | y_{t-1}) prod_t prod_c p(x_tc | y_t),
 
@@ -55,26 +55,25 @@ class HMM(CountingClassifier):
 
         p(symbol | label) = (c(symbol, label) + k) / (c(label) + k (n_symbols + 1)),
 
-    where the one symbol more is whatever was never seen. A label is followed by one of the
-    labels or by the end of the sequence. As counts add up, data may come in scores, by
-    :meth:`partial_fit`, and be taken away again, by :meth:`forget`.
+    where the additional symbol stands for all unknown ones. A label is followed by one of the
+    labels or by the end of the sequence. As counts add up, data may arrive in batches, by
+    :meth:`partial_fit`, and be removed again, by :meth:`forget`.
 
     Token strings are one column; feature dicts and data frames have a column for each key or
-    name, and what a token does not have is a symbol too. Numeric columns are made symbols by
-    ``binning``: their distributions are histograms. The entries of a sparse X are how often a
-    token has each attribute, and p(x_t | y_t) is multinomial, as in scikit-learn's
-    ``MultinomialNB``.
+    name, and a missing value is a symbol too. ``binning`` turns numeric columns into symbols:
+    their distributions are histograms. An entry of a sparse X is how often a token has an
+    attribute, and p(x_t | y_t) is multinomial, as in scikit-learn's ``MultinomialNB``.
 
     Parameters
     ----------
     smoothing : float, default=0.1
         Added to the counts of symbols, or of attributes, with each label; in (0, inf).
     transition_smoothing : float, default=1.0
-        Added to the counts of first labels, and of what follows each label; in [0, inf). With 0,
-        what was never seen is impossible.
+        Added to the counts of first labels, of transitions and of last labels; in [0, inf). With
+        0, transitions that were never seen are impossible.
     binning : transformer, default=None
-        Gives integer codes to numeric columns; by default ten bins of about equal frequency,
-        and one bin for each of fewer values.
+        Gives integer codes to numeric columns; by default ten bins of about equal frequency, or
+        one bin per value if there are fewer values.
     sample_unit : {"sequence", "token"}, default="sequence"
         What scikit-learn is told that a sample is. With ``"token"``, for tables whose rows are
         tokens, string scorers and stratified splits work.
@@ -89,17 +88,17 @@ class HMM(CountingClassifier):
     transitions_ : ndarray of shape (n_labels, n_labels), row = previous label
         log p(y_t | y_{t-1}).
     coef_ : CSR of shape (n_attributes, n_labels)
-        By how much log p of each symbol is above that of a symbol never seen.
+        log p(symbol | label), minus the same for an unknown symbol.
     intercept_ : ndarray of shape (n_labels,)
-        log p of a token whose symbols were never seen.
+        log p(token | label) of a token whose symbols are all unknown.
     attribute_names_ : ndarray of shape (n_attributes,)
-        What the rows of ``coef_`` are for.
+        The attribute of each row of ``coef_``.
     counts_ : Counts
         The sufficient statistics.
     tabulator_ : Tabulator
-        What makes columns of symbols of X.
+        Turns X into columns of symbols.
     encoder_ : Encoder
-        The symbols of all columns, by number.
+        Numbers the symbols of all columns.
     n_features_in_ : int
         Number of columns of X, where it has any.
     feature_names_in_ : ndarray of str objects
@@ -162,7 +161,7 @@ class HMM(CountingClassifier):
 
     @property
     def attribute_names_(self) -> np.ndarray:
-        """What the rows of ``coef_`` are for, such as ``"token=dog"``."""
+        """The attribute of each row of ``coef_``, such as ``"token=dog"``."""
         names = [f"{c}={s}" for c in self._columns() for s in self.encoder_.symbols(c)]
         names += [f"x{j}" for j in range(self.encoder_.n_attributes or 0)]
         return np.array(names, dtype=object)
@@ -184,9 +183,9 @@ class HMM(CountingClassifier):
         self.counts_ = counts
 
     def _estimate_labels(self, counts: Counts) -> None:
-        """Set the probabilities of labels, given the one before."""
+        """Set the log-probabilities of labels, given the previous label."""
         n = len(self.classes_)
-        # Label -1, the boundary, is behind all others.
+        # Label -1, the boundary, indexes the last row and column.
         into, out = np.zeros((n + 1, n + 1)), np.zeros((n + 1, n + 1))
         for table, pairs in ((counts[FROM_PREVIOUS], into), (counts[TO_NEXT], out)):
             pairs[tuple(table.events.T)] = table.weights
@@ -195,7 +194,7 @@ class HMM(CountingClassifier):
         self.transitions_, self.end_ = following[:, :n].copy(), following[:, n].copy()
 
     def _estimate_symbols(self, counts: Counts) -> None:
-        """Set the probabilities of symbols, or of attributes, given labels."""
+        """Set the log-probabilities of symbols, or of attributes, given labels."""
         n, k = len(self.classes_), self.smoothing
         labels, weights = counts[LABELS]
         n_tokens = np.bincount(labels[:, 0], weights, n)
@@ -239,7 +238,7 @@ class HMM(CountingClassifier):
         yield Fact("_starts", np.array_equal(self._starts, self._weights.starts), "differ")
 
     def _named_weights(self) -> NamedWeights:
-        """The weights of symbols and attributes alone, each with its share of the intercept."""
+        """The weights of single symbols and attributes, each with its share of the intercept."""
         blocks = [self._weights.coef[a:b] for a, b in pairwise([*self._starts, None])]
         intercepts = [_log_unseen(block) for block in blocks]
         if self._attribute_weight is not None:
@@ -302,7 +301,7 @@ def _log_probability(counts: np.ndarray, smoothing: float) -> np.ndarray:
 
 
 def _log_unseen(weights: sp.csr_array) -> np.ndarray:
-    """log p of a symbol that was never seen with each label, given the weights of the others."""
+    """log p(unknown symbol | label), given the weights of the known symbols."""
     n_seen = np.count_nonzero(np.diff(weights.indptr))
     ratio = np.bincount(weights.indices, np.expm1(weights.data), weights.shape[1])
     return -np.log1p(n_seen + ratio)

@@ -1,4 +1,4 @@
-"""What is known of the words of a corpus: their numbers, and the numbers of their spellings."""
+"""The words of a corpus as ids, and the ids of their spelling features."""
 
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
@@ -14,7 +14,7 @@ __all__ = ["UNKNOWN", "Lexicon", "mark_unknown"]
 UNKNOWN = -2
 """The id of every symbol that was not seen in training."""
 
-# So many words are spelled at once.
+# Number of words whose spelling features are computed at once.
 BLOCK = 2**12
 
 
@@ -51,7 +51,7 @@ class Lexicon:
         return len(self.words)
 
     def copy(self) -> "Lexicon":
-        """The same numbers, to be extended on their own."""
+        """The same ids; either copy can then learn more without the other."""
         twin = copy(self)
         twin.words = self.words.copy()
         twin._spellings = [vocabulary.copy() for vocabulary in self._spellings]
@@ -62,7 +62,7 @@ class Lexicon:
         return self._spellings[self.features.index(feature)].symbols
 
     def add(self, words: Sequence[str]) -> np.ndarray:
-        """Ids of unique words; those not seen before are given the next ids."""
+        """Ids of unique words; new words are given the next ids."""
         n_before = len(self)
         ids = self.words.add(words)
         new = [word for word, i in zip(words, ids, strict=True) if i >= n_before]
@@ -70,7 +70,7 @@ class Lexicon:
         return ids
 
     def lookup(self, words: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-        """Ids of unique words, and of their spelling features, UNKNOWN where never seen.
+        """Ids of unique words and of their spelling features, UNKNOWN if never seen.
 
         Returns
         -------
@@ -86,7 +86,7 @@ class Lexicon:
         return ids, spelling
 
     def _spell(self, words: list[str], encode: Callable) -> np.ndarray:
-        """Ids of the spelling features of words, in blocks: their strings are short-lived."""
+        """Ids of the spelling features of words, in blocks, so that few strings exist at once."""
         spelling = np.empty((len(words), len(self.features)), dtype=np.int32)
         for start in range(0, len(words), BLOCK):
             block = slice(start, start + BLOCK)

@@ -25,11 +25,11 @@ __all__ = [
 ]
 
 ATTRIBUTES = Template((("", 0),))
-"""Stands for the columns of a sparse X, which are counted with the labels of their tokens."""
+"""Stands for the columns of a sparse X, which are counted with the labels of the tokens."""
 
 
 class Columns(Mapping):
-    """Columns of ids by name; those of spelling features are made when they are asked for.
+    """Columns of ids by name; columns of spelling features are made on access.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ class Columns(Mapping):
     word : ndarray of shape (n_tokens,)
     spelling : ndarray of shape (n_words, n_features)
     features : sequence of str
-        Names of the columns that spelling features make.
+        Names of the columns of spelling features.
     """
 
     def __init__(self, symbols: dict, word: np.ndarray, spelling: np.ndarray, features: Sequence):
@@ -72,11 +72,11 @@ class Observations(NamedTuple):
     columns : Columns
         Ids of the symbols of every column, and of the spelling of the words.
     word : ndarray of shape (n_tokens,)
-        Which of the unique words a token is.
+        Index of each token's word among the unique words.
     ids : ndarray of shape (n_words,)
         Ids of the unique words in the lexicon.
     spelling : ndarray of shape (n_words, n_features)
-        Ids of their spelling features.
+        Ids of the spelling features of the unique words.
     attributes : CSR of shape (n_tokens, n_attributes) or None
         The rows of a sparse X.
     """
@@ -88,7 +88,7 @@ class Observations(NamedTuple):
     attributes: sp.csr_array | None = None
 
     def split(self, token: int) -> tuple["Observations", "Observations"]:
-        """The tokens before ``token``, and the others."""
+        """The tokens before ``token``, and the tokens from it on."""
         return self._slice(slice(0, token)), self._slice(slice(token, None))
 
     def _slice(self, tokens: slice) -> "Observations":
@@ -100,7 +100,7 @@ class Observations(NamedTuple):
 
 
 class Encoder:
-    """Turns tables of symbols into integers, and learns new symbols where it is told to.
+    """Turns tables of symbols into integers; :meth:`learn` gives ids to new symbols.
 
     Parameters
     ----------
@@ -135,18 +135,18 @@ class Encoder:
             self._vocabularies = dict(zip(self.names[1:], self._vocabularies, strict=True))
 
     def learn(self, table: SymbolTable, attributes: sp.csr_array | None) -> Observations:
-        """Encode tokens, and give ids to the symbols that are new; columns must be known."""
+        """Encode tokens, and give ids to new symbols; new columns are an error."""
         new = [name for name in table.names if not self._has(name)]
         if new:
-            raise ValueError(f"X has columns {new}, but those of the first data are {self.names}")
+            raise ValueError(f"X has columns {new}, but the first data had {self.names}")
         return self._encode(table, attributes, _learn_words, Vocabulary.add)
 
     def encode(self, table: SymbolTable, attributes: sp.csr_array | None) -> Observations:
-        """Encode tokens; symbols not learned are UNKNOWN."""
+        """Encode tokens; unknown symbols have the id UNKNOWN."""
         return self._encode(table, attributes, Lexicon.lookup, _lookup)
 
     def copy(self) -> "Encoder":
-        """The same numbers, to be extended on their own."""
+        """The same ids; either copy can then learn more without the other."""
         twin = copy(self)
         twin.lexicon = self.lexicon.copy()
         twin._vocabularies = {name: known.copy() for name, known in self._vocabularies.items()}
@@ -167,7 +167,7 @@ class Encoder:
     def _encode(self, table, attributes, encode_words, encode_symbols) -> Observations:
         if self.names[0] not in table:
             raise ValueError(
-                f"X has no {self.names[0]!r}, which holds the words, but {list(table.names)}"
+                f"X has no column {self.names[0]!r}, which holds the words, but {list(table.names)}"
             )
         word, words = _with_absent(table, self.names[0])
         ids, spelling = encode_words(self.lexicon, words)
@@ -197,7 +197,7 @@ class Corpus(NamedTuple):
     weights: np.ndarray
 
     def split(self, sequence: int) -> tuple["Corpus", "Corpus"]:
-        """The sequences before number ``sequence``, and the others."""
+        """The sequences before number ``sequence``, and the sequences from it on."""
         cut = self.offsets[sequence]
         before, after = self.observations.split(cut)
         return (
@@ -233,10 +233,10 @@ def count_folds_of_corpus(
 
 
 def relabel(counts: Counts, rank: np.ndarray) -> Counts:
-    """Counts in which every label id i is ``rank[i]``; ids of labels that occur are not -1."""
+    """Counts with label id ``rank[i]`` for i; labels that occur must not have rank -1."""
     if np.array_equal(rank, np.arange(len(rank))):
         return counts
-    rank = np.append(rank, BOUNDARY)  # the last entry is that of id -1
+    rank = np.append(rank, BOUNDARY)  # the last entry is the rank of id -1
     tables = {}
     for template, (events, weights) in counts.items():
         n_symbols = events.shape[1] - len(template.labels)
@@ -268,7 +268,7 @@ def _lookup(vocabulary: Vocabulary, symbols: list) -> np.ndarray:
 
 
 def _with_absent(table: SymbolTable, name: str) -> tuple[np.ndarray, list]:
-    """Codes and symbols of a column, where a token without a symbol has the empty one."""
+    """Codes and symbols of a column, where a missing symbol is the empty string."""
     if name not in table:
         return np.zeros(len(table), dtype=np.int32), [""]
     j = table.place(name)

@@ -22,14 +22,14 @@ __all__ = [
 ]
 
 FLOOR = -1e4
-"""Stands for log 0 of a pair of labels: the fewer such pairs, the better a path."""
+"""Replaces log 0 as the score of a pair of labels, so a path with fewer such pairs is better."""
 
 WEAKEST = 1e-9
 """The least number of observations that a prior is worth, so that weights stay finite."""
 
 
 class KeyIndex:
-    """The number of a tuple of ids among the tuples that it was made of.
+    """Finds the row of a tuple of ids in a table of tuples.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ class KeyIndex:
             self._levels.append(level[np.append(True, level[1:] != level[:-1])[: len(level)]])
 
     def rows(self, columns: Sequence[np.ndarray]) -> np.ndarray:
-        """Rows of the tuples ``columns[0][t], columns[1][t], ...``, -1 where there is none."""
+        """Rows of the tuples ``columns[0][t], columns[1][t], ...``; -1 if not in the table."""
         first, *others = columns
         seen = (first >= BOUNDARY) & (first < len(self._first) + BOUNDARY)
         rank = np.where(seen, self._first[np.where(seen, first - BOUNDARY, 0)], np.int32(-1))
@@ -110,7 +110,7 @@ def pair_counts(table: Table, n_labels: int) -> tuple[np.ndarray, sp.csr_array]:
     -------
     keys : ndarray of shape (n_keys, n_symbols)
     counts : CSR of shape (n_keys, n_labels ** 2)
-        Column ``j * n_labels + i`` is the label i before label j.
+        Column ``j * n_labels + i`` is for label i before label j.
     """
     inner = table.events[:, -2] != BOUNDARY
     events = table.events[inner]
@@ -130,7 +130,7 @@ def _group_rows(keys, columns, values, n_columns: int) -> tuple[np.ndarray, sp.c
 
 
 def stack_rows(blocks: list[sp.csr_array]) -> sp.csr_array:
-    """One matrix below the other; the list is emptied, so that not all is there twice."""
+    """The matrices below each other; empties the list, so that not all data is held twice."""
     starts = np.cumsum([0, *(block.nnz for block in blocks)])
     ends = [block.indptr[1:] + start for block, start in zip(blocks, starts, strict=False)]
     indptr = np.concatenate([[0], *ends])
@@ -162,7 +162,7 @@ def rank_rows(keys: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     first : ndarray of shape (n_unique,)
         Where each occurs first.
     which : ndarray of shape (n_rows,)
-        Which of the unique rows each row is.
+        Index of each row among the unique rows.
     """
     which = np.zeros(len(keys), dtype=np.int64)
     first = np.zeros(min(len(keys), 1), dtype=np.int64)
@@ -172,7 +172,10 @@ def rank_rows(keys: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def sum_rows(counts: sp.csr_array, which: np.ndarray, n_rows: int) -> sp.csr_array:
-    """Row r is the sum of the rows k of ``counts`` with ``which[k] == r``; -1 is left out."""
+    """Sums of rows: row r of the result adds the rows k of ``counts`` with ``which[k] == r``.
+
+    Rows with ``which[k] == -1`` are left out.
+    """
     used = np.flatnonzero(which >= 0)
     ones = np.ones(len(used))
     sums = sp.csr_array((ones, (which[used], used)), shape=(n_rows, len(which))) @ counts
@@ -201,7 +204,7 @@ def association(counts: sp.csr_array, prior: np.ndarray, strength: float) -> sp.
     prior : ndarray of shape (nnz,)
         The prior probability of the column of each entry.
     strength : float
-        Number of observations that the prior is worth.
+        The prior counts as much as this number of observations.
 
     Returns
     -------

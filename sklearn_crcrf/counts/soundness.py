@@ -1,4 +1,4 @@
-"""What is true of counts and of their encoders: the shapes and ranges that kernels rely on."""
+"""Requirements of counts and encoders: the shapes and ranges that kernels rely on."""
 
 from collections.abc import Iterator, Sequence
 from numbers import Integral
@@ -25,14 +25,14 @@ __all__ = [
 
 
 def encoder_requirements(encoder: Encoder, n_columns: Any) -> Iterator[Requirement]:
-    """What is true of an encoder; ``n_columns`` is the number of columns of X, if X has columns."""
+    """Requirements of an encoder; ``n_columns`` is the number of columns of X, if X has columns."""
     word, *others = encoder.names
     yield Fact("names", all(isinstance(n, str) for n in (word, *others)), "must be strings")
     vocabularies = encoder._vocabularies
-    of_columns = isinstance(vocabularies, dict) and list(vocabularies) == others
-    yield Fact("_vocabularies", of_columns, "must be by the name of each column but the words")
-    of_lexicon = [encoder.lexicon.words, *encoder.lexicon._spellings]
-    are_known = all(isinstance(v, Vocabulary) for v in [*of_lexicon, *vocabularies.values()])
+    has_all = isinstance(vocabularies, dict) and list(vocabularies) == others
+    yield Fact("_vocabularies", has_all, "must have one for each column but the words")
+    in_lexicon = [encoder.lexicon.words, *encoder.lexicon._spellings]
+    are_known = all(isinstance(v, Vocabulary) for v in [*in_lexicon, *vocabularies.values()])
     yield Fact("_vocabularies", are_known, "must be Vocabularies")
     n = encoder.n_attributes
     are_columns = n is None or (isinstance(n, Integral) and 0 <= n == n_columns)
@@ -51,7 +51,7 @@ def _lexicon_requirements(lexicon: Lexicon) -> Iterator[Requirement]:
 
 
 def n_symbols(encoder: Encoder, column: str) -> int:
-    """How many symbols a column has."""
+    """Number of symbols of a column."""
     word = encoder.names[0]
     if column == word:
         return len(encoder.lexicon)
@@ -71,7 +71,7 @@ def _sizes(encoder: Encoder, template: Template) -> list[int]:
 def counts_requirements(
     counts: Counts, encoder: Encoder, n_labels: int, needed: Sequence[Template]
 ) -> Iterator[Requirement]:
-    """What is true of counts of the symbols of an encoder and of ``n_labels`` labels.
+    """Requirements of counts whose symbols an encoder knows, with ``n_labels`` labels.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ def counts_requirements(
     encoder : Encoder
     n_labels : int
     needed : sequence of Template
-        What must have been counted.
+        The templates that must have been counted.
     """
     yield Fact("counts", isinstance(counts, Counts), "must be Counts")
     missing = [template for template in needed if template not in counts]
@@ -96,7 +96,10 @@ def counts_requirements(
 def state_requirements(
     weights: StateWeights, sizes: Sequence[int], exponents: tuple[int, int], n_labels: int
 ) -> Iterator[Requirement]:
-    """What is true of weights in blocks of ``sizes`` rows, with exponents of this shape."""
+    """Requirements of weights whose blocks have ``sizes`` rows.
+
+    ``exponents`` is the shape of the exponents.
+    """
     yield Fact("state", isinstance(weights, StateWeights), "must be StateWeights")
     yield from sparse("coef", weights.coef, (int(sum(sizes)), n_labels))
     yield Array("exponents", weights.exponents, exponents)
@@ -108,24 +111,24 @@ def state_requirements(
 def indexed(
     name: str, indexes: Sequence[tuple[Template, KeyIndex]], encoder: Encoder
 ) -> Iterator[Requirement]:
-    """Indexes of the symbols of templates."""
+    """Requirements of indexes of the symbols of templates."""
     for i, (template, index) in enumerate(indexes):
         sizes = _sizes(encoder, template)
         yield from below(f"{name}[{i}]", index_requirements(index, sizes))
 
 
 def index_requirements(index: KeyIndex, sizes: Sequence[int]) -> Iterator[Requirement]:
-    """An index of keys; ``sizes`` are the numbers of symbols whose ids a key consists of."""
+    """Requirements of an index of keys; id k of a key is below ``sizes[k]``."""
     n_keys = len(index.keys)
     yield indices("keys", index.keys, (n_keys, len(sizes)), 2**31, BOUNDARY)
     for ids, size in zip(index.keys.T, sizes, strict=True):
         yield indices("keys", ids, (n_keys,), size, BOUNDARY)
     expected = KeyIndex(index.keys)
-    yield Fact("_first", np.array_equal(index._first, expected._first), "must be that of the keys")
+    yield Fact("_first", np.array_equal(index._first, expected._first), "must fit the keys")
     yield indices("_first", index._first, expected._first.shape, n_keys + 1, BOUNDARY)
-    yield Fact("_levels", len(index._levels) == len(expected._levels), "must be those of the keys")
-    for level, of_keys in zip(index._levels, expected._levels, strict=True):
-        yield Fact("_levels", np.array_equal(level, of_keys), "must be those of the keys")
-        yield indices("_levels", level, of_keys.shape, 2**63, -(2**63))
+    yield Fact("_levels", len(index._levels) == len(expected._levels), "must fit the keys")
+    for level, right in zip(index._levels, expected._levels, strict=True):
+        yield Fact("_levels", np.array_equal(level, right), "must fit the keys")
+        yield indices("_levels", level, right.shape, 2**63, -(2**63))
     n_found = len(index._levels[-1]) if index._levels else n_keys
-    yield Fact("keys", n_found == n_keys, "must differ")
+    yield Fact("keys", n_found == n_keys, "must be unique")

@@ -12,26 +12,26 @@ from .storage import Storable
 
 __all__ = ["FREQUENT", "SELDOM", "UNSEEN", "StateWeights"]
 
-# The kinds of words, each with exponents of its own.
+# The kinds of words; each has its own exponents.
 FREQUENT, SELDOM, UNSEEN = range(3)
 
 
 class StateWeights(Storable):
-    """Weights of attributes, in blocks of rows; a token has at most one row of each slot.
+    """Weights of attributes, in blocks of rows; a token has at most one row per slot.
 
     Parameters
     ----------
     blocks : list of CSR of shape (n_rows, n_labels)
-        Is emptied.
+        The list is emptied.
     exponents : array-like of shape (n_kinds, n_slots)
-        Multiplies the rows of each slot, for each kind of word.
+        Factors of the rows of each slot, for each kind of word.
 
     Attributes
     ----------
     coef : CSR of shape (n_attributes, n_labels)
-        All blocks, one below the other.
+        All blocks, below each other.
     starts : ndarray of shape (n_blocks,)
-        Row of ``coef`` at which each block starts.
+        First row of each block in ``coef``.
     """
 
     def __init__(self, blocks: list[sp.csr_array], exponents):
@@ -55,7 +55,7 @@ class StateWeights(Storable):
         Parameters
         ----------
         rows : int32 ndarray of shape (n_tokens, n_slots)
-            Rows of ``coef``, -1 for none.
+            Rows of ``coef``; -1 if a token has no row in a slot.
         kind : int8 ndarray of shape (n_tokens,)
 
         Returns
@@ -67,7 +67,7 @@ class StateWeights(Storable):
         return scores
 
     def pullback(self, rows: np.ndarray, kind: np.ndarray, weight: np.ndarray) -> np.ndarray:
-        """Derivative by the exponents, given the derivative ``weight`` by the scores."""
+        """Gradient in the exponents, given the gradient ``weight`` in the scores."""
         gradient = np.zeros(self.exponents.shape)
         add_rows_pullback(rows, kind, *self._arrays, weight, gradient)
         return gradient

@@ -1,4 +1,4 @@
-"""How the parts of a model are stored."""
+"""How CSR matrices of a model are stored."""
 
 from typing import Any, NamedTuple
 
@@ -22,7 +22,7 @@ class Rows(NamedTuple):
 class Storable:
     """Stores CSR matrices as their arrays.
 
-    Formats that load nothing but what the reader trusts know arrays, but not always matrices.
+    File formats that load only trusted types know arrays, but not always sparse matrices.
 
     Examples
     --------

@@ -26,7 +26,7 @@ class Table(NamedTuple):
     events : ndarray of shape (n_events, n_symbols + n_labels), int32
         The ids of the symbols and labels that occurred together; rows are unique and sorted.
     weights : ndarray of shape (n_events,), float64
-        How often they did, or the sum of the weights of the tokens; greater than zero.
+        How often they occurred together, or the sum of the weights of the tokens; positive.
     """
 
     events: np.ndarray
@@ -39,7 +39,7 @@ def aggregate(columns: Iterable[np.ndarray], weights: np.ndarray, n_events: int)
     ranked = []
     for ids in columns:
         if sum(widths) + _width(ids) > _KEY_BITS:
-            # One id stands for all so far: their rank.
+            # From here on the ids so far are one id: their rank.
             prefixes, rank = np.unique(keys, return_inverse=True)
             ranked.append((prefixes, widths))
             keys, widths = np.zeros_like(keys), []
@@ -63,7 +63,7 @@ def _width(ids: np.ndarray) -> int:
 
 
 def _unpack(keys: np.ndarray, widths: list[int]) -> np.ndarray:
-    """The ids in the keys, which are used up."""
+    """The ids in the keys; the keys are overwritten."""
     events = np.empty((len(keys), len(widths)), dtype=np.int32, order="F")
     for j in reversed(range(len(widths))):
         pop_ids(keys, widths[j], events[:, j])
@@ -77,22 +77,22 @@ def positive(table: Table) -> Table:
 
 
 def split(table: Table, n_parts: int) -> list[Table]:
-    """The rows with first id 0, 1, ..., without it."""
+    """One table for each first id 0, 1, ...: its rows, without that id."""
     bounds = np.searchsorted(table.events[:, 0], np.arange(n_parts + 1))
     return [Table(table.events[a:b, 1:], table.weights[a:b]) for a, b in pairwise(bounds)]
 
 
 def merge(a: Table, b: Table, sign: float = 1.0) -> Table:
-    """The rows of both tables, and the sum of their weights, those of ``b`` times ``sign``."""
+    """The rows of both tables with summed weights; weights of ``b`` count times ``sign``."""
     columns = np.concatenate([a.events, b.events]).T
     weights = np.concatenate([a.weights, sign * b.weights])
     return aggregate(columns, weights, len(weights))
 
 
 def subtract(a: Table, b: Table) -> Table:
-    """``a`` without ``b``; an event of which nothing is left but a rounding error is gone."""
+    """``a`` minus ``b``; an event is dropped if only a rounding error of its weight is left."""
     left = merge(a, b, -1.0)
-    # Without events that only b has, the rows are those of a.
+    # If b has no event that a lacks, left has the rows of a.
     if len(left.weights) > len(a.weights) or (left.weights < -_ROUNDING * a.weights).any():
         raise ValueError("some of these sequences were never counted, so they cannot be removed")
     kept = left.weights > _ROUNDING * a.weights

@@ -28,7 +28,7 @@ class Tabulator:
     ----------
     observation : str or None
         The column that holds the words; by default the first one that is not numeric. Numeric
-        and sparse data have no words, and get a column in which all tokens are the same word.
+        and sparse data have no words, and get a column with the same word for all tokens.
     binning : transformer or None
         Gives integer codes to numeric columns.
     """
@@ -39,11 +39,11 @@ class Tabulator:
 
     @property
     def has_words(self) -> bool:
-        """Whether the first column says anything."""
+        """Whether X has words; if not, the first column is constant."""
         return self._kind == "symbols"
 
     def requirements(self) -> Iterator[Requirement]:
-        """What is true of a fitted one."""
+        """Requirements of a fitted tabulator."""
         yield Fact("_kind", self._kind in KINDS, f"must be one of {KINDS}")
         yield Fact("_words", isinstance(self._words, str), "must be a str")
         are_names = all(isinstance(name, str) for name in self._numbers)
@@ -53,13 +53,13 @@ class Tabulator:
         yield Fact("_binning", hasattr(self._binning, "transform"), "must be a transformer")
 
     def fit_transform(self, X: SequenceArray, sample_weight: np.ndarray):
-        """Fit, then transform the same data; it is made symbols of only once."""
+        """Fit, then transform the same data; it is turned into symbols only once."""
         if _kind(X.data) == "symbols":
             X = SequenceArray(self._as_symbols(X), X.offsets)
         return self.fit(X, sample_weight).transform(X)
 
     def fit(self, X: SequenceArray, sample_weight: np.ndarray) -> "Tabulator":
-        """Learn the bins of numeric columns from tokens of these weights."""
+        """Learn the bins of numeric columns from weighted tokens."""
         data = X.data
         self._kind, self._words, self._numbers = _kind(data), WORD, []
         self._n_columns = data.shape[-1]
@@ -92,15 +92,15 @@ class Tabulator:
             raise ValueError(
                 f"X has no column {self._words!r}, which holds the words, but {list(table.names)}"
             )
-        apart = {self._words, *self._numbers}
-        others = [name for name in table.names if name not in apart]
+        not_symbols = {self._words, *self._numbers}
+        others = [name for name in table.names if name not in not_symbols]
         symbols = _choose(table, [self._words, *others])
         if not self._numbers:
             return symbols, None
         return _join(symbols, self._bin(_numbers(table, self._numbers), self._numbers)), None
 
     def _nothing(self) -> tuple[SymbolTable, sp.csr_array | None]:
-        """What becomes of sequences without tokens, of which it is not known what they hold."""
+        """The result for sequences without tokens: these do not show what kind of data X is."""
         table = SymbolTable(np.empty((0, 1)), [[]], [self._words])
         is_sparse = self._kind == "attributes"
         return table, sp.csr_array((0, self._n_columns)) if is_sparse else None
@@ -147,7 +147,7 @@ class Tabulator:
 
 
 def _kind(data: Any) -> str:
-    """What the columns of X are."""
+    """What the columns of X are: one of KINDS."""
     if sp.issparse(data):
         return "attributes"
     if not isinstance(data, np.ndarray) or data.ndim != 2:
@@ -160,7 +160,7 @@ def _kind(data: Any) -> str:
 def _attributes(data: Any) -> sp.csr_array:
     attributes = sp.csr_array(check_array(data, accept_sparse="csr", ensure_min_samples=0))
     if attributes.nnz and attributes.data.min() < 0:
-        raise ValueError("Negative values in data passed to X: attributes are counted")
+        raise ValueError("Negative values in data passed to X: its values are counts")
     return attributes.astype(np.float64)
 
 
@@ -169,11 +169,11 @@ def _numbers(table: SymbolTable, names: Sequence[str]) -> np.ndarray:
     values = np.empty((len(table), len(names)))
     for k, name in enumerate(names):
         if name not in table.numbers:
-            raise ValueError(f"X has no numeric column {name!r}, as it had during fit")
+            raise ValueError(f"X has no numeric column {name!r}, unlike in fit")
         j = table.place(name)
         values[:, k] = np.append(table.categories[j].astype(float), np.nan)[table.codes[:, j]]
         if not np.isfinite(values[:, k]).all():
-            raise ValueError(f"X, column {name!r}: it has missing or infinite values")
+            raise ValueError(f"X, column {name!r}: missing or infinite values")
     return values
 
 
@@ -182,11 +182,11 @@ def _same_words(n_tokens: int) -> SymbolTable:
 
 
 def _table_of_objects(data: np.ndarray) -> SymbolTable:
-    """A 2-D array with strings: one column of symbols for each of its columns."""
+    """Columns of symbols from the columns of a 2-D array with strings."""
     missing = np.argwhere(np.equal(data, None) | (data != data))
     if len(missing):
         row, column = missing[0]
-        raise ValueError(f"X, row {row}, column {column}: {data[row, column]} is no symbol")
+        raise ValueError(f"X, row {row}, column {column}: {data[row, column]} is not a symbol")
     columns = [np.unique(column.astype(str), return_inverse=True) for column in data.T]
     return SymbolTable(
         np.stack([codes for _, codes in columns], axis=1),
