@@ -1,1 +1,1 @@
-"""What all sequence classifiers share."""
+"""The base of all sequence classifiers."""

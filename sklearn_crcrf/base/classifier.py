@@ -1,4 +1,4 @@
-"""What all sequence classifiers share: validation, and every way to predict."""
+"""The base of all sequence classifiers: validation, and every way to predict."""
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
@@ -27,12 +27,12 @@ from .summary import SummaryMixin
 
 __all__ = ["BaseSequenceClassifier"]
 
-# About so many scores are made at once.
+# Approximate number of scores computed at once.
 CHUNK = 2**20
 
 
 class Batch(NamedTuple):
-    """Whole sequences whose scores are made together, tokens ``start`` to ``stop``.
+    """Whole sequences whose scores are computed together, tokens ``start`` to ``stop``.
 
     ``structure`` is of these sequences, and ``first`` is the number of the first.
     """
@@ -47,13 +47,13 @@ class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, 
     """Base of classifiers that label every token of a sequence.
 
     A subclass implements ``fit``, which sets ``classes_``; ``_prepare``, which encodes a
-    SequenceArray; and ``_scores``, which gives the scores of one batch of what was prepared. It
-    has the parameters ``sample_unit`` and ``n_jobs``.
+    SequenceArray; and ``_scores``, which returns the scores of one batch of encoded tokens. It has
+    the parameters ``sample_unit`` and ``n_jobs``.
     """
 
     @abstractmethod
     def _prepare(self, X: SequenceArray) -> Any:
-        """Encode all tokens of X, once for all batches; there may be none, of whatever kind."""
+        """Encode all tokens of X, once for all batches; X of any kind may have no tokens."""
 
     @abstractmethod
     def _scores(self, prepared: Any, batch: Batch) -> Scores:
@@ -64,9 +64,9 @@ class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, 
         return structure_of(X)
 
     def _contributions(self, prepared: Any, batch: Batch, y: np.ndarray) -> Contributions:
-        """What adds up to the score of a path of a batch of one sequence.
+        """The contributions that sum to the score of a path; the batch is one sequence.
 
-        A subclass that knows what its scores are made of says so.
+        A subclass that can split its scores into weights overrides this.
         """
         return path_contributions(self._scores(prepared, batch), y, self.classes_)
 
@@ -77,7 +77,7 @@ class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, 
         tags.input_tags.dict = True
         tags.target_tags.required = True
         if self.sample_unit == "sequence":
-            # Splitters that look at the labels of a classifier want one label per sample.
+            # Splitters that stratify by the labels of a classifier need one label per sample.
             tags.estimator_type = None
         return tags
 
@@ -88,8 +88,8 @@ class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, 
         ----------
         X : list of sequences, SequenceArray, 2-D array, CSR or DataFrame
         allowed : list of lists or SequenceArray, optional
-            What is known of the labels: for each token a label, a set of labels that it may
-            have, or None for any.
+            Known labels: for each token its label, a set of labels that it may have, or None if
+            any is possible.
 
         Returns
         -------
@@ -135,7 +135,7 @@ class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, 
 
         Returns
         -------
-        log_proba : as that of :meth:`predict_proba`
+        log_proba : in the layout of :meth:`predict_proba`
         """
         marginals, mirror = self._marginals(X)
         with np.errstate(divide="ignore"):
@@ -152,14 +152,14 @@ class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, 
         Returns
         -------
         list of lists of (labels, probability)
-            Best first; fewer than k where a sequence has fewer possible paths.
+            Best first; fewer than k if a sequence has fewer possible paths.
         """
         check_scalar(k, "k", Integral, min_val=1)
 
         def best(structure: Structure, scores: Scores, first: int) -> list:
             log_z, found = log_partition(structure, scores, first), []
             for z, (values, paths) in zip(log_z, structure.k_best(scores, k), strict=True):
-                # Huge scores are rounded by more than their differences.
+                # The rounding error of huge scores exceeds their differences.
                 probability = np.exp(values - values.max(initial=z))
                 probability /= max(probability.sum(), 1.0)
                 labels = self.classes_[paths].tolist()
@@ -185,7 +185,7 @@ class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, 
         def probability(structure: Structure, scores: Scores, first: int) -> np.ndarray:
             log_z = log_partition(structure, scores, first)
             maximum = structure.maximum(scores)[0] - np.where(np.isneginf(log_z), 0.0, log_z)
-            return np.exp(np.minimum(maximum, 0.0))  # huge scores are rounded by more than one
+            return np.exp(np.minimum(maximum, 0.0))  # the rounding error of huge scores exceeds 1
 
         results, _ = self._map(X, probability)
         return np.concatenate(results)
@@ -203,8 +203,8 @@ class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, 
         -------
         list of lists of (start, end, type, probability)
             One list for each sequence; ``end`` is the position after the last token. The
-            probability is that the tokens have these labels and that the segment neither goes
-            on after them nor began before.
+            probability is that the tokens have these labels and that the segment neither starts
+            earlier nor ends later.
         """
 
         def spans(structure: Structure, scores: Scores, first: int) -> list:
@@ -231,7 +231,7 @@ class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, 
         return [found for result in results for found in result]
 
     def sample(self, X: Any, n_samples: int = 1, random_state: Any = None) -> list[Any]:
-        """Draw labels of all sequences from the distribution of their paths.
+        """Draw labels of all sequences from the distribution over paths.
 
         Parameters
         ----------
@@ -261,7 +261,7 @@ class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, 
         return [mirror(self.classes_[y]) for y in np.concatenate(results, axis=1)]
 
     def entropy(self, X: Any) -> np.ndarray:
-        """Entropy of the distribution of the paths of each sequence, in nats.
+        """Entropy of the distribution over paths of each sequence, in nats.
 
         Parameters
         ----------
@@ -296,13 +296,13 @@ class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, 
         Raises
         ------
         ValueError
-            If there is no token, or none that has any weight.
+            If there is no token, or all weights are zero.
         """
         check_is_fitted(self)
         sequences = self._check_X(X, y)
         weights = token_weights(sequences, sample_weight)
         if not weights.any():
-            raise ValueError("there is nothing to score: X has no tokens of any weight")
+            raise ValueError("there is nothing to score: X has no tokens with a positive weight")
         predicted = sequences.mirror.flat(self.predict(X), "predicted").data
         correct = predicted.astype(object) == sequences.y.data.astype(object)
         return float(np.average(correct.astype(float), weights=weights))
@@ -311,7 +311,7 @@ class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, 
         return len(self.classes_)
 
     def _check_X(self, X: Any, y: Any = None, reset: bool = False) -> Sequences:
-        """Bring X and y to one form, and check the number and names of attributes."""
+        """Convert X and y to the common form, and check the number and names of attributes."""
 
         def check_table(table: Any) -> Any:
             if hasattr(table, "iloc"):
@@ -328,7 +328,7 @@ class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, 
     def _check_training(
         self, X: Any, y: Any, sample_weight: Any, reset: bool
     ) -> tuple[Sequences, np.ndarray]:
-        """Bring what is trained on to one form, and check it; the weight of each token."""
+        """Convert the training data to the common form and check it; weights are per token."""
         if y is None:
             raise ValueError(
                 f"This {type(self).__name__} estimator requires y to be passed, but the target y "
@@ -413,15 +413,15 @@ def log_partition(structure: Structure, scores: Scores, first: int) -> np.ndarra
 def raise_if_not_finite(
     value: np.ndarray, structure: Structure, scores: Scores, first: int
 ) -> None:
-    """Raise ValueError if scores of a sequence are NaN or inf, or their sum is.
+    """Raise ValueError if a score of a sequence, or the sum of its scores, is NaN or inf.
 
     Parameters
     ----------
     value : ndarray of shape (n_sequences,)
-        Scores of the best paths or log-partitions, which are NaN or inf in this case.
+        Scores of the best paths, or log-partitions: NaN or inf if such a score occurs.
     structure, scores : the structure and scores of a batch
     first : int
-        The number of its first sequence.
+        The number of the first sequence of the batch.
     """
     wrong = np.flatnonzero(~(value < np.inf))
     if len(wrong) == 0:
@@ -436,14 +436,14 @@ def raise_if_not_finite(
 
 
 def raise_if_impossible(value: np.ndarray, first: int) -> None:
-    """Raise ValueError if a sequence has the value -inf; ``first`` is the number of the first."""
+    """Raise ValueError if a value is -inf; ``first`` is the number of the first sequence."""
     impossible = np.flatnonzero(np.isneginf(value))
     if len(impossible):
         raise ValueError(f"no path of sequence {first + impossible[0]} is possible")
 
 
 def check_shared_scores(scores: Scores) -> None:
-    """Raise ValueError if values that the tokens of a batch share are NaN or inf."""
+    """Raise ValueError if scores that all tokens of a batch share are NaN or inf."""
     named = zip(("transition", "begin", "end"), scores[1:4], strict=True)
     for name, values in (*named, ("transition", scores.edges.score)):
         if not values.max(initial=-np.inf) < np.inf:
@@ -451,7 +451,7 @@ def check_shared_scores(scores: Scores) -> None:
 
 
 def check_targets(y: Any) -> None:
-    """Raise ValueError unless y may be the labels of the rows of a table."""
+    """Raise ValueError if y cannot be the labels of the rows of a table."""
     try:
         check_classification_targets(y)
     except (TypeError, UnboundLocalError) as error:  # as scikit-learn does if y is not one array
@@ -459,7 +459,7 @@ def check_targets(y: Any) -> None:
 
 
 def batches_of(structure: Structure, scores_per_token: int) -> Iterator[Batch]:
-    """Cut sequences into batches of some CHUNK scores; there is always at least one."""
+    """Cut sequences into batches of about CHUNK scores; yields at least one batch."""
     offsets, n_sequences = structure.offsets, structure.n_units
     n_tokens, first = max(1, CHUNK // scores_per_token), 0
     if n_sequences == 0:
@@ -478,7 +478,7 @@ def token_weights(sequences: Sequences, sample_weight: Any) -> np.ndarray:
     ----------
     sequences : Sequences
     sample_weight : None, number, array-like of shape (n_samples,), nested list or SequenceArray
-        In a table every row has a weight; otherwise every sequence has one, or every token.
+        One weight for each row of a table; otherwise one for each sequence or each token.
 
     Returns
     -------
@@ -515,7 +515,7 @@ def _as_weights(numbers: Any) -> np.ndarray:
         return np.asarray(numbers, dtype=float)
     except (TypeError, ValueError, OverflowError):
         raise ValueError(
-            "sample_weight must hold a number for each sequence, or for each token of each"
+            "sample_weight must hold a number for each sequence, or for each token"
         ) from None
 
 
@@ -532,6 +532,6 @@ def _is_nested(weights: Any) -> bool:
 
 
 def _as_list(mirrored: Any) -> Any:
-    """Probabilities of a list of sequences are a list of arrays."""
+    """Turn an object array of arrays, for a list of sequences, into a list of arrays."""
     is_nested = isinstance(mirrored, np.ndarray) and mirrored.dtype == object
     return list(mirrored) if is_nested else mirrored

@@ -1,4 +1,4 @@
-"""What the score of a path is made of: entries that add up to it, each a weight times a factor."""
+"""Contributions to the score of a path: products of a weight and a factor that sum to it."""
 
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
@@ -20,19 +20,19 @@ __all__ = [
 
 
 class Contributions(NamedTuple):
-    """Entries that add up to the score of a path.
+    """Contributions that sum to the score of a path, one per entry.
 
     Parameters
     ----------
     position : int64 ndarray of shape (n_entries,)
-        The token whose label an entry is about.
+        The token whose label the contribution is for.
     kind : object ndarray of shape (n_entries,)
-        "attribute" for what is seen, "transition" for the labels next to each other and the ends
-        of the sequence, "normalisation" for what makes probabilities of scores.
+        "attribute" for state scores, "transition" for scores of neighbouring labels and of the
+        ends of the sequence, "normalisation" for minus the log-partition.
     name : object ndarray of shape (n_entries,)
-        Such as ``"token=dog"`` or ``"D → N"``.
+        For example ``"token=dog"`` or ``"D → N"``.
     weight, factor : float ndarray of shape (n_entries,)
-        A weight of the model, and what multiplies it.
+        A weight of the model, and its factor, such as the value of an attribute.
 
     Examples
     --------
@@ -62,14 +62,14 @@ class Contributions(NamedTuple):
 
     @classmethod
     def join(cls, several: Iterable["Contributions"]) -> "Contributions":
-        """All entries of several, by position, but those that add nothing."""
+        """The nonzero contributions of ``several``, sorted by position."""
         joined = cls(*map(np.concatenate, zip(cls.of("", [], [], []), *several, strict=True)))
         counting = np.flatnonzero((joined.weight != 0) & (joined.factor != 0))
         return joined.take(counting[np.argsort(joined.position[counting], kind="stable")])
 
     @property
     def value(self) -> np.ndarray:
-        """What each entry adds to the score."""
+        """Each contribution to the score, weight times factor."""
         return self.weight * self.factor
 
     def take(self, entries: np.ndarray) -> "Contributions":
@@ -77,13 +77,13 @@ class Contributions(NamedTuple):
         return Contributions(*(part[entries] for part in self))
 
     def by_token(self, n_tokens: int) -> np.ndarray:
-        """What the entries of each token add, of shape (n_tokens,)."""
+        """The sum of the contributions of each token, of shape (n_tokens,)."""
         return np.bincount(self.position, self.value, n_tokens)
 
     def less(self, other: "Contributions") -> "Contributions":
-        """The difference of the contributions to two paths over the same tokens.
+        """These contributions minus the contributions to another path over the same tokens.
 
-        Entries of the same position, kind and name become one; those that are equal go.
+        Entries of the same position, kind, name and factor are merged; equal ones cancel.
         """
         both = Contributions.join([self, other._replace(weight=-other.weight)])
         keys = list(zip(both.position.tolist(), both.kind, both.name, both.factor, strict=True))
@@ -92,14 +92,14 @@ class Contributions(NamedTuple):
         _, first = np.unique(entry, return_index=True)
         with np.errstate(invalid="ignore"):
             weight = np.bincount(entry, both.weight, len(place))
-        weight[np.isnan(weight)] = 0.0  # what is impossible in both is no difference
+        weight[np.isnan(weight)] = 0.0  # -inf in both paths: no difference
         return Contributions.join([both.take(first)._replace(weight=weight)])
 
 
 def attribute_contributions(
     attributes: Any, coef: Any, y: np.ndarray, names: Sequence[str], factor: float = 1.0
 ) -> Contributions:
-    """Entries of ``attributes @ coef`` for the labels of a path.
+    """Contributions of ``attributes @ coef`` for the labels of a path.
 
     Parameters
     ----------
@@ -131,7 +131,7 @@ def transition_contributions(
     inner_factor: float = 1.0,
     outer_factor: float = 1.0,
 ) -> Contributions:
-    """Entries of the transitions that hold for all tokens, and of the ends of a sequence.
+    """Contributions of transitions that all tokens share, and of the ends of a sequence.
 
     Parameters
     ----------
@@ -140,7 +140,7 @@ def transition_contributions(
     y : ndarray of shape (n_tokens,)
     classes : ndarray of shape (n_labels,)
     inner_factor, outer_factor : float
-        Multiply the transitions, and begin and end.
+        Factors of the transitions, and of begin and end.
 
     Returns
     -------
@@ -160,12 +160,12 @@ def transition_contributions(
 
 
 def path_contributions(scores: Scores, y: np.ndarray, classes: np.ndarray) -> Contributions:
-    """The scores that a path uses, each as one entry.
+    """The scores that a path uses, each as one contribution.
 
     Parameters
     ----------
     scores : Scores
-        Of one sequence.
+        Scores of one sequence.
     y : ndarray of shape (n_tokens,)
     classes : ndarray of shape (n_labels,)
 

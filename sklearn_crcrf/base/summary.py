@@ -1,4 +1,4 @@
-"""What is shown of an estimator besides its parameters."""
+"""Facts shown of a fitted estimator, besides its parameters."""
 
 from types import SimpleNamespace
 from typing import Any
@@ -14,14 +14,14 @@ WEIGHTS = ("coef_", "transitions_", "begin_", "end_", "edge_coef_")
 
 
 class SummaryMixin:
-    """Tells of a fitted estimator how many labels, attributes and weights it has.
+    """Shows how many labels, attributes and weights a fitted estimator has.
 
-    ``repr`` is that of scikit-learn, the parameters alone, so that estimators inside of others
-    are shown as ever. ``str`` has a line more for each fact, and a notebook shows them too:
-    up to scikit-learn 1.8 in the box of the estimator, in the text everywhere.
+    ``repr`` shows the parameters only, as in scikit-learn, so nested estimators look as usual.
+    ``str`` has one more line for each fact. A notebook shows the facts too: in the box of the
+    estimator up to scikit-learn 1.8, and in the text with any version.
 
-    From 1.9 on, scikit-learn lists all fitted attributes. Of these, the ones that are computed
-    when they are asked for, such as a dict of all weights, are left out.
+    From 1.9 on, scikit-learn lists all fitted attributes. Attributes that are computed on
+    access, such as a dict of all weights, are left out of this list.
     """
 
     def __str__(self) -> str:
@@ -30,7 +30,7 @@ class SummaryMixin:
         return "\n".join([repr(self), *(f"  {name:{width}}  {facts[name]}" for name in facts)])
 
     def _facts(self) -> dict[str, str]:
-        """What there is to say of a fitted estimator, by name; nothing of another."""
+        """Facts about a fitted estimator, by name; empty before ``fit``."""
         facts = {}
         classes = getattr(self, "classes_", None)
         if classes is None:
@@ -51,7 +51,7 @@ class SummaryMixin:
         return {**super()._repr_mimebundle_(**kwargs), "text/plain": str(self)}
 
     def _get_fitted_attr_html(self, doc_link: str = "") -> Any:
-        # A million weights by name would take seconds, each time that a notebook shows them.
+        # To list a million weights by name would take seconds, each time a notebook shows them.
         names = dict.fromkeys([*vars(self), *WEIGHTS])
         shown = {name: getattr(self, name) for name in names if hasattr(self, name)}
         return BaseEstimator._get_fitted_attr_html(SimpleNamespace(**shown), doc_link)

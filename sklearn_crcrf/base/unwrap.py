@@ -1,4 +1,4 @@
-"""The sequence classifier inside of other estimators."""
+"""The sequence classifier inside other estimators."""
 
 from typing import Any, NamedTuple
 
@@ -10,14 +10,14 @@ __all__ = ["Unwrapped", "steps_of", "unwrap"]
 
 
 class Unwrapped(NamedTuple):
-    """A sequence classifier, and X as it sees it."""
+    """A sequence classifier, and X after the steps before it."""
 
     classifier: BaseSequenceClassifier
     X: Any
 
 
 def unwrap(estimator: Any, X: Any = None) -> Unwrapped:
-    """The fitted sequence classifier inside of searches, pipelines and wrappers.
+    """The fitted sequence classifier inside searches, pipelines and wrappers.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ def unwrap(estimator: Any, X: Any = None) -> Unwrapped:
     Raises
     ------
     ValueError
-        If there is no sequence classifier in it.
+        If the estimator contains no sequence classifier.
     """
     transformers, last = steps_of(estimator)
     if X is not None:
@@ -49,12 +49,12 @@ def unwrap(estimator: Any, X: Any = None) -> Unwrapped:
 
 
 def steps_of(estimator: Any) -> tuple[list, Any]:
-    """The transformers that X goes through, and the estimator behind them.
+    """The transformers that X goes through, and the estimator after them.
 
     Parameters
     ----------
     estimator : estimator
-        It may be a pipeline, a search or another estimator of one estimator.
+        May be a pipeline, a search or another wrapper of one estimator.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Scores of tokens, as step after step is added to them."""
+"""Scores of tokens, to which boosting adds one step after another."""
 
 import numpy as np
 from sklearn.tree import DecisionTreeRegressor
@@ -8,7 +8,7 @@ from .steps import Step, tree_scores
 
 __all__ = ["Booster", "HeldOut"]
 
-# A step that raises the loss is halved so many times at most.
+# Maximum number of halvings of a step that raises the loss.
 HALVINGS = 10
 
 
@@ -19,13 +19,13 @@ class Booster:
     ----------
     data : TrainingData
     state : ndarray of shape (n_tokens, n_labels)
-        Where the state scores start. It is changed in place.
+        Initial state scores; changed in place.
     transition : ndarray of shape (n_labels, n_labels)
 
     Attributes
     ----------
     residuals : Residuals
-        Under the present scores.
+        Residuals under the current scores.
     transition : ndarray of shape (n_labels, n_labels)
     """
 
@@ -34,14 +34,15 @@ class Booster:
         self.residuals: Residuals = data.residuals(state, transition)
 
     def take(self, step: Step) -> Step:
-        """Add a step, or as much of it as does not raise the loss.
+        """Add a step, halved until it does not raise the loss.
 
-        Neighbouring labels depend on each other, which Newton's method does not know here.
+        A full step can raise it: the Newton step ignores that neighbouring labels depend on each
+        other.
 
         Returns
         -------
         Step
-            What was added.
+            The step that was added.
         """
         before, added = self.residuals.loss, tree_scores(step.tree, self.data.corpus.X)
         self._add(step, added, 1.0)
@@ -60,19 +61,19 @@ class Booster:
 
 
 class HeldOut:
-    """Scores of sequences that are not trained on.
+    """Scores of held-out sequences.
 
     Parameters
     ----------
     data : TrainingData
     state : ndarray of shape (n_tokens, n_labels)
-        Where the state scores start. It is changed in place.
+        Initial state scores; changed in place.
     """
 
     def __init__(self, data: TrainingData, state: np.ndarray):
         self._data, self._state = data, state
 
     def loss(self, tree: DecisionTreeRegressor, transition: np.ndarray) -> float:
-        """The mean loss with one tree more, and these transition scores."""
+        """Add a tree; return the mean loss with these transition scores."""
         self._state += tree_scores(tree, self._data.corpus.X)
         return self._data.mean_loss(self._state, transition)

@@ -45,57 +45,58 @@ class BoostedCRF(CallbackSupportMixin, BaseSequenceClassifier):
         score(y | x) = sum_t F(x_t)[y_t] + sum_{t > 0} transitions[y_{t-1}, y_t],
         F(x_t) = baseline + sum_m tree_m(x_t),
 
-    and its probability is exp(score) over the sum of this over all labellings. Each round of
-    training finds the marginals P_t(j) once. A tree with an output for each label is fitted to
-    the residuals 1[y_t = j] - P_t(j), the derivatives of the log-likelihood by F; its leaves are
-    steps of Newton's method (n labels),
+    and its probability is exp(score), normalised over all labellings. Each round of training
+    computes the marginals P_t(j) once. A tree with an output for each label is fitted to the
+    residuals 1[y_t = j] - P_t(j), the gradient of the log-likelihood in F; its leaves are Newton
+    steps (n labels),
 
         (n - 1) / n sum_t (1[y_t = j] - P_t(j)) / (sum_t P_t(j) (1 - P_t(j)) + l2_regularization),
 
-    and the transitions make a step towards those under which each pair of labels is expected as
-    often as it occurs. Both are times the learning rate. A step that raises the loss is halved.
-    For sequences of one token this is gradient boosting [2]_ of a multinomial model.
+    and the transitions move towards values for which the expected count of each pair of labels
+    equals its gold count. Both steps are multiplied by the learning rate. A step that raises the
+    loss is halved. For sequences of one token this is gradient boosting [2]_ of a multinomial
+    model.
 
     Tokens are rows of numbers. Trees find thresholds and conjunctions of attributes by
-    themselves; for sparse indicators of words, :class:`CRF` is faster and better.
+    themselves; for sparse indicators of words, :class:`CRF` is faster and more accurate.
 
     Parameters
     ----------
     learning_rate : float, default=0.1
         In (0, 1].
     max_iter : int, default=100
-        Rounds, each of one tree, at most.
+        Maximum number of rounds; each adds one tree.
     max_leaf_nodes : int or None, default=31
-        Leaves of a tree, at most.
+        Maximum number of leaves of a tree.
     max_depth : int or None, default=None
-        Depth of a tree, at most.
+        Maximum depth of a tree.
     min_samples_leaf : int, default=5
-        Tokens in a leaf, at least; those with weights count as much as they weigh.
+        Minimum number of tokens in a leaf, or their minimum total weight if tokens have weights.
     max_features : None, int, float or {"sqrt", "log2"}, default=None
         Attributes considered at each split, as in ``DecisionTreeRegressor``; None is all.
     l2_regularization : float, default=1.0
         Added to the curvature in each leaf, and to the counts of labels and of pairs of labels;
         in (0, inf).
     subsample : float, default=1.0
-        Part of the sequences that each tree is fitted to, in (0, 1].
+        Fraction of the sequences that each tree is fitted to, in (0, 1].
     constraints : None, {"IOB1", "IOB2", "IOBES"}, mapping or array, default=None
-        What labels may follow a label: by a scheme of segments, as a mapping from label to
-        labels, or as a bool array of shape (n_labels, n_labels). All else is impossible, in
-        training as in prediction.
+        The labels that may follow each label: a scheme of segments, a mapping from label to
+        labels, or a bool array of shape (n_labels, n_labels). All other transitions are
+        impossible, in training and in prediction.
     validation_fraction : float, default=None
-        So many of the sequences are not trained on; their loss is taken after each round, the
-        best number of rounds is kept, and training stops when the loss no longer falls.
+        Fraction of sequences held out for early stopping: training stops when their loss no
+        longer falls, and the best number of rounds is kept.
     n_iter_no_change : int, default=10
         Number of rounds in which the validation loss must fall.
     sample_unit : {"sequence", "token"}, default="sequence"
         What scikit-learn is told that a sample is. With ``"token"``, for tables whose rows are
         tokens, string scorers and stratified splits work.
     n_jobs : int, default=None
-        Number of threads that find marginals, and that predict.
+        Number of threads that compute marginals, and that predict.
     random_state : int, RandomState or None, default=None
-        Chooses the validation part, subsamples, and attributes if not all are considered.
+        Chooses the held-out sequences, subsamples, and attributes if not all are considered.
     verbose : int, default=0
-        Print a line after every so many rounds.
+        Print a line after every ``verbose`` rounds; 0 for none.
 
     Attributes
     ----------
@@ -103,16 +104,16 @@ class BoostedCRF(CallbackSupportMixin, BaseSequenceClassifier):
     baseline_ : ndarray of shape (n_labels,)
         Logarithms of the frequencies of labels.
     estimators_ : list of DecisionTreeRegressor
-        What they predict is added to the state scores.
+        The trees; their predictions are added to the state scores.
     transitions_ : ndarray of shape (n_labels, n_labels), row = previous label
     loss_curve_ : list of float
-        Sum of the log losses of the sequences trained on, after each round.
+        Sum of the log losses of the training sequences, after each round.
     validation_curve_ : list of float
-        The mean loss of the validation part, after each round.
+        Mean loss of the held-out sequences, after each round.
     n_iter_ : int
-        Number of rounds that were made.
+        Number of rounds.
     feature_importances_ : ndarray of shape (n_attributes,)
-        How much of the squared error of the residuals each attribute explains.
+        Share of the reduction of the squared error of residuals that each attribute brings.
     n_features_in_ : int
     feature_names_in_ : ndarray of str objects
         Names of the columns of X, where it is a data frame.
@@ -204,7 +205,7 @@ class BoostedCRF(CallbackSupportMixin, BaseSequenceClassifier):
 
     @property
     def feature_importances_(self) -> np.ndarray:
-        """How much of the squared error of the residuals each attribute explains.
+        """Share of the reduction of the squared error of residuals that each attribute brings.
 
         Returns
         -------
@@ -223,11 +224,11 @@ class BoostedCRF(CallbackSupportMixin, BaseSequenceClassifier):
             Sequences of rows of numbers; the rows of a 2-D array are sequences of one token, and
             a DataFrame with the index (sequence, position) has a token in each row.
         y : list of label lists, SequenceArray or 1-D array
-            Any hashable labels; None for a label that is not known, and a set for one of
-            several: then the likelihood is that of all labellings that agree.
+            Any hashable labels; None marks an unknown label, a set lists the possible ones: then
+            the likelihood is the probability of all labellings that agree with y.
         sample_weight : array-like of shape (n_samples,), nested list or SequenceArray, optional
-            One weight for each sequence, or for each row of a table, or for each token; a
-            sequence weighs as much as its tokens do on average.
+            One weight for each sequence, or for each row of a table, or for each token; the
+            weight of a sequence is then the mean over its tokens.
 
         Returns
         -------
@@ -258,7 +259,7 @@ class BoostedCRF(CallbackSupportMixin, BaseSequenceClassifier):
         progress.finish(lambda: vars(self))
 
     def _read(self, X: Any, y: Any, sample_weight: Any) -> Corpus:
-        """Encode all that is trained on, and check it."""
+        """Encode and check the training data."""
         sequences, weights = self._check_training(X, y, sample_weight, reset=True)
         rows, offsets = as_rows(sequences.X), sequences.X.offsets
         self.classes_, ids, allowed = encode_partial_labels(sequences.y)
@@ -270,7 +271,7 @@ class BoostedCRF(CallbackSupportMixin, BaseSequenceClassifier):
         return corpus.longest_first()
 
     def _hold_out(self, corpus: Corpus, rng) -> tuple[Corpus, Corpus | None]:
-        """What is trained on, and what is validated on."""
+        """Split the corpus into training and held-out sequences."""
         trained, held_out = hold_out(np.arange(len(corpus.weight)), self.validation_fraction, rng)
         if held_out is None:
             return corpus, None
@@ -280,7 +281,7 @@ class BoostedCRF(CallbackSupportMixin, BaseSequenceClassifier):
         return forbidden_scores(self._constraints, len(self.classes_))
 
     def _start(self, data: TrainingData) -> np.ndarray:
-        """State scores without trees."""
+        """Initial state scores, before any tree."""
         return np.tile(self.baseline_, (len(data.token_weight), 1))
 
     def _boost(self, booster: Booster, validation: TrainingData | None, rng, progress) -> None:
@@ -314,7 +315,7 @@ class BoostedCRF(CallbackSupportMixin, BaseSequenceClassifier):
         self._set_fitted(trees, transitions, training)
 
     def _set_fitted(self, trees: list, transitions: list, training: Training) -> None:
-        """Set what the best of the rounds so far leave, and how training went."""
+        """Set the trees and transitions of the best number of rounds so far, and the curves."""
         n_rounds = 0 if training.x is None else int(training.x[0])
         self.estimators_, self.transitions_ = trees[:n_rounds], transitions[n_rounds]
         self.loss_curve_, self.validation_curve_ = training.losses, training.validation_losses
@@ -328,7 +329,7 @@ class BoostedCRF(CallbackSupportMixin, BaseSequenceClassifier):
         tree = DecisionTreeRegressor(
             max_depth=self.max_depth,
             max_leaf_nodes=self.max_leaf_nodes,
-            # Weights count, and not only the number of those who have them.
+            # The minimum is a total weight, not a number of tokens.
             min_weight_fraction_leaf=min(0.5, self.min_samples_leaf / total),
             max_features=self.max_features,
             random_state=rng.randint(SEEDS),

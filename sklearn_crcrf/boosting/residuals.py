@@ -1,4 +1,4 @@
-"""How far a chain is from its training data."""
+"""Residuals of the training data: gold minus expected counts of labels."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -14,16 +14,16 @@ __all__ = ["Residuals", "TrainingData", "log_frequencies"]
 
 
 class Residuals(NamedTuple):
-    """The sum of the log losses of all sequences, times their weights, and what lowers it.
+    """The weighted sum of the log losses of all sequences, and gold and expected counts.
 
     Parameters
     ----------
     loss : float
     gold, expected : ndarray of shape (n_tokens, n_labels)
-        How often labels occur, and how often they are expected to: indicators of the gold labels
-        and marginals, times the weights of the sequences. Their difference is the residual.
+        Indicators of the gold labels, and marginals, both times the weights of the sequences.
+        Their difference is the residual.
     gold_pairs, expected_pairs : ndarray of shape (n_labels, n_labels)
-        The same of pairs of labels, over all tokens.
+        Gold and expected counts of pairs of labels, summed over all tokens.
     """
 
     loss: float
@@ -39,9 +39,9 @@ class TrainingData:
     Parameters
     ----------
     corpus : Corpus
-        Of sequences with tokens and weights.
+        Sequences that have tokens and positive weights.
     forbidden : tuple of (transition, begin, end)
-        What is added to these scores: 0, or -inf for what is impossible.
+        Added to these scores: -inf where labels are impossible, else 0.
     n_threads : int
 
     Attributes
@@ -60,7 +60,7 @@ class TrainingData:
         self.token_weight = np.repeat(corpus.weight, np.diff(corpus.offsets))
 
     def residuals(self, state: np.ndarray, transition: np.ndarray) -> Residuals:
-        """Compare the gold labels with what is expected under some scores.
+        """Compare the gold labels with the distribution under some scores.
 
         Parameters
         ----------
@@ -73,10 +73,10 @@ class TrainingData:
             tokens = slice(chunk.start, chunk.stop)
             scores = self._scores(state[tokens], transition)
             weight, structure = chunk.weight, chunk.structure
-            log_z, of_all = structure.log_partition_and_gradient(scores, weight, expected[tokens])
+            log_z, all_paths = structure.log_partition_and_gradient(scores, weight, expected[tokens])
             score, pull_gold = structure.gold_score(scores, chunk.y)
-            of_gold = pull_gold(weight, gold[tokens])
-            return weight @ (log_z - score), of_gold.transition, of_all.transition
+            gold_paths = pull_gold(weight, gold[tokens])
+            return weight @ (log_z - score), gold_paths.transition, all_paths.transition
 
         with my_threads(self._n_threads) as threads:
             compared = threads.map(compare, self._chunks)
@@ -97,7 +97,7 @@ class TrainingData:
 
 
 def log_frequencies(data: TrainingData, smoothing: float) -> np.ndarray:
-    """Logarithms of how often labels occur, with something added to the count of each."""
+    """Logarithms of label frequencies, with ``smoothing`` added to each count."""
     zeros = np.zeros((len(data.token_weight), data.n_labels)), np.zeros((data.n_labels,) * 2)
     counts = data.residuals(*zeros).gold.sum(axis=0) + smoothing
     return np.log(counts / counts.sum())

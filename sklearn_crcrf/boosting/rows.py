@@ -15,7 +15,7 @@ def as_rows(X: SequenceArray) -> np.ndarray | sp.csr_array:
     Raises
     ------
     ValueError
-        If tokens are not rows of numbers, or one of them is not finite in single precision.
+        If tokens are not rows of numbers, or a number is not finite in single precision.
     """
     data = X.data
     if sp.issparse(data):
@@ -24,14 +24,14 @@ def as_rows(X: SequenceArray) -> np.ndarray | sp.csr_array:
         return rows
     if not (isinstance(data, np.ndarray) and data.ndim == 2):
         raise ValueError(
-            "tokens must be rows of numbers; make them of strings or feature dicts by a "
+            "tokens must be rows of numbers; turn strings or feature dicts into rows with a "
             "vectorizer, such as sklearn_crcrf.SequenceVectorizer"
         )
     return np.ascontiguousarray(as_numbers(X, np.float32))
 
 
 def some_tokens(offsets: np.ndarray, part: float, rng: np.random.RandomState) -> np.ndarray | slice:
-    """The tokens of a random part of the sequences."""
+    """The tokens of a random fraction ``part`` of the sequences."""
     if part == 1.0:
         return slice(None)
     n_sequences = len(offsets) - 1

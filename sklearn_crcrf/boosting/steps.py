@@ -13,7 +13,7 @@ __all__ = ["Step", "newton_step", "tree_scores"]
 
 
 class Step(NamedTuple):
-    """What a round adds to the scores.
+    """A tree and a change of the transition scores, which a round adds.
 
     Parameters
     ----------
@@ -25,7 +25,7 @@ class Step(NamedTuple):
     transition: np.ndarray
 
     def halve(self) -> "Step":
-        """Half of it; the tree is changed in place."""
+        """Half of the step; the tree is changed in place."""
         self.tree.tree_.value[:] *= 0.5
         return self._replace(transition=0.5 * self.transition)
 
@@ -42,8 +42,8 @@ def newton_step(
 ) -> Step:
     """Fit a tree to the residuals of tokens, and set its leaves by a step of Newton's method.
 
-    The transition scores go towards those under which every pair of labels is expected as often
-    as it occurs, as in iterative scaling.
+    The transition scores move towards values for which the expected count of every pair of labels
+    equals its gold count, as in iterative scaling.
 
     Parameters
     ----------
@@ -51,12 +51,12 @@ def newton_step(
         Not fitted yet.
     X : ndarray or CSR of shape (n_tokens, n_attributes), float32
     residuals : Residuals
-        Of all tokens.
+        Residuals of all tokens.
     weight : ndarray of shape (n_tokens,)
     tokens : index array, or slice
-        What the tree is fitted to.
+        The tokens that the tree is fitted to.
     rate : float
-        The part of the step that is taken.
+        Learning rate: factor of the step.
     penalty : float
         Added to the curvature in each leaf, and to the counts of each pair of labels.
     """
@@ -68,7 +68,8 @@ def newton_step(
     by_leaf = _leaves(tree, rows)
     gradient = by_leaf @ (gold - expected)
     curvature = by_leaf @ (expected * (1.0 - expected / w[:, None]))
-    # The same change of all scores has no effect, so one of n labels is too many (Friedman 2001).
+    # To add one number to all scores has no effect, so one of n labels is redundant
+    # (Friedman 2001).
     n_labels = gold.shape[1]
     share = rate * (n_labels - 1) / n_labels
     tree.tree_.value[:, :, 0] = share * gradient / (curvature + penalty)
@@ -77,12 +78,12 @@ def newton_step(
 
 
 def tree_scores(tree: DecisionTreeRegressor, X: np.ndarray | sp.csr_array) -> np.ndarray:
-    """What a tree adds to the state scores, (n_tokens, n_labels)."""
+    """The state scores that a tree adds, (n_tokens, n_labels)."""
     return tree.predict(X, check_input=False).reshape(X.shape[0], tree.n_outputs_)
 
 
 def _leaves(tree: DecisionTreeRegressor, X: np.ndarray | sp.csr_array) -> sp.csr_array:
-    """1 for the tokens in each node of a tree that is a leaf, (n_nodes, n_tokens)."""
+    """Indicators of the leaf of each token, (n_nodes, n_tokens)."""
     leaf = tree.apply(X, check_input=False)
     shape = tree.tree_.node_count, len(leaf)
     return sp.csr_array((np.ones(len(leaf)), (leaf, np.arange(len(leaf)))), shape=shape)

@@ -1,4 +1,4 @@
-"""What is true of a regression tree that has been loaded."""
+"""Requirements of a loaded regression tree."""
 
 from collections.abc import Iterator
 
@@ -14,7 +14,7 @@ __all__ = ["tree_requirements"]
 def tree_requirements(
     tree: DecisionTreeRegressor, n_features: int, n_labels: int
 ) -> Iterator[Requirement]:
-    """What scikit-learn relies on when it goes from the root of a tree to a leaf.
+    """Requirements that scikit-learn relies on when it descends from the root to a leaf.
 
     Parameters
     ----------
@@ -28,12 +28,12 @@ def tree_requirements(
     is_tree = isinstance(tree, DecisionTreeRegressor) and isinstance(tree.tree_, Tree)
     yield Fact("tree_", is_tree, "must be a tree")
     nodes = tree.tree_
-    # Before its arrays are looked at, which are as long as it says that it is.
+    # Checked before its arrays are read: their length is the node count that the tree claims.
     n = nodes.node_count
     yield Fact("tree_.node_count", 1 <= n <= nodes.capacity, f"is {n}")
     yield Fact("tree_.n_features", nodes.n_features == n_features, f"must be {n_features}")
-    is_of_labels = nodes.n_outputs == tree.n_outputs_ == n_labels and nodes.max_n_classes == 1
-    yield Fact("tree_.n_outputs", is_of_labels, f"must be {n_labels}")
+    has_outputs = nodes.n_outputs == tree.n_outputs_ == n_labels and nodes.max_n_classes == 1
+    yield Fact("tree_.n_outputs", has_outputs, f"must be {n_labels}")
     yield Array("tree_.value", nodes.value, (n, n_labels, 1))
     left, right = nodes.children_left, nodes.children_right
     inner = np.flatnonzero(left != TREE_LEAF)

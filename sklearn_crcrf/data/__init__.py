@@ -1,1 +1,1 @@
-"""What a sample is."""
+"""Data: sequences of tokens, in the common form of all accepted inputs."""

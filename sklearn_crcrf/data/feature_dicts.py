@@ -16,16 +16,15 @@ _MEMBERS = (list, tuple, set, frozenset)
 
 
 class Items(NamedTuple):
-    """The items of all tokens: those of token ``i`` are ``starts[i]`` to ``starts[i + 1]``.
+    """The items of all tokens; token ``i`` has items ``starts[i]`` to ``starts[i + 1]``.
 
     Parameters
     ----------
     keys : list of n_keys str
-        In the order of first occurrence. Below a key that holds a dict or list they are
-        ``"key:inner"``.
+        In the order of first occurrence. A key inside a dict or list is named ``"key:inner"``.
     key_ids : ndarray of int32 of shape (n_items,)
     values : list of n_items objects
-        None of them a dict or list.
+        Dicts and lists are replaced by their items.
     starts : ndarray of int64 of shape (n_tokens + 1,)
     kinds : set of the types of the values
     offsets : ndarray of int64 of shape (n_sequences + 1,)
@@ -43,13 +42,13 @@ class Items(NamedTuple):
         return self.keys[self.key_ids[item]]
 
     def invalid(self, item: int, what: str, value: Any) -> ValueError:
-        """The error that says what is wrong with one item."""
+        """The error to raise for an invalid item; ``what`` says what it must be."""
         token = int(np.searchsorted(self.starts, item, side="right")) - 1
         return invalid_token(what, self.offsets, token, value)
 
 
 def read_items(tokens: list, offsets: np.ndarray) -> Items:
-    """Take feature dicts apart.
+    """Split feature dicts into keys and values.
 
     Parameters
     ----------
@@ -64,8 +63,8 @@ def read_items(tokens: list, offsets: np.ndarray) -> Items:
     Raises
     ------
     ValueError
-        If a token is no dict, or a key or a member of a list is no string; the message names the
-        sequence and the position in it.
+        If a token is not a dict, or a key or a member of a list is not a string; the message names
+        the sequence and the position in it.
     """
     if set(map(type, tokens)) != {dict}:
         for i, token in enumerate(tokens):
@@ -85,7 +84,7 @@ def read_items(tokens: list, offsets: np.ndarray) -> Items:
 
 
 def invalid_token(what: str, offsets: np.ndarray, token: int, value: Any) -> ValueError:
-    """The error that says what token number ``token`` must be, and what it is instead."""
+    """The error to raise for token number ``token``; ``what`` says what it must be."""
     sequence, position = locate(offsets, token)
     return ValueError(
         f"X, sequence {sequence}, position {position}: {what}, but is {describe(value)}"
@@ -93,7 +92,7 @@ def invalid_token(what: str, offsets: np.ndarray, token: int, value: Any) -> Val
 
 
 def _unfold(items: Items, nested: set[type]) -> Items:
-    """The same items, with what dicts and lists hold in their place."""
+    """The same items, with dicts and lists replaced by their items."""
     keys, values, ends = [], [], [0]
     for i, (k, value) in enumerate(zip(items.key_ids.tolist(), items.values, strict=True)):
         if type(value) in nested:

@@ -1,4 +1,4 @@
-"""DataFrames as sequences: the columns are symbols or numbers, the index tells the sequences."""
+"""DataFrames as sequences: columns hold symbols or numbers, the index names the sequences."""
 
 from typing import Any
 
@@ -14,19 +14,19 @@ __all__ = ["as_frame", "column_symbols", "frame_columns", "frame_sequences", "nu
 
 
 def frame_sequences(X: Any) -> tuple[SequenceArray, Rows]:
-    """The tokens of a DataFrame, and how they lie in its rows.
+    """The tokens of a DataFrame, and the rows that they come from.
 
     Parameters
     ----------
     X : DataFrame with n_tokens rows, or Series of symbols
-        With an index of several levels, the last one is the position of a row in its sequence,
-        and the other ones name the sequence, whose rows need not be next to each other. With a
+        With an index of several levels, the last level is the position of a row in its sequence,
+        and the other levels name the sequence; its rows need not be next to each other. With a
         simple index every row is a sequence of length one.
 
     Returns
     -------
     sequences : SequenceArray
-        They are in the order in which they occur first.
+        In the order of first occurrence.
     mirror : Rows
 
     Raises
@@ -45,7 +45,7 @@ def frame_sequences(X: Any) -> tuple[SequenceArray, Rows]:
 
 
 def as_frame(X: Any) -> Any:
-    """A DataFrame as it is, and a Series as the one column of a DataFrame."""
+    """The DataFrame itself; a Series becomes a DataFrame with one column."""
     return X.to_frame("token" if X.name is None else X.name) if X.ndim == 1 else X
 
 
@@ -59,7 +59,7 @@ def frame_columns(X: Any) -> Any:
     Returns
     -------
     ndarray or SymbolTable of shape (n_tokens, n_columns)
-        The values of a column of symbols are written out as strings; a missing value is no symbol.
+        Symbols are the values as strings; a missing value has code -1.
 
     Raises
     ------
@@ -77,15 +77,15 @@ def frame_columns(X: Any) -> Any:
 
 
 def numeric_columns(X: Any) -> list[str]:
-    """Names of the columns of a DataFrame that hold numbers; what is true or false is a symbol."""
+    """Names of the columns of a DataFrame that hold numbers; bool columns hold symbols."""
     kinds = zip(X.columns, X.dtypes, strict=True)
     return [str(name) for name, dtype in kinds if dtype.kind in "iuf"]
 
 
 def column_symbols(column: Any) -> tuple[np.ndarray, list[str]]:
-    """The codes of the values of a column of a DataFrame, -1 where there is none, and its symbols.
+    """The codes of the values of a column of a DataFrame, -1 if missing, and its symbols.
 
-    Symbols are in the order of their first occurrence; numbers and the like are written out.
+    Symbols are the values as strings, in the order of their first occurrence.
 
     Raises
     ------
@@ -104,7 +104,7 @@ def column_symbols(column: Any) -> tuple[np.ndarray, list[str]]:
     except TypeError as error:
         raise ValueError(f"X, column {column.name!r}: {error}") from None
     vocabulary = Vocabulary()
-    # Values that differ, such as 1 and "1", may be written alike.
+    # Different values, such as 1 and "1", may be the same string.
     ids = vocabulary.add([str(value) for value in values])
     return np.append(ids, np.int32(-1))[codes], vocabulary.symbols
 

@@ -1,4 +1,4 @@
-"""How the values of tokens lie in the container that an input came in."""
+"""Layouts: how values of tokens are arranged in the container of an input."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ __all__ = ["Layout", "Lists", "Ragged", "Rows", "Sequences", "check_one_per_toke
 
 @dataclass(frozen=True)
 class Layout(ABC):
-    """How the values of tokens lie in a container; to call it brings values into the container.
+    """How values of tokens are arranged in a container; calling it puts values there.
 
     Parameters
     ----------
@@ -28,16 +28,16 @@ class Layout(ABC):
 
     @abstractmethod
     def __call__(self, flat: np.ndarray) -> Any:
-        """The values, or rows, of all tokens in the container."""
+        """Put the values, or rows, of all tokens into the container."""
 
     def flat(self, values: Any, name: str) -> SequenceArray:
-        """One value for every token, out of the container.
+        """Take one value for every token out of the container.
 
         Parameters
         ----------
         values : list of lists, SequenceArray, or 1-D array for a table
         name : str
-            What messages call them.
+            Name of the values in error messages.
 
         Returns
         -------
@@ -46,7 +46,7 @@ class Layout(ABC):
         Raises
         ------
         ValueError
-            If there are more or fewer than one for every token.
+            If there is not exactly one value for every token.
         """
         values = join_sequences(values, name)
         n_sequences, lengths = len(self.offsets) - 1, np.diff(self.offsets)
@@ -84,7 +84,7 @@ class Rows(Layout):
     ----------
     offsets : ndarray of int64 of shape (n_sequences + 1,)
     order : ndarray of int of shape (n_tokens,), optional
-        The rows of the tokens; None if these are in the order of the rows.
+        The row of each token; None if tokens are in the order of the rows.
     """
 
     order: np.ndarray | None = None
@@ -95,10 +95,9 @@ class Rows(Layout):
         return flat if self.order is None else flat[np.argsort(self.order)]
 
     def flat(self, values: Any, name: str) -> SequenceArray:
-        """One value for every token, out of the rows.
+        """Take one value for every token out of the rows.
 
-        It takes, returns and raises what :meth:`Layout.flat` does; a 1-D array has one value for
-        every row, in the order of the rows.
+        As :meth:`Layout.flat`; a 1-D array has one value for every row, in the order of the rows.
         """
         if not isinstance(values, SequenceArray):
             values, n_rows = column_or_1d(values, warn=True), int(self.offsets[-1])
@@ -113,10 +112,10 @@ class Rows(Layout):
 
 
 class Sequences(NamedTuple):
-    """One accepted input, flattened, and the way back.
+    """An input, flattened, and its layout.
 
-    ``mirror`` takes one value or row per token of ``X`` and returns them in the container that
-    the input came in.
+    ``mirror`` takes one value or row per token of ``X`` and returns them in the container of the
+    input.
     """
 
     X: SequenceArray

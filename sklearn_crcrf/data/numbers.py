@@ -16,13 +16,13 @@ def check_finite(X: SequenceArray) -> None:
     Parameters
     ----------
     X : SequenceArray
-        Of any data; what is not of a type of numbers passes.
+        Any data; only data of a floating-point type is checked.
     """
     values = _values(X.data)
     if not isinstance(values, np.ndarray) or values.dtype.kind != "f":
         return
     with np.errstate(all="ignore"):
-        if np.isfinite(values.sum()):  # which takes less time than to look at each
+        if np.isfinite(values.sum()):  # faster than a look at each value
             return
     at = _first(~np.isfinite(values))
     if at is not None:
@@ -35,9 +35,9 @@ def as_numbers(X: SequenceArray, dtype: Any) -> np.ndarray | sp.csr_array:
     Parameters
     ----------
     X : SequenceArray of 2-D array or CSR
-        What is not of a type of numbers, such as a string, must look like one.
+        Values that are not numbers, such as strings, must be convertible.
     dtype : dtype
-        A type of floating-point numbers.
+        A floating-point type.
 
     Returns
     -------
@@ -47,10 +47,9 @@ def as_numbers(X: SequenceArray, dtype: Any) -> np.ndarray | sp.csr_array:
     Raises
     ------
     ValueError
-        If a value does not look like a number, or is not finite in this type; the message says
-        where.
+        If a value cannot be converted, or is not finite in this type; the message says where.
     TypeError
-        If a value is neither a number nor a string, as scikit-learn has it.
+        If a value is neither a number nor a string, as in scikit-learn.
 
     Examples
     --------
@@ -110,7 +109,7 @@ def _first(wrong: np.ndarray) -> tuple | None:
 
 
 def _place(X: SequenceArray, at: tuple) -> str:
-    """Where one of the values is."""
+    """The sequence and position of a value, for an error message."""
     token = at[0]
     if sp.issparse(X.data):
         token = np.searchsorted(X.data.indptr, token, side="right") - 1

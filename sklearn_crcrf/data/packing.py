@@ -1,4 +1,4 @@
-"""How arrays of many names are stored."""
+"""Compact storage of arrays of many names."""
 
 from typing import Any
 
@@ -10,9 +10,9 @@ __all__ = ["packed", "unpacked"]
 
 
 def packed(state: dict[str, Any], key: str) -> dict[str, Any]:
-    """What is stored, with an array of names as one text.
+    """The state with the array of names under ``key`` as one text.
 
-    Formats that load nothing but data take a while for each string.
+    File formats that load only data are slow for many single strings.
     """
     names = state.get(key)
     if names is None:

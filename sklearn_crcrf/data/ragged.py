@@ -55,7 +55,7 @@ class SequenceArray:
 
     @classmethod
     def _of(cls, data: Any, offsets: np.ndarray) -> "SequenceArray":
-        """An array of parts that have been checked."""
+        """An array from data and offsets that have been checked."""
         array = object.__new__(cls)
         array.data, array.offsets = data, offsets
         return array
@@ -88,7 +88,7 @@ class SequenceArray:
 
     @classmethod
     def from_sequences(cls, sequences: Iterable[Any]) -> "SequenceArray":
-        """Join a list of sequences: of symbols, labels or dicts, or of 2-D arrays.
+        """Join a list of sequences, whose tokens are symbols, labels, dicts or rows.
 
         Parameters
         ----------
@@ -103,7 +103,7 @@ class SequenceArray:
         Raises
         ------
         ValueError
-            If one is not a sequence, or not all have the same number of attributes.
+            If an item is not a sequence, or the numbers of attributes differ.
 
         Examples
         --------
@@ -194,7 +194,7 @@ class SequenceArray:
 
 
 def checked_offsets(offsets: Any, n_tokens: int) -> np.ndarray:
-    """The offsets of the sequences of so many tokens as int64; ValueError if they are not."""
+    """The offsets as int64; ValueError unless they are offsets of ``n_tokens`` tokens."""
     offsets = _as_integers(offsets, "offsets")
     if offsets.ndim != 1 or len(offsets) == 0 or offsets[0] != 0:
         raise ValueError("offsets must be one-dimensional and start at 0")
@@ -206,7 +206,10 @@ def checked_offsets(offsets: Any, n_tokens: int) -> np.ndarray:
 
 
 def sound_rows(data: Any, offsets: np.ndarray, name: str) -> Any:
-    """The data of all tokens, by sound rows if it is sparse; ``name`` is what an error calls it."""
+    """The data of all tokens; sparse data is checked and gets sound rows.
+
+    ``name`` is the name of the data in an error message.
+    """
 
     def where(token: int) -> str:
         sequence, position = locate(offsets, token)
@@ -216,24 +219,24 @@ def sound_rows(data: Any, offsets: np.ndarray, name: str) -> Any:
 
 
 def joined_ranges(starts: np.ndarray, lengths: np.ndarray) -> np.ndarray:
-    """The numbers start, start + 1, ... of each of several runs, one run after the other."""
+    """Concatenate the ranges ``start, start + 1, ...`` with these starts and lengths."""
     before = np.cumsum(lengths) - lengths
     return np.repeat(starts - before, lengths) + np.arange(lengths.sum())
 
 
 def longest_first(offsets: np.ndarray) -> np.ndarray:
-    """The sequences by decreasing length, those of one length in their order."""
+    """The order of the sequences by decreasing length; equal lengths keep their order."""
     return np.argsort(-np.diff(offsets), kind="stable")
 
 
 def locate(offsets: np.ndarray, token: int) -> tuple[int, int]:
-    """The sequence and the position in it of token number ``token``, to name it in an error."""
+    """The sequence of token number ``token``, and its position there, for an error message."""
     sequence = int(np.searchsorted(offsets, token, side="right")) - 1
     return sequence, int(token - offsets[sequence])
 
 
 def join_sequences(sequences: Iterable[Any], name: str) -> SequenceArray:
-    """Sequences of any kind as one array; ``name`` is what an error calls them."""
+    """Sequences of any kind as one array; ``name`` is their name in an error message."""
     if isinstance(sequences, SequenceArray):
         checked_offsets(sequences.offsets, sequences.data.shape[0])
         return sequences
@@ -258,10 +261,10 @@ def join_sequences(sequences: Iterable[Any], name: str) -> SequenceArray:
 
 
 def n_tokens(s: Any) -> int | None:
-    """The length of a sequence; None for all that is no sequence."""
+    """The length of a sequence; None if ``s`` is not a sequence."""
     if isinstance(s, (list, tuple)):
         return len(s)
-    if hasattr(s, "shape"):  # also that of a sparse matrix which is a dict
+    if hasattr(s, "shape"):  # before Mapping: a dok_matrix is a dict too
         return s.shape[0] if s.shape else None
     if isinstance(s, (str, bytes, Mapping, Set)):
         return None
@@ -296,24 +299,24 @@ def _stack_rows(sequences: list, name: str) -> Any:
             if s.shape[1] != rows[0].shape[1]:
                 raise ValueError(
                     f"{name}, sequence {i}: it has {s.shape[1]} attributes, "
-                    f"but those before it have {rows[0].shape[1]}"
+                    f"but the sequences before it have {rows[0].shape[1]}"
                 )
         elif len(s) or _n_dimensions(s) > 2:
-            raise ValueError(f"{name}, sequence {i}: it must be a 2-D array, as others are")
+            raise ValueError(f"{name}, sequence {i}: it must be a 2-D array, like other sequences")
     return _join(rows, axis=0)
 
 
 def _concatenate(parts: Any, axis: int) -> SequenceArray:
     parts = list(parts)
     if not all(isinstance(part, SequenceArray) for part in parts):
-        raise TypeError("a SequenceArray can be joined only with others of its kind")
+        raise TypeError("a SequenceArray can be joined only with another SequenceArray")
     first = parts[0]
     axis = normalize_axis_index(axis, first.ndim)
     data = _join([part.data for part in parts], axis)
     if axis == 0:
         return SequenceArray.from_lengths(data, np.concatenate([part.lengths for part in parts]))
     if any(not np.array_equal(part.offsets, first.offsets) for part in parts):
-        raise ValueError("attributes can be joined only where the sequences have the same lengths")
+        raise ValueError("attributes can be joined only if the sequences have the same lengths")
     return SequenceArray(data, first.offsets)
 
 

@@ -1,4 +1,4 @@
-"""The one form that every accepted input is brought to."""
+"""The common form of all accepted inputs."""
 
 from collections.abc import Callable, Mapping
 from numbers import Number
@@ -18,35 +18,35 @@ __all__ = ["as_sequences", "is_table", "sound_table"]
 
 
 def _check_table(X: Any) -> Any:
-    """A table as it is if its columns have types, and as scikit-learn checks arrays if not."""
+    """A DataFrame as it is; arrays and matrices as scikit-learn checks them."""
     return X if hasattr(X, "iloc") else check_array(X, accept_sparse="csr", dtype=None)
 
 
 def as_sequences(
     X: Any, y: Any = None, name: str = "y", check_table: Callable[[Any], Any] = _check_table
 ) -> Sequences:
-    """Bring every accepted input to one form.
+    """Convert any accepted input to the common form.
 
     Parameters
     ----------
     X : list of sequences, SequenceArray, 2-D array or CSR, or DataFrame
         The sequences of a list hold token strings or feature dicts, or are 2-D arrays or CSR.
-        The rows of a 2-D array, also of one written as a list of lists of numbers, and of a
-        DataFrame are sequences of length one. If a DataFrame has an index of two levels,
-        (sequence, position), these make the sequences. Its columns become an array if all are
-        numeric, else a SymbolTable.
+        The rows of a 2-D array, of a list of lists of numbers, or of a DataFrame are sequences of
+        length one. A DataFrame with an index of two levels, (sequence, position), has the
+        sequences that the index names. Its columns become an array if all are numeric, else a
+        SymbolTable.
     y : list of label lists, SequenceArray or 1-D array, optional
         Labels, in the same layout as X: for a table one per row.
     name : str, default="y"
-        What messages call y.
+        Name of y in error messages.
     check_table : callable, optional
-        Checks a DataFrame, or an array or matrix whose rows are samples, and returns it. Default:
-        as scikit-learn checks arrays.
+        Checks a DataFrame, or an array or matrix whose rows are samples, and returns it. By
+        default scikit-learn's ``check_array``, and no check for a DataFrame.
 
     Returns
     -------
     Sequences
-        ``X`` and ``y`` as SequenceArray, and ``mirror``, which undoes the layout.
+        ``X`` and ``y`` as SequenceArray, and ``mirror``, which restores the layout of the input.
 
     Raises
     ------
@@ -69,12 +69,12 @@ def as_sequences(
 
 
 def is_table(X: Any) -> bool:
-    """Whether a sample of X is a row, and not a sequence.
+    """Whether a sample of X is a row, rather than a sequence.
 
     Parameters
     ----------
     X : any input of :func:`as_sequences`
-        A list is told by its first element: a number, or a list of numbers, makes it a table.
+        For a list the first element decides: a number or a list of numbers makes it a table.
 
     Returns
     -------
@@ -83,7 +83,7 @@ def is_table(X: Any) -> bool:
     Raises
     ------
     ValueError
-        If X is a list of tokens, which is neither.
+        If X is a list of tokens, whose samples are neither.
 
     Examples
     --------
@@ -108,12 +108,12 @@ def is_table(X: Any) -> bool:
 
 
 def sound_table(X: Any) -> Any:
-    """A table, by sound rows if it is sparse."""
+    """A table; a sparse one is checked and gets sound rows."""
     return sound_csr(X, "X", "X, row {}".format) if sp.issparse(X) else X
 
 
 def _check_again(X: SequenceArray) -> SequenceArray:
-    """The same, in spite of what may have been written into its arrays since it was made."""
+    """Check X again: its arrays may have been changed since it was made."""
     offsets = checked_offsets(X.offsets, X.data.shape[0])
     data = sound_rows(X.data, offsets, "X")
     return X if data is X.data else SequenceArray._of(data, offsets)
@@ -130,7 +130,7 @@ def _check_kind(data: Any) -> None:
 
 
 def _read(X: Any, check_table: Callable[[Any], Any]) -> tuple[SequenceArray, Layout]:
-    """All tokens, and how they lie in X."""
+    """All tokens, and the layout of X."""
     if is_table(X) and hasattr(X, "iloc"):
         return frame_sequences(check_table(X))
     if is_table(X):
@@ -144,7 +144,7 @@ def _read(X: Any, check_table: Callable[[Any], Any]) -> tuple[SequenceArray, Lay
 
 
 def _checked(X: Any, check: Callable[[Any], Any]) -> Any:
-    """A table after a check by scikit-learn, before which sparse rows are made sound."""
+    """Make sparse rows sound, then let ``check`` check the table."""
     try:
         return check(sound_table(X))
     except ValueError as error:
@@ -157,6 +157,6 @@ def _checked(X: Any, check: Callable[[Any], Any]) -> Any:
             ) from None
         if is_list and "inhomogeneous" in str(error):
             raise ValueError(
-                f"X is no table: its rows must hold numbers or strings ({error})"
+                f"X is not a table: its rows must hold numbers or strings ({error})"
             ) from None
         raise

@@ -36,15 +36,15 @@ class SymbolTable:
     numbers : iterable of str, default=()
         Names of the columns whose strings are written numbers.
     keys : sequence of n_columns str, optional
-        What the attributes of each column begin with, by default its name. Columns with one key
-        have attributes in common.
+        Prefix of the attribute names of each column, by default the name of the column. Columns
+        with the same key share attributes.
     edges : iterable of str, default=()
-        Names of the columns that describe the transitions into tokens, and not their labels.
+        Names of the columns that describe transitions into tokens rather than labels.
 
     Raises
     ------
     ValueError
-        If the shapes do not agree, a name is repeated, or a code is not that of a category.
+        If the shapes do not agree, a name is repeated, or a code has no category.
 
     Examples
     --------
@@ -138,7 +138,7 @@ class SymbolTable:
             return NotImplemented
         if not all(isinstance(table, SymbolTable) for table in args[0]):
             raise ValueError(
-                "columns of symbols cannot be joined with numbers; make numbers of the symbols "
+                "columns of symbols cannot be joined with numbers; turn the symbols into numbers "
                 "first, as in make_pipeline(Window(), SequenceVectorizer())"
             )
         axis = kwargs.get("axis", args[1] if len(args) > 1 else 0)
@@ -158,7 +158,7 @@ class SymbolTable:
         Raises
         ------
         KeyError
-            If there is none.
+            If there is no such column.
         """
         return self._places[name]
 
@@ -183,21 +183,21 @@ class SymbolTable:
 
 
 def _sound_table(codes: np.ndarray, categories: Sequence[Any], *about: Any) -> SymbolTable:
-    """A table that was stored, of codes that have a symbol."""
+    """A stored table, after a check that every code has a symbol."""
     sound = [_sound_strings(strings) for strings in categories]
     table = SymbolTable(codes, sound, *about)
     require(
         "SymbolTable",
         (
-            indices(f"codes of {name!r}", of_column, of_column.shape, len(symbols), -1)
-            for name, of_column, symbols in zip(table.names, table.codes.T, sound, strict=True)
+            indices(f"codes of {name!r}", column, column.shape, len(symbols), -1)
+            for name, column, symbols in zip(table.names, table.codes.T, sound, strict=True)
         ),
     )
     return table
 
 
 def _sound_strings(strings: Any) -> Any:
-    """Strings that were stored; what is joined has its codes checked as at the first time."""
+    """Stored strings; JoinedStrings are made again, which checks their codes."""
     if not isinstance(strings, JoinedStrings):
         return strings
     return JoinedStrings(strings.parts, strings.codes, strings.separator, strings.prefix)
@@ -211,13 +211,13 @@ def symbolize(X: SequenceArray) -> SymbolTable:
     X : SequenceArray of one-dimensional data, or of a SymbolTable
         Strings, integers or booleans become one column named ``"token"``. Feature dicts become
         one column per key, in the order of first occurrence: a string is its own symbol, a number
-        or bool is written out, a nested dict gives a column ``"key:inner"`` per inner key, and a
-        list or set of strings gives a column ``"key:member"`` per member, which says ``"True"``.
+        or bool becomes a string, a nested dict gives a column ``"key:inner"`` per inner key, and a
+        list or set of strings gives a column ``"key:member"`` per member, with symbol ``"True"``.
 
     Returns
     -------
     SymbolTable
-        With n_tokens rows; code -1 where a token does not have the key.
+        With n_tokens rows; code -1 if a token does not have the key.
 
     Raises
     ------
@@ -307,7 +307,7 @@ def _join_columns(tables: Sequence[SymbolTable]) -> SymbolTable:
 def _join_rows(tables: Sequence[SymbolTable]) -> SymbolTable:
     names = tables[0].names
     if any(t.names != names for t in tables):
-        raise ValueError("tables can be joined by rows only where their columns are the same")
+        raise ValueError("tables can be joined by rows only if their columns are the same")
     categories, columns = [], []
     for j in range(len(names)):
         vocabulary = Vocabulary()

@@ -20,7 +20,7 @@ class InvalidTokenError(ValueError):
     Parameters
     ----------
     index : int
-        Where the token stands in the list it came in.
+        Index of the token in its list.
     token : object
         The token.
     """
@@ -35,7 +35,7 @@ class InvalidTokenError(ValueError):
 
 
 class JoinedStrings:
-    """Strings made of parts that many of them share, joined only where they are read.
+    """Strings joined from shared parts, but only when they are read.
 
     Parameters
     ----------
@@ -43,9 +43,9 @@ class JoinedStrings:
     codes : array-like of int of shape (n_parts, n_strings)
         String ``i`` consists of ``parts[0][codes[0, i]]``, ``parts[1][codes[1, i]]``, ...
     separator : str, default=""
-        What stands between two parts.
+        Stands between two parts.
     prefix : str, default=""
-        What stands before the first part.
+        Stands before the first part.
 
     Raises
     ------
@@ -83,7 +83,7 @@ class JoinedStrings:
         return np.array(self.tolist(), dtype=object)
 
     def with_prefix(self, prefix: str) -> "JoinedStrings":
-        """The same strings with another one before each."""
+        """The same strings, each with ``prefix`` before it."""
         strings = copy(self)
         strings.prefix = prefix + self.prefix
         return strings
@@ -138,7 +138,7 @@ class Vocabulary:
         return self._table.symbols.copy()
 
     def add(self, tokens: Iterable[str]) -> np.ndarray:
-        """The ids of the tokens; strings not seen before are given the next ids.
+        """The ids of the tokens; new strings are given the next ids.
 
         Parameters
         ----------
@@ -158,7 +158,7 @@ class Vocabulary:
         return _fill(self._table.add, tokens)
 
     def lookup(self, tokens: Iterable[str]) -> np.ndarray:
-        """The ids of the tokens, -1 where a string was never added.
+        """The ids of the tokens, -1 if a string was never added.
 
         Parameters
         ----------
@@ -178,7 +178,7 @@ class Vocabulary:
         return _fill(self._table.lookup, tokens)
 
     def copy(self) -> "Vocabulary":
-        """A vocabulary with the same strings, to be extended on its own."""
+        """A vocabulary with the same strings; either can then be extended without the other."""
         return Vocabulary(self._table.symbols)
 
     def __len__(self) -> int:
@@ -206,14 +206,14 @@ class Vocabulary:
 
 
 def _requirements(text: str, lengths: Any) -> Iterator[Requirement]:
-    """What is true of the lengths of the strings of which a text is made."""
+    """Requirements of the lengths of strings that make up a text."""
     n = len(text)
     yield indices("lengths", lengths, (len(lengths),), n + 1)
     yield Fact("lengths", int(lengths.sum()) == n, f"must sum to {n}")
 
 
 def describe(token: Any) -> str:
-    """What a token is that should have been something else, for an error message."""
+    """The value or type of an invalid token, for an error message."""
     if token is None or (isinstance(token, float) and not isfinite(token)):
         return str(token)
     return f"of type {type(token).__name__}"

@@ -1,4 +1,4 @@
-"""What the scores of empirical models are made of: logarithms of rates times exponents."""
+"""The terms of the scores of empirical models: logarithms of rates times exponents."""
 
 from collections.abc import Sequence
 
@@ -15,18 +15,18 @@ from .model import Prepared
 __all__ = ["attribute_names", "edge_contributions", "state_contributions"]
 
 Blocks = Sequence[tuple[Symbols, np.ndarray]]
-"""For blocks of rows: symbols that make attributes, and their ids (n_rows, n_symbols)."""
+"""For each block of rows: the symbols of its attributes, and their ids (n_rows, n_symbols)."""
 
 
 def attribute_names(blocks: Blocks, encoder: Encoder, rows: np.ndarray | None = None) -> np.ndarray:
-    """Names such as ``"token[-1]=the|token[0]=dog"`` of some rows, by default of all.
+    """Names such as ``"token[-1]=the|token[0]=dog"`` of rows, by default of all rows.
 
     Parameters
     ----------
     blocks : sequence of (Symbols, ndarray)
     encoder : Encoder
     rows : int ndarray, optional
-        Numbered through all blocks.
+        Row numbers, counted through all blocks.
 
     Returns
     -------
@@ -46,7 +46,7 @@ def attribute_names(blocks: Blocks, encoder: Encoder, rows: np.ndarray | None = 
             symbols, symbol_names(symbols), ids.T, strict=True
         ):
             if column not in symbols_of:
-                # The last entry is that of id -1.
+                # The last entry is the name of id -1.
                 symbols_of[column] = np.array(
                     [*encoder.symbols(column), "<boundary>"], dtype=object
                 )
@@ -63,7 +63,7 @@ def state_contributions(
     encoder: Encoder,
     floored: np.ndarray | None = None,
 ) -> Contributions:
-    """Entries of the state scores: the weights of rows, times the exponents of their slots.
+    """Contributions to state scores: weights of rows, times the exponents of their slots.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ def state_contributions(
     blocks : sequence of (Symbols, ndarray)
     encoder : Encoder
     floored : bool ndarray of shape (n_kinds,), optional
-        The kinds of words whose weights are what lies above the floor, the logarithm of zero.
+        The kinds of words whose weights are stored minus the floor, the logarithm of zero.
 
     Returns
     -------
@@ -89,7 +89,7 @@ def state_contributions(
     names[row < 0] = "never seen"
     names[names == ""] = "label prior"
     entries = Contributions.of("attribute", token, names, above + zero[token], factor[token, slot])
-    # Where nothing lies above the floor, a label is impossible.
+    # A label without a weight above the floor is impossible.
     score = np.bincount(token, above * factor[token, slot], len(y))
     impossible = np.flatnonzero((score == 0.0) & (zero * factor.sum(axis=1) < 0.0))
     never = ["never seen with this label"] * len(impossible)
@@ -109,20 +109,20 @@ def edge_contributions(
     classes: np.ndarray,
     names: np.ndarray,
 ) -> Contributions:
-    """Entries of the transitions that depend on symbols.
+    """Contributions of the transitions that depend on symbols.
 
     Parameters
     ----------
     coef : CSR of shape (n_rows, n_labels ** 2)
-        Logarithms of rates times exponents; column ``j * n_labels + i`` is the label i before
+        Logarithms of rates times exponents; column ``j * n_labels + i`` is for label i before
         label j.
     rows : int ndarray of shape (n_tokens, n_slots)
-        -1 for none.
+        -1 if a token has no row in a slot.
     exponents : ndarray of shape (n_slots,)
     y : ndarray of shape (n_tokens,)
     classes : ndarray of shape (n_labels,)
     names : object ndarray of shape (n_tokens, n_slots)
-        What the rows are for.
+        Names of the attributes of the rows.
 
     Returns
     -------

@@ -12,7 +12,7 @@ __all__ = ["Estimate", "smooth"]
 
 
 class Estimate(NamedTuple):
-    """P(y | attribute) wherever an attribute occurred with a label.
+    """P(y | attribute), for each label y that occurred with the attribute.
 
     Parameters
     ----------
@@ -20,7 +20,7 @@ class Estimate(NamedTuple):
         The row of each attribute.
     counts : CSR of shape (n_attributes, n_labels)
     probability : ndarray of shape (nnz,)
-        Of the entries of ``counts``.
+        P(label | attribute) for each entry of ``counts``.
     """
 
     index: KeyIndex
@@ -30,13 +30,13 @@ class Estimate(NamedTuple):
     def at(self, symbols: Sequence[np.ndarray], labels: np.ndarray) -> np.ndarray:
         """Probabilities of ``labels[k]`` given ``symbols[0][k], symbols[1][k], ...``.
 
-        All of them must have occurred together.
+        Each combination must have occurred.
         """
         return entry_values(self.counts, self.probability, self.index.rows(symbols), labels)
 
 
 def smooth(counts: sp.csr_array, prior: np.ndarray, strength: float) -> np.ndarray:
-    """(c + k q) / (n + k) for every entry c, where its prior is q and the strength is k."""
+    """(c + k q) / (n + k) for every entry c of a row with sum n; q is its prior, k the strength."""
     total = np.repeat(counts.sum(axis=1), np.diff(counts.indptr))
     return (counts.data + strength * prior) / (total + strength)
 
@@ -47,8 +47,8 @@ def entry_values(counts: sp.csr_array, values: np.ndarray, rows, columns) -> np.
     Raises
     ------
     ValueError
-        If one is no entry, which rounding can do where weights of very different sizes are counted
-        and forgotten.
+        If there is no such entry: rounding can lose one if weights of very different sizes are
+        counted and forgotten.
     """
     n_columns = counts.shape[1]
     keys = np.repeat(np.arange(counts.shape[0], dtype=np.int64), np.diff(counts.indptr))
@@ -57,7 +57,7 @@ def entry_values(counts: sp.csr_array, values: np.ndarray, rows, columns) -> np.
     places = np.searchsorted(keys, wanted)
     if (places == len(keys)).any() or not np.array_equal(keys[places], wanted):
         raise ValueError(
-            "sample_weight: the sizes of weights differ so much that counts of words and of pairs "
-            "of labels, rounded, contradict each other"
+            "sample_weight: the weights differ so much in size that rounded counts of words and "
+            "of label pairs contradict each other"
         )
     return values[places]

@@ -45,11 +45,11 @@ SPELLINGS = {
     "mean": MeanSpelling,
     "maxent": MaxEntSpelling,
 }
-# Priors are not made narrower than this: nothing would be learned from any counts.
+# Least width of a prior: under a narrower one, no counts would change the estimates.
 NARROWEST = 1e-6
-# Exponents are fitted on at most so many tokens.
+# Maximum number of tokens on which exponents are fitted.
 MOST_HELD_OUT = 20_000
-# Likeliest labels of a token that a second-order chain considers.
+# Number of likeliest labels of each token that a second-order chain considers.
 N_CANDIDATES = 8
 
 
@@ -61,7 +61,7 @@ class EmpiricalCRF(CountingClassifier):
         p(y | x) = prod_i CR(y_i; y_{i+1} | x) prod_j p(y_j | x),
         CR(a; b) = p(a, b) / (p(a) p(b)),
 
-    and each of them is estimated by counting [1]_ [2]_. By default every zero count is smoothed
+    and each factor is estimated by counting [1]_ [2]_. By default every zero count is smoothed
     from a broader estimate, and unknown words are judged by their spelling and their
     neighbours. :meth:`ecrn` and :meth:`maxent` give the methods of the papers.
 
@@ -71,25 +71,26 @@ class EmpiricalCRF(CountingClassifier):
         Exponent of the distribution p(y | spelling) of an unknown word: below 1 its neighbours
         count for more, above 1 its spelling does. In [0, inf).
     sigma : float, default=1.0
-        Width of all priors. Every pseudo-count is divided by ``sigma ** 2``, and what is fitted
-        iteratively (``spelling="maxent"``, ``exponents="fit"``) has a Gaussian prior of this
-        standard deviation. In (0, inf]; ``inf`` means plain frequencies.
+        Width of all priors. Every pseudo-count is divided by ``sigma ** 2``. Parameters that are
+        fitted iteratively have a Gaussian prior, with standard deviation sigma for
+        ``spelling="maxent"`` and ``0.3 * sigma`` for ``exponents="fit"``. In (0, inf]; ``inf``
+        means plain frequencies.
     spelling : {"product", "joint", "mean", "maxent"}, default="product"
-        How p(y | spelling) is made: a product of the co-occurrence rates of y with affixes,
-        shape and case; or, from the eleven binary features of the papers, the frequency given
-        all of them, the mean of the frequencies given each, or an exponential model.
+        How p(y | spelling) is estimated: as a product of the co-occurrence rates of y with
+        affixes, shape and case; or, from the eleven binary features of the papers, as the
+        frequency given all features, the mean of the frequencies given each feature, or an
+        exponential model.
     zeros : {"smoothed", "floored", "exact"}, default="smoothed"
-        What becomes of events that never occurred. If they are not smoothed, a known word has
-        only the labels it was seen with, pairs of words not seen together back off to their
-        spelling if one is unknown, else to their labels alone, context beyond these is not
-        used, and a pair of labels of frequency zero costs a large constant or is impossible.
+        How events that never occurred are scored. Unless they are smoothed, a known word has only
+        the labels it was seen with; a pair of words not seen together backs off to the spelling
+        if one word is unknown, else to the labels alone; wider context is not used; and a pair
+        of labels of frequency zero costs a large constant (floored) or is impossible (exact).
     exponents : None, "fit" or dict, default=None
-        Exponents of the experts, by their names as in ``exponents_``. A dict replaces some of
-        the defaults; ``"fit"`` finds all of them by maximum likelihood on a part of the data
-        that is not counted meanwhile.
+        Exponents of the experts, by name as in ``exponents_``. A dict replaces some of the
+        defaults; ``"fit"`` fits all exponents by maximum likelihood on held-out sequences, which
+        are counted afterwards.
     validation_fraction : float, default=0.1
-        The last so many of the sequences are the part on which exponents are fitted, but no
-        more than 20,000 tokens.
+        Fraction of sequences, the last ones, held out to fit exponents; at most 20,000 tokens.
     order : {1, 2}, default=1
         2 adds co-occurrence rates of three labels in a row, over the 8 likeliest labels of each
         token.
@@ -97,8 +98,8 @@ class EmpiricalCRF(CountingClassifier):
         The key or column that holds the words, if tokens have several; by default the first
         that is not numeric.
     binning : transformer, default=None
-        Gives integer codes to numeric columns; by default ten bins of about equal frequency,
-        and one bin for each of fewer values.
+        Gives integer codes to numeric columns; by default ten bins of about equal frequency, or
+        one bin per value if there are fewer values.
     sample_unit : {"sequence", "token"}, default="sequence"
         What scikit-learn is told that a sample is. With ``"token"``, for tables whose rows are
         tokens, string scorers and stratified splits work.
@@ -109,12 +110,12 @@ class EmpiricalCRF(CountingClassifier):
     ----------
     classes_ : ndarray of shape (n_labels,)
     coef_ : CSR of shape (n_attributes, n_labels)
-        Weights of attributes; a state score is a sum of rows, each times its exponent. They are
-        not negative, but logarithms of frequencies if zeros are not smoothed.
+        Weights of attributes; a state score is a sum of rows, each times its exponent. Weights
+        are not negative, except without smoothing: then they are logarithms of frequencies.
     attribute_names_ : ndarray of shape (n_attributes,)
-        What the rows of ``coef_`` are for.
+        The attribute of each row of ``coef_``.
     transitions_ : ndarray of shape (n_labels, n_labels), row = previous label
-        Scores of label pairs that hold for all tokens.
+        Transition scores that are the same for all tokens.
     begin_, end_ : ndarray of shape (n_labels,)
         Scores of the first and last labels; zero unless zeros are smoothed.
     exponents_ : dict
@@ -122,11 +123,11 @@ class EmpiricalCRF(CountingClassifier):
     counts_ : Counts
         The sufficient statistics.
     tabulator_ : Tabulator
-        What makes columns of symbols of X.
+        Turns X into columns of symbols.
     encoder_ : Encoder
-        The symbols of all columns, by number.
+        Numbers the symbols of all columns.
     model_ : SmoothedModel or FrequencyModel
-        What is estimated from the counts, and makes the scores.
+        The estimates made from the counts; computes the scores.
     n_features_in_ : int
         Number of columns of X, where it has any.
     feature_names_in_ : ndarray of str objects
@@ -227,9 +228,9 @@ class EmpiricalCRF(CountingClassifier):
     def fit_exponents(self, X: Any, y: Any) -> "EmpiricalCRF":
         """Fit the exponents of a fitted model to data that was not counted.
 
-        Experts that were not counted at :meth:`fit` take no part: those whose exponents are 0 by
-        default, unless the parameter ``exponents`` names them or is ``"fit"``. Sequences with
-        labels that were never counted are left out.
+        Experts that :meth:`fit` did not count take no part: their exponents are 0 by default, and
+        the parameter ``exponents`` neither names them nor is ``"fit"``. Sequences with labels
+        that were never counted are left out.
 
         Parameters
         ----------
@@ -246,16 +247,16 @@ class EmpiricalCRF(CountingClassifier):
 
     @_fit_context(prefer_skip_nested_validation=True)
     def predict_out_of_fold(self, X: Any, y: Any, cv: Any = 5) -> Any:
-        """The labels of all sequences, each by a model trained on the other folds.
+        """The labels of all sequences, each predicted by a model trained on the other folds.
 
-        All folds are counted in one pass, and the counts of one are taken away at a time, so it
-        costs little more than one fit. This estimator itself stays as it is.
+        All folds are counted in one pass, then the counts of one fold at a time are subtracted, so
+        it costs little more than one fit. This estimator itself does not change.
 
         Parameters
         ----------
         X, y : as in :meth:`fit`
         cv : int or splitter, default=5
-            Number of consecutive folds, or what gives test sets that have every sequence once.
+            Number of consecutive folds, or a splitter that tests every sequence exactly once.
 
         Returns
         -------
@@ -265,10 +266,10 @@ class EmpiricalCRF(CountingClassifier):
         Raises
         ------
         ValueError
-            If the parameter ``exponents`` is ``"fit"``: give those of a fitted model as a dict.
+            If the parameter ``exponents`` is ``"fit"``: pass ``exponents_`` of a fitted model.
         """
         if self.exponents == "fit":
-            raise ValueError('exponents="fit" needs a fit; give the exponents as a dict')
+            raise ValueError('exponents="fit" is fitted by fit only; give the exponents as a dict')
         return clone(self)._predict_out_of_fold(X, y, cv)
 
     def known_tokens(self, X: Any) -> Any:
@@ -296,14 +297,14 @@ class EmpiricalCRF(CountingClassifier):
 
     @property
     def attribute_names_(self) -> np.ndarray:
-        """What the rows of ``coef_`` are for, such as ``"token[-1]=the|token[0]=dog"``."""
+        """The attribute of each row of ``coef_``, such as ``"token[-1]=the|token[0]=dog"``."""
         columns = [f"x{j}" for j in range(self.encoder_.n_attributes or 0)]
         names = attribute_names(self.model_.attribute_keys(), self.encoder_)
         return np.append(names, np.array(columns, dtype=object))
 
     @property
     def transitions_(self) -> np.ndarray:
-        """Scores of label pairs that hold for all tokens, row = previous label."""
+        """Transition scores that are the same for all tokens, row = previous label."""
         return self.model_.common_transitions()
 
     @property
@@ -334,7 +335,7 @@ class EmpiricalCRF(CountingClassifier):
         return Encoder(names, spelling.features, spelling.symbols, n_attributes)
 
     def _fit_with_exponents(self, corpus: Corpus) -> None:
-        """Fit the exponents on the last sequences, after counting all others; then count all."""
+        """Count all but the last sequences, fit the exponents on these, then count these too."""
         n_sequences, n_tokens = len(corpus.offsets) - 1, corpus.offsets[-1]
         n_counted = max(
             n_sequences - max(1, round(self.validation_fraction * n_sequences)),
@@ -342,7 +343,7 @@ class EmpiricalCRF(CountingClassifier):
         )
         counted, held_out = corpus.split(min(n_counted, n_sequences - 1))
         if not counted.weights.any():
-            raise ValueError('exponents="fit" needs tokens before the part that is held out')
+            raise ValueError('exponents="fit" needs tokens before the held-out sequences')
         counts = self._count(counted)
         self._estimate(counts, more_labels=corpus.labels)
         prepared = self.model_.prepare(held_out.observations, held_out.offsets)
@@ -385,7 +386,7 @@ class EmpiricalCRF(CountingClassifier):
 
     def _update(self, X: Any, y: Any, sample_weight: Any, combine: Callable) -> None:
         if self.encoder_.lexicon.features != SPELLINGS[self.spelling].features:
-            raise ValueError(f"spelling={self.spelling!r} is not what the model was fitted with")
+            raise ValueError(f"spelling={self.spelling!r}, but the model was fitted with another")
         super()._update(X, y, sample_weight, combine)
 
     def _check_training(self, X, y, sample_weight, reset) -> tuple[Sequences, np.ndarray]:
@@ -394,7 +395,7 @@ class EmpiricalCRF(CountingClassifier):
         return super()._check_training(X, y, sample_weight, reset)
 
     def _templates(self) -> list[Template]:
-        """What is counted."""
+        """The templates of the events that are counted."""
         if self.zeros == "smoothed":
             given = None if self.exponents == "fit" else self._exponents
             templates = SmoothedModel.templates(self.encoder_, given)
@@ -405,7 +406,7 @@ class EmpiricalCRF(CountingClassifier):
         return [*templates, TRIGRAMS] if self.order == 2 else templates
 
     def _estimate(self, counts: Counts, more_labels: Any = ()) -> None:
-        """Set all that follows from counts."""
+        """Compute the fitted attributes from the counts."""
         seen = counts[Template(((self.encoder_.names[0], 0),))].events[:, -1]
         self._rank = self._set_classes(seen, more_labels)
         statistics = Statistics(self.encoder_, relabel(counts, self._rank), len(self.classes_))
@@ -432,14 +433,14 @@ class EmpiricalCRF(CountingClassifier):
             yield from below("_trigrams", trigram_requirements(self._trigrams, n))
 
     def _fit_exponents(self, prepared: Prepared, labels: np.ndarray, offsets: np.ndarray) -> None:
-        """Set the exponents to those under which the labels are likeliest."""
+        """Set the exponents that maximise the likelihood of the labels."""
         model = self.model_.copy()
         self._exponents = fit_exponents(model, prepared, labels, offsets, sigma=self.sigma)
         model.set_exponents(np.array(list(self._exponents.values())))
         self.model_, self.exponents_ = model, self._exponents
 
     def _decode(self, structure: Structure, scores: Scores, first: int) -> np.ndarray:
-        """The best path of each sequence; the best label of each token where none is possible."""
+        """The best path of each sequence; the best label of each token if no path is possible."""
         value, y = structure.maximum(scores)
         raise_if_not_finite(value, structure, scores, first)
         impossible = np.repeat(np.isneginf(value), np.diff(structure.offsets))

@@ -1,4 +1,4 @@
-"""Which attributes around a token say something of its label, and how much by default."""
+"""The attributes around a token that predict its label, and their default exponents."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
@@ -17,15 +17,15 @@ class Expert(NamedTuple):
     Parameters
     ----------
     name : str
-        Such as ``"token[-1]|token[0]"``.
+        For example ``"token[-1]|token[0]"``.
     template : Template
     known : float
         Exponent for tokens whose word was seen in training.
     unseen : float
         Exponent for all other tokens.
     broader : Template or None
-        The template, of some of these symbols, whose estimate is the prior; None for the
-        distribution of all labels.
+        The template with fewer symbols whose estimate is the prior; None if the prior is the
+        overall label distribution.
     """
 
     name: str
@@ -44,9 +44,10 @@ class EdgeExpert(NamedTuple):
         Counted with pairs of labels.
     exponent : float
     strength : float
-        Number of observations that the label bigrams, its prior, are worth.
+        Its prior, the label bigrams, counts as much as this number of observations.
     before, here : (Template, int)
-        Whose estimates are those of the single labels, and which of the symbols they need.
+        For the previous and the current label alone: the template that estimates it, and the
+        position, among the symbols of the edge, of the symbol that it is given.
     """
 
     template: Template
@@ -59,8 +60,8 @@ class EdgeExpert(NamedTuple):
 def context_experts(names: Sequence[str], features: Iterable[str]) -> Iterator[Expert]:
     """All experts for these columns, the first of which holds the words.
 
-    The last ones have exponents 0: no default of theirs helps all corpora, so they take part
-    only where exponents are fitted or given.
+    The last ones have exponents 0: no other default helped all corpora, so they take part
+    only if exponents are fitted or given.
 
     Parameters
     ----------
@@ -86,7 +87,7 @@ def context_experts(names: Sequence[str], features: Iterable[str]) -> Iterator[E
         yield _expert(_at(f"{word}:shape", -1, 0), 0.2, 0.1)
         yield _expert(_at(f"{word}:shape", 0, +1), 0.12, 0.1)
     for column in others:
-        # Longer and longer windows, each the prior of the next.
+        # Windows of increasing length; each is the prior of the next.
         chain = [_at(column, *offsets) for offsets in ((0,), (0, 1), (-1, 0, 1))]
         for broader, symbols in zip([None, *chain], chain, strict=False):
             yield _expert(symbols, 0.7 * scale, 0.7 * scale, broader)

@@ -1,4 +1,4 @@
-"""The exponents of all experts: their names, their defaults, and how they are used."""
+"""The exponents of all experts: names, defaults, and the slots where they apply."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -22,11 +22,11 @@ class Entry(NamedTuple):
     ----------
     name : str
     value : float
-        Its default.
+        The default.
     cells : sequence of (kind, slot)
-        Where it is used in the table of exponents.
+        The cells of the table of exponents that it fills.
     factors : sequence of float
-        What it is multiplied by there.
+        What it is multiplied by in each cell.
     """
 
     name: str
@@ -55,9 +55,9 @@ class Exponents(Storable):
         self._n_slots = n_slots
         factors = np.array([factor for entry in entries for factor in entry.factors], dtype=float)
         cells = [kind * n_slots + slot for entry in entries for kind, slot in entry.cells]
-        of_entry = np.repeat(np.arange(len(entries)), [len(entry.cells) for entry in entries])
+        columns = np.repeat(np.arange(len(entries)), [len(entry.cells) for entry in entries])
         shape = N_KINDS * n_slots, len(entries)
-        self._map = sp.csr_array((factors, (np.array(cells, dtype=int), of_entry)), shape=shape)
+        self._map = sp.csr_array((factors, (np.array(cells, dtype=int), columns)), shape=shape)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
@@ -72,7 +72,7 @@ class Exponents(Storable):
         return (self._map @ self.values).reshape(N_KINDS, self._n_slots)
 
     def pullback(self, weight: np.ndarray) -> np.ndarray:
-        """Derivative by the values, given the derivative ``weight`` by the table."""
+        """Gradient in the values, given the gradient ``weight`` in the table."""
         return weight.ravel() @ self._map
 
     def update(self, values: Mapping[str, float]) -> None:
@@ -81,7 +81,7 @@ class Exponents(Storable):
         Raises
         ------
         ValueError
-            If there is no exponent of a name, or one is not a finite number.
+            If a name is unknown, or a value is not a finite number.
         """
         for name, value in values.items():
             if name not in self.names:
@@ -96,15 +96,15 @@ class Exponents(Storable):
 
 
 def state_entries(spelling, known_spelling: float, mu_oov: float, experts) -> list[Entry]:
-    """Entries for the slots in the order: spelling, word, context experts.
+    """Entries of the slots, in the order: spelling, word, context experts.
 
     Parameters
     ----------
     spelling : ProductSpelling or SignatureSpelling
     known_spelling : float
-        Default exponent of the spelling of known words, as a whole.
+        Default exponent that all spelling slots of known words share.
     mu_oov : float
-        Multiplies the exponents of the spelling of unseen words.
+        Multiplies the exponents of the spelling slots of unseen words.
     experts : sequence of Expert
     """
     slots = range(len(spelling.names))

@@ -16,7 +16,7 @@ __all__ = ["fit_exponents"]
 
 # Standard deviation of the prior around the defaults, relative to sigma.
 PRIOR_WIDTH = 0.3
-# The factor of all edges stays positive: an edge may only raise a transition.
+# The common exponent of all edges stays positive: an edge may only raise a transition.
 SMALLEST_EDGE_EXPONENT = 1e-3
 
 
@@ -32,19 +32,19 @@ def fit_exponents(
     """Fit all exponents of a model.
 
     Minimises the negative log-likelihood of ``y`` plus ``||a - a0||^2 / (2 s^2)``, where a0
-    are the exponents that the model has, and s is 0.3 sigma.
+    are the current exponents of the model, and s is 0.3 sigma.
 
     Parameters
     ----------
     model : SmoothedModel
-        Its exponents are the start; it is left as it was.
+        Its exponents are the initial values; it does not change.
     prepared : Prepared
         Tokens that were not counted.
     y : ndarray of shape (n_tokens,)
-        Ids of their labels.
+        Label ids of the tokens.
     offsets : ndarray of shape (n_sequences + 1,)
     sigma : float
-        Width of the Gaussian prior around the start.
+        Width of the Gaussian prior around the initial values.
     max_iter : int
 
     Returns
@@ -73,7 +73,7 @@ def fit_exponents(
 
 
 class _Objective:
-    """The penalised negative log-likelihood and its gradient by the exponents."""
+    """The penalised negative log-likelihood and its gradient in the exponents."""
 
     def __init__(self, model, prepared, y, offsets, sigma):
         self._model, self._prepared, self._y = model, prepared, y

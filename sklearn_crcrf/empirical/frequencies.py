@@ -1,8 +1,8 @@
 """Plain frequencies with back-off: the fully empirical training of the papers.
 
-A word is scored by its own frequencies if it was seen, else by those of its spelling. So is a
-pair of neighbouring words; if both were seen, but never together, it is scored by the frequencies
-of pairs of labels. Events of frequency zero have probability zero, or are floored.
+A seen word is scored by its own frequencies, an unseen one by the frequencies of its spelling. The
+same holds for a pair of neighbouring words; if both were seen, but never together, it is scored by
+the frequencies of pairs of labels. Events of frequency zero have probability zero, or are floored.
 
 References
 ----------
@@ -41,11 +41,11 @@ class FrequencyModel(Storable):
     ----------
     statistics : Statistics
     spelling : type
-        The model of unseen words, and of neighbouring words not seen together.
+        The model of unseen words, and of pairs of neighbours with an unseen word.
     floor : float
-        The logarithm that stands for that of zero; may be -inf.
+        Replaces the logarithm of zero; may be -inf.
     strength : float
-        Of the prior of the spelling model, where it has one.
+        Strength of the prior of the spelling model, if it has one.
     mu_oov : float
         Exponent of the distribution of an unseen word ([2]_, 4.5).
     exponents : mapping from name to float
@@ -54,7 +54,7 @@ class FrequencyModel(Storable):
 
     @staticmethod
     def templates(encoder: Encoder) -> list[Template]:
-        """What is counted."""
+        """The templates of the events that are counted."""
         word = encoder.names[0]
         return [Template(((word, 0),)), Template(((word, -1), (word, 0)), (-1, 0))]
 
@@ -100,7 +100,8 @@ class FrequencyModel(Storable):
         exponent = np.where(self._has_zeros, self.state.exponents.sum(axis=1), 0.0)
         floor = FLOOR * exponent[prepared.kind][:, None]
         state[(state == 0.0) & (floor < 0.0)] = -np.inf
-        # Weights lie above the floor, scores must not: those of a long sequence add up.
+        # Weights are stored minus the floor, but scores must include it: over a long sequence,
+        # the difference would add up.
         state += floor
         row, gains = self._edge_gains(prepared)
         edges = TokenTransitions.from_gains(row, gains, np.full((n_labels, n_labels), FLOOR))
@@ -115,7 +116,7 @@ class FrequencyModel(Storable):
         return coef
 
     def attribute_keys(self) -> list[tuple[Symbols, np.ndarray]]:
-        """The symbols that make an attribute, and their ids, for the rows of each slot."""
+        """For each slot: the symbols of its attributes, and their ids for each row."""
         word = self.statistics.word
         words = ((word, 0),), np.arange(self.statistics.by_word.shape[0])[:, None]
         return [*spelling_keys(self.spelling, word), words]
@@ -123,18 +124,18 @@ class FrequencyModel(Storable):
     def contributions(
         self, prepared: Prepared, y: np.ndarray, classes: np.ndarray
     ) -> Contributions:
-        """What adds up to the score of a path of one sequence."""
+        """The contributions that sum to the score of a path of one sequence."""
         keys, encoder = self.attribute_keys(), self.statistics.encoder
         state = state_contributions(self.state, prepared, y, keys, encoder, self._has_zeros)
         return Contributions.join([state, self._edge_contributions(prepared, y, classes)])
 
     def common_transitions(self) -> np.ndarray:
-        """Scores of label pairs that hold for all tokens, (n_labels, n_labels)."""
+        """Transition scores that are the same for all tokens, (n_labels, n_labels)."""
         n_labels = self.statistics.n_labels
         return np.full((n_labels, n_labels), self._floor)
 
     def boundaries(self) -> tuple[np.ndarray, np.ndarray]:
-        """Scores of the first and of the last label, each (n_labels,): there are none."""
+        """Scores of the first and of the last label, each (n_labels,): always zero."""
         n_labels = self.statistics.n_labels
         return np.zeros(n_labels), np.zeros(n_labels)
 
@@ -148,23 +149,23 @@ class FrequencyModel(Storable):
         scores = np.log(by_pair.data)
         scores -= np.repeat(np.log(by_pair.sum(axis=1)), lengths)
         labels = np.divmod(by_pair.indices, stats.n_labels)[::-1]
-        for words, of_words in zip(keys.T, labels, strict=True):
+        for words, label in zip(keys.T, labels, strict=True):
             words = np.repeat(words, lengths)
-            scores -= np.log(entry_values(stats.by_word, frequency, words, of_words))
+            scores -= np.log(entry_values(stats.by_word, frequency, words, label))
         self._pairs = _with_data(by_pair, scores)
         everything = sum_rows(by_pair, np.zeros(len(keys), dtype=np.int64), 1)
         self._label_pairs = _with_data(everything, np.log(_label_rate(everything, stats.n_labels)))
         self.spelling.fit_pairs(stats.encoder.lexicon, keys, by_pair)
 
     def _edge_rows(self, window: Window, is_known: np.ndarray) -> np.ndarray:
-        """Rows of pairs of words; behind them, codes of pairs of spellings if one is unseen."""
+        """Rows of pairs of words; higher numbers code pairs of spellings if a word is unseen."""
         row = self._index.rows(window.symbols(self.templates(self.statistics.encoder)[1]))
         code = self._pairs.shape[0] + self.spelling.pair_codes(window, self.statistics.word)
         both_known = is_known & np.append(False, is_known[:-1])[: len(is_known)]
         return np.where(row >= 0, row, np.where(both_known, LABELS_ONLY, code)).astype(np.int32)
 
     def _edge_gains(self, prepared: Prepared) -> tuple[np.ndarray, sp.csr_array]:
-        """The row of each token, and log CR above the floor of the rows in use."""
+        """The row of each token, and log CR minus the floor for the rows in use."""
         wanted = np.where(prepared.first, -1, prepared.edges[:, 0])
         used, row = np.unique(wanted, return_inverse=True)
         n_pairs = self._pairs.shape[0]
@@ -183,7 +184,7 @@ class FrequencyModel(Storable):
     def _edge_contributions(
         self, prepared: Prepared, y: np.ndarray, classes: np.ndarray
     ) -> Contributions:
-        """One entry for each transition, named by what it is conditioned on."""
+        """One contribution for each transition, named by its condition."""
         row, gains = self._edge_gains(prepared)
         row, wanted, n_pairs = row[1:], prepared.edges[1:, 0], self._pairs.shape[0]
         pair = y[1:].astype(np.int64) * len(classes) + y[:-1]

@@ -1,4 +1,4 @@
-"""What the two kinds of empirical models share: statistics of words, and encoded attributes."""
+"""Statistics of words and encoded attributes, shared by both kinds of empirical models."""
 
 from typing import NamedTuple
 
@@ -13,12 +13,12 @@ from ..counts.storage import Storable
 
 __all__ = ["Prepared", "Statistics"]
 
-# Words seen at most so often have exponents of their own.
+# Words seen at most this often have their own exponents.
 SELDOM_SEEN = 10
 
 
 class Statistics(Storable):
-    """Counts with what is needed of words and labels again and again.
+    """Counts, with frequently used statistics of words and labels.
 
     Attributes
     ----------
@@ -29,7 +29,7 @@ class Statistics(Storable):
     n_seen : ndarray of shape (n_words,)
         How often each word was seen.
     label_prior : ndarray of shape (n_labels,)
-        Label probabilities, none of them zero.
+        Label probabilities, smoothed so that no label has probability zero.
     """
 
     def __init__(self, encoder: Encoder, counts: Counts, n_labels: int):
@@ -43,14 +43,14 @@ class Statistics(Storable):
         self.label_prior = (total + 0.1) / (total.sum() + 0.1 * n_labels)
 
     def words_at(self, offset: int) -> sp.csr_array:
-        """How often each label has each word at an offset, CSR of shape (n_words, n_labels)."""
+        """How often each label occurs with each word at an offset, CSR (n_words, n_labels)."""
         keys, by_label = label_counts(self.counts[Template(((self.word, offset),))], self.n_labels)
         inside = keys[:, 0] >= 0
         return place_rows(by_label[inside], keys[inside, 0], len(self.encoder.lexicon))
 
 
 def spelling_keys(spelling, word: str) -> list[tuple[tuple[tuple[str, int], ...], np.ndarray]]:
-    """Symbols, and their ids, of the rows of the weights of spelling and words."""
+    """For each spelling slot: the symbols of its attributes, and their ids for each row."""
     return [
         (tuple((f"{word}:{feature}", 0) for feature in features), ids)
         for features, ids in spelling.attribute_keys()
@@ -58,7 +58,7 @@ def spelling_keys(spelling, word: str) -> list[tuple[tuple[tuple[str, int], ...]
 
 
 class Prepared(NamedTuple):
-    """The attributes of tokens, from which scores are made.
+    """The attributes of tokens, from which scores are computed.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ class Prepared(NamedTuple):
 
 
 def word_kinds(n_seen: np.ndarray, observations: Observations) -> tuple[np.ndarray, np.ndarray]:
-    """Word ids of the tokens, -1 for unseen words, and the kind of each."""
+    """Word ids of the tokens, -1 for unseen words, and the kind of each word."""
     ids = np.where(observations.ids < 0, len(n_seen), observations.ids)
     times = np.append(n_seen, 0.0)[ids]
     known = np.where(times > 0, ids, -1).astype(np.int32)
@@ -92,7 +92,7 @@ def word_kinds(n_seen: np.ndarray, observations: Observations) -> tuple[np.ndarr
 
 
 def word_kinds_of(n_seen: np.ndarray) -> np.ndarray:
-    """The kinds of words that were seen so often, int8."""
+    """The kinds of words seen ``n_seen`` times, int8."""
     kind = np.select([n_seen > SELDOM_SEEN, n_seen > 0], [FREQUENT, SELDOM], UNSEEN)
     return kind.astype(np.int8)
 

@@ -1,4 +1,4 @@
-"""The scores of a smoothed model that depend on one symbol of a token, as weights with names."""
+"""The scores of a smoothed model that depend on a single symbol, as weights with names."""
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,8 +14,8 @@ __all__ = ["named_weights"]
 def named_weights(model: SmoothedModel, classes: np.ndarray) -> NamedWeights:
     """Weights of the words, of the symbols of other columns, and of the columns of a sparse X.
 
-    A word has all the score that a token has for it alone, that of its spelling too. What depends
-    on neighbours or on pairs of words is left out.
+    The weight of a word includes the score of its spelling. Scores that depend on neighbours or on
+    pairs of words are left out.
 
     Parameters
     ----------
@@ -25,14 +25,14 @@ def named_weights(model: SmoothedModel, classes: np.ndarray) -> NamedWeights:
     Returns
     -------
     NamedWeights
-        The names are such as ``"token=dog"``, and ``"x3"`` for a column.
+        Names are like ``"token=dog"``, or ``"x3"`` for a column of a sparse X.
     """
     blocks = [_words(model), *_other_columns(model)]
     n_attributes = model.statistics.encoder.n_attributes
     if n_attributes is not None:
         names = [f"x{j}" for j in range(n_attributes)]
         blocks.append((names, model.exponents["attributes"] * model.attributes))
-    names = np.array([name for of_block, _ in blocks for name in of_block], dtype=object)
+    names = np.array([name for block_names, _ in blocks for name in block_names], dtype=object)
     n = len(classes)
     weights = Weights(
         sp.vstack([coef for _, coef in blocks], format="csr"),
@@ -44,7 +44,7 @@ def named_weights(model: SmoothedModel, classes: np.ndarray) -> NamedWeights:
 
 
 def _words(model: SmoothedModel) -> tuple[list[str], sp.csr_array]:
-    """The names and the scores of all words that were seen."""
+    """Names and scores of all words that were seen."""
     stats = model.statistics
     seen = np.flatnonzero(stats.n_seen > 0)
     lexicon = stats.encoder.lexicon
@@ -58,7 +58,7 @@ def _words(model: SmoothedModel) -> tuple[list[str], sp.csr_array]:
 
 
 def _other_columns(model: SmoothedModel) -> list[tuple[list[str], sp.csr_array]]:
-    """The names and the weights of the symbols of each column, where an expert has one alone."""
+    """Names and weights of the symbols of each column that an expert uses alone."""
     encoder, blocks = model.statistics.encoder, []
     exponents = model.state.exponents[FREQUENT]
     n_spelling = len(model.spelling.names)

@@ -13,14 +13,14 @@ from .estimates import entry_values, smooth
 
 __all__ = ["ProductSpelling"]
 
-# Words seen at most so often tell how unknown words behave.
+# Words seen at most this often stand in for unknown words.
 RARE = 15
 
 
 class SpellingExpert(NamedTuple):
     """One attribute of the spelling, and its exponent.
 
-    The prior of its estimate is the estimate of the shorter attribute before it, or the
+    The prior of its estimate is the estimate of the attribute ``shorter``, or the label
     distribution of all rare words if there is none.
     """
 
@@ -46,24 +46,24 @@ EXPERTS = (
 class ProductSpelling(Storable):
     """P(y | spelling) ~ p(y) prod_k CR(y; f_k) ** alpha_k, a product of co-occurrence rates.
 
-    All is estimated on rare words. Longer and longer suffixes are a chain in which each
-    estimate is the prior of the next.
+    All estimates use rare words only. Suffixes of increasing length form a chain: each estimate is
+    the prior of the next.
 
     Parameters
     ----------
     lexicon : Lexicon
-        With the spelling features of this class.
+        A lexicon with the spelling features of this class.
     counts : CSR of shape (n_words, n_labels)
         How often each word of the lexicon has each label.
     label_prior : ndarray of shape (n_labels,)
         Label probabilities of all words.
     strength : float
-        Number of observations that every prior is worth.
+        Each prior counts as much as this number of observations.
 
     Attributes
     ----------
     names : list of str
-        Names of the slots, one row of ``coef`` each.
+        Names of the slots; a word has at most one row of ``coef`` in each.
     exponents : ndarray of shape (n_slots,)
     coef : CSR of shape (n_rows, n_labels)
         Weights, not negative.
@@ -117,19 +117,21 @@ class ProductSpelling(Storable):
         return rows
 
     def attribute_keys(self) -> list[tuple[tuple[str, ...], np.ndarray]]:
-        """Features and ids of their symbols, (n_rows, n_features), of the rows of each slot."""
+        """For each slot: its features, and the symbol ids of its rows, (n_rows, n_features)."""
         label = (), np.empty((1, 0), dtype=np.int32)
         features = [(feature,) for feature in self.features]
         return [label, *zip(features, (index.keys for index in self._indexes), strict=True)]
 
     def fit_pairs(self, lexicon: Lexicon, words: np.ndarray, counts: sp.csr_array) -> None:
-        """Nothing: the product says nothing of pairs of words."""
+        """Store an empty row: this model has no estimates for pairs of words."""
         self._no_pairs = sp.csr_array((1, counts.shape[1]))
 
     def pair_codes(self, window: Window, word: str) -> np.ndarray:
-        """All pairs are alike."""
+        """The same code for all pairs."""
         return np.zeros_like(window.symbols(Template(((word, 0),)))[0])
 
     def co_occurrence(self, codes: np.ndarray) -> sp.csr_array:
-        """No rates; see :class:`~sklearn_crcrf.empirical.signature_spelling.JointSpelling`."""
+        """Empty rows, unlike in
+        :class:`~sklearn_crcrf.empirical.signature_spelling.JointSpelling`.
+        """
         return self._no_pairs[codes]

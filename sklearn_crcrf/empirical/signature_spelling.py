@@ -1,7 +1,8 @@
-"""Unknown words by the eleven binary spelling features of the papers.
+"""Unknown words, modelled by the eleven binary spelling features of the papers.
 
-A word has one of few *signatures*, the set of features that hold of it, so every estimate is a
-table over signatures. The classes differ in how they make P(y | f) and P(y, y' | f, f').
+The *signature* of a word is the set of features that hold for it. There are few signatures, so
+every estimate is a table over them. The classes differ in how they estimate P(y | f) and
+P(y, y' | f, f').
 
 References
 ----------
@@ -42,18 +43,18 @@ TINY = np.finfo(float).tiny
 
 
 class SignatureSpelling(Storable):
-    """What the estimates by signature share.
+    """Base of the spelling models whose estimates are tables over signatures.
 
     Parameters
     ----------
     lexicon : Lexicon
-        With the spelling features of this class.
+        A lexicon with the spelling features of this class.
     counts : CSR of shape (n_words, n_labels)
         How often each word of the lexicon has each label.
     label_prior : ndarray of shape (n_labels,)
         Label probabilities of all words.
     strength : float
-        Number of observations that every prior is worth; 0 for plain frequencies.
+        Each prior counts as much as this number of observations; 0 for plain frequencies.
 
     Attributes
     ----------
@@ -63,7 +64,7 @@ class SignatureSpelling(Storable):
     probability : ndarray of shape (n_signatures, n_labels)
         P(y | f).
     coef : CSR of shape (n_signatures, n_labels)
-        log P(y | f) above a common floor, with no entry where P is zero.
+        log P(y | f) minus a common floor, with no entry where P is zero.
     """
 
     features = ("simple",)
@@ -85,7 +86,7 @@ class SignatureSpelling(Storable):
         return np.ascontiguousarray(spelling)
 
     def attribute_keys(self) -> list[tuple[tuple[str, ...], np.ndarray]]:
-        """Features and ids of their symbols, (n_rows, n_features), of the rows of each slot."""
+        """For each slot: its features, and the symbol ids of its rows, (n_rows, n_features)."""
         return [(self.features, np.arange(N_SIGNATURES)[:, None])]
 
     def fit_pairs(self, lexicon: Lexicon, words: np.ndarray, counts: sp.csr_array) -> None:
@@ -102,7 +103,7 @@ class SignatureSpelling(Storable):
         self._fit_pairs(sum_rows(counts, before * N_SIGNATURES + after, N_SIGNATURES**2))
 
     def pair_codes(self, window: Window, word: str) -> np.ndarray:
-        """What :meth:`co_occurrence` needs to know of each token and the one before it."""
+        """The codes that :meth:`co_occurrence` takes: of each token and the previous one."""
         column = f"{word}:{self.features[0]}"
         before, after = window.symbols(Template(((column, -1), (column, 0))))
         return np.maximum(before, 0) * N_SIGNATURES + after
@@ -119,7 +120,7 @@ class SignatureSpelling(Storable):
         Returns
         -------
         CSR of shape (n_pairs, n_labels ** 2)
-            Without entries where such a pair was never seen.
+            No entry where a pair of labels was never seen with such a pair of words.
         """
         before, after = np.divmod(codes, N_SIGNATURES)
         rates = self._joint(before, after)
@@ -147,9 +148,9 @@ class JointSpelling(SignatureSpelling):
 
 
 class MeanSpelling(SignatureSpelling):
-    """P(y | f) as the mean of the frequencies given the single features that hold.
+    """P(y | f) as the mean of the frequencies given each feature that holds.
 
-    A word without any of the features has the distribution of all words.
+    A word without any of the features has the label distribution of all words.
     """
 
     def _fit(self, counts: np.ndarray) -> np.ndarray:

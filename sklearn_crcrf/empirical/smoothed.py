@@ -34,12 +34,12 @@ from .transitions import label_transitions
 
 __all__ = ["SmoothedModel"]
 
-# Number of observations that the prior of an estimate is worth.
+# The prior of an estimate counts as much as this number of observations.
 WORD_STRENGTH = 0.3
 CONTEXT_STRENGTH = 2.0
-# How much the beginning and the end of a sequence say of the labels there.
+# Exponent of the rates of labels with the beginning and the end of a sequence.
 BOUNDARY_EXPONENT = 0.33
-# Scores of so many (word, label) pairs are made at once.
+# Number of (word, label) pairs whose scores are computed at once.
 BLOCK = 2**20
 
 
@@ -52,7 +52,7 @@ class SmoothedModel(Storable):
     spelling : type
         The model of unseen words.
     strength : float
-        Multiplies the number of observations that every prior is worth.
+        Multiplies the strength of every prior, a number of observations.
     mu_oov : float
         Exponent of the distribution of an unseen word.
     exponents : mapping from name to float
@@ -83,7 +83,7 @@ class SmoothedModel(Storable):
 
     @staticmethod
     def templates(encoder: Encoder, exponents: Mapping[str, float] | None) -> list[Template]:
-        """What is counted if these exponents differ from their defaults; None for all."""
+        """The templates that are counted if these exponents are set; None for all templates."""
         names = encoder.names
         experts = context_experts(names, encoder.lexicon.features)
         used = [e.template for e in experts if exponents is None or _is_used(e, exponents)]
@@ -121,25 +121,25 @@ class SmoothedModel(Storable):
 
     @property
     def coef(self) -> sp.csr_array:
-        """Weights of attributes, those of the columns of a sparse X behind all others."""
+        """Weights of attributes; the columns of a sparse X come last."""
         if ATTRIBUTES not in self.statistics.counts:
             return self.state.coef
         return sp.vstack([self.state.coef, self.attributes], format="csr")
 
     def attribute_keys(self) -> list[tuple[Symbols, np.ndarray]]:
-        """The symbols that make an attribute, and their ids, for the rows of each slot."""
+        """For each slot: the symbols of its attributes, and their ids for each row."""
         word = self.statistics.word
         words = ((word, 0),), np.arange(self.statistics.by_word.shape[0])[:, None]
         return [*spelling_keys(self.spelling, word), words, *self.contexts()]
 
     def contexts(self) -> list[tuple[Symbols, np.ndarray]]:
-        """The same of the context experts alone."""
+        """:meth:`attribute_keys` of the context experts alone."""
         return [(template.symbols, index.keys) for template, index in self._contexts]
 
     def contributions(
         self, prepared: Prepared, y: np.ndarray, classes: np.ndarray
     ) -> Contributions:
-        """What adds up to the score of a path of one sequence."""
+        """The contributions that sum to the score of a path of one sequence."""
         encoder, exponents = self.statistics.encoder, self.exponents
         outer = exponents["transition"], exponents["boundary"]
         rows = np.where(prepared.edges < 0, -1, prepared.edges + self._edge_starts)
@@ -163,7 +163,7 @@ class SmoothedModel(Storable):
         return Contributions.join(entries)
 
     def common_transitions(self) -> np.ndarray:
-        """Scores of label pairs that hold for all tokens, (n_labels, n_labels)."""
+        """Transition scores that are the same for all tokens, (n_labels, n_labels)."""
         return self.exponents["transition"] * self.transitions.inner
 
     def boundaries(self) -> tuple[np.ndarray, np.ndarray]:
@@ -172,7 +172,7 @@ class SmoothedModel(Storable):
         return exponent * self.transitions.begin, exponent * self.transitions.end
 
     def copy(self) -> "SmoothedModel":
-        """The same model, with exponents that can be set on their own."""
+        """The same model; its exponents can be set without changing this one."""
         twin = copy(self)
         twin.exponents, twin.state = copy(self.exponents), copy(self.state)
         return twin
@@ -183,7 +183,7 @@ class SmoothedModel(Storable):
         self.state.exponents = self.exponents.table()
 
     def pullback(self, prepared: Prepared, scores: Scores, weight: ScoreGradient) -> np.ndarray:
-        """Derivative by the exponents, given the scores and the derivative by them."""
+        """Gradient in the exponents, given the scores and the score gradient ``weight``."""
         state = self.state.pullback(prepared.rows, prepared.kind, weight.state)
         gradient = dict(zip(self.exponents.names, self.exponents.pullback(state), strict=True))
         labels = scores.edges.previous, scores.edges.current
@@ -207,7 +207,7 @@ class SmoothedModel(Storable):
             if expert.template in stats.counts
         ]
         edges = edge_experts(stats.encoder.names)
-        # Only estimates that others rest on are kept.
+        # Only estimates that serve as priors are kept.
         self._priors = {template for edge in edges for template, _ in (edge.before, edge.here)}
         self._priors |= {expert.broader for expert in experts}
         blocks = self._fit_words(spelling)
@@ -225,7 +225,7 @@ class SmoothedModel(Storable):
         self.state = StateWeights(blocks, self.exponents.table())
 
     def _fit_words(self, spelling: type) -> list[sp.csr_array]:
-        """Weights of the spelling, and of the words over what their spelling says."""
+        """Weights of the spelling, and of words relative to their spelling."""
         stats, strength = self.statistics, WORD_STRENGTH * self._strength
         self.spelling = spelling(
             stats.encoder.lexicon, stats.by_word, stats.label_prior, self._strength
@@ -238,7 +238,7 @@ class SmoothedModel(Storable):
         return [self.spelling.coef, association(stats.by_word, unseen, strength)]
 
     def _fit_context(self, expert: Expert) -> sp.csr_array:
-        """Estimate one expert; its weights over its prior."""
+        """Estimate one expert; return its weights relative to its prior."""
         template, stats = expert.template, self.statistics
         strength = CONTEXT_STRENGTH * self._strength
         keys, counts = label_counts(stats.counts[template], stats.n_labels)
@@ -255,7 +255,10 @@ class SmoothedModel(Storable):
         return association(counts, prior, strength)
 
     def _fit_attributes(self) -> float:
-        """Weights of the columns of X; their exponent shrinks with their number per token."""
+        """Fit weights of the columns of X; return their exponent.
+
+        The more attributes a token has, the smaller the exponent.
+        """
         stats = self.statistics
         table = stats.counts[ATTRIBUTES]
         keys, counts = label_counts(table, stats.n_labels)
@@ -267,7 +270,7 @@ class SmoothedModel(Storable):
         return max(per_token, 1.0) ** -0.5
 
     def _probability_unseen(self) -> np.ndarray:
-        """P(y | spelling of w) of the entries (w, y) of the counts by word."""
+        """P(y | spelling of w) for each entry (w, y) of the counts by word."""
         by_word, spelling = self.statistics.by_word, self.spelling
         rows = spelling.rows(self.statistics.encoder.lexicon.spelling)
         weights = StateWeights([spelling.coef], spelling.exponents[None, :])
@@ -285,10 +288,10 @@ class SmoothedModel(Storable):
         return values
 
     def _fit_edges(self) -> None:
-        """Gains of pairs of labels over the label bigrams, conditioned on symbols.
+        """By how much symbols raise the scores of label pairs above those of label bigrams.
 
-        The prior of a pair is CR(y; y') p(y | x) p(y' | x'). All of one rate is conditioned on
-        the same features, from the same sample ([ECRN] III-D).
+        The prior of a pair is CR(y; y') p(y | x) p(y' | x'). All probabilities of one rate are
+        conditioned on the same features, and estimated on the same sample ([ECRN] III-D).
         """
         stats = self.statistics
         rate = np.exp(self.transitions.inner)
@@ -310,7 +313,7 @@ class SmoothedModel(Storable):
         self.edge_coef = sp.vstack([short_ids(block) for block in blocks], format="csr")
 
     def _edge_gains(self, prepared: Prepared) -> sp.csr_array:
-        """What the edges add to the transitions, CSR of shape (n_tokens, n_labels ** 2)."""
+        """Scores that the edges add to transitions, CSR of shape (n_tokens, n_labels ** 2)."""
         used = (prepared.edges >= 0) & ~prepared.first[:, None]
         indptr = np.append(0, np.cumsum(used.sum(axis=1)))
         columns = (prepared.edges + self._edge_starts)[used]

@@ -1,4 +1,4 @@
-"""What is true of models of co-occurrence rates: the shapes and ranges that kernels rely on."""
+"""Requirements of empirical models: the shapes and ranges that kernels rely on."""
 
 from collections.abc import Iterator
 from functools import singledispatch
@@ -30,7 +30,7 @@ __all__ = ["model_requirements", "trigram_requirements"]
 
 
 def trigram_requirements(rates: TrigramRates, n_labels: int) -> Iterator[Requirement]:
-    """What is true of rates of so many labels."""
+    """Requirements of the trigram rates of ``n_labels`` labels."""
     yield Fact("_n_labels", rates._n_labels == n_labels, f"must be {n_labels}")
     n_keys = (len(rates._keys),)
     yield indices("_keys", rates._keys, n_keys, n_labels**3)
@@ -40,7 +40,7 @@ def trigram_requirements(rates: TrigramRates, n_labels: int) -> Iterator[Require
 
 @singledispatch
 def model_requirements(model: Any, encoder: Encoder, n_labels: int) -> Iterator[Requirement]:
-    """What is true of a model of the symbols of an encoder, and of so many labels."""
+    """Requirements of a model whose symbols an encoder knows, with ``n_labels`` labels."""
     yield Fact("model_", False, f"must be a model, but is a {type(model).__name__}")
 
 
@@ -90,7 +90,7 @@ def _(model: FrequencyModel, encoder: Encoder, n_labels: int) -> Iterator[Requir
 def _statistics_requirements(
     statistics: Statistics, encoder: Encoder, n_labels: int
 ) -> Iterator[Requirement]:
-    yield Fact("encoder", statistics.encoder is encoder, "must be that of the estimator")
+    yield Fact("encoder", statistics.encoder is encoder, "must be the encoder of the estimator")
     yield Fact("word", statistics.word == encoder.names[0], "must be the column of words")
     yield Fact("n_labels", statistics.n_labels == n_labels, f"must be {n_labels}")
     yield from sparse("by_word", statistics.by_word, (len(encoder.lexicon), n_labels), least=0.0)
@@ -108,14 +108,14 @@ def _exponents_requirements(exponents: Exponents, n_slots: int) -> Iterator[Requ
 
 @singledispatch
 def spelling_requirements(spelling: Any, lexicon: Lexicon, n_labels: int) -> Iterator[Requirement]:
-    """What is true of a model of the spelling of so many labels."""
-    yield Fact("coef", False, f"must be that of a spelling, and not of {type(spelling).__name__}")
+    """Requirements of a spelling model with ``n_labels`` labels."""
+    yield Fact("coef", False, f"must be of a spelling model, not of {type(spelling).__name__}")
 
 
 @spelling_requirements.register
 def _(spelling: ProductSpelling, lexicon: Lexicon, n_labels: int) -> Iterator[Requirement]:
-    is_of_it = lexicon.features == spelling.features
-    yield Fact("features", is_of_it, "must be those of the lexicon")
+    has_same = lexicon.features == spelling.features
+    yield Fact("features", has_same, "must be the features of the lexicon")
     n_slots = len(spelling.names)
     fits = n_slots == len(spelling._indexes) + 1 == len(lexicon.features) + 1
     yield Fact("names", fits, f"must be {len(lexicon.features) + 1}")
@@ -132,8 +132,8 @@ def _(spelling: ProductSpelling, lexicon: Lexicon, n_labels: int) -> Iterator[Re
 
 @spelling_requirements.register
 def _(spelling: SignatureSpelling, lexicon: Lexicon, n_labels: int) -> Iterator[Requirement]:
-    is_of_it = lexicon.features == spelling.features
-    yield Fact("features", is_of_it, "must be those of the lexicon")
+    has_same = lexicon.features == spelling.features
+    yield Fact("features", has_same, "must be the features of the lexicon")
     known = len(lexicon._spellings[0])
     yield Fact("features", known == N_SIGNATURES, f"must have {N_SIGNATURES} symbols")
     yield from sparse("coef", spelling.coef, (N_SIGNATURES, n_labels))
@@ -143,7 +143,7 @@ def _(spelling: SignatureSpelling, lexicon: Lexicon, n_labels: int) -> Iterator[
 
 @singledispatch
 def pair_requirements(spelling: Any, n_labels: int) -> Iterator[Requirement]:
-    """What is true of what the spelling says of pairs of labels."""
+    """Requirements of a spelling model's estimates for pairs of labels."""
     yield from sparse("_no_pairs", spelling._no_pairs, (1, n_labels**2))
 
 

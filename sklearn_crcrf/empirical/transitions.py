@@ -8,7 +8,7 @@ from ..counts import BOUNDARY, Table
 
 __all__ = ["Transitions", "label_transitions"]
 
-# Without smoothing, rates stay above zero, and are 1 where nothing was counted.
+# Keeps unsmoothed rates above zero, and makes them 1 where nothing was counted.
 TINY = np.finfo(float).tiny
 
 
@@ -27,9 +27,9 @@ class Transitions(NamedTuple):
 
 
 def label_transitions(pairs: Table, ends: Table, label_prior: np.ndarray, strength: float):
-    """Label bigrams smoothed towards independence as Witten and Bell do, from both sides.
+    """Label bigrams with Witten-Bell smoothing towards independence, in both directions.
 
-    A label that is followed by many different labels keeps more probability for others:
+    The more different labels follow a label, the more probability is left to unseen successors:
     p(j | i) = (c(i, j) + d_i p(j)) / (c(i) + d_i) with d_i half the number of labels seen after
     i. The co-occurrence rate is the mean of p(j | i) / p(j) and p(i | j) / p(i).
 
@@ -41,8 +41,8 @@ def label_transitions(pairs: Table, ends: Table, label_prior: np.ndarray, streng
         Events are (next symbol, label); BOUNDARY is after the last token.
     label_prior : ndarray of shape (n_labels,)
     strength : float
-        Multiplies d_i, and is the number of observations that the prior of begin and end
-        is worth.
+        Multiplies d_i. Half of it is the number of observations that the prior of begin and
+        end counts for.
 
     Returns
     -------
@@ -64,7 +64,7 @@ def label_transitions(pairs: Table, ends: Table, label_prior: np.ndarray, streng
 
 
 def _co_occurrence_rate(counts: np.ndarray, label_prior: np.ndarray, strength: float):
-    # Marginals of the pairs themselves, so that each rate compares like with like.
+    # Marginals of the same pairs, so that numerator and denominator count the same tokens.
     before = (counts.sum(axis=1) + label_prior) / (counts.sum() + 1.0)
     after = (counts.sum(axis=0) + label_prior) / (counts.sum() + 1.0)
 

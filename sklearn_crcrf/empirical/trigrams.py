@@ -1,4 +1,4 @@
-"""Co-occurrence rates of three labels in a row, given the one in the middle."""
+"""Co-occurrence rates of three labels in a row, given the middle label."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ from ..counts import BOUNDARY, Table, Template
 __all__ = ["TRIGRAMS", "TrigramRates"]
 
 TRIGRAMS = Template((), (-2, -1, 0))
-"""What is counted for a second-order chain."""
+"""The template that is counted for a second-order chain."""
 
 STRENGTH = 10.0
 EXPONENT = 0.7
@@ -24,7 +24,7 @@ class TrigramRates:
         Events are (label i, label j, label k).
     n_labels : int
     strength : float
-        Multiplies the number of observations that the prior is worth.
+        Multiplies the strength of the prior, 10 observations.
     """
 
     def __init__(self, trigrams: Table, n_labels: int, strength: float):
@@ -34,8 +34,8 @@ class TrigramRates:
         strength = STRENGTH * strength
         pair, conditional = i * n_labels + j, j * n_labels + k
         n_pair = np.bincount(pair, weights, n_labels**2)
-        of_middle = np.bincount(j, weights, n_labels)
-        probability = np.bincount(conditional, weights, n_labels**2)[conditional] / of_middle[j]
+        n_middle = np.bincount(j, weights, n_labels)
+        probability = np.bincount(conditional, weights, n_labels**2)[conditional] / n_middle[j]
         total = n_pair[pair] + strength
         self._n_labels = n_labels
         self._keys = pair * n_labels + k

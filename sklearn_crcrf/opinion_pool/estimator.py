@@ -31,15 +31,15 @@ __all__ = ["OpinionPoolCRF"]
 class OpinionPoolCRF(MetaSequenceClassifier, _BaseComposition):
     """Logarithmic opinion pool of chains, the experts [1]_.
 
-    The probability of a labelling is a weighted geometric mean of those that the experts give it,
+    The probability of a labelling is the weighted geometric mean of its probabilities under the
+    experts,
 
         p(y | x) ~ prod_k p_k(y | x)^{w_k},    w_k >= 0,    sum_k w_k = 1.
 
-    As every expert is a chain, so is the pool: its scores are the weighted sums of theirs. The
-    weights minimise the log loss of the pool on a part of the sequences, on which the experts
-    were not trained; then all experts are fitted to all sequences. A pool regularises without a
-    prior: it is the closer to the truth, the better the experts are and the more they differ.
-    Their own priors may be weak, then.
+    As every expert is a chain, so is the pool: its scores are weighted sums of the experts'
+    scores. The weights minimise the log loss of the pool on held-out sequences; then all experts
+    are fitted to all sequences. A pool regularises without a prior: it gets closer to the truth
+    the better the experts are and the more they differ. So the priors of the experts may be weak.
 
     Parameters
     ----------
@@ -49,16 +49,16 @@ class OpinionPoolCRF(MetaSequenceClassifier, _BaseComposition):
         end in one. ``"drop"`` in place of an estimator leaves it out. The
         functions of :mod:`sklearn_crcrf.opinion_pool` make lists of experts.
     weights : array-like of shape (n_experts,), default=None
-        Weights of the experts, not negative, made to sum to one; by default they are learned.
+        Weights of the experts, not negative, scaled to sum to one; by default they are learned.
     validation_fraction : float, default=0.2
-        So many of the sequences are held out to learn the weights.
+        Fraction of sequences held out to learn the weights.
     sample_unit : {"sequence", "token"}, default="sequence"
         What scikit-learn is told that a sample is. With ``"token"``, for tables whose rows are
         tokens, string scorers and stratified splits work.
     n_jobs : int, default=None
         Number of threads that fit experts, and that predict.
     random_state : int, RandomState or None, default=None
-        Chooses what is held out.
+        Chooses the held-out sequences.
 
     Attributes
     ----------
@@ -66,7 +66,7 @@ class OpinionPoolCRF(MetaSequenceClassifier, _BaseComposition):
     estimators_ : list of estimators
         The fitted experts.
     named_estimators_ : Bunch
-        The same by name.
+        The fitted experts, by name.
     weights_ : ndarray of shape (n_experts,)
     n_features_in_ : int
         Number of columns of X, where it has any.
@@ -117,7 +117,7 @@ class OpinionPoolCRF(MetaSequenceClassifier, _BaseComposition):
         self.random_state = random_state
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Parameters, the experts by their names, and the parameters of these.
+        """Parameters, the experts by name, and the parameters of the experts.
 
         Parameters
         ----------
@@ -145,7 +145,7 @@ class OpinionPoolCRF(MetaSequenceClassifier, _BaseComposition):
 
     @property
     def named_estimators(self) -> Bunch:
-        """The experts as they were given, by name."""
+        """The experts as passed, by name."""
         return Bunch(**dict(self.estimators))
 
     @property
@@ -161,10 +161,10 @@ class OpinionPoolCRF(MetaSequenceClassifier, _BaseComposition):
         Parameters
         ----------
         X : list of sequences, SequenceArray, 2-D array, CSR or DataFrame
-            What all experts accept.
+            An input that all experts accept.
         y : list of label lists, SequenceArray or 1-D array
-            Labels; for the weights, sequences with labels that are unknown or not among those
-            trained on are left out.
+            Labels. Held-out sequences with unknown labels, or with labels that the experts were
+            not trained on, are not used to learn the weights.
         sample_weight : array-like of shape (n_samples,), nested list or SequenceArray, optional
             One weight for each sequence, or for each row of a table, or for each token.
 
@@ -196,7 +196,7 @@ class OpinionPoolCRF(MetaSequenceClassifier, _BaseComposition):
         self._require_known(sequences.y, weight)
 
     def _check_experts(self) -> None:
-        """Raise ValueError for what cannot be experts."""
+        """Raise ValueError if ``estimators`` cannot be experts."""
         if not self.estimators or not all(
             isinstance(item, (tuple, list)) and len(item) == 2 and isinstance(item[0], str)
             for item in self.estimators
@@ -243,7 +243,7 @@ class OpinionPoolCRF(MetaSequenceClassifier, _BaseComposition):
     def _learn_weights(
         self, samples: Samples, sequences: Sequences, weight: np.ndarray
     ) -> np.ndarray:
-        """Weights learned on held-out sequences, of experts fitted to all others."""
+        """Weights learned on held-out sequences, with experts fitted to the other sequences."""
         sequence = np.repeat(np.arange(len(sequences.X)), sequences.X.lengths)
         usable = np.unique(sequence[weight > 0])
         n_held_out = max(1, round(self.validation_fraction * len(usable)))
@@ -260,7 +260,7 @@ class OpinionPoolCRF(MetaSequenceClassifier, _BaseComposition):
         unknown = _label_ids(sequences.y, twin.classes_) < 0
         is_held_out[sequence[unknown]] = False
         if not is_held_out.any():
-            raise ValueError("no sequence that is held out has labels that the experts know")
+            raise ValueError("no held-out sequence has labels that the experts know")
         return twin._weigh_experts(samples.take(sequences, is_held_out))
 
     def _weigh_experts(self, samples: Samples) -> np.ndarray:
@@ -275,8 +275,8 @@ class OpinionPoolCRF(MetaSequenceClassifier, _BaseComposition):
         for batch in batches_of(structure_of(sequences.X), len(experts) * len(self.classes_)):
             gold = y[batch.start : batch.stop]
             scores = [
-                expert.scores(of_expert, batch, self.classes_)
-                for expert, of_expert in zip(experts, prepared, strict=True)
+                expert.scores(encoded, batch, self.classes_)
+                for expert, encoded in zip(experts, prepared, strict=True)
             ]
             for expert, chain in zip(experts, scores, strict=True):
                 _require_possible(expert.name, batch.structure.score(chain, gold)[0])
@@ -291,7 +291,7 @@ class OpinionPoolCRF(MetaSequenceClassifier, _BaseComposition):
     def _scores(self, prepared: list[Any], batch: Batch) -> Scores:
         experts = zip(self._weighted_experts(), prepared, strict=True)
         pooled = WeightedSum(
-            [expert.scores(of_expert, batch, self.classes_) for expert, of_expert in experts]
+            [expert.scores(encoded, batch, self.classes_) for expert, encoded in experts]
         )
         return pooled.scores(self.weights_[self.weights_ > 0])
 
@@ -300,8 +300,8 @@ class OpinionPoolCRF(MetaSequenceClassifier, _BaseComposition):
         entries = [expert.contributions(p, batch, self.classes_[y]) for expert, p in experts]
         weights = self.weights_[self.weights_ > 0]
         return Contributions.join(
-            of_expert._replace(factor=weight * of_expert.factor)
-            for of_expert, weight in zip(entries, weights, strict=True)
+            entry._replace(factor=weight * entry.factor)
+            for entry, weight in zip(entries, weights, strict=True)
         )
 
     def _requirements(self) -> Iterator[Requirement]:
@@ -340,16 +340,16 @@ def _as_weights(weights: Any, n_experts: int) -> np.ndarray:
 
 
 def _label_ids(y: SequenceArray, classes: np.ndarray) -> np.ndarray:
-    """The ids of labels among the classes, -1 for those that are not there or not known."""
+    """The indices of labels in ``classes``, -1 for unknown labels and labels not in it."""
     labels, ids, _ = encode_partial_labels(y)
     column = {label: j for j, label in enumerate(classes.tolist())}
-    of_label = np.array([*(column.get(label, -1) for label in labels.tolist()), -1])
-    return of_label[ids]
+    columns = np.array([*(column.get(label, -1) for label in labels.tolist()), -1])
+    return columns[ids]
 
 
 def _require_possible(name: str, scores: np.ndarray) -> None:
     if np.isneginf(scores).any():
         raise ValueError(
-            f"expert {name!r} finds labels impossible that occur in what is held out, so no pool "
-            "with it can be weighed: its zeros must be smoothed, or its constraints loosened"
+            f"expert {name!r} gives labels of held-out sequences probability zero, so the pool "
+            "would too: smooth the zeros of the expert, or loosen its constraints"
         )

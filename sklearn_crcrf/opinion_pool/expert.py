@@ -1,4 +1,4 @@
-"""Fitted estimators as chains over the tokens that another estimator was given."""
+"""Experts: fitted estimators whose scores another estimator combines."""
 
 from collections.abc import Callable
 from copy import copy
@@ -18,12 +18,12 @@ __all__ = ["Expert", "MetaSequenceClassifier", "fit_expert", "require_chain"]
 
 
 class Expert(NamedTuple):
-    """A fitted sequence classifier, and what X goes through before it.
+    """A fitted sequence classifier, and the transformers before it.
 
     Parameters
     ----------
     name : str
-        What an error calls it.
+        Name in error messages.
     transformers : list
     classifier : BaseSequenceClassifier
     """
@@ -34,12 +34,12 @@ class Expert(NamedTuple):
 
     @classmethod
     def of(cls, name: str, estimator: Any) -> "Expert":
-        """The expert that a fitted estimator is: a classifier, a pipeline or a search.
+        """The expert made of a fitted classifier, pipeline or search.
 
         Raises
         ------
         ValueError
-            If its scores are not those of a first-order chain.
+            If the classifier is not a first-order chain.
         """
         require_chain(name, estimator)
         expert = cls(name, *steps_of(estimator))
@@ -47,13 +47,13 @@ class Expert(NamedTuple):
         structure = expert.classifier._structure(nothing)
         if structure.own_scores:
             raise ValueError(
-                f"expert {name!r}: its labels must depend on the one before, as in a first-order "
-                f"chain, but they are a {type(structure).__name__}"
+                f"expert {name!r}: its structure must be a first-order chain, "
+                f"but is a {type(structure).__name__}"
             )
         return expert
 
     def prepare(self, X: Any, offsets: np.ndarray) -> Any:
-        """Encode all tokens of X, whose sequences have these offsets."""
+        """Encode all tokens of X; ``offsets`` are the expected offsets of its sequences."""
         for transformer in self.transformers:
             X = transformer.transform(X)
         sequences = self.classifier._check_X(X).X
@@ -62,22 +62,22 @@ class Expert(NamedTuple):
         return self.classifier._prepare(sequences)
 
     def scores(self, prepared: Any, batch: Batch, classes: np.ndarray) -> Scores:
-        """Scores of a batch of what was prepared, for these of its labels."""
+        """Scores of a batch of encoded tokens, for the labels ``classes``."""
         return relabelled(self.classifier._scores(prepared, batch), self._ids(classes))
 
     def contributions(self, prepared: Any, batch: Batch, labels: np.ndarray) -> Contributions:
-        """What adds up to the score of the labels of one sequence, named after the expert."""
+        """The contributions to the score of a labelling, with the name of the expert in front."""
         entries = self.classifier._contributions(prepared, batch, self._ids(labels))
         return entries._replace(name=f"{self.name}: " + entries.name)
 
     def _ids(self, labels: np.ndarray) -> np.ndarray:
-        """Where labels are among those of the expert."""
+        """The indices of labels in the ``classes_`` of the expert."""
         known = {label: j for j, label in enumerate(self.classifier.classes_.tolist())}
         return np.array([known[label] for label in labels.tolist()], dtype=np.int64)
 
 
 class MetaSequenceClassifier(BaseSequenceClassifier):
-    """Base of the classifiers that hand X on to others, in the container in which it came."""
+    """Base of the classifiers that pass X on to other estimators, in its original container."""
 
     def _map(self, X: Any, function: Callable, allowed: Any = None):
         twin = copy(self)
@@ -85,17 +85,17 @@ class MetaSequenceClassifier(BaseSequenceClassifier):
         return super(MetaSequenceClassifier, twin)._map(X, function, allowed)
 
     def _as_given(self, X: SequenceArray) -> Any:
-        """X in the container in which it came; inside of another estimator as it is."""
+        """X in its original container; if none is known, as inside a pool, X itself."""
         return getattr(self, "_given", X)
 
 
 def require_chain(name: str, estimator: Any) -> None:
-    """Check that an estimator, fitted or not, makes scores.
+    """Check that an estimator, fitted or not, is or ends in a sequence classifier.
 
     Raises
     ------
     ValueError
-        If it does not.
+        If it is not.
     """
     _, classifier = steps_of(estimator)
     if not hasattr(classifier, "_scores"):
@@ -106,7 +106,7 @@ def require_chain(name: str, estimator: Any) -> None:
 
 
 def fit_expert(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Any:
-    """Fit an estimator, with the weights of samples if there are any."""
+    """Fit an estimator, with sample weights if there are any."""
     if sample_weight is None:
         return estimator.fit(X, y)
     if isinstance(estimator, Pipeline):

@@ -1,4 +1,4 @@
-"""Where the experts of a pool come from: three ways to make them differ."""
+"""Three ways to make experts that differ."""
 
 from collections.abc import Collection, Mapping
 from typing import Any
@@ -20,22 +20,22 @@ OFFSETS = {"before": (-2, -1), "here": (0,), "after": (1, 2)}
 def random_experts(
     estimator: Any, n_experts: int = 4, fraction: float = 0.5, random_state: Any = None
 ) -> list[tuple[str, Any]]:
-    """Experts that each see a random part of the attributes.
+    """Experts that each see a random fraction of the attributes.
 
     Parameters
     ----------
     estimator : estimator
-        Takes rows of numbers; to make them of tokens, put a
+        Takes rows of numbers; for strings or feature dicts, put a
         :class:`~sklearn_crcrf.SequenceVectorizer` before the pool.
     n_experts : int, default=4
     fraction : float, default=0.5
-        Part of the attributes that each expert sees.
+        Fraction of the attributes that each expert sees.
     random_state : int, RandomState or None, default=None
 
     Returns
     -------
     list of (str, Pipeline)
-        For :class:`~sklearn_crcrf.OpinionPoolCRF`, alone or beside others.
+        For :class:`~sklearn_crcrf.OpinionPoolCRF`, alone or with other experts.
 
     Examples
     --------
@@ -61,14 +61,14 @@ def random_experts(
 def positional_experts(
     estimator: Any, offsets: Mapping[str, Collection[int]] = OFFSETS
 ) -> list[tuple[str, Any]]:
-    """Experts that see what is before, at, or after a token.
+    """Experts that see the symbols before, at, or after a token.
 
     Parameters
     ----------
     estimator : estimator
         Takes columns of symbols.
     offsets : mapping from str to collection of int
-        What each expert sees, as templates of :class:`~sklearn_crcrf.Window`.
+        The offsets that each expert sees, as templates of :class:`~sklearn_crcrf.Window`.
 
     Returns
     -------
@@ -90,13 +90,13 @@ def positional_experts(
 
 
 def label_experts(estimator: Any, labels: Mapping[str, Collection]) -> list[tuple[str, Any]]:
-    """Experts that each tell some labels from all others.
+    """Experts that each distinguish some labels and merge all others.
 
     Parameters
     ----------
     estimator : estimator
     labels : mapping from str to collection
-        The labels that each expert tells apart.
+        The labels that each expert distinguishes.
 
     Returns
     -------
@@ -112,6 +112,6 @@ def label_experts(estimator: Any, labels: Mapping[str, Collection]) -> list[tupl
     ['all', 'PER', 'LOC']
     """
     return [
-        (name, MergedLabels(clone(estimator), list(of_expert)))
-        for name, of_expert in labels.items()
+        (name, MergedLabels(clone(estimator), list(distinguished)))
+        for name, distinguished in labels.items()
     ]

@@ -1,4 +1,4 @@
-"""An expert for some of the labels, to which all others are the same."""
+"""An expert for some of the labels, which merges all others."""
 
 from collections.abc import Iterator
 from numbers import Integral
@@ -20,19 +20,18 @@ __all__ = ["MergedLabels"]
 
 
 class MergedLabels(MetaSequenceClassifier):
-    """A classifier that tells some labels from all others, but not these from each other.
+    """A classifier that distinguishes some labels and merges all others.
 
-    An estimator is fitted to labels of which all but some are replaced by one, the most frequent
-    of the others. The scores of this one are those of all that it stands for, so that the
-    estimator can be an expert of an :class:`~sklearn_crcrf.OpinionPoolCRF` beside experts of other
-    labels.
+    The estimator is fitted to labels in which all others are replaced by the most frequent of
+    them. In its scores, every merged label has the scores of this label, so it can be an expert
+    of an :class:`~sklearn_crcrf.OpinionPoolCRF` beside experts for other labels.
 
     Parameters
     ----------
     estimator : estimator
         A first-order sequence classifier, or a pipeline or search that ends in one.
     labels : collection
-        The labels that are told apart; those that do not occur are ignored.
+        The labels to distinguish; labels that do not occur are ignored.
     sample_unit : {"sequence", "token"}, default="sequence"
         What scikit-learn is told that a sample is.
     n_jobs : int, default=None
@@ -41,9 +40,9 @@ class MergedLabels(MetaSequenceClassifier):
     Attributes
     ----------
     classes_ : ndarray of shape (n_labels,)
-        All labels.
+        All labels, merged ones too.
     estimator_ : estimator
-        Fitted to the merged labels.
+        The estimator, fitted to the merged labels.
     n_features_in_ : int
         Number of columns of X, where it has any.
     feature_names_in_ : ndarray of str objects
@@ -109,7 +108,7 @@ class MergedLabels(MetaSequenceClassifier):
         y = sequences.mirror(self.classes_[merged[ids]])
         self.estimator_ = fit_expert(clone(self.estimator), X, y, sample_weight)
         known = {label: j for j, label in enumerate(self._expert().classifier.classes_.tolist())}
-        # A label may have no weight in training.
+        # The estimator does not know labels whose tokens all have weight zero.
         used = [label in known for label in self.classes_[merged].tolist()]
         self._merged = np.array([known[label] for label in self.classes_[merged[used]].tolist()])
         self.classes_ = self.classes_[used]

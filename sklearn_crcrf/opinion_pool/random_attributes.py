@@ -1,4 +1,4 @@
-"""A random part of the attributes of tokens."""
+"""A random subset of the attributes of tokens."""
 
 from collections.abc import Iterator
 from numbers import Real
@@ -19,22 +19,21 @@ __all__ = ["RandomAttributes"]
 
 
 class RandomAttributes(Sound, TransformerMixin, BaseEstimator):
-    """Keep a random part of the columns of rows of numbers.
+    """Keep a random subset of the columns of rows of numbers.
 
-    Tokens that are strings or feature dicts are made rows by
-    :class:`~sklearn_crcrf.SequenceVectorizer`.
+    :class:`~sklearn_crcrf.SequenceVectorizer` turns strings or feature dicts into such rows.
 
     Parameters
     ----------
     fraction : float, default=0.5
-        Part of the columns that is kept, in (0, 1]; at least one is.
+        Fraction of the columns to keep, in (0, 1]; at least one column is kept.
     random_state : int, RandomState or None, default=None
         Chooses the columns.
 
     Attributes
     ----------
     columns_ : ndarray of int
-        The columns that are kept, in their order.
+        The kept columns, in increasing order.
     n_features_in_ : int
     feature_names_in_ : ndarray of str objects
         Names of the columns of X, where it is a data frame.
@@ -68,7 +67,7 @@ class RandomAttributes(Sound, TransformerMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : 2-D array, CSR, or list or SequenceArray of those
+        X : 2-D array, CSR, or list or SequenceArray of these
         y : ignored
 
         Returns
@@ -82,7 +81,7 @@ class RandomAttributes(Sound, TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, X: Any) -> Any:
-        """Leave out the other columns.
+        """Keep the chosen columns only.
 
         Parameters
         ----------
@@ -98,12 +97,12 @@ class RandomAttributes(Sound, TransformerMixin, BaseEstimator):
         return kept if offsets is None else SequenceArray(kept, offsets)
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
-        """Names of the columns that are kept.
+        """Names of the kept columns.
 
         Parameters
         ----------
         input_features : array-like of str, optional
-            Names of all columns. Default: those seen in fit, or ``x0``, ``x1``, ...
+            Names of all columns. Default: the names seen in fit, or ``x0``, ``x1``, ...
 
         Returns
         -------
@@ -116,14 +115,14 @@ class RandomAttributes(Sound, TransformerMixin, BaseEstimator):
         yield indices("columns_", self.columns_, (len(self.columns_),), self.n_features_in_)
 
     def _rows(self, X: Any, reset: bool) -> tuple[Any, np.ndarray | None]:
-        """The rows of all tokens, and where sequences begin, unless X is a table."""
+        """The rows of all tokens, and the offsets of sequences, None if X is a table."""
         offsets, X = None, sound_table(X)
         if not is_table(X):
             sequences = as_sequences(X).X
             X, offsets = sequences.data, sequences.offsets
             if not (sp.issparse(X) or (isinstance(X, np.ndarray) and X.ndim == 2)):
                 raise ValueError(
-                    "X must have rows of numbers; make them of strings or feature dicts by "
+                    "X must have rows of numbers; turn strings or feature dicts into rows with "
                     "SequenceVectorizer"
                 )
         return validate_data(self, X, accept_sparse="csr", reset=reset), offsets

@@ -1,4 +1,4 @@
-"""Scores of other labels than those of a chain, which stand for them."""
+"""Scores for new labels that are copies of the labels of a chain."""
 
 import numpy as np
 
@@ -9,13 +9,13 @@ __all__ = ["relabelled"]
 
 
 def relabelled(scores: Scores, label: np.ndarray) -> Scores:
-    """Scores in which label j has the scores of label ``label[j]``.
+    """Scores for new labels: new label j has the scores of label ``label[j]``.
 
     Parameters
     ----------
     scores : Scores
     label : int ndarray of shape (n_new_labels,)
-        Labels may be left out, and stand for several.
+        Labels may be left out or occur several times.
 
     Returns
     -------
@@ -44,7 +44,7 @@ def relabelled(scores: Scores, label: np.ndarray) -> Scores:
 def _relabelled_edges(
     edges: TokenTransitions, label: np.ndarray, n_labels: int
 ) -> TokenTransitions:
-    """An entry for every pair of new labels whose pair of labels has one."""
+    """Token transitions for every pair of new labels whose pair of labels has one."""
     by_label = np.argsort(label, kind="stable")
     n_new = np.bincount(label, minlength=n_labels)
     starts = np.cumsum(n_new) - n_new
@@ -52,8 +52,8 @@ def _relabelled_edges(
     entry = np.repeat(np.arange(len(edges.score)), n_pairs)
     number = joined_ranges(np.zeros(len(n_pairs), dtype=np.int64), n_pairs)
     previous, current = edges.previous[entry], edges.current[entry]
-    of_current, of_previous = np.divmod(number, n_new[previous])
-    i, j = by_label[starts[previous] + of_previous], by_label[starts[current] + of_current]
+    nth_current, nth_previous = np.divmod(number, n_new[previous])
+    i, j = by_label[starts[previous] + nth_previous], by_label[starts[current] + nth_current]
     n_rows = len(edges.indptr) - 1
     row = np.repeat(np.arange(n_rows), np.diff(edges.indptr))[entry]
     order = np.lexsort([i, j, row])

@@ -1,4 +1,4 @@
-"""Some of the sequences of whatever was given to fit."""
+"""A subset of the sequences passed to ``fit``, in their original containers."""
 
 from typing import Any, NamedTuple
 
@@ -12,11 +12,11 @@ __all__ = ["Samples"]
 
 
 class Samples(NamedTuple):
-    """What was given to fit.
+    """The data passed to ``fit``.
 
     Parameters
     ----------
-    X, y, sample_weight : as in fit
+    X, y, sample_weight : as in ``fit``
     """
 
     X: Any
@@ -29,10 +29,10 @@ class Samples(NamedTuple):
         Parameters
         ----------
         sequences : Sequences
-            What ``as_sequences`` makes of X.
+            The result of ``as_sequences`` for X.
         chosen : bool ndarray of shape (n_sequences,)
         """
-        if sequences.mirror.is_table:  # where every token is a row
+        if sequences.mirror.is_table:  # every token is a row
             chosen = sequences.mirror(np.repeat(chosen, sequences.X.lengths))
         return Samples(*(_take(part, np.flatnonzero(chosen)) for part in self))
 

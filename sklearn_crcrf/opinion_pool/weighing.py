@@ -28,12 +28,12 @@ class LabelledBatch(NamedTuple):
 def weigh(batches: Sequence[LabelledBatch], n_chains: int) -> np.ndarray:
     """Weights that minimise the log loss of the pool.
 
-    They are the softmax of numbers without bounds, so they are positive and sum to one.
+    They are the softmax of unbounded numbers, so they are positive and sum to one.
 
     Parameters
     ----------
     batches : sequence of LabelledBatch
-        Every chain finds the gold labels possible.
+        The gold labels must be possible under every chain.
     n_chains : int
 
     Returns

@@ -153,5 +153,5 @@ def test_sample_weight_that_is_no_number_is_refused_by_name(weight):
 
 
 def test_rows_of_a_table_that_hold_lists_are_refused_by_name():
-    with pytest.raises(ValueError, match="X is no table: its rows must hold numbers"):
+    with pytest.raises(ValueError, match="X is not a table: its rows must hold numbers"):
         CRF().fit([[1, [2]], [3, [4, 5]]], ["a", "b"])

@@ -146,7 +146,7 @@ def test_what_cannot_be_concatenated():
     a = SequenceArray(rows(), OFFSETS)
     with pytest.raises(ValueError, match="same lengths"):
         np.concatenate([a, SequenceArray(rows(), [0, 6])], axis=1)
-    with pytest.raises(TypeError, match="only with others of its kind"):
+    with pytest.raises(TypeError, match="only with another SequenceArray"):
         np.concatenate([a, [["a"]]])
     with pytest.raises(ValueError, match="out of bounds"):
         np.concatenate([SequenceArray(labels(), OFFSETS)] * 2, axis=1)

@@ -200,5 +200,5 @@ def test_columns_with_one_key_have_attributes_in_common():
 def test_symbols_are_not_joined_with_numbers(table, other):
     offsets = [0, 3]
     for tables in ([table, other], [other, table]):
-        with pytest.raises(ValueError, match="make numbers of the symbols first"):
+        with pytest.raises(ValueError, match="turn the symbols into numbers first"):
             np.hstack([SequenceArray(t, offsets) for t in tables])

@@ -155,7 +155,7 @@ def test_only_what_was_counted_is_forgotten():
 
 def test_a_model_is_updated_with_the_features_it_was_fitted_with():
     crf = EmpiricalCRF().fit(X, y).set_params(spelling="joint")
-    with pytest.raises(ValueError, match="spelling='joint' is not what"):
+    with pytest.raises(ValueError, match="spelling='joint', but the model was fitted with"):
         crf.partial_fit(X, y)
 
 

@@ -101,7 +101,7 @@ def test_one_label_with_fitted_exponents():
 @pytest.mark.parametrize("weights", [None, [0, 0, 1, 1]])
 def test_nothing_but_held_out_data(weights):
     data = (X, y) if weights else (X[:1], y[:1])
-    with pytest.raises(ValueError, match="needs tokens before the part that is held out"):
+    with pytest.raises(ValueError, match="needs tokens before the held-out sequences"):
         EmpiricalCRF(exponents="fit").fit(*data, sample_weight=weights)
 
 
@@ -518,7 +518,7 @@ def test_a_missing_word_is_the_empty_word(crf):
 def test_counts_that_contradict_each_other_by_rounding_are_named(kept):
     crf = EmpiricalCRF(zeros="floored")
     crf.fit([["a", "b"], ["c", "b"]], [["N", "V"], ["V", "V"]], sample_weight=[1.0, kept])
-    with pytest.raises(ValueError, match="sample_weight: the sizes of weights differ so much"):
+    with pytest.raises(ValueError, match="sample_weight: the weights differ so much in size"):
         crf.forget([["a", "b"]], [["N", "V"]], sample_weight=[1.0])
 
 

@@ -83,7 +83,9 @@ def test_numbers_of_another_transformer():
 @pytest.mark.parametrize("numbers", [VECTORS, WORDS], ids=["dense", "sparse"])
 def test_symbols_and_numbers_are_refused_with_a_way_out(numbers):
     for steps in ([("a", Window()), ("b", numbers)], [("b", numbers), ("a", Window())]):
-        with pytest.raises(ValueError, match="make numbers of the symbols first, as in make_pipe"):
+        with pytest.raises(
+            ValueError, match="turn the symbols into numbers first, as in make_pipe"
+        ):
             FeatureUnion(steps).fit_transform(X)
     mended = FeatureUnion([("a", make_pipeline(Window(), SequenceVectorizer())), ("b", numbers)])
     is_fitted_well(mended, CRF(sigma=3.0))
