@@ -1,4 +1,4 @@
-"""What surrounds the training of any estimator: its fitted state, and interrupts."""
+"""Tools for training any estimator: fitted state, validation, callbacks and interrupts."""
 
 from .fitted_state import FittedState
 from .interruptible import interruptible

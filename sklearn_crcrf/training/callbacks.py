@@ -1,4 +1,4 @@
-"""Telling scikit-learn's callbacks what happens during fit, where it has them (from 1.9 on)."""
+"""Notifies scikit-learn's callbacks during fit (scikit-learn 1.9 or newer)."""
 
 from collections.abc import Callable
 from typing import Any
@@ -8,7 +8,7 @@ try:
 except ImportError:
 
     class CallbackSupportMixin:
-        """Without callbacks there is nothing to support."""
+        """Stands in where scikit-learn has no callbacks."""
 
 
 __all__ = ["CallbackSupportMixin", "FitProgress"]
@@ -21,8 +21,7 @@ class FitProgress:
     ----------
     estimator : CallbackSupportMixin
     max_iter : int
-    X, y : what fit was given
-    sample_weight : what fit was given
+    X, y, sample_weight : as passed to ``fit``
     """
 
     def __init__(self, estimator: Any, max_iter: int, X: Any, y: Any, sample_weight: Any):
@@ -34,7 +33,7 @@ class FitProgress:
             self._task.call_on_fit_task_begin(**self._data)
 
     def iterated(self, fitted: Callable[[], dict[str, Any]]) -> bool:
-        """Tell of an iteration; return whether a callback wants training to stop.
+        """Report an iteration; return whether a callback wants training to stop.
 
         Parameters
         ----------
@@ -48,6 +47,6 @@ class FitProgress:
         return bool(step.call_on_fit_task_end(**self._data, reconstruction_attributes=fitted))
 
     def finish(self, fitted: Callable[[], dict[str, Any]]) -> None:
-        """Tell that there will be no more iterations."""
+        """Report the end of training."""
         if self._task is not None:
             self._task.call_on_fit_task_end(**self._data, reconstruction_attributes=fitted)

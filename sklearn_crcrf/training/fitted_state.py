@@ -1,4 +1,4 @@
-"""How a fit replaces the fitted state of an estimator: completely or not at all."""
+"""Fits replace the fitted state of an estimator completely or not at all."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,14 +10,13 @@ __all__ = ["FittedState"]
 class FittedState:
     """Mixin of estimators whose fitted attributes are replaced all at once.
 
-    A method that trains an estimator trains a twin of it, and the estimator takes over the fitted
-    attributes of the twin when its training is complete. So an error or an interrupt leaves the
-    estimator exactly as it was, and of the model before nothing survives but what the training of
-    the twin was given.
+    A training method trains a twin, and the estimator takes over the fitted attributes of the
+    twin when training is complete. So an error or an interrupt leaves the estimator exactly as it
+    was, and no attribute of an earlier fit survives, unless the twin started with it.
 
-    Public fitted attributes end with an underscore, and any fit may leave some of them out.
-    Private ones do not, so every fit must set all of them. All other attributes, such as
-    parameters and what scikit-learn keeps in an estimator, are never replaced.
+    Public fitted attributes end with an underscore, and a fit may leave some of them out. Private
+    ones do not end with one, so every fit must set all of them. Other attributes, such as
+    parameters and scikit-learn's own, are never replaced.
 
     Examples
     --------
@@ -47,13 +46,13 @@ class FittedState:
         Parameters
         ----------
         twin : estimator of the same class
-            From ``_unfitted``, or a copy whose training goes on. Its parameters may be changed.
+            Result of ``_unfitted``, or a copy that is trained further. Its parameters may change.
         """
         yield twin
         parameters = self.get_params(deep=False)
         kept = {name: value for name, value in vars(self).items() if not name.endswith("_")}
         fitted = {name: value for name, value in vars(twin).items() if name not in parameters}
-        # One assignment, before or after which an interrupt comes.
+        # A single assignment: an interrupt comes before or after it.
         self.__dict__ = {**kept, **fitted}
 
     def __copy__(self) -> Self:

@@ -1,4 +1,4 @@
-"""Calls that last long, of code that does not look for signals."""
+"""Long calls of code that does not check for signals."""
 
 import weakref
 from _thread import start_new_thread
@@ -12,30 +12,29 @@ __all__ = ["interruptible"]
 
 
 def interruptible(function: Callable, *args: Any, **kwargs: Any) -> Any:
-    """Call a function such that Ctrl-C does not wait for its end.
+    """Call a function so that Ctrl-C takes effect before it returns.
 
-    It is called in another thread, which goes on after an interrupt until the function returns,
-    and whose result is then lost.
+    The function runs in another thread. After an interrupt the thread goes on until the function
+    returns, and the result is lost.
 
     Parameters
     ----------
     function : callable
-        Changes nothing that is used after an interrupt.
+        Must not change objects that are used after an interrupt.
     *args, **kwargs
-        Of the function.
+        Arguments of the function.
 
     Returns
     -------
     object
-        What the function returns.
+        The result of the function.
 
     Raises
     ------
     Exception
-        What the function raises.
+        Any exception that the function raises.
     MemoryError
-        If there is too little memory for a thread; that of the standard library would be waited for
-        without end.
+        If there is too little memory to start a thread; ``threading.Thread`` would wait forever.
 
     Examples
     --------
@@ -43,7 +42,7 @@ def interruptible(function: Callable, *args: Any, **kwargs: Any) -> Any:
     >>> interruptible(sorted, [2, 1], reverse=True)
     [2, 1]
     """
-    # Signals come to the main thread only.
+    # Only the main thread receives signals.
     if current_thread() is not main_thread():
         return function(*args, **kwargs)
     future: Future = Future()

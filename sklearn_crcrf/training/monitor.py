@@ -1,4 +1,4 @@
-"""What happens after every iteration of a solver."""
+"""The monitor that a solver calls after every iteration."""
 
 import time
 from collections.abc import Callable
@@ -12,24 +12,24 @@ __all__ = ["Training"]
 
 
 class Training:
-    """What happens after every iteration: the loss is noted, told, and the model validated.
+    """After every iteration, records and prints the loss and validates the model.
 
     Parameters
     ----------
     verbose : int
-        Print a line for every so many iterations; 0 for none.
+        Print a line after every ``verbose`` iterations; 0 for none.
     validate : callable or None
-        Takes the weights and returns a loss on data that is not trained on.
+        Takes the weights and returns the loss on held-out data.
     patience : int
-        Stop when the validation loss has not fallen over so many iterations.
+        Stop when the validation loss has not fallen for this number of iterations.
     notify : callable
-        Takes the weights too, and returns whether to stop.
+        Takes the weights, and returns whether to stop.
 
     Attributes
     ----------
     n_iter : int
     x : ndarray or None
-        The weights of the last iteration, or the best of those that were validated.
+        The weights of the last iteration; with validation, the weights with the lowest loss.
     """
 
     def __init__(self, verbose: int, validate: Callable | None, patience: int, notify: Callable):
@@ -41,12 +41,12 @@ class Training:
 
     @property
     def losses(self) -> list[float]:
-        """After each iteration."""
+        """The training loss after each iteration."""
         return self._losses[: self.n_iter]
 
     @property
     def validation_losses(self) -> list[float]:
-        """After each iteration; none if nothing is validated."""
+        """The validation loss after each iteration; empty without validation."""
         return self._validation_losses[: self.n_iter]
 
     def __call__(self, intermediate_result: OptimizeResult) -> None:
@@ -55,7 +55,7 @@ class Training:
         if self._validate is not None:
             x = self._best(x)
         self._losses.append(float(intermediate_result.fun))
-        # Both at once: an interrupt comes before or after.
+        # Both in one step: an interrupt comes before or after it.
         vars(self).update(x=x, n_iter=len(self._losses))
         if self._verbose and intermediate_result.nit % self._verbose == 0:
             self._tell(intermediate_result)
@@ -64,7 +64,7 @@ class Training:
 
     @property
     def may_end(self) -> bool:
-        """Whether an interrupt leaves weights to keep, instead of an exception."""
+        """Whether training may end at an interrupt and keep its weights, without an exception."""
         return self.x is not None and not is_nested()
 
     def _best(self, x: np.ndarray) -> np.ndarray | None:

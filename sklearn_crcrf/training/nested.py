@@ -1,7 +1,7 @@
-"""Fits inside of another fit, all of which one interrupt ends.
+"""Fits nested in another fit, which one interrupt ends together.
 
-An estimator whose training is interrupted keeps the best weights so far, and its fit returns. If
-it were a part of another estimator, that would go on to train its next part.
+When its training is interrupted, an estimator keeps the best weights so far, and its fit returns.
+An estimator that trains others must not take this for success and train the next one.
 """
 
 from collections.abc import Iterator
@@ -13,23 +13,23 @@ __all__ = ["Stop", "check_not_stopped", "is_nested", "nested_fits"]
 
 
 class Stop:
-    """Whether the fits inside of another shall end.
+    """Whether nested fits shall end.
 
     Parameters
     ----------
     outer : Stop, optional
-        Of the fit inside of which the other is.
+        The Stop of the surrounding fit; it ends these fits too.
     """
 
     def __init__(self, outer: Self | None = None):
         self._outer, self._is_set = outer, False
 
     def set(self) -> None:
-        """From now on they shall end."""
+        """Let nested fits end."""
         self._is_set = True
 
     def is_set(self) -> bool:
-        """Whether they shall end."""
+        """Whether nested fits shall end."""
         return self._is_set or (self._outer is not None and self._outer.is_set())
 
 
@@ -38,18 +38,18 @@ _stop: ContextVar[Stop | None] = ContextVar("stop", default=None)
 
 @contextmanager
 def nested_fits(stop: Stop | None = None) -> Iterator[Stop]:
-    """Meanwhile estimators that are interrupted raise KeyboardInterrupt, and keep nothing.
+    """Within this context interrupted estimators raise KeyboardInterrupt and keep no weights.
 
     Parameters
     ----------
     stop : Stop, optional
-        What this context yields in the main thread, if this is another one: interrupts come to
-        the main thread only. Iterative training ends when it is set.
+        In another thread, the Stop that this context yielded in the main thread, which alone
+        receives interrupts. Iterative training ends when it is set.
 
     Yields
     ------
     Stop
-        It is set when this context is interrupted.
+        Set when this context is interrupted.
     """
     stop = stop or Stop(_stop.get())
     token = _stop.set(stop)
@@ -63,12 +63,12 @@ def nested_fits(stop: Stop | None = None) -> Iterator[Stop]:
 
 
 def is_nested() -> bool:
-    """Whether a fit is inside of another."""
+    """Whether this code runs in a nested fit."""
     return _stop.get() is not None
 
 
 def check_not_stopped() -> None:
-    """Raise KeyboardInterrupt if the fit inside of which another is shall end."""
+    """Raise KeyboardInterrupt if nested fits shall end."""
     stop = _stop.get()
     if stop is not None and stop.is_set():
         raise KeyboardInterrupt

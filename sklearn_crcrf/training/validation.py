@@ -1,4 +1,4 @@
-"""Sequences that are held out of training, to validate on."""
+"""Sequences held out of training for validation."""
 
 import numpy as np
 
@@ -8,13 +8,13 @@ __all__ = ["hold_out"]
 def hold_out(
     sequences: np.ndarray, fraction: float | None, rng: np.random.RandomState
 ) -> tuple[np.ndarray, np.ndarray | None]:
-    """Divide sequences at random into those that are trained on and those that are held out.
+    """Split sequences at random into training and held-out sequences.
 
     Parameters
     ----------
     sequences : ndarray of int
     fraction : float in (0, 1), or None
-        How many are held out, at least one; None holds out nothing.
+        Fraction to hold out, at least one sequence; None holds out nothing.
     rng : RandomState
 
     Returns

@@ -1,1 +1,1 @@
-"""Tools of the whole package, which know nothing of sequences."""
+"""Tools for the whole package, which know nothing of sequences."""

@@ -15,9 +15,9 @@ __all__ = ["csr_arrays", "sound_csr", "stackable", "stacked"]
 def csr_arrays(
     matrix: sp.csr_array | sp.csc_array, start: int = 0, stop: int | None = None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The indptr, indices and values of a matrix by rows, or of one by columns.
+    """The indptr, indices and values of a CSR or CSC matrix.
 
-    The indptr is that of the rows, or columns, from start to stop; by default of all.
+    The indptr covers the rows of a CSR, or columns of a CSC, from start to stop; by default all.
     """
     indptr = matrix.indptr[start : None if stop is None else stop + 1]
     indices = matrix.indices
@@ -29,31 +29,30 @@ def csr_arrays(
 
 
 def sound_csr(matrix: Any, name: str, where: Callable[[int], str]) -> Any:
-    """A sparse matrix by rows, of which every row has columns in rising order, each only once.
+    """A CSR matrix whose rows have increasing column indices, each only once.
 
-    A matrix whose arrays contradict each other lets C code read and write outside of them; a
-    matrix from elsewhere is therefore checked before anything is done with it, also before it is
-    brought to another format.
+    If the arrays of a matrix contradict each other, C code reads and writes outside of them. So a
+    matrix from outside is checked before any use, even before its format is changed.
 
     Parameters
     ----------
     matrix : sparse matrix or array of shape (n_rows, n_columns), of any format
         It is not changed.
     name : str
-        What messages call it.
+        Name of the matrix in error messages.
     where : callable
-        What messages call a row, by its number.
+        Returns the name of a row in error messages, given its number.
 
     Returns
     -------
     CSR of shape (n_rows, n_columns)
-        The matrix itself, if it is one. Else columns are sorted, and the entries of a row that
-        have the same column are added.
+        The matrix itself, if its rows are sound. Else a copy with sorted columns, in which
+        entries of a row with the same column are summed.
 
     Raises
     ------
     ValueError
-        If the arrays of the matrix do not agree, or a column is not there.
+        If the arrays of the matrix do not agree, or a column index is out of range.
 
     Examples
     --------
@@ -81,14 +80,14 @@ def sound_csr(matrix: Any, name: str, where: Callable[[int], str]) -> Any:
 
 
 def stackable(matrix: Any, name: str) -> Any:
-    """The rows of a sparse matrix, such that they can be stacked, and checked afterwards.
+    """A sparse matrix as a CSR that can be stacked; its entries may be checked afterwards.
 
     Parameters
     ----------
     matrix : sparse matrix or array of shape (n_rows, n_columns), of any format
         It is not changed.
     name : str
-        What messages call it.
+        Name of the matrix in error messages.
 
     Returns
     -------
@@ -97,7 +96,7 @@ def stackable(matrix: Any, name: str) -> Any:
     Raises
     ------
     ValueError
-        As :func:`sound_csr`; but the entries of a CSR are not looked at yet.
+        As in :func:`sound_csr`; but the entries of a CSR are not checked yet.
     """
     if matrix.format == "csr":
         _check_arrays(matrix, name)
@@ -106,7 +105,7 @@ def stackable(matrix: Any, name: str) -> Any:
 
 
 def stacked(matrices: Sequence[Any]) -> Any:
-    """The rows of sparse matrices, one matrix below the other.
+    """Stack sparse matrices below each other.
 
     ``scipy.sparse.vstack`` does the same, but Ctrl-C is lost while it asks each matrix for its
     length.
@@ -114,17 +113,17 @@ def stacked(matrices: Sequence[Any]) -> Any:
     Parameters
     ----------
     matrices : sequence of CSR of shape (n_rows, n_columns)
-        At least one. Their entries need not be sound.
+        At least one matrix. Entries need not be sound.
 
     Returns
     -------
     CSR of shape (n_rows, n_columns)
-        A sparse array if one of them is, else a sparse matrix.
+        A sparse array if any of the matrices is, else a sparse matrix.
 
     Raises
     ------
     ValueError
-        If they do not have equally many columns.
+        If the numbers of columns differ.
 
     Examples
     --------
@@ -153,7 +152,7 @@ def stacked(matrices: Sequence[Any]) -> Any:
 
 
 def _sound_rows(matrix: Any, name: str, where: Callable, noun: str = "column") -> Any:
-    """A sound matrix by rows, made of one; ``noun`` is what the numbers in it stand for."""
+    """A CSR matrix with sound rows; ``noun`` says what its indices number, for messages."""
     _check_arrays(matrix, name)
     given = matrix.data, matrix.indices, matrix.indptr
     values, indices, indptr = arrays = [np.ascontiguousarray(array) for array in given]
@@ -173,7 +172,7 @@ def _sound_rows(matrix: Any, name: str, where: Callable, noun: str = "column") -
 
 
 def _check_arrays(matrix: Any, name: str) -> None:
-    """Raise ValueError unless the arrays agree about how many entries and rows there are."""
+    """Raise ValueError unless the arrays agree on the numbers of entries and rows."""
     values, indices, indptr = matrix.data, matrix.indices, matrix.indptr
     if not all(isinstance(a, np.ndarray) and a.ndim == 1 for a in (values, indices, indptr)):
         raise ValueError(f"{name}: data, indices and indptr must be one-dimensional arrays")
@@ -194,7 +193,7 @@ def _check_arrays(matrix: Any, name: str) -> None:
 def _check_rows(
     indptr: np.ndarray, indices: np.ndarray, n_columns: int, where: Callable, noun: str
 ) -> None:
-    """Raise ValueError if indptr falls, or if a column is not there."""
+    """Raise ValueError if indptr decreases, or if a column index is out of range."""
     falls = np.flatnonzero(indptr[1:] < indptr[:-1])
     if len(falls):
         row = int(falls[0])
@@ -206,7 +205,7 @@ def _check_rows(
 
 
 def _check_coordinates(entries: sp.coo_array, name: str, where: Callable) -> None:
-    """Raise ValueError unless all entries are in the matrix."""
+    """Raise ValueError unless all entries lie in the matrix."""
     if not len(entries.row) == len(entries.col) == len(entries.data):
         raise ValueError(
             f"{name}: there are {len(entries.row)} rows, {len(entries.col)} columns and "

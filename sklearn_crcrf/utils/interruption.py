@@ -1,4 +1,4 @@
-"""What Ctrl-C does to the command line, also before there is anything that could be kept."""
+"""Ctrl-C on the command line, also while the package is being imported."""
 
 import os
 import signal
@@ -15,9 +15,9 @@ MESSAGE = b"sklearn-crcrf: error: interrupted\n"
 
 
 def install() -> None:
-    """From now on Ctrl-C writes a line and ends the process, if it is that of the command line.
+    """In a process of the command line, let Ctrl-C write one line and end the process.
 
-    Imports take seconds, in which an exception could come from anywhere.
+    Imports take seconds, during which KeyboardInterrupt could be raised anywhere.
     """
     if _is_command_line() and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _end)
@@ -25,7 +25,7 @@ def install() -> None:
 
 @contextmanager
 def raised() -> Iterator[None]:
-    """Meanwhile it raises KeyboardInterrupt, as it does in other processes."""
+    """Within this context Ctrl-C raises KeyboardInterrupt, as in other processes."""
     if signal.getsignal(signal.SIGINT) is not _end:
         yield
         return
@@ -39,7 +39,7 @@ def raised() -> Iterator[None]:
 def _is_command_line() -> bool:
     """Whether this is ``sklearn-crcrf`` or ``python -m sklearn_crcrf``."""
     program = os.path.basename(getattr(sys, "argv", [""])[0]).lower()
-    if program == "-m":  # what Python puts there until it has found the module
+    if program == "-m":  # the value of sys.argv[0] until Python has found the module
         return ("-m", __package__.partition(".")[0]) in pairwise(sys.orig_argv)
     return program.removesuffix(".exe").removesuffix("-script.py") == "sklearn-crcrf"
 

@@ -1,4 +1,4 @@
-"""Products of vectors and matrices that are too small to be shared by threads."""
+"""Linear algebra on matrices too small for several threads."""
 
 from contextlib import AbstractContextManager
 from functools import cache
@@ -9,7 +9,7 @@ __all__ = ["in_one_thread"]
 
 
 def in_one_thread() -> AbstractContextManager:
-    """Meanwhile the linear algebra of numpy and scipy does not start threads.
+    """Within this context the linear algebra of numpy and scipy uses one thread.
 
     Returns
     -------
@@ -28,5 +28,5 @@ def in_one_thread() -> AbstractContextManager:
 
 @cache
 def _libraries() -> ThreadpoolController:
-    # To look for them takes milliseconds, in which Python does not notice Ctrl-C.
+    # The search takes milliseconds, in which Python does not notice Ctrl-C.
     return ThreadpoolController()

@@ -1,4 +1,4 @@
-"""How memory is asked for."""
+"""Reuse of freed memory."""
 
 from contextlib import suppress
 
@@ -6,17 +6,17 @@ import numpy as np
 
 __all__ = ["retain_freed_memory"]
 
-# The most that the C library of GNU takes note of.
+# Larger pieces have no effect on the GNU C library.
 LARGEST = 31 * 2**20
 
 
 def retain_freed_memory() -> None:
-    """Let the C library keep freed memory of the size of some arrays for the next ones.
+    """Let the GNU C library keep freed memory of large arrays for the next ones.
 
-    By default it gives such memory back to the system, which clears it before it is used again:
-    for arrays that are made again and again, that takes longer than to fill them. The GNU C
-    library learns from a large piece that is freed; others do as they do. Where there is no memory
-    for such a piece, nothing changes.
+    By default it returns large pieces to the system, which clears them before they are used
+    again: for arrays that are made repeatedly, that takes longer than filling them. Freeing one
+    large piece raises its threshold. Other C libraries are not affected, and nothing changes if
+    there is no memory for such a piece.
     """
     with suppress(MemoryError):
         np.empty(LARGEST, dtype=np.int8)

@@ -1,11 +1,11 @@
-"""Where modules of earlier releases are now, for those who know them by their old names."""
+"""The present names of modules that earlier releases had under other names."""
 
 import sys
 
 __all__ = ["MOVED", "keep_importable"]
 
-# Modules of release 0.1 that are in its reference, or whose classes are named in model files. What
-# they define has the names that it had.
+# Modules of release 0.1 that its reference documents, or whose classes model files name. Only the
+# names of the modules have changed, not those of their classes and functions.
 MOVED = {
     "_tables": "counts.tables",
     "constraints": "constraints.constraints",
@@ -29,12 +29,12 @@ MOVED = {
 
 
 def keep_importable(package: str) -> None:
-    """Let the old names stand for the modules, which must have been imported.
+    """Make the modules importable under their old names; they must have been imported before.
 
     Parameters
     ----------
     package : str
-        The name of this package. Where it has a module or a package of an old name, that stays.
+        The name of this package. A present module or package with an old name is kept.
     """
     for old, new in MOVED.items():
         sys.modules.setdefault(f"{package}.{old}", sys.modules[f"{package}.{new}"])

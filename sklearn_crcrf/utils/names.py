@@ -1,4 +1,4 @@
-"""Several names or values, given by the user."""
+"""Checks of lists of names or values that the user passes."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -7,13 +7,13 @@ __all__ = ["check_no_string", "check_several"]
 
 
 def check_no_string(names: Any, what: str) -> None:
-    """Raise ValueError if names are one string, which would be taken apart into characters.
+    """Raise ValueError if names are a single string, which would be read as characters.
 
     Parameters
     ----------
     names : object
     what : str
-        What an error calls them.
+        Name of the argument in the error message.
 
     Examples
     --------
@@ -31,13 +31,13 @@ def check_no_string(names: Any, what: str) -> None:
 
 
 def check_several(values: Any, what: str) -> None:
-    """Raise ValueError unless there are several values to go through, which are no string.
+    """Raise ValueError unless values are an iterable other than a string.
 
     Parameters
     ----------
     values : object
     what : str
-        What an error calls them.
+        Name of the argument in the error message.
 
     Examples
     --------

@@ -1,8 +1,8 @@
-"""What has been loaded is sound: its arrays have the shapes and ranges that kernels rely on.
+"""Checks that loaded objects are sound: arrays have the shapes and ranges that kernels rely on.
 
-Kernels index without checks. Fitted estimators are consistent when they are made; those that come
-from a file, or from other processes, may be anything. So every class of them lists its arrays, and
-they are checked when the state of an object is set.
+Kernels index without checks. An estimator is consistent after ``fit``; one loaded from a file, or
+received from another process, may hold anything. So every estimator class lists the requirements
+of its arrays, and they are checked when the state of an object is set.
 """
 
 from collections.abc import Iterable, Iterator
@@ -30,18 +30,18 @@ __all__ = [
 LARGEST = float(np.finfo(np.float64).max)
 LARGEST_INT = np.iinfo(np.int64).max
 KINDS = {"f": "floats", "iu": "integers", "b": "bools", "OUS": "strings"}
-# What fails in an object of which something is missing, or of another type.
+# Errors raised when an attribute of an object is missing or of an unexpected type.
 ERRORS = (AttributeError, IndexError, KeyError, OverflowError, TypeError)
 
 
 class Requirement(Protocol):
-    """Something that must be true of a sound object."""
+    """A condition that a sound object meets."""
 
     name: str
 
     @property
     def problem(self) -> str | None:
-        """What is wrong; None if nothing is."""
+        """The violation, for an error message; None if the condition is met."""
 
 
 class Array(NamedTuple):
@@ -50,7 +50,7 @@ class Array(NamedTuple):
     Parameters
     ----------
     name : str
-        What an error calls it.
+        Name of the array in the error message.
     value : object
     shape : tuple of int
     least, most : float
@@ -75,7 +75,7 @@ class Array(NamedTuple):
 
     @property
     def problem(self) -> str | None:
-        """What is wrong with the array; None if nothing is."""
+        """The violation, for an error message; None if the condition is met."""
         value = self.value
         if not isinstance(value, np.ndarray):
             return f"must be an array, but is a {type(value).__name__}"
@@ -85,14 +85,14 @@ class Array(NamedTuple):
             return f"has the shape {value.shape}, but must have {self.shape}"
         if self.kind == "OUS" or value.size == 0:
             return None
-        # As Python's numbers: numpy would bring the limits to the precision of the array.
+        # As Python's numbers: numpy would round the limits to the precision of the array.
         low, high = value.min().item(), value.max().item()
         if self.least <= low and high <= self.most:
             return None
         return f"has values from {low} to {high}, but they must be {self._range()}"
 
     def _is_unusual(self) -> bool:
-        """Whether these are floats that no kernel takes."""
+        """Whether these are floats of a precision that no kernel takes."""
         return self.kind == "f" and self.value.dtype.itemsize not in (4, 8)
 
     def _range(self) -> str:
@@ -104,15 +104,15 @@ class Array(NamedTuple):
 
 
 class Fact(NamedTuple):
-    """Something must be true.
+    """A condition must hold.
 
     Parameters
     ----------
     name : str
-        What an error calls what it is about.
+        Name of the checked attribute in the error message.
     holds : bool
     otherwise : str
-        What an error says of it.
+        The error message, after the name.
     """
 
     name: str
@@ -121,15 +121,15 @@ class Fact(NamedTuple):
 
     @property
     def problem(self) -> str | None:
-        """What is wrong; None if nothing is."""
+        """The violation, for an error message; None if the condition holds."""
         return None if self.holds else self.otherwise
 
 
 class Sound:
     """Mixin of estimators whose arrays are checked when their state is set.
 
-    A subclass lists what it requires in ``_requirements``. Every one is checked before the next is
-    asked for, so those that come later can rely on those before.
+    A subclass yields its requirements in ``_requirements``. Each is checked before the next is
+    computed, so later requirements can rely on earlier ones.
 
     Examples
     --------
@@ -143,7 +143,7 @@ class Sound:
     """
 
     def _requirements(self) -> Iterator[Requirement]:
-        """What must be true of a fitted object."""
+        """The requirements of a fitted object."""
         return iter(())
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -152,30 +152,30 @@ class Sound:
 
 
 def check_sound(fitted: Any) -> None:
-    """Check a fitted object; what is not fitted, or does not know what it requires, passes.
+    """Check a fitted object; unfitted objects and those without requirements pass.
 
     Raises
     ------
     ValueError
-        If a requirement is not met; the message has its class, and what is wrong.
+        If a requirement is not met; the message names the class and the violation.
     """
     if isinstance(fitted, Sound) and _is_fitted(fitted):
         require(type(fitted).__name__, type(fitted)._requirements(fitted))
 
 
 def require(owner: str, requirements: Iterable[Requirement]) -> None:
-    """Check one requirement after the other.
+    """Check requirements in order.
 
     Parameters
     ----------
     owner : str
-        What an error calls what they are about.
+        Name of the checked object in the error message.
     requirements : iterable of Requirement
 
     Raises
     ------
     ValueError
-        If one is not met, or what it is about is not there, or of another type.
+        If a requirement is not met, or an attribute is missing or of an unexpected type.
     """
     with setting_state(owner):
         for requirement in requirements:
@@ -186,7 +186,7 @@ def require(owner: str, requirements: Iterable[Requirement]) -> None:
 
 @contextmanager
 def setting_state(owner: str) -> Iterator[None]:
-    """Whatever fails for something that is missing, or of another type, is a ValueError."""
+    """Turn errors from missing attributes or unexpected types into a ValueError."""
     try:
         yield
     except ERRORS as error:
@@ -198,7 +198,7 @@ def _is_fitted(estimator: Any) -> bool:
 
 
 def below(prefix: str, requirements: Iterable[Requirement]) -> Iterator[Requirement]:
-    """The same requirements, of a part that has this name."""
+    """The requirements of an attribute, with its name ``prefix`` before their names."""
     for requirement in requirements:
         yield requirement._replace(name=f"{prefix}.{requirement.name}")
 
@@ -215,14 +215,14 @@ def indices(name: str, value: Any, shape: tuple[int, ...], stop: int, start: int
 
 
 def pointers(name: str, value: Any, n_rows: int, n_entries: int) -> Iterator[Requirement]:
-    """Where the entries of each row begin, and where those of the last one end."""
+    """An indptr: the first entry of each row, then the end of the last row."""
     yield indices(name, value, (n_rows + 1,), n_entries + 1)
     rises = value[0] == 0 and value[-1] == n_entries and not (value[1:] < value[:-1]).any()
     yield Fact(name, bool(rises), f"must rise from 0 to {n_entries}")
 
 
 def matrix(name: str, value: Any, shape: tuple[int, int]) -> Iterator[Requirement]:
-    """Finite numbers, dense or by rows."""
+    """A dense or CSR matrix of finite numbers."""
     if sp.issparse(value):
         yield from sparse(name, value, shape)
     else:
@@ -236,7 +236,7 @@ def sparse(
     least: float = -LARGEST,
     has_order: bool = False,
 ) -> Iterator[Requirement]:
-    """A matrix by rows, whose values are at least so large, and finite.
+    """A CSR matrix of finite values, not below ``least``.
 
     Parameters
     ----------
@@ -245,7 +245,7 @@ def sparse(
     shape : (int, int)
     least : float
     has_order : bool
-        Whether the columns of every row must rise.
+        Whether the column indices of every row must increase.
     """
     is_csr = isinstance(value, sp.csr_array) and value.ndim == 2
     yield Fact(name, is_csr, f"must be a csr_array, but is a {type(value).__name__}")
@@ -255,6 +255,6 @@ def sparse(
     yield Array(f"{name}.data", value.data, (n_entries,), least)
     yield from pointers(f"{name}.indptr", value.indptr, shape[0], n_entries)
     if has_order:
-        # Another matrix of the same arrays, which does not know yet what order it has.
+        # A new matrix of the same arrays, which has no cached flag for its order.
         twin = sp.csr_array((value.data, value.indices, value.indptr), shape=shape)
         yield Fact(name, bool(twin.has_canonical_format), "must have rising columns in every row")

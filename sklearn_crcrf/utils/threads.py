@@ -1,4 +1,4 @@
-"""Threads that share out the tasks of a computation."""
+"""Threads that share the tasks of a computation."""
 
 import os
 import threading
@@ -16,15 +16,15 @@ from .._kernels._turns import Turns
 
 __all__ = ["Started", "Threads", "my_threads"]
 
-# For how long a thread without a task stays awake: some milliseconds.
+# How long a thread without a task stays awake: a few milliseconds.
 PATIENCE = 3000
 
 
 class Threads:
-    """So many threads, of which the one that asks is one.
+    """A pool of ``n_threads`` threads, including the calling thread.
 
-    Each takes the next task when it is done with one. Whoever has to wait stays awake at first, as
-    it takes long to be put to sleep and woken.
+    Each thread takes the next task when it has finished one. A waiting thread stays awake at
+    first, because falling asleep and waking up take long.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ class Threads:
 
     def __init__(self, n_threads: int):
         self.n_threads = n_threads
-        # Where there are more threads than processors, those that wait would hold up the others.
+        # With more threads than processors, awake waiting threads would hold up the others.
         self._team = _Team(PATIENCE if n_threads <= cpu_count() else 0)
         for _ in range(n_threads - 1):
             threading.Thread(target=self._team.serve, daemon=True).start()
@@ -56,25 +56,25 @@ class Threads:
             self._team.stop()
 
     def start(self, function: Callable[[Any], Any], tasks: Iterable[Any]) -> "Started":
-        """Have the function called for each task, after those that were started before.
+        """Call the function for each task, after all tasks that were started before.
 
-        The results must be asked for before the ``with`` statement ends.
+        ``results`` must be called before the ``with`` statement ends.
         """
         return Started(self._team, function, tasks)
 
     def map(self, function: Callable[[Any], Any], tasks: Iterable[Any]) -> list[Any]:
-        """What the function returns for each task.
+        """The results of the function for all tasks.
 
         Raises
         ------
         Exception
-            What the function raises.
+            Any exception that the function raises.
         """
         return self.start(function, tasks).results()
 
 
 class Started:
-    """Tasks that are being done."""
+    """Tasks that have been started."""
 
     def __init__(self, team: "_Team", function: Callable[[Any], Any], tasks: Iterable[Any]):
         self._team, self._function, self._tasks = team, function, list(tasks)
@@ -85,7 +85,7 @@ class Started:
         team.signal()
 
     def do(self, i: int) -> None:
-        """One of the tasks."""
+        """Do one of the tasks."""
         try:
             self._results[i] = self._function(self._tasks[i])
         except BaseException as error:
@@ -97,9 +97,9 @@ class Started:
         return len(self._done) == len(self._tasks) or self._error is not None
 
     def results(self) -> list[Any]:
-        """What the function returned for each task, once all are done.
+        """The results of the function for all tasks, once all are done.
 
-        Meanwhile this thread does what there is to do, of other tasks too.
+        Until then this thread does tasks too, also tasks of other calls.
         """
         self._team.work_until(self.is_over, [])
         if self._error is not None:
@@ -108,13 +108,13 @@ class Started:
 
 
 class _Team:
-    """What some threads share. Each operation on a list or a queue is a single step for them."""
+    """The state that threads share. Each operation on a list or a queue is atomic."""
 
     def __init__(self, patience: int):
         self.turns = Turns(patience)
         self.tasks: deque[tuple[Started, int]] = deque()
         self._busy: list[None] = []
-        # What the threads that sleep will wake up from.
+        # A sleeping thread waits for its bell.
         self._bells: list[SimpleQueue] = []
         self._is_closed = False
 
@@ -125,7 +125,7 @@ class _Team:
         self.turns.leave()
 
     def work_until(self, is_over: Callable[[], bool], busy: list[None]) -> None:
-        """Do tasks or wait; in the list is an entry of this thread when it may be at a task."""
+        """Do tasks or wait; ``busy`` has an entry for this thread while it may be doing a task."""
         while True:
             n_seen = self.turns.n_signals
             if is_over():
@@ -142,7 +142,7 @@ class _Team:
                 self.signal()
 
     def signal(self) -> None:
-        """Let all who wait look what is new."""
+        """Make all waiting threads look for tasks again."""
         self.turns.signal()
         # Another thread may be doing the same.
         with suppress(IndexError):
@@ -150,7 +150,7 @@ class _Team:
                 self._bells.pop().put(None)
 
     def stop(self) -> None:
-        """Forget all tasks but those that other threads are at, and wait for these."""
+        """Drop all tasks not yet begun, and wait until other threads have finished theirs."""
         self.tasks.clear()
         while self._busy:
             time.sleep(0.001)
@@ -161,13 +161,13 @@ class _Team:
         self.signal()
 
     def _wait(self, n_seen: int) -> None:
-        """Wait as long as there are no more signals than so many, or a little less."""
+        """Wait until there are more than ``n_seen`` signals; may return a little earlier."""
         self.turns.wait(n_seen)
         if self.turns.n_signals == n_seen:
             self.turns.leave()
             bell = SimpleQueue()
             self._bells.append(bell)
-            # Who signals from here on rings it.
+            # Any signal from here on rings the bell.
             if self.turns.n_signals == n_seen:
                 bell.get()
             self.turns.join()
@@ -177,7 +177,7 @@ _mine = threading.local()
 
 
 def my_threads(n_threads: int) -> Threads:
-    """So many threads for the one that asks, the same each time."""
+    """The ``n_threads`` threads of the calling thread, the same at every call."""
     if not hasattr(_mine, "threads"):
         _mine.threads = {}
     if n_threads not in _mine.threads:
@@ -186,7 +186,7 @@ def my_threads(n_threads: int) -> Threads:
 
 
 def _forget() -> None:
-    """In a forked process there are no other threads."""
+    """Drop the threads in a forked process, where they do not exist."""
     global _mine
     _mine = threading.local()
 

@@ -1,4 +1,4 @@
-"""What a file holds, unpacked, and never more than one is ready to take."""
+"""Reading and unpacking files, up to a limit of bytes."""
 
 import gzip
 import io
@@ -35,8 +35,8 @@ def read_text(
     encoding : str, default="utf-8"
         Encoding of bytes.
     max_bytes : int or None, default=2**32
-        The most bytes that the file may unpack to, or None for no limit. Of text that is handed
-        over as such, characters are counted.
+        Maximum number of bytes of the unpacked file, or None for no limit. For a text file
+        object, characters are counted.
 
     Returns
     -------
@@ -45,8 +45,8 @@ def read_text(
     Raises
     ------
     ValueError
-        If it is compressed and damaged, cannot be decoded, or is too large; the message names
-        the line.
+        If the text is compressed and damaged, cannot be decoded, or is too large; the message
+        names the line.
 
     Examples
     --------
@@ -69,11 +69,11 @@ def read_text(
 
 
 def read_limited(file: IO, max_bytes: int | None) -> Any:
-    """All that can be read from a file; ValueError if that is more than ``max_bytes``.
+    """The content of a file; ValueError if it is larger than ``max_bytes``.
 
-    If the file itself decodes or unpacks what is read, it may be damaged: then ValueError, too.
+    A file object that decodes or unpacks its content may find it damaged: also a ValueError.
     """
-    # What cannot be compressed is a little longer when it is packed.
+    # Data that cannot be compressed becomes a little longer when it is packed.
     most = inf if max_bytes is None else max_bytes + max_bytes // 1000 + 1000
     pieces = []
     try:
@@ -89,17 +89,20 @@ def read_limited(file: IO, max_bytes: int | None) -> Any:
 
 
 def _read_pieces(file: IO, most: float) -> Iterator[Any]:
-    """All that can be read, or one byte or character more than the most; at least one piece."""
+    """The content of a file in pieces, up to one byte or character above ``most``.
+
+    There is at least one piece.
+    """
     is_text = isinstance(file, io.TextIOBase)
-    # Of a text only what has been read can be counted, in case that the next line is damaged.
+    # A text is read by lines, so that all lines before a damaged one are counted.
     read = file.readline if is_text else file.read
     while most >= 0:
-        # Python takes memory for all that it is asked to read, whether it is there or not.
+        # Python allocates as much memory as it is asked to read, even if the file is shorter.
         asked = min(BLOCK, most + 1)
         piece = read(asked)
         yield piece
         most -= len(piece)
-        # All others are at the end, and a terminal would be asked for more after it.
+        # In other files a short piece is the last; reading on would wait for a terminal.
         is_short = len(piece) < asked and not (is_text or isinstance(file, io.RawIOBase))
         if not piece or is_short:
             return
@@ -118,7 +121,7 @@ def _damaged(line: int, error: Exception) -> ValueError:
 
 
 def _cannot_be_decoded(error: UnicodeDecodeError, n_before: int) -> ValueError:
-    """The error, where so many lines are before what could not be decoded."""
+    """The error to raise if ``n_before`` lines precede the data that could not be decoded."""
     before = error.object[: error.start].decode(error.encoding, errors="replace")
     line = n_before + before.count("\n") + 1
     return ValueError(f"line {line} cannot be decoded as {error.encoding}: {error.reason}")
@@ -127,20 +130,20 @@ def _cannot_be_decoded(error: UnicodeDecodeError, n_before: int) -> ValueError:
 def _too_large(max_bytes: int | None) -> ValueError:
     return ValueError(
         f"there are more than max_bytes={max_bytes} bytes; give a larger number, or None, "
-        "if the file is to be trusted"
+        "if you trust the file"
     )
 
 
 def unpack(data: bytes, max_bytes: int | None, encoding: str = "utf-8") -> bytes:
-    """What gzip-compressed data holds; other data are returned as they are.
+    """Unpack gzip-compressed data; other data are returned as they are.
 
     Parameters
     ----------
     data : bytes
     max_bytes : int or None
-        The most bytes that there may be, or None for no limit.
+        Maximum number of unpacked bytes, or None for no limit.
     encoding : str
-        Of the text; it tells what a line is.
+        Encoding of the text, used to count lines.
 
     Returns
     -------
@@ -149,8 +152,8 @@ def unpack(data: bytes, max_bytes: int | None, encoding: str = "utf-8") -> bytes
     Raises
     ------
     ValueError
-        If there are more bytes, or the data are damaged; the message names the line after those
-        that can be unpacked.
+        If there are more bytes, or the data are damaged; the message names the first line that
+        cannot be unpacked completely.
     """
     if not _packed(data):
         return data
@@ -168,10 +171,10 @@ def unpack(data: bytes, max_bytes: int | None, encoding: str = "utf-8") -> bytes
 
 
 def _pieces(data: bytes) -> Iterator[bytes]:
-    """What can be unpacked, piece by piece; then, if data are damaged, EOFError or zlib.error."""
+    """Unpack piece by piece; raise EOFError or zlib.error where data are damaged."""
     at = 0
     while at < len(data):
-        stream = zlib.decompressobj(wbits=31)  # one file of gzip, of which several may follow
+        stream = zlib.decompressobj(wbits=31)  # one gzip member; more may follow
         while not stream.eof:
             block = data[at : at + BLOCK]
             if not block:
@@ -184,12 +187,12 @@ def _pieces(data: bytes) -> Iterator[bytes]:
                 raise
             yield piece
             at += len(block) - len(stream.unconsumed_tail) - len(stream.unused_data)
-        while data[at : at + 1] == b"\0":  # which may fill up the last block of a tape
+        while data[at : at + 1] == b"\0":  # padding, as of the last block of a tape
             at += 1
 
 
 def _before_damage(stream: Any, block: bytes) -> Iterator[bytes]:
-    """What can be unpacked of a damaged block."""
+    """The bytes of a damaged block that can be unpacked."""
     for i in range(len(block)):
         try:
             yield stream.decompress(block[i : i + 1])
