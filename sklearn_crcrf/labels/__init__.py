@@ -1,4 +1,4 @@
-"""What a label is: encoded, and known only in part."""
+"""Labels: their ids, and partial labels."""
 
 from .encoding import LabelIds, encode_labels, sort_labels
 from .partial import encode_allowed, encode_partial_labels

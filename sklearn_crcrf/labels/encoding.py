@@ -23,12 +23,12 @@ def encode_labels(y: SequenceArray, name: str = "y") -> tuple[np.ndarray, np.nda
     y : SequenceArray of one-dimensional data
         Any hashable labels.
     name : str
-        What an error calls them.
+        Name of the labels in error messages.
 
     Returns
     -------
     classes : ndarray of shape (n_labels,)
-        The labels in increasing order; what cannot be compared is ordered by type and text.
+        The labels in increasing order; if they cannot be compared, by type and text.
     ids : ndarray of shape (n_tokens,), int32
 
     Raises
@@ -58,9 +58,10 @@ def sort_labels(labels: list) -> tuple[np.ndarray, np.ndarray]:
     Returns
     -------
     classes : ndarray of shape (n_labels,)
-        Of type str, int, float or bool if all labels are and nothing is lost, else of objects.
+        Of type str, int, float or bool if all labels have this type and keep their values in such
+        an array, else of objects.
     rank : ndarray of shape (n_labels,), int32
-        Where each label has gone.
+        Position of each label in ``classes``.
 
     Examples
     --------
@@ -79,12 +80,12 @@ def sort_labels(labels: list) -> tuple[np.ndarray, np.ndarray]:
 
 
 class LabelIds:
-    """Numbers labels in the order in which they come.
+    """Numbers labels in the order of their first occurrence.
 
     Parameters
     ----------
     classes : array-like of labels, optional
-        All labels there may be. Without them, new ones may come.
+        All possible labels. Without it, new labels are accepted.
 
     Examples
     --------
@@ -109,7 +110,7 @@ class LabelIds:
             self._n_declared = len(self._ids)
 
     def learn(self, y: SequenceArray) -> np.ndarray:
-        """Ids of all labels; new ones are given the next ids.
+        """Ids of all labels; new labels are given the next ids.
 
         Raises
         ------
@@ -122,7 +123,7 @@ class LabelIds:
         return self._find(labels, ids, y)
 
     def lookup(self, y: SequenceArray) -> np.ndarray:
-        """Ids of all labels, int32 of shape (n_tokens,); an unknown label is an error."""
+        """Ids of all labels, int32 of shape (n_tokens,); ValueError if a label is unknown."""
         return self._find(*encode_labels(y), y)
 
     def classes(self, seen: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -132,7 +133,7 @@ class LabelIds:
         -------
         classes : ndarray of shape (n_labels,)
         rank : ndarray of int32
-            Where each id has gone, -1 for labels left out.
+            Position of each id in ``classes``, -1 for labels left out.
         """
         labels = list(self._ids)
         used = np.union1d(np.arange(self._n_declared or 0), np.asarray(seen, dtype=np.int64))
@@ -142,14 +143,14 @@ class LabelIds:
         return classes, rank
 
     def require(self, classes: Any) -> None:
-        """Raise ValueError unless these are all labels so far."""
+        """Raise ValueError unless ``classes`` are exactly the labels so far."""
         if LabelIds(classes)._ids.keys() != self._ids.keys():
             raise ValueError(
                 f"classes={classes!r} is not the same as in the first call: {list(self._ids)}"
             )
 
     def copy(self) -> "LabelIds":
-        """The same numbers, to be extended on their own."""
+        """The same ids; either copy can then learn more without the other."""
         twin = LabelIds()
         twin.__setstate__(self.__getstate__())
         return twin
@@ -167,7 +168,7 @@ class LabelIds:
         return len(self._ids)
 
     def requirements(self) -> Iterator[Requirement]:
-        """What is true of any numbers of labels."""
+        """Requirements of the ids of labels."""
         n = self._n_declared
         is_number = n is None or (isinstance(n, Integral) and 0 <= n <= len(self))
         yield Fact("n_declared", is_number, f"must be at most {len(self)}")
@@ -181,7 +182,7 @@ class LabelIds:
 
 
 class InvalidLabelError(Exception):
-    """The label of this token is not a label."""
+    """The value of this token cannot be a label."""
 
     def __init__(self, token: int):
         super().__init__(token)
@@ -189,7 +190,7 @@ class InvalidLabelError(Exception):
 
 
 def number_labels(data: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The different labels in order, and the ids of all, or an InvalidLabelError."""
+    """The different labels in order, and the ids of all labels; or an InvalidLabelError."""
     if data.dtype.kind == "f" and np.isnan(data).any():
         raise InvalidLabelError(int(np.argmax(np.isnan(data))))
     if data.dtype.kind in "biuf":
@@ -206,7 +207,7 @@ def number_labels(data: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def number_objects(labels: list) -> tuple[list, np.ndarray]:
-    """The different labels in the order of their first occurrence, and the ids of all."""
+    """The different labels in the order of their first occurrence, and the ids of all labels."""
     numbers: dict[Any, int] = {}
     ids = []
     try:
@@ -224,7 +225,7 @@ def number_objects(labels: list) -> tuple[list, np.ndarray]:
 def find_labels(
     numbers: dict[Any, int], labels: np.ndarray, ids: np.ndarray, y: SequenceArray, name: str
 ) -> np.ndarray:
-    """The numbers of ``labels[ids]``, the labels of y; one that has none is an error."""
+    """The numbers of ``labels[ids]``, the labels of y; ValueError if a label has none."""
     mapped = np.array([numbers.get(label, -1) for label in labels.tolist()], dtype=np.int32)
     found = mapped[ids]
     unknown = np.flatnonzero(found < 0)
@@ -244,12 +245,12 @@ def is_label(value: Any) -> bool:
 
 
 def as_python(label: Any) -> Any:
-    """A number of numpy as one of Python, and any other label as it is."""
+    """A numpy number as a Python number, and any other label unchanged."""
     return label.item() if isinstance(label, (np.number, np.bool_)) else label
 
 
 def token_error(y: SequenceArray, token: int, name: str, what: str) -> ValueError:
-    """An error that says where token number ``token`` is, and what is wrong with it."""
+    """The error to raise for token number ``token``; ``what`` says what is wrong."""
     sequence, position = locate(y.offsets, token)
     return ValueError(f"{name}, sequence {sequence}, position {position}: {what}")
 

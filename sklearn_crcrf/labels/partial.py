@@ -1,4 +1,4 @@
-"""Labels that are known only in part, as sets of labels."""
+"""Partial labels: None for unknown, sets of possible labels."""
 
 from itertools import chain
 from typing import Any
@@ -21,29 +21,29 @@ from .encoding import (
 
 __all__ = ["encode_allowed", "encode_partial_labels"]
 
-_ANY = object()  # what is known of a label that is None
+_ANY = object()  # stands for None: any label
 
 
 def encode_partial_labels(
     y: SequenceArray, classes: Any = None, name: str = "y"
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-    """Number labels of which some may be known only in part.
+    """Number labels, some of which may be partial.
 
     Parameters
     ----------
     y : SequenceArray of one-dimensional data
-        Labels; None where a label is unknown, and a set or frozenset where it is one of these.
+        Labels; None marks an unknown label, a set or frozenset lists the possible ones.
     classes : array-like of labels, optional
-        All labels there may be; by default those that occur, alone or in a set.
+        All possible labels; by default the labels that occur, alone or in a set.
     name : str
-        What an error calls the labels.
+        Name of the labels in error messages.
 
     Returns
     -------
     classes : ndarray of shape (n_labels,)
         The labels in order, as :func:`encode_labels` returns them.
     ids : ndarray of shape (n_tokens,), int32
-        -1 for None and for sets.
+        Label ids, -1 for None and for sets.
     allowed : ndarray of shape (n_tokens, n_labels), bool, or None
         Which labels a token may have; None if all labels are known.
 
@@ -51,7 +51,7 @@ def encode_partial_labels(
     ------
     ValueError
         If a label is NaN or not hashable, is an empty set, or is not among the classes; the
-        message says where. Also if there are no classes, and all labels are None.
+        message says where. Also if ``classes`` is None and all labels are None.
 
     Examples
     --------
@@ -108,7 +108,7 @@ def encode_allowed(allowed: SequenceArray, classes: np.ndarray) -> np.ndarray:
 
 def _number_complete(data: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
     """Classes and ids, or None if not all labels are known."""
-    # Strings, the usual labels, are found to be complete by numbering them.
+    # Numbering is the quickest test for strings, the usual labels: it fails for None.
     try:
         classes, ids = number_labels(data)
     except InvalidLabelError:
@@ -128,7 +128,7 @@ def _encode_options(
     if classes is None:
         classes, _ = sort_labels(list(dict.fromkeys(labels)))
         if len(classes) == 0:
-            raise ValueError(f"{name}: all labels are None, so that the classes are not known")
+            raise ValueError(f"{name}: all labels are None, so the classes are unknown")
     columns = _columns(classes)
     column = np.array([columns.get(label, -1) for label in labels], dtype=np.int32)
     if (column < 0).any():
@@ -144,7 +144,7 @@ def _encode_options(
 
 
 def _number_options(y: SequenceArray, name: str) -> tuple[list, np.ndarray]:
-    """The different options (labels, frozensets and _ANY), and which one each token has."""
+    """The different options (labels, frozensets and _ANY), and the option of each token."""
     options = [
         _ANY if label is None else frozenset(label) if isinstance(label, set) else label
         for label in y.data.tolist()
@@ -164,7 +164,7 @@ def _number_options(y: SequenceArray, name: str) -> tuple[list, np.ndarray]:
 
 
 def _labels_of(option: Any) -> list:
-    """The labels that an option names; the unknown label names none."""
+    """The labels that an option names; _ANY names none."""
     if option is _ANY:
         return []
     return [as_python(label) for label in option] if isinstance(option, frozenset) else [option]

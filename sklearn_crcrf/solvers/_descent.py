@@ -12,10 +12,10 @@ __all__ = ["descend"]
 
 NOT_LOWER = "the line search found no lower point"
 
-# The share of the expected decrease that a step must reach.
+# The fraction of the expected decrease that a step must reach.
 SUFFICIENT = 1e-4
 MAX_TRIALS = 20
-# How often the direction turns at a kink, and by how much it must become shorter.
+# Maximum number of turns of the direction at a kink, and the factor by which each must shorten it.
 MAX_TURNS, SHORTER = 50, 0.999
 
 
@@ -29,22 +29,21 @@ def descend(
 ) -> OptimizeResult:
     """Minimise by quasi-Newton steps.
 
-    Where even the gradient does not lead down, x lies at a kink. The gradient of its other side is
-    then taken in too: the shortest vector between the two leads down on both sides, or is zero at
-    the minimum (Wolfe 1975).
+    If not even the negative gradient leads down, x lies at a kink. Then the gradient on the other
+    side of the kink is used too: minus the shortest convex combination of both gradients leads
+    down on both sides, and is zero at the minimum (Wolfe 1975).
 
     Parameters
     ----------
     progress : Progress
     x : ndarray of shape (n_weights,)
-        Where to start; is overwritten.
+        The initial point; is overwritten.
     steepest_of : callable
-        (Pseudo-)gradient at x, from x and the gradient there.
+        Returns the (pseudo-)gradient at x, given x and the gradient.
     restrict : callable
-        Given x, the (pseudo-)gradient there, a new point and the change of the objective that
-        is expected of going there: moves the new point to where it may be, and returns the
-        change expected of that.
-    memory, n_threads : as of History
+        Takes x, the (pseudo-)gradient at x, a new point and the expected change of the objective;
+        moves the new point into the permitted region, and returns the change expected there.
+    memory, n_threads : as in History
 
     Returns
     -------
@@ -91,7 +90,7 @@ def _turn(
     here: np.ndarray,
     there: np.ndarray,
 ) -> None:
-    """Go on from x by the shortest vector between two (pseudo-)gradients, or end."""
+    """Continue from x with the shortest convex combination of two (pseudo-)gradients, or stop."""
     change = here - there
     square = float(change @ change)
     share = np.clip(float(here @ change) / square, 0.0, 1.0) if square > 0 else 0.0
@@ -112,9 +111,9 @@ def backtrack(
     loss: float,
     x_new: np.ndarray,
 ) -> tuple[float, np.ndarray] | None:
-    """The objective and its gradient at the first x_new that lies low enough (Armijo 1966).
+    """The objective and its gradient at the first x_new that is low enough (Armijo 1966).
 
-    A shorter step is the minimum of the parabola through what is known.
+    Each shorter step goes to the minimum of the parabola through the known values.
     """
     step = 1.0
     for _ in range(MAX_TRIALS):

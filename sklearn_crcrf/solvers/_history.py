@@ -1,4 +1,4 @@
-"""The inverse Hessian as the last steps show it."""
+"""The inverse Hessian, approximated from the last steps."""
 
 from collections.abc import Callable
 from itertools import pairwise
@@ -13,14 +13,15 @@ __all__ = ["History"]
 
 # A step along which the gradient hardly changes says nothing of the curvature.
 CURVATURE = 1e-10
-# More steps make fewer iterations, as long as going through them takes less time than the gradient:
-# by default as many are kept as have no more numbers than these, but some at least. Where this is
-# a limit, half the digits must do, which are read in half the time: a direction needs no more.
+# A longer history saves iterations, which pays while a pass over it takes less time than the
+# gradient. So by default as many steps are kept as fit into N_NUMBERS, within FEWEST and MOST. If
+# fewer than MOST fit, they are stored in half the precision, which is read in half the time and
+# accurate enough for a direction.
 N_NUMBERS, FEWEST, MOST = 2**24, 6, 100
 
 
 class History:
-    """The last steps s and changes of the gradient y, and the direction they lead to.
+    """The last steps s and changes of the gradient y, and the direction computed from them.
 
     With S = [s_1 ... s_m], Y = [y_1 ... y_m] (oldest first), R = the upper triangle of S'Y,
     D = diag(S'Y) and c = s_m'y_m / y_m'y_m, the inverse Hessian is (Byrd, Nocedal & Schnabel
@@ -29,24 +30,24 @@ class History:
         H = c I + [S  c Y] [ R^-T (D + c Y'Y) R^-1   -R^-T ] [ S'  ]
                            [ -R^-1                     0   ] [ c Y']
 
-    so that the direction -H v needs no more of S and Y than inner products with v and with the
-    newest y: one pass over the history takes these, a second one makes the next point.
+    so that the direction -H v needs only inner products of S and Y with v and with the newest y.
+    One pass over the history computes these, a second one the next point.
 
     Parameters
     ----------
     x : ndarray of shape (n_weights,), float32 or float64
         Any point; the history is empty at first.
     memory : int, at least 1, or None
-        How many steps; None for 6 to 100, fewer of more weights.
+        Number of steps; None for 6 to 100, the fewer the more weights there are.
     n_threads : int, at least 1
         The results do not depend on it.
 
     Attributes
     ----------
     gradient : ndarray of shape (n_weights,)
-        At the newest point.
+        Gradient at the newest point.
     steepest : ndarray of shape (n_weights,)
-        The v to start from there.
+        The v of the next direction.
     """
 
     def __init__(self, x: np.ndarray, memory: int | None, n_threads: int = 1):
@@ -58,7 +59,7 @@ class History:
                 raise ValueError(f"{name} must be at least 1, got {value}")
         n_blocks = -(-x.size // history.BLOCK_SIZE)
         self.gradient = self.steepest = np.zeros_like(x)
-        # What is not written yet takes up no memory.
+        # Rows that are not written yet take up no memory.
         dtype = np.float32 if most >= MOST else np.uint16
         self._rows = np.empty((2 * memory, n_blocks, history.BLOCK_SIZE), dtype)
         self._products = np.zeros((n_blocks, 2, 2 * memory + 1))
@@ -84,7 +85,7 @@ class History:
         ----------
         x, x_new : ndarray of shape (n_weights,)
         gradient : ndarray of shape (n_weights,)
-            At x_new; it is copied.
+            Gradient at x_new; it is copied.
         steepest : ndarray of shape (n_weights,)
             The gradient itself, or the pseudo-gradient that replaces it in the direction.
         """
@@ -102,16 +103,16 @@ class History:
             self._slots.append(slot)
 
     def move(self, x: np.ndarray, step: float, x_new: np.ndarray) -> float:
-        """Go from x along the direction of descent.
+        """Compute x_new, a step from x along the direction of descent.
 
         Parameters
         ----------
         x : ndarray of shape (n_weights,)
             The newest point.
         step : float
-            1 leads to the minimum of the quadratic model, or by a length of 1 without history.
+            1 goes to the minimum of the quadratic model; without history it has length 1.
         x_new : ndarray of shape (n_weights,)
-            Is overwritten.
+            Overwritten.
 
         Returns
         -------
@@ -125,7 +126,7 @@ class History:
         return float(step * values @ self._by_steepest[used])
 
     def _direction(self) -> tuple[np.ndarray, np.ndarray]:
-        """-H v as a combination of rows and v: which of them, and how much of each."""
+        """-H v as a linear combination of rows and v: their indices and coefficients."""
         m, slots = self._memory, np.array(self._slots, dtype=int)
         used = np.concatenate([slots, m + slots, [2 * m]])
         if len(slots) == 0:
@@ -139,6 +140,6 @@ class History:
         return used, -np.concatenate([w, -c * u, [c]])
 
     def _run(self, kernel: Callable, *arguments: object) -> None:
-        """Run a kernel on all blocks, shared out among the threads."""
+        """Run a kernel on all blocks, shared among the threads."""
         with my_threads(self._n_threads) as threads:
             threads.map(lambda cut: kernel(*cut, *arguments), self._cuts)

@@ -1,4 +1,4 @@
-"""What all solvers share: counting, telling the caller, and when to stop."""
+"""Iteration counts, callbacks and the stopping rule of all solvers."""
 
 from collections import deque
 from collections.abc import Callable
@@ -13,12 +13,12 @@ Objective = Callable[[np.ndarray], tuple[float, np.ndarray]]
 
 LIMIT = "the objective falls no further in this precision"
 SMALLER = "smaller attribute values or weights of sequences may help"
-# The objective must fall by tol over so many iterations, as in CRFsuite.
+# Number of iterations over which the objective must fall by tol, as in CRFsuite.
 PERIOD = 10
 
 
 def as_weights(x0: np.ndarray, overwrite: bool = False) -> np.ndarray:
-    """The starting point, copied unless it may be overwritten.
+    """The initial weights, copied unless they may be overwritten.
 
     Raises
     ------
@@ -38,7 +38,7 @@ def as_weights(x0: np.ndarray, overwrite: bool = False) -> np.ndarray:
 
 
 def negligible(decrease: float, loss: float, dtype: np.dtype) -> bool:
-    """Whether a decrease of the objective is lost in its rounding."""
+    """Whether a decrease of the objective is within its rounding error."""
     return decrease <= 100 * float(np.finfo(dtype).eps) * max(1.0, abs(loss))
 
 
@@ -52,12 +52,12 @@ class Progress:
     max_iter : int
     tol : float
         The run has converged when the objective fell by at most ``tol`` of its value over the
-        last iterations, or the gradient is zero but for rounding.
+        last ``period`` iterations, or the gradient is zero up to rounding.
     callback : callable, optional
         Called with an OptimizeResult (x, fun, jac, nit) after every iteration; it may raise
         StopIteration.
     period : int
-        Number of iterations in which the objective must fall.
+        Number of iterations over which the objective must fall.
 
     Attributes
     ----------
@@ -66,7 +66,7 @@ class Progress:
     message : str
         Why the run ended; empty while it goes on.
     decrease : float
-        By how much the objective fell in the last iteration.
+        Decrease of the objective in the last iteration.
     """
 
     def __init__(
@@ -91,7 +91,7 @@ class Progress:
         Raises
         ------
         ValueError
-            If the gradient has not the shape of x.
+            If the shape of the gradient differs from x.
         """
         self.nfev += 1
         loss, gradient = self.fun(x)
@@ -101,12 +101,12 @@ class Progress:
         return float(loss), gradient
 
     def start(self, x: np.ndarray, loss: float, gradient: np.ndarray | None) -> None:
-        """Note the starting point.
+        """Record the initial point.
 
         Raises
         ------
         ValueError
-            If the objective or its gradient is not finite there.
+            If the objective or its gradient is not finite at the initial point.
         """
         if not (np.isfinite(loss) and (gradient is None or np.isfinite(gradient).all())):
             steepest = 0.0 if gradient is None else np.abs(gradient).max(initial=0.0)
@@ -117,7 +117,7 @@ class Progress:
         self._check(x, loss, gradient)
 
     def advance(self, x: np.ndarray, loss: float, gradient: np.ndarray | None) -> None:
-        """Note the end of an iteration."""
+        """Record the end of an iteration."""
         self.nit += 1
         if self.callback is not None:
             try:
@@ -132,7 +132,7 @@ class Progress:
         self.success, self.message = success, message
 
     def result(self, x: np.ndarray, loss: float, gradient: np.ndarray | None) -> OptimizeResult:
-        """What a solver returns."""
+        """The result that a solver returns."""
         return OptimizeResult(
             x=x,
             fun=loss,
@@ -157,6 +157,6 @@ class Progress:
 
 
 def _is_zero(gradient: np.ndarray, x: np.ndarray) -> bool:
-    """Whether a gradient is zero but for rounding."""
+    """Whether a gradient is zero up to rounding."""
     level = np.finfo(x.dtype).eps ** (2 / 3)
     return bool(np.linalg.norm(gradient) <= level * max(1.0, np.linalg.norm(x)))

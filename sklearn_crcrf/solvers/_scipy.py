@@ -33,10 +33,10 @@ def scipy_minimize(
     Parameters
     ----------
     method : str
-    fun, x0, max_iter, tol, callback : as of all solvers
+    fun, x0, max_iter, tol, callback : as in all solvers
     hessp : callable, optional
     options : dict
-        Of the method; they should leave it to the stopping rule to end the run.
+        Options of the method. They should disable its own stopping rule.
 
     Returns
     -------
@@ -58,7 +58,7 @@ def scipy_minimize(
         nonlocal current
         x = intermediate_result.x.astype(x0.dtype)
         if np.array_equal(x, current.x):
-            return  # A step that was not taken says nothing of convergence.
+            return  # A rejected step is no sign of convergence.
         objective(x)
         current = newest
         progress.advance(*current)
@@ -84,5 +84,5 @@ def scipy_minimize(
 
 def _evaluate(progress: Progress, x: np.ndarray) -> _Point:
     loss, gradient = progress.evaluate(x)
-    # Some methods compare with the objective, and would accept what is not a number.
+    # Some methods only compare objectives, and would accept NaN.
     return _Point(x, loss if loss == loss else np.inf, gradient.copy())

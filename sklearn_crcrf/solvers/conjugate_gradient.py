@@ -21,8 +21,8 @@ def conjugate_gradient(
 ) -> OptimizeResult:
     """Minimise a smooth function by conjugate gradients.
 
-    These are the directions of Polak and Ribiere, never below zero, as scipy's ``CG`` has them
-    (Nocedal & Wright 2006, section 5.2).
+    Uses the directions of Polak and Ribiere with a coefficient that is not negative, as in scipy's
+    ``CG`` (Nocedal & Wright 2006, section 5.2).
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ def conjugate_gradient(
         Maps x to the objective, a float, and its gradient, an array like x. It must not keep or
         change x; it may return the same array every time.
     x0 : ndarray of shape (n_weights,), float32 or float64
-        ``fun`` gets vectors of its precision.
+        ``fun`` gets vectors in the precision of x0.
     max_iter : int, default=1000
     tol, callback : as in :func:`lbfgs`
 

@@ -26,10 +26,10 @@ def iterative_scaling(
 ) -> OptimizeResult:
     """Minimise a negative log-likelihood by generalised iterative scaling.
 
-    Each step minimises a bound of ``fun(x) + sum(x ** 2) / (2 * sigma ** 2)`` in which every
-    weight stands alone, so that the objective never rises (Darroch & Ratcliff 1972; Lafferty,
-    McCallum & Pereira 2001; with a Gaussian prior Chen & Rosenfeld 1999). It takes many more
-    iterations than :func:`lbfgs`.
+    Each step minimises an upper bound of ``fun(x) + sum(x ** 2) / (2 * sigma ** 2)`` that
+    separates into one term per weight, so the objective never rises (Darroch & Ratcliff 1972;
+    Lafferty, McCallum & Pereira 2001; with a Gaussian prior Chen & Rosenfeld 1999). It takes many
+    more iterations than :func:`lbfgs`.
 
     Parameters
     ----------
@@ -39,11 +39,11 @@ def iterative_scaling(
     x0 : ndarray of shape (n_weights,), float32 or float64
     empirical : array-like of shape (n_weights,), not negative
         Counts of the features. Without a prior the weight of a feature that does not occur has
-        no finite optimum: it is left out, and stays as in x0.
+        no finite optimum: it is not trained, and stays as in x0.
     total : float, positive
-        What the features of any path of any sequence add up to at most.
+        Upper bound on the sum of the features of a path, for all paths of all sequences.
     n_sequences : float
-        How many sequences there are, or the sum of their weights.
+        Number of sequences, or the sum of their weights.
     sigma : float, default=inf
         Standard deviation of the Gaussian prior; infinity for none.
     max_iter, tol, callback : as in :func:`lbfgs`
@@ -52,7 +52,7 @@ def iterative_scaling(
     -------
     OptimizeResult
         With x, fun, jac, nit, nfev, success and message. ``fun`` and ``jac`` include the prior;
-        ``jac`` is zero where a weight is left out.
+        ``jac`` is zero for weights that are not trained.
 
     Raises
     ------
@@ -106,8 +106,8 @@ def _free_step(
     """The step without a prior: log(empirical / expected) / total."""
     step = np.zeros(len(empirical))
     step[active] = np.log(empirical[active] / expected[active]) / total
-    # The slack feature is what a path lacks of ``total``. Giving it the weight theta is adding
-    # theta * total to all paths alike, and -theta to the weight of every other feature.
+    # The slack feature of a path is ``total`` minus its other features. To give it the weight theta
+    # is to add theta * total to all paths alike, and -theta to the weight of every other feature.
     slack = [n * total - counts[active].sum() for counts in (empirical, expected)]
     if min(slack) > 0.0:
         step[active] -= np.log(slack[0] / slack[1]) / total
@@ -120,14 +120,14 @@ def _prior_step(
     """The step d with empirical = expected exp(total d) + (x + d) / variance.
 
     With v = variance * (empirical - x / variance) and w = total * (v - d), the equation is
-    w + log(w) = log(total * variance * expected) + total * v. The slack feature has no prior of
-    its own, and so the weight zero.
+    w + log(w) = log(total * variance * expected) + total * v. The slack feature is not part of the
+    prior, so its weight is zero.
     """
     with np.errstate(divide="ignore"):
         scale = np.log(total * variance * expected)
     v = variance * empirical - x
     w = wrightomega(scale + total * v)
-    # Of two ways to write d, take the one that does not cancel.
+    # Of two equal expressions for d, use the one without cancellation.
     large = w > 1.0
     return np.where(large, np.log(np.where(large, w, 1.0)) - scale, total * v - w) / total
 

@@ -24,8 +24,8 @@ def lbfgs(
 ) -> OptimizeResult:
     """Minimise a smooth function by limited-memory BFGS (Liu & Nocedal 1989).
 
-    Besides x it takes two vectors in the precision of x, and ``2 * memory`` in single precision, or
-    in half of it for more than 167,772 weights.
+    Besides x it stores two vectors in the precision of x and ``2 * memory`` vectors in single
+    precision, or in 16 bits per number for more than 167,772 weights.
 
     Parameters
     ----------
@@ -33,20 +33,20 @@ def lbfgs(
         Maps x to the objective, a float, and its gradient, an array like x. It must not keep or
         change x; it may return the same array every time.
     x0 : ndarray of shape (n_weights,), float32 or float64
-        All vectors are in its precision, all inner products in double precision.
+        All other vectors have the precision of x0; inner products are in double precision.
     max_iter : int, default=1000
     tol : float, default=1e-5
         Stop when the objective fell by at most ``tol`` of its value over ten iterations.
     callback : callable, optional
-        Called with an OptimizeResult (x, fun, jac, nit) after every iteration. That x stays as
-        it is until the next call; StopIteration ends the run, with success.
+        Called with an OptimizeResult (x, fun, jac, nit) after every iteration. Its x does not
+        change before the next call; StopIteration ends the run, with success.
     memory : int, optional
-        How many of the last steps the direction is made of; by default 6 to 100, fewer of more
-        weights: those of 2^24 numbers.
+        Number of last steps that the direction is computed from; by default as many as fit into
+        2^24 numbers, but from 6 to 100.
     n_threads : int, default=1
-        Threads for the vectors; the result does not depend on it.
+        Number of threads for vector operations; the result does not depend on it.
     overwrite_x0 : bool, default=False
-        Whether x0 may be overwritten, which saves a vector.
+        Whether x0 may be overwritten, which saves the memory of a vector.
 
     Returns
     -------

@@ -22,8 +22,8 @@ def newton_cg(
 ) -> OptimizeResult:
     """Minimise a smooth function by Newton steps within a trust region.
 
-    The steps are found by conjugate gradients (Steihaug 1983), as scipy's ``trust-ncg`` does it,
-    in few iterations of many products with the Hessian each.
+    The steps are found by conjugate gradients (Steihaug 1983), as in scipy's ``trust-ncg``. It
+    takes few iterations, with many products with the Hessian in each.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ def newton_cg(
         Maps x to the objective, a float, and its gradient, an array like x. It must not keep or
         change x; it may return the same array every time.
     x0 : ndarray of shape (n_weights,), float32 or float64
-        ``fun`` and ``hessp`` get vectors of its precision.
+        ``fun`` and ``hessp`` get vectors in the precision of x0.
     hessp : callable
         Maps x and a vector v to the product of the Hessian at x with v.
     max_iter : int, default=100

@@ -27,8 +27,8 @@ def owlqn(
 ) -> OptimizeResult:
     """Minimise ``fun(x) + sum(c1 * abs(x))``, which makes many weights exactly zero.
 
-    Every step stays in one orthant, where the penalty is linear (Andrew & Gao 2007). If fun has
-    kinks of its own, this leaves few ways along them, and it may end far above the minimum.
+    Every step stays in one orthant, where the penalty is linear (Andrew & Gao 2007). If fun itself
+    has kinks, few directions along them remain, and the run may end far above the minimum.
 
     Parameters
     ----------
@@ -37,13 +37,13 @@ def owlqn(
         or change x; it may return the same array every time.
     x0 : ndarray of shape (n_weights,), float32 or float64
     c1 : float or array-like of shape (n_weights,), not negative
-        0 leaves a weight without a penalty.
+        Strength of the penalty; 0 for a weight without penalty.
     max_iter, tol, callback, memory, n_threads, overwrite_x0 : as in :func:`lbfgs`
 
     Returns
     -------
     OptimizeResult
-        As of :func:`lbfgs`. ``fun`` includes the penalty; ``jac`` is the pseudo-gradient, which
+        As in :func:`lbfgs`. ``fun`` includes the penalty; ``jac`` is the pseudo-gradient, which
         is zero at the minimum.
 
     Raises
@@ -87,7 +87,7 @@ def _penalties(c1: float | np.ndarray, x0: np.ndarray) -> np.ndarray:
         if c1.shape != x0.shape:
             raise ValueError(f"c1 has shape {c1.shape}, but x0 has shape {x0.shape}")
     else:
-        c1 = float(c1)  # numpy does not take an int of more than 64 bits for a number
+        c1 = float(c1)  # numpy turns an int of more than 64 bits into an object
     if not np.all(np.greater_equal(c1, 0)) or not np.all(np.isfinite(c1)):
         raise ValueError("c1 must be finite and not negative")
     return np.broadcast_to(np.asarray(c1, dtype=x0.dtype), x0.shape)

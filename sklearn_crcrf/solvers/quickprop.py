@@ -24,12 +24,12 @@ def quickprop(
 ) -> OptimizeResult:
     """Minimise a function by parabolas through the derivatives of each weight (Fahlman 1988).
 
-    A weight goes to where its derivative would vanish if it were linear, given its last change,
-    but at most 1.75 times as far as it went then, and just so far if the derivative grew. A weight
-    that did not move takes a share of its derivative, and so does one whose derivative kept its
-    sign, in addition. Where the objective does not fall all steps are shortened, until it does.
+    Each weight goes to the point where its derivative would vanish if it were linear between the
+    last two points. This step is at most 1.75 times the last one, and exactly 1.75 times if the
+    derivative grew. A weight that did not move, or whose derivative kept its sign, also takes a
+    gradient step. If the objective does not fall, all steps are shortened until it does.
 
-    Besides x it takes four vectors in the precision of x.
+    Besides x it stores four vectors in the precision of x.
 
     Parameters
     ----------
@@ -40,8 +40,8 @@ def quickprop(
     max_iter : int, default=1000
     tol, callback : as in :func:`lbfgs`
     first_step : float, default=0.01
-        Of the weight with the largest derivative at x0. Those of the others, and the share that
-        weights take later, are in proportion.
+        First step of the weight with the largest derivative at x0. It fixes the learning rate of
+        all gradient steps.
 
     Returns
     -------
@@ -95,8 +95,8 @@ def quickprop(
 def _direction(
     gradient: np.ndarray, before: np.ndarray, change: np.ndarray, rate: float
 ) -> np.ndarray:
-    """Where each weight goes, given its derivatives here and before its last change."""
-    # A weight that did not move, or on a straight line, has no parabola.
+    """The step of each weight, given its derivatives here and before its last change."""
+    # Without a move, or with equal derivatives, a weight has no parabola.
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         to_vertex = np.abs(change * gradient / (before - gradient))
     farthest = GROWTH * np.abs(change)

@@ -25,15 +25,15 @@ def rprop(
 ) -> OptimizeResult:
     """Minimise a function by the signs of its derivatives (Riedmiller & Braun 1993).
 
-    Each weight has a step of its own. It grows by a factor of 1.2 while the derivative keeps its
-    sign, and is halved when that changes; then the weight rests for an iteration, as in iRprop-
-    (Igel & Hüsken 2003). How large derivatives are does not matter, which suits losses that are
-    flat in places. Of losses with kinks it finds the minimum if each weight has its own; where
-    only several weights together lead down along a kink, it stops above the minimum. Where the
-    objective rises, or is not finite, the point is left again, with the steps halved of those
-    weights whose derivatives changed their signs, or of all if none did.
+    Each weight has its own step size. It grows by a factor of 1.2 while the derivative keeps its
+    sign, and is halved when the sign changes; then the weight rests for an iteration, as in
+    iRprop- (Igel & Hüsken 2003). The size of derivatives does not matter, which suits losses that
+    are flat in places. For a loss with kinks it finds the minimum if each kink involves a single
+    weight; if only several weights together lead down along a kink, it stops above the minimum.
+    If the objective rises, or is not finite, the step is undone and tried again after halving the
+    step sizes of the weights whose derivatives changed sign, or of all weights if none did.
 
-    Besides x it takes four vectors in the precision of x.
+    Besides x it stores four vectors in the precision of x.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ def rprop(
     max_iter : int, default=1000
     tol, callback : as in :func:`lbfgs`
     first_step : float, default=0.01
-        Of every weight; later steps are from 1e-8 to 50.
+        First step size of every weight; later ones are from 1e-8 to 50.
 
     Returns
     -------
@@ -93,9 +93,10 @@ def _go_down(
     steps: np.ndarray,
     x_new: np.ndarray,
 ) -> float | None:
-    """The objective at an x_new that is not higher; gradient, signs and steps become those there.
+    """Move to an x_new where the objective is not higher, and return the objective there.
 
-    The signs are those of the derivatives, but zero for weights that rest.
+    Updates gradient, signs and steps. Signs are the signs of the derivatives, but zero for
+    weights that rest. Returns None if no such point is found.
     """
     for _ in range(MAX_TRIALS):
         np.subtract(x, signs * steps, out=x_new)

@@ -10,16 +10,16 @@ from ._progress import Progress
 
 __all__ = ["StochasticObjective", "sgd"]
 
-# The objective must fall by tol over so many epochs.
+# Number of epochs over which the objective must fall by tol.
 PERIOD = 5
-# So many points of an epoch are taken into the mean.
+# Number of points per epoch that enter the mean.
 POINTS = 8
-# The larger it is, the sooner the mean forgets the epochs before: the k-th of n weighs in
-# proportion to k to this power.
+# The larger it is, the sooner the mean forgets earlier epochs: epoch k has a weight proportional
+# to k to this power.
 RECENCY = 3
-# The first rate that is tried on a sample, and the factor to the next.
+# The first rate that is tried on a sample, and the factor between tried rates.
 FIRST_RATE, FACTOR = 0.1, 2.0
-# Number of examples in the sample, and of larger and of smaller rates that are tried at most.
+# Number of examples in the sample, and maximum numbers of larger and of smaller rates tried.
 SAMPLE, LARGER, SMALLER = 500, 3, 20
 
 
@@ -37,16 +37,16 @@ class StochasticObjective(Protocol):
     precision: float
 
     def start(self, x: np.ndarray) -> Any:
-        """The weights of a vector, which steps may overwrite."""
+        """A state with the weights ``x``; steps may overwrite x."""
 
     def step(self, state: Any, batch: int, rate: float, decay: float) -> None:
-        """Multiply the weights by ``decay``, and take ``rate`` times a gradient from them."""
+        """Multiply the weights by ``decay``, and subtract ``rate`` times a gradient."""
 
     def add(self, state: Any, factor: float, out: np.ndarray) -> None:
         """Add a multiple of the weights to a vector."""
 
     def loss(self, state: Any, batches: np.ndarray | None = None) -> float:
-        """Sum of the losses of some batches, or of all, and their share of the penalty."""
+        """Sum of the losses of some batches, by default all, plus their share of the penalty."""
 
 
 def sgd(
@@ -63,11 +63,10 @@ def sgd(
     """Minimise a sum over examples by averaged stochastic gradient descent (Bottou 2010).
 
     Goes through the batches in random order with the rate ``r / (1 + r * l * t)`` after t of n
-    examples, where ``l = precision / n`` and r is the rate that does best on a sample. What it
-    has found after an epoch is a mean of points on the way, in which later epochs count more
-    (Shamir & Zhang 2013): it comes to rest where single points keep moving, as they do for losses
-    with kinks. The best of these means is kept, and r is halved where one is not better than
-    those before.
+    examples, where ``l = precision / n`` and r is the rate that does best on a sample. The result
+    of an epoch is a mean of points on the way, in which later epochs count more (Shamir & Zhang
+    2013): it converges even if single points keep moving, as they do for losses with kinks. The
+    best of these means is kept, and r is halved after an epoch whose mean is not the best so far.
 
     Parameters
     ----------
@@ -83,7 +82,7 @@ def sgd(
     rate : float, optional
         The first rate; by default it is found on a sample.
     n_seen : float, default=0.0
-        Number of examples that were seen before, with this rate.
+        Number of examples already seen with this rate, in an earlier run.
 
     Returns
     -------
@@ -154,7 +153,7 @@ def _descend(fun: StochasticObjective, state: Any, batches: np.ndarray, rates: _
 
 
 def _calibrate(fun: StochasticObjective, x0: np.ndarray, batches: np.ndarray) -> float:
-    """The rate whose epoch over a sample leaves the lowest objective there."""
+    """The rate with the lowest objective of a sample after one epoch over it."""
     n_batches = np.searchsorted(np.cumsum(fun.sizes[batches]), SAMPLE) + 1
     sample, precision = batches[:n_batches], fun.precision / fun.sizes.sum()
 
@@ -170,7 +169,7 @@ def _calibrate(fun: StochasticObjective, x0: np.ndarray, batches: np.ndarray) ->
         rate = FIRST_RATE * factor
         for _ in range(n_trials):
             loss = loss_after(rate)
-            # A rate that does not even finish the sample is no reason to stop lowering it.
+            # While the loss is infinite, go on lowering the rate.
             if not loss < least and np.isfinite(least):
                 break
             best, least, rate = rate, loss, rate * factor
