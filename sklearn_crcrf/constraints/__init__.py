@@ -1,4 +1,4 @@
-"""Which labels may follow which, begin a sequence and end it."""
+"""Constraints: which labels may follow each label, begin a sequence or end it."""
 
 from .constraints import Constraints, as_constraints, segment_constraints
 

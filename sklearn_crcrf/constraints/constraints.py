@@ -1,4 +1,4 @@
-"""Which labels may follow which, begin a sequence and end it."""
+"""Constraints: which labels may follow each label, begin a sequence or end it."""
 
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any, NamedTuple
@@ -11,21 +11,21 @@ from ..utils.soundness import Array, Requirement
 
 __all__ = ["Constraints", "as_constraints", "segment_constraints"]
 
-# Labels that stand only after a label of the same type whose segment is open, and labels that
-# such a label has to follow.
+# Prefixes of labels that may only continue a segment of the same type, and of labels after which
+# the segment must continue.
 _DEPENDENT = {"IOB1": "B", "IOB2": "I", "IOBES": "IE"}
 _UNFINISHED = {"IOB1": "", "IOB2": "", "IOBES": "BI"}
 
 
 class Constraints(NamedTuple):
-    """What is allowed.
+    """Allowed transitions, first labels and last labels.
 
     Parameters
     ----------
     transition : ndarray of shape (n_labels, n_labels), bool
         Row = previous label.
     begin, end : ndarray of shape (n_labels,), bool
-        The first and the last labels of sequences.
+        The labels allowed at the first and at the last token of a sequence.
 
     Examples
     --------
@@ -42,17 +42,17 @@ class Constraints(NamedTuple):
     end: np.ndarray
 
     def requirements(self, n_labels: int) -> Iterator[Requirement]:
-        """What is true of the constraints of so many labels."""
+        """Requirements of constraints with ``n_labels`` labels."""
         yield Array("transition", self.transition, (n_labels, n_labels), kind="b")
         yield Array("begin", self.begin, (n_labels,), kind="b")
         yield Array("end", self.end, (n_labels,), kind="b")
 
     def scores(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """What to add to transition, begin and end scores: 0, or -inf for what is not allowed."""
+        """Terms to add to transition, begin and end scores: 0 if allowed, else -inf."""
         return tuple(np.where(allowed, 0.0, -np.inf) for allowed in self)
 
     def first_violation(self, y: np.ndarray, offsets: np.ndarray) -> tuple[int, int] | None:
-        """Where labels first break the constraints.
+        """The first token whose label breaks the constraints.
 
         Parameters
         ----------
@@ -63,7 +63,7 @@ class Constraints(NamedTuple):
         Returns
         -------
         (sequence, position) or None
-            The token that may not follow the one before it, begin or end its sequence.
+            A token whose label may not follow the previous label, or begin or end the sequence.
 
         Examples
         --------
@@ -83,16 +83,16 @@ class Constraints(NamedTuple):
 
 
 def segment_constraints(classes: Any, scheme: str) -> Constraints:
-    """What a scheme of segments allows.
+    """The constraints of a segment scheme.
 
     Parameters
     ----------
     classes : array-like of shape (n_labels,)
         Labels such as "B-PER" and "O".
     scheme : {"IOB1", "IOB2", "IOBES"}
-        In IOB1, ``B`` stands only directly after a segment of the same type; in IOB2, ``I``
-        stands only inside a segment, after ``B`` or ``I`` of the same type; in IOBES, besides,
-        every segment that ``B`` begins goes on to its ``E``.
+        In IOB1, ``B`` may only follow a segment of the same type directly; in IOB2, ``I`` may
+        only follow ``B`` or ``I`` of the same type; in IOBES, moreover, every segment that begins
+        with ``B`` must end with ``E``.
 
     Returns
     -------
@@ -121,14 +121,14 @@ def segment_constraints(classes: Any, scheme: str) -> Constraints:
 
 
 def as_constraints(constraints: Any, classes: np.ndarray) -> Constraints | None:
-    """Bring every description of constraints to one form.
+    """Convert any description of constraints to Constraints.
 
     Parameters
     ----------
     constraints : None, str, mapping, array-like or Constraints
-        A scheme, see :func:`segment_constraints`; or for labels a collection of those that may
-        follow, where the labels left out may be followed by all; or which transitions are
-        allowed, bool of shape (n_labels, n_labels), row = previous label. Only a scheme and
+        A scheme, see :func:`segment_constraints`; or a mapping from label to the labels that may
+        follow, where labels left out may be followed by any; or a bool array of allowed
+        transitions of shape (n_labels, n_labels), row = previous label. Only a scheme or
         Constraints restrict the first and the last labels.
     classes : ndarray of shape (n_labels,)
 
@@ -139,7 +139,7 @@ def as_constraints(constraints: Any, classes: np.ndarray) -> Constraints | None:
     Raises
     ------
     ValueError
-        If it is none of these, or does not fit the classes.
+        If ``constraints`` is none of these, or does not fit the classes.
 
     Examples
     --------
@@ -168,13 +168,13 @@ def as_constraints(constraints: Any, classes: np.ndarray) -> Constraints | None:
 
 
 def _followers(constraints: Mapping, classes: list) -> np.ndarray:
-    """The allowed transitions, if every label of a mapping may be followed by these alone."""
+    """The transitions that a mapping from labels to their followers allows."""
     ids = {label: i for i, label in enumerate(classes)}
     transition = np.ones((len(ids), len(ids)), dtype=bool)
     for label, followers in constraints.items():
         if isinstance(followers, str) or not isinstance(followers, Collection):
             raise ValueError(
-                f"constraints: what may follow {label!r} must be a collection of labels, "
+                f"constraints: the followers of {label!r} must be a collection of labels, "
                 f"but is {followers!r}"
             )
         for name in (label, *followers):

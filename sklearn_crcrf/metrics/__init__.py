@@ -1,8 +1,7 @@
-"""How good are predicted labels: per token, per sequence and per segment; and scorers.
+"""Metrics of predicted labels, per token, per sequence and per segment; and scorers.
 
-Every metric takes nested lists, SequenceArray and one-dimensional arrays alike. A sample, the
-thing that ``sample_weight`` has one entry for, is a sequence; in a one-dimensional array it is
-a token.
+Every metric accepts nested lists, SequenceArray and one-dimensional arrays. A sample, which has
+one entry in ``sample_weight``, is a sequence; in a one-dimensional array it is a token.
 """
 
 from .errors import SegmentErrors, segment_errors

@@ -1,4 +1,4 @@
-"""Segments that are wrong, by what is wrong with them."""
+"""Wrong segments, by kind of error."""
 
 from typing import Any, NamedTuple
 
@@ -26,11 +26,11 @@ class SegmentErrors(NamedTuple):
     wrong_type : ndarray of shape (n_types,)
         True segments that are predicted as another type.
     wrong_boundary : ndarray of shape (n_types,)
-        True segments that overlap with a predicted one of their type.
+        True segments that overlap with a predicted segment of their type.
     missed : ndarray of shape (n_types,)
         All other true segments.
     spurious : ndarray of shape (n_types,)
-        Predicted segments that are none of these, by their predicted type.
+        Predicted segments without a matching true segment, by their predicted type.
 
     Examples
     --------
@@ -49,16 +49,15 @@ class SegmentErrors(NamedTuple):
 
 
 class SegmentMatch(NamedTuple):
-    """What became of each segment, in the order of the text.
+    """The matches of true and predicted segments, in the order of the text.
 
     Attributes
     ----------
     true, pred : Segments
     kind : ndarray of shape (n_matches,)
-        The place of "correct", "wrong type", "wrong boundary", "missed" or "spurious" in this
-        list.
+        0 to 4 for "correct", "wrong type", "wrong boundary", "missed" and "spurious".
     of_true, of_pred : ndarray of shape (n_matches,)
-        The true and the predicted segment, -1 for none.
+        Index of the true and of the predicted segment, -1 for none.
     """
 
     true: Segments
@@ -76,19 +75,19 @@ def segment_errors(
     reading: str = "conlleval",
     sample_weight: Any = None,
 ) -> SegmentErrors:
-    """Count the segments that are right, and those that are wrong by what is wrong with them.
+    """Count correct segments, and wrong segments by kind of error.
 
-    Each true segment is matched with at most one predicted one: with that of the same start and
-    end, else with one of its type that overlaps. So, for all types together, the true segments
-    are those that are correct, of a wrong type, of a wrong boundary, or missed; the predicted
-    ones are those of the first three kinds, or spurious.
+    Each true segment is matched with at most one predicted segment: the one with the same start
+    and end, else an overlapping one of the same type. So, over all types, the true segments are
+    the correct, wrong-type, wrong-boundary and missed ones; the predicted segments are the first
+    three kinds and the spurious ones.
 
     Parameters
     ----------
     y_true, y_pred : list of label lists, SequenceArray or 1-D array
         True and predicted labels; a one-dimensional array is a single sequence.
     scheme, reading, sample_weight
-        As in :func:`segment_precision_recall_f1`. A pair weighs what its true segment does.
+        As in :func:`segment_precision_recall_f1`. A match has the weight of its true segment.
 
     Returns
     -------
@@ -171,7 +170,7 @@ def _overlapping(places, type_of_true, type_of_pred, free_true, free_pred):
 
 
 def _first_tokens(match: SegmentMatch, offsets: np.ndarray) -> np.ndarray:
-    """The first token of the true segment of each match, or of the predicted one if it has none."""
+    """The first token of the true segment of each match, else of its predicted segment."""
     true, pred = (offsets[s.sequence] + s.start for s in (match.true, match.pred))
     both = np.concatenate([true, pred])
     return both[np.where(match.of_true < 0, len(true) + match.of_pred, match.of_true)]

@@ -1,4 +1,4 @@
-"""What the metrics share: one flat form of their inputs, and division by zero."""
+"""Inputs of all metrics in one flat form, and division by zero."""
 
 import warnings
 from itertools import chain
@@ -25,7 +25,7 @@ __all__ = [
 ]
 
 ZeroDivision = float | Literal["warn"]
-LARGEST_SUM = 1e307  # of weights, so that a few of such sums can be added
+LARGEST_SUM = 1e307  # of weights, so that a few sums can be added without overflow
 
 
 class Pair(NamedTuple):
@@ -44,7 +44,7 @@ def flatten(y_true: Any, y_pred: Any, sample_weight: Any = None) -> Pair:
 
 
 def label_list(labels: Any, name: str) -> np.ndarray:
-    """Several labels that the user named."""
+    """A list of labels passed by the user, as a 1-D array."""
     check_several(labels, name)
     listed = label_sequences([list(labels)], name)
     with naming_unhashable(**{name: listed}):
@@ -57,9 +57,9 @@ def are_equal(pair: Pair) -> np.ndarray:
     with naming_unhashable(y_true=pair.true, y_pred=pair.pred):
         try:
             return pair.true.data == pair.pred.data
-        except ValueError:  # NumPy compares a number of its own with each entry of a tuple
+        except ValueError:  # a numpy number compares with each entry of a tuple
             true, pred = pair.true.data.tolist(), pair.pred.data.tolist()
-            set(chain(true, pred))  # TypeError if they are no labels
+            set(chain(true, pred))  # TypeError if a label is not hashable
             same = [a == b for a, b in zip(true, pred, strict=True)]
             return np.array([np.ndim(it) == 0 and bool(it) for it in same], dtype=bool)
 
@@ -94,7 +94,7 @@ def sample_weights(sample_weight: Any, n_samples: int) -> np.ndarray:
     try:
         weight = np.asarray(sample_weight, dtype=np.float64)
     except (TypeError, ValueError):
-        raise ValueError("sample_weight must have a number for each sample") from None
+        raise ValueError("sample_weight must hold one number per sample") from None
     if weight.shape != (n_samples,):
         raise ValueError(
             f"sample_weight must have shape ({n_samples},), one weight per sample, "
@@ -110,7 +110,7 @@ def _summable(weight: np.ndarray) -> np.ndarray:
 
 
 def divide(numerator: Any, denominator: Any, zero_division: ZeroDivision, metric: str) -> Any:
-    """``numerator / denominator``, and ``zero_division`` where the denominator is zero."""
+    """``numerator / denominator``, or ``zero_division`` where the denominator is zero."""
     denominator = np.asarray(denominator, dtype=np.float64)
     defined = denominator != 0
     if isinstance(zero_division, str):
@@ -118,7 +118,7 @@ def divide(numerator: Any, denominator: Any, zero_division: ZeroDivision, metric
             raise ValueError(f"zero_division must be 'warn', 0, 1 or np.nan, got {zero_division!r}")
         if not defined.all():
             warnings.warn(
-                f"{metric} is undefined, because nothing is there to be counted, and set to 0.0; "
+                f"{metric} is undefined, because there is nothing to count, and set to 0.0; "
                 f"the parameter zero_division controls this",
                 UndefinedMetricWarning,
                 stacklevel=4,

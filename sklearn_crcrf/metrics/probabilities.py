@@ -20,10 +20,10 @@ def token_log_loss(y_true: Any, y_proba: Any, classes: Any, *, sample_weight: An
         True labels.
     y_proba : list of 2-D arrays, SequenceArray or 2-D array of shape (n_tokens, n_labels)
         The probability of every label at every token, as ``predict_proba`` returns it. The
-        probability of the true label is raised to the precision of the data type, so that the
-        loss stays finite.
+        probability of the true label is clipped from below at the machine epsilon of its type,
+        so that the loss stays finite.
     classes : array-like of shape (n_labels,)
-        The labels that the columns stand for.
+        The labels of the columns.
     sample_weight : array-like of shape (n_samples,), optional
         One weight per sequence (per token if ``y_true`` is one-dimensional).
 
@@ -84,7 +84,7 @@ def check_probabilities(proba: SequenceArray, n_labels: int) -> None:
         token = int(np.argmin(proper))
         sequence, position = locate(proba.offsets, token)
         raise ValueError(
-            f"y_proba: the row at position {position} of sequence {sequence} is no probability "
+            f"y_proba: the row at position {position} of sequence {sequence} is not a probability "
             f"distribution: its sum is {total[token]}"
         )
 

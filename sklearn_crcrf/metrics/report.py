@@ -36,15 +36,15 @@ def segment_report(
     output_dict : bool, default=False
         Return a dict in place of a text, like scikit-learn's ``classification_report``.
     zero_division : {"warn", 0.0, 1.0, np.nan}, default="warn"
-        The value where there are no segments; "warn" is 0.0 and a warning. Values that are NaN
-        are left out of the averages.
+        The value if there are no segments; "warn" is 0.0 and a warning. NaN values are left out
+        of the averages.
 
     Returns
     -------
     str or dict
-        One row per type, then the micro average (all segments counted together), the macro
-        average (every type alike) and the weighted average (by support). The entries of a row
-        are "precision", "recall", "f1-score" and "support".
+        One row per type, then the micro average (over all segments), the macro average (the plain
+        mean over types) and the weighted average (the mean weighted by support). The entries of a
+        row are "precision", "recall", "f1-score" and "support".
 
     Raises
     ------

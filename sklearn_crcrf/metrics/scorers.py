@@ -1,4 +1,4 @@
-"""Scorers: metrics to hand over as ``scoring=`` to the searches of scikit-learn."""
+"""Scorers: metrics to pass as ``scoring=`` to scikit-learn's searches."""
 
 from collections.abc import Callable
 from typing import Any
@@ -21,9 +21,9 @@ def get_sequence_scorer(name: str, **options: Any) -> Callable[..., float]:
     Parameters
     ----------
     name : str
-        One of :func:`get_sequence_scorer_names`. "known_accuracy" and "unknown_accuracy" ask the
-        estimator for ``known_tokens(X)``, "neg_log_loss" for ``predict_proba(X)`` and
-        ``classes_``; the others need only ``predict``.
+        One of :func:`get_sequence_scorer_names`. "known_accuracy" and "unknown_accuracy" need an
+        estimator with ``known_tokens(X)``, "neg_log_loss" needs ``predict_proba(X)`` and
+        ``classes_``; all others need only ``predict``.
     **options
         Keyword arguments of the metric, for example ``scheme="IOBES"``.
 
@@ -31,7 +31,7 @@ def get_sequence_scorer(name: str, **options: Any) -> Callable[..., float]:
     -------
     callable
         ``scorer(estimator, X, y, sample_weight=None)``, the higher the better. It can be
-        pickled, and its ``set_score_request`` asks for sample weights.
+        pickled, and its ``set_score_request`` requests sample weights.
 
     Raises
     ------
@@ -68,9 +68,9 @@ def get_sequence_scorer_names() -> list[str]:
 
 
 class _SequenceScorer(BaseEstimator):
-    """Scores what ``response`` asks of the estimator, where that is more than ``predict``."""
+    """A scorer that needs more than ``predict``: ``response`` gets it from the estimator."""
 
-    # BaseEstimator brings the routing of sample_weight to whatever is called ``score``.
+    # BaseEstimator routes sample_weight to the method called ``score``.
     __metadata_request__score = {"estimator": UNUSED}
 
     def __init__(
@@ -86,7 +86,7 @@ class _SequenceScorer(BaseEstimator):
         self.options = options
 
     def score(self, estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """The metric of the estimator's answer for X, the higher the better."""
+        """The metric of the estimator's response for X, the higher the better."""
         answer = self.response(estimator, X)
         return self.sign * self.metric(y, *answer, sample_weight=sample_weight, **self.options)
 
@@ -102,7 +102,7 @@ def _probabilities_and_classes(estimator: Any, X: Any) -> tuple[Any, Any]:
 
 
 def _known_tokens(estimator: Any, X: Any) -> Any:
-    """Ask the last step of nested searches and pipelines, on X as that step sees it."""
+    """``known_tokens`` of the last step of nested searches and pipelines, for transformed X."""
     transformers, last = steps_of(estimator)
     for transformer in transformers:
         X = transformer.transform(X)

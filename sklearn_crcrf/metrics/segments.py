@@ -22,7 +22,7 @@ class SegmentScores(NamedTuple):
     Attributes
     ----------
     precision : float
-        Share of the predicted segments that are true ones.
+        Share of the predicted segments that are true.
     recall : float
         Share of the true segments that are predicted.
     f1 : float
@@ -67,22 +67,22 @@ def segment_precision_recall_f1(
 ) -> SegmentScores:
     """Precision, recall and F1 of segments, counted over all types together.
 
-    A predicted segment is correct if a true one has the same start, end and type.
+    A predicted segment is correct if a true segment has the same start, end and type.
 
     Parameters
     ----------
     y_true, y_pred : list of label lists, SequenceArray or 1-D array
         True and predicted labels; a one-dimensional array is a single sequence.
     scheme : {"IOB1", "IOB2", "IOBES"}, default="IOB2"
-        What the prefixes of the labels mean.
+        The meaning of the prefixes of the labels.
     reading : {"conlleval", "strict"}, default="conlleval"
-        Whether labels that break the scheme are forgiven, as the evaluation script of the CoNLL
-        shared tasks does, or make no segment; see :func:`sklearn_crcrf.segments.to_segments`.
+        Whether labels that break the scheme are forgiven, as in the evaluation script of the CoNLL
+        shared tasks, or make no segment; see :func:`sklearn_crcrf.segments.to_segments`.
     sample_weight : array-like of shape (n_samples,), optional
         One weight per sequence (per token if ``y_true`` is one-dimensional: then a segment
-        weighs what its first token does).
+        has the weight of its first token).
     zero_division : {"warn", 0.0, 1.0, np.nan}, default="warn"
-        The value where there are no segments; "warn" is 0.0 and a warning.
+        The value if there are no segments; "warn" is 0.0 and a warning.
 
     Returns
     -------
@@ -114,7 +114,7 @@ def segment_precision(
     sample_weight: Any = None,
     zero_division: ZeroDivision = "warn",
 ) -> float:
-    """Share of the predicted segments that are true ones, over all types.
+    """Share of the predicted segments that are true, over all types.
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ def segment_precision(
     scheme, reading, sample_weight
         As in :func:`segment_precision_recall_f1`.
     zero_division : {"warn", 0.0, 1.0, np.nan}, default="warn"
-        The value where there are no predicted segments; "warn" is 0.0 and a warning.
+        The value if there are no predicted segments; "warn" is 0.0 and a warning.
 
     Returns
     -------
@@ -163,7 +163,7 @@ def segment_recall(
     scheme, reading, sample_weight
         As in :func:`segment_precision_recall_f1`.
     zero_division : {"warn", 0.0, 1.0, np.nan}, default="warn"
-        The value where there are no true segments; "warn" is 0.0 and a warning.
+        The value if there are no true segments; "warn" is 0.0 and a warning.
 
     Returns
     -------
@@ -203,7 +203,7 @@ def segment_f1(
     scheme, reading, sample_weight
         As in :func:`segment_precision_recall_f1`.
     zero_division : {"warn", 0.0, 1.0, np.nan}, default="warn"
-        The value where there are no segments at all; "warn" is 0.0 and a warning.
+        The value if there are no segments at all; "warn" is 0.0 and a warning.
 
     Returns
     -------
@@ -226,7 +226,7 @@ def segment_f1(
 
 
 def count(y_true: Any, y_pred: Any, scheme: str, reading: str, sample_weight: Any) -> Counts:
-    """Count the segments of every type, and those which both labellings have."""
+    """Count true, predicted and correct segments of every type."""
     pair = flatten(y_true, y_pred, sample_weight)
     true = find_segments(pair.true, scheme, reading, "y_true")
     pred = find_segments(pair.pred, scheme, reading, "y_pred")

@@ -1,4 +1,4 @@
-"""Metrics that count tokens, and whole sequences of them."""
+"""Metrics that count tokens, or whole sequences."""
 
 from typing import Any, Literal
 
@@ -40,7 +40,7 @@ def token_accuracy(
     sample_weight : array-like of shape (n_samples,), optional
         One weight per sequence (per token if ``y_true`` is one-dimensional).
     zero_division : {"warn", 0.0, 1.0, np.nan}, default="warn"
-        The value where there are no tokens; "warn" is 0.0 and a warning.
+        The value if there are no tokens; "warn" is 0.0 and a warning.
 
     Returns
     -------
@@ -82,7 +82,7 @@ def known_accuracy(
     sample_weight : array-like of shape (n_samples,), optional
         One weight per sequence (per token if ``y_true`` is one-dimensional).
     zero_division : {"warn", 0.0, 1.0, np.nan}, default="warn"
-        The value where no token is known; "warn" is 0.0 and a warning.
+        The value if no token is known; "warn" is 0.0 and a warning.
 
     Returns
     -------
@@ -123,7 +123,7 @@ def unknown_accuracy(
     sample_weight : array-like of shape (n_samples,), optional
         One weight per sequence (per token if ``y_true`` is one-dimensional).
     zero_division : {"warn", 0.0, 1.0, np.nan}, default="warn"
-        The value where every token is known; "warn" is 0.0 and a warning.
+        The value if every token is known; "warn" is 0.0 and a warning.
 
     Returns
     -------
@@ -158,7 +158,7 @@ def sequence_accuracy(
     sample_weight : array-like of shape (n_sequences,), optional
         Weights of the sequences.
     zero_division : {"warn", 0.0, 1.0, np.nan}, default="warn"
-        The value where there are no sequences; "warn" is 0.0 and a warning.
+        The value if there are no sequences; "warn" is 0.0 and a warning.
 
     Returns
     -------
@@ -201,10 +201,10 @@ def token_f1(
     y_true, y_pred : list of label lists, SequenceArray or 1-D array
         True and predicted labels.
     average : {"weighted", "micro", "macro"} or None, default="weighted"
-        How the labels are averaged, by the number of their true tokens, by counting all tokens
-        together, or all alike; None gives one value per label.
+        How to average over labels: weighted by the number of true tokens, over all tokens
+        together, or as the plain mean; None returns one value per label.
     labels : list of labels, optional
-        The labels to count, for example all but "O". By default all that occur, sorted.
+        The labels to count, for example all but "O". By default all labels that occur, sorted.
     sample_weight : array-like of shape (n_samples,), optional
         One weight per sequence (per token if ``y_true`` is one-dimensional).
     zero_division : {"warn", 0.0, 1.0, np.nan}, default="warn"
@@ -251,7 +251,7 @@ def token_confusion_matrix(
     sample_weight: Any = None,
     normalize: Literal["true", "pred", "all"] | None = None,
 ) -> np.ndarray:
-    """How many tokens of each label got which label: ``confusion_matrix`` on all tokens.
+    """Numbers of tokens by true and predicted label: ``confusion_matrix`` on all tokens.
 
     Parameters
     ----------
@@ -267,7 +267,7 @@ def token_confusion_matrix(
     Returns
     -------
     ndarray of shape (n_labels, n_labels)
-        Rows are true labels, columns predicted ones.
+        Rows are true labels, columns predicted labels.
 
     Raises
     ------
@@ -290,7 +290,7 @@ def token_confusion_matrix(
 
 
 def _encode(pair: Pair, labels: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Integer codes of the labels, which scikit-learn handles faster, and those asked for."""
+    """Labels as integers, which scikit-learn handles faster, and the codes of ``labels``."""
     n_tokens = len(pair.true.data)
     wanted = label_list([] if labels is None else labels, "labels")
     everything = [a.astype(object) for a in (pair.true.data, pair.pred.data, wanted)]

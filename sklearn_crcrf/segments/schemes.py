@@ -1,4 +1,4 @@
-"""What the labels of the schemes IOB1, IOB2 and IOBES say."""
+"""The meaning of labels in the schemes IOB1, IOB2 and IOBES."""
 
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
@@ -11,16 +11,16 @@ PREFIXES = {"IOB1": "BI", "IOB2": "BI", "IOBES": "BIES"}
 
 
 class SchemeLabels(NamedTuple):
-    """Labels taken apart.
+    """Labels split into prefix and type.
 
     Attributes
     ----------
     prefix : ndarray of shape (n_labels,), str
         "O", "B", "I", "E" or "S".
     kind : ndarray of shape (n_labels,), int64
-        The place of the type among ``types``, -1 for "O".
+        Index of the type in ``types``, -1 for "O".
     types : ndarray of shape (n_types,), object
-        In increasing order; "" for the labels without a type.
+        In increasing order; "" for labels without a type.
     """
 
     prefix: np.ndarray
@@ -28,16 +28,16 @@ class SchemeLabels(NamedTuple):
     types: np.ndarray
 
     def open(self) -> np.ndarray:
-        """The kind of segment that may go on after each label, -1 for none, (n_labels,)."""
+        """The kind of segment that may continue after each label, -1 for none, (n_labels,)."""
         return np.where(np.isin(self.prefix, ["B", "I"]), self.kind, -1)
 
     def continues(self, previous: np.ndarray, current: np.ndarray) -> np.ndarray:
-        """Whether a label goes on with the segment of the one before it.
+        """Whether a label continues the segment of the previous label.
 
         Parameters
         ----------
         previous, current : ndarray of int
-            Label ids, of shapes that broadcast.
+            Label ids; the shapes are broadcast.
 
         Returns
         -------
@@ -53,16 +53,16 @@ def read_labels(
     name: str = "classes",
     place: Callable[[int], str] = lambda i: "",
 ) -> SchemeLabels:
-    """Take different labels apart.
+    """Split different labels into prefix and type.
 
     Parameters
     ----------
     labels : iterable of n_labels labels
     scheme : {"IOB1", "IOB2", "IOBES"}
     name : str
-        What an error calls the labels.
+        Name of the labels in error messages.
     place : callable
-        What an error says of where label number ``i`` is.
+        Returns the place of label number ``i`` for an error message.
 
     Returns
     -------

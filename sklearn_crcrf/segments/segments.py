@@ -32,7 +32,7 @@ class Segments(NamedTuple):
     start, end : ndarray of int64 of shape (n_segments,)
         Positions in that sequence; the segment ends before ``end``.
     type : ndarray of object of shape (n_segments,)
-        What follows the prefix of the label: "PER" for "B-PER", "" for a bare "B".
+        The label without its prefix: "PER" for "B-PER", "" for a bare "B".
 
     Examples
     --------
@@ -49,11 +49,11 @@ class Segments(NamedTuple):
 
 
 class SpelledSegments(NamedTuple):
-    """Segments of paths, and what makes each of them a segment on its own.
+    """Segments of paths, and the neighbouring labels that keep them separate.
 
-    If the labels of a segment stand after a label in ``before`` or at the beginning, and before
-    a label in ``after`` or at the end, they are read as this segment, and else as part of a
-    longer one.
+    The labels of a segment are read as this segment if they follow a label in ``before`` or begin
+    the sequence, and precede a label in ``after`` or end it; otherwise they are part of a longer
+    segment.
 
     Attributes
     ----------
@@ -61,7 +61,7 @@ class SpelledSegments(NamedTuple):
     labels : SequenceArray of int
         The label ids that spell each segment.
     before, after : ndarray of shape (n_segments, n_labels), bool
-        The labels that may stand before its first and after its last token.
+        The labels that may stand before the first and after the last token of each segment.
     """
 
     segments: Segments
@@ -78,15 +78,14 @@ def to_segments(y: Any, scheme: str = "IOB2", reading: str = "conlleval") -> Seg
     y : list of label lists, SequenceArray or 1-D array
         Labels; a one-dimensional array is a single sequence.
     scheme : {"IOB1", "IOB2", "IOBES"}, default="IOB2"
-        What the prefixes mean. In IOB1, ``B`` only parts a segment from one of the same type
-        directly before it; in IOB2 every segment begins with ``B``; in IOBES, besides, a
-        segment of several tokens ends with ``E`` and one of a single token is ``S``.
+        The meaning of the prefixes. In IOB1, ``B`` only separates a segment from a segment of the
+        same type directly before it; in IOB2 every segment begins with ``B``; in IOBES, moreover,
+        a segment of several tokens ends with ``E``, and a segment of a single token is ``S``.
     reading : {"conlleval", "strict"}, default="conlleval"
-        What to make of labels that break the scheme. "conlleval" forgives them, like the
-        evaluation script of the CoNLL shared tasks [1]_: a segment is a longest run of labels
-        of one type in which no label but the first is ``B`` or ``S`` and none but the last is
-        ``E`` or ``S``. "strict" keeps those of these segments that the scheme allows as they
-        are written.
+        How to read labels that break the scheme. "conlleval" forgives them, like the evaluation
+        script of the CoNLL shared tasks [1]_: a segment is a longest run of labels of one type
+        in which only the first may be ``B`` or ``S``, and only the last ``E`` or ``S``. "strict"
+        keeps only the segments that are written as the scheme demands.
 
     Returns
     -------
@@ -184,9 +183,9 @@ def convert_scheme(y: Any, source: str, target: str, reading: str = "conlleval")
     y : list of label lists, SequenceArray or 1-D array
         Labels; a one-dimensional array is a single sequence.
     source, target : {"IOB1", "IOB2", "IOBES"}
-        The scheme of ``y``, and the one wanted.
+        The scheme of ``y``, and the scheme of the result.
     reading : {"conlleval", "strict"}, default="conlleval"
-        What to make of labels in ``y`` that break the scheme, see :func:`to_segments`.
+        How to read labels in ``y`` that break the scheme, see :func:`to_segments`.
 
     Returns
     -------
@@ -216,9 +215,10 @@ def convert_scheme(y: Any, source: str, target: str, reading: str = "conlleval")
 def spell_segments(
     y: np.ndarray, offsets: np.ndarray, classes: Any, scheme: str = "IOB2"
 ) -> SpelledSegments:
-    """Read the segments off paths, and tell what keeps them apart from their neighbours.
+    """Read the segments off paths, with the neighbouring labels that keep them separate.
 
-    The reading is the forgiving one of :func:`to_segments`.
+    Labels that break the scheme are forgiven, as with ``reading="conlleval"`` in
+    :func:`to_segments`.
 
     Parameters
     ----------
@@ -262,7 +262,7 @@ def spell_segments(
 
 
 def find_segments(labels: SequenceArray, scheme: str, reading: str, name: str) -> Segments:
-    """Segments of labels already flat; ``name`` is what an error calls the labels."""
+    """Segments of a SequenceArray of labels; ``name`` is their name in an error message."""
     check_option("scheme", scheme, PREFIXES)
     check_option("reading", reading, _READINGS)
     with naming_unhashable(**{name: labels}):
@@ -303,7 +303,7 @@ def label_sequences(y: Any, name: str) -> SequenceArray:
 
 
 def is_nested(y: Any) -> bool:
-    """Whether labels come in sequences, and not as one flat list or array."""
+    """Whether labels are nested in sequences, rather than one flat list or array."""
     if isinstance(y, SequenceArray):
         return True
     first = next(iter(y), None)
@@ -314,12 +314,12 @@ def is_nested(y: Any) -> bool:
 
 @contextmanager
 def naming_unhashable(**labels: SequenceArray) -> Iterator[None]:
-    """Where labels cannot be compared, raise a ValueError that says which is not hashable.
+    """If labels cannot be compared, raise a ValueError that names the one that is not hashable.
 
     Parameters
     ----------
     **labels : SequenceArray
-        By the name of the argument.
+        Labels, by the name of the argument.
     """
     try:
         yield
@@ -364,8 +364,8 @@ def _label(prefix: str, kind: str) -> str:
 def find_runs(
     parsed: SchemeLabels, y: np.ndarray, offsets: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The first token of each segment of paths of label ids, and the token after its last one."""
-    # Between token t - 1 and t lies gap t, and no segment spans those that are cut.
+    """The first token of each segment of paths of label ids, and the token after its last."""
+    # Gap t lies between tokens t - 1 and t; no segment spans a gap that is cut.
     cut = np.ones(len(y) + 1, dtype=bool)
     cut[1:-1] = ~parsed.continues(y[:-1], y[1:])
     cut[offsets] = True
@@ -376,7 +376,7 @@ def find_runs(
 def _in_sequences(
     start: np.ndarray, end: np.ndarray, types: np.ndarray, offsets: np.ndarray
 ) -> Segments:
-    """Segments given by token numbers; the types may be any."""
+    """Segments from the numbers of their tokens; types may be any objects."""
     sequence = np.searchsorted(offsets, start, side="right") - 1
     return Segments(sequence, start - offsets[sequence], end - offsets[sequence], types)
 
@@ -384,7 +384,7 @@ def _in_sequences(
 def _is_proper(
     scheme: str, first: np.ndarray, last: np.ndarray, follows_same: np.ndarray
 ) -> np.ndarray:
-    """Whether a run with these outer prefixes is a segment of the scheme as it is written."""
+    """Whether a run with these first and last prefixes is written as the scheme demands."""
     if scheme == "IOB1":
         return (first == "I") | follows_same
     if scheme == "IOB2":

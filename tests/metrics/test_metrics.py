@@ -617,7 +617,7 @@ def test_no_warning_where_every_metric_is_defined():
         (lambda: token_log_loss([["a"]], [np.ones((1, 1))], None), "classes must be a list"),
         (
             lambda: token_accuracy([["a"]], [["a"]], sample_weight=["x"]),
-            "sample_weight must have a number for each sample",
+            "sample_weight must hold one number per sample",
         ),
         (
             lambda: token_accuracy([["a"]], [["a"]], sample_weight=[np.nan]),

@@ -228,7 +228,7 @@ def test_reliability_made_by_hand():
         ReliabilityDisplay.from_predictions(y_true, proba, ["a", "b"], label="c")
     with pytest.raises(ValueError, match="strategy must be"):
         ReliabilityDisplay.from_predictions(y_true, proba, ["a", "b"], strategy="no")
-    with pytest.raises(ValueError, match="is no probability distribution"):
+    with pytest.raises(ValueError, match="is not a probability distribution"):
         ReliabilityDisplay.from_predictions([["a"]], [np.array([[0.9, 0.9]])], ["a", "b"])
 
 
