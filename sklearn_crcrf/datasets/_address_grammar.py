@@ -1,9 +1,8 @@
-"""A grammar of postal addresses: what they are made of, in five styles.
+"""A grammar of postal addresses in five national styles.
 
-A symbol begins with ``$``. ``RULES`` says what it may be replaced by; an alternative that is
-repeated is likelier, and ``+`` joins a word to the one before it. Symbols without a rule are
-words of ``vocabulary()``. The part of a symbol after the dot says what its words are; if it is
-one of ``SEGMENTS``, it is their label.
+A symbol begins with ``$``. ``RULES`` lists its alternatives; a repeated alternative is likelier,
+and ``+`` joins a word to the previous one. Symbols without a rule are words of ``vocabulary()``.
+If the part of a symbol after the dot is one of ``SEGMENTS``, it is the label of its words.
 """
 
 import random
@@ -242,9 +241,9 @@ _SYLLABLES = {
 
 @cache
 def vocabulary() -> dict[str, list[str]]:
-    """The words of each symbol without a rule; those in front are meant to be more frequent.
+    """The words of each symbol without a rule; the first are meant to be the most frequent.
 
-    People, roads and towns of one language share their names, but others are frequent.
+    People, roads and towns of one language share many names, with different frequencies.
     """
     rng = random.Random(0)
     names = {}

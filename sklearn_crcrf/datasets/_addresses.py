@@ -11,27 +11,27 @@ from ._checks import check_n_samples, check_probability
 
 __all__ = ["make_addresses"]
 
-_SKEW = 3  # The first k of n words together have the share (k / n) ** (1 / _SKEW).
+_SKEW = 3  # The first k of n words have the total probability (k / n) ** (1 / _SKEW).
 
 
 def make_addresses(
     n_samples: int = 1000, *, noise: float = 0.1, random_state=None
 ) -> tuple[list[list[str]], list[list[str]]]:
-    """Make postal addresses of five countries, with all that makes them hard to read.
+    """Make labelled postal addresses of five countries, which are hard to segment.
 
-    The order of the parts differs by country, parts are missing, and words say little by
-    themselves: people, streets and cities share their names, "St" is a street or a saint, and a
-    number may belong to a house, a flat or a postcode. Names are composed of syllables, so that
-    a tenth of the words in new addresses is unknown. Noise adds misspellings, lost commas and
-    addresses in a single case.
+    The order of the parts differs by country, parts may be missing, and single words say little:
+    people, streets and cities share names, "St" is a street or a saint, and a number may belong
+    to a house, a flat or a postcode. Names are composed of syllables, so about a tenth of the
+    words in new addresses are unknown. Noise adds misspellings, missing commas and addresses in a
+    single case.
 
     Parameters
     ----------
     n_samples : int, default=1000
         Number of addresses.
     noise : float in [0, 1], default=0.1
-        Probability that an address is in a single case and that it lost its commas, and five
-        times the probability that a word is misspelled.
+        Probability that an address is in a single case, and that it lacks its commas; a word is
+        misspelled with a fifth of this probability.
     random_state : int, RandomState instance or None, default=None
         Determines the addresses.
 
@@ -67,7 +67,7 @@ def make_addresses(
 def _expand(
     symbol: str, label: str | None, tokens: list[str], labels: list[str], rng: random.Random
 ) -> None:
-    """Append the words that ``symbol`` stands for, and their labels."""
+    """Append the words of an expansion of ``symbol``, and their labels."""
     rules, words, types = _grammar()
     start = len(labels)
     label = types.get(symbol, label)
@@ -107,7 +107,7 @@ def _disturb(
 
 
 def _misspell(word: str, rng: random.Random) -> str:
-    """Swap, drop, double or replace a letter, but not the first."""
+    """Swap, drop, double or replace a letter other than the first."""
     if len(word) < 4 or not word.isalpha():
         return word
     i = rng.randrange(1, len(word) - 1)

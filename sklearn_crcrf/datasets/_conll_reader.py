@@ -36,25 +36,25 @@ def read_conll(
         becomes y; without one there are no labels. By default the first column is "word" and,
         where there are several, the last is "label".
     sep : str of length 1, optional
-        What separates the columns. By default any run of tabs and blanks.
+        Separator of the columns. By default any run of tabs and blanks.
     encoding : str, default="utf-8"
         Encoding of bytes. A byte order mark is left out.
     max_bytes : int or None, default=2**32
-        The most bytes that the file may unpack to, or None for no limit: a small compressed file
-        may hold very much. Of text that is handed over as such, characters are counted.
+        Maximum number of bytes of the unpacked file, or None for no limit: a small compressed
+        file can become huge. For a text file object, characters are counted.
 
     Returns
     -------
     X : list of lists
-        The tokens of each sequence: strings where there is one column besides the label, else
+        The tokens of each sequence: strings if there is one column besides the label, else
         dicts ``{name: string}``.
     y : list of lists of str, or None
-        The labels of each sequence, or None where no column is called "label".
+        The labels of each sequence, or None if no column is called "label".
 
     Raises
     ------
     ValueError
-        If a line has another number of columns than the first line or than ``columns``, or
+        If a line does not have the number of columns of the first line or of ``columns``, or
         cannot be unpacked or decoded; the message names the line. If there are more than
         ``max_bytes``.
 

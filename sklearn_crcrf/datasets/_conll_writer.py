@@ -26,7 +26,7 @@ def write_conll(
     sep: str | None = None,
     encoding: str = "utf-8",
 ) -> None:
-    r"""Write sequences as a CoNLL-style file, so that :func:`read_conll` gives them back.
+    r"""Write sequences as a CoNLL-style file that :func:`read_conll` can read.
 
     Parameters
     ----------
@@ -35,11 +35,12 @@ def write_conll(
     X : list of sequences, or SequenceArray
         Tokens as strings, or as dicts from the names of the columns to strings.
     y : list of lists of str, or SequenceArray, optional
-        Labels; they make the column called "label".
+        Labels, written as the column "label".
     columns : sequence of str, optional
-        The columns to write, in this order. By default those of the first token, then the label.
+        The columns to write, in this order. By default the columns of the first token, then the
+        label.
     sep : str of length 1, optional
-        What separates the columns. By default a tab, and then neither tabs nor blanks may occur
+        Separator of the columns. By default a tab, and then neither tabs nor blanks may occur
         in a token, because :func:`read_conll` by default splits at both.
     encoding : str, default="utf-8"
         Encoding of bytes.
@@ -48,7 +49,7 @@ def write_conll(
     ------
     ValueError
         If a token or label is not a string, is empty or blank, holds a separator or a line end,
-        or cannot be encoded, and if a sequence is empty; the message names sequence and
+        or cannot be encoded, or if a sequence is empty; the message names sequence and
         position. If the dicts of X do not have the same keys, or ``columns`` does not fit.
 
     See Also
@@ -72,7 +73,7 @@ def write_conll(
     table = _observations(sequences, columns)
     if labels is not None:
         if "label" in table:
-            raise ValueError("X has a column 'label' already, and y is given")
+            raise ValueError("X already has a column 'label', but y is given too")
         table["label"] = labels.data.tolist()
     table = _in_order(table, columns, labelled=labels is not None)
 
@@ -165,7 +166,7 @@ def _problem_finder(forbidden: str, encoding: str) -> Callable[[Any], str | None
 def _format(table: dict[str, list[str]], offsets: np.ndarray, sep: str) -> str:
     lines = list(map(sep.join, zip(*table.values(), strict=True)))
     text = "".join(["\n".join(lines[a:b]) + "\n\n" for a, b in pairwise(offsets.tolist())])
-    # The reader takes one leading byte order mark away.
+    # The reader removes one leading byte order mark.
     return "\ufeff" + text if text.startswith("\ufeff") else text
 
 

@@ -192,7 +192,7 @@ def fetch_brown(
 
     See Also
     --------
-    load_brown_splits : Scores of the corpus for training and testing.
+    load_brown_splits : Splits of the corpus for training and testing.
 
     Examples
     --------

@@ -37,7 +37,7 @@ class Part(NamedTuple):
 
 @dataclass(frozen=True)
 class Corpus:
-    """Where a corpus comes from and how its original form is read."""
+    """The source of a corpus, and how to parse its original form."""
 
     name: str
     description: str

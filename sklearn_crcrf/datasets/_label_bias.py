@@ -19,15 +19,15 @@ def make_label_bias(
 
     One half of the sequences is labelled R1 I B, the other R2 O B. Each label emits its
     designated symbol (r, r, i, o, b) or, by noise, one of the three others. The first symbol
-    does not tell R1 from R2, so a model that is normalised at each position cannot use the
-    second to choose between the two paths.
+    does not distinguish R1 from R2, so a model that is normalised at each position cannot use
+    the second symbol to choose between the two paths.
 
     Parameters
     ----------
     n_samples : int, default=2000
-        Number of sequences; if it is odd, the first path gets one more.
+        Number of sequences; if odd, the first path gets one more.
     noise : float in [0, 1], default=3/32
-        Probability of a symbol other than the designated one, the same for each of the three.
+        Probability that a symbol is not the designated one; the three others are equally likely.
     random_state : int, RandomState instance or None, default=None
         Determines symbols and order.
 

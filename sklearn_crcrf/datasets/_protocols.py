@@ -1,4 +1,4 @@
-"""Corpora cut into the parts on which published results were obtained."""
+"""Corpora in the splits of published results."""
 
 import random
 import re
@@ -41,8 +41,8 @@ def load_brown_splits(name: str = "1000-4000", **options: Any) -> Splits:
 
     Sentences that end in ".", "?" or "!" are kept and every trailing -hl, -tl and -nc is
     stripped from the tags. The sentences are shuffled by ``random.Random(0)``; the first 1,000
-    are for tuning, and the splits are cut from the 33,623 that follow. The sizes are those of
-    [1]_ and [2]_, whose choice of sentences is not known.
+    are for tuning, and the splits are taken from the next 33,623. The sizes are as in [1]_ and
+    [2]_; which sentences these papers chose is not known.
 
     Parameters
     ----------

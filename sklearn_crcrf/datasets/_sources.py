@@ -1,4 +1,4 @@
-"""What is known of each corpus: its description, checksums and original form."""
+"""The description, checksums and original format of each corpus."""
 
 import io
 import re
@@ -66,12 +66,12 @@ def _parse_brown(text: str) -> tuple[list, list]:
 
 
 def undo_latin1(text: str) -> str:
-    """The text of a copy whose UTF-8 was once read as Latin-1, and any other text unchanged.
+    """Repair a text whose UTF-8 was once read as Latin-1; return any other text unchanged.
 
-    Such a reader also takes the second byte of two letters for white space: it loses that byte
-    at the end of a word and cuts the word where it stands within.
+    A Latin-1 reader takes the second byte of à and Å for white space. At the end of a word this
+    byte is lost; within a word, the word is split there.
     """
-    text = text.replace("Ã\trst\t", "Ã\x85rst\t")  # Årst; all other words lost the end of an à.
+    text = text.replace("Ã\trst\t", "Ã\x85rst\t")  # the only word with Å; all others have à
     within, at_end = r"\t(?=[^\t\n]*\t[^\t\n]*\t[^\t\n]*$)", r"(?=\t)"
     text = re.sub(f"Ã(?:{within}|{at_end})", "Ã\xa0", text, flags=re.MULTILINE)
     try:

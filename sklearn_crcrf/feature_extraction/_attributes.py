@@ -1,4 +1,4 @@
-"""The attributes of tokens as numbers, whatever the tokens are written as."""
+"""The attributes of tokens as ids and values, for all kinds of tokens."""
 
 from collections.abc import Callable, Mapping
 from numbers import Real
@@ -17,7 +17,7 @@ from ._base import as_symbols, is_frame
 
 
 class Attributes(NamedTuple):
-    """The attributes of all tokens: those of token i are ``ids[starts[i]:starts[i + 1]]``."""
+    """The attributes of all tokens; token i has attributes ``ids[starts[i]:starts[i + 1]]``."""
 
     ids: np.ndarray
     values: np.ndarray
@@ -26,10 +26,10 @@ class Attributes(NamedTuple):
 
 
 def read_attributes(X: Any, number: Callable, separator: str) -> Attributes:
-    """Number the attributes of X; ``number`` turns strings into ids, -1 for those unknown.
+    """Number the attributes of X; ``number`` turns strings into ids, unknown ones into -1.
 
-    An attribute is written out as a string once, and not once per token; the separator stands
-    between its key and its value.
+    The string of an attribute is made once, not once per token; the separator stands between
+    key and value.
     """
     sequences = as_symbols(X) if is_frame(X) else as_sequences(X).X
     data, offsets = sequences.data, sequences.offsets
@@ -57,22 +57,22 @@ def _of_columns(
     values = np.ones(table.shape if table.numbers else ())
     for j, codes in enumerate(table.codes.T):
         occurring = distinct_codes(codes)
-        of_code = np.full(codes.max(initial=-1) + 2, -1, dtype=np.int32)  # the last is for -1
+        id_of_code = np.full(codes.max(initial=-1) + 2, -1, dtype=np.int32)  # last: for code -1
         if table.names[j] in table.numbers:
-            of_code[occurring] = number([table.keys[j]])[0]
+            id_of_code[occurring] = number([table.keys[j]])[0]
             values[:, j] = _column_numbers(table, j)[codes]
         else:
-            of_code[occurring] = number(table.attributes(j, occurring, separator))
-        np.take(of_code, codes, out=ids[j], mode="wrap")
+            id_of_code[occurring] = number(table.attributes(j, occurring, separator))
+        np.take(id_of_code, codes, out=ids[j], mode="wrap")
     ids, starts = ids.T.ravel(), np.arange(len(table) + 1) * len(ids)
     return Attributes(ids, np.broadcast_to(values.ravel(), ids.shape), starts, offsets)
 
 
 def _column_numbers(table: SymbolTable, j: int) -> np.ndarray:
-    """The numbers that the codes of a column stand for; 0 for the last, which is for -1."""
+    """The number of each code of a column; the last, for code -1, is 0."""
     numbers = np.append(table.categories[j].astype(float), 0.0)
     if not np.isfinite(numbers).all():
-        raise ValueError(f"X, column {table.names[j]!r}: it has infinite values")
+        raise ValueError(f"X, column {table.names[j]!r}: infinite values")
     return numbers
 
 
@@ -95,7 +95,7 @@ def _of_items(items: Items, number: Callable, separator: str) -> Attributes:
 
 
 def _as_number(value: Any) -> float:
-    """A number as float, NaN for all else."""
+    """A number as float, NaN for any other value."""
     try:
         return float(value) if isinstance(value, (Real, np.bool_)) else np.nan
     except OverflowError:

@@ -1,4 +1,4 @@
-"""What the transformers of sequences share: their input, their tags and their output."""
+"""Bases of the transformers of sequences: input, tags and output."""
 
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
@@ -41,12 +41,12 @@ class SequenceTransformer(Sound, TransformerMixin, BaseEstimator):
 class SymbolTransformer(SequenceTransformer):
     """A transformer from columns of symbols to columns of symbols, which learns nothing.
 
-    A subclass says which columns it makes, ``_names_out(names)``, and makes them,
+    A subclass names its output columns in ``_names_out(names)``, and computes them in
     ``_transform(table, lengths)``.
     """
 
     def fit(self, X: Any, y: Any = None):
-        """Check the parameters, and note the names of the columns.
+        """Check the parameters, and store the names of the columns.
 
         Parameters
         ----------
@@ -62,7 +62,7 @@ class SymbolTransformer(SequenceTransformer):
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> SequenceArray:
-        """Fit and transform X, which is made symbols of only once.
+        """Fit and transform X, which is turned into symbols only once.
 
         Parameters
         ----------
@@ -100,12 +100,12 @@ class SymbolTransformer(SequenceTransformer):
         return self._made(as_symbols(X), X)
 
     def get_feature_names_out(self, input_features: Sequence[str] | None = None) -> np.ndarray:
-        """Names of the columns that are made.
+        """Names of the output columns.
 
         Parameters
         ----------
         input_features : sequence of str, optional
-            Names of the columns of the input. Default: those seen in fit, or ``["token"]``.
+            Names of the input columns. Default: the names seen in fit, or ``["token"]``.
 
         Returns
         -------
@@ -129,7 +129,7 @@ class SymbolTransformer(SequenceTransformer):
         names = self.feature_names_in_.tolist()
         are_names = all(isinstance(name, str) for name in names)
         yield Fact("feature_names_in_", are_names, "must be strings")
-        self._names_out(tuple(names))  # says which parameter is wrong
+        self._names_out(tuple(names))  # raises if a parameter is invalid
 
     def _made(self, sequences: SequenceArray, X: Any) -> Any:
         table = self._transform(sequences.data, sequences.lengths)
@@ -143,7 +143,7 @@ class SymbolTransformer(SequenceTransformer):
 
 
 def column_number(column: str | None, names: Sequence[str]) -> int:
-    """Where the column of this name is, by default the first."""
+    """The number of the column of this name; None means the first column."""
     if column is None and names:
         return 0
     if column not in names:
@@ -157,7 +157,7 @@ def is_frame(X: Any) -> bool:
 
 
 def as_symbols(X: Any) -> SequenceArray:
-    """Bring the input of a transformer to a SequenceArray of a SymbolTable."""
+    """Convert the input of a transformer to a SequenceArray of a SymbolTable."""
     if not is_frame(X):
         sequences = as_sequences(X).X
         return SequenceArray(symbolize(sequences), sequences.offsets)
@@ -177,7 +177,7 @@ def _rows_in_order(frame: Any) -> SequenceArray:
 
 
 def _as_frame(sequences: SequenceArray, X: Any, names: np.ndarray) -> Any:
-    """A DataFrame with one row per token, indexed by sequence and position, or as X is."""
+    """A DataFrame with one row per token, indexed like X, or by sequence and position."""
     import pandas as pd
 
     if isinstance(sequences.data, SymbolTable):

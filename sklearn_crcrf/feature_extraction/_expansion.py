@@ -1,4 +1,4 @@
-"""The columns of symbols that templates make of a table."""
+"""Expansion of templates: the columns of symbols that they make from a table."""
 
 from collections.abc import Sequence
 from functools import lru_cache, reduce
@@ -17,7 +17,7 @@ __all__ = ["Expansion"]
 
 
 class Expansion:
-    """The columns of symbols that templates make of a table."""
+    """Makes the columns of symbols of templates from one table."""
 
     def __init__(self, table: SymbolTable, order: list[int], lengths: np.ndarray, syntax: Syntax):
         self.neighbours = Neighbours(lengths)
@@ -29,7 +29,7 @@ class Expansion:
         self.contains = lru_cache(maxsize=None)(self._contains)
 
     def column(self, template: Template) -> Column:
-        """The symbols of a template, which are all different."""
+        """The column of a template; its symbols are all different."""
         macros = [macro._replace(where="") for macro in template.macros]
         if not macros:
             column = Column(np.zeros(self.n_tokens, dtype=np.int32), ["".join(template.parts)])
@@ -43,19 +43,19 @@ class Expansion:
         return column
 
     def joined(self, parts: Sequence[str | Macro], macros: list[Macro]) -> Column:
-        """The symbols of several macros, and the text around them, as one."""
+        """One column of the symbols of several macros, joined with the text around them."""
         columns = [self.symbols(macro) for macro in macros]
         codes, combinations = combine(columns)
-        put_in = zip([column.symbols for column in columns], combinations, strict=True)
+        inserted = zip([column.symbols for column in columns], combinations, strict=True)
         text_code = np.zeros(combinations.shape[1], dtype=np.int32)
-        joined = [next(put_in) if isinstance(p, Macro) else ([p], text_code) for p in parts]
+        joined = [next(inserted) if isinstance(p, Macro) else ([p], text_code) for p in parts]
         symbols = JoinedStrings(*map(list, zip(*joined, strict=True)))
         return _merge_alike(Column(codes, symbols), self.doubtful(parts, macros, combinations))
 
     def doubtful(
         self, parts: Sequence[str | Macro], macros: list[Macro], combinations: np.ndarray
     ) -> np.ndarray:
-        """Which combinations may be written as others are, like "a/b", "c" and "a", "b/c"."""
+        """Which combinations may give the same string, like "a/b", "c" and "a", "b/c"."""
         none = np.zeros(combinations.shape[1], dtype=bool)
         between = _texts_between(parts)
         if not all(between):
@@ -68,11 +68,11 @@ class Expansion:
         return reduce(or_, flags, none)
 
     def _contains(self, macro: Macro, character: str) -> np.ndarray:
-        """Which symbols have a character."""
+        """Which symbols contain a character."""
         return np.array([character in s for s in self.symbols(macro).symbols], dtype=bool)
 
     def _symbols(self, macro: Macro) -> Column:
-        """What is put in for a macro."""
+        """The column of symbols that replace a macro."""
         column = self.moved(macro.column, macro.offset, macro.absolute)
         symbols = column.symbols
         if macro.regexp is not None:
@@ -94,7 +94,7 @@ class Expansion:
 
 
 def _texts_between(parts: Sequence[str | Macro]) -> list[str]:
-    """What stands between each two macros."""
+    """The texts between neighbouring macros."""
     texts, text = [], None
     for part in parts:
         if not isinstance(part, Macro):
@@ -115,7 +115,7 @@ def _unique(column: Column) -> Column:
 
 
 def _merge_alike(column: Column, doubtful: np.ndarray) -> Column:
-    """The column with one code for each symbol, all of which differ but some of the doubtful."""
+    """The column with one code for each symbol; only ``doubtful`` symbols may be equal before."""
     at = np.flatnonzero(doubtful)
     ids = Vocabulary().add(column.symbols[at])
     _, first = number_keys(ids.astype(np.int64))

@@ -1,4 +1,4 @@
-"""The symbols of neighbouring tokens, and which of them occur together."""
+"""The symbols of neighbouring tokens, and the combinations that occur."""
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -19,7 +19,7 @@ class Column(NamedTuple):
     Parameters
     ----------
     codes : ndarray of int32 of shape (n_tokens,)
-        The number of the symbol; -1 where there is none.
+        The number of the symbol; -1 if the token has none.
     symbols : list of str or JoinedStrings
     """
 
@@ -28,7 +28,7 @@ class Column(NamedTuple):
 
 
 class Neighbours:
-    """Where the tokens of sequences stand, to find others from there.
+    """The positions of tokens in their sequences, to find their neighbours.
 
     Parameters
     ----------
@@ -46,13 +46,13 @@ class Neighbours:
         return np.flatnonzero(self._position == 0)
 
     def beside(self, offset: int) -> np.ndarray:
-        """The positions so many tokens to the right, or to the left, of each token."""
+        """The positions ``offset`` tokens to the right of each token (left, if negative)."""
         if abs(offset) > _FARTHEST:
-            raise ValueError(f"the offset {offset} leaves every sequence")
+            raise ValueError(f"the offset {offset} is outside of every sequence")
         return self._position + offset
 
     def counted(self, number: int) -> np.ndarray:
-        """The position of the token of this number in each sequence, -1 for its last one."""
+        """The position of token ``number`` of its sequence, for each token; -1 is the last."""
         return np.full(len(self._length), number - 1) if number >= 0 else self._length + number
 
     def move(self, column: Column, positions: np.ndarray, outside: Callable[[int], str]) -> Column:
@@ -62,9 +62,10 @@ class Neighbours:
         ----------
         column : Column
         positions : ndarray of shape (n_tokens,)
-            For every token a position, which may be outside its sequence.
+            A position for every token, which may be outside its sequence.
         outside : callable
-            The symbol for a signed distance: -1 is next to the first token, 1 to the last one.
+            The symbol at a signed distance outside: -1 is before the first token, 1 after the
+            last.
         """
         distance = np.minimum(positions, 0) + np.maximum(positions - self._length + 1, 0)
         beyond = np.flatnonzero(distance)
@@ -86,16 +87,16 @@ def combine(columns: Sequence[Column]) -> tuple[np.ndarray, np.ndarray]:
     Returns
     -------
     codes : ndarray of int32 of shape (n_tokens,)
-        The combination of each token; -1 where one of the symbols is missing.
+        The combination of each token; -1 if one of its symbols is missing.
     combinations : ndarray of int32 of shape (n_columns, n_combinations)
-        The codes of the symbols.
+        The codes of the symbols of each combination.
     """
     codes, first = number_keys(_keys(columns))
     return codes, np.array([column.codes[first] for column in columns])
 
 
 def _keys(columns: Sequence[Column]) -> np.ndarray:
-    """One key per token, the same where all codes are; -1 where one of them is."""
+    """One key per token, equal if all codes are equal; -1 if one of the codes is -1."""
     keys, size = columns[0].codes.astype(np.int64), len(columns[0].symbols)
     absent = keys < 0
     for codes, symbols in columns[1:]:

@@ -1,4 +1,4 @@
-"""Phrases of several tokens, found in all places of a text at once."""
+"""Phrases of several tokens, searched at all places of a text at once."""
 
 from collections.abc import Iterator, Sequence
 from itertools import chain
@@ -25,7 +25,7 @@ class Phrases:
         lengths = np.fromiter(map(len, phrases), np.int64, len(phrases))
         place = np.cumsum(lengths) - lengths
         node = np.zeros(len(phrases), dtype=np.int64)
-        # Every level has the pairs of a node before and a token by which phrases go on, as keys,
+        # Every level has a key for each pair of a node of the previous level and the next token,
         # and whether a phrase ends there.
         self.levels = []
         while len(lengths) and lengths.max() > len(self.levels):
@@ -38,7 +38,7 @@ class Phrases:
             place = place + 1
 
     def requirements(self) -> Iterator[Requirement]:
-        """What is true of any set of phrases."""
+        """Requirements of a set of phrases."""
         yield Fact("vocabulary", isinstance(self.vocabulary, Vocabulary), "must be a Vocabulary")
         n_nodes = 1
         for depth, (keys, is_end) in enumerate(self.levels):
@@ -53,9 +53,9 @@ class Phrases:
         Parameters
         ----------
         tokens : ndarray of shape (n_tokens,)
-            Their numbers in ``vocabulary``, -1 for others.
+            Ids of the tokens in ``vocabulary``, -1 for unknown ones.
         following : ndarray of shape (n_tokens,)
-            How many tokens follow each in its sequence.
+            Number of tokens that follow each token in its sequence.
 
         Returns
         -------
@@ -80,7 +80,7 @@ class Phrases:
 
 
 def leftmost(lengths: np.ndarray) -> np.ndarray:
-    """Where matches begin if the leftmost one is taken, and then the next that does not overlap it.
+    """Where matches begin if overlaps are resolved from left to right: the earlier match wins.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ def leftmost(lengths: np.ndarray) -> np.ndarray:
     jump = np.append(following, len(starts))
     taken = np.zeros(len(starts) + 1, dtype=bool)
     taken[0] = True
-    # The jumps are 1, 2, 4, ... matches wide.
+    # Each jump skips 1, 2, 4, ... matches.
     while True:
         taken[jump[taken]] = True
         if (jump == len(starts)).all():

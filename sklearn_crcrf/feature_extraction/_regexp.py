@@ -1,9 +1,9 @@
 """The regular expressions of Wapiti, matched in many strings at once.
 
-An expression is a row of characters and classes, each of them once, ``?`` or ``*``; there are no
-groups. So whether the rest of it matches from a place in a string does not depend on how the place
-was reached, and one pass over all places for each item, from the last item to the first, finds
-all matches. The time is the number of items times the length of the strings, whatever these are.
+An expression is a sequence of characters and classes, each alone or with ``?`` or ``*``; there are
+no groups. So whether the rest of an expression matches at a place in a string does not depend on
+how the place was reached, and one pass over all places for each item, from the last item to the
+first, finds all matches. The time is always the number of items times the length of the strings.
 """
 
 from collections.abc import Callable, Sequence
@@ -16,7 +16,7 @@ __all__ = ["Regexp", "RegexpError", "find", "parse_regexp"]
 
 
 class RegexpError(ValueError):
-    """An expression is not valid from its character number ``at`` on."""
+    """An expression is invalid at character number ``at``."""
 
     def __init__(self, message: str, at: int):
         super().__init__(message)
@@ -24,14 +24,14 @@ class RegexpError(ValueError):
 
 
 class Item(NamedTuple):
-    """One character, ``"."``, or one with a backslash, and how often: ``""``, ``"?"``, ``"*"``."""
+    """A character, ``"."`` or class, and how often it occurs: ``""``, ``"?"`` or ``"*"``."""
 
     character: str
     times: str
 
 
 class Regexp(NamedTuple):
-    """A parsed expression, and whether it is bound to the start and the end of a string."""
+    """A parsed expression, and whether it is anchored at the start and the end of a string."""
 
     items: tuple[Item, ...]
     at_start: bool
@@ -45,10 +45,11 @@ def parse_regexp(text: str) -> Regexp:
     ----------
     text : str
         ``.`` is any character; ``\\a``, ``\\d``, ``\\l``, ``\\p``, ``\\s``, ``\\u`` and ``\\w`` are
-        letters, digits, lower case, punctuation, space, upper case, and letters and digits; in
-        upper case they are all other characters. Another character stands for itself, also after
-        a backslash. ``*`` means any number, as few as possible, and ``?`` one, or else none.
-        ``^`` as the first and ``$`` as the last character bind to the ends of a string.
+        letters, digits, lower case, punctuation, space, upper case, and letters and digits; the
+        same in upper case are all other characters. Any other character stands for itself, also
+        after a backslash. ``*`` means any number, as few as possible, and ``?`` one if possible,
+        else none. ``^`` as the first character anchors at the start of a string, ``$`` as the
+        last one at the end.
 
     Returns
     -------
@@ -85,10 +86,10 @@ def find(regexp: Regexp, strings: Sequence[str]) -> tuple[np.ndarray, np.ndarray
     Returns
     -------
     start, stop : ndarray of shape (n_strings,)
-        ``string[start:stop]`` is what is matched; start is -1 where nothing is.
+        ``string[start:stop]`` is the match; start is -1 if there is none.
     """
     lengths = np.fromiter(map(len, strings), np.int64, len(strings))
-    last = np.cumsum(lengths + 1) - 1  # the end of a string is a place of its own
+    last = np.cumsum(lengths + 1) - 1  # the end of a string is a separate place
     first = last - lengths
     text = _Text("\0".join([*strings, ""]), last)
     # From each place: whether the rest of the expression matches, and where such a match ends.
@@ -102,7 +103,7 @@ def find(regexp: Regexp, strings: Sequence[str]) -> tuple[np.ndarray, np.ndarray
 
 
 def _before(holds: np.ndarray, times: str, matches: np.ndarray, stop: np.ndarray) -> tuple:
-    """The same for the expression with one item more before it."""
+    """Matches and stops of the expression with one more item before it."""
     if times == "*":
         place = _next(matches)
         return place <= _next(~holds), stop[np.minimum(place, len(stop) - 1)]
@@ -114,13 +115,13 @@ def _before(holds: np.ndarray, times: str, matches: np.ndarray, stop: np.ndarray
 
 
 def _next(flags: np.ndarray) -> np.ndarray:
-    """The next place from each one on where a flag is set; behind all where there is none."""
+    """The next place with a flag, from each place on; beyond the last place if there is none."""
     place = np.where(flags, np.arange(len(flags)), len(flags))
     return np.minimum.accumulate(place[::-1])[::-1]
 
 
 class _Text:
-    """Strings one after the other, to ask at which places a character is."""
+    """Concatenated strings, to find the places of characters."""
 
     def __init__(self, text: str, ends: np.ndarray):
         self._points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
@@ -129,11 +130,11 @@ class _Text:
         self.is_end[ends] = True
 
     def holds(self, character: str) -> np.ndarray:
-        """Where a character is that an item stands for."""
-        of_point = np.zeros(self._points.max(initial=0) + 1, dtype=bool)
-        stands_for = _meaning(character)
-        of_point[[ord(c) for c in self._characters if stands_for(c)]] = True
-        return of_point[self._points] & ~self.is_end
+        """The places of characters that an item matches."""
+        holds = np.zeros(self._points.max(initial=0) + 1, dtype=bool)
+        matches = _meaning(character)
+        holds[[ord(c) for c in self._characters if matches(c)]] = True
+        return holds[self._points] & ~self.is_end
 
 
 def _meaning(character: str) -> Callable[[str], bool]:

@@ -19,15 +19,16 @@ class Gazetteer(SymbolTransformer):
     """Mark where the phrases of lists occur, such as names of places or of drugs.
 
     There is one column for each list. Its symbol is ``"B"`` where a phrase of the list begins and
-    ``"I"`` inside one; other tokens have none. Of phrases that begin at the same token the longest
-    counts, and of phrases that overlap the first. Lists do not affect each other.
+    ``"I"`` inside one; other tokens have no symbol. Of phrases that begin at the same token only
+    the longest is marked, and of overlapping phrases only the first. Lists do not affect each
+    other.
 
     Parameters
     ----------
     lists : dict from str to iterable of phrases
         A phrase is a str whose tokens are separated by spaces, or a sequence of tokens.
     ignore_case : bool, default=False
-        Whether phrases are found in upper and lower case.
+        Whether upper and lower case are treated as equal.
     column : str, optional
         The column, or key of feature dicts, that holds the token. Default: the first.
 
@@ -86,7 +87,7 @@ class Gazetteer(SymbolTransformer):
             yield from below(f"phrases_[{name!r}]", phrases.requirements())
 
     def _read(self, name: str, phrases: Iterable[str | Sequence[str]]) -> list[Sequence[str]]:
-        """The phrases of a list, token by token."""
+        """The phrases of a list, each as a list of tokens."""
         check_several(phrases, f"lists[{name!r}]")
         read = []
         for phrase in phrases:

@@ -1,4 +1,4 @@
-"""What the spelling of a word says: features of unique words, as columns of symbols."""
+"""Spelling features of unique words, as columns of symbols."""
 
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -19,7 +19,7 @@ _MARK = 0x110000  # no character has this code point
 _SHAPE_LENGTH = 8
 _LONG_SHAPE_LENGTH = 12
 
-#: Spelling features that serve languages with and without upper case and inflection.
+#: Spelling features for languages with and without upper case and inflection.
 DEFAULT_FEATURES = (
     "lower",
     "shape",
@@ -50,19 +50,19 @@ def spelling_table(words: Iterable[str], features: Sequence[str] = DEFAULT_FEATU
         - ``"lower"``: the word in lower case.
         - ``"shape"``: upper case as X, lower case as x, letters without case as c, digits as d,
           runs of these collapsed, everything else kept, and cut to 8 characters.
-        - ``"long_shape"``: the same with runs kept, cut to 12 characters.
+        - ``"long_shape"``: like ``"shape"``, but with runs kept, and cut to 12 characters.
         - ``"prefix1"``, ``"prefix2"``, ...: the first characters.
         - ``"suffix1"``, ``"suffix2"``, ...: the last characters in lower case; a shorter word is
           marked as whole, ``"^word"``.
-        - ``"capitalisation"``: which hold of: first character upper case, all upper case, first
-          character a digit, contains a hyphen.
-        - ``"hyphen_part"``: in lower case, what follows the last hyphen inside the word; else
+        - ``"capitalisation"``: which of these hold: first character upper case, all upper case,
+          first character a digit, contains a hyphen.
+        - ``"hyphen_part"``: the part after the last hyphen inside the word, in lower case; else
           empty.
-        - ``"simple"``: which hold of the eleven binary features of [1]_: starts with a digit or
+        - ``"simple"``: which of the eleven binary features of [1]_ hold: starts with a digit or
           upper case; contains a hyphen; ends in -ing, -ogy, -ed, -s, -ly, -ion, -tion, -ity or
           -ies.
-        - ``"simple:capital_or_digit"``, ``"simple:hyphen"``, ``"simple:-ing"``, ...: each of
-          these on its own, ``"True"`` or ``"False"``.
+        - ``"simple:capital_or_digit"``, ``"simple:hyphen"``, ``"simple:-ing"``, ...: each of the
+          eleven features alone, ``"True"`` or ``"False"``.
 
     Returns
     -------
@@ -72,7 +72,7 @@ def spelling_table(words: Iterable[str], features: Sequence[str] = DEFAULT_FEATU
     Raises
     ------
     ValueError
-        If a feature is not known.
+        If a feature is unknown.
 
     References
     ----------
@@ -96,7 +96,7 @@ def spelling_table(words: Iterable[str], features: Sequence[str] = DEFAULT_FEATU
 
 
 class _Words:
-    """Words, and what several features need of them."""
+    """Words, and properties of them that several features need."""
 
     def __init__(self, words: list[str]):
         self.words = words
@@ -111,7 +111,7 @@ class _Words:
 
     @cached_property
     def shapes(self) -> tuple[np.ndarray, np.ndarray]:
-        """The class of every character as a code point, and the word that it is in."""
+        """The class of every character, as a code point, and the number of its word."""
         text = "".join(self.words)
         points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
         classes = np.arange(points.max(initial=0) + 1, dtype=np.uint32)
@@ -187,7 +187,7 @@ def _cut(characters: np.ndarray, word: np.ndarray, n_words: int, length: int) ->
 
 
 def _flag(words: list[str], name: str) -> np.ndarray:
-    """Whether something holds, per word."""
+    """Whether the property ``name`` holds, for each word."""
     if name == "initial":
         answers = [w[:1].isupper() for w in words]
     elif name == "digit":
@@ -209,7 +209,7 @@ def _single_flag(words: _Words, name: str) -> tuple:
 
 
 def _join_flags(flags: Sequence[np.ndarray], names: Sequence[str]) -> tuple:
-    """One symbol that lists what holds of a word."""
+    """One symbol per word that lists the flags that hold."""
     bits = sum(flag.astype(np.int32) << j for j, flag in enumerate(flags))
     values, codes = np.unique(bits, return_inverse=True)
     held = [[name for j, name in enumerate(names) if value >> j & 1] for value in values.tolist()]
@@ -222,7 +222,7 @@ def _capitalisation(words: _Words) -> tuple:
 
 
 def _simple(words: _Words) -> tuple:
-    """Suffixes are looked for in the different endings only."""
+    """The ``"simple"`` column; suffixes are searched in unique endings only."""
     names = [name.removeprefix("simple:") for name in SIMPLE_FEATURES]
     ending, endings = _intern([w[-_LONGEST_SUFFIX:] for w in words.words])
     flags = [

@@ -1,4 +1,4 @@
-"""The attributes of templates of CRF++ and Wapiti."""
+"""Attributes from templates of CRF++ and Wapiti."""
 
 import numpy as np
 
@@ -13,17 +13,17 @@ __all__ = ["TemplateFeatures"]
 class TemplateFeatures(SymbolTransformer):
     r"""Make the attributes that a template of CRF++ or a pattern file of Wapiti describes.
 
-    Each template becomes a column of symbols. It is named after what the template begins with, up
-    to the first ``%``, without a colon or equals sign at its end: ``U01:%x[0,0]/%x[1,0]`` makes a
-    column ``"U01"`` with symbols like ``"the/dog"``, and attributes like ``"U01=the/dog"``. As in
-    these programs, templates that begin alike have attributes in common.
+    Each template becomes a column of symbols. Its name is the text before the first ``%``, without
+    a final colon or equals sign: ``U01:%x[0,0]/%x[1,0]`` makes a column ``"U01"`` with symbols
+    like ``"the/dog"``, and attributes like ``"U01=the/dog"``. As in these programs, templates with
+    the same text before the first ``%`` share attributes.
 
     Parameters
     ----------
     template : str
         The text of the template, not the name of a file.
     syntax : {"crf++", "wapiti"}, default="crf++"
-        The language it is written in, see Notes.
+        The language of the template, see Notes.
 
     Attributes
     ----------
@@ -31,40 +31,41 @@ class TemplateFeatures(SymbolTransformer):
         The columns on which transitions depend, for the parameter ``edge_columns`` of
         :class:`~sklearn_crcrf.CRF`.
     feature_names_in_ : ndarray of str objects
-        Names of the columns seen in fit, which the numbers in the template stand for; token
-        strings are one column ``"token"``.
+        Names of the columns seen in fit, in the order of the column numbers of the template;
+        token strings are one column ``"token"``.
 
     Raises
     ------
     ValueError
-        If the template is not valid, or X does not have a column; the message names the line and
-        the column of the template.
+        If the template is invalid, or X lacks a column; the message names the line and the column
+        of the template.
 
     See Also
     --------
-    Window : Columns of neighbouring tokens, by the names of the columns.
+    Window : Columns of neighbouring tokens, from templates with names of columns.
     SequenceVectorizer : From columns of symbols to a sparse matrix.
 
     Notes
     -----
     In both languages a line ``U...`` describes attributes of a token, and ``B...`` attributes on
-    which the transition into a token depends; see ``edge_columns``. Estimators whose transitions
-    depend on attributes give those of ``B...`` no weights of single labels.
-    ``%x[offset,column]`` is replaced by the symbol so many tokens to the right (negative: to the
-    left) in a column, the first of which has number 0. A line ``B`` alone means the transitions,
+    which the transition into a token depends; see ``edge_columns``. In estimators whose
+    transitions depend on attributes, attributes of ``B...`` have no weights for single labels.
+    ``%x[offset,column]`` is replaced by the symbol ``offset`` tokens to the right (negative: to the
+    left) in a column; the first column has number 0. A line ``B`` alone means the transitions,
     which every estimator has anyway, and makes no column.
 
-    CRF++: outside the sequence stand ``_B-1``, ``_B-2``, ... and ``_B+1``, ``_B+2``, ...; a line
-    that begins with ``#`` is a comment.
+    CRF++: the symbols outside the sequence are ``_B-1``, ``_B-2``, ... and ``_B+1``, ``_B+2``,
+    ...; a line that begins with ``#`` is a comment.
 
     Wapiti: ``u``, ``b``, or ``*`` for both kinds. ``%t[offset,column,"regexp"]`` is ``true`` or
     ``false``, and ``%m[offset,column,"regexp"]`` the first part of the symbol that matches. The
     results of ``%X`` and ``%M`` are in lower case. An offset ``@1`` is the first token, ``@-1`` the
-    last. Outside stand ``_x-1`` to ``_x-4``, then ``_x-#``, and ``_x+1`` to ``_x+4``, then
-    ``_x+#``. What follows ``#`` is a comment. Regular expressions have ``.``, ``*``, ``?``, ``^``,
-    ``$``, and classes: ``\a`` letters, ``\d`` digits, ``\l`` lower case, ``\u`` upper case, ``\p``
-    punctuation, ``\s`` space, ``\w`` letters and digits, and in upper case all others. They are
-    matched in linear time. Characters are those of Unicode, where those of Wapiti are bytes.
+    last. The symbols outside the sequence are ``_x-1`` to ``_x-4``, then ``_x-#``, and ``_x+1`` to
+    ``_x+4``, then ``_x+#``. Text after ``#`` is a comment. Regular expressions have ``.``, ``*``,
+    ``?``, ``^``, ``$``, and classes: ``\a`` letters, ``\d`` digits, ``\l`` lower case, ``\u`` upper
+    case, ``\p`` punctuation, ``\s`` space, ``\w`` letters and digits, and the same in upper case
+    for all other characters. They are matched in linear time. Characters are Unicode code points,
+    while in Wapiti they are bytes.
 
     Examples
     --------
@@ -102,7 +103,7 @@ class TemplateFeatures(SymbolTransformer):
         return list(dict.fromkeys(keys))
 
     def _templates(self) -> list[Template]:
-        """The templates that make columns."""
+        """The templates, except those that make no column."""
         if self.syntax not in SYNTAXES:
             raise ValueError(f"syntax must be one of {[*SYNTAXES]}, got {self.syntax!r}")
         if not isinstance(self.template, str):

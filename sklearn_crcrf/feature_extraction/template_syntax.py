@@ -9,26 +9,26 @@ from ._regexp import Regexp, RegexpError, parse_regexp
 
 __all__ = ["SYNTAXES", "Macro", "Syntax", "Template", "parse_templates"]
 
-# One of these at the end of an identifier stands between it and the symbols.
+# At the end of an identifier, one of these separates it from the symbols.
 _SEPARATORS = (":", "=")
 
 
 class Macro(NamedTuple):
-    """A place in a template where a symbol is put in, such as ``%x[-1,0]``.
+    """A placeholder for a symbol in a template, such as ``%x[-1,0]``.
 
     Parameters
     ----------
     command : {"x", "t", "m"}
-        The symbol itself, whether the regular expression matches it, or what is matched.
+        The symbol itself, whether the regular expression matches it, or the matching part.
     lower : bool
-        Whether it is put in lower case.
+        Whether the result is converted to lower case.
     offset : int
     absolute : bool
-        Whether the offset counts from the start of the sequence, or its end, and not the token.
+        Whether the offset counts from the start or end of the sequence instead of the token.
     column : int
     regexp : Regexp or None
     where : str
-        The place in the text of the template, to name it in an error.
+        The place in the text of the template, for error messages.
     """
 
     command: str
@@ -48,9 +48,9 @@ class Template(NamedTuple):
     kind : {"u", "b", "*"}
         Whether its attributes are for labels, pairs of labels, or both.
     key : str
-        What its attributes begin with.
+        Prefix of its attributes.
     parts : tuple of str or Macro
-        What they consist of besides.
+        The rest of its attributes.
     """
 
     kind: str
@@ -59,25 +59,25 @@ class Template(NamedTuple):
 
     @property
     def macros(self) -> list[Macro]:
-        """The places where symbols are put in."""
+        """The placeholders."""
         return [part for part in self.parts if isinstance(part, Macro)]
 
 
 class Syntax(NamedTuple):
-    """What tells one language of templates from another.
+    """The rules of a template language.
 
     Parameters
     ----------
     kinds, commands : str
-        The letters that are allowed.
+        The allowed letters.
     any_case : bool
-        Whether upper case is allowed too; it means a command whose result is put in lower case.
+        Whether upper case is allowed too; in a command it converts the result to lower case.
     has_absolute : bool
         Whether there are offsets that count from the ends of a sequence.
     comment : str
-        A regular expression of all that is no template.
+        A regular expression for comments.
     outside : callable
-        The symbol so far before the first (negative) or behind the last token.
+        The symbol at a distance before the first token (negative) or after the last.
     """
 
     kinds: str
@@ -118,13 +118,13 @@ def parse_templates(text: str, syntax: str) -> tuple[Template, ...]:
     Raises
     ------
     ValueError
-        If the text is not valid; the message names the line and the column.
+        If the text is invalid; the message names the line and the column.
     """
     rules = SYNTAXES[syntax]
     lines = [re.sub(rules.comment, "", line).rstrip() for line in text.split("\n")]
     parsed = [_parse_line(_Line(line, i + 1), rules) for i, line in enumerate(lines) if line]
     short = [_without_separator(identifier) for _, identifier, _ in parsed]
-    # Identifiers that differ must not become one by that.
+    # Different identifiers must not become equal without their separators.
     meant = {
         key: {full for _, full, _ in parsed if _without_separator(full) == key} for key in short
     }
@@ -147,11 +147,11 @@ class _Line:
         self.at = len(text) - len(text.lstrip())
 
     def where(self, at: int) -> str:
-        """How an error names a place."""
+        """The name of a place in an error message."""
         return f"template, line {self.number}, column {at + 1}"
 
     def skip(self, pattern: str) -> str | None:
-        """Read what matches; None where nothing does."""
+        """Read the text that matches; None if nothing does."""
         match = re.compile(pattern).match(self.text, self.at)
         if match is None:
             return None
@@ -159,7 +159,7 @@ class _Line:
         return match[0]
 
     def read(self, pattern: str, what: str) -> str:
-        """Read what must match."""
+        """Read the text that matches; ValueError if nothing does."""
         text = self.skip(pattern)
         if text is None:
             found = repr(self.text[self.at]) if self.at < len(self.text) else "the end of the line"

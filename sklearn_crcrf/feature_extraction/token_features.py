@@ -17,7 +17,7 @@ _PRESETS = {"default": DEFAULT_FEATURES, "simple": SIMPLE_FEATURES}
 class TokenFeatures(SymbolTransformer):
     """Add columns that describe how the tokens are spelled.
 
-    Every unique token is looked at once, however often it occurs. Nothing is learned in fit.
+    Features are computed once for every unique token. Nothing is learned in fit.
 
     Parameters
     ----------

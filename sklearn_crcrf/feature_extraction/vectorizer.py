@@ -22,8 +22,8 @@ __all__ = ["SequenceVectorizer"]
 class SequenceVectorizer(SequenceTransformer):
     """Turn the attributes of every token into a row of a sparse matrix.
 
-    Attributes are numbered in the order of their first occurrence; those of columns of symbols
-    column by column. What was not seen in fit is left out in transform.
+    Attributes are numbered in the order of their first occurrence; for columns of symbols, column
+    by column. Attributes that were not seen in fit are left out in transform.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ class SequenceVectorizer(SequenceTransformer):
     - of a string: the string, with value 1;
     - of a feature dict: ``"key=value"`` with value 1 for a string; ``"key"`` with the value of a
       number, or 1 or 0 for a bool; ``"key:item"`` with value 1 for each item of a list, tuple or
-      set of strings; and what a nested dict has, with ``"key:"`` before it;
+      set of strings; and the attributes of a nested dict, with the prefix ``"key:"``;
     - in columns of symbols (a SequenceArray of a SymbolTable, or a DataFrame):
       ``"name=symbol"`` with value 1; in numeric columns beside them ``"name"`` with the number.
 
@@ -122,8 +122,8 @@ class SequenceVectorizer(SequenceTransformer):
         Raises
         ------
         ValueError
-            If a token or value is None, NaN or of another kind than described; the message
-            names the sequence and the position.
+            If a token or value is None, NaN or of any kind not described in the Notes; the
+            message names the sequence and the position.
         """
         check_is_fitted(self)
         attributes = read_attributes(X, self.vocabulary_.lookup, self.separator)

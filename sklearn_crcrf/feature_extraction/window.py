@@ -20,21 +20,21 @@ _Template = tuple[tuple[str, int], ...]
 
 
 class Window(SymbolTransformer):
-    """Make columns of neighbouring symbols, and of neighbouring symbols joined to one.
+    """Make columns of neighbouring symbols, single or joined.
 
     The symbols outside the sequence are ``"<boundary-1>"``, ``"<boundary-2>"``, ... before its
     first token, and ``"<boundary+1>"``, ``"<boundary+2>"``, ... after its last one. Symbols are
-    joined by ``"|"``; where a symbol itself contains ``"|"`` or a backslash, a backslash is put
-    before it, and before a neighbour that contains ``"<boundary"`` too, so that different
-    neighbours never look the same. A join with a missing symbol is missing. Nothing is learned in
-    fit, and the input's own columns are not kept, except as offset 0.
+    joined by ``"|"``. A ``"|"`` or backslash in a joined symbol is escaped by a backslash, and so
+    is a neighbour that contains ``"<boundary"``, so that different neighbours never look the same.
+    A join with a missing symbol is missing. Nothing is learned in fit, and the input columns are
+    kept only if the templates contain offset 0.
 
     Parameters
     ----------
     templates : sequence of int, tuple of int, or str, default=(-1, 0, 1)
-        The columns to make. An int is the symbol that many positions to the right (negative: to
-        the left), of every column. A tuple of ints is the symbols at these offsets joined, of
-        every column. A str names the columns too, as in ``"word[-1]"`` or
+        The columns to make. An int is an offset: the symbol that many positions to the right
+        (negative: to the left), of every column. A tuple of ints joins the symbols at these
+        offsets, of every column. A str names the columns too, as in ``"word[-1]"`` or
         ``"word[0]|tag[+1]"``.
 
     Attributes
@@ -103,19 +103,19 @@ class _Symbols:
         return self.neighbours.move(column, self.neighbours.beside(offset), _outside)
 
     def _symbols(self, name: str, moved: bool) -> list[str]:
-        """The symbols of a column; where it is moved, none looks as if it were outside."""
+        """The symbols of a column; if moved, escaped so that none looks like a boundary."""
         symbols = self.table.categories[self.table.place(name)].tolist()
         return ["\\" + s if _OUTSIDE in s else s for s in symbols] if moved else symbols
 
     def _escaped(self, name: str, moved: bool) -> list[str]:
-        """The symbols of a column, so that they can be joined by a bar."""
+        """The symbols of a column, escaped to be joined by a bar."""
         return [
             s.replace("\\", "\\\\").replace("|", "\\|") if "\\" in s or "|" in s else s
             for s in self.symbols(name, moved)
         ]
 
     def join(self, template: _Template) -> Column:
-        """One column whose symbols are the combinations that occur."""
+        """The column of a template; its symbols are the combinations that occur."""
         columns = [self.column(*part) for part in template]
         if len(columns) == 1:
             return columns[0]
@@ -138,7 +138,7 @@ def _name(template: _Template) -> str:
 
 
 def _expand(templates: Sequence, names: tuple[str, ...]) -> list[_Template]:
-    """Every template as its columns and offsets, each column in turn where none is named."""
+    """Every template as pairs of column and offset; without names, once for each column."""
     check_several(templates, "templates")
     expanded = []
     for template in templates:

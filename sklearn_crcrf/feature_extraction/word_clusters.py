@@ -15,16 +15,16 @@ __all__ = ["WordClusters"]
 class WordClusters(SymbolTransformer):
     """Make columns of the clusters that words belong to.
 
-    The clusters of Brown [1]_ are the leaves of a tree, and named by the path that leads to them,
-    such as ``"0010"``. The beginnings of a path are broader clusters.
+    Brown clusters [1]_ are the leaves of a tree, named by the path from the root, such as
+    ``"0010"``. Prefixes of a path are broader clusters.
 
     Parameters
     ----------
     clusters : mapping from str to str
-        The cluster of each word. Words that are not there have no symbols.
+        The cluster of each word. Words without a cluster have no symbols.
     prefixes : sequence of int, default=(4, 6, 10, 20)
-        There is one column for the first so many characters of the names of clusters. With None
-        there is one column, of the whole names.
+        Lengths of prefixes of cluster names; each makes one column. With None there is one column
+        of whole names.
     ignore_case : bool, default=False
         Whether a word that is not found is looked up again in lower case.
     name : str, default="cluster"
@@ -94,9 +94,9 @@ class WordClusters(SymbolTransformer):
         columns, categories = [], []
         for length in [None] if self.prefixes is None else self.prefixes:
             vocabulary = Vocabulary()
-            of_symbol = np.full(len(paths) + 1, -1, dtype=np.int32)  # the last is for code -1
-            of_symbol[:-1][known] = vocabulary.add([p[:length] for p in paths if p is not None])
-            columns.append(of_symbol[table.codes[:, j]])
+            ids = np.full(len(paths) + 1, -1, dtype=np.int32)  # the last is for code -1
+            ids[:-1][known] = vocabulary.add([p[:length] for p in paths if p is not None])
+            columns.append(ids[table.codes[:, j]])
             categories.append(vocabulary.symbols)
         codes = np.array(columns, dtype=np.int32).reshape(len(columns), len(table)).T
         return SymbolTable(codes, categories, names)

@@ -1,4 +1,4 @@
-"""The vectors of words as columns of numbers."""
+"""Word vectors as columns of numbers."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -18,13 +18,13 @@ __all__ = ["WordVectors"]
 
 
 class WordVectors(SequenceTransformer):
-    """Make columns of numbers of the vectors, or embeddings, of words.
+    """Make columns of numbers from the vectors, or embeddings, of words.
 
     Parameters
     ----------
     vectors : mapping from str to array of shape (n_dimensions,), or (words, matrix)
-        The vector of each word; or a list of words, and a matrix with one row for each. Of words
-        that are there more than once, the first one counts.
+        The vector of each word; or a list of words, and a matrix with one row for each. If a word
+        occurs more than once, its first row counts.
     unknown : array-like of shape (n_dimensions,), optional
         The vector of all other words. Default: zeros.
     ignore_case : bool, default=False
@@ -37,7 +37,7 @@ class WordVectors(SequenceTransformer):
     vocabulary_ : Vocabulary
         The words, by number.
     vectors_ : ndarray of shape (n_words, n_dimensions)
-        Of float32 or float64, as given.
+        The vectors; float32 or float64, as given.
     unknown_ : ndarray of shape (n_dimensions,)
 
     See Also
@@ -82,7 +82,7 @@ class WordVectors(SequenceTransformer):
         Raises
         ------
         ValueError
-            If the vectors are not finite or not all of one length, or X has no such column.
+            If the vectors are not finite or differ in length, or X lacks the column.
         """
         column_number(self.column, as_symbols(X).data.names)
         words, rows = _read(self.vectors)
@@ -121,9 +121,9 @@ class WordVectors(SequenceTransformer):
         ids = self._look_up(table.categories[j].tolist())
         known = np.flatnonzero(ids >= 0)
         # The last row is for tokens without a symbol, whose code is -1.
-        of_symbol = np.tile(self.unknown_, (len(ids) + 1, 1))
-        of_symbol[known] = self.vectors_[ids[known]]
-        return self._output(SequenceArray(of_symbol[table.codes[:, j]], sequences.offsets), X)
+        rows = np.tile(self.unknown_, (len(ids) + 1, 1))
+        rows[known] = self.vectors_[ids[known]]
+        return self._output(SequenceArray(rows[table.codes[:, j]], sequences.offsets), X)
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Names of the columns: ``"vector0"``, ``"vector1"``, ...
@@ -147,7 +147,7 @@ class WordVectors(SequenceTransformer):
         yield Array("vectors_", self.vectors_, (len(self.vocabulary_), n_dimensions))
 
     def _look_up(self, words: list[str]) -> np.ndarray:
-        """The numbers of words, -1 for those that are unknown."""
+        """The numbers of words, -1 for unknown words."""
         ids = self.vocabulary_.lookup(words)
         if self.ignore_case:
             missing = np.flatnonzero(ids < 0)

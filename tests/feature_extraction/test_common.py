@@ -179,7 +179,7 @@ def test_a_series_is_one_column(transformer):
     [
         (TokenFeatures(5), "features must be a list, but is 5"),
         (Window(True), "templates must be a list"),
-        (Window([2**70]), f"the offset {2**70} leaves every sequence"),
+        (Window([2**70]), f"the offset {2**70} is outside of every sequence"),
         (WordClusters({"a": "01"}, prefixes=4), "prefixes must be a list"),
         (Gazetteer({"x": 5}), r"lists\['x'\] must be a list"),
         (Gazetteer({"x": [True]}), r"lists\['x'\]: a phrase must be a list, but is True"),

@@ -236,7 +236,7 @@ def test_missing_numbers_of_frames_are_left_out_and_infinite_ones_refused():
     pd = pytest.importorskip("pandas")
     frame = pd.DataFrame({"word": ["a", "b"], "n": [0.5, np.nan]})
     assert rows(frame) == [{"word=a": 1, "n": 0.5}, {"word=b": 1}]
-    with pytest.raises(ValueError, match="X, column 'n': it has infinite values"):
+    with pytest.raises(ValueError, match="X, column 'n': infinite values"):
         rows(frame.assign(n=[1, np.inf]))
 
 
