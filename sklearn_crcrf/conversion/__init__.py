@@ -1,4 +1,4 @@
-"""Models of other programs, read from their text."""
+"""Readers for text models of other programs."""
 
 from .crfpp import read_crfpp_model
 from .crfsuite import read_crfsuite_dump

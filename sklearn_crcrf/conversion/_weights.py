@@ -18,14 +18,14 @@ __all__ = ["check_labels", "crf_with_weights", "read_lines"]
 
 
 def read_lines(path_or_file: str | os.PathLike | IO, max_bytes: int | None) -> list[str]:
-    """All lines of a text in UTF-8."""
+    """The lines of a text in UTF-8."""
     return read_text(path_or_file, max_bytes=max_bytes).replace("\r\n", "\n").split("\n")
 
 
 def check_labels(labels: Sequence[str], max_bytes: int | None) -> None:
-    """Raise ValueError if the weights of the transitions take more than ``max_bytes``.
+    """Raise ValueError if the transition weights take more than ``max_bytes``.
 
-    A short text may have many labels, and every pair of them has a weight.
+    Even a short text may have many labels, and every pair of labels has a weight.
     """
     n_bytes = 8 * len(labels) ** 2
     if max_bytes is not None and n_bytes > max_bytes:
@@ -44,20 +44,20 @@ def crf_with_weights(
     transitions: np.ndarray,
     edges: dict[int, np.ndarray] | None = None,
 ) -> CRF:
-    """A CRF of sparse rows that has these weights, as if they had been found by training.
+    """A fitted CRF for sparse rows with these weights.
 
-    It is trained for no iteration, from these weights, on a token for each label that has all its
-    attributes, and on all pairs of labels that have a transition.
+    It is trained for zero iterations, with these initial weights, on one token for each label with
+    all attributes of the label, and on all pairs of labels that have a transition weight.
 
     Parameters
     ----------
     names : sequence of n_attributes str
     labels : sequence of n_labels str
-        In the order of the columns of what follows.
+        In the order of the columns of the weights.
     coef : COO of shape (n_attributes, n_labels)
     transitions : ndarray of shape (n_labels, n_labels), row = previous label
     edges : dict from int to ndarray of shape (n_labels, n_labels), optional
-        Of attributes on which transitions depend.
+        Transition weights of attributes, by index in ``names``.
 
     Returns
     -------
@@ -66,12 +66,12 @@ def crf_with_weights(
     n, order = len(labels), np.array(sorted(range(len(labels)), key=labels.__getitem__))
     coef, edges = sp.csc_array(coef)[:, order], edges or {}
     transitions = transitions[np.ix_(order, order)]
-    of_edges = [edges[k][np.ix_(order, order)] for k in sorted(edges)]
-    _check_size([coef.data, transitions, *of_edges])
+    edge_weights = [edges[k][np.ix_(order, order)] for k in sorted(edges)]
+    _check_size([coef.data, transitions, *edge_weights])
     zeros = np.zeros(n)
     shape = (len(edges), n, n)
     weights = Weights(
-        sp.csr_array(coef), transitions, zeros, zeros, np.array(of_edges).reshape(shape)
+        sp.csr_array(coef), transitions, zeros, zeros, np.array(edge_weights).reshape(shape)
     )
     crf = CRF(features="observed", edge_columns=sorted(edges), init=weights, max_iter=0)
     with warnings.catch_warnings():
@@ -84,7 +84,7 @@ def crf_with_weights(
 
 
 def _check_size(weights: list[np.ndarray]) -> None:
-    """Raise ValueError if weights are so large that their squares cannot be added up."""
+    """Raise ValueError if weights are so large that the sum of their squares overflows."""
     with np.errstate(over="ignore"):
         if np.isfinite(sum(np.square(part).sum() for part in weights)):
             return
@@ -95,7 +95,7 @@ def _check_size(weights: list[np.ndarray]) -> None:
 def _exemplars(
     coef: sp.csc_array, transitions: np.ndarray, labels: np.ndarray
 ) -> tuple[SequenceArray, SequenceArray]:
-    """Tokens and labels in which all that has a weight occurs."""
+    """Tokens and labels in which every weighted attribute and transition occurs."""
     n = coef.shape[1]
     pairs = np.argwhere(transitions)
     rows = sp.csr_array(coef.T != 0).astype(float)

@@ -29,14 +29,14 @@ def read_crfpp_model(
     path_or_file : str, path-like or file object
         The text that ``crf_learn -t`` writes beside the model; it may be gzip-compressed.
     max_bytes : int or None, default=2**32
-        The most bytes that the file may unpack to, and that the weights of the transitions may
-        take; None for no limit.
+        Maximum number of bytes of the unpacked file, and of the transition weights; None for no
+        limit.
 
     Returns
     -------
     Pipeline
-        Fitted: :class:`~sklearn_crcrf.TemplateFeatures` of the template of the model, then a
-        vectorizer, and a :class:`~sklearn_crcrf.CRF`. It takes the columns of the data of CRF++
+        A fitted pipeline: :class:`~sklearn_crcrf.TemplateFeatures` with the template of the model,
+        a vectorizer, and a :class:`~sklearn_crcrf.CRF`. It takes the columns of CRF++ data files
         in their order, without the label.
 
     Raises
@@ -86,7 +86,7 @@ def read_crfpp_model(
 
 
 def _blocks(lines: list[str]) -> dict[str, list[str]]:
-    """The lines between blank ones."""
+    """The blocks of lines between blank lines, by name."""
     found: list[list[str]] = [[]]
     for line in lines:
         if line.strip():
@@ -117,16 +117,16 @@ def _weights(blocks: dict[str, list[str]]) -> np.ndarray:
 
 
 def _attributes(lines: list[str]) -> Iterator[tuple[int, str]]:
-    """Where the weights of each attribute start."""
+    """The start of its weights and the name, for each attribute."""
     for line in lines:
         start, _, attribute = line.partition(" ")
         if not start.isdecimal() or not attribute:
-            raise ValueError(f"this is no attribute: {line[:80]!r}")
+            raise ValueError(f"not an attribute: {line[:80]!r}")
         yield int(start), attribute
 
 
 def _renamed(attributes: list[str], template: list[str]) -> Iterator[str]:
-    """``U00:the`` of CRF++ is ``U00=the`` here."""
+    """Rename attributes: ``U00:the`` of CRF++ is ``U00=the`` here."""
     parsed = parse_templates("\n".join(template), "crf++")
     starts = [line.strip().partition("%")[0] for line in template]
     keys = {start: of.key for start, of in zip(starts, parsed, strict=True)}

@@ -27,18 +27,18 @@ def read_crfsuite_dump(
     Parameters
     ----------
     path_or_file : str, path-like or file object
-        What ``crfsuite dump MODEL``, or ``dump`` of ``pycrfsuite.Tagger``, wrote; it may be
-        gzip-compressed. Weights have six decimals there.
+        The output of ``crfsuite dump MODEL``, or of ``dump`` of ``pycrfsuite.Tagger``; it may be
+        gzip-compressed. Weights in it have six decimals.
     max_bytes : int or None, default=2**32
-        The most bytes that the file may unpack to, and that the weights of the transitions may
-        take; None for no limit.
+        Maximum number of bytes of the unpacked file, and of the transition weights; None for no
+        limit.
 
     Returns
     -------
     CRFsuiteCRF
-        Fitted. It takes the tokens that sklearn-crfsuite takes; a token string is an attribute.
-        Between the keys of a dict and their values stands ``:``, or ``=`` if most attributes have
-        one, as in ``w[0]=dog``. Its attribute ``crf_`` is the :class:`~sklearn_crcrf.CRF`.
+        A fitted estimator. It takes the same tokens as sklearn-crfsuite; a token string is an
+        attribute. Keys and values of a dict are joined by ``:``, or by ``=`` if most attributes
+        contain it, as in ``w[0]=dog``. Its attribute ``crf_`` is the :class:`~sklearn_crcrf.CRF`.
 
     Raises
     ------
@@ -97,7 +97,7 @@ def _sections(lines: list[str]) -> dict[str, list[tuple[int, str]]]:
         elif line == "}":
             if name == SECTIONS[-1]:
                 name = None
-                break  # python-crfsuite leaves the rest of a longer file that was there before
+                break  # python-crfsuite may leave the end of a longer old file after this
             name = None
         elif name is not None:
             sections[name].append((number, line))
@@ -112,7 +112,7 @@ def _sections(lines: list[str]) -> dict[str, list[tuple[int, str]]]:
 
 
 def _names(lines: list[tuple[int, str]]) -> list[str]:
-    """What is numbered from 0."""
+    """The names in a section whose lines are numbered from 0."""
     names = []
     for number, line in lines:
         index, colon, name = line.partition(": ")
@@ -125,7 +125,7 @@ def _names(lines: list[tuple[int, str]]) -> list[str]:
 
 
 def _separator(names: list[str]) -> str:
-    """What stands between keys and values; keys may have colons, such as ``-1:word=dog``."""
+    """The separator of keys and values; keys may contain colons, as in ``-1:word=dog``."""
     n_equals = sum("=" in name for name in names)
     return "=" if n_equals > sum(":" in name and "=" not in name for name in names) else ":"
 

@@ -1,4 +1,4 @@
-"""Ascent of the max-margin dual, in which each sequence has weights of some of its paths."""
+"""Ascent of the max-margin dual over active paths: paths with a nonzero dual variable."""
 
 from collections.abc import Callable
 from typing import Any
@@ -14,7 +14,7 @@ __all__ = ["DualVariables", "ascend"]
 
 
 class DualVariables:
-    """The paths of each sequence that have a weight; at the beginning it is the gold path.
+    """The active paths of each sequence and their dual variables; initially the gold path alone.
 
     Parameters
     ----------
@@ -23,14 +23,14 @@ class DualVariables:
     Attributes
     ----------
     weights : Coefficients
-        Those that the dual variables make.
+        The primal weights that follow from the dual variables.
     wrong : ndarray of shape (n_sequences,)
-        Mean numbers of wrong labels.
+        Mean number of wrong labels under the dual variables.
     paths : ndarray of shape (capacity, n_tokens), int32
     alpha : ndarray of shape (n_sequences, capacity)
-        The weights of the paths, with sum 1.
+        The dual variables of the paths, with sum 1.
     number : ndarray of shape (n_sequences,)
-        How many paths there are.
+        Number of active paths.
     """
 
     def __init__(self, problem: MarginProblem):
@@ -43,15 +43,16 @@ class DualVariables:
         self.wrong = np.zeros(examples.n_sequences)
 
     def take_steps(self, choice: Any, n_pairwise: int, order: np.ndarray) -> None:
-        """Steps of the sequences in this order, each of which occurs once.
+        """Take a step on each sequence, in this order.
 
         Parameters
         ----------
         choice : FROM_ALL or FROM_WORST
-            The paths from which weight is moved to the best path of all.
+            The active paths from which weight is moved to the best path of all.
         n_pairwise : int
-            How many times after it weight is moved from the worst active path to the best.
+            How often weight is then moved from the worst to the best active path.
         order : ndarray of int
+            The sequences, each once.
         """
         examples = self._problem.examples
         self._make_room()
@@ -65,7 +66,7 @@ class DualVariables:
             examples.require_finite(self.wrong)
 
     def _make_room(self) -> None:
-        """For one more path of each sequence, and one that is never used."""
+        """Make room for one more path of each sequence, and one that is never used."""
         capacity = len(self.paths)
         if self.number.max() + 2 > capacity:
             self.paths = np.concatenate([self.paths, np.zeros_like(self.paths)])
@@ -82,7 +83,7 @@ def ascend(
     callback: Callable[[OptimizeResult], None] | None,
     rng: np.random.RandomState,
 ) -> OptimizeResult:
-    """Go through the sequences in random order, with steps as in :meth:`DualVariables.take_steps`.
+    """Pass through the sequences in random order, by :meth:`DualVariables.take_steps`.
 
     Returns
     -------

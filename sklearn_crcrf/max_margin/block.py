@@ -12,7 +12,7 @@ __all__ = ["Block", "UnitScores"]
 
 
 class UnitScores(NamedTuple):
-    """The scores of one unit, or how often each is used.
+    """The scores of one unit, or counts of how often labellings use each.
 
     Parameters
     ----------
@@ -25,7 +25,7 @@ class UnitScores(NamedTuple):
     pairs: np.ndarray
 
     def plus(self, factor: float, other: "UnitScores") -> "UnitScores":
-        """The sum with others times a factor."""
+        """The sum of these and ``factor * other``."""
         return UnitScores(*(a + factor * b for a, b in zip(self, other, strict=True)))
 
     def dot(self, other: "UnitScores") -> float:
@@ -34,7 +34,7 @@ class UnitScores(NamedTuple):
 
 
 class Block:
-    """A unit, its attributes and the labellings that are possible.
+    """A unit, its attributes and its possible labellings.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ class Block:
     Attributes
     ----------
     gold : UnitScores
-        What the gold labelling uses.
+        Counts of the gold labelling.
     cost : UnitScores
         1 for each wrong label of a token.
     """
@@ -67,12 +67,12 @@ class Block:
         self.gold = UnitScores(state, pairs.T @ used)
 
     def scores(self, weights: Coefficients) -> UnitScores:
-        """The scores under some weights; for links, what each of their attributes adds."""
+        """State scores, and scores of label pairs by attribute."""
         state = self._state @ weights.state[self._attributes]
         return UnitScores(state, weights.pairs[self._pair_attributes])
 
     def expected(self, theta: UnitScores) -> UnitScores:
-        """How often scores are used in expectation, under the distribution that they make."""
+        """Expected counts under the distribution with the scores ``theta``."""
         n = self._n_labels
         transition, *features = theta.pairs.reshape(-1, n, n).transpose(0, 2, 1)
         scores = Scores.of(theta.state, transition + self._transition, self._begin, self._end)
@@ -97,7 +97,7 @@ class Block:
 
 
 def _used(matrix: sp.csr_array, always: np.ndarray = ()) -> tuple[np.ndarray, sp.csr_array]:
-    """The columns that are not empty, or always there, and the matrix of these alone."""
+    """The columns that are not empty or in ``always``, and the matrix of these columns."""
     columns = np.union1d(matrix.indices, always).astype(np.int64)
     indices = np.searchsorted(columns, matrix.indices)
     shape = matrix.shape[0], len(columns)

@@ -1,4 +1,4 @@
-"""MaxMarginCRF: a chain whose gold paths are best by a margin."""
+"""MaxMarginCRF: a chain trained so that gold paths are best by a margin."""
 
 import warnings
 from collections.abc import Callable, Collection, Mapping
@@ -38,39 +38,38 @@ SOLVERS: dict[str, Callable[..., OptimizeResult]] = {
 
 
 class MaxMarginCRF(CallbackSupportMixin, LinearChainClassifier):
-    """Linear chain whose gold paths are best by a margin, a max-margin Markov network [1]_.
+    """Max-margin Markov network: a linear chain whose gold paths are best by a margin [1]_.
 
-    The score of a labelling is linear in the weights, as that of a :class:`CRF`. The gold path
-    of each sequence shall score higher than any other, by as much as this has wrong labels. The
-    weights minimise
+    The score of a labelling is linear in the weights, as in a :class:`CRF`. The gold path of each
+    sequence shall score higher than any other path, by the number of wrong labels of that path.
+    The weights minimise
 
         sum_s weight_s * max_y [score(y) + d(y, gold_s) - score(gold_s)] + ||w||^2 / (2 C)
 
-    with d the number of tokens whose labels differ. This is the support vector machine with a
-    slack for each sequence, whose own form is C times as much:
-    ``||w||^2 / 2 + C sum_s slack_s``. The loss is that of ``CRF("max_margin", sigma)`` with
-    ``C = sigma ** 2``; here it is minimised by way of the dual, so that it is known how far from
-    the minimum training ends.
+    with d the number of tokens whose labels differ. This is the structural support vector machine
+    with one slack per sequence; its usual objective, ``||w||^2 / 2 + C sum_s slack_s``, is C times
+    this one. ``CRF("max_margin", sigma)`` minimises the same objective with ``C = sigma ** 2``;
+    here the dual is used too, which bounds the distance from the minimum when training ends.
 
-    Scores are not trained to be logarithms of probabilities: :meth:`predict_proba` and its like
-    normalise them all the same. For probabilities train a :class:`CRF`.
+    Scores are not trained to be log-probabilities: :meth:`predict_proba` and similar methods
+    normalise them nevertheless. For probabilities train a :class:`CRF`.
 
     Parameters
     ----------
     C : float, default=1.0
-        How much the margin counts against the size of the weights; in (0, inf). ``sigma ** 2``
-        of a CRF. The larger it is, the more passes are needed.
+        Weight of the margin relative to the norm of the weights; in (0, inf). Corresponds to
+        ``sigma ** 2`` of a CRF. The larger it is, the more passes are needed.
     solver : {"bcfw", "smo", "eg", "subgradient"}, default="bcfw"
         Block-coordinate Frank-Wolfe [2]_; sequential minimal optimisation over pairs of
         labellings [1]_; the online exponentiated gradient [3]_; or averaged stochastic
-        subgradients [4]_. The first two take about as long. The third goes through sequences in
-        Python, some 50 times as long; it and the last find the end of the gap slowly.
+        subgradients [4]_. The first two are about equally fast. The third loops over sequences in
+        Python, which takes about 50 times as long; it and the last close the gap slowly.
     max_iter : int, default=200
-        Passes over all sequences, at most.
+        Maximum number of passes over all sequences.
     tol : float, default=1e-2
-        Stop when the objective is above its lower bound by at most this part of its value.
+        Stop when the duality gap is at most this fraction of the objective.
     min_freq : int, default=1
-        Attributes of fewer tokens are left out.
+        Attributes that fewer tokens have are left out.
     boundaries : bool, default=False
         Whether the first and the last labels of sequences have weights too.
     edge_columns : collection of str or int, default=()
@@ -78,23 +77,23 @@ class MaxMarginCRF(CallbackSupportMixin, LinearChainClassifier):
         pair of labels: the transition into a token depends on them. Token strings are the
         column "token".
     constraints : None, {"IOB1", "IOB2", "IOBES"}, mapping or array, default=None
-        What labels may follow a label: by a scheme of segments, as a mapping from label to
-        labels, or as a bool array of shape (n_labels, n_labels). All else is impossible, in
-        training as in prediction.
+        The labels that may follow each label: a scheme of segments, a mapping from label to
+        labels, or a bool array of shape (n_labels, n_labels). All other transitions are
+        impossible, in training and in prediction.
     class_weight : None, "balanced" or dict, default=None
-        Weights of labels. A sequence weighs as much as its tokens do on average.
+        Weights of labels. The weight of a sequence is the mean over its tokens.
     dtype : {"float32", "float64"} or None, default=None
-        Precision of weights; by default that of a numeric X, else float64. In single precision
-        the gap cannot become smaller than about 1e-5.
+        Precision of weights; by default the precision of a numeric X, else float64. In single
+        precision the relative gap cannot fall below about 1e-5.
     sample_unit : {"sequence", "token"}, default="sequence"
         What scikit-learn is told that a sample is. With ``"token"``, for tables whose rows are
         tokens, string scorers and stratified splits work.
     n_jobs : int, default=None
-        Number of threads that predict; training takes one.
+        Number of threads that predict; training uses one.
     random_state : int, RandomState or None, default=None
         Chooses the order of the sequences in each pass.
     verbose : int, default=0
-        Print a line after every so many passes.
+        Print a line after every ``verbose`` passes; 0 for none.
 
     Attributes
     ----------
@@ -102,22 +101,22 @@ class MaxMarginCRF(CallbackSupportMixin, LinearChainClassifier):
     coef_ : ndarray of shape (n_attributes, n_labels)
     transitions_ : ndarray of shape (n_labels, n_labels), row = previous label
     begin_, end_ : ndarray of shape (n_labels,)
-        Weights of the first and last labels; zero unless there are ``boundaries``.
+        Weights of the first and last labels; zero unless ``boundaries`` is true.
     edge_coef_ : ndarray of shape (n_edge_attributes, n_labels, n_labels)
     attribute_names_ : ndarray of shape (n_attributes,)
     state_features_ : dict
-        The weights of pairs of attribute and label that are not zero.
+        The nonzero weights of pairs of attribute and label.
     transition_features_ : dict
-        The weights of pairs of labels that are not zero.
+        The nonzero weights of pairs of labels.
     loss_curve_ : list of float
-        The objective of the best weights that were found up to each pass. Those are kept.
+        The objective of the best weights up to each pass; the best weights are kept.
     dual_curve_ : list of float
         The largest lower bound of the objective up to each pass.
     duality_gap_ : float
-        The last objective less the last bound: the minimum is at most so much lower.
+        The last objective minus the last bound; the minimum is lower by at most this much.
     n_iter_ : int
     converged_ : bool
-        False if training was interrupted or came to ``max_iter``.
+        False if training was interrupted or reached ``max_iter``.
     n_features_in_ : int
         Number of columns of X, where it has any.
     feature_names_in_ : ndarray of str objects
@@ -125,8 +124,8 @@ class MaxMarginCRF(CallbackSupportMixin, LinearChainClassifier):
 
     See Also
     --------
-    CRF : With ``criterion="max_margin"``, ``features="observed"`` or a part held out.
-    StructuredPerceptron : Without margin and penalty, and faster.
+    CRF : The same loss, with observed features only or with early stopping if wanted.
+    StructuredPerceptron : Faster, without margin and penalty.
 
     References
     ----------
@@ -202,7 +201,7 @@ class MaxMarginCRF(CallbackSupportMixin, LinearChainClassifier):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        # Without boundaries there is no intercept, and rows of zeros say nothing.
+        # Without boundaries there is no intercept, and rows of zeros carry no information.
         tags.classifier_tags.poor_score = not self.boundaries
         return tags
 
@@ -217,21 +216,21 @@ class MaxMarginCRF(CallbackSupportMixin, LinearChainClassifier):
             2-D array are sequences of one token, and a DataFrame with the index
             (sequence, position) has a token in each row.
         y : list of label lists, SequenceArray or 1-D array
-            Any hashable labels; all of them are known.
+            Any hashable labels; partial labels are not accepted.
         sample_weight : array-like of shape (n_samples,), nested list or SequenceArray, optional
-            One weight for each sequence, or for each row of a table, or for each token; a
-            sequence weighs as much as its tokens do on average.
+            One weight for each sequence, or for each row of a table, or for each token; the
+            weight of a sequence is then the mean over its tokens.
 
         Returns
         -------
         MaxMarginCRF
-            Itself. If training fails, it stays as it was; if it is interrupted, it has the best
-            weights of the passes before.
+            The estimator itself. If training fails, it stays as it was; if it is interrupted, it
+            has the best weights of the completed passes.
 
         Raises
         ------
         ValueError
-            If a label is not known, there is no token, or input is not valid; the message says
+            If a label is unknown, there is no token, or input is not valid; the message says
             where.
         """
         progress = FitProgress(self, self.max_iter, X, y, sample_weight)
@@ -283,7 +282,7 @@ class MaxMarginCRF(CallbackSupportMixin, LinearChainClassifier):
             warnings.warn(f"training did not converge: {message}", ConvergenceWarning, stacklevel=3)
 
     def _set_fitted(self, x: Coefficients, training: Training, duals: list[float]) -> None:
-        """Set what follows from these weights, and how training went."""
+        """Set the weights and the curves of training."""
         weights = x.weights(self.boundaries)
         self.coef_, self.transitions_, self.begin_, self.end_, self.edge_coef_ = weights
         self.n_iter_ = training.n_iter

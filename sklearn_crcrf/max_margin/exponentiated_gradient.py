@@ -1,4 +1,4 @@
-"""Online exponentiated gradient over parts."""
+"""Online exponentiated gradient over chain distributions."""
 
 from collections.abc import Callable
 
@@ -11,13 +11,13 @@ from .problem import Bounds, MarginProblem
 
 __all__ = ["exponentiated_gradient"]
 
-# Logarithm of the odds of each gold label against others at the beginning.
+# Initial log-odds of each gold label against any other label.
 GOLD = 3.0
 # The first rate, its factor after a step that lowers the dual, and after one that does not.
 RATE, SLOWER, FASTER = 1.0, 0.5, 1.05
-# Steps that are tried before a sequence is left as it is.
+# Number of steps tried before a sequence is skipped.
 TRIALS = 30
-# What the dual gains or loses by a step if it is nothing but rounding.
+# Changes of the dual below this are rounding errors.
 ROUNDING = 1e-14
 
 
@@ -31,17 +31,15 @@ def exponentiated_gradient(
 ) -> OptimizeResult:
     """Minimise by the online exponentiated gradient (Bartlett et al. 2004; Collins et al. 2008).
 
-    The distribution of the labellings of a sequence is a chain, p(y) ~ exp(theta(y)), with
-    scores theta of its parts. A step multiplies probabilities by the exponential of the gradient
-    of the dual,
+    The distribution over labellings of a sequence is a chain, p(y) ~ exp(theta(y)), with scores
+    theta. A step multiplies probabilities by the exponential of the gradient of the dual,
 
         theta <- theta + rate * (score + d),
 
-    which needs the marginals, by forward-backward, but no best paths; the weights follow from
-    the marginals. Every sequence has a rate of its own: it is halved if the dual would fall, and
-    else grows by 5 %. No probability ever becomes zero: the last of the gap takes many passes.
-
-    The scores of all parts of all sequences are kept, and sequences go through Python one by one.
+    which needs marginals, by forward-backward, but no best paths; the weights follow from the
+    marginals. Every sequence has its own rate: it is halved if the dual would fall, and grows by
+    5 % otherwise. As no probability ever becomes zero, the gap closes slowly at the end. The
+    scores theta of all sequences are stored, and the loop over sequences is in Python.
 
     Parameters
     ----------
@@ -50,7 +48,7 @@ def exponentiated_gradient(
     Returns
     -------
     OptimizeResult
-        As that of :func:`frank_wolfe`.
+        As in :func:`frank_wolfe`.
     """
     examples, bounds = problem.examples, Bounds(problem, max_iter, tol, callback)
     weights, wrong = examples.zeros(), np.zeros(examples.n_sequences)
@@ -66,7 +64,7 @@ def exponentiated_gradient(
 
 
 class _Chain:
-    """The distribution of the labellings of a sequence; it starts near to the gold path."""
+    """The distribution over labellings of a sequence; initially concentrated on the gold path."""
 
     def __init__(self, block: Block, bound: float):
         self._block, self._bound, self._rate = block, bound, RATE
@@ -81,11 +79,11 @@ class _Chain:
         return self._used.dot(self._block.cost)
 
     def start(self, weights: Coefficients) -> None:
-        """Add to weights what the distribution makes of them."""
+        """Add the contribution of this sequence to the weights."""
         self._block.add_to(weights, self._bound, self._block.gold.plus(-1.0, self._used))
 
     def ascend(self, weights: Coefficients) -> None:
-        """One step, and the weights that follow from it."""
+        """Take one step, and update the weights."""
         gradient = self._block.scores(weights).plus(1.0, self._block.cost)
         for _ in range(TRIALS):
             theta = self._theta.plus(self._rate, gradient)

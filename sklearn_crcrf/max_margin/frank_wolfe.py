@@ -11,7 +11,7 @@ from .problem import MarginProblem
 
 __all__ = ["frank_wolfe"]
 
-# Steps between active paths after each one to the best path: more of them hardly help.
+# Steps between active paths after each step to the best path; more hardly help.
 CORRECTIONS = 4
 
 
@@ -25,22 +25,22 @@ def frank_wolfe(
 ) -> OptimizeResult:
     """Minimise by block-coordinate Frank-Wolfe (Lacoste-Julien et al. 2013).
 
-    For each sequence y' = argmax_y [score(y) + d(y)] is found, and its distribution of
-    labellings moves towards y' by the step that raises the dual most:
+    For each sequence y' = argmax_y [score(y) + d(y)] is found, and the distribution alpha over
+    its labellings moves towards y' by the step size that raises the dual most:
 
         alpha <- alpha + size * (1[y'] - alpha)
 
-    The labellings found before are kept, and four times the sequence then moves weight from the
-    worst of them to the best, without looking for others (Osokin et al. 2016): the step towards
-    y' alone never takes all weight from a labelling that was a mistake.
+    Labellings found earlier are kept. After each step, weight is moved four times from the worst
+    to the best of them, without a new search (Osokin et al. 2016): the step towards y' alone
+    would never take all weight from a bad labelling.
 
     Parameters
     ----------
     problem : MarginProblem
     max_iter : int, default=200
-        Passes over the sequences, at most.
+        Maximum number of passes over the sequences.
     tol : float, default=1e-2
-        Stop when the duality gap is at most this part of the objective.
+        Stop when the duality gap is at most this fraction of the objective.
     callback : callable, optional
         Called with an OptimizeResult (x, fun, dual, nit) after every pass; may raise
         StopIteration.

@@ -11,7 +11,7 @@ from .problem import MarginProblem
 
 __all__ = ["minimal_optimisation"]
 
-# Pairs of active paths after each pair with the best path of all.
+# Number of pairs of active paths after each pair with the best path of all.
 PAIRS = 8
 
 
@@ -25,11 +25,11 @@ def minimal_optimisation(
 ) -> OptimizeResult:
     """Minimise by sequential minimal optimisation (Platt 1998; Taskar et al. 2003).
 
-    Only two dual variables of a sequence change at a time, in closed form: weight moves from the
-    labelling y2 to y1 so that the dual rises most, at most all that y2 has. y1 is the argmax of
-    score(y) + d(y), and y2, of the labellings that have any weight, the one with the least of it.
-    Eight pairs more are then taken from the labellings that were found before. These stand in
-    place of the marginals of [Taskar et al.], from which y2 would have to be made up.
+    Only two dual variables of a sequence change at a time, in closed form: weight moves from a
+    labelling y2 to y1 so that the dual rises most, up to the whole weight of y2. y1 is the argmax
+    of score(y) + d(y); y2 is the labelling with nonzero weight for which score(y) + d(y) is
+    smallest. Eight more pairs are then chosen among the labellings found earlier. Taskar et al.
+    store marginals instead of labellings, from which y2 would have to be reconstructed.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ def minimal_optimisation(
     Returns
     -------
     OptimizeResult
-        As that of :func:`frank_wolfe`.
+        As in :func:`frank_wolfe`.
     """
     options = {"max_iter": max_iter, "tol": tol, "callback": callback, "rng": rng}
     return ascend(problem, FROM_WORST, PAIRS, **options)

@@ -1,4 +1,4 @@
-"""The max-margin problem: its objective, and a lower bound that its dual gives."""
+"""The max-margin problem: its objective, and the lower bound from its dual."""
 
 from collections.abc import Callable
 
@@ -17,13 +17,13 @@ class MarginProblem:
 
         sum_s weight_s * max_y [score(y) + d(y) - score(gold_s)] + ||w||^2 / (2 C).
 
-    Its dual has a distribution of the labellings of each sequence. For any such distributions,
+    The dual variables are a distribution over the labellings of each sequence. They give
 
         w = C sum_s weight_s * (features(gold_s) - E_s[features]),
         sum_s weight_s * E_s[d] - ||w||^2 / (2 C)
 
-    are weights and a lower bound of the objective; at the optimum both have the same value
-    (Taskar, Guestrin & Koller 2003).
+    which are weights and a lower bound of the objective; at the optimum, objective and bound are
+    equal (Taskar, Guestrin & Koller 2003).
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ class MarginProblem:
     bound : ndarray of shape (n_sequences,)
         C times the weights of the sequences.
     sequences : ndarray of int
-        Those that have a token and a weight.
+        The sequences with tokens and nonzero weight.
     """
 
     def __init__(self, examples: Examples, C: float):
@@ -44,7 +44,7 @@ class MarginProblem:
         self.sequences = np.flatnonzero((np.diff(examples.offsets) > 0) & (examples.weight != 0))
 
     def objective(self, weights: Coefficients) -> float:
-        """What is minimised."""
+        """The objective."""
         _, losses = self.examples.find(weights, 1.0)
         return float(self.examples.weight @ losses) + weights.squared_norm() / (2 * self.C)
 
@@ -54,7 +54,7 @@ class MarginProblem:
         Parameters
         ----------
         weights : Coefficients
-            Those that the distributions of labellings make.
+            The weights that follow from the dual variables.
         wrong : ndarray of shape (n_sequences,)
             E_s[d], the mean number of wrong labels.
         """
@@ -62,15 +62,14 @@ class MarginProblem:
 
 
 class Bounds:
-    """What is known of the minimum after each pass of a solver, and when that is enough.
+    """Upper and lower bounds of the minimum after each pass, and the stopping rule.
 
     Parameters
     ----------
     problem : MarginProblem
     max_iter : int
     tol : float
-        The run has converged when the objective is above its lower bound by at most this part of
-        its value.
+        The run has converged when the duality gap is at most this fraction of the objective.
     callback : callable, optional
         Called with an OptimizeResult (x, fun, dual, nit) after every pass; it may raise
         StopIteration.
@@ -80,7 +79,7 @@ class Bounds:
     x : Coefficients or None
         The best weights so far, in arrays that do not change.
     fun : float
-        Their objective.
+        Objective of the best weights.
     dual : float
         The largest lower bound.
     message : str
@@ -96,7 +95,7 @@ class Bounds:
         self.nit, self.success, self.message = 0, False, ""
 
     def advance(self, weights: Coefficients, dual: float) -> None:
-        """Note the end of a pass.
+        """Record the end of a pass.
 
         Raises
         ------
@@ -128,7 +127,7 @@ class Bounds:
             )
 
     def result(self) -> OptimizeResult:
-        """What a solver returns."""
+        """The result that a solver returns."""
         return OptimizeResult(
             x=self.x,
             fun=self.fun,

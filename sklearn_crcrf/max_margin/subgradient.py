@@ -22,16 +22,15 @@ def subgradient(
 ) -> OptimizeResult:
     """Minimise by stochastic subgradients, averaged (Ratliff et al. 2007; Pegasos, 2007).
 
-    The step of sequence s, the t-th of all, with the rate C n / t for n sequences, is
+    Step t, on sequence s and with the rate C n / t for n sequences, is
 
         w_t = (1 - 1/t) w_{t-1} + C n / t * weight_s * (features(gold_s) - features(y'))
 
     for y' = argmax_y [score(y) + d(y)]. So v_t = t / (C n) * w_t is a sum of differences of
     features, like the weights of a perceptron that adds the cost (t - 1) / (C n) to each wrong
-    label. The weights after t steps count t times in the mean, which is 2 C n / (T + 1) times
-    that of the v_t (Lacoste-Julien, Schmidt & Bach 2012). For the lower bound, the labellings
-    that are found in a pass are given weights in the dual: 2 / (k + 1) for the k-th pass, taken
-    from those of the passes before in proportion.
+    label. In the mean, w_t has weight t, so the mean is 2 C n / (T + 1) times the mean of all v_t
+    (Lacoste-Julien, Schmidt & Bach 2012). For the lower bound, the labellings found in pass k get
+    weight 2 / (k + 1) in the dual, and the weights of earlier labellings shrink in proportion.
 
     Parameters
     ----------
@@ -40,7 +39,7 @@ def subgradient(
     Returns
     -------
     OptimizeResult
-        As that of :func:`frank_wolfe`.
+        As in :func:`frank_wolfe`.
     """
     examples, bounds = problem.examples, Bounds(problem, max_iter, tol, callback)
     n, start = len(problem.sequences), examples.zeros()
@@ -48,7 +47,7 @@ def subgradient(
     weights, wrong, cost = start.copy(), *np.zeros((2, examples.n_sequences))
     while not bounds.message:
         order = rng.permutation(problem.sequences)
-        # The first step is not without cost, but looks for the most wrong labels.
+        # A positive cost even in the first step, so that it finds the most wrong labels.
         cost[order] = np.maximum(bounds.nit * n + np.arange(n), 0.5) / (problem.C * n)
         found = learner.learn(examples, order, cost)
         learned = learner.learned()

@@ -1,7 +1,7 @@
 """Labelled sequences as HTML for notebooks, and as plain text elsewhere.
 
-The HTML needs neither scripts nor a network, and everything in it that comes from data is escaped.
-It follows the light or dark scheme of the page, or else of the browser, and can be printed.
+The HTML needs neither scripts nor a network, and all data in it is escaped. It follows the light or
+dark scheme of the page, or else of the browser, and can be printed.
 """
 
 from .comparison import LabelComparison

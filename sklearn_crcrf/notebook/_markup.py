@@ -1,4 +1,4 @@
-"""HTML in which nothing that comes from data can become markup."""
+"""HTML in which no data can become markup."""
 
 import html
 from abc import ABC, abstractmethod
@@ -10,7 +10,7 @@ __all__ = ["Markup", "NotebookDisplay", "element"]
 
 
 class Markup(str):
-    """HTML that needs no escaping; what is made of it by the methods of str is plain text again."""
+    """HTML that needs no escaping; the methods of str return plain text, which does."""
 
     __slots__ = ()
 
@@ -24,8 +24,8 @@ def element(tag: str, *children: Any, **attributes: Any) -> Markup:
     *children
         Markup, or anything else as text, which is escaped.
     **attributes
-        Their values are escaped, and those that are None left out; underscores stand for hyphens,
-        and one at the end is dropped, as in ``class_``.
+        Values are escaped, and None is left out; underscores in names become hyphens, and a final
+        one is dropped, as in ``class_``.
 
     Returns
     -------
@@ -48,7 +48,7 @@ def element(tag: str, *children: Any, **attributes: Any) -> Markup:
 
 
 class NotebookDisplay(ABC):
-    """Base of what a notebook shows as HTML, and all else as text.
+    """Base of displays: HTML in a notebook, text elsewhere.
 
     A subclass implements ``_body`` and ``__str__``.
     """

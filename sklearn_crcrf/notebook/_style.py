@@ -10,13 +10,13 @@ DARK = """
 --ink:#e6edf3;--quiet:#9aa4ae;--paper:#14181d;--line:#3d444d;--tint:38% 27%;--edge:45% 65%;
 --wrong:#ff938a;--wrong-paper:#4a1a1c;--plus:#56d364;--minus:#ff938a;
 """
-# How pages of Sphinx, JupyterLab and Visual Studio Code say which scheme they have.
+# The selectors of light and dark pages in Sphinx, JupyterLab and Visual Studio Code.
 PAGES = {
     "light": ("[data-theme=light]", "[data-jp-theme-light=true]", ".vscode-light"),
     "dark": ("[data-theme=dark]", "[data-jp-theme-light=false]", ".vscode-dark"),
 }
 IN_PAGE = {scheme: ",".join(f"{page} .crcrf" for page in pages) for scheme, pages in PAGES.items()}
-# The first token of a mark is no isolate: lines are broken before these, though after its edge.
+# The first token of a mark is no isolate: a line could break before it, after the edge of the mark.
 STYLE = (
     ".crcrf{"
     + LIGHT

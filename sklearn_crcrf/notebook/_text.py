@@ -8,13 +8,13 @@ __all__ = ["aligned"]
 def aligned(
     rows: Sequence[Sequence[str]], heads: Sequence[str] = (), width: int = 80
 ) -> Iterator[str]:
-    """Rows whose entries stand below each other, cut where they are wide.
+    """Rows with aligned columns, wrapped at a width.
 
     Parameters
     ----------
     rows : sequence of n_rows sequences of n_columns str
     heads : sequence of n_rows str, optional
-        What stands before the rows, in each block.
+        Stands before each row, in every block.
     width : int
 
     Yields

@@ -1,4 +1,4 @@
-"""LabelComparison: gold labels beside predicted ones."""
+"""LabelComparison: gold labels beside predicted labels."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -14,20 +14,20 @@ __all__ = ["LabelComparison"]
 
 
 class LabelComparison(NotebookDisplay):
-    """Gold labels beside predicted ones.
+    """Gold labels beside predicted labels.
 
-    Below each token is its gold label and, where that is another one, the predicted label behind
-    a cross. Of labels that mark segments, the segments that are wrong are listed, with what is
-    wrong with them as in :func:`~sklearn_crcrf.metrics.segment_errors`.
+    Below each token is its gold label and, if it differs, the predicted label after a cross. If
+    labels mark segments, wrong segments are listed, with the kind of error as in
+    :func:`~sklearn_crcrf.metrics.segment_errors`.
 
     Parameters
     ----------
     tokens : sequence of str
     gold, predicted : sequence of labels
     classes : array-like of shape (n_labels,), optional
-        All labels. If given, displays that have the same classes have the same colours.
+        All labels. If given, displays with the same classes have the same colours.
     scheme : {"auto", "IOB1", "IOB2", "IOBES"} or None, default="auto"
-        How labels mark segments; "auto" finds out, None says that they mark none.
+        How labels mark segments; "auto" detects it, None means that they mark no segments.
 
     Raises
     ------
@@ -76,7 +76,7 @@ class LabelComparison(NotebookDisplay):
         tokens: Any = None,
         scheme: str | None = "auto",
     ) -> "LabelComparison":
-        """Gold labels beside those that a fitted estimator predicts.
+        """Gold labels beside the predictions of a fitted estimator.
 
         Parameters
         ----------
@@ -84,7 +84,7 @@ class LabelComparison(NotebookDisplay):
         sequence : one sequence, such as a list of tokens
         gold : sequence of labels
         tokens : sequence of str, optional
-            What to show as tokens; by default the first string of each.
+            Texts of the tokens; by default the first string of each token.
         scheme : as in the class
 
         Returns
@@ -117,7 +117,7 @@ class LabelComparison(NotebookDisplay):
         return f"{right} of {len(self.gold)} labels are right"
 
     def _wrong_segments(self) -> list[str]:
-        """A line for each segment that is wrong."""
+        """A line for each wrong segment."""
         if self.scheme is None:
             return []
         labels = (SequenceArray.from_sequences([y]) for y in (self.gold, self.predicted))
@@ -142,10 +142,10 @@ class LabelComparison(NotebookDisplay):
             labels = [element("b", gold, class_="label")]
             if gold != predicted:
                 labels.append(element("b", f"✗ {predicted}", class_="label"))
-            of_column = f"word{is_plain if gold == predicted else ' wrong'}"
+            column_class = f"word{is_plain if gold == predicted else ' wrong'}"
             text = element("span", element("bdi", token), class_="token")
             columns += [
-                element("span", text, *labels, class_=of_column, style=style.get(kind)),
+                element("span", text, *labels, class_=column_class, style=style.get(kind)),
                 " ",
             ]
         legend = f"{self._summary()}. Below each token its gold label; ✗ the predicted one."

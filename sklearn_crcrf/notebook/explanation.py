@@ -1,4 +1,4 @@
-"""Why a sequence was labelled as it was: what each attribute and transition adds to the score."""
+"""Why a sequence was labelled as it was: the contributions of attributes and transitions."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -12,7 +12,7 @@ from .single import single
 
 __all__ = ["Explanation", "explain"]
 
-# Entries listed for each token, those that add most first.
+# Number of contributions listed for each token, largest first.
 TOP = 5
 
 
@@ -24,17 +24,17 @@ def explain(
     against: Sequence[Any] | None = None,
     tokens: Sequence[str] | None = None,
 ) -> "Explanation":
-    """Which attributes and transitions carried each label of a sequence.
+    """Explain the labels of a sequence by its attributes and transitions.
 
-    The score of a labelling is a sum over its tokens: of the weights of their attributes, of the
-    transitions into them, and of the beginning and the end. Every term is an entry of the
-    explanation, a weight times a factor, so the entries add up to the score.
+    The score of a labelling is a sum: of the weights of the attributes of all tokens, of the
+    transitions into them, and of the beginning and the end. Every term is a contribution, a
+    weight times a factor, so the contributions sum to the score.
 
     The factor is the value of the attribute; for :class:`~sklearn_crcrf.EmpiricalCRF`, the weight
     is the logarithm of a co-occurrence rate, up to a constant that is the same for all labels,
-    and the factor is its exponent. For :class:`~sklearn_crcrf.MEMM`, there are entries of what
-    normalises the labels of each token. A classifier that does not say what its scores are made
-    of has one entry for each score.
+    and the factor is its exponent. For :class:`~sklearn_crcrf.MEMM`, the log-partition of each
+    token is a contribution too. If a classifier cannot split its scores into weights, each score
+    is one contribution.
 
     Parameters
     ----------
@@ -42,13 +42,12 @@ def explain(
     sequence : list of tokens, 2-D array or CSR, SequenceArray or DataFrame
         One sequence.
     labels : sequence of labels, optional
-        What is explained; by default what the estimator predicts.
+        The labels to explain; by default the predicted ones.
     against : sequence of labels, optional
-        Other labels of the same sequence: then entries are differences, and they add up to how
-        much the score of ``labels`` is above that of ``against``, which is the logarithm of how
-        many times likelier they are.
+        Other labels of the same sequence: then contributions are differences, which sum to the
+        score of ``labels`` minus the score of ``against``, the log-odds of the two labellings.
     tokens : sequence of str, optional
-        What to call the tokens; by default the first string of each, or its number.
+        Texts of the tokens; by default the first string of each token, or its number.
 
     Returns
     -------
@@ -96,29 +95,29 @@ def explain(
 
 
 class Explanation(NotebookDisplay):
-    """What adds up to the score of a labelling, as :func:`~sklearn_crcrf.explain` returns it.
+    """The contributions to the score of a labelling, as returned by :func:`~sklearn_crcrf.explain`.
 
-    As text, and in a notebook, it lists for each token the entries that add most, and the sum of
+    As text, and in a notebook, it lists the largest contributions for each token, and the sum of
     the others.
 
     Parameters
     ----------
     tokens : list of str
     labels : list of labels
-        What is explained.
+        The explained labels.
     contributions : Contributions
-        All entries, by position.
+        All contributions, by position.
     log_probability : float
         Logarithm of the probability of the labels.
     against : list of labels, optional
-        If given, the entries are differences from those of these labels.
+        If given, contributions are differences from the contributions to these labels.
 
     Attributes
     ----------
     score : float
-        The sum of all entries.
+        The sum of all contributions.
     token_scores : ndarray of shape (n_tokens,)
-        The sums of the entries of each token.
+        The sum of the contributions of each token.
 
     Examples
     --------
@@ -143,7 +142,7 @@ class Explanation(NotebookDisplay):
         self.token_scores = contributions.by_token(len(tokens))
 
     def to_frame(self) -> Any:
-        """All entries as a pandas DataFrame, those of each token that add most first.
+        """All contributions as a pandas DataFrame, for each token the largest first.
 
         Returns
         -------
@@ -179,7 +178,7 @@ class Explanation(NotebookDisplay):
         return f"{self.labels[t]}, not {self.against[t]}"
 
     def _entries(self, t: int) -> Iterator[tuple[float, str, str]]:
-        """Value, name, and weight and factor of the entries of a token."""
+        """Value, name, and weight and factor of the contributions of a token."""
         entries = self.contributions.take(np.flatnonzero(self.contributions.position == t))
         order = np.argsort(-np.abs(entries.value), kind="stable")
         top, others = entries.take(order[:TOP]), entries.take(order[TOP:])

@@ -12,10 +12,11 @@ from .single import single
 
 __all__ = ["Lattice"]
 
-# Labels that no path has are shown if some token has them so likely, but not too many of them.
+# A label that is on no path is shown if its probability at some token is at least LEAST, up to
+# MOST_LABELS labels in all.
 LEAST, MOST_LABELS = 0.01, 15
-# Sizes in pixels: height of a row, widths of a letter and of a column, largest radius, and
-# distance of paths that go side by side.
+# Sizes in pixels: height of a row, width of a letter, least and largest width of a column, largest
+# radius, and distance of parallel paths.
 ROW, LETTER, NARROWEST, WIDEST, RADIUS, GAP = 34, 8, 64, 150, 11, 4
 DASHES = (None, "7 4", "2 4", "10 3 2 3", "1 5")
 
@@ -24,7 +25,7 @@ class Lattice(NotebookDisplay):
     """The labels of each token with their probabilities, and the best paths through them.
 
     A notebook draws a circle for each label of each token, the larger the likelier, and a line
-    for each path. Rows are the labels of the paths, and others that are likely anywhere.
+    for each path. Rows are the labels of the paths, and other labels that are likely somewhere.
 
     Parameters
     ----------
@@ -33,7 +34,7 @@ class Lattice(NotebookDisplay):
     marginals : array-like of shape (n_tokens, n_labels)
         Probabilities of the labels of each token.
     paths : list of (labels, probability)
-        Best first, as :meth:`~sklearn_crcrf.CRF.predict_k_best` returns them for a sequence.
+        Best first, as returned by :meth:`~sklearn_crcrf.CRF.predict_k_best` for a sequence.
 
     Raises
     ------
@@ -84,7 +85,7 @@ class Lattice(NotebookDisplay):
         k : int, default=3
             Number of paths.
         tokens : sequence of str, optional
-            What to show as tokens; by default the first string of each.
+            Texts of the tokens; by default the first string of each token.
 
         Returns
         -------
@@ -122,10 +123,10 @@ class Lattice(NotebookDisplay):
 
     def _shown(self) -> list[int]:
         """The labels that have a row."""
-        of_paths = {label for labels, _ in self.paths for label in labels}
+        on_paths = {label for labels, _ in self.paths for label in labels}
         largest = self.marginals.max(axis=0, initial=0.0)
         likely = [j for j in np.argsort(-largest, kind="stable") if largest[j] >= LEAST]
-        shown = [j for j, label in enumerate(self.classes) if label in of_paths]
+        shown = [j for j, label in enumerate(self.classes) if label in on_paths]
         others = [int(j) for j in likely if j not in shown]
         return sorted(shown + others[: max(0, MOST_LABELS - len(shown))])
 
@@ -171,7 +172,7 @@ class Lattice(NotebookDisplay):
         """The line of a path, a little apart from the others."""
         labels, _ = self.paths[rank]
         shift = GAP * (rank - (len(self.paths) - 1) / 2)
-        half = column / 6  # so that a path of one token is a line, too
+        half = column / 6  # so that even a path of one token is a line
         points = [
             f"{at + side:.1f},{y[label] + shift:.1f}"
             for at, label in zip(x, labels, strict=True)
@@ -205,7 +206,7 @@ def _line(class_: str, x1: float, y1: float, x2: float, y2: float, **attributes:
 
 
 def _text(x: float, y: float, text: Any, letters: int, anchor: str) -> Markup:
-    """A text, cut where it is long; then pointing at it shows all of it."""
+    """A text, cut if it is long; pointing at it then shows the whole text."""
     text = str(text)
     short = text if len(text) <= letters else f"{text[: letters - 1]}…"
     title = [] if short == text else [element("title", text)]

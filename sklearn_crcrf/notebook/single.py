@@ -1,4 +1,4 @@
-"""One sequence, and the estimator that is to say something of it."""
+"""One sequence, prepared for the classifier at the end of an estimator."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -15,7 +15,7 @@ __all__ = ["Single", "single", "token_texts"]
 
 
 class Single(NamedTuple):
-    """A sequence classifier, one sequence as it sees it, and what its tokens are called."""
+    """A sequence classifier, one sequence after the steps before it, and the texts of tokens."""
 
     classifier: BaseSequenceClassifier
     X: SequenceArray
@@ -31,7 +31,7 @@ def single(estimator: Any, sequence: Any, tokens: Sequence[str] | None = None) -
     sequence : list of tokens, 2-D array or CSR, SequenceArray or DataFrame
         The last two hold one sequence.
     tokens : sequence of str, optional
-        What to call the tokens; by default the first string of each, or its number.
+        Texts of the tokens; by default the first string of each token, or its number.
 
     Returns
     -------
@@ -40,7 +40,7 @@ def single(estimator: Any, sequence: Any, tokens: Sequence[str] | None = None) -
     Raises
     ------
     ValueError
-        If there is not exactly one sequence, or tokens are not as many as it has.
+        If there is not exactly one sequence, or ``tokens`` has another length.
     """
     is_container = isinstance(sequence, SequenceArray) or hasattr(sequence, "iloc")
     X = sequence if is_container else [sequence]
@@ -55,7 +55,7 @@ def single(estimator: Any, sequence: Any, tokens: Sequence[str] | None = None) -
 
 
 def token_texts(X: SequenceArray) -> list[str]:
-    """What to call the tokens of X: the first string of each, or its number.
+    """Texts of the tokens of X: the first string of each token, or its number.
 
     Parameters
     ----------

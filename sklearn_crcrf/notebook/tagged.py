@@ -12,17 +12,17 @@ from .single import single
 
 __all__ = ["TaggedSequence"]
 
-# Below this, the label of a token is marked as unsure.
+# A label with a lower probability is marked as unsure.
 SURE = 0.9
-# Labels that are less likely are not listed.
+# Labels with a lower probability are not listed.
 LEAST, MOST_LABELS = 0.005, 5
 
 
 class TaggedSequence(NotebookDisplay):
-    """A sequence with its labels, or with its segments if labels mark any.
+    """A sequence with its labels, or with its segments if labels mark segments.
 
-    A notebook shows it in colours; with marginals, pointing at a token lists its likeliest
-    labels, and a dotted line is below tokens whose label has a probability below 0.9.
+    A notebook shows it in colours. With marginals, pointing at a token lists its likeliest
+    labels, and tokens whose label has a probability below 0.9 are underlined by dots.
 
     Parameters
     ----------
@@ -31,10 +31,10 @@ class TaggedSequence(NotebookDisplay):
     marginals : array-like of shape (n_tokens, n_labels), optional
         Probabilities of the labels of each token.
     classes : array-like of shape (n_labels,), optional
-        The labels of the columns of ``marginals``. If given, displays that have the same
-        classes have the same colours.
+        The labels of the columns of ``marginals``. If given, displays with the same classes have
+        the same colours.
     scheme : {"auto", "IOB1", "IOB2", "IOBES"} or None, default="auto"
-        How labels mark segments; "auto" finds out, None shows a label for each token.
+        How labels mark segments; "auto" detects it, None shows a label for each token.
 
     Raises
     ------
@@ -85,7 +85,7 @@ class TaggedSequence(NotebookDisplay):
         estimator : fitted sequence classifier, or a pipeline or search that ends in one
         sequence : one sequence, such as a list of tokens
         tokens : sequence of str, optional
-            What to show as tokens; by default the first string of each.
+            Texts of the tokens; by default the first string of each token.
         scheme : as in the class
 
         Returns
@@ -144,13 +144,13 @@ class TaggedSequence(NotebookDisplay):
                 pieces.append(tokens[0])
             else:
                 name = element("b", kind or "segment", class_="label")
-                # A space at which lines are not broken.
+                # A no-break space keeps the type on the line of the last token.
                 inside = *tokens, "\N{NO-BREAK SPACE}", name
                 pieces.append(element("mark", *inside, style=style.get(kind)))
         return pieces
 
     def _token(self, t: int) -> Markup:
-        """A token, and what is shown where it is pointed at."""
+        """A token, and the tip that is shown when it is pointed at."""
         text = element("bdi", self.tokens[t])
         if self.marginals is None:
             return element("span", text, class_="token")

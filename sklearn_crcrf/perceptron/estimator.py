@@ -1,4 +1,4 @@
-"""StructuredPerceptron: a chain trained by its mistakes."""
+"""StructuredPerceptron: a linear chain with error-driven online training."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from copy import copy
@@ -28,35 +28,36 @@ __all__ = ["StructuredPerceptron"]
 
 
 class StructuredPerceptron(CallbackSupportMixin, LinearChainClassifier):
-    """Structured perceptron, a linear chain trained by its mistakes [1]_.
+    """Structured perceptron, a linear chain with error-driven online training [1]_.
 
-    The score of a labelling is linear in the weights, as that of a :class:`CRF`. The sequences
-    are labelled one after another by the best path under the present weights,
+    The score of a labelling is linear in the weights, as in a :class:`CRF`. The sequences are
+    labelled one after another by the best path under the current weights,
 
         y' = argmax_y score(y | x),
 
-    and where it is not the gold path y, the weights of the features of y are raised by 1 and
-    those of y' lowered by 1. This is a subgradient step on ``score(y') - score(y)``, without a
-    penalty; nothing is normalised, so that an epoch costs little more than to label all
-    sequences. The mean of the weights after each sequence labels new data better than the last
-    weights, which depend on the last mistakes. Of paths that score the same, the one with the
-    lowest labels at its end is taken.
+    and if it is not the gold path y, the weights of the features of y are raised by 1 and the
+    weights of the features of y' lowered by 1. This is a subgradient step on
+    ``score(y') - score(y)``, without a penalty. Nothing is normalised, so an epoch costs little
+    more than labelling all sequences. The mean of the weights over all steps labels new data
+    better than the last weights, which depend on the last errors. Of paths with equal scores, the
+    one with the lowest labels at its end is taken.
 
-    Scores are not trained to be logarithms of probabilities: :meth:`predict_proba` and its like
-    normalise them all the same, and are far too sure. For probabilities train a :class:`CRF`.
+    Scores are not trained to be log-probabilities: :meth:`predict_proba` and similar methods
+    normalise them nevertheless, and are strongly overconfident. For probabilities train a
+    :class:`CRF`.
 
     Parameters
     ----------
     averaging : {"mean", "none", "vote"}, default="mean"
-        What the weights on the way become: their mean, the last of them, or, for
+        How the weights after all steps are combined: their mean, the last of them, or, for
         :meth:`predict` and :meth:`predict_proba`, a vote of all of them on the label of each
-        token [2]_; elsewhere the mean stands for the vote. A vote takes as many predictions as
-        there were corrections in training, often 10,000, and their changes are kept; it is
-        hardly better than the mean.
+        token [2]_; all other methods then use the mean. A vote takes one prediction per
+        correction in training, often 10,000, and all corrections are stored; it is hardly better
+        than the mean.
     max_iter : int, default=10
-        Epochs at most. Training ends before when an epoch had no mistakes.
+        Maximum number of epochs. Training ends earlier after an epoch without errors.
     min_freq : int, default=1
-        Attributes of fewer tokens are left out.
+        Attributes that fewer tokens have are left out.
     boundaries : bool, default=False
         Whether the first and the last labels of sequences have weights too.
     edge_columns : collection of str or int, default=()
@@ -64,27 +65,27 @@ class StructuredPerceptron(CallbackSupportMixin, LinearChainClassifier):
         pair of labels: the transition into a token depends on them. Token strings are the
         column "token".
     constraints : None, {"IOB1", "IOB2", "IOBES"}, mapping or array, default=None
-        What labels may follow a label: by a scheme of segments, as a mapping from label to
-        labels, or as a bool array of shape (n_labels, n_labels). All else is impossible, in
-        training as in prediction.
+        The labels that may follow each label: a scheme of segments, a mapping from label to
+        labels, or a bool array of shape (n_labels, n_labels). All other transitions are
+        impossible, in training and in prediction.
     class_weight : None, "balanced" or dict, default=None
-        Weights of labels. A sequence weighs as much as its tokens do on average.
+        Weights of labels. The weight of a sequence is the mean over its tokens.
     validation_fraction : float, default=None
-        So many of the sequences are not trained on; after each epoch they are labelled, the best
-        weights are kept, and training stops when there are no longer fewer wrong labels.
+        Fraction of sequences held out for early stopping: training stops when the number of
+        wrong labels in them no longer falls, and the best weights are kept.
     n_iter_no_change : int, default=5
-        Number of epochs in which the wrong labels of the validation part must become fewer.
+        Number of epochs in which the number of wrong held-out labels must fall.
     dtype : {"float32", "float64"} or None, default=None
-        Precision of weights; by default that of a numeric X, else float64.
+        Precision of weights; by default the precision of a numeric X, else float64.
     sample_unit : {"sequence", "token"}, default="sequence"
         What scikit-learn is told that a sample is. With ``"token"``, for tables whose rows are
         tokens, string scorers and stratified splits work.
     n_jobs : int, default=None
-        Number of threads that predict; votes take one.
+        Number of threads that predict; votes use one.
     random_state : int, RandomState or None, default=None
-        Chooses the order of the sequences in each epoch, and the validation part.
+        Chooses the order of the sequences in each epoch, and the held-out sequences.
     verbose : int, default=0
-        Print a line after every so many epochs.
+        Print a line after every ``verbose`` epochs; 0 for none.
 
     Attributes
     ----------
@@ -92,17 +93,17 @@ class StructuredPerceptron(CallbackSupportMixin, LinearChainClassifier):
     coef_ : ndarray of shape (n_attributes, n_labels)
     transitions_ : ndarray of shape (n_labels, n_labels), row = previous label
     begin_, end_ : ndarray of shape (n_labels,)
-        Weights of the first and last labels; zero unless there are ``boundaries``.
+        Weights of the first and last labels; zero unless ``boundaries`` is true.
     edge_coef_ : ndarray of shape (n_edge_attributes, n_labels, n_labels)
     attribute_names_ : ndarray of shape (n_attributes,)
     state_features_ : dict
-        The weights of pairs of attribute and label that are not zero.
+        The nonzero weights of pairs of attribute and label.
     transition_features_ : dict
-        The weights of pairs of labels that are not zero.
+        The nonzero weights of pairs of labels.
     loss_curve_ : list of float
-        The part of the tokens labelled wrongly in each epoch, before they were learned from.
+        Fraction of tokens labelled wrongly in each epoch, each before its correction.
     validation_curve_ : list of float
-        The part of the tokens of the validation part labelled wrongly after each epoch.
+        Fraction of held-out tokens labelled wrongly after each epoch.
     n_iter_ : int
     converged_ : bool
         Whether training ended before ``max_iter`` epochs, and was not interrupted.
@@ -185,7 +186,7 @@ class StructuredPerceptron(CallbackSupportMixin, LinearChainClassifier):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        # Without boundaries there is no intercept, and rows of zeros say nothing.
+        # Without boundaries there is no intercept, and rows of zeros carry no information.
         tags.classifier_tags.poor_score = not self.boundaries
         return tags
 
@@ -200,22 +201,22 @@ class StructuredPerceptron(CallbackSupportMixin, LinearChainClassifier):
             2-D array are sequences of one token, and a DataFrame with the index
             (sequence, position) has a token in each row.
         y : list of label lists, SequenceArray or 1-D array
-            Any hashable labels; all of them are known.
+            Any hashable labels; partial labels are not accepted.
         sample_weight : array-like of shape (n_samples,), nested list or SequenceArray, optional
-            One weight for each sequence, or for each row of a table, or for each token; a
-            sequence weighs as much as its tokens do on average. Corrections are multiplied by
-            it. In the mean, sequences count alike, but those without weight not at all.
+            One weight for each sequence, or for each row of a table, or for each token; the
+            weight of a sequence is then the mean over its tokens. It multiplies corrections. In
+            the mean of the weights, all sequences with nonzero weight count alike.
 
         Returns
         -------
         StructuredPerceptron
-            Itself. If training fails, it stays as it was; if it is interrupted, it has the
-            weights of the last whole epoch.
+            The estimator itself. If training fails, it stays as it was; if it is interrupted, it
+            has the weights of the last complete epoch.
 
         Raises
         ------
         ValueError
-            If a label is not known, there is no token, or input is not valid; the message says
+            If a label is unknown, there is no token, or input is not valid; the message says
             where.
         """
         progress = FitProgress(self, self.max_iter, X, y, sample_weight)
@@ -227,14 +228,14 @@ class StructuredPerceptron(CallbackSupportMixin, LinearChainClassifier):
     def partial_fit(
         self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
     ) -> "StructuredPerceptron":
-        """Go once through more data, from the present weights.
+        """Train for one epoch on more data, starting from the current weights.
 
         Parameters
         ----------
         X, y, sample_weight : as in :meth:`fit`
         classes : array-like of labels, optional
-            For the first call: all labels there will be. Without it, new labels may come, as
-            new attributes may.
+            For the first call: all labels that will ever occur. Without it, later calls may
+            bring new labels. They may always bring new attributes.
 
         Returns
         -------
@@ -266,28 +267,28 @@ class StructuredPerceptron(CallbackSupportMixin, LinearChainClassifier):
         self._train(corpus, examples, start, progress)
 
     def predict(self, X: Any, allowed: Any = None) -> Any:
-        """The labels of the best path of each sequence, or those with the most votes.
+        """The labels of the best path of each sequence, or the labels with the most votes.
 
         Parameters
         ----------
         X : list of sequences, SequenceArray, 2-D array, CSR or DataFrame
         allowed : list of lists or SequenceArray, optional
-            What is known of the labels: for each token a label, a set of labels that it may
-            have, or None for any.
+            Known labels: for each token its label, a set of labels that it may have, or None if
+            any is possible.
 
         Returns
         -------
         labels
             In the layout of X: an object array of lists for lists, a SequenceArray for a
-            SequenceArray, else a 1-D array. Of labels with as many votes the first is taken; the
-            labels of a vote need not be a path that ``constraints`` allow.
+            SequenceArray, else a 1-D array. Of labels with equally many votes the first is taken;
+            the labels of a vote need not be a path that ``constraints`` allow.
 
         Raises
         ------
         ValueError
             If ``allowed`` does not fit X, or no path that it allows is possible.
         """
-        # Also before a vote, as it says if there is no possible path.
+        # Also needed before a vote: it raises an error if no path is possible.
         best = super().predict(X, allowed)
         if self._ballots is None:
             return best
@@ -295,7 +296,7 @@ class StructuredPerceptron(CallbackSupportMixin, LinearChainClassifier):
         return mirror(self.classes_[votes.argmax(axis=1)])
 
     def _marginals(self, X: Any) -> tuple[np.ndarray, Callable]:
-        """Where there is a vote, the shares of the labels in it."""
+        """Marginals, or with ``averaging="vote"`` the fractions of votes."""
         marginals = super()._marginals(X)
         if self._ballots is None:
             return marginals
@@ -303,7 +304,7 @@ class StructuredPerceptron(CallbackSupportMixin, LinearChainClassifier):
         return votes / self._n_seen, mirror
 
     def _votes(self, X: Any, allowed: Any = None) -> tuple[np.ndarray, Callable]:
-        """How many votes each label of each token gets, and what brings tokens to the layout."""
+        """Numbers of votes, (n_tokens, n_labels), and the layout of X."""
         sequences = self._check_X(X)
         offsets, masks = sequences.X.offsets, None
         if allowed is not None:
@@ -326,7 +327,7 @@ class StructuredPerceptron(CallbackSupportMixin, LinearChainClassifier):
         start: Learned,
         progress: FitProgress | None,
     ) -> None:
-        """Learn in epochs, and set the fitted attributes."""
+        """Train epoch by epoch, and set the fitted attributes."""
         rng = check_random_state(self.random_state)
         order, held_out = self._hold_out(examples, rng)
         learner = LEARNERS[self.averaging](start)
@@ -361,7 +362,7 @@ class StructuredPerceptron(CallbackSupportMixin, LinearChainClassifier):
             progress.finish(lambda: vars(self))
 
     def _hold_out(self, examples: Examples, rng) -> tuple[np.ndarray, np.ndarray | None]:
-        """The sequences that are learned from, and those that are validated on."""
+        """The training sequences, and the held-out sequences."""
         usable = np.flatnonzero((np.diff(examples.offsets) > 0) & (examples.weight != 0))
         return hold_out(usable, self.validation_fraction, rng)
 
@@ -388,10 +389,10 @@ class StructuredPerceptron(CallbackSupportMixin, LinearChainClassifier):
             shapes = (n_rows, n), (1 + n_edges, n * n)
             yield from below("_ballots", self._ballots.requirements(*shapes))
             is_seen = self._ballots.n_seen == self._n_seen
-            yield Fact("_n_seen", is_seen, "must be the number of the ballots")
+            yield Fact("_n_seen", is_seen, "must be the number of votes")
 
     def _set_fitted(self, learner: LastWeights, training: Training) -> None:
-        """Set what was learned, and how training went."""
+        """Set the learned weights and the curves of training."""
         learned = learner.learned()
         weights, last = (part.weights(self.boundaries) for part in learned[:2])
         self.coef_, self.transitions_, self.begin_, self.end_, self.edge_coef_ = weights
@@ -401,7 +402,7 @@ class StructuredPerceptron(CallbackSupportMixin, LinearChainClassifier):
 
 
 def _error(examples: Examples, found: np.ndarray, sequences: np.ndarray) -> float:
-    """The part of the tokens of some sequences, with their weights, that are labelled wrongly."""
+    """The weighted fraction of the tokens of some sequences that are labelled wrongly."""
     weight = np.zeros(examples.n_sequences)
     weight[sequences] = examples.weight[sequences]
     weight = np.repeat(weight, np.diff(examples.offsets))

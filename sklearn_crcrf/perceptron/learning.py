@@ -1,6 +1,6 @@
-"""Epochs of the perceptron, and the weights that come of them.
+"""Epochs of the perceptron, and the weights that result.
 
-A learner changes in whole epochs: if one is interrupted, it stays as it was.
+A learner changes by whole epochs: an interrupted epoch leaves it as it was.
 """
 
 from typing import NamedTuple
@@ -14,16 +14,16 @@ __all__ = ["LEARNERS", "LastWeights", "Learned", "MeanWeights", "VotingWeights"]
 
 
 class Learned(NamedTuple):
-    """What training goes on from.
+    """The state of training, from which it can be continued.
 
     Parameters
     ----------
     weights : Coefficients
-        To predict with.
+        The weights for prediction.
     last : Coefficients
-        After the last example.
+        The weights after the last example.
     n_seen : int
-        The number of examples.
+        Number of examples seen.
     ballots : Ballots or None
     """
 
@@ -34,7 +34,7 @@ class Learned(NamedTuple):
 
 
 class LastWeights:
-    """The weights after the last example.
+    """A learner that predicts with the weights after the last example.
 
     Parameters
     ----------
@@ -65,12 +65,12 @@ class LastWeights:
         order : ndarray of int
             The sequences to learn from.
         cost : ndarray of shape (n_sequences,), optional
-            What is added to the score of each wrong label.
+            Added to the score of each wrong label.
 
         Returns
         -------
         ndarray of shape (n_tokens,)
-            The labels that were found before a sequence was learned from.
+            The labels that were predicted for each sequence before its correction.
         """
         self._spare.assign(self._last)
         if cost is None:
@@ -80,22 +80,23 @@ class LastWeights:
         before[order] = self._n_seen + np.arange(len(order))
         n_seen = self._n_seen + len(order)
         more = self._follow(examples, found, before, n_seen)
-        # All at once: an interruption comes before or after.
+        # In one step: an interrupt comes before or after it.
         vars(self).update(more, _last=self._spare, _spare=self._last, _n_seen=n_seen)
         return found
 
     def _follow(
         self, examples: Examples, found: np.ndarray, before: np.ndarray, n_seen: int
     ) -> dict:
-        """What else changes; ``before`` is the number of examples before each."""
+        """Other attributes to update; ``before`` is the number of examples before each."""
         return {}
 
 
 class MeanWeights(LastWeights):
     """The mean of the weights after each example (Collins 2002).
 
-    A correction after c of n examples is in the weights after the n - c that follow. So the mean
-    is that of the last weights less the sum of ``c * correction / n``, the lag.
+    A correction made after c of n examples is part of the weights after each of the last n - c.
+    So the mean is the last weights minus the sum of ``c * correction / n``. The sum of
+    ``c * correction`` is called the lag.
     """
 
     def __init__(self, start: Learned):
@@ -126,7 +127,7 @@ class MeanWeights(LastWeights):
 
 
 class VotingWeights(MeanWeights):
-    """The weights after each example vote; elsewhere their mean stands for them."""
+    """The weights after each example vote; where no vote is possible, their mean is used."""
 
     def __init__(self, start: Learned):
         super().__init__(start)
@@ -147,4 +148,4 @@ class VotingWeights(MeanWeights):
 
 
 LEARNERS = {"none": LastWeights, "mean": MeanWeights, "vote": VotingWeights}
-"""What is made of the weights on the way, by name."""
+"""Learners, by the value of ``averaging``."""

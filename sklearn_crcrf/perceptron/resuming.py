@@ -1,4 +1,4 @@
-"""What more training goes on from, when there are more attributes and labels."""
+"""Continued training with new attributes and labels."""
 
 from typing import NamedTuple
 
@@ -12,15 +12,16 @@ __all__ = ["Known"]
 
 
 class Known(NamedTuple):
-    """What was learned, with the names of attributes and labels.
+    """The state of training, with the names of attributes and labels.
 
     Parameters
     ----------
     named : NamedWeights
-        The weights to predict with.
+        The weights for prediction.
     last : Weights
-        Those after the last example.
+        The weights after the last example.
     n_seen : int
+        Number of examples seen.
     ballots : Ballots or None
     """
 
@@ -36,7 +37,7 @@ class Known(NamedTuple):
         classes: np.ndarray,
         boundaries: bool,
     ) -> Learned:
-        """The same for these names, among which are all that are known."""
+        """The state for more names; they must include all known names."""
         weights, last = (
             Coefficients.of(named.matching(names, edge_attributes, classes), boundaries)
             for named in (self.named, self.named._replace(weights=self.last))
@@ -54,6 +55,6 @@ class Known(NamedTuple):
 
 
 def _numbers(items: np.ndarray, among: np.ndarray) -> np.ndarray:
-    """Where items are among others."""
+    """The indices of items in ``among``."""
     number = {item: i for i, item in enumerate(among.tolist())}
     return np.array([number[item] for item in items.tolist()], dtype=np.int64)

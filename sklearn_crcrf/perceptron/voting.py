@@ -1,4 +1,4 @@
-"""Votes of all weights that a perceptron had on its way (Freund & Schapire 1999)."""
+"""Votes of all weights that a perceptron had during training (Freund & Schapire 1999)."""
 
 from collections.abc import Iterator
 from numbers import Integral
@@ -15,12 +15,12 @@ __all__ = ["Ballots", "Changes", "count_votes"]
 
 
 class Changes(NamedTuple):
-    """What each version of a matrix has more than the one before.
+    """The versions of a matrix, each stored as its difference from the previous version.
 
     Parameters
     ----------
     indptr : ndarray of shape (n_versions + 1,)
-        Where the entries of each version begin.
+        The first entry of each version.
     row, column, value : ndarray of shape (n_entries,)
     """
 
@@ -31,12 +31,12 @@ class Changes(NamedTuple):
 
     @classmethod
     def of(cls, matrix: np.ndarray) -> "Changes":
-        """One version."""
+        """A single version: the matrix itself."""
         row, column = np.nonzero(matrix)
         return cls(np.array([0, len(row)]), row, column, matrix[row, column])
 
     def requirements(self, n_versions: int, shape: tuple[int, int]) -> Iterator[Requirement]:
-        """What is true of so many versions of a matrix."""
+        """Requirements of ``n_versions`` versions of a matrix of this shape."""
         n_entries = (len(self.value),)
         yield from pointers("indptr", self.indptr, n_versions, *n_entries)
         yield indices("row", self.row, n_entries, shape[0])
@@ -46,7 +46,7 @@ class Changes(NamedTuple):
     def followed_by(
         self, n_versions: int, version: np.ndarray, place: np.ndarray, value: np.ndarray, width: int
     ) -> "Changes":
-        """These and so many more versions; places are those in a matrix of this width."""
+        """These and ``n_versions`` more; ``place`` is ``row * width + column`` of an entry."""
         order = np.argsort(version, kind="stable")
         ends = np.searchsorted(version[order], np.arange(1, n_versions + 1))
         more = *np.divmod(place[order], width), value[order]
@@ -60,16 +60,16 @@ class Changes(NamedTuple):
 
 
 class Ballots(NamedTuple):
-    """All versions of the weights, each after the correction by an example.
+    """The weight history: all versions of the weights, one after each correction.
 
     Parameters
     ----------
     begins : ndarray of shape (n_versions,)
-        The number of examples before the one that each is made by.
+        Number of examples before the one that made each version.
     n_seen : int
-        The number of all examples.
+        Number of all examples.
     state, pairs : Changes
-        Of the matrices of Coefficients.
+        Versions of the two matrices of Coefficients.
     """
 
     begins: np.ndarray
@@ -79,22 +79,22 @@ class Ballots(NamedTuple):
 
     @classmethod
     def of(cls, weights: Coefficients) -> "Ballots":
-        """The version from which learning starts."""
+        """A history with one version, the initial weights."""
         return cls(np.zeros(1, dtype=np.int64), 0, *map(Changes.of, weights))
 
     def requirements(self, state: tuple[int, int], pairs: tuple[int, int]) -> Iterator[Requirement]:
-        """What is true of versions of weights of these shapes."""
+        """Requirements of a history of weights of these shapes."""
         n = len(self.begins)
         yield Fact("n_seen", isinstance(self.n_seen, Integral) and self.n_seen > 0, "must be > 0")
         yield indices("begins", self.begins, (n,), self.n_seen + 1)
         rises = n > 0 and self.begins[0] == 0 and (np.diff(self.begins) >= 0).all()
-        yield Fact("begins", bool(rises), "must begin with 0, and not fall")
+        yield Fact("begins", bool(rises), "must begin with 0 and not decrease")
         yield from below("state", self.state.requirements(n, state))
         yield from below("pairs", self.pairs.requirements(n, pairs))
 
     @property
     def votes(self) -> np.ndarray:
-        """How many examples each version lasted, of shape (n_versions,)."""
+        """Number of examples until the next version, of shape (n_versions,)."""
         return np.diff(np.append(self.begins, self.n_seen))
 
     def after(
@@ -105,16 +105,16 @@ class Ballots(NamedTuple):
         differences: tuple[Differences, Differences],
         n_labels: int,
     ) -> "Ballots":
-        """These, and a version after each of more examples that the weights were corrected by.
+        """This history with one more version for each new correction.
 
         Parameters
         ----------
         n_seen : int
-            The number of all examples.
+            Number of all examples.
         before : ndarray of shape (n_sequences,)
-            The number of examples before each.
+            Number of examples before each sequence.
         rate : ndarray of shape (n_sequences,)
-            By what its differences were multiplied.
+            Factor of the differences of each sequence.
         differences : Differences of state and pairs
         n_labels : int
         """
@@ -135,7 +135,7 @@ class Ballots(NamedTuple):
         return Ballots(np.append(self.begins, before[corrected]), n_seen, *changes)
 
     def renumbered(self, state: np.ndarray, pairs: np.ndarray, labels: np.ndarray, n_labels: int):
-        """The same versions for other attributes and labels.
+        """The same history for other attributes and labels.
 
         Parameters
         ----------
@@ -144,7 +144,7 @@ class Ballots(NamedTuple):
         labels : ndarray of int
             The new numbers of the labels.
         n_labels : int
-            How many labels there are now.
+            The new number of labels.
         """
         label, previous = np.divmod(self.pairs.column, len(labels))
         column = labels[label] * n_labels + labels[previous]
@@ -155,16 +155,16 @@ class Ballots(NamedTuple):
 
 
 def count_votes(ballots: Ballots, examples: Examples, allowed: np.ndarray | None) -> np.ndarray:
-    """How many votes each label of each token gets.
+    """The number of votes for each label of each token.
 
-    Every version labels all sequences: this takes as long as so many predictions, but for the
-    state scores, of which only what changes is added up.
+    Every version labels all sequences, so this takes as long as one prediction per version. Only
+    state scores are cheaper: just their changes are added.
 
     Parameters
     ----------
     ballots : Ballots
     examples : Examples
-        Their labels are of no account.
+        Labels are not used.
     allowed : bool ndarray of shape (n_tokens, n_labels), optional
         Which labels a token may have.
 
@@ -179,9 +179,9 @@ def count_votes(ballots: Ballots, examples: Examples, allowed: np.ndarray | None
     weights = scored.zeros()
     if allowed is not None:
         weights.state[~allowed] = -np.inf
-    tokens_of = sp.csr_array(examples.state.T, dtype=float)
+    by_attribute = sp.csr_array(examples.state.T, dtype=float)
     for version, n_votes in enumerate(ballots.votes.tolist()):
-        np.add.at(weights.state, *_scores(tokens_of, *ballots.state.entries(version)))
+        np.add.at(weights.state, *_scores(by_attribute, *ballots.state.entries(version)))
         row, column, value = ballots.pairs.entries(version)
         np.add.at(weights.pairs, (row, column), value)
         if n_votes:
@@ -190,9 +190,9 @@ def count_votes(ballots: Ballots, examples: Examples, allowed: np.ndarray | None
     return votes
 
 
-def _scores(tokens_of: sp.csr_array, attribute, label, value) -> tuple:
-    """Where changes of weights change the scores of tokens, and by how much."""
-    n_tokens = np.diff(tokens_of.indptr)[attribute]
-    entries = joined_ranges(tokens_of.indptr[attribute], n_tokens)
-    where = tokens_of.indices[entries], np.repeat(label, n_tokens)
-    return where, tokens_of.data[entries] * np.repeat(value, n_tokens)
+def _scores(by_attribute: sp.csr_array, attribute, label, value) -> tuple:
+    """The (token, label) pairs whose scores change with some weights, and their changes."""
+    n_tokens = np.diff(by_attribute.indptr)[attribute]
+    entries = joined_ranges(by_attribute.indptr[attribute], n_tokens)
+    where = by_attribute.indices[entries], np.repeat(label, n_tokens)
+    return where, by_attribute.data[entries] * np.repeat(value, n_tokens)

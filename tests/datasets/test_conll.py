@@ -227,7 +227,7 @@ def test_unwritable_values_name_their_place(bad, message):
         ([[{"w": "a"}, {"w": "b", "v": "c"}]], None, None, "sequence 0, position 1"),
         ([[{"w": "a"}, "b"]], None, None, "sequence 0, position 1"),
         ([[{"w": "a"}]], None, ["v"], "sequence 0, position 0"),
-        ([[{"label": "a"}]], [["X"]], None, "'label' already"),
+        ([[{"label": "a"}]], [["X"]], None, "already has a column 'label'"),
         ([["a"]], [["X"]], ["word"], "if and only if y is given"),
         ([["a"]], None, ["word", "label"], "if and only if y is given"),
         ([["a"]], None, ["word", "pos"], "X has one column"),
