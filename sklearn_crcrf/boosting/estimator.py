@@ -89,8 +89,8 @@ class BoostedCRF(CallbackSupportMixin, BaseSequenceClassifier):
     n_iter_no_change : int, default=10
         Number of rounds in which the validation loss must fall.
     sample_unit : {"sequence", "token"}, default="sequence"
-        What scikit-learn is told that a sample is. With ``"token"``, for tables whose rows are
-        tokens, string scorers and stratified splits work.
+        What a sample is for scikit-learn. With ``"token"``, for tables whose rows are tokens,
+        string scorers and stratified splits work.
     n_jobs : int, default=None
         Number of threads that compute marginals, and that predict.
     random_state : int, RandomState or None, default=None
@@ -116,7 +116,7 @@ class BoostedCRF(CallbackSupportMixin, BaseSequenceClassifier):
         Share of the reduction of the squared error of residuals that each attribute brings.
     n_features_in_ : int
     feature_names_in_ : ndarray of str objects
-        Names of the columns of X, where it is a data frame.
+        Names of the columns of X, if it is a data frame.
 
     References
     ----------
@@ -233,8 +233,8 @@ class BoostedCRF(CallbackSupportMixin, BaseSequenceClassifier):
         Returns
         -------
         BoostedCRF
-            Itself. If training fails, it stays as it was; if it is interrupted, it has the trees
-            of the rounds before.
+            The estimator itself. If training fails, it stays as it was; if it is interrupted, it
+            has the trees of the completed rounds.
 
         Raises
         ------

@@ -73,7 +73,9 @@ class TrainingData:
             tokens = slice(chunk.start, chunk.stop)
             scores = self._scores(state[tokens], transition)
             weight, structure = chunk.weight, chunk.structure
-            log_z, all_paths = structure.log_partition_and_gradient(scores, weight, expected[tokens])
+            log_z, all_paths = structure.log_partition_and_gradient(
+                scores, weight, expected[tokens]
+            )
             score, pull_gold = structure.gold_score(scores, chunk.y)
             gold_paths = pull_gold(weight, gold[tokens])
             return weight @ (log_z - score), gold_paths.transition, all_paths.transition

@@ -20,7 +20,7 @@ NAMES = ("--estimator", "--set", "--template", "--syntax")
 
 
 def _estimators() -> dict[str, Callable[..., BaseEstimator]]:
-    """All classifiers that take words and need no other estimators, and presets of them."""
+    """All classifiers that take words and no other estimators, and presets of them."""
     named = {name: getattr(sklearn_crcrf, name) for name in sklearn_crcrf.__all__}
     found = {name: it for name, it in named.items() if hasattr(it, "predict") and not _needs(it)}
     found = {name: it for name, it in found.items() if it().__sklearn_tags__().input_tags.dict}
@@ -29,7 +29,7 @@ def _estimators() -> dict[str, Callable[..., BaseEstimator]]:
 
 
 def _needs(estimator: type) -> bool:
-    """Whether an estimator has parameters that must be given."""
+    """Whether an estimator has required parameters."""
     parameters = inspect.signature(estimator).parameters.values()
     return any(p.default is p.empty for p in parameters)
 
@@ -38,8 +38,8 @@ ESTIMATORS = _estimators()
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options that say what is trained."""
-    group = parser.add_argument_group("what is trained")
+    """Add the options that choose the estimator."""
+    group = parser.add_argument_group("estimator")
     group.add_argument(
         "--estimator",
         metavar="NAME",
@@ -56,22 +56,22 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--template", metavar="TEMPLATE", help="file of attributes, of CRF++ or Wapiti"
     )
     group.add_argument(
-        "--syntax", choices=["crf++", "wapiti"], help="of the template; default: crf++"
+        "--syntax", choices=["crf++", "wapiti"], help="language of the template; default: crf++"
     )
 
 
 def given_options(options: argparse.Namespace) -> list[str]:
-    """Names of those of the options that were given."""
+    """Names of the options that were given."""
     return [name for name in NAMES if getattr(options, name[2:]) is not None]
 
 
 def make_estimator(options: argparse.Namespace) -> BaseEstimator:
-    """What the options describe.
+    """The estimator that the options describe.
 
     Raises
     ------
     ValueError
-        If a name is not known; the message lists the choices.
+        If a name is unknown; the message lists the choices.
     """
     if options.syntax and not options.template:
         raise ValueError("--syntax needs --template")
@@ -105,7 +105,7 @@ def _assignment(text: str) -> tuple[str, Any]:
 
 
 def _with(estimator: BaseEstimator, given: dict[str, Any]) -> BaseEstimator:
-    """The estimator with these parameters; those of its criterion are ``criterion__...``."""
+    """The estimator with these parameters; ``criterion__...`` are parameters of its criterion."""
     of_parts = {name: given[name] for name in given if "__" in name}
     _set(estimator, {name: given[name] for name in given if "__" not in name})
     criterion = CRITERIA.get(str(getattr(estimator, "criterion", None)))

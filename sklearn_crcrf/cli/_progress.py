@@ -1,4 +1,4 @@
-"""A line that tells how far long work is."""
+"""A line that shows the progress of long work."""
 
 import io
 import sys
@@ -17,17 +17,17 @@ PAUSE = 1.0
 
 
 class Progress:
-    """Tells nothing."""
+    """Shows nothing."""
 
     def advance(self, n: int = 1, text: str = "") -> None:
-        """So many more units are done."""
+        """Report that ``n`` more units are done."""
 
     def close(self) -> None:
-        """All is done."""
+        """Report the end."""
 
 
 class PlainProgress(Progress):
-    """Writes a line to standard error, at most one a second."""
+    """Writes lines to standard error, at most one per ``pause`` seconds."""
 
     def __init__(self, name: str, total: int | None, unit: str, pause: float):
         self._name, self._unit, self._pause = name, unit, pause
@@ -67,8 +67,7 @@ def add_options(parser: ArgumentParser) -> None:
     group.add_argument(
         "--verbose",
         action="store_true",
-        help="progress as lines, all of them; by default there is one line if standard error is "
-        "a terminal",
+        help="all progress, as lines; by default a single line, if standard error is a terminal",
     )
 
 
@@ -95,7 +94,7 @@ def _make(options: Namespace, name: str, total: int | None, unit: str) -> Progre
 
 @contextmanager
 def telling_iterations(estimator: Any, progress: Progress) -> Iterator[None]:
-    """What an estimator with the parameter ``verbose`` prints advances the progress."""
+    """Let each line that an estimator with the parameter ``verbose`` prints advance progress."""
     classifier = estimator[-1] if isinstance(estimator, Pipeline) else estimator
     if "verbose" not in classifier.get_params():
         yield

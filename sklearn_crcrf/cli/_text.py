@@ -35,7 +35,7 @@ Columns = Sequence[str | None]
 
 
 class Source(NamedTuple):
-    """All of a file, not compressed, what to call it, and what separates its columns."""
+    """The unpacked content of a file, its name for messages, and the separator of columns."""
 
     name: str
     data: bytes
@@ -49,7 +49,7 @@ class Source(NamedTuple):
         return len(next(lines, [b"word", b"label"]))
 
     def by_tabs(self) -> "Source":
-        """The same with tabs between its columns, if only these divide all lines alike."""
+        """The source with tabs as separator, if only tabs give all lines equally many columns."""
         lines = [line for line in io.BytesIO(self.data) if line.strip()]
         tabs, fields = {line.count(b"\t") for line in lines}, {len(line.split()) for line in lines}
         by_tabs = len(tabs) == 1 < len(fields) and 0 not in tabs
@@ -57,16 +57,16 @@ class Source(NamedTuple):
 
 
 class Text(NamedTuple):
-    """What a file says.
+    """The tokens and labels of a file.
 
     Parameters
     ----------
     X : list of sequences of str or dict
     y : list of sequences of str, or None
     known : list of sequences, or None
-        What is known of the labels: None, a label, or a set of labels.
+        Known labels: None for unknown, a label, or a set of possible labels.
     columns : list of str or None
-        Those of the file, of which None was left out.
+        The columns of the file; None for a column that was left out.
     """
 
     X: list
@@ -77,14 +77,14 @@ class Text(NamedTuple):
 
 def add_file(parser: argparse.ArgumentParser, help: str) -> None:
     """Add the argument FILE."""
-    text = f"{help}; may be gzip; standard input if it is left out or -"
+    text = f"{help}; may be gzip-compressed; standard input if left out or -"
     parser.add_argument("file", metavar="FILE", nargs="?", default=STANDARD, help=text)
     add_max_bytes(parser)
 
 
 def add_max_bytes(parser: argparse.ArgumentParser) -> None:
     """Add the option --max-bytes."""
-    text = f"the most bytes that a file may unpack to; default: {MAX_BYTES}"
+    text = f"maximum number of bytes of an unpacked file; default: {MAX_BYTES}"
     parser.add_argument("--max-bytes", type=positive, metavar="N", default=MAX_BYTES, help=text)
 
 
@@ -105,7 +105,7 @@ def read_source(path: str, max_bytes: int) -> Source:
     path : str
         "-" is standard input.
     max_bytes : int
-        The most bytes that it may unpack to.
+        Maximum number of unpacked bytes.
 
     Returns
     -------
@@ -131,8 +131,8 @@ def read_text(source: Source, columns: Columns | None, labelled: bool = False) -
     ----------
     source : Source
     columns : sequence of str or None, optional
-        By default the first column is the word, and the last the label. A column "known" is
-        what is known of the labels.
+        By default the first column is the word, and the last the label. A column "known" holds
+        known labels.
     labelled : bool
         Whether there must be tokens and labels.
 
@@ -149,16 +149,16 @@ def read_text(source: Source, columns: Columns | None, labelled: bool = False) -
     try:
         X, y = read_conll(io.BytesIO(source.data), names, sep=source.separator, max_bytes=None)
     except ValueError as error:
-        of = f" ({', '.join(c or '_' for c in names)}; see --columns)"
+        hint = f" ({', '.join(c or '_' for c in names)}; see --columns)"
         told = columns is not None and "columns" in str(error)
-        raise ValueError(f"{source.name}: {error}{of if told else ''}") from error
+        raise ValueError(f"{source.name}: {error}{hint if told else ''}") from error
     if labelled and (not X or y is None):
         raise ValueError(f"{source.name}: there are no {'labels' if X else 'tokens'}")
     return _without_known(X, y, names) if KNOWN in names else Text(X, y, None, names)
 
 
 def default_columns(width: int) -> list[str]:
-    """Names of so many columns, of which the last is the label."""
+    """Default names of ``width`` columns; the last one is the label."""
     if width == 1:
         return ["word"]
     return ["word", *(f"column_{j}" for j in range(2, width)), "label"]
@@ -194,14 +194,14 @@ def _allowed(text: str) -> Any:
 
 
 def check_output(path: str) -> None:
-    """Check that a file can be written, before there is work that would be lost.
+    """Check that a file can be written, before long work whose result would be lost.
 
     Raises
     ------
     ValueError
-        If there is something else than a regular file.
+        If the path is something other than a regular file.
     OSError
-        If it cannot; the error names the file.
+        If the file cannot be written; the error names it.
     """
     if os.path.isdir(path):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
@@ -213,9 +213,9 @@ def check_output(path: str) -> None:
 
 @contextmanager
 def open_output(path: str) -> Iterator[IO[str]]:
-    """A stream to write text to; a file is there only when all is written.
+    """A stream to write text to; a file is created or replaced only once all is written.
 
-    What is there and no file, such as a device or a pipe, is written to.
+    An existing path that is not a file, such as a device or a pipe, is written to directly.
     """
     if path == STANDARD:
         if hasattr(sys.stdout, "reconfigure"):
@@ -232,5 +232,5 @@ def open_output(path: str) -> Iterator[IO[str]]:
 
 
 def _packing(file: IO[bytes], path: str) -> AbstractContextManager[IO[bytes]]:
-    """What compresses if the name of the file says so, and leaves the file open."""
+    """A stream that compresses if the path ends in ".gz"; it leaves the file open."""
     return gzip.GzipFile("", "wb", fileobj=file) if path.endswith(".gz") else nullcontext(file)

@@ -1,4 +1,4 @@
-"""The parser of all commands, and what becomes of their errors."""
+"""The parser of all commands, and the handling of errors."""
 
 import argparse
 import os
@@ -20,7 +20,7 @@ DEBUG = "SKLEARN_CRCRF_DEBUG"
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser whose errors are one line."""
+    """A parser that reports errors in one line."""
 
     def error(self, message: str) -> None:
         self.exit(BAD_INPUT, f"sklearn-crcrf: error: {message} (see {self.prog} --help)\n")
@@ -32,7 +32,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     Parameters
     ----------
     argv : sequence of str, optional
-        Arguments; those of the process by default.
+        Arguments; by default the arguments of the process.
 
     Returns
     -------
@@ -56,7 +56,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return _fail("interrupted", interruption.STATUS)
     except BrokenPipeError:
-        # Python writes what is left at its end, and would complain.
+        # At exit, Python flushes standard output, which would raise the error again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return BROKEN_PIPE
     except Exception as error:

@@ -22,10 +22,10 @@ READERS: dict[str, Callable[[IO], Any]] = {
 
 def add_parser(commands: Any) -> None:
     """Add the command."""
-    parser = commands.add_parser("convert", help="make a model of one of CRFsuite or CRF++")
+    parser = commands.add_parser("convert", help="convert a model of CRFsuite or CRF++")
     add_file(parser, "a text that crfsuite dump, pycrfsuite.Tagger.dump or crf_learn -t wrote")
     parser.add_argument("--model", metavar="MODEL", required=True, help="file to write")
-    parser.add_argument("--format", choices=READERS, help="default: what the text looks like")
+    parser.add_argument("--format", choices=READERS, help="default: detected from the text")
     add_columns(parser, "names of the columns of the files to label, as for train")
     parser.set_defaults(run=run)
 
@@ -46,7 +46,7 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _warn_of_attributes_without_columns(vectorizer: SequenceVectorizer) -> None:
-    """Tokens of files are columns of strings, so they do not have all that dicts have."""
+    """Warn of attributes without a key: tokens of files are columns, which have names."""
     names = vectorizer.vocabulary_.symbols
     others = [name for name in names if vectorizer.separator not in name]
     if others:

@@ -28,7 +28,7 @@ def add_parser(commands: Any) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    """Train on addresses, and print how accurate that is, and one of them."""
+    """Train on addresses, and print the accuracy and a labelled address."""
     X, y = make_addresses(3000, random_state=0)
     labels = {label for line in y for label in line}
     n_tokens = sum(map(len, X))
@@ -47,7 +47,7 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _aligned(tokens: list[str], labels: list[str], width: int = 80) -> Iterator[str]:
-    """Lines of tokens, each above its label, and cut where they are wide."""
+    """Lines of tokens, each above its label, wrapped at a width."""
     above, below = "", ""
     for token, label in zip(tokens, labels, strict=True):
         size = max(len(token), len(label))

@@ -23,18 +23,18 @@ HELD_OUT = 0.2
 
 
 class Evaluation(NamedTuple):
-    """How right predicted labels are.
+    """Predicted labels and their accuracy.
 
     Parameters
     ----------
     y, predicted : list of label lists
     scheme : str or None
-        How labels spell segments, if they do.
+        The scheme by which labels mark segments, if any.
     accuracy : dict
-        Those of all, known and unknown tokens, as far as it is known which these are.
+        Accuracy of all tokens, and, if it can be told which are known, of known and unknown ones.
     n_unknown : int or None
     seconds : float
-        How long prediction took.
+        Time of prediction.
     """
 
     y: list
@@ -49,7 +49,7 @@ def add_parser(commands: Any) -> None:
     """Add the command."""
     parser = commands.add_parser(
         "evaluate",
-        help="print the accuracy: of a model, or of one that is trained on a part of the file",
+        help="print the accuracy of a model, or of one trained on a part of the file",
     )
     add_file(parser, "text with labels")
     parser.add_argument(
@@ -58,8 +58,8 @@ def add_parser(commands: Any) -> None:
     parser.add_argument(
         "--model",
         metavar="MODEL",
-        help="written by train. Without it, a model is trained on FILE, and tested on TEST, or "
-        "on a fifth of FILE that is drawn at random and not trained on",
+        help="written by train. Without it, a model is trained on FILE and tested on TEST, or "
+        "tested on a random fifth of FILE and trained on the rest",
     )
     add_columns(parser, "names of the columns of the files, as for train")
     parser.add_argument("--json", action="store_true", help="figures as JSON")
@@ -113,7 +113,7 @@ def evaluate(estimator: Any, X: list, y: list, X_train: list | None = None) -> E
     estimator : fitted estimator
     X, y : lists of sequences
     X_train : list of sequences, optional
-        What tells which tokens are known, for an estimator that does not know it.
+        Training data; shows which tokens are known if the estimator cannot tell.
     """
     start = time.perf_counter()
     predicted = [list(labels) for labels in estimator.predict(X)]
@@ -122,8 +122,8 @@ def evaluate(estimator: Any, X: list, y: list, X_train: list | None = None) -> E
     known = _known_tokens(estimator, X, X_train)
     if known is not None:
         n_unknown = sum(map(len, X)) - int(sum(map(sum, known)))
-        for name, of in (("known", known_accuracy), ("unknown", unknown_accuracy)):
-            accuracy[name] = of(y, predicted, known, zero_division=np.nan)
+        for name, metric in (("known", known_accuracy), ("unknown", unknown_accuracy)):
+            accuracy[name] = metric(y, predicted, known, zero_division=np.nan)
     scheme = _scheme([*y, *predicted])
     return Evaluation(y, predicted, scheme, accuracy, n_unknown, seconds)
 
@@ -179,7 +179,7 @@ def _figures(result: Evaluation) -> dict[str, Any]:
 
 
 def _number(value: Any) -> float | None:
-    """JSON has no NaN."""
+    """A number for JSON, which has no NaN."""
     return None if np.isnan(value) else float(value)
 
 

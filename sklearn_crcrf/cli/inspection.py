@@ -16,7 +16,7 @@ from ._text import add_max_bytes
 __all__ = ["add_parser", "run"]
 
 TOP = 10
-# A table of transitions is no wider than this many labels.
+# Maximum number of labels in a table of transitions.
 WIDEST = 12
 
 
@@ -26,7 +26,7 @@ def add_parser(commands: Any) -> None:
     parser.add_argument("--model", metavar="MODEL", required=True, help="written by train")
     parser.add_argument("--label", action="append", help="only this label; may be repeated")
     parser.add_argument(
-        "--top", type=whole, default=TOP, metavar="N", help=f"so many attributes; default: {TOP}"
+        "--top", type=whole, default=TOP, metavar="N", help=f"number of attributes; default: {TOP}"
     )
     parser.add_argument("--json", action="store_true", help="the same as JSON")
     add_max_bytes(parser)
@@ -63,7 +63,7 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _transitions(classifier: Any) -> np.ndarray | None:
-    """Scores of pairs of labels, -inf for what is impossible."""
+    """Transition scores, -inf for impossible transitions."""
     scores = getattr(classifier, "transitions_", None)
     if scores is None:
         return None
@@ -123,17 +123,17 @@ def _print_json(
     attributes: dict[str, dict[str, float]],
 ) -> None:
     labels = [str(label) for label in classifier.classes_]
-    of_pairs = {}
+    nested = {}
     if transitions is not None:
         values = [[None if np.isinf(v) else v for v in row] for row in transitions.tolist()]
         rows = (dict(zip(labels, row, strict=True)) for row in values)
-        of_pairs = dict(zip(labels, rows, strict=True))
+        nested = dict(zip(labels, rows, strict=True))
     content = {
         "estimator": type(classifier).__name__,
         "parameters": classifier.get_params(deep=False),
         "columns": model.columns,
         "labels": labels,
-        "transitions": of_pairs,
+        "transitions": nested,
         "edges": edges,
         "attributes": attributes,
     }
@@ -158,7 +158,7 @@ def _print_transitions(
 
 
 def _print_top_transitions(transitions: np.ndarray, labels: list[str]) -> None:
-    """The largest and smallest scores, where there are too many for a table."""
+    """Print the largest and smallest scores, if there are too many labels for a table."""
     flat = transitions.ravel()
     order = [k for k in np.argsort(-flat, kind="stable") if np.isfinite(flat[k])]
     print("\ntransitions, the largest and the smallest")

@@ -13,7 +13,7 @@ from ._text import KNOWN, Source, Text, add_columns, add_file, open_output, read
 
 __all__ = ["add_parser", "read_words", "run"]
 
-# Sequences that are labelled before they are written.
+# Number of sequences that are labelled before they are written.
 CHUNK = 500
 Tagged = Iterator[dict[str, Any]]
 
@@ -25,9 +25,9 @@ def add_parser(commands: Any) -> None:
     parser.add_argument("--model", metavar="MODEL", required=True, help="written by train")
     add_columns(
         parser,
-        "names of the columns of the file. 'known' is a column of labels that are known: a "
-        "label, several with | between them, or _ for none. '_' leaves a column out. Default: "
-        "the columns of training, with or without the label",
+        "names of the columns of the file. A column 'known' holds known labels: a label, several "
+        "possible ones joined by |, or _ for unknown. '_' leaves a column out. Default: the "
+        "columns of training, with or without the label",
     )
     parser.add_argument(
         "--output", metavar="OUT", default="-", help="file to write; default: standard output"
@@ -37,7 +37,7 @@ def add_parser(commands: Any) -> None:
         "--n-best", type=positive, metavar="K", help="the K best labellings of each sequence"
     )
     how.add_argument(
-        "--marginals", action="store_true", help="also the probability of each label of a token"
+        "--marginals", action="store_true", help="also the probabilities of all labels of a token"
     )
     parser.add_argument("--json", action="store_true", help="a line of JSON for each sequence")
     _progress.add_options(parser)
@@ -49,10 +49,11 @@ def run(options: argparse.Namespace) -> None:
     model = load_model(options.model, options.max_bytes)
     text = read_words(read_source(options.file, options.max_bytes), model, options.columns)
     if text.known is not None and (options.n_best or options.marginals):
-        raise ValueError("--n-best and --marginals are not for files with a column 'known'")
+        raise ValueError("--n-best and --marginals cannot be used with a column 'known'")
     _check_known(text.known, model.estimator, options.file)
     write = _write_json if options.json else _write_text
-    # What is known may be impossible, and errors have the number of the sequence.
+    # Known labels may be impossible: all sequences in one chunk, so that the number of the sequence
+    # in the error is right.
     size = CHUNK if text.known is None else max(1, len(text.X))
     with (
         open_output(options.output) as file,
@@ -70,7 +71,7 @@ def run(options: argparse.Namespace) -> None:
 def read_words(
     source: Source, model: StoredModel, columns: list[str | None] | None, labelled: bool = False
 ) -> Text:
-    """Read what a model is to label; by default its columns are those of training.
+    """Read the words that a model is to label; by default with the columns of training.
 
     Parameters
     ----------
@@ -83,7 +84,7 @@ def read_words(
     Raises
     ------
     ValueError
-        If the columns are not those on which the model was trained.
+        If the columns differ from the columns of training.
     """
     if model.columns is None:
         return read_text(source, columns, labelled)
@@ -99,7 +100,7 @@ def read_words(
 
 
 def _fitting_columns(trained: list[str | None], width: int, labelled: bool) -> list[str | None]:
-    """The columns of training, perhaps without the label, or without all that was left out."""
+    """The columns of training, perhaps without the label or the columns that were left out."""
     unlabelled, observed = [name for name in trained if name != "label"], _observed(trained)
     layouts = [trained, [*observed, "label"]] if labelled else [unlabelled, observed, trained]
     return next((names for names in layouts if len(names) == width), layouts[0])
@@ -114,7 +115,7 @@ def _check_known(known: list | None, estimator: Any, name: str) -> None:
                 if label not in classes:
                     raise ValueError(
                         f"{name}, sequence {number}, position {position}: {label!r} in the column "
-                        f"'known' is none of the labels {', '.join(map(str, classes))}"
+                        f"'known' is not among the labels {', '.join(map(str, classes))}"
                     )
 
 
@@ -123,7 +124,7 @@ def _observed(columns: list[str | None]) -> list[str]:
 
 
 def _tag(estimator: Any, X: list, known: list | None, options: argparse.Namespace) -> Tagged:
-    """What is to be said of each sequence."""
+    """The output for each sequence."""
     classifier, inner = unwrap(estimator, X)
     if options.n_best:
         kept = _method(classifier, "predict_k_best")(inner, k=options.n_best)

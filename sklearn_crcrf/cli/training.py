@@ -27,8 +27,8 @@ def add_parser(commands: Any) -> None:
     parser.add_argument("--model", metavar="MODEL", required=True, help="file to write")
     add_columns(
         parser,
-        "names of the columns of the file; 'label' is the one to predict, '_' leaves one out. "
-        "Default: the first is the word, the last the label",
+        "names of the columns of the file; 'label' is the one to predict, '_' leaves a column out. "
+        "Default: the first column is the word, the last the label",
     )
     _estimators.add_options(parser)
     _progress.add_options(parser)
@@ -36,7 +36,7 @@ def add_parser(commands: Any) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Train, and write a model; if training is interrupted, that of the last iteration."""
+    """Train, and write the model; if training is interrupted, the model of the last iteration."""
     require_skops()
     check_output(options.model)
     estimator = _estimators.make_estimator(options)
@@ -56,9 +56,9 @@ def run(options: argparse.Namespace) -> int:
 def fit(
     estimator: BaseEstimator, text: Text, options: argparse.Namespace, interrupts: "Interrupts"
 ) -> BaseEstimator:
-    """Fit an estimator, and tell of its progress, and of warnings if it was not interrupted."""
+    """Fit an estimator and show its progress and, if not interrupted, warnings."""
     if text.known is not None:
-        raise ValueError("a column 'known' is for tag; training takes the column 'label'")
+        raise ValueError("a column 'known' is for tag; train uses the column 'label'")
     with (
         warnings.catch_warnings(record=True) as caught,
         _progress.progress_of(options, "training", None, "iteration") as progress,
@@ -72,13 +72,13 @@ def fit(
 
 
 class Interrupts:
-    """Whether Ctrl-C was pressed; an estimator may keep that to itself."""
+    """Whether Ctrl-C was pressed; an estimator may handle it without an exception."""
 
     def __init__(self):
         self.happened, self._waiting = False, False
 
     def wait(self) -> None:
-        """From now on only take note of it."""
+        """From now on only record it, without KeyboardInterrupt."""
         self._waiting = True
 
     def __call__(self, number: int, frame: Any) -> None:
@@ -89,7 +89,7 @@ class Interrupts:
 
 @contextmanager
 def noting_interrupts() -> Iterator[Interrupts]:
-    """Meanwhile it is noted whether Ctrl-C was pressed."""
+    """Within this context, record whether Ctrl-C was pressed."""
     interrupts = Interrupts()
     if threading.current_thread() is not threading.main_thread():
         yield interrupts

@@ -75,8 +75,8 @@ class HMM(CountingClassifier):
         Gives integer codes to numeric columns; by default ten bins of about equal frequency, or
         one bin per value if there are fewer values.
     sample_unit : {"sequence", "token"}, default="sequence"
-        What scikit-learn is told that a sample is. With ``"token"``, for tables whose rows are
-        tokens, string scorers and stratified splits work.
+        What a sample is for scikit-learn. With ``"token"``, for tables whose rows are tokens,
+        string scorers and stratified splits work.
     n_jobs : int, default=None
         Number of threads that predict.
 
@@ -100,9 +100,9 @@ class HMM(CountingClassifier):
     encoder_ : Encoder
         Numbers the symbols of all columns.
     n_features_in_ : int
-        Number of columns of X, where it has any.
+        Number of columns of X, if it has columns.
     feature_names_in_ : ndarray of str objects
-        Names of the columns of X, where it is a data frame.
+        Names of the columns of X, if it is a data frame.
 
     References
     ----------

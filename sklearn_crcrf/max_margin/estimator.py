@@ -86,8 +86,8 @@ class MaxMarginCRF(CallbackSupportMixin, LinearChainClassifier):
         Precision of weights; by default the precision of a numeric X, else float64. In single
         precision the relative gap cannot fall below about 1e-5.
     sample_unit : {"sequence", "token"}, default="sequence"
-        What scikit-learn is told that a sample is. With ``"token"``, for tables whose rows are
-        tokens, string scorers and stratified splits work.
+        What a sample is for scikit-learn. With ``"token"``, for tables whose rows are tokens,
+        string scorers and stratified splits work.
     n_jobs : int, default=None
         Number of threads that predict; training uses one.
     random_state : int, RandomState or None, default=None
@@ -118,9 +118,9 @@ class MaxMarginCRF(CallbackSupportMixin, LinearChainClassifier):
     converged_ : bool
         False if training was interrupted or reached ``max_iter``.
     n_features_in_ : int
-        Number of columns of X, where it has any.
+        Number of columns of X, if it has columns.
     feature_names_in_ : ndarray of str objects
-        Names of the columns of X, where it is a data frame.
+        Names of the columns of X, if it is a data frame.
 
     See Also
     --------

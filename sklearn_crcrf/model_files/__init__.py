@@ -1,4 +1,4 @@
-"""Files of models: what may be in them, how they are unpacked, and how they replace others."""
+"""Model files: trusted content, unpacking within limits, and atomic replacement."""
 
 from .saving import MAX_BYTES, StoredModel, load_model, require_skops, save_model
 

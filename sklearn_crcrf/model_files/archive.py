@@ -1,9 +1,9 @@
 """Archives are unpacked within a limit, and checked, before skops sees them.
 
-A few bytes can be packed such that they unpack to gigabytes, declare an array that is larger than
-what is there, or name one array a million times. So the sizes that an archive declares are summed
-first, nothing is unpacked beyond them, and the header of every array is held against the bytes
-behind it. What passes is packed again, without compression, for skops to read.
+A tiny archive can unpack to gigabytes, declare an array that is larger than its data, or refer to
+one array a million times. So the sizes that an archive declares are summed first, nothing is
+unpacked beyond them, and the header of every array is compared with the number of bytes after it.
+Valid content is packed again, without compression, for skops to read.
 """
 
 import io
@@ -27,11 +27,11 @@ METHODS = {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}
 
 
 class TooLargeError(ValueError):
-    """A file unpacks to more than it may."""
+    """A file unpacks to more bytes than allowed."""
 
 
 class Budget:
-    """How many bytes may still be unpacked.
+    """The number of bytes that may still be unpacked.
 
     Parameters
     ----------
@@ -43,23 +43,23 @@ class Budget:
         self._max_bytes = self._left = math.inf if max_bytes is None else max_bytes
 
     def take(self, n_bytes: int) -> None:
-        """Raise TooLargeError unless so many bytes are left."""
+        """Subtract ``n_bytes``; raise TooLargeError if there are not enough left."""
         self._left -= n_bytes
         if self._left < 0:
             raise TooLargeError(
-                f"it unpacks to more than max_bytes={self._max_bytes}; if it is from a source that "
-                "you trust, give a larger limit, or None for none"
+                f"it unpacks to more than max_bytes={self._max_bytes}; if you trust its source, "
+                "give a larger limit, or None for no limit"
             )
 
 
 def checked_archive(data: bytes, max_bytes: int | None) -> io.BytesIO:
-    """The same archive without compression, after all of it was checked.
+    """The same archive without compression, after a check of all its content.
 
     Parameters
     ----------
     data : bytes
     max_bytes : int or None
-        The most bytes that it may unpack to; None for no limit.
+        Maximum number of unpacked bytes; None for no limit.
 
     Returns
     -------
@@ -68,11 +68,11 @@ def checked_archive(data: bytes, max_bytes: int | None) -> io.BytesIO:
     Raises
     ------
     UntrustedError
-        If it asks for what is not trusted.
+        If it names a class or function that is not trusted.
     TooLargeError
         If it unpacks to more than the limit.
     ValueError
-        If it is not valid. What is damaged may raise other errors too.
+        If it is not valid. Damaged data may raise other errors too.
     """
     budget = Budget(max_bytes)
     members = _unpacked(data, budget)
@@ -86,7 +86,7 @@ def checked_archive(data: bytes, max_bytes: int | None) -> io.BytesIO:
 
 
 def _checked_members(schema: Any, members: Mapping[str, bytes], budget: Budget) -> dict[str, bytes]:
-    """The members that are read, after their content was checked."""
+    """The members that are read, after a check of their content."""
     checked, kinds, read = {}, {}, set()
     for kind, name, number in files_of(schema):
         if kinds.setdefault(name, kind) != kind:
@@ -110,7 +110,7 @@ def _unpacked(data: bytes, budget: Budget) -> dict[str, bytes]:
             if info.filename in members or info.compress_type not in METHODS:
                 raise ValueError(f"{info.filename} is there twice, or packed in an unusual way")
             with archive.open(info) as member:
-                # Without the number of bytes, all that the member holds would be unpacked at once.
+                # Without a size, a member would be unpacked completely, even beyond its size.
                 members[info.filename] = member.read(info.file_size)
             if len(members[info.filename]) != info.file_size:
                 raise ValueError(f"{info.filename} is shorter than it should be")
@@ -127,7 +127,7 @@ def _packed(members: Mapping[str, bytes]) -> io.BytesIO:
 
 
 def _checked_array(data: bytes, budget: Budget) -> bytes:
-    """An array, whose header says what is behind it."""
+    """An array, after a check of its header against its size."""
     shape, dtype, n_there = read_header(data)
     n_bytes = math.prod(shape) * dtype.itemsize
     if dtype.hasobject or dtype.itemsize == 0 or min(shape, default=0) < 0:
@@ -138,7 +138,7 @@ def _checked_array(data: bytes, budget: Budget) -> bytes:
 
 
 def _checked_matrix(data: bytes, budget: Budget) -> bytes:
-    """A sparse matrix, which is an archive of its own, of arrays."""
+    """A sparse matrix: a nested archive of arrays."""
     members = _unpacked(data, budget)
     for content in members.values():
         _checked_array(content, budget)

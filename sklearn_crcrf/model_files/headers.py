@@ -1,4 +1,4 @@
-"""What the file of an array says of it before its bytes."""
+"""Headers of ``npy`` files."""
 
 import io
 from typing import NamedTuple
@@ -11,7 +11,7 @@ READERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.re
 
 
 class Header(NamedTuple):
-    """The shape and the type of an array, and how many bytes are behind them."""
+    """The shape and type of an array, and the number of bytes after the header."""
 
     shape: tuple[int, ...]
     dtype: np.dtype
@@ -24,7 +24,7 @@ def read_header(data: bytes) -> Header:
     Raises
     ------
     ValueError
-        If there is none. What is damaged may raise other errors too.
+        If there is no header. Damaged data may raise other errors too.
     """
     file = io.BytesIO(data)
     shape, _, dtype = READERS[np.lib.format.read_magic(file)](file)

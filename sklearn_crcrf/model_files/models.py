@@ -1,4 +1,4 @@
-"""What a model that is stored or was loaded must be."""
+"""Checks of models, before they are stored and after they are loaded."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -14,13 +14,13 @@ __all__ = ["check_model"]
 
 
 def check_model(estimator: Any) -> None:
-    """Check that a model is one that this package can predict with, and that it is sound.
+    """Check that a model is a sequence classifier of this package and sound.
 
     Raises
     ------
     ValueError
-        If it is no sequence classifier, nor a pipeline that ends in one; if a parameter is not
-        valid; or if an array does not fit the others, in which case the message has its name.
+        If it is neither a sequence classifier nor a pipeline that ends in one; if a parameter is
+        not valid; or if an array does not fit the others: then the message names the array.
     """
     transformers, last = steps_of(estimator)
     if not isinstance(last, (BaseSequenceClassifier, CRFsuiteCRF)):

@@ -1,12 +1,12 @@
-"""A file is replaced by another at once: whoever looks sees the old one or the new one, complete.
+"""Atomic replacement of files: a reader sees either the old or the new file, always complete.
 
-The new file is written without a name, where the system can (``O_TMPFILE`` of Linux), so that it
-is gone with a process that ends meanwhile, whatever ended it. When it is complete and on the disk,
-it takes the place; if there is a file to be replaced, by way of a name of its own, for an instant.
+Where the system allows it (``O_TMPFILE`` of Linux), the new file is written without a name, so it
+vanishes if the process ends early, for any reason. When it is complete and on disk, it gets a
+temporary name for an instant and then replaces the old file.
 
-Elsewhere it has that name from the beginning. A process that is killed leaves it behind, and the
-next that writes a file to this place removes it: whoever writes holds a lock on what he writes,
-and a lock ends with its process.
+Elsewhere it has the temporary name from the beginning. A killed process then leaves the file
+behind, and the next process that writes to this place removes it: a writer holds a lock on its
+file, and a lock ends with its process.
 """
 
 import errno
@@ -20,12 +20,12 @@ from typing import IO, NamedTuple
 
 try:
     import fcntl
-except ImportError:  # Windows, where an open file cannot be removed by others
+except ImportError:  # Windows, where no other process can remove an open file
     fcntl = None
 
 __all__ = ["check_replaceable", "replacing"]
 
-# What systems say that cannot write files without a name, or folders to the disk.
+# Errors of systems that cannot open files without a name, or cannot sync folders.
 UNSUPPORTED = {errno.EISDIR, errno.EINVAL, errno.EOPNOTSUPP, errno.ENOTSUP, errno.ENOSYS}
 NEW_FILE = 0o666
 LONGEST_STEM = 200
@@ -38,7 +38,7 @@ class Place(NamedTuple):
     ----------
     folder, name : str
     replaced : os.stat_result or None
-        Of the file that is there.
+        Status of the existing file.
     """
 
     folder: str
@@ -56,7 +56,7 @@ class Place(NamedTuple):
         return NEW_FILE if self.replaced is None else stat.S_IMODE(self.replaced.st_mode) & 0o777
 
     def new_name(self) -> str:
-        """The path of a new file beside it."""
+        """A temporary path for a new file in the same folder."""
         return os.path.join(self.folder, f".{self._stem}.{secrets.token_hex(8)}.part")
 
     def is_new_name(self, name: str) -> bool:
@@ -65,31 +65,31 @@ class Place(NamedTuple):
 
     @property
     def _stem(self) -> str:
-        """As much of the name as leaves place for more; file systems count bytes."""
+        """The name, cut to leave room for a suffix; file systems count bytes."""
         return os.fsdecode(os.fsencode(self.name)[:LONGEST_STEM])
 
 
 @contextmanager
 def replacing(path: str | os.PathLike) -> Iterator[IO[bytes]]:
-    """A file to write to, which takes the place of one that is there when all is on the disk.
+    """A file to write to, which replaces the file at ``path`` once it is completely on disk.
 
     Parameters
     ----------
     path : str or path-like
-        Links are followed: what they lead to is replaced. The new file has the permissions, and if
-        that is possible the owner, of the one that it replaces.
+        Links are followed: their target is replaced. The new file has the permissions, and if
+        possible the owner, of the old one.
 
     Yields
     ------
     binary file
-        If it cannot be written, or there is any error or interrupt meanwhile, all is as before.
+        After any error or interrupt in this context, the old file is unchanged.
 
     Raises
     ------
     ValueError
-        If there is something else than a regular file: a folder, a device, a pipe.
+        If ``path`` is something other than a regular file: a folder, a device, a pipe.
     OSError
-        If it cannot be written.
+        If the file cannot be written.
 
     Examples
     --------
@@ -118,12 +118,12 @@ def replacing(path: str | os.PathLike) -> Iterator[IO[bytes]]:
 
 
 def check_replaceable(path: str | os.PathLike) -> None:
-    """Check that a file can be written, before there is work that would be lost.
+    """Check that a file can be written, before long work whose result would be lost.
 
     Raises
     ------
     ValueError or OSError
-        As :func:`replacing`.
+        As in :func:`replacing`.
     """
     place = _find(path)
     with ExitStack() as cleaning:
@@ -131,7 +131,7 @@ def check_replaceable(path: str | os.PathLike) -> None:
 
 
 def _find(path: str | os.PathLike) -> Place:
-    """Where a path leads to."""
+    """The target of a path."""
     target = os.path.realpath(os.fspath(path))
     try:
         replaced = os.stat(target)
@@ -143,7 +143,7 @@ def _find(path: str | os.PathLike) -> Place:
 
 
 def _open(place: Place, cleaning: ExitStack) -> tuple[int, str | None]:
-    """A new file, and its name, which is removed at the end; None if it has none."""
+    """A new file, and its name or None if it has no name; cleaning removes the name."""
     fd = _open_unnamed(place)
     if fd is not None:
         return fd, None
@@ -153,14 +153,14 @@ def _open(place: Place, cleaning: ExitStack) -> tuple[int, str | None]:
         cleaning.callback(_remove, name)
         fd = os.open(name, flags, place.mode)
         _lock(fd)
-        # Before it was locked, it may have been taken for one that was left behind.
+        # Before it was locked, another process may have removed it as abandoned.
         if fcntl is None or os.fstat(fd).st_nlink:
             return fd, name
         os.close(fd)
 
 
 def _open_unnamed(place: Place) -> int | None:
-    """A new file that has no name; None where there are no such files."""
+    """A new file without a name; None if the system has no such files."""
     if not hasattr(os, "O_TMPFILE") or not os.path.isdir("/proc/self/fd"):
         return None
     try:
@@ -174,23 +174,23 @@ def _open_unnamed(place: Place) -> int | None:
 
 
 def _give_name(fd: int, place: Place, cleaning: ExitStack) -> str:
-    """The name that a file without one gets, which is removed at the end."""
+    """Give a temporary name to a file without one; cleaning removes the name."""
     name = place.new_name()
     cleaning.callback(_remove, name)
-    # Any folder will do for the path, which is absolute; with one Python follows the link.
+    # The path is absolute, so src_dir_fd is ignored; but with it Python follows the link.
     os.link(f"/proc/self/fd/{fd}", name, src_dir_fd=fd)
     return name
 
 
 def _lock(fd: int) -> None:
-    """Show others that this file is being written, where the file system has locks."""
+    """Lock a file to show that it is being written, if the file system has locks."""
     if fcntl is not None:
         with suppress(OSError):
             fcntl.flock(fd, fcntl.LOCK_EX)
 
 
 def _finish(file: IO[bytes], place: Place) -> None:
-    """Bring all to the disk, with the permissions and the owner of the replaced file."""
+    """Sync the file to disk, with the permissions and the owner of the replaced file."""
     file.flush()
     if place.replaced is not None and hasattr(os, "fchown"):
         with suppress(PermissionError):
@@ -200,13 +200,13 @@ def _finish(file: IO[bytes], place: Place) -> None:
 
 
 def _remove_abandoned(place: Place) -> None:
-    """Remove what processes that were killed have left behind here."""
+    """Remove files that killed processes have left behind here."""
     if fcntl is None:
         return
     with os.scandir(place.folder) as entries:
         left = [entry.path for entry in entries if place.is_new_name(entry.name)]
     for path in left:
-        with suppress(OSError):  # it is being written, or somebody else was faster
+        with suppress(OSError):  # it is being written, or another process removed it first
             fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
             with open(fd, "rb"):
                 fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -219,7 +219,7 @@ def _remove(path: str) -> None:
 
 
 def _sync_folder(folder: str) -> None:
-    """Make names in a folder last, where systems can."""
+    """Sync the names in a folder to disk, if the system can."""
     if fcntl is None:
         return
     fd = os.open(folder, os.O_RDONLY)

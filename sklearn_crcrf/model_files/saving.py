@@ -1,4 +1,4 @@
-"""Files of models: written by skops, checked when they are read, and never a pickle."""
+"""Model files: written by skops, checked when they are read, and never a pickle."""
 
 import os
 import zipfile
@@ -21,15 +21,14 @@ MAGIC = b"PK\x03\x04"
 
 
 class StoredModel(NamedTuple):
-    """What a model file holds.
+    """The content of a model file.
 
     Parameters
     ----------
     estimator : estimator
-        Fitted: a sequence classifier, or a pipeline that ends in one.
+        A fitted sequence classifier, or a pipeline that ends in one.
     columns : list of str or None, or None
-        The columns of the file that it was trained on, see
-        :func:`~sklearn_crcrf.datasets.read_conll`, if these are known.
+        The columns of the training file, see :func:`~sklearn_crcrf.datasets.read_conll`, if known.
 
     Examples
     --------
@@ -47,7 +46,7 @@ class StoredModel(NamedTuple):
 def save_model(
     estimator: Any, path: str | os.PathLike, columns: Sequence[str | None] | None = None
 ) -> None:
-    """Write a fitted estimator to a file; one that is there is replaced when all is written.
+    """Write a fitted estimator to a file; an old file is replaced once the new one is complete.
 
     Parameters
     ----------
@@ -55,18 +54,18 @@ def save_model(
         A sequence classifier of this package, or a pipeline that ends in one.
     path : str or path-like
     columns : sequence of str or None, optional
-        The columns of the file that it was trained on.
+        The columns of the training file.
 
     Raises
     ------
     ImportError
         If skops is not installed.
     ValueError
-        If :func:`load_model` could not read the file, because the estimator has parts that are
-        defined elsewhere, or is not sound; or if something else than a regular file has this
-        path. What was there stays as it was.
+        If :func:`load_model` could not read the file, because the estimator contains classes of
+        other packages, or is not sound; or if ``path`` is not a regular file. An old file stays
+        as it was.
     OSError
-        If the file cannot be written. What was there stays as it was.
+        If the file cannot be written. An old file stays as it was.
 
     Examples
     --------
@@ -101,15 +100,15 @@ def save_model(
 def load_model(path: str | os.PathLike, max_bytes: int | None = MAX_BYTES) -> StoredModel:
     """Read a file that :func:`save_model` wrote.
 
-    Nothing but data, and listed classes of this package, scikit-learn, NumPy and SciPy, is made of
-    it, so a file of unknown origin cannot run code of its own, nor write to other files; and what
-    does not fit together is refused, so it cannot crash the process either.
+    Only data and listed classes of this package, scikit-learn, NumPy and SciPy are loaded, so a
+    file of unknown origin cannot run its own code, nor write to other files. Inconsistent content
+    is refused, so it cannot crash the process either.
 
     Parameters
     ----------
     path : str or path-like
     max_bytes : int or None, default=2**32
-        The most bytes that the file may unpack to; None for no limit.
+        Maximum number of bytes of the unpacked file; None for no limit.
 
     Returns
     -------
@@ -122,8 +121,8 @@ def load_model(path: str | os.PathLike, max_bytes: int | None = MAX_BYTES) -> St
     OSError
         If the file cannot be opened.
     ValueError
-        If it is damaged, is no model file, unpacks to more than ``max_bytes``, or holds what is
-        not trusted.
+        If it is damaged, is not a model file, unpacks to more than ``max_bytes``, or names a class
+        or function that is not trusted.
 
     Examples
     --------
@@ -151,7 +150,7 @@ def load_model(path: str | os.PathLike, max_bytes: int | None = MAX_BYTES) -> St
         raise ValueError(f"{path} is too large: {error}") from error
     except WrongContentError as error:
         raise ValueError(f"{path} {error}") from error
-    except Exception as error:  # what is damaged fails in many ways
+    except Exception as error:  # damaged data fails in many ways
         reason = str(error) or type(error).__name__
         raise ValueError(f"{path} is damaged, or not a model file: {reason}") from error
     return stored
@@ -163,7 +162,7 @@ def require_skops() -> ModuleType:
     Raises
     ------
     ImportError
-        If it is not installed; the message says how to.
+        If it is not installed; the message says how to install it.
     """
     try:
         import skops.io
@@ -175,7 +174,7 @@ def require_skops() -> ModuleType:
 
 
 class WrongContentError(ValueError):
-    """A file is sound, but not what it should be."""
+    """A file is sound, but not a model file of this version."""
 
 
 def _read(path: str | os.PathLike, max_bytes: int | None) -> bytes:

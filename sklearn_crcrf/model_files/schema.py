@@ -1,7 +1,7 @@
-"""What the schema of a skops file may say: the tree of nodes of which objects are made.
+"""Checks of the schema of a skops file: the tree of nodes that describes the objects.
 
-skops audits names too, but trusts more of them, and calls some without having looked at their
-arguments. Here every node is held against the lists of :mod:`.trust` before skops sees it.
+skops audits names too, but trusts more of them, and calls some without a check of their arguments.
+Here every node is checked against the lists of :mod:`.trust` before skops sees it.
 """
 
 import json
@@ -15,14 +15,14 @@ from .trust import LIMITED, PACKAGE, trusted_names
 
 __all__ = ["UntrustedError", "check_schema", "files_of", "rename_modules"]
 
-# Older ones have other kinds of nodes.
+# Older protocols have other kinds of nodes.
 OLDEST_PROTOCOL = 2
 # Positions in the key of a Mersenne Twister, which NumPy does not check.
 LAST_POSITION = 624
 
 
 class UntrustedError(ValueError):
-    """A file asks for what is not on the lists."""
+    """A file names a class or function that is not listed."""
 
 
 def check_schema(schema: Any, members: Mapping[str, bytes]) -> None:
@@ -37,7 +37,7 @@ def check_schema(schema: Any, members: Mapping[str, bytes]) -> None:
     Raises
     ------
     UntrustedError
-        If it names a class or function that is not listed; the message has all of these.
+        If it names classes or functions that are not listed; the message lists them.
     ValueError
         If it is not valid.
     """
@@ -60,7 +60,7 @@ def check_schema(schema: Any, members: Mapping[str, bytes]) -> None:
 
 
 def rename_modules(schema: Any) -> bool:
-    """Write the present modules of all classes into the schema of a file of an earlier release.
+    """Replace old names of modules in the schema of a file of an earlier release.
 
     Returns
     -------
@@ -76,13 +76,13 @@ def rename_modules(schema: Any) -> bool:
 
 
 def files_of(schema: Any) -> Iterator[tuple[str, str, Any]]:
-    """All that is read from members of the archive.
+    """The nodes that are read from members of the archive.
 
     Yields
     ------
     (kind, member, number)
         The kind of node, the name of the member, and the number of the object, if it has one:
-        what has the same number is read only once.
+        an object is read only once.
     """
     for node in nodes_of(schema):
         if "file" in node:
@@ -90,12 +90,12 @@ def files_of(schema: Any) -> Iterator[tuple[str, str, Any]]:
 
 
 def nodes_of(schema: Any) -> Iterator[dict[str, Any]]:
-    """All nodes, wherever they are."""
+    """All nodes of the tree."""
     left = [schema]
     while left:
         part = left.pop()
         if isinstance(part, dict):
-            # A dict of the user that has such a key has a node behind it, and no text.
+            # In a user's dict with such a key, its value is a node, not text.
             if isinstance(part.get("__loader__"), str):
                 yield part
             left.extend(part.values())
@@ -104,14 +104,14 @@ def nodes_of(schema: Any) -> Iterator[dict[str, Any]]:
 
 
 def _check_object(node: dict[str, Any], members: Mapping[str, bytes]) -> None:
-    """No attribute hides a method, and limited ones have one of their values."""
+    """Check that no attribute hides a method, and that limited attributes have allowed values."""
     cls = getattr(import_module(node["__module__"]), node["__class__"])
     attributes = (node.get("content") or {}).get("content")
     if not isinstance(attributes, dict):
         return
     for name, value in attributes.items():
         if callable(getattr(cls, name, None)):
-            raise UntrustedError(f"{node['__class__']}.{name} is a method, and no attribute")
+            raise UntrustedError(f"{node['__class__']}.{name} is a method, not an attribute")
         if name in LIMITED:
             allows, allowed = LIMITED[name]
             if value["__loader__"] != "JsonNode" or not allows(json.loads(value["content"])):
@@ -130,7 +130,7 @@ def _check_text(node: dict[str, Any], members: Mapping[str, bytes]) -> None:
 
 
 def _check_tree(node: dict[str, Any], members: Mapping[str, bytes]) -> None:
-    """The nodes are in an array of one dimension, of which scikit-learn asks the length."""
+    """Check that nodes are a 1-D array: scikit-learn uses its length."""
     nodes = node["content"]["content"]["nodes"]
     if nodes["__loader__"] != "NdArrayNode" or len(read_header(members[nodes["file"]]).shape) != 1:
         raise ValueError("the nodes of a tree are not an array of one dimension")
@@ -145,16 +145,16 @@ CHECKS = {
 
 
 def _check_shared(schema: Any, members: Mapping[str, bytes]) -> None:
-    """Scores with the number of one object say the same.
+    """Check that all nodes with the number of one object are equal.
 
-    skops reads one of them and takes it for the others. If they differed, what is checked would
-    not be what is read; and an object could have itself among its parts.
+    skops reads one of them and reuses it for the others. If they differed, content that was checked
+    would not be the content that is read; and an object could contain itself.
     """
     said: dict[Any, Any] = {}
     contents: dict[Any, int] = {}
 
     def content(part: Any) -> int:
-        """A number for what a part says, whatever the numbers of objects and names of files."""
+        """A number for the content of a node, apart from numbers of objects and names of files."""
         if isinstance(part, dict):
             number, file = part.get("__id__"), part.get("file")
             says = frozenset(
@@ -169,7 +169,7 @@ def _check_shared(schema: Any, members: Mapping[str, bytes]) -> None:
             number, says = None, repr(part)
         found = contents.setdefault(says, len(contents))
         if number and not isinstance(number, dict) and said.setdefault(number, found) != found:
-            raise ValueError("two parts have the number of one object, but differ")
+            raise ValueError("two nodes have the number of one object, but differ")
         return found
 
     content(schema)

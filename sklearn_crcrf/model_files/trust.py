@@ -1,7 +1,7 @@
-"""What a model file may name: classes and functions, all of them listed here.
+"""The classes and functions that a model file may name.
 
-What is listed makes data and computes with it. Nothing of it opens, writes, fetches or runs
-anything, whatever attributes it has, but for those in :data:`LIMITED`, which are limited.
+They hold data and compute with it. With no values of their attributes do they open, write, fetch or
+run anything; the attributes in :data:`LIMITED` could, so their values are limited.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -75,7 +75,7 @@ NAMED_TUPLES = {
     "perceptron.voting": ["Ballots", "Changes"],
 }
 
-# What may be the criterion or the choice of features of a CRF.
+# Functions that may be the criterion or the choice of features of a CRF.
 FUNCTIONS = {
     "crf.features": ["all_features", "observed_features"],
     "criteria.expected_cost": ["expected_cost"],
@@ -85,9 +85,9 @@ FUNCTIONS = {
     "criteria.pseudo_likelihood": ["pseudo_likelihood"],
 }
 
-# Transformers of scikit-learn, by the module that offers them. They compute with the arrays that
-# they hold in NumPy and SciPy, which check them. Those that open files by name (CountVectorizer),
-# or index arrays without a check (trees and neighbours), are not here.
+# Transformers of scikit-learn, by the module that exports them. They compute with their arrays in
+# NumPy and SciPy, which check them. Transformers that open files by name (CountVectorizer), or
+# index arrays without a check (trees and neighbours), are left out.
 SCIKIT_LEARN = {
     "sklearn.compose": ["ColumnTransformer"],
     "sklearn.decomposition": ["PCA", "TruncatedSVD"],
@@ -111,11 +111,11 @@ SCIKIT_LEARN = {
         "RobustScaler",
         "StandardScaler",
     ],
-    # Of BoostedCRF, which checks its trees.
+    # For BoostedCRF, which checks its trees.
     "sklearn.tree": ["DecisionTreeRegressor"],
 }
 
-# Functions of single numbers, for FunctionTransformer.
+# Elementwise functions, for FunctionTransformer.
 NUMPY_FUNCTIONS = [
     "absolute",
     "arccos",
@@ -158,7 +158,7 @@ NUMPY_FUNCTIONS = [
     "trunc",
 ]
 SCIPY_FUNCTIONS = ["expit", "log_expit", "logit"]
-# Where versions of NumPy and SciPy say that these are from.
+# The modules of these functions in different versions of NumPy and SciPy.
 NUMPY_MODULES = ["numpy", "numpy._core._multiarray_umath", "numpy.core._multiarray_umath"]
 SCIPY_MODULES = ["scipy.special", "scipy.special._special_ufuncs", "scipy.special._ufuncs"]
 
@@ -192,10 +192,10 @@ def _is_few(value: Any) -> bool:
 
 
 LIMITED: dict[str, tuple[Callable[[Any], bool], str]] = {
-    "memory": (lambda value: value is None, "None: models keep nothing in files of their own"),
+    "memory": (lambda value: value is None, "None: models may not write cache files"),
     "n_jobs": (_is_few, "None or an int of at most 1024"),
 }
-"""Attributes by which a model would write files or start processes: what they may be."""
+"""Attributes by which a model could write files or start processes: a test of allowed values."""
 
 
 @lru_cache(maxsize=1)
@@ -227,11 +227,11 @@ def trusted_names() -> dict[str, frozenset[str]]:
         "TupleNode": [builtin("tuple"), *_names(_ours(NAMED_TUPLES))],
         "TypeNode": [*map(builtin, ("bool", "float", "int", "str")), *numpy_scalars],
     }
-    return {kind: frozenset(of_kind) for kind, of_kind in names.items()}
+    return {kind: frozenset(allowed) for kind, allowed in names.items()}
 
 
 def _ours(names: Mapping[str, list[str]]) -> dict[str, list[str]]:
-    return {f"{PACKAGE}.{module}": of_module for module, of_module in names.items()}
+    return {f"{PACKAGE}.{module}": classes for module, classes in names.items()}
 
 
 def _names(by_module: Mapping[str, list[str]]) -> list[str]:
@@ -239,7 +239,7 @@ def _names(by_module: Mapping[str, list[str]]) -> list[str]:
 
 
 def _scikit_learn_names() -> Iterator[str]:
-    """The names of the classes of scikit-learn in the modules that define them."""
+    """The names of the classes of scikit-learn, with the modules that define them."""
     for module, names in SCIKIT_LEARN.items():
         for name in names:
             yield f"{getattr(import_module(module), name).__module__}.{name}"

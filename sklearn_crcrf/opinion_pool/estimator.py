@@ -53,8 +53,8 @@ class OpinionPoolCRF(MetaSequenceClassifier, _BaseComposition):
     validation_fraction : float, default=0.2
         Fraction of sequences held out to learn the weights.
     sample_unit : {"sequence", "token"}, default="sequence"
-        What scikit-learn is told that a sample is. With ``"token"``, for tables whose rows are
-        tokens, string scorers and stratified splits work.
+        What a sample is for scikit-learn. With ``"token"``, for tables whose rows are tokens,
+        string scorers and stratified splits work.
     n_jobs : int, default=None
         Number of threads that fit experts, and that predict.
     random_state : int, RandomState or None, default=None
@@ -69,9 +69,9 @@ class OpinionPoolCRF(MetaSequenceClassifier, _BaseComposition):
         The fitted experts, by name.
     weights_ : ndarray of shape (n_experts,)
     n_features_in_ : int
-        Number of columns of X, where it has any.
+        Number of columns of X, if it has columns.
     feature_names_in_ : ndarray of str objects
-        Names of the columns of X, where it is a data frame.
+        Names of the columns of X, if it is a data frame.
 
     References
     ----------
@@ -171,7 +171,7 @@ class OpinionPoolCRF(MetaSequenceClassifier, _BaseComposition):
         Returns
         -------
         OpinionPoolCRF
-            Itself. If fitting fails or is interrupted, it stays as it was.
+            The estimator itself. If fitting fails or is interrupted, it stays as it was.
 
         Raises
         ------

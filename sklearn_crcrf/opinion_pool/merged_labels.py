@@ -33,7 +33,7 @@ class MergedLabels(MetaSequenceClassifier):
     labels : collection
         The labels to distinguish; labels that do not occur are ignored.
     sample_unit : {"sequence", "token"}, default="sequence"
-        What scikit-learn is told that a sample is.
+        What a sample is for scikit-learn.
     n_jobs : int, default=None
         Number of threads that predict.
 
@@ -44,9 +44,9 @@ class MergedLabels(MetaSequenceClassifier):
     estimator_ : estimator
         The estimator, fitted to the merged labels.
     n_features_in_ : int
-        Number of columns of X, where it has any.
+        Number of columns of X, if it has columns.
     feature_names_in_ : ndarray of str objects
-        Names of the columns of X, where it is a data frame.
+        Names of the columns of X, if it is a data frame.
 
     Examples
     --------
@@ -85,7 +85,7 @@ class MergedLabels(MetaSequenceClassifier):
         Returns
         -------
         MergedLabels
-            Itself. If fitting fails, it stays as it was.
+            The estimator itself. If fitting fails, it stays as it was.
 
         Raises
         ------

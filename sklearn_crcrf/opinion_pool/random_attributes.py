@@ -36,7 +36,7 @@ class RandomAttributes(Sound, TransformerMixin, BaseEstimator):
         The kept columns, in increasing order.
     n_features_in_ : int
     feature_names_in_ : ndarray of str objects
-        Names of the columns of X, where it is a data frame.
+        Names of the columns of X, if it is a data frame.
 
     Examples
     --------

@@ -78,8 +78,8 @@ class StructuredPerceptron(CallbackSupportMixin, LinearChainClassifier):
     dtype : {"float32", "float64"} or None, default=None
         Precision of weights; by default the precision of a numeric X, else float64.
     sample_unit : {"sequence", "token"}, default="sequence"
-        What scikit-learn is told that a sample is. With ``"token"``, for tables whose rows are
-        tokens, string scorers and stratified splits work.
+        What a sample is for scikit-learn. With ``"token"``, for tables whose rows are tokens,
+        string scorers and stratified splits work.
     n_jobs : int, default=None
         Number of threads that predict; votes use one.
     random_state : int, RandomState or None, default=None
@@ -108,9 +108,9 @@ class StructuredPerceptron(CallbackSupportMixin, LinearChainClassifier):
     converged_ : bool
         Whether training ended before ``max_iter`` epochs, and was not interrupted.
     n_features_in_ : int
-        Number of columns of X, where it has any.
+        Number of columns of X, if it has columns.
     feature_names_in_ : ndarray of str objects
-        Names of the columns of X, where it is a data frame.
+        Names of the columns of X, if it is a data frame.
 
     See Also
     --------

@@ -1,7 +1,7 @@
-"""Displays of models and of their errors, as scikit-learn has them; they need matplotlib.
+"""Displays of models and of their errors, in the style of scikit-learn; they need matplotlib.
 
-A display is made by ``from_estimator``, ``from_predictions`` or the like, which draws it, too. What
-is drawn are attributes of it, and ``plot`` draws it again, on given axes.
+``from_estimator``, ``from_predictions`` or a similar method makes a display and draws it. The drawn
+data are attributes of the display, and ``plot`` draws it again, on given axes.
 """
 
 from .attributes import TopAttributesDisplay

@@ -1,4 +1,4 @@
-"""Axes to draw on, and text as matplotlib shows it."""
+"""Axes to draw on, and text made safe for matplotlib."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -13,14 +13,14 @@ __all__ = ["classifier_with", "grid_in", "import_pyplot", "new_axes", "places_of
 
 
 def classifier_with(estimator: Any, *attributes: str) -> Any:
-    """The fitted classifier inside of an estimator, which has what is to be drawn.
+    """The fitted classifier inside an estimator, which must have the attributes to draw.
 
     Raises
     ------
     NotFittedError
-        If it is not fitted.
+        If the classifier is not fitted.
     ValueError
-        If it is of a kind without these attributes.
+        If it lacks one of the attributes.
     """
     classifier = unwrap(estimator).classifier
     check_is_fitted(classifier)
@@ -28,13 +28,13 @@ def classifier_with(estimator: Any, *attributes: str) -> Any:
     if missing:
         raise ValueError(
             f"{type(classifier).__name__} has no {' and no '.join(missing)}, so there is nothing "
-            "to draw; sklearn_crcrf.explain tells what its scores are made of"
+            "to draw; sklearn_crcrf.explain shows the contributions to its scores"
         )
     return classifier
 
 
 def import_pyplot(display: Any) -> Any:
-    """matplotlib.pyplot, or an ImportError that says how to get it."""
+    """matplotlib.pyplot, or an ImportError that says how to install it."""
     try:
         import matplotlib.pyplot as plt
     except ImportError as error:
@@ -46,22 +46,22 @@ def import_pyplot(display: Any) -> Any:
 
 
 def new_axes(display: Any, ax: Any, figsize: tuple[float, float] | None = None) -> Any:
-    """The axes that were given, or those of a new figure."""
+    """The given axes, or the axes of a new figure."""
     plt = import_pyplot(display)
     return plt.subplots(figsize=figsize, layout="constrained")[1] if ax is None else ax
 
 
 def grid_in(ax: Any, n_rows: int, n_columns: int, **options: Any) -> np.ndarray:
-    """A grid of axes in the place of one, which becomes invisible; options are of the grid."""
+    """A grid of axes in place of ``ax``, which becomes invisible; options are for the grid."""
     ax.set_axis_off()
     grid = ax.get_subplotspec().subgridspec(n_rows, n_columns, **options)
     return grid.subplots(squeeze=False)
 
 
 def plain(text: Any, most: int | None = None) -> str:
-    """Text in which dollars are no formulae, cut where it is longer than so many letters.
+    """Text with escaped dollar signs, cut to at most ``most`` characters.
 
-    Half characters, which fonts refuse, are written as numbers.
+    Lone surrogates, which fonts refuse, are written as numbers.
     """
     text = str(text).encode(errors="backslashreplace").decode()
     if most is not None and len(text) > most:
@@ -70,7 +70,7 @@ def plain(text: Any, most: int | None = None) -> str:
 
 
 def places_of_labels(classes: np.ndarray, labels: Sequence[Any] | None) -> np.ndarray:
-    """Where labels are among the classes."""
+    """The indices of labels in ``classes``; by default all indices."""
     check_no_string(labels, "labels")
     if labels is None:
         return np.arange(len(classes))

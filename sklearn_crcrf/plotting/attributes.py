@@ -1,4 +1,4 @@
-"""TopAttributesDisplay: the attributes that say most for and against each label."""
+"""TopAttributesDisplay: the strongest attributes for and against each label."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -24,9 +24,9 @@ class TopAttributesDisplay:
     Attributes
     ----------
     ax_ : matplotlib Axes
-        Around all others.
+        The axes that surround the panels.
     axes_ : ndarray of matplotlib Axes
-        One for each label.
+        The panels, one for each label.
     figure_ : matplotlib Figure
 
     Examples
@@ -57,11 +57,11 @@ class TopAttributesDisplay:
         Parameters
         ----------
         estimator : fitted sequence classifier, or a pipeline or search that ends in one
-            It has ``coef_`` and ``attribute_names_``.
+            It must have ``coef_`` and ``attribute_names_``.
         labels : sequence of labels, optional
-            Which labels to show, in this order; by default all.
+            The labels to show, in this order; by default all.
         n_top : int, default=8
-            Number of positive, and of negative weights.
+            Number of positive weights, and of negative weights.
         ax : matplotlib Axes, optional
         **options
             As in :meth:`plot`.
@@ -73,7 +73,7 @@ class TopAttributesDisplay:
         Raises
         ------
         ValueError
-            If the estimator has no weights of attributes, as trees have none.
+            If the estimator has no weights of attributes, such as BoostedCRF.
         """
         classifier = classifier_with(estimator, "coef_", "attribute_names_")
         coef, names = classifier.coef_, classifier.attribute_names_
@@ -96,11 +96,11 @@ class TopAttributesDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            In whose place the axes of all labels are put; by default a new figure.
+            Replaced by the panels of all labels; by default a new figure.
         n_columns : int, default=3
-            Labels side by side.
+            Number of panels in a row.
         colors : (str, str), default=("C0", "C3")
-            Of positive and of negative weights.
+            Colours of positive and of negative weights.
 
         Returns
         -------
@@ -130,7 +130,7 @@ class TopAttributesDisplay:
 
 
 def _extremes(values: np.ndarray, n_top: int) -> np.ndarray:
-    """Places of the largest positive values and of the smallest negative ones, largest first."""
+    """Indices of the largest positive and the smallest negative values, largest first."""
     n = min(n_top, len(values))
     if n == 0:
         return np.empty(0, dtype=np.int64)
@@ -140,6 +140,6 @@ def _extremes(values: np.ndarray, n_top: int) -> np.ndarray:
 
 
 def _limits(values: list[float], largest: float) -> tuple[float, float]:
-    """The same scale for all labels, without the side that none of the values is on."""
+    """Limits of a panel: one scale for all labels, without a side that has no values."""
     edge = 1.05 * (largest or 1.0)
     return (-edge if min(values, default=0.0) < 0 else 0.0), edge

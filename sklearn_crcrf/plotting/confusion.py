@@ -1,4 +1,4 @@
-"""LabelConfusionDisplay: which labels are taken for which."""
+"""LabelConfusionDisplay: the confusion matrix of labels."""
 
 from collections.abc import Collection, Sequence
 from typing import Any
@@ -13,16 +13,16 @@ from ._axes import new_axes, plain
 
 __all__ = ["LabelConfusionDisplay"]
 
-# Numbers are written into the cells of as many labels.
+# Numbers are written into the cells up to this number of labels.
 MOST_WITH_VALUES = 15
 
 
 class LabelConfusionDisplay(ConfusionMatrixDisplay):
     """Confusion matrix of the labels of tokens.
 
-    It is scikit-learn's ``ConfusionMatrixDisplay`` for sequences. Where most tokens are outside
-    of segments, ``exclude=["O"]`` shows the other labels alone, or ``normalize="true"`` what
-    becomes of each.
+    This is scikit-learn's ``ConfusionMatrixDisplay`` for sequences. If most tokens are outside of
+    segments, ``exclude=["O"]`` shows only the other labels, and ``normalize="true"`` shows
+    fractions of each true label.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ class LabelConfusionDisplay(ConfusionMatrixDisplay):
     def from_estimator(
         cls, estimator: Any, X: Any, y: Any, **options: Any
     ) -> "LabelConfusionDisplay":
-        """Draw the confusion of what an estimator predicts.
+        """Draw the confusion matrix of the predictions of an estimator.
 
         Parameters
         ----------
@@ -79,7 +79,7 @@ class LabelConfusionDisplay(ConfusionMatrixDisplay):
         ax: Any = None,
         **options: Any,
     ) -> "LabelConfusionDisplay":
-        """Draw the confusion of true and predicted labels.
+        """Draw the confusion matrix of true and predicted labels.
 
         Parameters
         ----------
@@ -87,14 +87,14 @@ class LabelConfusionDisplay(ConfusionMatrixDisplay):
         labels : sequence of labels, optional
             Rows and columns; by default all labels that occur, sorted.
         exclude : collection of labels, default=()
-            Labels without a row and a column.
+            Labels left out of rows and columns.
         sample_weight : array-like of shape (n_samples,), optional
         normalize : {"true", "pred", "all"}, optional
             Divide by the sums of the rows, of the columns, or of the matrix.
         ax : matplotlib Axes, optional
         **options
-            Of ``ConfusionMatrixDisplay.plot``. By default labels stand upright, and numbers are
-            written if there are at most 15 labels.
+            Options of ``ConfusionMatrixDisplay.plot``. By default labels of columns are vertical,
+            and numbers are written if there are at most 15 labels.
 
         Returns
         -------

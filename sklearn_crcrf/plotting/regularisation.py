@@ -1,4 +1,4 @@
-"""RegularisationDisplay: scores against a parameter of regularisation."""
+"""RegularisationDisplay: scores against a regularisation parameter."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -13,16 +13,16 @@ __all__ = ["RegularisationDisplay"]
 class RegularisationDisplay:
     """Cross-validated scores against one parameter, with a line for each value of another.
 
-    Where a search went over more parameters, the best of them count. Bands are one standard
-    deviation over the folds wide, to either side; a star is the best of all.
+    If the search varied further parameters, their best values count. Bands show plus and minus one
+    standard deviation over the folds; a star marks the best score.
 
     Parameters
     ----------
     values : ndarray of shape (n_values,)
-        Of the first parameter, in increasing order.
+        Values of the first parameter, in increasing order.
     scores, deviations : mapping to ndarray of shape (n_values,)
         Mean scores, and their standard deviations, for each value of the second parameter, or
-        for None; NaN where there is none.
+        for the key None if there is no second parameter; NaN if there is no score.
     param : str, default="sigma"
     by : str, optional
         Names of the parameters.
@@ -81,12 +81,12 @@ class RegularisationDisplay:
         ----------
         search : GridSearchCV, another fitted search, or its ``cv_results_``
         param : str, default="sigma"
-            A parameter of the search with numbers as values; of pipelines the last part of its
+            A parameter of the search with numbers as values; in pipelines the last part of its
             name is enough, such as "sigma" for "crf__sigma".
         by : str, optional
-            Another one, each value of which has a line.
+            A second parameter; each of its values has a line.
         metric : str, default="score"
-            Which of several metrics.
+            Name of the metric, if the search has several.
         ax : matplotlib Axes, optional
         **options
             As in :meth:`plot`.
@@ -122,9 +122,10 @@ class RegularisationDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            By default those of a new figure.
+            By default the axes of a new figure.
         xscale : str, default="log"
-            Infinite values of the parameter are put behind the others, and 0 before them.
+            Scale of the first parameter. Infinite values are drawn after all others, and on a
+            logarithmic scale 0 is drawn before them.
 
         Returns
         -------
@@ -164,7 +165,7 @@ def _numbers(params: list[dict[str, Any]], name: str) -> np.ndarray:
 
 
 def _places(values: np.ndarray, xscale: str) -> np.ndarray:
-    """Where values are drawn, also those that a logarithmic scale has no place for."""
+    """Where values are drawn, including infinity and, on a logarithmic scale, 0."""
     inside = np.isfinite(values) & ((values > 0) | (xscale != "log"))
     if inside.all() or not inside.any():
         return values

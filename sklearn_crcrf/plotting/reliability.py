@@ -1,4 +1,4 @@
-"""ReliabilityDisplay: whether labels are right as often as their probabilities say."""
+"""ReliabilityDisplay: calibration of the probabilities of labels."""
 
 from typing import Any
 
@@ -18,8 +18,9 @@ LARGEST = 300.0
 class ReliabilityDisplay:
     """How often labels are right, against their marginal probabilities.
 
-    Tokens are put into bins by the probability of their likeliest label, or of a given one. Below
-    the diagonal, the model is too sure of itself. The larger a marker, the more tokens there are.
+    Tokens are put into bins by the probability of their likeliest label, or of a given label.
+    Below the diagonal, the model is overconfident. The area of a marker grows with the number of
+    tokens.
 
     Parameters
     ----------
@@ -27,12 +28,12 @@ class ReliabilityDisplay:
         Mean probability of the label in each bin that has tokens, and how often it is right.
     n_tokens : ndarray of shape (n_bins,)
     label : object, optional
-        The label that they are about; by default the likeliest one of each token.
+        The label considered; by default the likeliest label of each token.
 
     Attributes
     ----------
     calibration_error : float
-        Mean difference of probability and frequency over all tokens.
+        Mean absolute difference of probability and frequency, weighted by tokens.
     line_ : matplotlib Line2D
     ax_ : matplotlib Axes
     figure_ : matplotlib Figure
@@ -99,10 +100,10 @@ class ReliabilityDisplay:
         classes : array-like of shape (n_labels,)
             The labels of the columns.
         label : object, optional
-            Look at the probability of this label, instead of the likeliest one of each token.
+            Consider this label, instead of the likeliest label of each token.
         n_bins : int, default=10
         strategy : {"uniform", "quantile"}, default="uniform"
-            Bins of the same width, or of about as many tokens.
+            Bins of equal width, or of about equally many tokens.
         ax : matplotlib Axes, optional
         **options
             As in :meth:`plot`.
@@ -141,9 +142,9 @@ class ReliabilityDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            By default those of a new figure; several models can share them.
+            By default the axes of a new figure; several models can share axes.
         name : str, optional
-            What the legend says, besides the calibration error.
+            Name in the legend, before the calibration error.
 
         Returns
         -------

@@ -1,4 +1,4 @@
-"""SegmentErrorsDisplay: what is wrong with segments."""
+"""SegmentErrorsDisplay: wrong segments, by kind of error."""
 
 from typing import Any
 
@@ -12,12 +12,12 @@ __all__ = ["SegmentErrorsDisplay"]
 
 
 class SegmentErrorsDisplay:
-    """Bars of the segments of each type that are wrong, by what is wrong with them.
+    """Bars of the wrong segments of each type, by kind of error.
 
     Parameters
     ----------
     errors : SegmentErrors
-        As :func:`~sklearn_crcrf.metrics.segment_errors` counts them.
+        As returned by :func:`~sklearn_crcrf.metrics.segment_errors`.
 
     Attributes
     ----------
@@ -41,7 +41,7 @@ class SegmentErrorsDisplay:
     def from_estimator(
         cls, estimator: Any, X: Any, y: Any, **options: Any
     ) -> "SegmentErrorsDisplay":
-        """Draw the errors of what an estimator predicts.
+        """Draw the errors in the predictions of an estimator.
 
         Parameters
         ----------
@@ -94,7 +94,7 @@ class SegmentErrorsDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            By default those of a new figure.
+            By default the axes of a new figure.
         normalize : bool, default=False
             Divide by the number of true segments of each type.
 

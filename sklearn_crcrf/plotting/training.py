@@ -1,4 +1,4 @@
-"""TrainingDisplay: the objective, and a score on other data, against the time of training."""
+"""TrainingDisplay: the objective, and a score on test data, against training time."""
 
 import time
 import warnings
@@ -16,16 +16,16 @@ __all__ = ["TrainingCurve", "TrainingDisplay"]
 
 
 class TrainingCurve(NamedTuple):
-    """What became of one estimator after some iterations.
+    """Objective and score of one estimator after several numbers of iterations.
 
     Attributes
     ----------
     seconds : ndarray of shape (n_points,)
         Time of training.
     objective : ndarray of shape (n_points,)
-        What is minimised; NaN if the estimator does not tell.
+        The training objective; NaN if the estimator has no ``loss_curve_``.
     score : ndarray of shape (n_points,)
-        On other data.
+        Score on test data.
 
     Examples
     --------
@@ -43,7 +43,7 @@ class TrainingCurve(NamedTuple):
 
 
 class TrainingDisplay:
-    """The objective, and a score on other data, against the time of training.
+    """The objective, and a score on test data, against training time.
 
     Parameters
     ----------
@@ -54,9 +54,9 @@ class TrainingDisplay:
     Attributes
     ----------
     ax_ : matplotlib Axes
-        Around the others.
+        The axes that surround the panels.
     axes_ : ndarray of matplotlib Axes
-        Of the objective, and of the score.
+        The panels of the objective and of the score.
     figure_ : matplotlib Figure
 
     Examples
@@ -88,22 +88,23 @@ class TrainingDisplay:
         ax: Any = None,
         **options: Any,
     ) -> "TrainingDisplay":
-        """Fit several estimators, and draw how long it took to become how good.
+        """Fit several estimators, and draw objective and score against training time.
 
-        Each is fitted anew for every number of iterations, so that nothing but training takes
-        time; it costs as much as all these iterations together. An estimator without iterations,
-        such as :class:`~sklearn_crcrf.EmpiricalCRF`, is a single point.
+        Each is fitted anew for every number of iterations, so that only training is timed; the
+        cost is the sum of all these fits. An estimator without iterations, such as
+        :class:`~sklearn_crcrf.EmpiricalCRF`, is a single point.
 
         Parameters
         ----------
         estimators : mapping from str to estimator
-            Sequence classifiers, or pipelines that end in one. They stay as they are.
-        X, y : what is trained on
-        X_test, y_test : what is scored
+            Sequence classifiers, or pipelines that end in one. They are not changed.
+        X, y : training data
+        X_test, y_test : test data
         scoring : callable, optional
-            Such as ``get_sequence_scorer("segment_f1")``; by default ``score`` of the estimator.
+            For example ``get_sequence_scorer("segment_f1")``; by default ``score`` of the
+            estimator.
         max_iter : sequence of int, default=(1, 2, 5, 10, 20, 50, 100)
-            Numbers of iterations, in increasing order; those after convergence are left out.
+            Numbers of iterations, in increasing order; numbers after convergence are skipped.
         score_name : str, default="score"
         ax : matplotlib Axes, optional
         **options
@@ -125,9 +126,9 @@ class TrainingDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            In whose place both axes are put; by default a new figure.
+            Replaced by the two panels; by default a new figure.
         xscale : str, default="log"
-            Of the time.
+            Scale of the time.
 
         Returns
         -------

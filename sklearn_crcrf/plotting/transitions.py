@@ -1,4 +1,4 @@
-"""TransitionDisplay: the scores of labels that follow each other."""
+"""TransitionDisplay: the scores of transitions between labels."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -11,20 +11,20 @@ from ._axes import classifier_with, new_axes, places_of_labels, plain
 __all__ = ["TransitionDisplay"]
 
 START, END = "<start>", "<end>"
-# Numbers are written into the cells of as many labels.
+# Numbers are written into the cells up to this number of labels.
 MOST_WITH_VALUES = 12
 
 
 class TransitionDisplay:
-    """Heat map of the scores of transitions, blue where they favour labels and red against them.
+    """Heat map of transition scores: blue for positive scores, red for negative ones.
 
-    What is impossible, as constraints may have it, is hatched. If the ends of a sequence have
-    scores, they are a row more, from the start, and a column more, to the end.
+    Transitions that constraints forbid are hatched. If the ends of a sequence have scores, there
+    is one more row, from the start, and one more column, to the end.
 
     Parameters
     ----------
     scores : ndarray of shape (n_previous, n_current)
-        -inf for what is impossible, NaN for what has no score.
+        -inf for an impossible transition, NaN for a cell without a score.
     previous, current : sequence of str
         Names of rows and columns.
 
@@ -56,9 +56,9 @@ class TransitionDisplay:
         Parameters
         ----------
         estimator : fitted sequence classifier, or a pipeline or search that ends in one
-            It has ``transitions_``.
+            It must have ``transitions_``.
         labels : sequence of labels, optional
-            Which labels to show, in this order; by default all.
+            The labels to show, in this order; by default all.
         ax : matplotlib Axes, optional
         **options
             As in :meth:`plot`.
@@ -70,7 +70,7 @@ class TransitionDisplay:
         Raises
         ------
         ValueError
-            If the estimator has no ``transitions_``, as a pool of others has none of its own.
+            If the estimator has no ``transitions_``, such as OpinionPoolCRF.
         """
         classifier = classifier_with(estimator, "transitions_")
         classes, scores = classifier.classes_, np.array(classifier.transitions_, dtype=float)
@@ -100,12 +100,12 @@ class TransitionDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            By default those of a new figure.
+            By default the axes of a new figure.
         include_values : bool, optional
             Whether to write scores into cells; by default if there are at most 12 labels.
         values_format : str, default=".1f"
         cmap : str, default="RdBu"
-            A colour map whose middle stands for a score of 0.
+            A diverging colour map; its middle is a score of 0.
         colorbar : bool, default=True
 
         Returns
