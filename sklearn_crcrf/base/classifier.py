@@ -14,7 +14,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..data.layout import Sequences
-from ..data.ragged import SequenceArray, locate
+from ..data.ragged import SequenceArray
 from ..data.sequences import as_sequences
 from ..labels.partial import encode_allowed
 from ..segments import spell_segments
@@ -23,6 +23,7 @@ from ..training import FittedState
 from ..utils.memory import retain_freed_memory
 from ..utils.soundness import Sound
 from .contributions import Contributions, path_contributions
+from .sample_weight import token_weights
 from .summary import SummaryMixin
 
 __all__ = ["BaseSequenceClassifier"]
@@ -469,66 +470,6 @@ def batches_of(structure: Structure, scores_per_token: int) -> Iterator[Batch]:
         start, stop = int(offsets[first]), int(offsets[last])
         yield Batch(start, stop, structure.take(slice(first, last)), first)
         first = last
-
-
-def token_weights(sequences: Sequences, sample_weight: Any) -> np.ndarray:
-    """The weight of each token.
-
-    Parameters
-    ----------
-    sequences : Sequences
-    sample_weight : None, number, array-like of shape (n_samples,), nested list or SequenceArray
-        One weight for each row of a table; otherwise one for each sequence or each token.
-
-    Returns
-    -------
-    float64 ndarray of shape (n_tokens,)
-    """
-    if sample_weight is None:
-        sample_weight = 1.0
-    n_tokens, lengths = int(sequences.X.offsets[-1]), sequences.X.lengths
-    if not _is_collection(sample_weight):
-        weights = np.broadcast_to(_as_weights(sample_weight), n_tokens)
-    elif sequences.mirror.is_table or _is_nested(sample_weight):
-        weights = _as_weights(sequences.mirror.flat(sample_weight, "sample_weight").data)
-    else:
-        weights = _as_weights(sample_weight)
-        if weights.shape != lengths.shape:
-            raise ValueError(
-                f"sample_weight has shape {weights.shape}, but there are {len(lengths)} sequences"
-            )
-        weights = np.repeat(weights, lengths)
-    improper = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
-    if len(improper):
-        sequence, position = locate(sequences.X.offsets, improper[0])
-        raise ValueError(
-            f"sample_weight, sequence {sequence}, position {position}: it must be finite and not "
-            f"negative, but is {weights[improper[0]]}"
-        )
-    if not np.isfinite(weights.sum()):
-        raise ValueError(f"sample_weight: the sum is not finite, with weights of {weights.max():g}")
-    return weights
-
-
-def _as_weights(numbers: Any) -> np.ndarray:
-    try:
-        return np.asarray(numbers, dtype=float)
-    except (TypeError, ValueError, OverflowError):
-        raise ValueError(
-            "sample_weight must hold a number for each sequence, or for each token"
-        ) from None
-
-
-def _is_collection(weights: Any) -> bool:
-    return (
-        hasattr(weights, "__iter__")
-        and not np.isscalar(weights)
-        and getattr(weights, "shape", None) != ()
-    )
-
-
-def _is_nested(weights: Any) -> bool:
-    return isinstance(weights, SequenceArray) or np.ndim(next(iter(weights), 0)) == 1
 
 
 def _as_list(mirrored: Any) -> Any:

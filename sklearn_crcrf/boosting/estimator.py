@@ -15,6 +15,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 
 from ..base.classifier import BaseSequenceClassifier, Batch
+from ..base.sample_weight import sequence_weights
 from ..constraints import Constraints, as_constraints
 from ..data.ragged import SequenceArray
 from ..labels.partial import encode_partial_labels
@@ -264,9 +265,8 @@ class BoostedCRF(CallbackSupportMixin, BaseSequenceClassifier):
         rows, offsets = as_rows(sequences.X), sequences.X.offsets
         self.classes_, ids, allowed = encode_partial_labels(sequences.y)
         self._constraints = as_constraints(self.constraints, self.classes_)
-        per_sequence = np.add.reduceat(np.append(weights, 0.0), offsets[:-1])
-        per_sequence /= np.maximum(sequences.X.lengths, 1)
-        corpus = Corpus(rows, ids, structure_of(sequences.X), per_sequence, allowed)
+        structure = structure_of(sequences.X)
+        corpus = Corpus(rows, ids, structure, sequence_weights(weights, offsets), allowed)
         check_possible(corpus, self._constraints)
         return corpus.longest_first()
 

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils import compute_class_weight
 
 from ..base.classifier import BaseSequenceClassifier, Batch, token_marginals
 from ..base.contributions import (
@@ -15,6 +14,7 @@ from ..base.contributions import (
     transition_contributions,
     transition_names,
 )
+from ..base.sample_weight import label_weights, sequence_weights
 from ..constraints import as_constraints
 from ..data.packing import packed, unpacked
 from ..data.ragged import SequenceArray
@@ -97,11 +97,10 @@ class LinearChainClassifier(BaseSequenceClassifier):
         check_magnitude(attributes, offsets)
         self.attribute_names_ = self._encoder.names
         self.classes_, ids, allowed = encode_partial_labels(sequences.y, classes)
-        weights = weights * self._label_weights(ids)
+        weights = weights * label_weights(self.class_weight, self.classes_, ids)
         self._constraints = as_constraints(self.constraints, self.classes_)
-        per_sequence = np.add.reduceat(np.append(weights, 0.0), offsets[:-1])
-        per_sequence /= np.maximum(np.diff(offsets), 1)
-        corpus = Corpus(attributes, ids, structure_of(sequences.X), per_sequence, allowed)
+        structure = structure_of(sequences.X)
+        corpus = Corpus(attributes, ids, structure, sequence_weights(weights, offsets), allowed)
         check_possible(corpus, self._constraints)
         return corpus
 
@@ -112,24 +111,6 @@ class LinearChainClassifier(BaseSequenceClassifier):
             self.classes_,
             Weights(self.coef_, self.transitions_, self.begin_, self.end_, self.edge_coef_),
         )
-
-    def _label_weights(self, ids: np.ndarray) -> np.ndarray:
-        """The weight of the label of each token; 1 where it is not known."""
-        if self.class_weight is None:
-            return np.ones(len(ids))
-        known = ids[ids >= 0]
-        of_label = np.ones(len(self.classes_) + 1)
-        classes, seen = self.classes_, np.unique(known)
-        if isinstance(self.class_weight, str):  # which is said of any labels, also of several types
-            classes = np.arange(len(self.classes_))
-        of_label[seen] = compute_class_weight(
-            self.class_weight, classes=classes[seen], y=classes[known]
-        )
-        if not (np.isfinite(of_label) & (of_label >= 0)).all():
-            raise ValueError(
-                f"class_weight must be finite and not negative, but is {self.class_weight!r}"
-            )
-        return of_label[ids]
 
     def _requirements(self) -> Iterator[Requirement]:
         yield from labels("classes_", self.classes_)

@@ -12,8 +12,9 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metaestimators import _BaseComposition
 from sklearn.utils.parallel import Parallel, delayed
 
-from ..base.classifier import Batch, batches_of, token_weights
+from ..base.classifier import Batch, batches_of
 from ..base.contributions import Contributions
+from ..base.sample_weight import token_weights
 from ..data.layout import Sequences
 from ..data.ragged import SequenceArray
 from ..labels.partial import encode_partial_labels

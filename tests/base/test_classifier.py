@@ -12,10 +12,7 @@ from scipy.special import logsumexp
 
 from sklearn_crcrf import SequenceArray
 from sklearn_crcrf.base import classifier as base
-from sklearn_crcrf.base.classifier import (
-    batches_of,
-    token_weights,
-)
+from sklearn_crcrf.base.classifier import batches_of
 from sklearn_crcrf.data.sequences import as_sequences
 from sklearn_crcrf.structures import Chain, Scores, TokenTransitions
 
@@ -179,46 +176,6 @@ def test_score_is_the_weighted_accuracy_of_tokens():
         crf.score([], [])
     with pytest.raises(ValueError, match="nothing to score"):
         crf.score(X, y, sample_weight=[0, 1, 0])
-
-
-@pytest.mark.parametrize(
-    ("weights", "expected"),
-    [
-        (None, [1, 1, 1]),
-        (2, [2, 2, 2]),
-        ([3, 4, 5], [3, 3, 5]),
-        ([[1, 2], [], [3]], [1, 2, 3]),
-        ([[], [], []], None),
-        (SequenceArray(np.array([1, 2, 3]), [0, 2, 2, 3]), [1, 2, 3]),
-        ([1, 2], None),
-        ([1, [2, 3], 4], None),
-        ([[1, 2], [], 3], None),
-        ([1, 2, -1], None),
-        ([1, 2, np.nan], None),
-        (np.inf, None),
-    ],
-)
-def test_token_weights(weights, expected):
-    X = [["a", "b"], [], ["c"]]
-    if expected is None:
-        with pytest.raises(ValueError, match="sample_weight"):
-            token_weights(as_sequences(X), weights)
-    else:
-        found = token_weights(as_sequences(X), weights)
-        assert found.tolist() == expected
-        assert found.dtype == float
-
-
-def test_weights_of_rows():
-    pd = pytest.importorskip("pandas")
-    table = np.zeros((2, 1))
-    assert token_weights(as_sequences(table), [2, 3]).tolist() == [2, 3]
-    index = pd.MultiIndex.from_tuples([("s", 1), ("t", 0), ("s", 0)])
-    frame = pd.DataFrame({"w": ["b", "c", "a"]}, index=index)
-    assert token_weights(as_sequences(frame), [1, 2, 3]).tolist() == [3, 1, 2]
-    by_sequence = pd.Series([1.0, 2.0], index=[7, 8])
-    X = [["a"], ["b", "c"]]
-    assert token_weights(as_sequences(X), by_sequence).tolist() == [1, 2, 2]
 
 
 def test_tags():

@@ -1,0 +1,112 @@
+"""What each token and each sequence weighs in training and in scores."""
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils import compute_class_weight
+
+from ..data.layout import Sequences
+from ..data.ragged import SequenceArray, locate
+
+__all__ = ["label_weights", "sequence_weights", "token_weights"]
+
+
+def token_weights(sequences: Sequences, sample_weight: Any) -> np.ndarray:
+    """The weight of each token.
+
+    Parameters
+    ----------
+    sequences : Sequences
+    sample_weight : None, number, array-like of shape (n_samples,), nested list or SequenceArray
+        In a table every row has a weight; otherwise every sequence has one, or every token.
+
+    Returns
+    -------
+    float64 ndarray of shape (n_tokens,)
+    """
+    if sample_weight is None:
+        sample_weight = 1.0
+    n_tokens, lengths = int(sequences.X.offsets[-1]), sequences.X.lengths
+    if not _is_collection(sample_weight):
+        weights = np.broadcast_to(_as_weights(sample_weight), n_tokens)
+    elif sequences.mirror.is_table or _is_nested(sample_weight):
+        weights = _as_weights(sequences.mirror.flat(sample_weight, "sample_weight").data)
+    else:
+        weights = _as_weights(sample_weight)
+        if weights.shape != lengths.shape:
+            raise ValueError(
+                f"sample_weight has shape {weights.shape}, but there are {len(lengths)} sequences"
+            )
+        weights = np.repeat(weights, lengths)
+    improper = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
+    if len(improper):
+        sequence, position = locate(sequences.X.offsets, improper[0])
+        raise ValueError(
+            f"sample_weight, sequence {sequence}, position {position}: it must be finite and not "
+            f"negative, but is {weights[improper[0]]}"
+        )
+    if not np.isfinite(weights.sum()):
+        raise ValueError(f"sample_weight: the sum is not finite, with weights of {weights.max():g}")
+    return weights
+
+
+def label_weights(class_weight: Any, classes: np.ndarray, ids: np.ndarray) -> np.ndarray:
+    """The weight of the label of each token.
+
+    Parameters
+    ----------
+    class_weight : None, "balanced" or dict
+    classes : ndarray of shape (n_labels,)
+    ids : ndarray of shape (n_tokens,)
+        Labels by their place in ``classes``, -1 for a label that is not known.
+
+    Returns
+    -------
+    ndarray of shape (n_tokens,)
+        1 where the label is not known.
+
+    Raises
+    ------
+    ValueError
+        If a weight is negative or not finite.
+    """
+    if class_weight is None:
+        return np.ones(len(ids))
+    known = ids[ids >= 0]
+    of_label = np.ones(len(classes) + 1)
+    seen = np.unique(known)
+    if isinstance(class_weight, str):  # which is said of any labels, also of several types
+        classes = np.arange(len(classes))
+    of_label[seen] = compute_class_weight(class_weight, classes=classes[seen], y=classes[known])
+    if not (np.isfinite(of_label) & (of_label >= 0)).all():
+        raise ValueError(f"class_weight must be finite and not negative, but is {class_weight!r}")
+    return of_label[ids]
+
+
+def sequence_weights(weights: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+    """The mean weight of the tokens of each sequence, 0 for an empty one."""
+    per_sequence = np.add.reduceat(np.append(weights, 0.0), offsets[:-1])
+    per_sequence[offsets[1:] == offsets[:-1]] = 0.0
+    per_sequence /= np.maximum(np.diff(offsets), 1)
+    return per_sequence
+
+
+def _as_weights(numbers: Any) -> np.ndarray:
+    try:
+        return np.asarray(numbers, dtype=float)
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(
+            "sample_weight must hold a number for each sequence, or for each token"
+        ) from None
+
+
+def _is_collection(weights: Any) -> bool:
+    return (
+        hasattr(weights, "__iter__")
+        and not np.isscalar(weights)
+        and getattr(weights, "shape", None) != ()
+    )
+
+
+def _is_nested(weights: Any) -> bool:
+    return isinstance(weights, SequenceArray) or np.ndim(next(iter(weights), 0)) == 1
