@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Self
+from inspect import signature
+from typing import Any, Self
 
 __all__ = ["FittedState"]
 
@@ -17,6 +18,9 @@ class FittedState:
     Public fitted attributes end with an underscore, and a fit may leave some of them out. Private
     ones do not end with one, so every fit must set all of them. Other attributes, such as
     parameters and scikit-learn's own, are never replaced.
+
+    A model that was stored before a parameter was added gets the default of that parameter when it
+    is loaded; the class attribute ``_added_parameters`` has the names of these.
 
     Examples
     --------
@@ -34,6 +38,8 @@ class FittedState:
     >>> mean.n_, mean.mean_
     (2, 1.5)
     """
+
+    _added_parameters: tuple[str, ...] = ()
 
     def _unfitted(self) -> Self:
         """A twin with the same parameters and nothing else, to be fitted anew."""
@@ -59,3 +65,8 @@ class FittedState:
         twin = type(self).__new__(type(self))
         twin.__dict__ = dict(vars(self))
         return twin
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        parameters = signature(type(self)).parameters
+        defaults = {name: parameters[name].default for name in self._added_parameters}
+        super().__setstate__({**defaults, **state})

@@ -17,7 +17,7 @@ from sklearn_crcrf.model_files import load_model, save_model
 skops = pytest.importorskip("skops.io")
 
 X, y = make_corpus(n_sequences=20)
-# Written by the first version of the package.
+# Written before estimators had all parameters that they have now.
 OLDER = Path(__file__).parent / "version_1"
 
 
@@ -161,7 +161,7 @@ def test_the_limit_on_what_a_file_unpacks_to(tmp_path):
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("path", sorted(OLDER.glob("*.skops")), ids=lambda path: path.stem)
-def test_files_of_the_first_version_are_read(path):
+def test_older_files_are_read(path):
     stored = load_model(path)
     assert stored.columns == ["word", "label"]
     if path.stem == "CRF-rows":
