@@ -15,7 +15,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 
 from ..base.classifier import BaseSequenceClassifier, Batch
-from ..base.sample_weight import sequence_weights
+from ..base.sample_weight import label_weights, sequence_weights
 from ..constraints import Constraints, as_constraints
 from ..data.ragged import SequenceArray
 from ..labels.partial import encode_partial_labels
@@ -84,6 +84,11 @@ class BoostedCRF(CallbackSupportMixin, BaseSequenceClassifier):
         The labels that may follow each label: a scheme of segments, a mapping from label to
         labels, or a bool array of shape (n_labels, n_labels). All other transitions are
         impossible, in training and in prediction.
+    warm_start : bool, default=False
+        Start from the trees and transitions of the last fit, and add at most ``max_iter`` trees to
+        them. The columns of X must be the same, and there may be no other labels.
+    class_weight : None, "balanced" or dict, default=None
+        Weights of labels. A sequence weighs as much as its tokens do on average.
     validation_fraction : float, default=None
         Fraction of sequences held out for early stopping: training stops when their loss no
         longer falls, and the best number of rounds is kept.
@@ -113,6 +118,8 @@ class BoostedCRF(CallbackSupportMixin, BaseSequenceClassifier):
         Mean loss of the held-out sequences, after each round.
     n_iter_ : int
         Number of rounds.
+    converged_ : bool
+        Whether training ended before ``max_iter`` rounds, and was not interrupted.
     feature_importances_ : ndarray of shape (n_attributes,)
         Share of the reduction of the squared error of residuals that each attribute brings.
     n_features_in_ : int
@@ -155,6 +162,8 @@ class BoostedCRF(CallbackSupportMixin, BaseSequenceClassifier):
         "l2_regularization": [Interval(Real, 0, None, closed="neither")],
         "subsample": [Interval(Real, 0, 1, closed="right")],
         "constraints": [None, str, dict, "array-like", Constraints],
+        "warm_start": ["boolean"],
+        "class_weight": [None, StrOptions({"balanced"}), dict],
         "validation_fraction": [None, Interval(Real, 0, 1, closed="neither")],
         "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
         "sample_unit": [StrOptions({"sequence", "token"})],
@@ -162,6 +171,7 @@ class BoostedCRF(CallbackSupportMixin, BaseSequenceClassifier):
         "random_state": ["random_state"],
         "verbose": ["verbose"],
     }
+    _added_parameters = ("warm_start", "class_weight")
 
     def __init__(
         self,
@@ -175,6 +185,8 @@ class BoostedCRF(CallbackSupportMixin, BaseSequenceClassifier):
         l2_regularization=1.0,
         subsample=1.0,
         constraints=None,
+        warm_start=False,
+        class_weight=None,
         validation_fraction=None,
         n_iter_no_change=10,
         sample_unit="sequence",
@@ -191,6 +203,8 @@ class BoostedCRF(CallbackSupportMixin, BaseSequenceClassifier):
         self.l2_regularization = l2_regularization
         self.subsample = subsample
         self.constraints = constraints
+        self.warm_start = warm_start
+        self.class_weight = class_weight
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
         self.sample_unit = sample_unit
@@ -243,27 +257,34 @@ class BoostedCRF(CallbackSupportMixin, BaseSequenceClassifier):
             If tokens are not rows of numbers, or input is not valid.
         """
         progress = FitProgress(self, self.max_iter, X, y, sample_weight)
-        with self._replaced_by(self._unfitted()) as twin:
-            twin._fit(X, y, sample_weight, progress)
+        goes_on = self.warm_start and hasattr(self, "estimators_")
+        with self._replaced_by(copy(self) if goes_on else self._unfitted()) as twin:
+            twin._fit(X, y, sample_weight, goes_on, progress)
         return self
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any, progress: FitProgress) -> None:
+    def _fit(
+        self, X: Any, y: Any, sample_weight: Any, goes_on: bool, progress: FitProgress
+    ) -> None:
         rng = check_random_state(self.random_state)
-        corpus, held_out = self._hold_out(self._read(X, y, sample_weight), rng)
+        corpus, held_out = self._hold_out(self._read(X, y, sample_weight, goes_on), rng)
         data, validation = (
             part and TrainingData(part, self._forbidden(), effective_n_jobs(self.n_jobs))
             for part in (corpus, held_out)
         )
-        self.baseline_ = log_frequencies(data, self.l2_regularization)
-        booster = Booster(data, self._start(data), np.zeros(2 * self.baseline_.shape))
+        if not goes_on:
+            self.baseline_ = log_frequencies(data, self.l2_regularization)
+            self.estimators_, self.transitions_ = [], np.zeros(2 * self.baseline_.shape)
+        booster = Booster(data, self._state_scores(data.corpus.X), self.transitions_)
         self._boost(booster, validation, rng, progress)
         progress.finish(lambda: vars(self))
 
-    def _read(self, X: Any, y: Any, sample_weight: Any) -> Corpus:
+    def _read(self, X: Any, y: Any, sample_weight: Any, goes_on: bool) -> Corpus:
         """Encode and check the training data."""
-        sequences, weights = self._check_training(X, y, sample_weight, reset=True)
+        sequences, weights = self._check_training(X, y, sample_weight, reset=not goes_on)
         rows, offsets = as_rows(sequences.X), sequences.X.offsets
-        self.classes_, ids, allowed = encode_partial_labels(sequences.y)
+        known = self.classes_ if goes_on else None
+        self.classes_, ids, allowed = encode_partial_labels(sequences.y, known)
+        weights = weights * label_weights(self.class_weight, self.classes_, ids)
         self._constraints = as_constraints(self.constraints, self.classes_)
         structure = structure_of(sequences.X)
         corpus = Corpus(rows, ids, structure, sequence_weights(weights, offsets), allowed)
@@ -280,18 +301,22 @@ class BoostedCRF(CallbackSupportMixin, BaseSequenceClassifier):
     def _forbidden(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         return forbidden_scores(self._constraints, len(self.classes_))
 
-    def _start(self, data: TrainingData) -> np.ndarray:
-        """Initial state scores, before any tree."""
-        return np.tile(self.baseline_, (len(data.token_weight), 1))
+    def _state_scores(self, rows: np.ndarray | sp.csr_array) -> np.ndarray:
+        """The baseline, and what the trees add to it."""
+        state = np.tile(self.baseline_, (rows.shape[0], 1))
+        for tree in self.estimators_:
+            state += tree_scores(tree, rows)
+        return state
 
     def _boost(self, booster: Booster, validation: TrainingData | None, rng, progress) -> None:
         """Set the trees and the transitions, round by round."""
+        before = self.estimators_
         trees, transitions = [], [booster.transition]
-        held_out = validation and HeldOut(validation, self._start(validation))
+        held_out = validation and HeldOut(validation, self._state_scores(validation.corpus.X))
 
         def fitted() -> dict[str, Any]:
             twin = copy(self)
-            twin._set_fitted(trees, transitions, training)
+            twin._set_fitted(before, trees, transitions, training)
             return vars(twin)
 
         training = Training(
@@ -300,6 +325,7 @@ class BoostedCRF(CallbackSupportMixin, BaseSequenceClassifier):
             self.n_iter_no_change,
             notify=lambda x: progress.iterated(fitted),
         )
+        self.converged_ = False
         try:
             for _ in range(self.max_iter):
                 step = booster.take(self._step(booster, rng))
@@ -308,16 +334,16 @@ class BoostedCRF(CallbackSupportMixin, BaseSequenceClassifier):
                 x = np.array([len(trees)])
                 training(OptimizeResult(fun=booster.residuals.loss, nit=len(trees), x=x))
         except StopIteration:
-            pass
+            self.converged_ = True
         except KeyboardInterrupt:
             if not training.may_end:
                 raise
-        self._set_fitted(trees, transitions, training)
+        self._set_fitted(before, trees, transitions, training)
 
-    def _set_fitted(self, trees: list, transitions: list, training: Training) -> None:
+    def _set_fitted(self, before: list, trees: list, transitions: list, training: Training) -> None:
         """Set the trees and transitions of the best number of rounds so far, and the curves."""
         n_rounds = 0 if training.x is None else int(training.x[0])
-        self.estimators_, self.transitions_ = trees[:n_rounds], transitions[n_rounds]
+        self.estimators_, self.transitions_ = before + trees[:n_rounds], transitions[n_rounds]
         self.loss_curve_, self.validation_curve_ = training.losses, training.validation_losses
         self.n_iter_ = training.n_iter
 
@@ -360,9 +386,6 @@ class BoostedCRF(CallbackSupportMixin, BaseSequenceClassifier):
         return as_rows(X)
 
     def _scores(self, prepared: np.ndarray | sp.csr_array, batch: Batch) -> Scores:
-        rows = prepared[batch.start : batch.stop]
-        state = np.tile(self.baseline_, (rows.shape[0], 1))
-        for tree in self.estimators_:
-            state += tree_scores(tree, rows)
+        state = self._state_scores(prepared[batch.start : batch.stop])
         forbidden, *ends = self._forbidden()
         return Scores.of(state, self.transitions_ + forbidden, *ends)

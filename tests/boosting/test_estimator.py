@@ -173,10 +173,12 @@ def test_validation_keeps_the_best_number_of_rounds():
     options = {"max_leaf_nodes": 16, "min_samples_leaf": 1, "learning_rate": 0.5}
     options = {**options, "validation_fraction": 0.3, "random_state": 0}
     crf = BoostedCRF(max_iter=200, **options).fit(X, y)
+    assert crf.converged_
     curve = crf.validation_curve_
     assert len(crf.estimators_) == np.argmin(curve) + 1 < crf.n_iter_ == len(curve) < 200
     assert min(curve[-10:]) > min(curve)
     again = clone(crf).set_params(max_iter=len(crf.estimators_)).fit(X, y)
+    assert not again.converged_
     assert np.array_equal(again.transitions_, crf.transitions_)
     assert np.array_equal(np.vstack(again.predict_proba(X)), np.vstack(crf.predict_proba(X)))
 
@@ -312,6 +314,45 @@ def test_interrupted_training_keeps_the_rounds_before(monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         crf.fit(X, y)
     assert vars(crf) == before
+
+
+@pytest.mark.parametrize("validation_fraction", [None, 0.3])
+def test_a_warm_start_adds_trees(validation_fraction):
+    options = {**FAST, "validation_fraction": validation_fraction, "random_state": 0}
+    whole = BoostedCRF(**options).fit(X, y)
+    parts = BoostedCRF(**options, warm_start=True).set_params(max_iter=6).fit(X, y)
+    first, trees = parts.loss_curve_, parts.estimators_
+    parts.set_params(max_iter=9).fit(X, y)
+    assert parts.estimators_[:6] == trees and len(trees) == 6
+    assert len(parts.estimators_) == len(whole.estimators_)
+    assert parts.n_iter_ == len(parts.loss_curve_) == 9
+    assert_allclose([*first, *parts.loss_curve_], whole.loss_curve_)
+    assert_allclose(np.vstack(parts.predict_proba(X)), np.vstack(whole.predict_proba(X)))
+
+
+def test_what_a_warm_start_cannot_take():
+    crf = BoostedCRF(**FAST, warm_start=True).fit(X, y)
+    before = dict(vars(crf))
+    with pytest.raises(ValueError, match="'new'"):
+        crf.fit(X, [["new"] * len(s) for s in y])
+    with pytest.raises(ValueError, match="2 features"):
+        crf.fit([x[:, :2] for x in X], y)
+    assert vars(crf) == before
+    some = [i for i, s in enumerate(y) if "L0" not in s]
+    crf.fit([X[i] for i in some], [y[i] for i in some])
+    assert crf.classes_.tolist() == ["L0", "L1", "L2"]
+
+
+def test_labels_have_weights():
+    def fitted(class_weight=None, sample_weight=None):
+        return BoostedCRF(**FAST, class_weight=class_weight).fit(X, y, sample_weight)
+
+    weights = [[3.0 if label == "L1" else 1.0 for label in s] for s in y]
+    weighted, expected = fitted({"L1": 3.0}), fitted(None, weights)
+    assert weighted.loss_curve_ == expected.loss_curve_ != fitted().loss_curve_
+    assert fitted("balanced").loss_curve_ != fitted().loss_curve_
+    with pytest.raises(ValueError, match="class_weight"):
+        fitted({"L1": -1.0})
 
 
 def test_no_rounds_and_one_label():
