@@ -68,6 +68,8 @@ class StructuredPerceptron(CallbackSupportMixin, LinearChainClassifier):
         The labels that may follow each label: a scheme of segments, a mapping from label to
         labels, or a bool array of shape (n_labels, n_labels). All other transitions are
         impossible, in training and in prediction.
+    warm_start : bool, default=False
+        Start from the weights of the last fit, for the attributes and labels that it had.
     class_weight : None, "balanced" or dict, default=None
         Weights of labels. The weight of a sequence is the mean over its tokens.
     validation_fraction : float, default=None
@@ -141,6 +143,7 @@ class StructuredPerceptron(CallbackSupportMixin, LinearChainClassifier):
         "boundaries": ["boolean"],
         "edge_columns": [Collection],
         "constraints": [None, str, Mapping, "array-like", Constraints],
+        "warm_start": ["boolean"],
         "class_weight": [None, StrOptions({"balanced"}), dict],
         "validation_fraction": [None, Interval(Real, 0, 1, closed="neither")],
         "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
@@ -150,6 +153,7 @@ class StructuredPerceptron(CallbackSupportMixin, LinearChainClassifier):
         "random_state": ["random_state"],
         "verbose": ["verbose"],
     }
+    _added_parameters = ("warm_start",)
 
     def __init__(
         self,
@@ -160,6 +164,7 @@ class StructuredPerceptron(CallbackSupportMixin, LinearChainClassifier):
         boundaries=False,
         edge_columns=(),
         constraints=None,
+        warm_start=False,
         class_weight=None,
         validation_fraction=None,
         n_iter_no_change=5,
@@ -175,6 +180,7 @@ class StructuredPerceptron(CallbackSupportMixin, LinearChainClassifier):
         self.boundaries = boundaries
         self.edge_columns = edge_columns
         self.constraints = constraints
+        self.warm_start = warm_start
         self.class_weight = class_weight
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
@@ -220,8 +226,9 @@ class StructuredPerceptron(CallbackSupportMixin, LinearChainClassifier):
             where.
         """
         progress = FitProgress(self, self.max_iter, X, y, sample_weight)
+        known = self._known() if self.warm_start and hasattr(self, "coef_") else None
         with self._replaced_by(self._unfitted()) as twin:
-            twin._fit(X, y, sample_weight, progress=progress)
+            twin._fit(X, y, sample_weight, known, progress=progress)
         return self
 
     @_fit_context(prefer_skip_nested_validation=True)
@@ -247,23 +254,29 @@ class StructuredPerceptron(CallbackSupportMixin, LinearChainClassifier):
             As in :meth:`fit`.
         """
         self._validate_params()  # which scikit-learn leaves out after the first call
-        known, start = None, self._unfitted()
-        if hasattr(self, "coef_"):
-            known = Known(self._named_weights(), self._last, self._n_seen, self._ballots)
-            start = copy(self)
-        with self._replaced_by(start) as twin:
+        known = self._known() if hasattr(self, "coef_") else None
+        with self._replaced_by(self._unfitted() if known is None else copy(self)) as twin:
             twin.set_params(max_iter=1, validation_fraction=None)
-            twin._fit(X, y, sample_weight, known, classes)
+            twin._fit(X, y, sample_weight, known, classes, is_part=True)
         return self
 
-    def _fit(self, X, y, sample_weight, known=None, classes=None, progress=None) -> None:
-        corpus = self._read(X, y, sample_weight, classes, extend=known is not None)
+    def _known(self) -> Known:
+        """What was learned, with the names of attributes and labels."""
+        return Known(self._named_weights(), self._last, self._n_seen, self._ballots)
+
+    def _fit(
+        self, X, y, sample_weight, known, classes=None, *, is_part=False, progress=None
+    ) -> None:
+        corpus = self._read(X, y, sample_weight, classes, extend=is_part and known is not None)
         examples = self._examples(corpus)
         nothing = examples.zeros()
         start = Learned(nothing, nothing, 0)
         if known is not None:
             names = self.attribute_names_, self._encoder.edge_attributes, self.classes_
-            start = known.learned(*names, self.boundaries)
+            if is_part:
+                start = known.learned(*names, self.boundaries)
+            else:
+                start = known.start(*names, self.boundaries, nothing.state.dtype)
         self._train(corpus, examples, start, progress)
 
     def predict(self, X: Any, allowed: Any = None) -> Any:

@@ -53,6 +53,20 @@ class Known(NamedTuple):
             )
         return Learned(weights, last, self.n_seen, ballots)
 
+    def start(
+        self,
+        names: np.ndarray,
+        edge_attributes: np.ndarray,
+        classes: np.ndarray,
+        boundaries: bool,
+        dtype: np.dtype,
+    ) -> Learned:
+        """A new beginning at the weights to predict with; weights of new names are zero."""
+        known = self.named.matching(names, edge_attributes, classes)
+        weights = Coefficients.of(known, boundaries)
+        weights = weights._replace(state=weights.state.astype(dtype))
+        return Learned(weights, weights, 0)
+
 
 def _numbers(items: np.ndarray, among: np.ndarray) -> np.ndarray:
     """The indices of items in ``among``."""

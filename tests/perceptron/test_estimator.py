@@ -247,6 +247,31 @@ def test_new_attributes_and_labels_may_come(boundaries):
         assert_allclose(total[0][4:], [perceptron.begin_, perceptron.end_], atol=1e-12)
 
 
+@pytest.mark.parametrize("averaging", KINDS)
+def test_a_warm_start_begins_at_the_weights_of_the_last_fit(averaging):
+    options = {"boundaries": True, "edge_columns": ["token"], "random_state": 0}
+    crf = StructuredPerceptron(averaging, 2, warm_start=True, **options).fit(X, y)
+    first = crf.loss_curve_
+    before = all_weights(crf)
+    # Corrections are multiplied by the weights of sequences.
+    crf.set_params(max_iter=1).fit(X, y, np.full(len(X), 1e-12))
+    assert_allclose(all_weights(crf), before, atol=1e-9)
+    assert crf.fit(X, y).loss_curve_[0] < first[0]
+    cold = clone(crf).set_params(warm_start=False, max_iter=2).fit(X, y).fit(X, y)
+    assert cold.loss_curve_ == first
+
+
+def test_a_warm_start_takes_other_attributes_labels_and_precision():
+    crf = StructuredPerceptron(warm_start=True, random_state=0).fit(X, y)
+    known = set(crf.attribute_names_.tolist())
+    others = [["new", *words[1:]] for words in X[:5] if words]
+    labels = [["NEW", *of_words[1:]] for of_words in y[:5] if of_words]
+    crf.set_params(dtype="float32", max_iter=1).fit(others, labels)
+    assert "NEW" in crf.classes_.tolist()
+    assert set(crf.attribute_names_.tolist()) - known == {"new"}
+    assert crf.coef_.dtype == np.float32
+
+
 def test_labels_may_be_declared():
     perceptron = StructuredPerceptron().partial_fit(X[:1], y[:1], classes=["D", "A", "C", "B"])
     assert perceptron.classes_.tolist() == ["A", "B", "C", "D"]
