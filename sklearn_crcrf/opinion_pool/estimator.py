@@ -1,5 +1,6 @@
 """OpinionPoolCRF: the weighted product of the distributions of several chains."""
 
+import warnings
 from collections.abc import Iterator
 from copy import copy
 from numbers import Integral, Real
@@ -7,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import _fit_context, clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Bunch, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metaestimators import _BaseComposition
@@ -21,15 +23,18 @@ from ..labels.partial import encode_partial_labels
 from ..structures import Scores, structure_of
 from ..structures.weighted_sum import WeightedSum
 from ..training import Stop, nested_fits
+from ..training.callbacks import CallbackSupportMixin, FitProgress
+from ..training.monitor import Training
+from ..training.validation import hold_out
 from ..utils.soundness import Array, Fact, Requirement, labels
 from .expert import Expert, MetaSequenceClassifier, fit_expert, require_chain
 from .samples import Samples
-from .weighing import LabelledBatch, weigh
+from .weighing import MAX_ITER, LabelledBatch, weigh
 
 __all__ = ["OpinionPoolCRF"]
 
 
-class OpinionPoolCRF(MetaSequenceClassifier, _BaseComposition):
+class OpinionPoolCRF(CallbackSupportMixin, MetaSequenceClassifier, _BaseComposition):
     """Logarithmic opinion pool of chains, the experts [1]_.
 
     The probability of a labelling is the weighted geometric mean of its probabilities under the
@@ -60,6 +65,8 @@ class OpinionPoolCRF(MetaSequenceClassifier, _BaseComposition):
         Number of threads that fit experts, and that predict.
     random_state : int, RandomState or None, default=None
         Chooses the held-out sequences.
+    verbose : int, default=0
+        Print a line after every ``verbose`` iterations that learn the weights; 0 for none.
 
     Attributes
     ----------
@@ -69,6 +76,12 @@ class OpinionPoolCRF(MetaSequenceClassifier, _BaseComposition):
     named_estimators_ : Bunch
         The fitted experts, by name.
     weights_ : ndarray of shape (n_experts,)
+    loss_curve_ : list of float
+        The mean loss of the sequences that are held out, after each iteration that learns the
+        weights; none if they are given, or there is one expert.
+    n_iter_ : int
+    converged_ : bool
+        False if the weights still changed after 1,000 iterations.
     n_features_in_ : int
         Number of columns of X, if it has columns.
     feature_names_in_ : ndarray of str objects
@@ -98,7 +111,9 @@ class OpinionPoolCRF(MetaSequenceClassifier, _BaseComposition):
         "sample_unit": [StrOptions({"sequence", "token"})],
         "n_jobs": [Integral, None],
         "random_state": ["random_state"],
+        "verbose": ["verbose"],
     }
+    _added_parameters = ("verbose",)
 
     def __init__(
         self,
@@ -109,6 +124,7 @@ class OpinionPoolCRF(MetaSequenceClassifier, _BaseComposition):
         sample_unit="sequence",
         n_jobs=None,
         random_state=None,
+        verbose=0,
     ):
         self.estimators = estimators
         self.weights = weights
@@ -116,6 +132,7 @@ class OpinionPoolCRF(MetaSequenceClassifier, _BaseComposition):
         self.sample_unit = sample_unit
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.verbose = verbose
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Parameters, the experts by name, and the parameters of the experts.
@@ -179,22 +196,25 @@ class OpinionPoolCRF(MetaSequenceClassifier, _BaseComposition):
         ValueError
             If an estimator is not a first-order chain, or input is not valid.
         """
+        progress = FitProgress(self, MAX_ITER, X, y, sample_weight)
         with self._replaced_by(self._unfitted()) as twin:
-            twin._fit(Samples(X, y, sample_weight))
+            twin._fit(Samples(X, y, sample_weight), progress)
         return self
 
-    def _fit(self, samples: Samples) -> None:
+    def _fit(self, samples: Samples, progress: FitProgress) -> None:
         self._check_experts()
         sequences, weight = self._check_training(*samples, reset=True)
         n_experts = len(self._names())
+        self.loss_curve_, self.n_iter_, self.converged_ = [], 0, True
         if self.weights is not None:
             self.weights_ = _as_weights(self.weights, n_experts)
         elif n_experts == 1:
             self.weights_ = np.ones(1)
         else:
-            self.weights_ = self._learn_weights(samples, sequences, weight)
+            self._learn_weights(samples, sequences, weight, progress)
         self._fit_experts(samples)
         self._require_known(sequences.y, weight)
+        progress.finish(lambda: vars(self))
 
     def _check_experts(self) -> None:
         """Raise ValueError if ``estimators`` cannot be experts."""
@@ -242,30 +262,37 @@ class OpinionPoolCRF(MetaSequenceClassifier, _BaseComposition):
         return [Expert.of(name, estimator) for name, estimator in named]
 
     def _learn_weights(
-        self, samples: Samples, sequences: Sequences, weight: np.ndarray
-    ) -> np.ndarray:
-        """Weights learned on held-out sequences, with experts fitted to the other sequences."""
+        self, samples: Samples, sequences: Sequences, weight: np.ndarray, progress: FitProgress
+    ) -> None:
+        """Set weights learned on held-out sequences, with experts fitted to the other sequences."""
         sequence = np.repeat(np.arange(len(sequences.X)), sequences.X.lengths)
         usable = np.unique(sequence[weight > 0])
-        n_held_out = max(1, round(self.validation_fraction * len(usable)))
-        if n_held_out >= len(usable):
-            raise ValueError(
-                f"validation_fraction={self.validation_fraction} leaves nothing to train on: "
-                f"n_samples={len(usable)}"
-            )
-        is_held_out = np.zeros(len(sequences.X), dtype=bool)
         rng = check_random_state(self.random_state)
-        is_held_out[rng.choice(usable, n_held_out, replace=False)] = True
+        _, held_out = hold_out(usable, self.validation_fraction, rng)
+        is_held_out = np.zeros(len(sequences.X), dtype=bool)
+        is_held_out[held_out] = True
         twin = copy(self)
         twin._fit_experts(samples.take(sequences, ~is_held_out))
         unknown = _label_ids(sequences.y, twin.classes_) < 0
         is_held_out[sequence[unknown]] = False
         if not is_held_out.any():
             raise ValueError("no held-out sequence has labels that the experts know")
-        return twin._weigh_experts(samples.take(sequences, is_held_out))
+        training = Training(
+            self.verbose,
+            None,
+            MAX_ITER,
+            notify=lambda x: progress.iterated(lambda: {**vars(twin), "weights_": x}),
+        )
+        batches = twin._score_batches(samples.take(sequences, is_held_out))
+        result = weigh(batches, len(twin.estimators_), training)
+        self.weights_, self.converged_ = result.x, bool(result.success)
+        self.loss_curve_, self.n_iter_ = training.losses, training.n_iter
+        if not self.converged_:
+            message = f"the weights did not converge: {result.message}"
+            warnings.warn(message, ConvergenceWarning, stacklevel=4)
 
-    def _weigh_experts(self, samples: Samples) -> np.ndarray:
-        """Weights learned on sequences with labels that the experts know."""
+    def _score_batches(self, samples: Samples) -> list[LabelledBatch]:
+        """What all experts make of sequences with labels that they know."""
         sequences = self._check_X(samples.X, samples.y)
         offsets, y = sequences.X.offsets, _label_ids(sequences.y, self.classes_)
         weight = token_weights(sequences, samples.sample_weight)
@@ -283,7 +310,7 @@ class OpinionPoolCRF(MetaSequenceClassifier, _BaseComposition):
                 _require_possible(expert.name, batch.structure.score(chain, gold)[0])
             of_batch = weight[batch.first : batch.first + batch.structure.n_units]
             batches.append(LabelledBatch(batch.structure, WeightedSum(scores), gold, of_batch))
-        return weigh(batches, len(experts))
+        return batches
 
     def _prepare(self, X: SequenceArray) -> list[Any]:
         given = self._as_given(X)

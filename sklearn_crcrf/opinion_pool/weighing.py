@@ -1,9 +1,10 @@
 """The weights of the chains of a pool, by maximum likelihood."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
+from scipy.optimize import OptimizeResult
 from scipy.special import softmax
 
 from ..criteria import log_loss
@@ -11,7 +12,7 @@ from ..solvers import lbfgs
 from ..structures import Structure
 from ..structures.weighted_sum import WeightedSum
 
-__all__ = ["LabelledBatch", "weigh"]
+__all__ = ["MAX_ITER", "LabelledBatch", "weigh"]
 
 TOL, MAX_ITER = 1e-7, 1000
 
@@ -25,7 +26,11 @@ class LabelledBatch(NamedTuple):
     weight: np.ndarray
 
 
-def weigh(batches: Sequence[LabelledBatch], n_chains: int) -> np.ndarray:
+def weigh(
+    batches: Sequence[LabelledBatch],
+    n_chains: int,
+    callback: Callable[[OptimizeResult], None] | None = None,
+) -> OptimizeResult:
     """Weights that minimise the log loss of the pool.
 
     They are the softmax of unbounded numbers, so they are positive and sum to one.
@@ -35,10 +40,14 @@ def weigh(batches: Sequence[LabelledBatch], n_chains: int) -> np.ndarray:
     batches : sequence of LabelledBatch
         The gold labels must be possible under every chain.
     n_chains : int
+    callback : callable, optional
+        Called with an OptimizeResult (x, fun, nit) after every iteration; x are the weights. It
+        may raise StopIteration.
 
     Returns
     -------
-    ndarray of shape (n_chains,)
+    OptimizeResult
+        Of which x are the weights, and fun is the mean loss of the sequences.
     """
     total = sum(batch.weight.sum() for batch in batches)
 
@@ -50,4 +59,10 @@ def weigh(batches: Sequence[LabelledBatch], n_chains: int) -> np.ndarray:
             gradient += batch.scores.pullback(pullback(batch.weight))
         return loss / total, weights * (gradient - weights @ gradient) / total
 
-    return softmax(lbfgs(objective, np.zeros(n_chains), tol=TOL, max_iter=MAX_ITER).x)
+    def note(result: OptimizeResult) -> None:
+        if callback is not None:
+            callback(OptimizeResult({**result, "x": softmax(result.x)}))
+
+    start = np.zeros(n_chains)
+    result = lbfgs(objective, start, tol=TOL, max_iter=MAX_ITER, callback=note)
+    return OptimizeResult({**result, "x": softmax(result.x)})

@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose
 from scipy.special import xlogy
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, cross_val_score
@@ -21,6 +22,7 @@ from sklearn_crcrf import CRF, HMM, MEMM, EmpiricalCRF, OpinionPoolCRF, Sequence
 from sklearn_crcrf.criteria import log_loss
 from sklearn_crcrf.feature_extraction import SequenceVectorizer, TokenFeatures, Window
 from sklearn_crcrf.opinion_pool import estimator as estimator_module
+from sklearn_crcrf.opinion_pool import weighing
 
 X, y = make_corpus(n_sequences=40)
 X, y = [s[:5] for s in X], [s[:5] for s in y]
@@ -106,14 +108,17 @@ def test_equal_experts_are_one():
 def test_weights_maximise_the_likelihood_of_what_is_held_out(monkeypatch):
     seen, weigh = [], estimator_module.weigh
 
-    def spy(batches, n_chains):
-        seen.append((batches, weigh(batches, n_chains)))
+    def spy(batches, *others):
+        seen.append((batches, weigh(batches, *others)))
         return seen[-1][1]
 
     monkeypatch.setattr(estimator_module, "weigh", spy)
     pool = pool_of("crf", "hmm", "empirical", validation_fraction=0.4).fit(X, y)
-    ((batches, weights),) = seen
+    ((batches, result),) = seen
+    weights = result.x
     assert pool.weights_.tolist() == weights.tolist()
+    assert pool.converged_ and pool.n_iter_ == len(pool.loss_curve_) > 1
+    assert pool.loss_curve_[-1] == min(pool.loss_curve_)
 
     def loss(weights):
         return sum(
@@ -125,6 +130,27 @@ def test_weights_maximise_the_likelihood_of_what_is_held_out(monkeypatch):
     for other in [np.ones(3) / 3, *np.random.default_rng(0).dirichlet(np.ones(3), 200)]:
         assert best <= loss(other) + 1e-4
     assert sum(len(batch.weight) for batch in batches) == 16
+    assert_allclose(pool.loss_curve_[-1], best / 16)
+
+
+def test_given_weights_take_no_iterations():
+    pool = pool_of("crf", "hmm", weights=[1, 2]).fit(X, y)
+    assert (pool.n_iter_, pool.loss_curve_, pool.converged_) == (0, [], True)
+
+
+def test_it_tells_how_the_weights_are_learned(capsys):
+    pool = pool_of("crf", "hmm", verbose=2).fit(X, y)
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split(":")[0] for line in lines] == [
+        f"iteration {n}" for n in range(2, pool.n_iter_ + 1, 2)
+    ]
+
+
+def test_too_few_iterations(monkeypatch):
+    monkeypatch.setattr(weighing, "MAX_ITER", 1)
+    with pytest.warns(ConvergenceWarning, match="did not converge"):
+        pool = pool_of("crf", "hmm", "empirical").fit(X, y)
+    assert pool.n_iter_ == 1 and not pool.converged_
 
 
 def test_the_distance_of_a_pool():
@@ -189,7 +215,7 @@ def test_what_cannot_be_an_expert():
         ({"weights": [1.0, 2.0, 3.0]}, "weights has shape"),
         ({"weights": [1.0, -1.0]}, "not negative"),
         ({"weights": [0.0, 0.0]}, "not all zero"),
-        ({"validation_fraction": 0.99}, "leaves nothing to train on"),
+        ({"validation_fraction": 0.99}, "leaves nothing of 40 sequences to train on"),
         ({"validation_fraction": 1.0}, "'validation_fraction'"),
     ],
 )
