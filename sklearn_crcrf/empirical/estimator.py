@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..base.classifier import Batch, raise_if_impossible, raise_if_not_finite
 from ..base.contributions import Contributions
+from ..base.sample_weight import sequence_weights
 from ..counts import Counts, Template
 from ..counts.classifier import CountingClassifier
 from ..counts.observations import Corpus, Encoder, count_folds_of_corpus, relabel
@@ -25,9 +26,10 @@ from ..data.ragged import SequenceArray
 from ..labels.encoding import encode_labels
 from ..linear import NamedWeights
 from ..structures import Scores, SecondOrderChain, Structure
+from ..training.monitor import Training
 from ..utils.soundness import Requirement, below, indices
 from .contributions import attribute_names
-from .fit_exponents import fit_exponents
+from .fit_exponents import MAX_ITER, fit_exponents
 from .frequencies import FrequencyModel
 from .model import Prepared, Statistics
 from .named_weights import named_weights
@@ -128,6 +130,12 @@ class EmpiricalCRF(CountingClassifier):
         Numbers the symbols of all columns.
     model_ : SmoothedModel or FrequencyModel
         The estimates made from the counts; computes the scores.
+    loss_curve_ : list of float
+        Only if exponents were fitted, as the two below: the loss of the sequences plus the
+        penalty of the exponents, after each iteration.
+    n_iter_ : int
+    converged_ : bool
+        False if the exponents still changed after 50 iterations.
     n_features_in_ : int
         Number of columns of X, if it has columns.
     feature_names_in_ : ndarray of str objects
@@ -225,7 +233,7 @@ class EmpiricalCRF(CountingClassifier):
         """
         return cls(**{"spelling": "maxent", "zeros": "floored", "sigma": 10.0, **params})
 
-    def fit_exponents(self, X: Any, y: Any) -> "EmpiricalCRF":
+    def fit_exponents(self, X: Any, y: Any, sample_weight: Any = None) -> "EmpiricalCRF":
         """Fit the exponents of a fitted model to data that was not counted.
 
         Experts that :meth:`fit` did not count take no part: their exponents are 0 by default, and
@@ -234,7 +242,8 @@ class EmpiricalCRF(CountingClassifier):
 
         Parameters
         ----------
-        X, y : as in :meth:`fit`
+        X, y, sample_weight : as in :meth:`fit`
+            A sequence weighs as much as its tokens do on average.
 
         Returns
         -------
@@ -242,11 +251,11 @@ class EmpiricalCRF(CountingClassifier):
         """
         check_is_fitted(self)
         with self._replaced_by(copy(self)) as twin:
-            twin._fit_exponents_to(X, y)
+            twin._fit_exponents_to(X, y, sample_weight)
         return self
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def predict_out_of_fold(self, X: Any, y: Any, cv: Any = 5) -> Any:
+    def predict_out_of_fold(self, X: Any, y: Any, cv: Any = 5, sample_weight: Any = None) -> Any:
         """The labels of all sequences, each predicted by a model trained on the other folds.
 
         All folds are counted in one pass, then the counts of one fold at a time are subtracted, so
@@ -257,6 +266,7 @@ class EmpiricalCRF(CountingClassifier):
         X, y : as in :meth:`fit`
         cv : int or splitter, default=5
             Number of consecutive folds, or a splitter that tests every sequence exactly once.
+        sample_weight : as in :meth:`fit`
 
         Returns
         -------
@@ -270,7 +280,7 @@ class EmpiricalCRF(CountingClassifier):
         """
         if self.exponents == "fit":
             raise ValueError('exponents="fit" is fitted by fit only; give the exponents as a dict')
-        return clone(self)._predict_out_of_fold(X, y, cv)
+        return clone(self)._predict_out_of_fold(X, y, cv, sample_weight)
 
     def known_tokens(self, X: Any) -> Any:
         """Which words were seen in training.
@@ -347,11 +357,12 @@ class EmpiricalCRF(CountingClassifier):
         counts = self._count(counted)
         self._estimate(counts, more_labels=corpus.labels)
         prepared = self.model_.prepare(held_out.observations, held_out.offsets)
-        self._fit_exponents(prepared, self._rank[held_out.labels], held_out.offsets)
+        weight = sequence_weights(held_out.weights, held_out.offsets)
+        self._fit_exponents(prepared, self._rank[held_out.labels], held_out.offsets, weight)
         self._estimate(counts + self._count(held_out))
 
-    def _fit_exponents_to(self, X: Any, y: Any) -> None:
-        sequences, _ = self._check_training(X, y, None, reset=False)
+    def _fit_exponents_to(self, X: Any, y: Any, sample_weight: Any) -> None:
+        sequences, weights = self._check_training(X, y, sample_weight, reset=False)
         if self.zeros != "smoothed":
             raise ValueError(f'exponents are fitted only if zeros="smoothed", not {self.zeros!r}')
         labels, ids = encode_labels(sequences.y)
@@ -363,10 +374,11 @@ class EmpiricalCRF(CountingClassifier):
             raise ValueError(f"every sequence has labels that are not among {list(rank)}")
         X = sequences.X[usable]
         ids = SequenceArray(ids, sequences.X.offsets)[usable].data
-        self._fit_exponents(self._prepare(X), ids, X.offsets)
+        weight = sequence_weights(weights, sequences.X.offsets)[usable]
+        self._fit_exponents(self._prepare(X), ids, X.offsets, weight)
 
-    def _predict_out_of_fold(self, X: Any, y: Any, cv: Any) -> Any:
-        corpus = self._start(X, y, None, None)
+    def _predict_out_of_fold(self, X: Any, y: Any, cv: Any, sample_weight: Any) -> Any:
+        corpus = self._start(X, y, sample_weight, None)
         sequences = self._check_X(X, y)
         X = sequences.X
         tests = [test for _, test in check_cv(cv).split(np.empty(len(X)))]
@@ -432,10 +444,22 @@ class EmpiricalCRF(CountingClassifier):
         if self._trigrams is not None:
             yield from below("_trigrams", trigram_requirements(self._trigrams, n))
 
-    def _fit_exponents(self, prepared: Prepared, labels: np.ndarray, offsets: np.ndarray) -> None:
+    def _fit_exponents(
+        self, prepared: Prepared, labels: np.ndarray, offsets: np.ndarray, weight: np.ndarray
+    ) -> None:
         """Set the exponents that maximise the likelihood of the labels."""
         model = self.model_.copy()
-        self._exponents = fit_exponents(model, prepared, labels, offsets, sigma=self.sigma)
+        training = Training(0, None, MAX_ITER, notify=lambda x: False)
+        self._exponents, self.converged_ = fit_exponents(
+            model,
+            prepared,
+            labels,
+            offsets,
+            sigma=self.sigma,
+            weight=weight,
+            callback=training,
+        )
+        self.loss_curve_, self.n_iter_ = training.losses, training.n_iter
         model.set_exponents(np.array(list(self._exponents.values())))
         self.model_, self.exponents_ = model, self._exponents
 

@@ -4,15 +4,19 @@ The score of a path is linear in the exponents, so the conditional log-likelihoo
 them: a small problem, whatever the size of the corpus.
 """
 
+from collections.abc import Callable
+
 import numpy as np
-from scipy.optimize import minimize
+from scipy.optimize import OptimizeResult, minimize
 
 from ..criteria import log_loss
 from ..structures import Chain
 from .model import Prepared
 from .smoothed import SmoothedModel
 
-__all__ = ["fit_exponents"]
+__all__ = ["MAX_ITER", "fit_exponents"]
+
+MAX_ITER = 50
 
 # Standard deviation of the prior around the defaults, relative to sigma.
 PRIOR_WIDTH = 0.3
@@ -27,12 +31,15 @@ def fit_exponents(
     offsets: np.ndarray,
     *,
     sigma: float,
-    max_iter: int = 50,
-) -> dict[str, float]:
+    weight: np.ndarray | None = None,
+    max_iter: int = MAX_ITER,
+    callback: Callable[[OptimizeResult], None] | None = None,
+) -> tuple[dict[str, float], bool]:
     """Fit all exponents of a model.
 
-    Minimises the negative log-likelihood of ``y`` plus ``||a - a0||^2 / (2 s^2)``, where a0
-    are the current exponents of the model, and s is 0.3 sigma.
+    Minimises the weighted sum of the negative log-likelihoods of the sequences, plus
+    ``||a - a0||^2 / (2 s^2)``, where a0 are the current exponents of the model, and s is 0.3
+    sigma.
 
     Parameters
     ----------
@@ -45,14 +52,21 @@ def fit_exponents(
     offsets : ndarray of shape (n_sequences + 1,)
     sigma : float
         Width of the Gaussian prior around the initial values.
+    weight : ndarray of shape (n_sequences,), optional
     max_iter : int
+    callback : callable, optional
+        Called with an OptimizeResult (x, fun), its argument ``intermediate_result``, after every
+        iteration.
 
     Returns
     -------
-    dict
-        Exponents by name.
+    exponents : dict
+        By name.
+    converged : bool
+        Whether they had come to rest after ``max_iter`` iterations.
     """
-    objective = _Objective(model, prepared, y, offsets, sigma)
+    weight = np.ones(len(offsets) - 1) if weight is None else weight
+    objective = _Objective(model, prepared, y, offsets, weight, sigma)
     bounds = [
         (SMALLEST_EDGE_EXPONENT, None) if name == "edges" else (None, None)
         for name in model.exponents.names
@@ -65,18 +79,20 @@ def fit_exponents(
             jac=True,
             method="L-BFGS-B",
             bounds=bounds,
+            callback=callback,
             options={"maxiter": max_iter, "ftol": 1e-6},
         )
     finally:
         model.set_exponents(start)
-    return dict(zip(model.exponents.names, fitted.x.tolist(), strict=True))
+    exponents = dict(zip(model.exponents.names, fitted.x.tolist(), strict=True))
+    return exponents, bool(fitted.success)
 
 
 class _Objective:
     """The penalised negative log-likelihood and its gradient in the exponents."""
 
-    def __init__(self, model, prepared, y, offsets, sigma):
-        self._model, self._prepared, self._y = model, prepared, y
+    def __init__(self, model, prepared, y, offsets, weight, sigma):
+        self._model, self._prepared, self._y, self._weight = model, prepared, y, weight
         self._structure = Chain(offsets)
         self._prior, self._penalty = model.exponents.values.copy(), (PRIOR_WIDTH * sigma) ** -2
 
@@ -84,7 +100,7 @@ class _Objective:
         self._model.set_exponents(values)
         scores = self._model.scores(self._prepared)
         loss, pullback = log_loss(self._structure, scores, self._y)
-        surplus = pullback(np.ones_like(loss))
+        surplus = pullback(self._weight)
         away = values - self._prior
         gradient = self._model.pullback(self._prepared, scores, surplus) + self._penalty * away
-        return loss.sum() + 0.5 * self._penalty * away @ away, gradient
+        return (self._weight * loss).sum() + 0.5 * self._penalty * away @ away, gradient

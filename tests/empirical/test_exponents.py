@@ -1,5 +1,7 @@
 """Exponents: their table, and how they are fitted."""
 
+from copy import deepcopy
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -174,9 +176,8 @@ def test_the_log_likelihood_is_concave(held_out, start):
 
 def fitted(held_out, sigma, **options):
     model, prepared, labels, offsets = held_out
-    return np.array(
-        list(fit_exponents(model, prepared, labels, offsets, sigma=sigma, **options).values())
-    )
+    exponents, _ = fit_exponents(model, prepared, labels, offsets, sigma=sigma, **options)
+    return np.array(list(exponents.values()))
 
 
 @pytest.mark.parametrize("sigma", [0.5, 5.0, np.inf])
@@ -210,8 +211,39 @@ def test_the_exponent_of_the_edges_stays_positive():
     crf = EmpiricalCRF().fit(X[:25], Y[:25])
     offsets, prepared = encode(crf, X[:25])
     labels = np.searchsorted(crf.classes_, [label for y in Y[:25] for label in y])
-    values = fit_exponents(crf.model_, prepared, (labels + 1) % 4, offsets, sigma=np.inf)
+    values, _ = fit_exponents(crf.model_, prepared, (labels + 1) % 4, offsets, sigma=np.inf)
     assert 0.0 < values["edges"] < 0.01
+
+
+def test_a_weight_is_a_number_of_copies():
+    crf, n = EmpiricalCRF().fit(X[:25], Y[:25]), len(X) - 25
+    times = np.arange(n) % 3
+    which = 25 + np.repeat(np.arange(n), times)
+    weighted = deepcopy(crf).fit_exponents(X[25:], Y[25:], times)
+    copied = deepcopy(crf).fit_exponents([X[s] for s in which], [Y[s] for s in which])
+    assert_allclose(weighted.loss_curve_, copied.loss_curve_, rtol=1e-6)
+    assert_allclose(list(weighted.exponents_.values()), list(copied.exponents_.values()), atol=1e-4)
+    assert weighted.exponents_ != deepcopy(crf).fit_exponents(X[25:], Y[25:]).exponents_
+
+
+def test_weights_count_where_exponents_are_fitted_and_where_not():
+    weights = np.where(np.arange(len(X)) >= 35, 3.0, 1.0)
+    options = {"exponents": "fit", "validation_fraction": 0.3}
+    weighted = EmpiricalCRF(**options).fit(X, Y, weights)
+    # All that is held out weighs three times as much, and the prior of the exponents does not.
+    wider = EmpiricalCRF(**options).fit(X, Y)
+    assert weighted.loss_curve_[0] > 2.0 * wider.loss_curve_[0]
+    assert weighted.exponents_ != wider.exponents_
+
+
+def test_it_tells_how_exponents_are_fitted():
+    crf = EmpiricalCRF(exponents="fit").fit(X, Y)
+    assert crf.n_iter_ == len(crf.loss_curve_) > 1
+    assert (np.diff(crf.loss_curve_) <= 0).all()
+    assert isinstance(crf.converged_, bool)
+    curve = crf.loss_curve_
+    assert crf.partial_fit(X[:5], Y[:5]).loss_curve_ == curve
+    assert not hasattr(crf.set_params(exponents=None).fit(X, Y), "n_iter_")
 
 
 def test_fitting_is_deterministic():

@@ -24,6 +24,19 @@ def test_equals_fitting_every_fold(addresses, crf, cv):
     assert not hasattr(crf, "classes_")
 
 
+def test_sample_weights(addresses):
+    X, y = addresses
+    weights = np.arange(len(X)) % 3
+    expected = np.empty(len(X), dtype=object)
+    for train, test in KFold(3).split(X):
+        inputs = [[part[i] for i in train] for part in (X, y)]
+        crf = EmpiricalCRF().fit(*inputs, sample_weight=weights[train])
+        expected[test] = crf.predict([X[i] for i in test])
+    found = EmpiricalCRF().predict_out_of_fold(X, y, cv=3, sample_weight=weights)
+    assert found.tolist() == expected.tolist()
+    assert found.tolist() != EmpiricalCRF().predict_out_of_fold(X, y, cv=3).tolist()
+
+
 def test_sparse_attributes(addresses):
     X, y = addresses
     X = SequenceVectorizer().fit_transform(X)
