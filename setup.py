@@ -1,7 +1,8 @@
-"""Build the Cython kernels: every ``sklearn_crcrf/_kernels/**/*.pyx`` becomes one extension.
+"""Build the Cython kernels of ``sklearn_crcrf/_kernels``, one extension for each.
 
-Those in the folders of an instruction set are compiled for it; which are used is decided when
-they are imported.
+Files that end in ``.pyx`` are compiled once. The kernels of ``VECTOR_KERNELS`` consist of ``.pxi``
+files and are compiled for every vector type, into a package of that name; a file that includes
+them is written for each before it is compiled. Which vector type is used is decided at import.
 
 Two environment variables serve builds that look for faults (``campaigns/sanitize.py``):
 ``SKLEARN_CRCRF_CFLAGS`` are options of the compiler in place of those below, and with
@@ -10,6 +11,7 @@ Two environment variables serve builds that look for faults (``campaigns/sanitiz
 
 import os
 import platform
+import re
 import sys
 from glob import glob
 from pathlib import Path
@@ -18,6 +20,30 @@ from Cython.Build import cythonize
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 
+FOLDER = "sklearn_crcrf/_kernels"
+PACKAGE = FOLDER.replace("/", ".")
+# What Cython needs in all kernels that have views of arrays is compiled once.
+MEMORYVIEWS = f"{PACKAGE}._memoryviews"
+# Files that are written here, and the C files, in folders as those of the sources.
+WRITTEN, TRANSLATED = "build/kernels", "build/c"
+
+# The packages of the vector types, and the options of gcc that allow their instructions.
+VECTOR_TYPES = {
+    "_baseline": [],
+    "_avx2": ["-mavx2", "-mfma"],
+    "_avx512": ["-mavx512f", "-mavx512dq", "-mfma", "-mprefer-vector-width=512"],
+}
+VECTOR_KERNELS = {
+    "history": ["_history.pxi"],
+    "lock_step": [
+        "_lock_step_blocks.pxi",
+        "_lock_step.pxi",
+        "_lock_step_backward.pxi",
+        "_lock_step_covariance.pxi",
+    ],
+    "row_sums": ["_row_sums.pxi"],
+    "viterbi": ["_viterbi.pxi", "_best_paths.pxi"],
+}
 DIRECTIVES = {
     "language_level": 3,
     "boundscheck": "SKLEARN_CRCRF_BOUNDSCHECK" in os.environ,
@@ -31,12 +57,6 @@ COMPILE_ARGS = {
     "msvc": ["/O2"],
 }
 GIVEN_ARGS = os.environ.get("SKLEARN_CRCRF_CFLAGS")
-# What Cython needs in all kernels that have views of arrays is compiled once.
-MEMORYVIEWS = "sklearn_crcrf._kernels._memoryviews"
-INSTRUCTIONS = {
-    "_avx2": ["-mavx2", "-mfma"],
-    "_avx512": ["-mavx512f", "-mavx512dq", "-mfma", "-mprefer-vector-width=512"],
-}
 
 
 class BuildKernels(build_ext):
@@ -48,19 +68,36 @@ class BuildKernels(build_ext):
 
     def build_extensions(self):
         kind = self.compiler.compiler_type
+        options = COMPILE_ARGS.get(kind, []) if GIVEN_ARGS is None else GIVEN_ARGS.split()
         for extension, translated in zip(self.extensions, translate(self.extensions), strict=True):
+            vector_type = extension.name.split(".")[-2]
             extension.sources = translated.sources
-            instructions = INSTRUCTIONS.get(Path(extension.sources[0]).parent.name, [])
-            options = COMPILE_ARGS.get(kind, []) if GIVEN_ARGS is None else GIVEN_ARGS.split()
-            extension.extra_compile_args = options + instructions
+            extension.depends = with_included(translated.depends)
+            extension.extra_compile_args = options + VECTOR_TYPES.get(vector_type, [])
         super().build_extensions()
+
+
+def extensions():
+    """All that can be built here; vector types need the options of gcc and a processor of x86."""
+    is_x86 = platform.machine().lower() in {"x86_64", "amd64"} and platform.system() != "Windows"
+    vector_types = VECTOR_TYPES if is_x86 else ["_baseline"]
+    yield Extension(MEMORYVIEWS, [f"{MEMORYVIEWS.replace('.', '/')}.c"])
+    for path in sorted(glob(f"{FOLDER}/*.pyx")):
+        yield Extension(f"{PACKAGE}.{Path(path).stem}", [path], include_dirs=[FOLDER])
+    for vector_type in vector_types:
+        for kernel in VECTOR_KERNELS:
+            path = f"{WRITTEN}/{FOLDER}/{vector_type}/{kernel}.pyx"
+            yield Extension(f"{PACKAGE}.{vector_type}.{kernel}", [path], include_dirs=[FOLDER])
 
 
 def translate(extensions):
     """From Cython to C; not where setup.py is only asked what there is."""
+    for extension in extensions:
+        if extension.sources[0].startswith(WRITTEN):
+            write_kernel(Path(extension.sources[0]))
     return cythonize(
         extensions,
-        build_dir="build/cython",
+        build_dir=TRANSLATED,
         compiler_directives=DIRECTIVES,
         shared_utility_qualified_name=MEMORYVIEWS,
         # Where processes are not forked, each would begin with this file.
@@ -68,24 +105,25 @@ def translate(extensions):
     )
 
 
-def can_build(path):
-    """Instruction sets need a processor that may have them, and the options of gcc."""
-    is_x86 = platform.machine().lower() in {"x86_64", "amd64"} and platform.system() != "Windows"
-    return is_x86 or Path(path).parent.name not in INSTRUCTIONS
+def write_kernel(path):
+    """Write the file of one vector type, unless it is there: a new one would be compiled again."""
+    text = "".join(f'include "{FOLDER}/{part}"\n' for part in VECTOR_KERNELS[path.stem])
+    if not (path.exists() and path.read_text() == text):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
 
 
-extensions = [
-    Extension(
-        ".".join(Path(path).with_suffix("").parts),
-        [path],
-        include_dirs=["sklearn_crcrf/_kernels"],
-        depends=glob("sklearn_crcrf/_kernels/*.h"),
-    )
-    for path in sorted(glob("sklearn_crcrf/_kernels/**/*.pyx", recursive=True))
-    if can_build(path)
-]
+def with_included(headers):
+    """C headers, and those of ours that they include."""
+    found, todo = set(), list(headers)
+    while todo:
+        header = todo.pop()
+        if header not in found and Path(header).exists():
+            found.add(header)
+            names = re.findall(r'#include "(.+)"', Path(header).read_text())
+            todo += [f"{FOLDER}/{name}" for name in names]
+    return sorted(found)
 
-setup(
-    ext_modules=[Extension(MEMORYVIEWS, [f"{MEMORYVIEWS.replace('.', '/')}.c"]), *extensions],
-    cmdclass={"build_ext": BuildKernels},
-)
+
+if __name__ == "__main__":
+    setup(ext_modules=list(extensions()), cmdclass={"build_ext": BuildKernels})

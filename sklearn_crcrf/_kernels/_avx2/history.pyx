@@ -1,3 +1,0 @@
-"""See ../_history.pxi."""
-
-include "../_history.pxi"

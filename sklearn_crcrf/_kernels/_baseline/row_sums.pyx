@@ -1,3 +1,0 @@
-"""See ../_row_sums.pxi."""
-
-include "../_row_sums.pxi"
