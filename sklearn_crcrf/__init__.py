@@ -1,11 +1,13 @@
 """Sequence labelling as scikit-learn estimators."""
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from . import _kernels  # noqa: F401, says at once if the kernels are not compiled
 from ._version import __version__
-from .utils import interruption, moved
+from .utils import moved
 
-interruption.install()
-
-try:
+if TYPE_CHECKING:
     from .boosting import BoostedCRF
     from .counts.hmm import HMM
     from .crf import CRF, CRFsuiteCRF
@@ -26,16 +28,30 @@ try:
     from .notebook.explanation import explain
     from .opinion_pool import OpinionPoolCRF
     from .perceptron import StructuredPerceptron
-except ModuleNotFoundError as error:
-    if not (error.name or "").startswith(f"{__name__}._kernels."):
-        raise
-    raise ImportError(
-        f"{error.name} is not compiled in {__path__[0]}. If this is a source checkout, which "
-        'hides an installed package from Python, run "pip install -e ." in it or start Python '
-        "in another folder"
-    ) from error
 
-moved.keep_importable(__name__)
+# Where the public names are defined. What is not used is not imported: the command line starts at
+# once, and a program waits only for the estimators that it has.
+_HOMES = {
+    "CRF": "crf",
+    "HMM": "counts.hmm",
+    "MEMM": "crf.memm",
+    "BoostedCRF": "boosting",
+    "CRFsuiteCRF": "crf",
+    "EmpiricalCRF": "empirical",
+    "Gazetteer": "feature_extraction",
+    "MaxMarginCRF": "max_margin",
+    "OpinionPoolCRF": "opinion_pool",
+    "SequenceArray": "data.ragged",
+    "SequenceVectorizer": "feature_extraction",
+    "StructuredPerceptron": "perceptron",
+    "TemplateFeatures": "feature_extraction",
+    "TokenFeatures": "feature_extraction",
+    "Window": "feature_extraction",
+    "WordClusters": "feature_extraction",
+    "WordVectors": "feature_extraction",
+    "as_sequences": "data.sequences",
+    "explain": "notebook.explanation",
+}
 
 __all__ = [
     "CRF",
@@ -59,3 +75,25 @@ __all__ = [
     "as_sequences",
     "explain",
 ]
+
+moved.keep_importable(__name__)
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name, or a package, when it is asked for."""
+    if name in _HOMES:
+        value = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+        globals()[name] = value
+        return value
+    full_name = f"{__name__}.{name}"
+    if not name.startswith("__"):
+        try:
+            return import_module(full_name)
+        except ModuleNotFoundError as error:
+            if error.name != full_name:
+                raise
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,8 +1,25 @@
-"""The command line: ``python -m sklearn_crcrf``."""
+"""The command line: ``python -m sklearn_crcrf``, or ``sklearn-crcrf``."""
 
 import sys
 
-from .cli import main
+from .utils import interruption
+
+__all__ = ["main"]
+
+
+def main() -> int:
+    """Run the command line as the only thing that this process does.
+
+    Returns
+    -------
+    int
+        Exit status; see ``sklearn_crcrf.cli.main``.
+    """
+    interruption.install()
+    from .cli import main as run
+
+    return run()
+
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -1,3 +1,4 @@
+import ast
 import inspect
 import os
 import re
@@ -40,6 +41,39 @@ def test_public_names():
         "Window",
         "as_sequences",
     }
+
+
+def test_what_type_checkers_read_is_what_is_imported():
+    tree = ast.parse(Path(sklearn_crcrf.__file__).read_text(encoding="utf-8"))
+    block = next(node for node in tree.body if isinstance(node, ast.If))
+    read = {alias.name: node.module for node in block.body for alias in node.names}
+    assert read == sklearn_crcrf._HOMES
+    assert {*read, "__version__"} == set(sklearn_crcrf.__all__) <= set(dir(sklearn_crcrf))
+
+
+def test_packages_are_attributes_and_other_names_are_not():
+    program = "import sklearn_crcrf as s; print(s.metrics.__name__, hasattr(s, 'missing'))"
+    assert _run(program).stdout == "sklearn_crcrf.metrics False\n"
+
+
+def test_importing_the_package_changes_nothing_else():
+    program = """
+import signal, sys, warnings
+state = lambda: (
+    [signal.getsignal(number) for number in signal.valid_signals()], list(sys.meta_path),
+    list(sys.path_hooks), list(sys.path), sys.excepthook, sys.displayhook, list(warnings.filters),
+)
+before = state()
+import sklearn_crcrf
+print(before == state(), "numpy" in sys.modules)
+before = before[:-1]  # numpy and scikit-learn have filters of their own
+for name in sklearn_crcrf.__all__:
+    getattr(sklearn_crcrf, name)
+print(before == state()[:-1])
+"""
+    for name in ("program.py", "sklearn-crcrf"):
+        code = f"import sys; sys.argv = [{name!r}]\n{program}"
+        assert _run(code).stdout.split() == ["True", "False", "True"]
 
 
 @pytest.mark.parametrize("name", ["sklearn_crcrf", *MODULES])
@@ -114,9 +148,13 @@ def test_other_missing_modules_are_reported_as_they_are(tmp_path):
     assert last == "ModuleNotFoundError: No module named 'sklearn_crcrf.crf.problem'"
 
 
+def _run(program):
+    return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+
+
 def _import_in(folder):
     return subprocess.run(
-        [sys.executable, "-c", "import sklearn_crcrf"],
+        [sys.executable, "-c", "from sklearn_crcrf import CRF"],
         cwd=folder,
         env={**os.environ, "PYTHONPATH": str(folder)},
         capture_output=True,

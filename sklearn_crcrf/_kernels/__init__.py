@@ -1,0 +1,19 @@
+"""All that is compiled: arrays in, arrays out. README.md says what there is, and why."""
+
+from importlib.machinery import EXTENSION_SUFFIXES
+from pathlib import Path
+
+
+def _check_compiled() -> None:
+    """Raise ImportError where there are sources without what is compiled from them."""
+    here = {path.name for path in Path(__file__).parent.iterdir()}
+    for name in sorted(name.removesuffix(".pyx") for name in here if name.endswith(".pyx")):
+        if here.isdisjoint(name + suffix for suffix in EXTENSION_SUFFIXES):
+            raise ImportError(
+                f"{__name__}.{name} is not compiled in {Path(__file__).parents[1]}. If this is a "
+                'source checkout, which hides an installed package from Python, run "pip install '
+                '-e ." in it or start Python in another folder'
+            )
+
+
+_check_compiled()

@@ -5,16 +5,27 @@ import os
 import sys
 import warnings
 from collections.abc import Sequence
-
-from sklearn.exceptions import ConvergenceWarning
+from importlib import import_module
+from types import ModuleType
+from typing import Any
 
 from .._version import __version__
 from ..utils import interruption
-from . import conversion, demonstration, evaluation, inspection, tagging, training
 
 __all__ = ["main"]
 
-GROUPS = (training, tagging, evaluation, inspection, conversion, demonstration)
+# What a command does, and the module that does it.
+COMMANDS = {
+    "train": ("training", "train, and write a model"),
+    "tag": ("tagging", "label the words of a file"),
+    "evaluate": (
+        "evaluation",
+        "print the accuracy: of a model, or of one that is trained on a part of the file",
+    ),
+    "inspect": ("inspection", "print what a model has learned"),
+    "convert": ("conversion", "make a model of one of CRFsuite or CRF++"),
+    "demo": ("demonstration", "train on made-up addresses; needs no file"),
+}
 BAD_INPUT, BUG, BROKEN_PIPE = 2, 1, 141
 DEBUG = "SKLEARN_CRCRF_DEBUG"
 
@@ -24,6 +35,22 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> None:
         self.exit(BAD_INPUT, f"sklearn-crcrf: error: {message} (see {self.prog} --help)\n")
+
+
+class CommandParser(Parser):
+    """The parser of a command, whose module is imported when the command is given."""
+
+    def __init__(self, *args: Any, **options: Any):
+        super().__init__(*args, **options)
+        self.module: str | None = None
+
+    def parse_known_args(self, *args: Any, **options: Any) -> Any:
+        """Parse, with the arguments of the command."""
+        if self.module is not None:
+            module, self.module = _module(self.module), None
+            module.add_arguments(self)
+            self.set_defaults(run=module.run)
+        return super().parse_known_args(*args, **options)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -51,8 +78,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     0
     """
     try:
+        # Ctrl-C ends the process while modules are imported, and is an exception from then on.
+        options = _parse(argv)
         with interruption.raised():
-            return _run(argv)
+            return _run(options)
     except KeyboardInterrupt:
         return _fail("interrupted", interruption.STATUS)
     except BrokenPipeError:
@@ -68,8 +97,19 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _fail(f"{kind}: {error} (all of it: {DEBUG}=1)", BUG)
 
 
-def _run(argv: Sequence[str] | None) -> int:
+def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     options = _parser().parse_args(argv)
+    options.run = options.run or _module("demonstration").run
+    return options
+
+
+def _module(name: str) -> ModuleType:
+    return import_module(f".{name}", __package__)
+
+
+def _run(options: argparse.Namespace) -> int:
+    from sklearn.exceptions import ConvergenceWarning
+
     with warnings.catch_warnings():
         warnings.showwarning = _show_warning
         warnings.simplefilter("always", ConvergenceWarning)
@@ -85,10 +125,12 @@ def _parser() -> Parser:
         "made-up postal addresses, and show the accuracy.",
     )
     parser.add_argument("--version", action="version", version=__version__)
-    parser.set_defaults(run=demonstration.run)
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND", parser_class=Parser)
-    for group in GROUPS:
-        group.add_parser(commands)
+    parser.set_defaults(run=None)
+    commands = parser.add_subparsers(
+        title="commands", metavar="COMMAND", parser_class=CommandParser
+    )
+    for name, (module, text) in COMMANDS.items():
+        commands.add_parser(name, help=text).module = module
     return parser
 
 

@@ -12,7 +12,7 @@ from ..feature_extraction import SequenceVectorizer
 from ..model_files import require_skops, save_model
 from ._text import Source, add_columns, add_file, check_output, read_source
 
-__all__ = ["add_parser", "run"]
+__all__ = ["add_arguments", "run"]
 
 READERS: dict[str, Callable[[IO], Any]] = {
     "crfsuite": read_crfsuite_dump,
@@ -20,14 +20,12 @@ READERS: dict[str, Callable[[IO], Any]] = {
 }
 
 
-def add_parser(commands: Any) -> None:
-    """Add the command."""
-    parser = commands.add_parser("convert", help="convert a model of CRFsuite or CRF++")
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add what the command takes."""
     add_file(parser, "a text that crfsuite dump, pycrfsuite.Tagger.dump or crf_learn -t wrote")
     parser.add_argument("--model", metavar="MODEL", required=True, help="file to write")
     parser.add_argument("--format", choices=READERS, help="default: detected from the text")
     add_columns(parser, "names of the columns of the files to label, as for train")
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> None:

@@ -3,13 +3,12 @@
 import argparse
 import time
 from collections.abc import Iterator
-from typing import Any
 
 from ..datasets import make_addresses
 from ..empirical import EmpiricalCRF
 from .evaluation import evaluate, print_accuracy, size
 
-__all__ = ["add_parser", "run"]
+__all__ = ["add_arguments", "run"]
 
 OWN_DATA = """\
 The same on your own text, one word and its label per line, a blank line between sequences:
@@ -21,10 +20,8 @@ The same on your own text, one word and its label per line, a blank line between
 Model files need skops: pip install "sklearn-crcrf[cli]"; --help tells the rest."""
 
 
-def add_parser(commands: Any) -> None:
-    """Add the command."""
-    parser = commands.add_parser("demo", help="train on made-up addresses; needs no file")
-    parser.set_defaults(run=run)
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add nothing: the command has no arguments of its own."""
 
 
 def run(options: argparse.Namespace) -> None:

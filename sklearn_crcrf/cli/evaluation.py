@@ -16,7 +16,7 @@ from ._text import add_columns, add_file, read_source, read_text
 from .tagging import read_words
 from .training import fit, noting_interrupts
 
-__all__ = ["Evaluation", "add_parser", "evaluate", "print_accuracy", "run", "size"]
+__all__ = ["Evaluation", "add_arguments", "evaluate", "print_accuracy", "run", "size"]
 
 SCHEMES = {"IOB2": r"O|[BI](-.*)?", "IOBES": r"O|[BIES](-.*)?"}
 HELD_OUT = 0.2
@@ -45,12 +45,8 @@ class Evaluation(NamedTuple):
     seconds: float
 
 
-def add_parser(commands: Any) -> None:
-    """Add the command."""
-    parser = commands.add_parser(
-        "evaluate",
-        help="print the accuracy of a model, or of one trained on a part of the file",
-    )
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add what the command takes."""
     add_file(parser, "text with labels")
     parser.add_argument(
         "test", metavar="TEST", nargs="?", help="train on FILE, and test on this file"
@@ -65,7 +61,6 @@ def add_parser(commands: Any) -> None:
     parser.add_argument("--json", action="store_true", help="figures as JSON")
     _estimators.add_options(parser)
     _progress.add_options(parser)
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> None:

@@ -13,16 +13,15 @@ from ..model_files import StoredModel, load_model
 from ._numbers import whole
 from ._text import add_max_bytes
 
-__all__ = ["add_parser", "run"]
+__all__ = ["add_arguments", "run"]
 
 TOP = 10
 # Maximum number of labels in a table of transitions.
 WIDEST = 12
 
 
-def add_parser(commands: Any) -> None:
-    """Add the command."""
-    parser = commands.add_parser("inspect", help="print what a model has learned")
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add what the command takes."""
     parser.add_argument("--model", metavar="MODEL", required=True, help="written by train")
     parser.add_argument("--label", action="append", help="only this label; may be repeated")
     parser.add_argument(
@@ -30,7 +29,6 @@ def add_parser(commands: Any) -> None:
     )
     parser.add_argument("--json", action="store_true", help="the same as JSON")
     add_max_bytes(parser)
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> None:

@@ -11,16 +11,15 @@ from . import _progress
 from ._numbers import positive
 from ._text import KNOWN, Source, Text, add_columns, add_file, open_output, read_source, read_text
 
-__all__ = ["add_parser", "read_words", "run"]
+__all__ = ["add_arguments", "read_words", "run"]
 
 # Number of sequences that are labelled before they are written.
 CHUNK = 500
 Tagged = Iterator[dict[str, Any]]
 
 
-def add_parser(commands: Any) -> None:
-    """Add the command."""
-    parser = commands.add_parser("tag", help="label the words of a file")
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add what the command takes."""
     add_file(parser, "words to label")
     parser.add_argument("--model", metavar="MODEL", required=True, help="written by train")
     add_columns(
@@ -41,7 +40,6 @@ def add_parser(commands: Any) -> None:
     )
     parser.add_argument("--json", action="store_true", help="a line of JSON for each sequence")
     _progress.add_options(parser)
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> None:

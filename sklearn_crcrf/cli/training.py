@@ -17,12 +17,11 @@ from ..utils import interruption
 from . import _estimators, _progress
 from ._text import Text, add_columns, add_file, check_output, read_source, read_text
 
-__all__ = ["Interrupts", "add_parser", "fit", "noting_interrupts", "run"]
+__all__ = ["Interrupts", "add_arguments", "fit", "noting_interrupts", "run"]
 
 
-def add_parser(commands: Any) -> None:
-    """Add the command."""
-    parser = commands.add_parser("train", help="train, and write a model")
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add what the command takes."""
     add_file(parser, "text with labels")
     parser.add_argument("--model", metavar="MODEL", required=True, help="file to write")
     add_columns(
@@ -32,7 +31,6 @@ def add_parser(commands: Any) -> None:
     )
     _estimators.add_options(parser)
     _progress.add_options(parser)
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:

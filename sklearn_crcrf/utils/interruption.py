@@ -2,10 +2,8 @@
 
 import os
 import signal
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from itertools import pairwise
 from typing import Any
 
 __all__ = ["STATUS", "install", "raised"]
@@ -15,11 +13,11 @@ MESSAGE = b"sklearn-crcrf: error: interrupted\n"
 
 
 def install() -> None:
-    """In a process of the command line, let Ctrl-C write one line and end the process.
+    """Let Ctrl-C write one line and end the process from now on, unless it is ignored.
 
     Imports take seconds, during which KeyboardInterrupt could be raised anywhere.
     """
-    if _is_command_line() and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _end)
 
 
@@ -34,14 +32,6 @@ def raised() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGINT, _end)
-
-
-def _is_command_line() -> bool:
-    """Whether this is ``sklearn-crcrf`` or ``python -m sklearn_crcrf``."""
-    program = os.path.basename(getattr(sys, "argv", [""])[0]).lower()
-    if program == "-m":  # the value of sys.argv[0] until Python has found the module
-        return ("-m", __package__.partition(".")[0]) in pairwise(sys.orig_argv)
-    return program.removesuffix(".exe").removesuffix("-script.py") == "sklearn-crcrf"
 
 
 def _end(number: int, frame: Any) -> None:

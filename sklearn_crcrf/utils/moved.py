@@ -1,6 +1,9 @@
 """The present names of modules that earlier releases had under other names."""
 
 import sys
+from importlib import import_module
+from types import ModuleType
+from typing import Any
 
 __all__ = ["MOVED", "keep_importable"]
 
@@ -29,12 +32,28 @@ MOVED = {
 
 
 def keep_importable(package: str) -> None:
-    """Make the modules importable under their old names; they must have been imported before.
+    """Make modules importable under their old names; they are imported when they are used.
 
     Parameters
     ----------
     package : str
-        The name of this package. A present module or package with an old name is kept.
+        The name of this package. A present package with an old name is kept.
     """
     for old, new in MOVED.items():
-        sys.modules.setdefault(f"{package}.{old}", sys.modules[f"{package}.{new}"])
+        if not new.startswith(f"{old}."):
+            name = f"{package}.{old}"
+            sys.modules.setdefault(name, _Moved(name, f"{package}.{new}"))
+
+
+class _Moved(ModuleType):
+    """A module that has what another one has."""
+
+    def __init__(self, name: str, new: str):
+        super().__init__(name, f"Moved to {new}.")
+        self._new = new
+
+    def __getattr__(self, name: str) -> Any:
+        # Tools that look at all modules ask for these, and want nothing to be imported.
+        if name.startswith("__"):
+            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
+        return getattr(import_module(self._new), name)

@@ -53,6 +53,15 @@ def test_python_m_runs_it(tmp_path):
         assert command.encode() in done.stdout
 
 
+def test_help_does_not_wait_for_what_commands_need(tmp_path):
+    # What is not there cannot be imported.
+    code = "import sys; sys.modules['numpy'] = None; from sklearn_crcrf.__main__ import main; "
+    done = subprocess.run(
+        [sys.executable, "-c", code + "sys.exit(main())", "--help"], capture_output=True
+    )
+    assert (done.returncode, done.stderr) == (0, b"") and b"evaluate" in done.stdout
+
+
 def test_a_pipe_from_and_to_other_programs(corpus, tmp_path):
     data = (tmp_path / "train.txt").read_bytes()
     done = run(tmp_path, "train", "-", "--model", "m", input=data)
@@ -118,7 +127,7 @@ class Finder:
 
 sys.meta_path.insert(0, Finder)
 """
-SCRIPT = "import sys\nfrom sklearn_crcrf.cli import main\nsys.exit(main())\n"
+SCRIPT = "import sys\nfrom sklearn_crcrf.__main__ import main\nsys.exit(main())\n"
 
 
 def interrupted_at(module, argv, folder):
@@ -130,20 +139,28 @@ def interrupted_at(module, argv, folder):
 
 @pytest.mark.skipif(sys.platform == "win32", reason="os.kill ends a process there")
 @pytest.mark.parametrize(
-    "module", ["sklearn_crcrf.boosting", "sklearn_crcrf.cli", "sklearn_crcrf.cli.app", "skops.io"]
+    "module, command",
+    [
+        ("sklearn_crcrf.cli", "inspect"),
+        ("sklearn_crcrf.cli.app", "inspect"),
+        ("numpy", "inspect"),
+        ("sklearn_crcrf.boosting", "train"),
+        ("skops.io", "inspect"),
+    ],
 )
 @pytest.mark.parametrize("as_script", [True, False])
-def test_ctrl_c_while_modules_are_imported_is_one_line(module, as_script, tmp_path):
+def test_ctrl_c_while_modules_are_imported_is_one_line(module, command, as_script, tmp_path):
     (tmp_path / "sklearn-crcrf").write_text(SCRIPT)
     program = [sys.executable, "sklearn-crcrf"] if as_script else PROGRAM
-    done = interrupted_at(module, [*program, "inspect", "--model", "m"], tmp_path)
+    done = interrupted_at(module, [*program, command, "--model", "m"], tmp_path)
     assert done.returncode == 130
     assert (done.stdout, done.stderr) == (b"", b"sklearn-crcrf: error: interrupted\n")
 
 
 def test_ctrl_c_in_other_programs_is_an_exception(tmp_path):
-    (tmp_path / "other.py").write_text("import sklearn_crcrf\n")
-    for argv in (["other.py"], ["-m", "other"], ["-c", "import sklearn_crcrf"]):
+    program = "from sklearn_crcrf import BoostedCRF"
+    (tmp_path / "other.py").write_text(program)
+    for argv in (["other.py"], ["-m", "other"], ["-c", program]):
         done = interrupted_at("sklearn_crcrf.boosting", [sys.executable, *argv], tmp_path)
         assert done.returncode != 130 and b"\nKeyboardInterrupt" in done.stderr
 
