@@ -47,8 +47,8 @@ def viterbi(
         while start < order.shape[0]:
             team = make_team(offsets, order, start, ways)
             fill(&team, state, begin, end, delta)
-            forward(&step, &team, &delta[0, 0])
-            backward(&step, &team, &delta[0, 0], &labels[0])
+            max_forward(&step, &team, &delta[0, 0])
+            trace_back(&step, &team, &delta[0, 0], &labels[0])
             finish(&team, delta, labels, &order[start], values, prefixes)
             start += team.size
         take_turn()

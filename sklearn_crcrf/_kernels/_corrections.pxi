@@ -79,7 +79,7 @@ cdef void add_pairs_between(
 ) noexcept nogil:
     """Add what the features of the pairs of two paths differ by."""
     cdef:
-        Pairs *pairs = &search.pairs
+        AttributePairs *pairs = &search.pairs
         int64_t n = search.step.n, t, k
         double *weights
     for t in range(1, length):

@@ -156,8 +156,8 @@ def take_steps(
                 size = move.most
                 if size * bound[move.s] * squares > move.gain:
                     size = move.gain / (bound[move.s] * squares)
-                add_rows(move, size * bound[move.s], state)
-                add_entries(move, size * bound[move.s], search)
+                add_state_differences(move, size * bound[move.s], state)
+                add_pair_differences(move, size * bound[move.s], search)
                 shift_weight(move, size, active)
 
 
@@ -277,7 +277,7 @@ cdef void subtract_pair(
 ) noexcept nogil:
     """Add a share of the features of a pair of a path."""
     cdef:
-        Pairs *pairs = &search.pairs
+        AttributePairs *pairs = &search.pairs
         int64_t n = search.step.n, k, place
     for k in range(pairs.indptr[move.first + t], pairs.indptr[move.first + t + 1]):
         place = (pairs.indices[k] * n + path[t]) * n + path[t - 1]
@@ -287,7 +287,7 @@ cdef void subtract_pair(
         move.at_place[place] += share * pairs.values[k]
 
 
-cdef void add_rows(Move move, double factor, real[:, ::1] state) noexcept nogil:
+cdef void add_state_differences(Move move, double factor, real[:, ::1] state) noexcept nogil:
     """Add to the weights what the features of tokens differ by."""
     cdef:
         int64_t row, j
@@ -298,7 +298,7 @@ cdef void add_rows(Move move, double factor, real[:, ::1] state) noexcept nogil:
             weights[j] += <real>(factor * move.rows[row, j])
 
 
-cdef void add_entries(Move move, double factor, Search search) noexcept nogil:
+cdef void add_pair_differences(Move move, double factor, Search search) noexcept nogil:
     """Add to the weights what the features of pairs differ by."""
     cdef int64_t n = search.step.n, m, pair
     for m in range(move.n_entries):

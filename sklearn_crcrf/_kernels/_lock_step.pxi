@@ -14,7 +14,7 @@
 # gets no result here: its log_z is NaN.
 
 
-def forward(
+def sum_forward(
     const int64_t[::1] offsets,
     const int64_t[::1] order,      # (n_sequences,) by decreasing length IN
     const real[:, ::1] state,      # (n_tokens, n_labels) IN
@@ -54,7 +54,7 @@ def forward(
         while first < n_sequences:
             block = make_block(offsets, order, first, start, steps)
             if block.n_steps:
-                forward_block(
+                sum_forward_block(
                     &block, &scores, state, begin, end, packed, work, v, alpha, scaling,
                     log_z,
                 )
@@ -74,7 +74,7 @@ cdef struct Running:
     double[BLOCK] log_z
 
 
-cdef void forward_block(
+cdef void sum_forward_block(
     const Block *block,
     const Scores *scores,
     const real[:, ::1] state,

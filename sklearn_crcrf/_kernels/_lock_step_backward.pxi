@@ -5,7 +5,7 @@
 cdef enum: PANEL = 128
 
 
-def backward(
+def sum_backward(
     const int64_t[::1] offsets,
     const int64_t[::1] order,
     const real[:, ::1] state,
@@ -20,10 +20,10 @@ def backward(
     const int32_t[::1] edge_previous,
     const int32_t[::1] edge_current,
     const double[::1] edge_potential,
-    real[:, ::1] v,                # (n_tokens + SPARE, n_labels) of forward IN, or fewer
-    real[:, ::1] alpha,            # (n_tokens, width) of forward IN
-    double[:, ::1] scaling,        # (n_tokens, 2) of forward IN
-    double[::1] log_z,             # (n_sequences,) OUT, or None after forward
+    real[:, ::1] v,                # (n_tokens + SPARE, n_labels) of sum_forward IN, or fewer
+    real[:, ::1] alpha,            # (n_tokens, width) of sum_forward IN
+    double[:, ::1] scaling,        # (n_tokens, 2) of sum_forward IN
+    double[::1] log_z,             # (n_sequences,) OUT, or None after sum_forward
     double[::1] weight,            # (n_sequences,) INOUT, 0 where log_z has no result
     bint adds,                     # to the marginals there are, which are overwritten otherwise
     real[:, ::1] marginals,        # (n_tokens, n_labels) INOUT, or OUT
@@ -68,14 +68,14 @@ def backward(
             block = make_block(offsets, order, first, start, steps)
             if block.n_steps:
                 if is_new:
-                    forward_block(
+                    sum_forward_block(
                         &block, &scores, state, begin, end, forwards, work, v, alpha, scaling,
                         log_z,
                     )
                     leave_out_failed(&block, log_z, weight)
                 # Sums of many blocks would lose digits in single precision.
                 memset(&outer[0, 0], 0, n * width * sizeof(real))
-                backward_block(
+                sum_backward_block(
                     &block, &scores, state, begin, end, packed, v, alpha, scaling, weight,
                     base, ahead, beta, outer, &work[0, 0], marginals, transitions, begins, ends,
                     edge_counts,
@@ -92,7 +92,7 @@ def backward(
         take_turn()
 
 
-cdef void backward_block(
+cdef void sum_backward_block(
     const Block *block,
     const Scores *scores,
     const real[:, ::1] state,

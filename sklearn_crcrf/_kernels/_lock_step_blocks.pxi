@@ -49,7 +49,8 @@ cdef struct Block:
 # Rows of v are not padded, but read to the end of a vector: so many more rows are enough for that.
 cdef enum: SPARE = 16
 BLOCK_SIZE = BLOCK
-# With a row of v for each sequence of a block, forward does not keep what backward needs again.
+# With a row of v for each sequence of a block, sum_forward does not keep what sum_backward needs
+# again.
 SPARE_ROWS = SPARE
 
 

@@ -29,9 +29,9 @@ def covariances(
     const int32_t[::1] edge_previous,
     const int32_t[::1] edge_current,
     const double[::1] edge_potential,
-    const double[:, ::1] v,        # (n_tokens + SPARE, n_labels) of forward IN, or fewer
-    const double[:, ::1] alpha,    # (n_tokens, width) of forward IN
-    const double[:, ::1] scaling,  # (n_tokens, 2) of forward IN
+    const double[:, ::1] v,        # (n_tokens + SPARE, n_labels) of sum_forward IN, or fewer
+    const double[:, ::1] alpha,    # (n_tokens, width) of sum_forward IN
+    const double[:, ::1] scaling,  # (n_tokens, 2) of sum_forward IN
     const uint8_t[::1] left_out,   # (n_sequences,) IN
     const double[:, ::1] values,   # (n_tokens, n_labels) x IN
     double[:, ::1] states,         # (n_tokens, n_labels) INOUT
@@ -64,11 +64,11 @@ def covariances(
         while first < n_sequences:
             block = make_block(offsets, order, first, start, steps)
             if block.n_steps:
-                average_prefixes(
+                sum_prefixes(
                     &block, &scores, state, begin, end, packed, v, alpha, scaling, left_out,
                     values, &work[0, 0], prefixes,
                 )
-                add_covariances(
+                add_block_covariances(
                     &block, &scores, state, begin, end, transposed, v, alpha, scaling,
                     left_out, values, prefixes, before, ahead, beta, outer, work,
                     states, transitions, edge_counts,
@@ -97,7 +97,7 @@ cdef inline const double *potentials_of(
     return work
 
 
-cdef void average_prefixes(
+cdef void sum_prefixes(
     const Block *block,
     const Scores *scores,
     const double[:, ::1] state,
@@ -139,7 +139,7 @@ cdef void average_prefixes(
             add_products(1.0, &alpha[r, 0], &values[token, 0], scores.n, row, row)
 
 
-cdef void add_covariances(
+cdef void add_block_covariances(
     const Block *block,
     const Scores *scores,
     const double[:, ::1] state,

@@ -6,7 +6,7 @@ from libc.string cimport memcmp, memcpy, memset
 from sklearn_crcrf._kernels.vectors cimport add_row, add_sum
 
 
-cdef struct Pairs:
+cdef struct AttributePairs:
     # Attributes of two neighbours, a CSR matrix with a row for the second of them
     int64_t n_attributes
     const int64_t *indptr          # (n_tokens + 1,)
@@ -27,7 +27,7 @@ cdef class Search:
 
     cdef:
         Step step
-        Pairs pairs
+        AttributePairs pairs
         const int64_t[::1] offsets, pair_indptr
         const double[::1] begin, end
         double[:, ::1] scores, delta   # (longest, width) of the tokens, with begin and end
@@ -49,7 +49,7 @@ cdef class Search:
 
 
 cdef list use_pairs(
-    Pairs *pairs,
+    AttributePairs *pairs,
     const int64_t[::1] indptr,
     const int32_t[::1] indices,
     const double[::1] values,
@@ -128,7 +128,9 @@ cdef bint read_scores(
     return isfinite(total)
 
 
-cdef void read_pairs(Pairs *pairs, int64_t first, int64_t length, int64_t n_pairs) noexcept nogil:
+cdef void read_pairs(
+    AttributePairs *pairs, int64_t first, int64_t length, int64_t n_pairs
+) noexcept nogil:
     """Score the pairs of labels of each token and the one before it."""
     cdef:
         int64_t t, k
@@ -163,8 +165,8 @@ cdef void find_path(
     team.size = team.ways = 1
     team.first[0] = 0
     team.length[0] = length
-    forward(&search.step, &team, &search.delta[0, 0])
-    backward(&search.step, &team, &search.delta[0, 0], path)
+    max_forward(&search.step, &team, &search.delta[0, 0])
+    trace_back(&search.step, &team, &search.delta[0, 0], path)
 
 
 cdef double score_path(Search search, int64_t s, const int32_t *path) noexcept nogil:

@@ -70,7 +70,7 @@ def span_margins(
     with nogil:
         give_turn()
         for r in range(n_spans):
-            best_paths(
+            best_inside_and_outside(
                 &lattice, &bounds[r, 0], &labels[place[r]], &preceding[r, 0], &following[r, 0],
                 &found[0], &found[1],
             )
@@ -82,7 +82,7 @@ def span_margins(
         take_turn()
 
 
-cdef void best_paths(
+cdef void best_inside_and_outside(
     const Lattice *lattice,
     const int64_t *bounds,         # (4,)
     const int32_t *labels,         # (b - a,)

@@ -108,11 +108,11 @@ def padded_matrix(matrix):
     return rows
 
 
-cdef void forward(const Step *step, const Team *team, double *delta) noexcept nogil:
+cdef void max_forward(const Step *step, const Team *team, double *delta) noexcept nogil:
     """Turn the scores of the tokens into those of the best ways to them."""
     cdef int64_t t, stride = team.ways * step.width
     if team.size == 1:
-        forward_alone(step, team.first[0], team.length[0], stride, delta)
+        max_forward_alone(step, team.first[0], team.length[0], stride, delta)
         return
     for t in range(1, team.length[0]):
         add_all_maxima(
@@ -121,7 +121,7 @@ cdef void forward(const Step *step, const Team *team, double *delta) noexcept no
         delta += stride
 
 
-cdef void forward_alone(
+cdef void max_forward_alone(
     const Step *step, int64_t first, int64_t length, int64_t stride, double *delta
 ) noexcept nogil:
     """The same with one sequence: only labels that can win are looked at."""
@@ -186,7 +186,7 @@ cdef void best_edges(
         k += 1
 
 
-cdef void backward(
+cdef void trace_back(
     const Step *step, const Team *team, const double *delta, int32_t *labels
 ) noexcept nogil:
     """The labels of the best paths; of equals the lowest."""

@@ -45,7 +45,7 @@ class PathSums:
     def sum_forward(self) -> np.ndarray:
         """Find the log-partitions, and keep what the pullback needs."""
         self._work = self._work_of(len(self._given.state))
-        lock_step.forward(self._offsets, self._order, *self._scores, *self._work, self.log_z)
+        lock_step.sum_forward(self._offsets, self._order, *self._scores, *self._work, self.log_z)
         self._sum_in_logarithms()
         return self.log_z
 
@@ -117,7 +117,7 @@ class PathSums:
         if log_z is None:
             in_probabilities[self._in_logarithms] = 0.0
         where = self._offsets, self._order
-        lock_step.backward(*where, *self._scores, *work, log_z, in_probabilities, adds, *counts)
+        lock_step.sum_backward(*where, *self._scores, *work, log_z, in_probabilities, adds, *counts)
         if log_z is not None:
             self._sum_in_logarithms()
         if len(self._in_logarithms):
