@@ -70,3 +70,37 @@ def test_rooms_keep_their_private_names():
             if private and other not in (room, "_kernels"):
                 wrong.append((path, other, *names))
     assert not wrong
+
+
+STRUCTURES = {"Chain", "SecondOrderChain"}
+
+
+def names_a_structure(node: ast.AST) -> bool:
+    """Whether an annotation, or a test of a type, names one kind of structure."""
+    if isinstance(node, ast.arg | ast.AnnAssign):
+        types = [node.annotation]
+    elif isinstance(node, ast.FunctionDef):
+        types = [node.returns]
+    elif isinstance(node, ast.Compare):
+        types = node.comparators
+    elif isinstance(node, ast.Call) and getattr(node.func, "id", "") in (
+        "isinstance",
+        "issubclass",
+    ):
+        types = node.args
+    else:
+        return False
+    named = (inner for part in types if part is not None for inner in ast.walk(part))
+    return any(isinstance(inner, ast.Name) and inner.id in STRUCTURES for inner in named)
+
+
+def test_every_structure_is_welcome():
+    """Outside of the structures nothing depends on which of them it has."""
+    wrong = [
+        (path, node.lineno)
+        for path in FILES
+        if path.relative_to(PACKAGE).parts[0] != "structures"
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if names_a_structure(node)
+    ]
+    assert not wrong

@@ -69,7 +69,7 @@ class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, 
 
         A subclass that can split its scores into weights overrides this.
         """
-        return path_contributions(self._scores(prepared, batch), y, self.classes_)
+        return path_contributions(self._scores(prepared, batch), y, self.classes_, batch.structure)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

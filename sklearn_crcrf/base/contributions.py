@@ -1,13 +1,12 @@
 """Contributions to the score of a path: products of a weight and a factor that sum to it."""
 
 from collections.abc import Iterable, Sequence
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
-from ..structures import Scores
+from ..structures import Scores, Structure
 
 __all__ = [
     "Contributions",
@@ -128,10 +127,11 @@ def transition_contributions(
     end: np.ndarray,
     y: np.ndarray,
     classes: np.ndarray,
+    structure: Structure,
     inner_factor: float = 1.0,
     outer_factor: float = 1.0,
 ) -> Contributions:
-    """Contributions of transitions that all tokens share, and of the ends of a sequence.
+    """Contributions of transitions that all tokens share, and of begin and end scores.
 
     Parameters
     ----------
@@ -139,6 +139,8 @@ def transition_contributions(
     begin, end : ndarray of shape (n_labels,)
     y : ndarray of shape (n_tokens,)
     classes : ndarray of shape (n_labels,)
+    structure : Structure
+        Structure of one unit.
     inner_factor, outer_factor : float
         Factors of the transitions, and of begin and end.
 
@@ -146,42 +148,49 @@ def transition_contributions(
     -------
     Contributions
     """
-    if len(y) == 0:
-        return Contributions.of("transition", [], [], [])
-    first, last = f"start → {classes[y[0]]}", f"{classes[y[-1]]} → end"
-    inner = np.arange(1, len(y)), transition_names(y, classes), transition[y[:-1], y[1:]]
+    first, last = structure.first_tokens(), structure.last_tokens()
+    previous, current = structure.links()
+    names = transition_names(y[previous], y[current], classes)
+    begins = [f"start → {label}" for label in classes[y[first]]]
+    ends = [f"{label} → end" for label in classes[y[last]]]
+    inner = transition[y[previous], y[current]]
     return Contributions.join(
         [
-            Contributions.of("transition", 0, [first], begin[y[0]], outer_factor),
-            Contributions.of("transition", *inner, inner_factor),
-            Contributions.of("transition", len(y) - 1, [last], end[y[-1]], outer_factor),
+            Contributions.of("transition", first, begins, begin[y[first]], outer_factor),
+            Contributions.of("transition", current, names, inner, inner_factor),
+            Contributions.of("transition", last, ends, end[y[last]], outer_factor),
         ]
     )
 
 
-def path_contributions(scores: Scores, y: np.ndarray, classes: np.ndarray) -> Contributions:
-    """The scores that a path uses, each as one contribution.
+def path_contributions(
+    scores: Scores, y: np.ndarray, classes: np.ndarray, structure: Structure
+) -> Contributions:
+    """The scores that a labelling uses, each as one contribution.
 
     Parameters
     ----------
     scores : Scores
-        Scores of one sequence.
+        Scores of one unit.
     y : ndarray of shape (n_tokens,)
     classes : ndarray of shape (n_labels,)
+    structure : Structure
 
     Returns
     -------
     Contributions
     """
-    tokens = np.arange(len(y))
-    state = scores.state[tokens, y]
-    inner = scores.of_transitions(tokens[1:], y[:-1], y[1:])
-    own = np.zeros_like(scores.transition)
+    tokens, (previous, current) = np.arange(len(y)), structure.links()
+    names = transition_names(y[previous], y[current], classes)
+    inner = scores.of_transitions(current, y[previous], y[current])
+    none = np.zeros_like(scores.transition)
     return Contributions.join(
         [
-            Contributions.of("attribute", tokens, ["state score"] * len(y), state),
-            Contributions.of("transition", tokens[1:], transition_names(y, classes), inner),
-            transition_contributions(own, scores.begin, scores.end, y, classes),
+            Contributions.of(
+                "attribute", tokens, ["state score"] * len(y), scores.state[tokens, y]
+            ),
+            Contributions.of("transition", current, names, inner),
+            transition_contributions(none, scores.begin, scores.end, y, classes, structure),
         ]
     )
 
@@ -192,6 +201,7 @@ def entries_at(matrix: Any, row: np.ndarray, column: np.ndarray) -> np.ndarray:
     return np.ravel(entries.toarray() if sp.issparse(entries) else entries)
 
 
-def transition_names(y: np.ndarray, classes: np.ndarray) -> list[str]:
-    """A name such as ``"D → N"`` for each token but the first."""
-    return [f"{classes[i]} → {classes[j]}" for i, j in pairwise(y.tolist())]
+def transition_names(previous: np.ndarray, current: np.ndarray, classes: np.ndarray) -> list[str]:
+    """A name such as ``"D → N"`` for each pair of label ids."""
+    pairs = zip(classes[previous], classes[current], strict=True)
+    return [f"{i} → {j}" for i, j in pairs]

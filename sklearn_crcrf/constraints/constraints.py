@@ -5,7 +5,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..data.ragged import locate
 from ..segments.schemes import PREFIXES, check_option, read_labels
 from ..utils.soundness import Array, Requirement
 
@@ -51,35 +50,35 @@ class Constraints(NamedTuple):
         """Terms to add to transition, begin and end scores: 0 if allowed, else -inf."""
         return tuple(np.where(allowed, 0.0, -np.inf) for allowed in self)
 
-    def first_violation(self, y: np.ndarray, offsets: np.ndarray) -> tuple[int, int] | None:
-        """The first token whose label breaks the constraints.
+    def violations(self, y: np.ndarray, previous: np.ndarray, current: np.ndarray) -> np.ndarray:
+        """The tokens whose labels break the constraints.
 
         Parameters
         ----------
         y : ndarray of shape (n_tokens,), int
             Label ids; next to -1, an unknown label, everything is allowed.
-        offsets : ndarray of shape (n_sequences + 1,), int64
+        previous, current : ndarray of shape (n_links,)
+            The tokens that transitions lead from and into; a token without a link into it begins,
+            and a token without a link out of it ends.
 
         Returns
         -------
-        (sequence, position) or None
-            A token whose label may not follow the previous label, or begin or end the sequence.
+        ndarray of int
+            The tokens that may not follow, begin or end, in their order.
 
         Examples
         --------
         >>> import numpy as np
         >>> constraints = segment_constraints(["B-X", "I-X", "O"], "IOB2")
-        >>> constraints.first_violation(np.array([0, 1, 2, 1]), np.array([0, 2, 4]))
-        (1, 1)
+        >>> constraints.violations(np.array([0, 1, 2, 1]), np.array([0, 2]), np.array([1, 3]))
+        array([3])
         """
         transition, begin, end = (np.pad(a, (0, 1), constant_values=True) for a in self)
-        filled = np.diff(offsets) > 0
-        first, last = offsets[:-1][filled], offsets[1:][filled] - 1
-        wrong = np.zeros(len(y), dtype=bool)
-        wrong[1:] = ~transition[y[:-1], y[1:]]
-        wrong[first] = ~begin[y[first]]
-        wrong[last] |= ~end[y[last]]
-        return locate(offsets, int(np.argmax(wrong))) if wrong.any() else None
+        begins, ends = np.ones((2, len(y)), dtype=bool)
+        begins[current] = ends[previous] = False
+        wrong = (begins & ~begin[y]) | (ends & ~end[y])
+        wrong[current[~transition[y[previous], y[current]]]] = True
+        return np.flatnonzero(wrong)
 
 
 def segment_constraints(classes: Any, scheme: str) -> Constraints:

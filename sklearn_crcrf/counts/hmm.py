@@ -279,7 +279,9 @@ class HMM(CountingClassifier):
             Contributions.of(
                 "attribute", np.arange(len(y)), ["any symbol"] * len(y), self.intercept_[y]
             ),
-            transition_contributions(self.transitions_, self.begin_, self.end_, y, self.classes_),
+            transition_contributions(
+                self.transitions_, self.begin_, self.end_, y, self.classes_, batch.structure
+            ),
         ]
         if self._attribute_weight is not None:
             given = sp.coo_array(prepared.attributes[tokens])

@@ -132,6 +132,6 @@ def edge_contributions(
     token = before + 1
     pair = y[token].astype(np.int64) * len(classes) + y[before]
     weight = entries_at(coef, rows[token, slot], pair) / exponents[slot]
-    pairs = transition_names(y, classes)
+    pairs = transition_names(y[:-1], y[1:], classes)
     named = [f"{pairs[t]} | {name}" for t, name in zip(before, names[token, slot], strict=True)]
     return Contributions.of("transition", token, named, weight, exponents[slot])

@@ -199,7 +199,7 @@ class FrequencyModel(Storable):
         )
         given[words < 0] = "spelling"
         given[row == gains.shape[0] - 1] = "labels"
-        pairs = zip(transition_names(y, classes), given, strict=True)
+        pairs = zip(transition_names(y[:-1], y[1:], classes), given, strict=True)
         names = [f"{labels} | {condition}" for labels, condition in pairs]
         return Contributions.of("transition", np.arange(1, len(y)), names, score / factor, factor)
 

@@ -24,7 +24,7 @@ from ..counts.rows import (
 )
 from ..counts.state_weights import StateWeights
 from ..counts.storage import Storable
-from ..structures import ScoreGradient, Scores, TokenTransitions
+from ..structures import Chain, ScoreGradient, Scores, TokenTransitions
 from .contributions import attribute_names, edge_contributions, state_contributions
 from .estimates import Estimate, smooth
 from .experts import Expert, Symbols, context_experts, edge_experts
@@ -142,6 +142,7 @@ class SmoothedModel(Storable):
         """The contributions that sum to the score of a path of one sequence."""
         encoder, exponents = self.statistics.encoder, self.exponents
         outer = exponents["transition"], exponents["boundary"]
+        sequence = Chain(np.array([0, len(y)]))
         rows = np.where(prepared.edges < 0, -1, prepared.edges + self._edge_starts)
         edges = edge_contributions(
             self.edge_coef,
@@ -153,7 +154,7 @@ class SmoothedModel(Storable):
         )
         entries = [
             state_contributions(self.state, prepared, y, self.attribute_keys(), encoder),
-            transition_contributions(*self.transitions, y, classes, *outer),
+            transition_contributions(*self.transitions, y, classes, sequence, *outer),
             edges._replace(factor=exponents["edges"] * edges.factor),
         ]
         if prepared.attributes is not None:

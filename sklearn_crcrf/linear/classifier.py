@@ -157,20 +157,23 @@ class LinearChainClassifier(BaseSequenceClassifier):
         return Contributions.join(
             [
                 attribute_contributions(*of_state),
-                transition_contributions(*scores, y, self.classes_),
-                self._edge_contributions(edge_attributes[batch.start : batch.stop], y),
+                transition_contributions(*scores, y, self.classes_, batch.structure),
+                self._edge_contributions(edge_attributes, batch, y),
             ]
         )
 
-    def _edge_contributions(self, edge_attributes: sp.csr_array, y: np.ndarray) -> Contributions:
+    def _edge_contributions(
+        self, edge_attributes: sp.csr_array, batch: Batch, y: np.ndarray
+    ) -> Contributions:
         """The attributes on which the transitions into the tokens depend."""
-        rows = sp.coo_array(edge_attributes[1:])
-        token, attribute = rows.coords
-        weight = self.edge_coef_[attribute, y[token], y[token + 1]]
-        pairs = transition_names(y, self.classes_)
+        previous, current = batch.structure.links()
+        rows = sp.coo_array(edge_attributes[batch.start + current])
+        link, attribute = rows.coords
+        weight = self.edge_coef_[attribute, y[previous[link]], y[current[link]]]
+        pairs = transition_names(y[previous], y[current], self.classes_)
         names = self.attribute_names_[self._encoder.edge_attributes]
-        named = [f"{pairs[t]} | {names[a]}" for t, a in zip(token, attribute, strict=True)]
-        return Contributions.of("transition", token + 1, named, weight, rows.data)
+        named = [f"{pairs[k]} | {names[a]}" for k, a in zip(link, attribute, strict=True)]
+        return Contributions.of("transition", current[link], named, weight, rows.data)
 
 
 def _all_classes(known: np.ndarray, y: SequenceArray, declared: Any) -> np.ndarray:

@@ -3,6 +3,7 @@
 import numpy as np
 
 from ..constraints import Constraints
+from ..data.ragged import locate
 from ..structures import Scores
 from . import Corpus
 
@@ -28,9 +29,9 @@ def check_possible(corpus: Corpus, constraints: Constraints | None) -> None:
     """
     if constraints is None:
         return
-    violation = constraints.first_violation(corpus.y, corpus.offsets)
-    if violation is not None:
-        sequence, position = violation
+    wrong = constraints.violations(corpus.y, *corpus.structure.links())
+    if len(wrong):
+        sequence, position = locate(corpus.offsets, int(wrong[0]))
         raise ValueError(
             f"y, sequence {sequence}, position {position}: the constraints do not allow the label "
             "here"

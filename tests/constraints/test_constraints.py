@@ -8,6 +8,7 @@ from numpy.testing import assert_array_equal
 
 from sklearn_crcrf.constraints import Constraints, as_constraints, segment_constraints
 from sklearn_crcrf.segments import convert_scheme
+from sklearn_crcrf.structures import Chain
 
 PREFIXES = {"IOB1": "BI", "IOB2": "BI", "IOBES": "BIES"}
 schemes = st.sampled_from(sorted(PREFIXES))
@@ -85,26 +86,28 @@ def test_scores_of_what_is_allowed_are_zero(case):
 
 
 @given(random_constraints())
-def test_first_violation_is_the_first_token_that_no_allowed_path_has(case):
+def test_violations_are_the_tokens_that_no_allowed_path_has(case):
     constraints, y, offsets = case
-    expected = None
-    for s, (a, b) in reversed(list(enumerate(itertools.pairwise(offsets)))):
+    expected = []
+    for a, b in itertools.pairwise(offsets):
         path = y[a:b]
-        for t in reversed(range(b - a)):
+        for t in range(b - a):
             begins = t == 0 and not constraints.begin[path[t]]
             follows = t > 0 and not constraints.transition[path[t - 1], path[t]]
             ends = t == b - a - 1 and not constraints.end[path[t]]
             if begins or follows or ends:
-                expected = (s, t)
-    assert constraints.first_violation(y, offsets) == expected
+                expected.append(a + t)
+    assert constraints.violations(y, *Chain(offsets).links()).tolist() == expected
     paths = (y[a:b] for a, b in itertools.pairwise(offsets))
-    assert (expected is None) == all(is_allowed(constraints, path) for path in paths)
+    assert (not expected) == all(is_allowed(constraints, path) for path in paths)
 
 
 def test_everything_is_allowed_next_to_an_unknown_label():
     nothing = Constraints(*(np.zeros(shape, dtype=bool) for shape in ((2, 2), 2, 2)))
-    assert nothing.first_violation(np.array([-1, 1, -1, -1, 0]), np.array([0, 3, 3, 5])) == (2, 1)
-    assert nothing.first_violation(np.array([-1, 1, -1]), np.array([0, 3])) is None
+    links = Chain(np.array([0, 3, 3, 5])).links()
+    assert nothing.violations(np.array([-1, 1, -1, -1, 0]), *links).tolist() == [4]
+    links = Chain(np.array([0, 3])).links()
+    assert nothing.violations(np.array([-1, 1, -1]), *links).tolist() == []
 
 
 def test_no_constraints():
