@@ -72,7 +72,7 @@ def problem_of(
     """The problem of ``CRF(features=features, dtype=dtype, n_jobs=n_threads)``."""
     n_labels, weight = len(encoded.classes), np.ones(len(encoded.offsets) - 1)
     X = sp.csr_array(encoded.X.astype(dtype))
-    corpus = Corpus(X, encoded.y, encoded.offsets, weight).longest_first()
+    corpus = Corpus(X, encoded.y, Chain(encoded.offsets), weight).longest_first()
     pairs, transitions = FEATURES[features](corpus, n_labels)
     return Problem(
         corpus=corpus,

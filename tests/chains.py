@@ -54,5 +54,8 @@ def shifted(scores, direction, step):
     """Scores that are moved some way in a direction."""
     path_scores = (a + step * b for a, b in zip(scores[:4], direction[:4], strict=True))
     return Scores(
-        *path_scores, scores.edges._replace(score=scores.edges.score + step * direction.edges)
+        *path_scores,
+        scores.token_transitions._replace(
+            score=scores.token_transitions.score + step * direction.token_transitions
+        ),
     )

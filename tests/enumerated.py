@@ -71,7 +71,7 @@ class Enumerated(Structure):
             transition=direction.transition,
             begin=direction.begin,
             end=direction.end,
-            edges=scores.edges._replace(score=direction.edges),
+            token_transitions=scores.token_transitions._replace(score=direction.token_transitions),
         )
         along = [self._scores(moved, u, paths) for u, paths in enumerate(every)]
         return self._covariances(scores, every, value, each, along)

@@ -7,10 +7,12 @@ import numpy as np
 
 def edge_entry(parts, t, i, j):
     """The entry of the edges for labels i, j at tokens t - 1, t, or None."""
-    row = parts.edges.row[t]
+    row = parts.token_transitions.row[t]
     if row >= 0:
-        for k in range(parts.edges.indptr[row], parts.edges.indptr[row + 1]):
-            if parts.edges.previous[k] == i and parts.edges.current[k] == j:
+        for k in range(
+            parts.token_transitions.indptr[row], parts.token_transitions.indptr[row + 1]
+        ):
+            if parts.token_transitions.previous[k] == i and parts.token_transitions.current[k] == j:
                 return k
     return None
 
@@ -18,7 +20,7 @@ def edge_entry(parts, t, i, j):
 def transition_score(parts, t, i, j):
     """Score of labels i, j at tokens t - 1, t: the edge's if it has one, else the common one."""
     k = edge_entry(parts, t, i, j)
-    return parts.transition[i, j] if k is None else parts.edges.score[k]
+    return parts.transition[i, j] if k is None else parts.token_transitions.score[k]
 
 
 def count(parts, start, path, weight, counts):
@@ -34,7 +36,7 @@ def count(parts, start, path, weight, counts):
             if k is None:
                 counts.transition[path[t - 1], j] += weight
             else:
-                counts.edges[k] += weight
+                counts.token_transitions[k] += weight
 
 
 def score(parts, start, path):

@@ -188,11 +188,11 @@ def test_labels_are_those_of_the_chain_whatever_the_scores_are(kernel, dtype, n_
                 indptr, ids = np.array([0, 1]), np.zeros(1, dtype=np.int32)
                 row = np.zeros(offsets[-1], dtype=np.int64)
                 scores = scores._replace(
-                    edges=TokenTransitions(row, indptr, ids, ids, np.array([improper]))
+                    token_transitions=TokenTransitions(row, indptr, ids, ids, np.array([improper]))
                 )
             y, values = np.full(offsets[-1], -1, dtype=np.int32), np.empty(len(offsets) - 1)
             order = longest_first(offsets)
-            kernel.viterbi(offsets, order, *scores[:4], *scores.edges, None, y, values)
+            kernel.viterbi(offsets, order, *scores[:4], *scores.token_transitions, None, y, values)
             assert y.min() >= 0 and y.max() < n_labels
             is_hit = np.add.reduceat(~(state < np.inf).all(axis=1), offsets[:-1]) > 0
             assert np.array_equal(np.isnan(values), is_hit & (np.diff(offsets) > 0)) or with_edges

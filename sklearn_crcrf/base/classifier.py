@@ -446,7 +446,7 @@ def raise_if_impossible(value: np.ndarray, first: int) -> None:
 def check_shared_scores(scores: Scores) -> None:
     """Raise ValueError if scores that all tokens of a batch share are NaN or inf."""
     named = zip(("transition", "begin", "end"), scores[1:4], strict=True)
-    for name, values in (*named, ("transition", scores.edges.score)):
+    for name, values in (*named, ("transition", scores.token_transitions.score)):
         if not values.max(initial=-np.inf) < np.inf:
             raise ValueError(f"the {name} scores are not finite: weights are too large")
 

@@ -187,13 +187,13 @@ class SmoothedModel(Storable):
         """Gradient in the exponents, given the scores and the score gradient ``weight``."""
         state = self.state.pullback(prepared.rows, prepared.kind, weight.state)
         gradient = dict(zip(self.exponents.names, self.exponents.pullback(state), strict=True))
-        labels = scores.edges.previous, scores.edges.current
-        raised = scores.edges.score - scores.transition[labels]
+        labels = scores.token_transitions.previous, scores.token_transitions.current
+        raised = scores.token_transitions.score - scores.transition[labels]
         gradient["transition"] = (weight.transition * self.transitions.inner).sum()
-        gradient["transition"] += weight.edges @ self.transitions.inner[labels]
+        gradient["transition"] += weight.token_transitions @ self.transitions.inner[labels]
         gradient["boundary"] = weight.begin @ self.transitions.begin
         gradient["boundary"] += weight.end @ self.transitions.end
-        gradient["edges"] = weight.edges @ raised / self.exponents["edges"]
+        gradient["edges"] = weight.token_transitions @ raised / self.exponents["edges"]
         if prepared.attributes is not None:
             scores = prepared.attributes @ self.attributes
             gradient["attributes"] = scores.multiply(weight.state).sum()

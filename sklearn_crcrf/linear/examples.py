@@ -286,7 +286,7 @@ class Examples:
         scores = scores._replace(state=scores.state + cost * scores.costs(self.y))
         if len(pairs) == 1:
             return scores
-        chunk = Chunk(0, len(self.y), self.structure, self.y, self.weight, scores.edges)
+        chunk = Chunk(0, len(self.y), self.structure, self.y, self.weight, scores.token_transitions)
         return self._pair_term.add_scores(pairs[1:], chunk, scores)
 
     @cached_property

@@ -210,16 +210,16 @@ class TransitionFeature(Term):
         previous, current = np.tile(labels, n_rows * n), np.tile(np.repeat(labels, n), n_rows)
         of_pairs = _by_current(scores.transition + gains)
         transitions = TokenTransitions(row, starts, previous, current, of_pairs)
-        return scores._replace(transition=lowest, edges=transitions)
+        return scores._replace(transition=lowest, token_transitions=transitions)
 
     def along(self, array: np.ndarray, chunk: Any, direction: ScoreGradient) -> ScoreGradient:
         gains = self._gains(self._combinations(chunk)[1], array)
-        return direction._replace(edges=_by_current(direction.transition + gains))
+        return direction._replace(token_transitions=_by_current(direction.transition + gains))
 
     def add_gradient(self, chunk: Any, gradient: ScoreGradient, out: np.ndarray) -> ScoreGradient:
         _, combinations = self._combinations(chunk)
         n = self._n_labels
-        pairs = gradient.edges.reshape(-1, n, n).transpose(0, 2, 1)
+        pairs = gradient.token_transitions.reshape(-1, n, n).transpose(0, 2, 1)
         out += (combinations.T @ pairs.reshape(-1, n * n)).reshape(out.shape)
         return gradient._replace(transition=gradient.transition + pairs.sum(axis=0))
 

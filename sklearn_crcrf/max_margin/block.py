@@ -57,7 +57,7 @@ class Block:
         self._pair_attributes, pairs = _used(unit.pairs, np.zeros(1, dtype=int))
         self._term = TransitionFeature(sp.csr_array(pairs[:, 1:]), n)
         state = np.eye(n)[unit.y]
-        none = Scores.of(state, self._transition).edges
+        none = Scores.of(state, self._transition).token_transitions
         self._chunk = Chunk(0, len(state), unit.structure, unit.y, unit.weight, none)
         self.cost = UnitScores(1.0 - state, np.zeros((len(self._pair_attributes), n * n)))
         previous, current = unit.structure.links()

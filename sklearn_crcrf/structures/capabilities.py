@@ -47,6 +47,14 @@ class Capabilities:
     """What only some structures can do, each capability under the name of its method.
 
     The methods here raise :class:`Unsupported`; a structure overrides what it has.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_crcrf.structures import SecondOrderChain
+    >>> chain = SecondOrderChain(np.array([0, 1]), None, 2)
+    >>> chain.can("entropy"), chain.can("pieces")
+    (True, False)
     """
 
     def can(self, capability: str) -> bool:

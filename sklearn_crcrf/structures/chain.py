@@ -69,11 +69,11 @@ class Chain(Structure):
     def score(self, scores: Scores, y: np.ndarray) -> tuple[np.ndarray, Pullback]:
         y = np.ascontiguousarray(y, dtype=np.int32)
         value = np.empty(self.n_units)
-        path_scores(self.offsets, y, *scores[:4], *scores.edges, value)
+        path_scores(self.offsets, y, *scores[:4], *scores.token_transitions, value)
 
         def pullback(weight: np.ndarray, out: AddTo = None) -> ScoreGradient:
             gradient = ScoreGradient.of(out, scores)
-            path_counts(self.offsets, y, *scores.edges, weight, *gradient)
+            path_counts(self.offsets, y, *scores.token_transitions, weight, *gradient)
             return gradient
 
         return value, pullback
@@ -94,7 +94,7 @@ class Chain(Structure):
         y = np.zeros(len(scores.state), dtype=np.int32)
         value = np.empty(self.n_units)
         order = self._longest_first
-        viterbi.viterbi(self.offsets, order, *scores[:4], *scores.edges, None, y, value)
+        viterbi.viterbi(self.offsets, order, *scores[:4], *scores.token_transitions, None, y, value)
         return value, y
 
     def best_excluding(self, scores: Scores, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -137,7 +137,7 @@ class Chain(Structure):
     def covariance(self, scores: Scores, direction: ScoreGradient) -> tuple[np.ndarray, Pullback]:
         v_state = with_ends(self.offsets, direction)
         messages = Messages(self.offsets, scores)
-        means = PathMeans(messages, v_state, direction.transition, direction.edges)
+        means = PathMeans(messages, v_state, direction.transition, direction.token_transitions)
 
         def pullback(weight: np.ndarray, out: AddTo = None) -> ScoreGradient:
             return means.pullback(weight, ScoreGradient.of(out, scores))
@@ -164,7 +164,7 @@ class Chain(Structure):
         if start == stop:
             value[0] = 0.0
         else:
-            edges = scores.edges._replace(row=scores.edges.row[start:stop])
+            edges = scores.token_transitions._replace(row=scores.token_transitions.row[start:stop])
             k_best(scores.state[start:stop], transposed, *scores[2:4], *edges, y, value)
         possible = value > -np.inf
         return value[possible], y[possible]

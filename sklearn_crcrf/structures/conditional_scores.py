@@ -31,7 +31,7 @@ class ConditionalScores:
                 step,
                 transition,
                 *self._edges(step),
-                scores.edges.score,
+                scores.token_transitions.score,
                 self.scores,
             )
 
@@ -45,14 +45,20 @@ class ConditionalScores:
         for step in self._steps:
             transition = np.zeros(counts.transition.shape)
             add_transition_counts(
-                self._offsets, self._y, step, *self._edges(step), weight, transition, counts.edges
+                self._offsets,
+                self._y,
+                step,
+                *self._edges(step),
+                weight,
+                transition,
+                counts.token_transitions,
             )
             counts.transition[:] += _seen_from(step, transition)
         return counts
 
     def _edges(self, step: int) -> tuple:
         """Rows and entries of the edges, from the labels of neighbours to others."""
-        row, indptr, previous, current, _ = self._scores.edges
+        row, indptr, previous, current, _ = self._scores.token_transitions
         return (row, indptr, previous, current) if step < 0 else (row, indptr, current, previous)
 
 

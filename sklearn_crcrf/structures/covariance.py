@@ -55,7 +55,7 @@ class PathMeans:
             weight,
             covariance,
             out.transition,
-            out.edges,
+            out.token_transitions,
         )
         first, last = ends(self._offsets)
         out.state[:] += covariance
@@ -68,7 +68,7 @@ def entropy(offsets: np.ndarray, scores: Scores) -> np.ndarray:
     """log Z - E[score], token by token, so that large scores do not hide small entropies."""
     messages = Messages(offsets, scores)
     surprise = _finite(messages.increment)[:, None] - _finite(messages.state)
-    transition, edges = -_finite(messages.transition), -_finite(messages.edges.score)
+    transition, edges = -_finite(messages.transition), -_finite(messages.token_transitions.score)
     mean = PathMeans(messages, surprise, transition, edges).mean
     # Where scores are rounded by more than their differences, one path has all probability.
     mean[np.isnan(mean) & np.isfinite(messages.log_z)] = 0.0

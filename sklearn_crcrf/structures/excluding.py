@@ -57,8 +57,16 @@ class PathsExcluding:
         out.end[:] += state[self._last].sum(axis=0)
         into_y = np.zeros(out.transition.shape)
         indptr = self._edges.indptr
-        edges = self._given.edges[:4]
-        add_edge_counts(self._offsets, self._y, *edges, indptr, counts.edges, into_y, out.edges)
+        edges = self._given.token_transitions[:4]
+        add_edge_counts(
+            self._offsets,
+            self._y,
+            *edges,
+            indptr,
+            counts.token_transitions,
+            into_y,
+            out.token_transitions,
+        )
         out.transition[:] += counts.transition[:-1, :-1] + into_y.T
         return out
 
@@ -71,7 +79,7 @@ class PathsExcluding:
 
     def _with_edges_into_y(self, transition: np.ndarray) -> TokenTransitions:
         """The edges that are there, and transitions into the new label."""
-        given = self._given.edges
+        given = self._given.token_transitions
         has_one_before = np.ones(len(self._y), dtype=bool)
         has_one_before[self._first] = False
         row = given.row[has_one_before]

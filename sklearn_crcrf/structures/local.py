@@ -28,7 +28,7 @@ def local_partition(offsets: np.ndarray, scores: Scores) -> np.ndarray:
     state = with_ends(offsets, scores)
     sums = _sum_products(state, scores.transition)
     # Where it underflows, and where transitions are those of a token.
-    inexact = np.isneginf(sums).any(axis=1) | (scores.edges.row >= 0)
+    inexact = np.isneginf(sums).any(axis=1) | (scores.token_transitions.row >= 0)
     first, _ = ends(offsets)
     inexact[first] = False
     sums[inexact] = _sum_pairs(state[inexact], scores, np.flatnonzero(inexact))
@@ -67,8 +67,8 @@ def _sum_pairs(state: np.ndarray, scores: Scores, tokens: np.ndarray) -> np.ndar
     pairs = np.zeros((2 * n_tokens, n_labels))
     pairs[1::2] = state
     row = np.full(2 * n_tokens, -1)
-    row[1::2] = scores.edges.row[tokens]
-    zeros, edges = np.zeros(n_labels), scores.edges._replace(row=row)
+    row[1::2] = scores.token_transitions.row[tokens]
+    zeros, edges = np.zeros(n_labels), scores.token_transitions._replace(row=row)
     of_pairs = Scores(pairs, scores.transition, zeros, zeros, edges)
     messages = Messages(2 * np.arange(n_tokens + 1), of_pairs)
     possible = messages.log_z[:, None] > -np.inf

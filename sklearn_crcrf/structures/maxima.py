@@ -37,5 +37,5 @@ def _best_prefixes(offsets: np.ndarray, scores: Scores) -> np.ndarray:
     prefixes = np.empty(scores.state.shape)
     path, value = np.empty(len(prefixes), dtype=np.int32), np.empty(len(offsets) - 1)
     order = longest_first(offsets)
-    viterbi.viterbi(offsets, order, *scores[:4], *scores.edges, prefixes, path, value)
+    viterbi.viterbi(offsets, order, *scores[:4], *scores.token_transitions, prefixes, path, value)
     return prefixes

@@ -32,7 +32,11 @@ class Messages:
 
     def __init__(self, offsets: np.ndarray, scores: Scores):
         scores = scores.tokens(slice(None))
-        self.offsets, self.transition, self.edges = offsets, scores.transition, scores.edges
+        self.offsets, self.transition, self.token_transitions = (
+            offsets,
+            scores.transition,
+            scores.token_transitions,
+        )
         self.state = with_ends(offsets, scores)
         self.forward = np.empty_like(self.state)
         self.increment = np.empty(len(self.state))
@@ -42,7 +46,7 @@ class Messages:
     @cached_property
     def scores(self) -> tuple:
         """What kernels take first: offsets, scores and potentials."""
-        return self.offsets, self.state, *_potentials(self.transition), *self.edges
+        return self.offsets, self.state, *_potentials(self.transition), *self.token_transitions
 
     @cached_property
     def backward(self) -> np.ndarray:
@@ -50,7 +54,7 @@ class Messages:
         backward = np.empty_like(self.state)
         transposed = _potentials(np.ascontiguousarray(self.transition.T))
         backward_messages(
-            self.offsets, self.state, *transposed, *self.edges, self.forward, backward
+            self.offsets, self.state, *transposed, *self.token_transitions, self.forward, backward
         )
         return backward
 

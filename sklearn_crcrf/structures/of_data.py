@@ -48,5 +48,20 @@ def _(X: SequenceArray) -> Structure:
 
 
 def single_tokens(n_tokens: int) -> Structure:
-    """The structure of tokens that are linked to none, each a unit of its own."""
+    """The structure of tokens without links, each a unit of its own.
+
+    Parameters
+    ----------
+    n_tokens : int
+
+    Returns
+    -------
+    Structure
+
+    Examples
+    --------
+    >>> from sklearn_crcrf.structures import single_tokens
+    >>> single_tokens(3).n_units
+    3
+    """
     return Chain(np.arange(n_tokens + 1))

@@ -55,7 +55,7 @@ class Pieces:
     def _cut(self, offsets: np.ndarray) -> Scores:
         scores, zeros = self._whole, np.zeros(len(self._whole.transition))
         state = with_ends(offsets, scores).astype(scores.state.dtype, copy=False)
-        edges = scores.edges._replace(row=scores.edges.row[self.tokens])
+        edges = scores.token_transitions._replace(row=scores.token_transitions.row[self.tokens])
         return Scores(self._share.T @ state, scores.transition, zeros, zeros, edges)
 
     def pullback(self, of_pieces: ScoreGradient, out: AddTo = None) -> ScoreGradient:
@@ -67,5 +67,5 @@ class Pieces:
         counts.begin[:] += state[first].sum(axis=0, dtype=float)
         counts.end[:] += state[last].sum(axis=0, dtype=float)
         counts.transition[:] += of_pieces.transition
-        counts.edges[:] += of_pieces.edges
+        counts.token_transitions[:] += of_pieces.token_transitions
         return counts

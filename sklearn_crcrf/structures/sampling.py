@@ -23,5 +23,7 @@ def sample(
     shape = n_samples, len(messages.state)
     y = np.empty(shape, dtype=np.int32)
     transposed = np.ascontiguousarray(messages.transition.T)
-    draw_paths(offsets, transposed, *messages.edges, messages.forward, rng.random(shape), y)
+    draw_paths(
+        offsets, transposed, *messages.token_transitions, messages.forward, rng.random(shape), y
+    )
     return y

@@ -102,7 +102,7 @@ class Scores(NamedTuple):
     transition : ndarray of shape (n_labels, n_labels), row = previous label
     begin, end : ndarray of shape (n_labels,)
         Added at the first and at the last token of each sequence.
-    edges : TokenTransitions
+    token_transitions : TokenTransitions
         Instead of the scores in ``transition`` where there are any.
 
     Examples
@@ -118,7 +118,7 @@ class Scores(NamedTuple):
     transition: np.ndarray
     begin: np.ndarray
     end: np.ndarray
-    edges: TokenTransitions
+    token_transitions: TokenTransitions
 
     @classmethod
     def of(
@@ -137,8 +137,8 @@ class Scores(NamedTuple):
     ) -> np.ndarray:
         """Scores of single transitions, each into a given token; all of shape (n,)."""
         values = self.transition[previous, current]
-        found, entries = self.edges.find(token, previous, current, len(self.transition))
-        values[found] = self.edges.score[entries]
+        found, entries = self.token_transitions.find(token, previous, current, len(self.transition))
+        values[found] = self.token_transitions.score[entries]
         return values
 
     def allow(self, labels: np.ndarray) -> "Scores":
@@ -169,12 +169,12 @@ class Scores(NamedTuple):
     def times(self, factor: float) -> "Scores":
         """All scores times a positive number, in their type."""
         factor = float(factor)
-        edges = self.edges._replace(score=factor * self.edges.score)
+        edges = self.token_transitions._replace(score=factor * self.token_transitions.score)
         return Scores(*(factor * part for part in self[:4]), edges)
 
     def reversed(self) -> "Scores":
         """The scores of the sequences from the last to the first, each from end to begin."""
-        row, indptr, previous, current, score = self.edges
+        row, indptr, previous, current, score = self.token_transitions
         backwards = np.full_like(row, -1)
         backwards[1:] = row[:0:-1]
         row_of_entry = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
@@ -185,7 +185,7 @@ class Scores(NamedTuple):
 
     def tokens(self, which: np.ndarray) -> "Scores":
         """The scores of some of the tokens, in double precision."""
-        edges = self.edges._replace(row=self.edges.row[which])
+        edges = self.token_transitions._replace(row=self.token_transitions.row[which])
         shared = (np.ascontiguousarray(part, dtype=float) for part in self[1:4])
         return Scores(np.asarray(self.state[which], dtype=float), *shared, edges)
 
@@ -197,9 +197,9 @@ class ScoreGradient(NamedTuple):
     ----------
     state : ndarray of shape (n_tokens, n_labels)
     transition : ndarray of shape (n_labels, n_labels)
-        Without the transitions that have a score among the edges.
+        Without the transitions that have a score in ``token_transitions``.
     begin, end : ndarray of shape (n_labels,)
-    edges : ndarray of shape (n_entries,)
+    token_transitions : ndarray of shape (n_entries,)
 
     Examples
     --------
@@ -216,12 +216,12 @@ class ScoreGradient(NamedTuple):
     transition: np.ndarray
     begin: np.ndarray
     end: np.ndarray
-    edges: np.ndarray
+    token_transitions: np.ndarray
 
     @classmethod
     def zeros(cls, scores: Scores, state: np.ndarray | None = None) -> "ScoreGradient":
         """No part is used; those of tokens in the type of their scores, or in a given array."""
-        others = [np.zeros(part.shape) for part in (*scores[1:4], scores.edges.score)]
+        others = [np.zeros(part.shape) for part in (*scores[1:4], scores.token_transitions.score)]
         return cls(np.zeros_like(scores.state) if state is None else state, *others)
 
     @classmethod
@@ -242,8 +242,10 @@ class ScoreGradient(NamedTuple):
         weight: np.ndarray,
     ) -> None:
         """Add weights of what :meth:`Scores.of_transitions` takes, of shape (n,)."""
-        found, entries = scores.edges.find(token, previous, current, len(scores.transition))
-        np.add.at(self.edges, entries, weight[found])
+        found, entries = scores.token_transitions.find(
+            token, previous, current, len(scores.transition)
+        )
+        np.add.at(self.token_transitions, entries, weight[found])
         common = np.delete(weight, found)
         np.add.at(self.transition, (np.delete(previous, found), np.delete(current, found)), common)
 

@@ -212,14 +212,14 @@ class _Pairs:
         gradient.state[:] += state
         gradient.begin[:] += state[self._first].sum(axis=0)
         gradient.end[:] += state[self._last].sum(axis=0)
-        single = of_pairs.edges.reshape(-1, n, n, n).sum(axis=3)
+        single = of_pairs.token_transitions.reshape(-1, n, n, n).sum(axis=3)
         gradient.add_transitions(self._given, *self._single(), single.ravel())
         return gradient
 
     def along(self, direction: ScoreGradient) -> ScoreGradient:
         """The direction in which the scores of pairs move."""
         n = self.labels.shape[1]
-        edges = self._given.edges._replace(score=direction.edges)
+        edges = self._given.token_transitions._replace(score=direction.token_transitions)
         moved = Scores(*(np.asarray(part, dtype=float) for part in direction[:4]), edges)
         zeros = np.zeros(n * n)
         state, of_pairs = self._state(moved).reshape(-1, n * n), self._transitions(moved)

@@ -36,7 +36,14 @@ class SpanMargins:
         best = Maxima(offsets, scores)
         transition = np.ascontiguousarray(scores.transition, dtype=float)
         transposed = np.ascontiguousarray(transition.T)
-        self._lattice = best.state, best.until, best.since, transition, transposed, *scores.edges
+        self._lattice = (
+            best.state,
+            best.until,
+            best.since,
+            transition,
+            transposed,
+            *scores.token_transitions,
+        )
         self._spans = (
             np.column_stack([start, stop, offsets[sequence], offsets[sequence + 1]]),
             np.cumsum(stop - start) - (stop - start),
@@ -61,7 +68,7 @@ class SpanMargins:
             weight,
             state,
             counts.transition,
-            counts.edges,
+            counts.token_transitions,
         )
         first, last = ends(self._offsets)
         counts.state[:] += state

@@ -93,15 +93,17 @@ class PathSums:
             values,
             out.state,
             out.transition,
-            out.edges,
+            out.token_transitions,
         )
         which = np.flatnonzero(left_out)
         if len(which):
             offsets, tokens, scores = self._take(which)
             direction = ScoreGradient.zeros(scores, values[tokens])
-            means = PathMeans(Messages(offsets, scores), *direction[:2], direction.edges)
+            means = PathMeans(
+                Messages(offsets, scores), *direction[:2], direction.token_transitions
+            )
             counts = ScoreGradient.zeros(scores)._replace(
-                transition=out.transition, edges=out.edges
+                transition=out.transition, token_transitions=out.token_transitions
             )
             out.state[tokens] += means.pullback(np.ones(len(which)), counts).state
 
@@ -143,7 +145,7 @@ class PathSums:
     def _add_in_logarithms(self, weight: np.ndarray, counts: ScoreGradient) -> None:
         """Add the expected counts of the sequences that underflow."""
         weight = weight[self._in_logarithms]
-        marginals = self._messages.add_expected(weight, counts.transition, counts.edges)
+        marginals = self._messages.add_expected(weight, counts.transition, counts.token_transitions)
         first, last = ends(self._messages.offsets)
         counts.state[self._tokens] += marginals
         counts.begin[:] += marginals[first].sum(axis=0)
@@ -160,7 +162,7 @@ def _potentials(scores: Scores) -> tuple:
     """exp(transition - top), top, how far the scores reach down from it, and the edges."""
     potential = np.empty(scores.transition.shape)
     top, lowest, forbids = lock_step.potentials(scores.transition, potential)
-    edges, highest = scores.edges, top
+    edges, highest = scores.token_transitions, top
     raised = edges.score
     if len(raised):
         highest = max(top, raised.max())

@@ -52,7 +52,9 @@ class WeightedSum:
         """
         sums = [self._sum(part, weights) for part in range(4)]
         score = sum(
-            w * chain.edges.score for w, chain in zip(weights, self._chains, strict=True) if w > 0
+            w * chain.token_transitions.score
+            for w, chain in zip(weights, self._chains, strict=True)
+            if w > 0
         )
         # Rounding must not put an edge below the common score.
         common = sums[1][self._edges.previous, self._edges.current]
@@ -81,7 +83,7 @@ class WeightedSum:
 
 def _dot(counts: ScoreGradient, scores: Scores) -> float:
     """The sum of counts times scores; what is impossible is never used."""
-    values = (*scores[:4], scores.edges.score)
+    values = (*scores[:4], scores.token_transitions.score)
     return sum(
         float((n * np.where(np.isneginf(part), 0.0, part)).sum())
         for n, part in zip(counts, values, strict=True)
@@ -95,14 +97,20 @@ def _join_edges(scores: Sequence[Scores]) -> tuple[TokenTransitions, list[np.nda
     """
     n_labels = len(scores[0].transition)
     rows = np.array(
-        [p.edges.row if len(p.edges.score) else np.full(len(p.state), -1) for p in scores]
+        [
+            p.token_transitions.row if len(p.token_transitions.score) else np.full(len(p.state), -1)
+            for p in scores
+        ]
     )
     used = (rows >= 0).any(axis=0)
     combinations, which = np.unique(rows[:, used], axis=1, return_inverse=True)
     row = np.full(rows.shape[1], -1)
     row[used] = which.reshape(-1)
     entries, keys = zip(
-        *(_entries(p.edges, own, n_labels) for p, own in zip(scores, combinations, strict=True)),
+        *(
+            _entries(p.token_transitions, own, n_labels)
+            for p, own in zip(scores, combinations, strict=True)
+        ),
         strict=True,
     )
     # np.unique hashes integers, and most of these keys collide: it takes ten times as long.
@@ -112,7 +120,7 @@ def _join_edges(scores: Sequence[Scores]) -> tuple[TokenTransitions, list[np.nda
     current, previous = np.divmod(labels, n_labels)
     of_chains = [p.transition[previous, current].astype(float) for p in scores]
     for p, entry, key, score in zip(scores, entries, keys, of_chains, strict=True):
-        score[np.searchsorted(joined, key)] = p.edges.score[entry]
+        score[np.searchsorted(joined, key)] = p.token_transitions.score[entry]
     indptr = np.searchsorted(combination, np.arange(combinations.shape[1] + 1))
     edges = TokenTransitions(
         row,

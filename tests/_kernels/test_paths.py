@@ -35,9 +35,9 @@ def example(n_labels, dtype, density=0.3):
 def test_scores_and_counts_of_paths(dtype, n_labels, density):
     scores, y = example(n_labels, dtype, density)
     value, weight = np.empty(len(LENGTHS)), np.linspace(-2.0, 3.0, len(LENGTHS))
-    path_scores(OFFSETS, y, *scores[:4], *scores.edges, value)
+    path_scores(OFFSETS, y, *scores[:4], *scores.token_transitions, value)
     counts, expected = ScoreGradient.zeros(scores), ScoreGradient.zeros(scores)
-    path_counts(OFFSETS, y, *scores.edges, weight, *counts)
+    path_counts(OFFSETS, y, *scores.token_transitions, weight, *counts)
     for s, (a, b) in enumerate(itertools.pairwise(OFFSETS)):
         assert_allclose(value[s], oracle.score(scores, a, y[a:b]), rtol=1e-6, atol=1e-6)
         oracle.count(scores, a, y[a:b], weight[s], expected)
@@ -50,5 +50,5 @@ def test_an_impossible_path():
     state = scores.state.copy()
     state[3, y[3]] = -np.inf
     value = np.empty(len(LENGTHS))
-    path_scores(OFFSETS, y, state, *scores[1:4], *scores.edges, value)
+    path_scores(OFFSETS, y, state, *scores[1:4], *scores.token_transitions, value)
     assert_array_equal(np.isneginf(value), [False, False, True, False, False, False])

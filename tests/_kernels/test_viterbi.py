@@ -23,7 +23,7 @@ every_type = pytest.mark.parametrize("dtype", [np.float32, np.float64])
 
 def _transitions(scores, t):
     """The transition scores into token t, with its edges."""
-    transition, edges = scores.transition.copy(), scores.edges
+    transition, edges = scores.transition.copy(), scores.token_transitions
     if edges.row[t] >= 0:
         of_token = slice(*edges.indptr[edges.row[t] :][:2])
         transition[edges.previous[of_token], edges.current[of_token]] = edges.score[of_token]
@@ -50,7 +50,9 @@ def _reference(offsets, scores):
 def _maximum(kernel, offsets, scores):
     y = np.full(len(scores.state), -1, dtype=np.int32)
     values, prefixes = np.full(len(offsets) - 1, np.nan), np.full(scores.state.shape, np.nan)
-    kernel.viterbi(offsets, longest_first(offsets), *scores[:4], *scores.edges, prefixes, y, values)
+    kernel.viterbi(
+        offsets, longest_first(offsets), *scores[:4], *scores.token_transitions, prefixes, y, values
+    )
     return values, y, prefixes
 
 
@@ -168,7 +170,9 @@ def test_prefixes_are_optional(kernel):
     rng = np.random.default_rng(0)
     scores = _draw_scores(rng, 7, 6, float, lambda shape: rng.normal(size=shape))
     offsets, y, values = _offsets([4, 3]), np.empty(7, dtype=np.int32), np.empty(2)
-    kernel.viterbi(offsets, longest_first(offsets), *scores[:4], *scores.edges, None, y, values)
+    kernel.viterbi(
+        offsets, longest_first(offsets), *scores[:4], *scores.token_transitions, None, y, values
+    )
     expected_values, expected_y, _ = _maximum(kernel, offsets, scores)
     assert_array_equal(values, expected_values)
     assert_array_equal(y, expected_y)

@@ -57,7 +57,10 @@ def random_weights(losses, seed=1):
 def shifted(scores, direction, step):
     path_scores = (a + step * b for a, b in zip(scores[:4], direction[:4], strict=True))
     return Scores(
-        *path_scores, scores.edges._replace(score=scores.edges.score + step * direction.edges)
+        *path_scores,
+        scores.token_transitions._replace(
+            score=scores.token_transitions.score + step * direction.token_transitions
+        ),
     )
 
 
@@ -82,7 +85,11 @@ def test_pullbacks_are_the_derivatives(criterion, chain):
     offsets, scores = chain
     y, criterion = possible_labels(offsets, scores), callable_of(criterion, len(scores.transition))
     # TokenTransitions must stay above the common scores.
-    scores = scores._replace(edges=scores.edges._replace(score=scores.edges.score + 1.0))
+    scores = scores._replace(
+        token_transitions=scores.token_transitions._replace(
+            score=scores.token_transitions.score + 1.0
+        )
+    )
     direction, step = random_direction(scores), 1e-5
     losses, pullback = criterion(Chain(offsets), scores, y)
     weight = random_weights(losses)
@@ -101,7 +108,11 @@ def test_pullbacks_are_the_derivatives(criterion, chain):
 def test_curvatures_are_the_derivatives_of_pullbacks(criterion, chain):
     offsets, scores = chain
     y, criterion = possible_labels(offsets, scores), callable_of(criterion, len(scores.transition))
-    scores = scores._replace(edges=scores.edges._replace(score=scores.edges.score + 1.0))
+    scores = scores._replace(
+        token_transitions=scores.token_transitions._replace(
+            score=scores.token_transitions.score + 1.0
+        )
+    )
     direction, step, weight = random_direction(scores), 1e-5, np.arange(1.0, len(offsets))
     above, below = (
         criterion(Chain(offsets), shifted(scores, direction, sign * step), y)[1](weight)
@@ -140,7 +151,11 @@ def test_what_is_said_to_be_convex_lies_below_its_chords(criterion, chain):
     offsets, scores = chain
     y, criterion = possible_labels(offsets, scores), callable_of(criterion, len(scores.transition))
     direction = random_direction(scores)
-    scores = scores._replace(edges=scores.edges._replace(score=scores.edges.score + 1.0))
+    scores = scores._replace(
+        token_transitions=scores.token_transitions._replace(
+            score=scores.token_transitions.score + 1.0
+        )
+    )
     low, middle, high = (
         criterion(Chain(offsets), shifted(scores, direction, step), y)[0] for step in (0, 0.1, 0.2)
     )

@@ -64,7 +64,10 @@ def enumerated(offsets, scores, y):
 
 
 def assert_losses(losses, expected, scores):
-    finite = [np.abs(x[np.isfinite(x)]).max(initial=1.0) for x in (*scores[:4], scores.edges.score)]
+    finite = [
+        np.abs(x[np.isfinite(x)]).max(initial=1.0)
+        for x in (*scores[:4], scores.token_transitions.score)
+    ]
     assert_allclose(losses, expected, rtol=1e-9, atol=1e-11 * max(finite))
 
 

@@ -241,7 +241,7 @@ def test_exponents():
     n_seen = Counter(word for x in X for word in x)
     factor = [3.0 if 0 < n_seen[w] <= 10 else 2.0 if n_seen[w] else 1.0 for x in X_TEST for w in x]
     assert_allclose(after.state, before.state * np.array(factor)[:, None], atol=1e-9)
-    assert_allclose(after.edges.score, 0.5 * before.edges.score, atol=1e-9)
+    assert_allclose(after.token_transitions.score, 0.5 * before.token_transitions.score, atol=1e-9)
 
 
 @pytest.mark.parametrize("zeros", ["floored", "exact"])

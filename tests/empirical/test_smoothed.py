@@ -101,7 +101,7 @@ def test_edges_are_logarithms_of_the_estimates(fitted):
     n_raised = 0
     for row, (x, t) in enumerate(tokens_of(X)):
         if t == 0:
-            assert scores.edges.row[row] == -1
+            assert scores.token_transitions.row[row] == -1
             continue
         found = [oracle.transition_score(scores, row, i, j) for i, j in np.ndindex(n, n)]
         expected = crf.exponents_["transition"] * log_rate

@@ -122,7 +122,11 @@ def expected_pairs(crf, X):
     scores = crf.model_.scores(crf._prepare(sequences))
     log_z, pullback = Chain(sequences.offsets).log_partition(scores)
     counts = pullback(np.ones_like(log_z))
-    np.add.at(counts.transition, (scores.edges.previous, scores.edges.current), counts.edges)
+    np.add.at(
+        counts.transition,
+        (scores.token_transitions.previous, scores.token_transitions.current),
+        counts.token_transitions,
+    )
     return counts.transition
 
 

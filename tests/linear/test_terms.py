@@ -92,4 +92,4 @@ def test_scores_have_all_terms():
     assert_array_equal(scores.transition, transition + FORBIDDEN[0])
     assert_array_equal(scores.begin, begin + FORBIDDEN[1])
     assert_array_equal(scores.end, end)
-    assert_array_equal(scores.edges.row, [-1] * 5)
+    assert_array_equal(scores.token_transitions.row, [-1] * 5)

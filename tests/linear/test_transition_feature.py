@@ -94,15 +94,15 @@ def test_counts_of_paths():
 def test_the_direction_is_linear_and_in_the_order_of_the_scores():
     term, scores, weights, _ = example(4)
     nothing = ScoreGradient(*scores[:4], np.zeros(0))
-    ahead = term.along(weights, CHUNK, nothing).edges
-    assert_array_equal(ahead, term.add_scores(weights, CHUNK, scores).edges.score)
+    ahead = term.along(weights, CHUNK, nothing).token_transitions
+    assert_array_equal(ahead, term.add_scores(weights, CHUNK, scores).token_transitions.score)
     double = nothing._replace(transition=2 * scores.transition)
-    assert_allclose(term.along(2 * weights, CHUNK, double).edges, 2 * ahead)
+    assert_allclose(term.along(2 * weights, CHUNK, double).token_transitions, 2 * ahead)
 
 
 def test_equal_tokens_share_a_combination():
     term, scores, weights, rows = example(4)
-    transitions = term.add_scores(weights, CHUNK, scores).edges
+    transitions = term.add_scores(weights, CHUNK, scores).token_transitions
     assert len(transitions.indptr) - 1 <= 4
     into = np.flatnonzero(transitions.row >= 0)
     gains = np.einsum("tk,kij->tij", rows[into], weights) + scores.transition

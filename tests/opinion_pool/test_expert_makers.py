@@ -137,6 +137,11 @@ def test_scores_of_other_labels(seed, n_labels, n_new):
     every, path_scores = oracle.paths(found, 0, n_tokens)
     expected = [oracle.score(scores, 0, label[list(path)]) for path in every]
     assert_allclose(path_scores, expected)
-    within = np.diff(found.edges.current) * n_new + np.diff(found.edges.previous) > 0
-    ends = np.isin(np.arange(1, len(found.edges.current)), found.edges.indptr)
+    within = (
+        np.diff(found.token_transitions.current) * n_new + np.diff(found.token_transitions.previous)
+        > 0
+    )
+    ends = np.isin(
+        np.arange(1, len(found.token_transitions.current)), found.token_transitions.indptr
+    )
     assert (within | ends).all()

@@ -61,7 +61,7 @@ def test_the_pullback_is_the_transpose(chain, neighbours):
         transition=direction.transition,
         begin=direction.begin,
         end=direction.end,
-        edges=scores.edges._replace(score=direction.edges),
+        token_transitions=scores.token_transitions._replace(score=direction.token_transitions),
     )
     expected = np.sum(weight * by_definition(offsets, along, y, neighbours))
     inner = sum(np.sum(a * b) for a, b in zip(counts, direction, strict=True))

@@ -15,7 +15,9 @@ from sklearn_crcrf.structures import Chain, ScoreGradient, Scores
 
 def _as_parts(scores, direction):
     """A direction as scores, so that the score of a path is its <v, f>."""
-    return Scores(*direction[:4], scores.edges._replace(score=direction.edges))
+    return Scores(
+        *direction[:4], scores.token_transitions._replace(score=direction.token_transitions)
+    )
 
 
 def _enumerated(offsets, scores, direction, weight):
@@ -62,7 +64,9 @@ def test_entropy_is_a_sum_over_all_paths(chain):
 
 def _shifted(scores, direction, step):
     path_scores = (a + step * b for a, b in zip(scores[:4], direction[:4], strict=True))
-    edges = scores.edges._replace(score=scores.edges.score + step * direction.edges)
+    edges = scores.token_transitions._replace(
+        score=scores.token_transitions.score + step * direction.token_transitions
+    )
     return Scores(*path_scores, edges)
 
 
@@ -73,8 +77,12 @@ def test_covariance_is_the_derivative_of_expected_counts(chain):
     assume(np.isfinite(Chain(offsets).log_partition(scores)[0]).all())
     direction, step = random_direction(scores), 1e-6
     # The derivative needs edges that stay above the common scores.
-    direction = direction._replace(edges=np.abs(direction.edges))
-    scores = scores._replace(edges=scores.edges._replace(score=scores.edges.score + 1.0))
+    direction = direction._replace(token_transitions=np.abs(direction.token_transitions))
+    scores = scores._replace(
+        token_transitions=scores.token_transitions._replace(
+            score=scores.token_transitions.score + 1.0
+        )
+    )
     weight = np.arange(1.0, len(offsets))
     above, below = (
         Chain(offsets).log_partition(_shifted(scores, direction, sign * step))[1](weight)

@@ -56,7 +56,10 @@ def test_probabilities_are_products_of_local_ones(chain):
 def test_nothing_is_left_to_normalise(chain):
     offsets, scores = chain
     finite = [np.where(np.isneginf(part), -50.0, part) for part in scores[:4]]
-    scores = Scores(*finite, scores.edges._replace(score=np.maximum(scores.edges.score, -50.0)))
+    scores = Scores(
+        *finite,
+        scores.token_transitions._replace(score=np.maximum(scores.token_transitions.score, -50.0)),
+    )
     log_z, _ = Chain(offsets).log_partition(Chain(offsets).locally_normalised(scores))
     assert_allclose(log_z, 0.0, atol=1e-9)
 

@@ -54,7 +54,7 @@ def in_logarithms(offsets, scores, weight):
     """The same by messages, which are logarithms."""
     scores = scores.tokens(slice(None))
     messages, counts = Messages(offsets, scores), ScoreGradient.zeros(scores)
-    counts.state[:] = messages.add_expected(weight, counts.transition, counts.edges)
+    counts.state[:] = messages.add_expected(weight, counts.transition, counts.token_transitions)
     for a, b in itertools.pairwise(offsets):
         if b > a:
             counts.begin[:] += counts.state[a]
@@ -76,7 +76,10 @@ def by_enumeration(offsets, scores, weight):
 
 def magnitude(offsets, scores):
     """About the sum of the absolute scores of a path, at most."""
-    finite = [np.abs(x[np.isfinite(x)]).max(initial=1.0) for x in (*scores[:4], scores.edges.score)]
+    finite = [
+        np.abs(x[np.isfinite(x)]).max(initial=1.0)
+        for x in (*scores[:4], scores.token_transitions.score)
+    ]
     return (np.diff(offsets).max(initial=0) + 1) * max(finite)
 
 
@@ -151,10 +154,13 @@ def _plain_log_z(scores, start, stop):
     alpha = scores.begin + scores.state[start]
     for t in range(start + 1, stop):
         path_scores = scores.transition.copy()
-        if scores.edges.row[t] >= 0:
-            entries = slice(*scores.edges.indptr[scores.edges.row[t] :][:2])
-            i, j = scores.edges.previous[entries], scores.edges.current[entries]
-            path_scores[i, j] = scores.edges.score[entries]
+        if scores.token_transitions.row[t] >= 0:
+            entries = slice(*scores.token_transitions.indptr[scores.token_transitions.row[t] :][:2])
+            i, j = (
+                scores.token_transitions.previous[entries],
+                scores.token_transitions.current[entries],
+            )
+            path_scores[i, j] = scores.token_transitions.score[entries]
         alpha = scores.state[t] + logsumexp(alpha[:, None] + path_scores, axis=0)
     return logsumexp(alpha + scores.end)
 
@@ -304,7 +310,7 @@ def test_an_edge_from_an_unreachable_label_may_be_huge(kernel, dtype, gain):
     gains = sp.csr_array(np.array([[0.0, gain, 0.0, 0.0]]))
     edges = TokenTransitions.from_gains(np.zeros(5), gains, np.zeros((2, 2)))
     state = np.array([[0.0, NEVER]] * 5, dtype=dtype)
-    scores = Scores.of(state, np.zeros((2, 2)))._replace(edges=edges)
+    scores = Scores.of(state, np.zeros((2, 2)))._replace(token_transitions=edges)
     offsets, weight = np.array([0, 5]), np.ones(1)
     ours = in_lock_step(kernel, offsets, scores, weight)
     assert_same(ours, by_enumeration(offsets, scores, weight), offsets, scores, weight)
@@ -316,11 +322,13 @@ def test_an_edge_from_an_unreachable_label_may_be_huge(kernel, dtype, gain):
 def test_edges_may_be_huge_one_after_the_other(kernel, dtype, gain):
     gains = sp.csr_array(np.array([[gain], [1.5 * gain]]))
     edges = TokenTransitions.from_gains(np.array([-1, 0, 1, 0, 1]), gains, np.zeros((1, 1)))
-    scores = Scores.of(np.zeros((5, 1), dtype=dtype), np.zeros((1, 1)))._replace(edges=edges)
+    scores = Scores.of(np.zeros((5, 1), dtype=dtype), np.zeros((1, 1)))._replace(
+        token_transitions=edges
+    )
     log_z, counts = in_lock_step(kernel, np.array([0, 5]), scores, np.ones(1))
     assert_allclose(log_z, 5 * gain)
     assert_allclose(counts.state, 1.0, rtol=1e-5)
-    assert_allclose(counts.edges, 2.0, rtol=1e-5)
+    assert_allclose(counts.token_transitions, 2.0, rtol=1e-5)
 
 
 @kernels
@@ -342,7 +350,7 @@ def test_no_transition_is_possible_but_edges_are(kernel, dtype):
     gains = sp.csr_array(np.array([[0.0, 1.0, 2.0, 0.0], [0.5, 0.0, 0.0, 0.0]]))
     edges = TokenTransitions.from_gains(np.array([-1, 0, 1, 0]), gains, np.zeros((2, 2)))
     state = np.arange(8.0, dtype=dtype).reshape(4, 2)
-    scores = Scores.of(state, np.full((2, 2), NEVER))._replace(edges=edges)
+    scores = Scores.of(state, np.full((2, 2), NEVER))._replace(token_transitions=edges)
     offsets, weight = np.array([0, 2, 4]), np.array([1.0, 3.0])
     ours = in_lock_step(kernel, offsets, scores, weight)
     assert_same(ours, by_enumeration(offsets, scores, weight), offsets, scores, weight)
@@ -414,7 +422,7 @@ def test_every_token_has_one_label_and_every_transition_one_pair(kernel, dtype):
     _, counts = in_lock_step(kernel, offsets, scores, np.ones(5))
     assert_allclose(counts.state.sum(axis=1), 1.0, rtol=1e-4 if dtype == np.float32 else 1e-11)
     n_pairs = sum(lengths) - 4
-    assert_allclose(counts.transition.sum() + counts.edges.sum(), n_pairs, rtol=1e-5)
+    assert_allclose(counts.transition.sum() + counts.token_transitions.sum(), n_pairs, rtol=1e-5)
     assert_allclose([counts.begin.sum(), counts.end.sum()], 4, rtol=1e-5)
 
 
@@ -425,14 +433,20 @@ def test_counts_are_derivatives(part, kernel, chain):
     offsets, scores = chain
     assume(np.isfinite(log_partition(kernel, offsets, scores)).all())
     # Derivatives by the scores of edges need these to stay above those of transitions.
-    scores = scores._replace(edges=scores.edges._replace(score=scores.edges.score + 1.0))
+    scores = scores._replace(
+        token_transitions=scores.token_transitions._replace(
+            score=scores.token_transitions.score + 1.0
+        )
+    )
     direction, step = random_direction(scores)[part], 1e-5
     weight = np.arange(1.0, len(offsets))
 
     def at(step):
         if part == 4:
-            edges = scores.edges._replace(score=scores.edges.score + step * direction)
-            return scores._replace(edges=edges)
+            edges = scores.token_transitions._replace(
+                score=scores.token_transitions.score + step * direction
+            )
+            return scores._replace(token_transitions=edges)
         name = Scores._fields[part]
         return scores._replace(**{name: scores[part] + step * direction})
 

@@ -37,7 +37,9 @@ def several_chains(draw, impossible=True):
         if draw(st.booleans()):
             gains = sp.random_array((3, n_labels**2), density=0.6, format="csr", rng=rng)
             row = rng.integers(-1, 3, n_tokens)
-            scores = scores._replace(edges=TokenTransitions.from_gains(row, gains, transition))
+            scores = scores._replace(
+                token_transitions=TokenTransitions.from_gains(row, gains, transition)
+            )
         chains.append(scores)
     weights = rng.dirichlet(np.ones(n_chains))
     weights[rng.random(n_chains) < 0.2] = 0.0
