@@ -23,6 +23,7 @@ from ..training import FittedState
 from ..utils.memory import retain_freed_memory
 from ..utils.soundness import Sound
 from .contributions import Contributions, path_contributions
+from .docstrings import documented
 from .sample_weight import token_weights
 from .summary import SummaryMixin
 
@@ -44,6 +45,7 @@ class Batch(NamedTuple):
     first: int
 
 
+@documented
 class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, BaseEstimator):
     """Base of classifiers that label every token of a sequence.
 
@@ -88,9 +90,7 @@ class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, 
         Parameters
         ----------
         X : list of sequences, SequenceArray, 2-D array, CSR or DataFrame
-        allowed : list of lists or SequenceArray, optional
-            Known labels: for each token its label, a set of labels that it may have, or None if
-            any is possible.
+        {allowed}
 
         Returns
         -------

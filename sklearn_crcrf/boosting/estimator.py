@@ -1,6 +1,6 @@
 """BoostedCRF: a chain whose state scores are sums of regression trees."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from copy import copy
 from numbers import Integral, Real
 from typing import Any
@@ -15,6 +15,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 
 from ..base.classifier import BaseSequenceClassifier, Batch
+from ..base.docstrings import documented
 from ..base.sample_weight import label_weights, sequence_weights
 from ..constraints import Constraints, as_constraints
 from ..data.ragged import SequenceArray
@@ -38,6 +39,7 @@ SEEDS = np.iinfo(np.int32).max
 MOST = np.iinfo(np.int32).max  # what a tree can count
 
 
+@documented
 class BoostedCRF(CallbackSupportMixin, BaseSequenceClassifier):
     """Linear-chain CRF of boosted regression trees [1]_.
 
@@ -77,32 +79,24 @@ class BoostedCRF(CallbackSupportMixin, BaseSequenceClassifier):
         Attributes considered at each split, as in ``DecisionTreeRegressor``; None is all.
     l2_regularization : float, default=1.0
         Added to the curvature in each leaf, and to the counts of labels and of pairs of labels;
-        in (0, inf).
+        in (0, inf). It is ``1 / sigma ** 2`` for the sigma of :class:`CRF`, if the prior is that of
+        the value of a leaf, and has the name that it has in scikit-learn's
+        ``HistGradientBoostingClassifier``, as it holds for each tree and not for their sum.
     subsample : float, default=1.0
         Fraction of the sequences that each tree is fitted to, in (0, 1].
-    constraints : None, {"IOB1", "IOB2", "IOBES"}, mapping or array, default=None
-        The labels that may follow each label: a scheme of segments, a mapping from label to
-        labels, or a bool array of shape (n_labels, n_labels). All other transitions are
-        impossible, in training and in prediction.
+    {constraints}
     warm_start : bool, default=False
         Start from the trees and transitions of the last fit, and add at most ``max_iter`` trees to
         them. The columns of X must be the same, and there may be no other labels.
-    class_weight : None, "balanced" or dict, default=None
-        Weights of labels. A sequence weighs as much as its tokens do on average.
-    validation_fraction : float, default=None
-        Fraction of sequences held out for early stopping: training stops when their loss no
-        longer falls, and the best number of rounds is kept.
-    n_iter_no_change : int, default=10
-        Number of rounds in which the validation loss must fall.
-    sample_unit : {"sequence", "token"}, default="sequence"
-        What a sample is for scikit-learn. With ``"token"``, for tables whose rows are tokens,
-        string scorers and stratified splits work.
+    {class_weight}
+    {validation_fraction}
+    {n_iter_no_change}
+    {sample_unit}
     n_jobs : int, default=None
         Number of threads that compute marginals, and that predict.
     random_state : int, RandomState or None, default=None
         Chooses the held-out sequences, subsamples, and attributes if not all are considered.
-    verbose : int, default=0
-        Print a line after every ``verbose`` rounds; 0 for none.
+    {verbose}
 
     Attributes
     ----------
@@ -114,17 +108,13 @@ class BoostedCRF(CallbackSupportMixin, BaseSequenceClassifier):
     transitions_ : ndarray of shape (n_labels, n_labels), row = previous label
     loss_curve_ : list of float
         Sum of the log losses of the training sequences, after each round.
-    validation_curve_ : list of float
-        Mean loss of the held-out sequences, after each round.
-    n_iter_ : int
-        Number of rounds.
-    converged_ : bool
-        Whether training ended before ``max_iter`` rounds, and was not interrupted.
+    {validation_curve_}
+    {n_iter_}
+    {converged_}
     feature_importances_ : ndarray of shape (n_attributes,)
         Share of the reduction of the squared error of residuals that each attribute brings.
-    n_features_in_ : int
-    feature_names_in_ : ndarray of str objects
-        Names of the columns of X, if it is a data frame.
+    {n_features_in_}
+    {feature_names_in_}
 
     References
     ----------
@@ -161,7 +151,7 @@ class BoostedCRF(CallbackSupportMixin, BaseSequenceClassifier):
         ],
         "l2_regularization": [Interval(Real, 0, None, closed="neither")],
         "subsample": [Interval(Real, 0, 1, closed="right")],
-        "constraints": [None, str, dict, "array-like", Constraints],
+        "constraints": [None, str, Mapping, "array-like", Constraints],
         "warm_start": ["boolean"],
         "class_weight": [None, StrOptions({"balanced"}), dict],
         "validation_fraction": [None, Interval(Real, 0, 1, closed="neither")],
@@ -241,9 +231,7 @@ class BoostedCRF(CallbackSupportMixin, BaseSequenceClassifier):
         y : list of label lists, SequenceArray or 1-D array
             Any hashable labels; None marks an unknown label, a set lists the possible ones: then
             the likelihood is the probability of all labellings that agree with y.
-        sample_weight : array-like of shape (n_samples,), nested list or SequenceArray, optional
-            One weight for each sequence, or for each row of a table, or for each token; the
-            weight of a sequence is then the mean over its tokens.
+        {sample_weight}
 
         Returns
         -------

@@ -11,6 +11,7 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from ..base.classifier import Batch
 from ..base.contributions import Contributions, entries_at, transition_contributions
+from ..base.docstrings import documented
 from ..data.ragged import SequenceArray
 from ..linear import NamedWeights, Weights, state_scores
 from ..structures import Scores
@@ -43,6 +44,7 @@ class Prepared(NamedTuple):
     attributes: sp.csr_array | None
 
 
+@documented
 class HMM(CountingClassifier):
     """Hidden Markov model of labelled sequences, trained by counting [1]_.
 
@@ -67,16 +69,14 @@ class HMM(CountingClassifier):
     Parameters
     ----------
     smoothing : float, default=0.1
-        Added to the counts of symbols, or of attributes, with each label; in (0, inf).
+        Added to the counts of symbols, or of attributes, with each label; in (0, inf). It is the
+        ``alpha`` of scikit-learn's ``MultinomialNB``, and no Gaussian prior, but it falls as
+        ``1 / sigma ** 2`` where a prior has a sigma, as in :class:`EmpiricalCRF`.
     transition_smoothing : float, default=1.0
         Added to the counts of first labels, of transitions and of last labels; in [0, inf). With
         0, transitions that were never seen are impossible.
-    binning : transformer, default=None
-        Gives integer codes to numeric columns; by default ten bins of about equal frequency, or
-        one bin per value if there are fewer values.
-    sample_unit : {"sequence", "token"}, default="sequence"
-        What a sample is for scikit-learn. With ``"token"``, for tables whose rows are tokens,
-        string scorers and stratified splits work.
+    {binning}
+    {sample_unit}
     n_jobs : int, default=None
         Number of threads that predict.
 
@@ -91,18 +91,12 @@ class HMM(CountingClassifier):
         log p(symbol | label), minus the same for an unknown symbol.
     intercept_ : ndarray of shape (n_labels,)
         log p(token | label) of a token whose symbols are all unknown.
-    attribute_names_ : ndarray of shape (n_attributes,)
-        The attribute of each row of ``coef_``.
-    counts_ : Counts
-        The sufficient statistics.
-    tabulator_ : Tabulator
-        Turns X into columns of symbols.
-    encoder_ : Encoder
-        Numbers the symbols of all columns.
-    n_features_in_ : int
-        Number of columns of X, if it has columns.
-    feature_names_in_ : ndarray of str objects
-        Names of the columns of X, if it is a data frame.
+    {attribute_names_}
+    {counts_}
+    {tabulator_}
+    {encoder_}
+    {n_features_in_}
+    {feature_names_in_}
 
     References
     ----------

@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator, _fit_context
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
+from ..base.docstrings import documented
 from ..base.summary import SummaryMixin
 from ..data.ragged import SequenceArray, locate, object_array
 from ..data.sequences import as_sequences
@@ -45,6 +46,7 @@ PERIOD = 10
 _LISTS = (list, tuple, set, frozenset)
 
 
+@documented
 class CRFsuiteCRF(FittedState, Sound, SummaryMixin, BaseEstimator):
     """CRF with the parameters, methods and attributes of ``sklearn_crfsuite.CRF``.
 
@@ -64,7 +66,8 @@ class CRFsuiteCRF(FittedState, Sound, SummaryMixin, BaseEstimator):
         have weights too. None is False.
     c1, c2 : float, default=None
         Strengths of the penalties ``c1 * |w|`` and ``c2 * ||w||^2``. None is 0 for c1, which
-        only "lbfgs" can have, and 1 for c2.
+        only "lbfgs" can have, and 1 for c2. They have the names that they have in CRFsuite; c1 is
+        that of :class:`CRF`, and c2 is ``1 / (2 sigma ** 2)``.
     max_iterations : int, default=None
         None is no limit for "lbfgs", and 1000 for "l2sgd".
     period : int, default=None
@@ -94,6 +97,11 @@ class CRFsuiteCRF(FittedState, Sound, SummaryMixin, BaseEstimator):
         The weights ``{(attribute, label): weight}`` that are not zero.
     transition_features_ : dict
         The weights ``{(label, next label): weight}`` that are not zero.
+    {loss_curve_}
+    {n_iter_}
+    converged_ : bool
+        Whether training ended by itself: it was neither interrupted nor ended by
+        ``max_iterations``.
 
     See Also
     --------
@@ -285,6 +293,21 @@ class CRFsuiteCRF(FittedState, Sound, SummaryMixin, BaseEstimator):
     def transition_features_(self) -> dict[tuple[Any, Any], float]:
         """The weights ``{(label, next label): weight}`` that are not zero."""
         return self._fitted().transition_features_
+
+    @property
+    def loss_curve_(self) -> list[float]:
+        """The objective, with the penalties, after each iteration."""
+        return self._fitted().loss_curve_
+
+    @property
+    def n_iter_(self) -> int:
+        """Number of iterations."""
+        return self._fitted().n_iter_
+
+    @property
+    def converged_(self) -> bool:
+        """Whether training ended by itself."""
+        return self._fitted().converged_
 
     def _make_crf(self) -> CRF:
         """The CRF that the parameters describe."""

@@ -14,6 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, Options, StrOptions
 
+from ..base.docstrings import documented
 from ..constraints import Constraints
 from ..counts.classifier import CountingClassifier
 from ..criteria import CRITERIA, as_criterion
@@ -32,6 +33,7 @@ from .solving import SOLVERS, check_supported, choose_solver, solve
 __all__ = ["CRF"]
 
 
+@documented
 class CRF(CallbackSupportMixin, LinearChainClassifier):
     """Linear-chain conditional random field, trained by minimising a loss [1]_.
 
@@ -49,35 +51,21 @@ class CRF(CallbackSupportMixin, LinearChainClassifier):
 default="log_loss"
         The loss of a sequence: a name or an object of :mod:`sklearn_crcrf.criteria`. A grid
         search reaches the parameters of an object as ``criterion__...``.
-    sigma : float, default=1.0
-        Standard deviation of the Gaussian prior of every weight, in (0, inf]. It is
-        ``1 / sqrt(2 c2)`` for the c2 of CRFsuite and ``sqrt(C)`` for the C of CRF++.
-    c1 : float, default=0.0
-        Strength of the penalty of absolute values, which makes weights exactly zero.
+    {sigma}
+    {c1}
     features : {"all", "observed"} or callable, default="all"
         Whether there is a weight for every pair of attribute and label, and of two labels, or
         only for the pairs that occur in training; or what chooses them, see
         :mod:`sklearn_crcrf.crf.features`.
-    min_freq : int, default=1
-        Attributes of fewer tokens are left out.
-    boundaries : bool, default=False
-        Whether the first and the last labels of sequences have weights too.
-    edge_columns : collection of str or int, default=()
-        Columns of X, or keys of feature dicts, whose attributes also have a weight for every
-        pair of labels: the transition into a token depends on them. Token strings are the
-        column "token".
-    constraints : None, {"IOB1", "IOB2", "IOBES"}, mapping or array, default=None
-        What labels may follow a label: by a scheme of segments, as a mapping from label to
-        labels, or as a bool array of shape (n_labels, n_labels). All else is impossible, in
-        training as in prediction.
+    {min_freq}
+    {boundaries}
+    {edge_columns}
+    {constraints}
     solver : {"auto", "lbfgs", "owlqn", "sgd", "newton-cg", "cg", "rprop", "quickprop", "gis"}, \
 default="auto"
         "auto" is "owlqn" if c1 is positive, else what suits the criterion, mostly "lbfgs".
-    max_iter : int, default=1000
-        Iterations, or epochs of "sgd", at most.
-    tol : float, default=1e-5
-        Stop when the objective falls by less than this part of its value over ten iterations,
-        or over five epochs of "sgd".
+    {max_iter}
+    {tol}
     init : {"auto", "zeros", "empirical", "log_loss"}, estimator or Weights, default="auto"
         Where training starts: "empirical" counts how often attributes and labels occur together,
         "log_loss" is the maximum of the likelihood with a sigma of 1, and an estimator of this
@@ -85,29 +73,20 @@ default="auto"
         the same names. :class:`EmpiricalCRF` (``zeros="smoothed"``) and :class:`HMM` share those
         of words and other symbols, and of the columns of a sparse X. "auto" is "zeros", or
         "log_loss" if the criterion is not convex or not smooth.
-    warm_start : bool, default=False
-        Start from the weights of the last fit, for the attributes and labels that it had.
-    class_weight : None, "balanced" or dict, default=None
-        Weights of labels. A sequence weighs as much as its tokens do on average.
-    validation_fraction : float, default=None
-        So many of the sequences are not trained on; their loss is taken after each iteration,
-        the best weights are kept, and training stops when it no longer falls.
-    n_iter_no_change : int, default=10
-        Number of iterations in which the validation loss must fall.
+    {warm_start}
+    {class_weight}
+    {validation_fraction}
+    {n_iter_no_change}
     decoding : {"auto", "viterbi", "marginal"}, default="auto"
         Whether :meth:`predict` finds the best path, or the best label of each token; "auto" is
         what suits the criterion, mostly "viterbi".
-    dtype : {"float32", "float64"} or None, default=None
-        Precision of weights and scores; by default that of a numeric X, else float64.
-    sample_unit : {"sequence", "token"}, default="sequence"
-        What scikit-learn is told that a sample is. With ``"token"``, for tables whose rows are
-        tokens, string scorers and stratified splits work.
+    {dtype}
+    {sample_unit}
     n_jobs : int, default=None
         Number of threads.
     random_state : int, RandomState or None, default=None
         Orders the batches of "sgd", and chooses the validation part.
-    verbose : int, default=0
-        Print a line after every so many iterations.
+    {verbose}
 
     Attributes
     ----------
@@ -115,25 +94,17 @@ default="auto"
     coef_ : ndarray or CSR of shape (n_attributes, n_labels)
         Sparse if features are "observed" or c1 is positive.
     transitions_ : ndarray of shape (n_labels, n_labels), row = previous label
-    begin_, end_ : ndarray of shape (n_labels,)
-        Weights of the first and last labels; zero unless there are ``boundaries``.
+    {begin_, end_}
     edge_coef_ : ndarray of shape (n_edge_attributes, n_labels, n_labels)
     attribute_names_ : ndarray of shape (n_attributes,)
-    state_features_ : dict
-        The weights of pairs of attribute and label that are not zero.
-    transition_features_ : dict
-        The weights of pairs of labels that are not zero.
-    loss_curve_ : list of float
-        The objective, with the penalty, after each iteration.
-    validation_curve_ : list of float
-        The mean loss of the validation part, after each iteration.
-    n_iter_ : int
-    converged_ : bool
-        False if training was interrupted or came to ``max_iter``.
-    n_features_in_ : int
-        Number of columns of X, where it has any.
-    feature_names_in_ : ndarray of str objects
-        Names of the columns of X, where it is a data frame.
+    {state_features_}
+    {transition_features_}
+    {loss_curve_}
+    {validation_curve_}
+    {n_iter_}
+    {converged_}
+    {n_features_in_}
+    {feature_names_in_}
 
     References
     ----------
@@ -241,15 +212,11 @@ default="auto"
 
         Parameters
         ----------
-        X : list of sequences, SequenceArray, 2-D array, CSR or DataFrame
-            Sequences of token strings, of feature dicts, or of rows of numbers; the rows of a
-            2-D array are sequences of one token, and a DataFrame with the index
-            (sequence, position) has a token in each row.
+        {X}
         y : list of label lists, SequenceArray or 1-D array
             Any hashable labels; None for a label that is not known, and a set for one of
             several: then the likelihood is that of all labellings that agree.
-        sample_weight : array-like of shape (n_samples,), nested list or SequenceArray, optional
-            One weight for each sequence, or for each row of a table, or for each token.
+        {sample_weight}
 
         Returns
         -------
@@ -275,9 +242,7 @@ default="auto"
         Parameters
         ----------
         X, y, sample_weight : as in :meth:`fit`
-        classes : array-like of labels, optional
-            For the first call: all labels there will be. Without it, new labels may come, as
-            new attributes may.
+        {classes}
 
         Returns
         -------

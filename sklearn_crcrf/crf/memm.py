@@ -8,6 +8,7 @@ from sklearn.utils._param_validation import StrOptions
 
 from ..base.classifier import Batch
 from ..base.contributions import Contributions
+from ..base.docstrings import documented
 from ..criteria import LocalLogLoss, local_log_loss
 from ..structures import Scores
 from ..structures.local import local_partition
@@ -18,6 +19,7 @@ from .solving import SOLVERS
 __all__ = ["MEMM"]
 
 
+@documented
 class MEMM(CRF):
     """Maximum entropy Markov model: each label given the one before it [1]_.
 
@@ -40,16 +42,12 @@ class MEMM(CRF):
 
     Parameters
     ----------
-    sigma : float, default=1.0
-        Standard deviation of the Gaussian prior of every weight, in (0, inf].
-    c1 : float, default=0.0
-        Strength of the penalty of absolute values, which makes weights exactly zero.
+    {sigma}
+    {c1}
     features : {"all", "observed"} or callable, default="all"
         Which pairs of attribute and label, and of two labels, have a weight.
-    min_freq : int, default=1
-        Attributes of fewer tokens are left out.
-    boundaries : bool, default=False
-        Whether the first and the last labels of sequences have weights too.
+    {min_freq}
+    {boundaries}
     edge_columns : collection of str or int, default=()
         Columns of X, or keys of feature dicts, whose attributes also have a weight for every
         pair of labels. With all columns here there is one model for each previous label, as in
@@ -58,56 +56,40 @@ class MEMM(CRF):
         What labels may follow a label. Probabilities are normalised over these.
     solver : {"auto", "lbfgs", "owlqn", "sgd", "cg", "rprop", "quickprop", "gis"}, default="auto"
         "auto" is "owlqn" if c1 is positive, else "lbfgs".
-    max_iter : int, default=1000
-        Iterations, or epochs of "sgd", at most.
-    tol : float, default=1e-5
-        Stop when the objective falls by less than this part of its value over ten iterations,
-        or over five epochs of "sgd".
+    {max_iter}
+    {tol}
     init : {"auto", "zeros", "empirical", "log_loss"}, estimator or Weights, default="auto"
         Where training starts, as in :class:`CRF`.
-    warm_start : bool, default=False
-        Start from the weights of the last fit, for the attributes and labels that it had.
-    class_weight : None, "balanced" or dict, default=None
-        Weights of labels. A sequence weighs as much as its tokens do on average.
-    validation_fraction : float, default=None
-        So many of the sequences are not trained on; their loss is taken after each iteration,
-        the best weights are kept, and training stops when it no longer falls.
-    n_iter_no_change : int, default=10
-        Number of iterations in which the validation loss must fall.
+    {warm_start}
+    {class_weight}
+    {validation_fraction}
+    {n_iter_no_change}
     decoding : {"auto", "viterbi", "marginal"}, default="auto"
         Whether :meth:`predict` finds the best path ("auto" too), or the best label of each token.
-    dtype : {"float32", "float64"} or None, default=None
-        Precision of weights; by default that of a numeric X, else float64.
-    sample_unit : {"sequence", "token"}, default="sequence"
-        What scikit-learn is told that a sample is.
+    {dtype}
+    {sample_unit}
     n_jobs : int, default=None
         Number of threads.
     random_state : int, RandomState or None, default=None
         Orders the batches of "sgd", and chooses the validation part.
-    verbose : int, default=0
-        Print a line after every so many iterations.
+    {verbose}
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_labels,)
     coef_ : ndarray or CSR of shape (n_attributes, n_labels)
     transitions_ : ndarray of shape (n_labels, n_labels), row = previous label
-    begin_, end_ : ndarray of shape (n_labels,)
+    {begin_, end_}
     edge_coef_ : ndarray of shape (n_edge_attributes, n_labels, n_labels)
     attribute_names_ : ndarray of shape (n_attributes,)
-    state_features_ : dict
-        The weights of pairs of attribute and label that are not zero.
-    transition_features_ : dict
-        The weights of pairs of labels that are not zero.
-    loss_curve_ : list of float
-        The objective, with the penalty, after each iteration.
-    validation_curve_ : list of float
-    n_iter_ : int
-    converged_ : bool
-    n_features_in_ : int
-        Number of columns of X, where it has any.
-    feature_names_in_ : ndarray of str objects
-        Names of the columns of X, where it is a data frame.
+    {state_features_}
+    {transition_features_}
+    {loss_curve_}
+    {validation_curve_}
+    {n_iter_}
+    {converged_}
+    {n_features_in_}
+    {feature_names_in_}
 
     References
     ----------

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..base.classifier import Batch, raise_if_impossible, raise_if_not_finite
 from ..base.contributions import Contributions
+from ..base.docstrings import documented
 from ..base.sample_weight import sequence_weights
 from ..counts import Counts, Template
 from ..counts.classifier import CountingClassifier
@@ -55,6 +56,7 @@ MOST_HELD_OUT = 20_000
 N_CANDIDATES = 8
 
 
+@documented
 class EmpiricalCRF(CountingClassifier):
     """Linear-chain CRF trained in closed form, by co-occurrence rates.
 
@@ -99,12 +101,8 @@ class EmpiricalCRF(CountingClassifier):
     observation : str, default=None
         The key or column that holds the words, if tokens have several; by default the first
         that is not numeric.
-    binning : transformer, default=None
-        Gives integer codes to numeric columns; by default ten bins of about equal frequency, or
-        one bin per value if there are fewer values.
-    sample_unit : {"sequence", "token"}, default="sequence"
-        What a sample is for scikit-learn. With ``"token"``, for tables whose rows are tokens,
-        string scorers and stratified splits work.
+    {binning}
+    {sample_unit}
     n_jobs : int, default=None
         Number of threads that predict.
 
@@ -114,32 +112,26 @@ class EmpiricalCRF(CountingClassifier):
     coef_ : CSR of shape (n_attributes, n_labels)
         Weights of attributes; a state score is a sum of rows, each times its exponent. Weights
         are not negative, except without smoothing: then they are logarithms of frequencies.
-    attribute_names_ : ndarray of shape (n_attributes,)
-        The attribute of each row of ``coef_``.
+    {attribute_names_}
     transitions_ : ndarray of shape (n_labels, n_labels), row = previous label
         Transition scores that are the same for all tokens.
     begin_, end_ : ndarray of shape (n_labels,)
         Scores of the first and last labels; zero unless zeros are smoothed.
     exponents_ : dict
         The exponents in use, by name.
-    counts_ : Counts
-        The sufficient statistics.
-    tabulator_ : Tabulator
-        Turns X into columns of symbols.
-    encoder_ : Encoder
-        Numbers the symbols of all columns.
+    {counts_}
+    {tabulator_}
+    {encoder_}
     model_ : SmoothedModel or FrequencyModel
         The estimates made from the counts; computes the scores.
     loss_curve_ : list of float
         Only if exponents were fitted, as the two below: the loss of the sequences plus the
         penalty of the exponents, after each iteration.
-    n_iter_ : int
+    {n_iter_}
     converged_ : bool
         False if the exponents still changed after 50 iterations.
-    n_features_in_ : int
-        Number of columns of X, if it has columns.
-    feature_names_in_ : ndarray of str objects
-        Names of the columns of X, if it is a data frame.
+    {n_features_in_}
+    {feature_names_in_}
 
     References
     ----------

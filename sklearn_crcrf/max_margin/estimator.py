@@ -13,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, Options, StrOptions
 
+from ..base.docstrings import documented
 from ..constraints import Constraints
 from ..linear import Coefficients, Examples
 from ..linear.classifier import LinearChainClassifier
@@ -37,6 +38,7 @@ SOLVERS: dict[str, Callable[..., OptimizeResult]] = {
 """Solvers by name."""
 
 
+@documented
 class MaxMarginCRF(CallbackSupportMixin, LinearChainClassifier):
     """Max-margin Markov network: a linear chain whose gold paths are best by a margin [1]_.
 
@@ -68,59 +70,40 @@ class MaxMarginCRF(CallbackSupportMixin, LinearChainClassifier):
         Maximum number of passes over all sequences.
     tol : float, default=1e-2
         Stop when the duality gap is at most this fraction of the objective.
-    min_freq : int, default=1
-        Attributes that fewer tokens have are left out.
-    boundaries : bool, default=False
-        Whether the first and the last labels of sequences have weights too.
-    edge_columns : collection of str or int, default=()
-        Columns of X, or keys of feature dicts, whose attributes also have a weight for every
-        pair of labels: the transition into a token depends on them. Token strings are the
-        column "token".
-    constraints : None, {"IOB1", "IOB2", "IOBES"}, mapping or array, default=None
-        The labels that may follow each label: a scheme of segments, a mapping from label to
-        labels, or a bool array of shape (n_labels, n_labels). All other transitions are
-        impossible, in training and in prediction.
-    class_weight : None, "balanced" or dict, default=None
-        Weights of labels. The weight of a sequence is the mean over its tokens.
+    {min_freq}
+    {boundaries}
+    {edge_columns}
+    {constraints}
+    {class_weight}
     dtype : {"float32", "float64"} or None, default=None
         Precision of weights; by default the precision of a numeric X, else float64. In single
         precision the relative gap cannot fall below about 1e-5.
-    sample_unit : {"sequence", "token"}, default="sequence"
-        What a sample is for scikit-learn. With ``"token"``, for tables whose rows are tokens,
-        string scorers and stratified splits work.
+    {sample_unit}
     n_jobs : int, default=None
         Number of threads that predict; training uses one.
     random_state : int, RandomState or None, default=None
         Chooses the order of the sequences in each pass.
-    verbose : int, default=0
-        Print a line after every ``verbose`` passes; 0 for none.
+    {verbose}
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_labels,)
     coef_ : ndarray of shape (n_attributes, n_labels)
     transitions_ : ndarray of shape (n_labels, n_labels), row = previous label
-    begin_, end_ : ndarray of shape (n_labels,)
-        Weights of the first and last labels; zero unless ``boundaries`` is true.
     edge_coef_ : ndarray of shape (n_edge_attributes, n_labels, n_labels)
     attribute_names_ : ndarray of shape (n_attributes,)
-    state_features_ : dict
-        The nonzero weights of pairs of attribute and label.
-    transition_features_ : dict
-        The nonzero weights of pairs of labels.
+    {state_features_}
+    {transition_features_}
     loss_curve_ : list of float
         The objective of the best weights up to each pass; the best weights are kept.
     dual_curve_ : list of float
         The largest lower bound of the objective up to each pass.
     duality_gap_ : float
         The last objective minus the last bound; the minimum is lower by at most this much.
-    n_iter_ : int
-    converged_ : bool
-        False if training was interrupted or reached ``max_iter``.
-    n_features_in_ : int
-        Number of columns of X, if it has columns.
-    feature_names_in_ : ndarray of str objects
-        Names of the columns of X, if it is a data frame.
+    {n_iter_}
+    {converged_}
+    {n_features_in_}
+    {feature_names_in_}
 
     See Also
     --------
@@ -211,15 +194,10 @@ class MaxMarginCRF(CallbackSupportMixin, LinearChainClassifier):
 
         Parameters
         ----------
-        X : list of sequences, SequenceArray, 2-D array, CSR or DataFrame
-            Sequences of token strings, of feature dicts, or of rows of numbers; the rows of a
-            2-D array are sequences of one token, and a DataFrame with the index
-            (sequence, position) has a token in each row.
+        {X}
         y : list of label lists, SequenceArray or 1-D array
             Any hashable labels; partial labels are not accepted.
-        sample_weight : array-like of shape (n_samples,), nested list or SequenceArray, optional
-            One weight for each sequence, or for each row of a table, or for each token; the
-            weight of a sequence is then the mean over its tokens.
+        {sample_weight}
 
         Returns
         -------

@@ -16,6 +16,7 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from ..base.classifier import Batch, batches_of
 from ..base.contributions import Contributions
+from ..base.docstrings import documented
 from ..base.sample_weight import token_weights
 from ..data.layout import Sequences
 from ..data.ragged import SequenceArray
@@ -34,6 +35,7 @@ from .weighing import MAX_ITER, LabelledBatch, weigh
 __all__ = ["OpinionPoolCRF"]
 
 
+@documented
 class OpinionPoolCRF(CallbackSupportMixin, MetaSequenceClassifier, _BaseComposition):
     """Logarithmic opinion pool of chains, the experts [1]_.
 
@@ -58,9 +60,7 @@ class OpinionPoolCRF(CallbackSupportMixin, MetaSequenceClassifier, _BaseComposit
         Weights of the experts, not negative, scaled to sum to one; by default they are learned.
     validation_fraction : float, default=0.2
         Fraction of sequences held out to learn the weights.
-    sample_unit : {"sequence", "token"}, default="sequence"
-        What a sample is for scikit-learn. With ``"token"``, for tables whose rows are tokens,
-        string scorers and stratified splits work.
+    {sample_unit}
     n_jobs : int, default=None
         Number of threads that fit experts, and that predict.
     random_state : int, RandomState or None, default=None
@@ -79,13 +79,11 @@ class OpinionPoolCRF(CallbackSupportMixin, MetaSequenceClassifier, _BaseComposit
     loss_curve_ : list of float
         The mean loss of the sequences that are held out, after each iteration that learns the
         weights; none if they are given, or there is one expert.
-    n_iter_ : int
+    {n_iter_}
     converged_ : bool
         False if the weights still changed after 1,000 iterations.
-    n_features_in_ : int
-        Number of columns of X, if it has columns.
-    feature_names_in_ : ndarray of str objects
-        Names of the columns of X, if it is a data frame.
+    {n_features_in_}
+    {feature_names_in_}
 
     References
     ----------

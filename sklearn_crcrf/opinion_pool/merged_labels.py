@@ -9,6 +9,7 @@ from sklearn.base import _fit_context, clone
 from sklearn.utils._param_validation import HasMethods, StrOptions
 
 from ..base.classifier import Batch
+from ..base.docstrings import documented
 from ..data.ragged import SequenceArray
 from ..labels.encoding import encode_labels
 from ..structures import Scores
@@ -19,6 +20,7 @@ from .relabelled import relabelled
 __all__ = ["MergedLabels"]
 
 
+@documented
 class MergedLabels(MetaSequenceClassifier):
     """A classifier that distinguishes some labels and merges all others.
 
@@ -32,8 +34,7 @@ class MergedLabels(MetaSequenceClassifier):
         A first-order sequence classifier, or a pipeline or search that ends in one.
     labels : collection
         The labels to distinguish; labels that do not occur are ignored.
-    sample_unit : {"sequence", "token"}, default="sequence"
-        What a sample is for scikit-learn.
+    {sample_unit}
     n_jobs : int, default=None
         Number of threads that predict.
 
@@ -43,10 +44,8 @@ class MergedLabels(MetaSequenceClassifier):
         All labels, merged ones too.
     estimator_ : estimator
         The estimator, fitted to the merged labels.
-    n_features_in_ : int
-        Number of columns of X, if it has columns.
-    feature_names_in_ : ndarray of str objects
-        Names of the columns of X, if it is a data frame.
+    {n_features_in_}
+    {feature_names_in_}
 
     Examples
     --------

@@ -11,6 +11,7 @@ from sklearn.base import _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, Options, StrOptions
 
+from ..base.docstrings import documented
 from ..constraints import Constraints
 from ..labels.partial import encode_allowed
 from ..linear import Corpus, Examples, Weights
@@ -27,6 +28,7 @@ from .voting import count_votes
 __all__ = ["StructuredPerceptron"]
 
 
+@documented
 class StructuredPerceptron(CallbackSupportMixin, LinearChainClassifier):
     """Structured perceptron, a linear chain with error-driven online training [1]_.
 
@@ -56,63 +58,40 @@ class StructuredPerceptron(CallbackSupportMixin, LinearChainClassifier):
         than the mean.
     max_iter : int, default=10
         Maximum number of epochs. Training ends earlier after an epoch without errors.
-    min_freq : int, default=1
-        Attributes that fewer tokens have are left out.
-    boundaries : bool, default=False
-        Whether the first and the last labels of sequences have weights too.
-    edge_columns : collection of str or int, default=()
-        Columns of X, or keys of feature dicts, whose attributes also have a weight for every
-        pair of labels: the transition into a token depends on them. Token strings are the
-        column "token".
-    constraints : None, {"IOB1", "IOB2", "IOBES"}, mapping or array, default=None
-        The labels that may follow each label: a scheme of segments, a mapping from label to
-        labels, or a bool array of shape (n_labels, n_labels). All other transitions are
-        impossible, in training and in prediction.
-    warm_start : bool, default=False
-        Start from the weights of the last fit, for the attributes and labels that it had.
-    class_weight : None, "balanced" or dict, default=None
-        Weights of labels. The weight of a sequence is the mean over its tokens.
-    validation_fraction : float, default=None
-        Fraction of sequences held out for early stopping: training stops when the number of
-        wrong labels in them no longer falls, and the best weights are kept.
+    {min_freq}
+    {boundaries}
+    {edge_columns}
+    {constraints}
+    {warm_start}
+    {class_weight}
+    {validation_fraction}
     n_iter_no_change : int, default=5
         Number of epochs in which the number of wrong held-out labels must fall.
-    dtype : {"float32", "float64"} or None, default=None
-        Precision of weights; by default the precision of a numeric X, else float64.
-    sample_unit : {"sequence", "token"}, default="sequence"
-        What a sample is for scikit-learn. With ``"token"``, for tables whose rows are tokens,
-        string scorers and stratified splits work.
+    {dtype}
+    {sample_unit}
     n_jobs : int, default=None
         Number of threads that predict; votes use one.
     random_state : int, RandomState or None, default=None
         Chooses the order of the sequences in each epoch, and the held-out sequences.
-    verbose : int, default=0
-        Print a line after every ``verbose`` epochs; 0 for none.
+    {verbose}
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_labels,)
     coef_ : ndarray of shape (n_attributes, n_labels)
     transitions_ : ndarray of shape (n_labels, n_labels), row = previous label
-    begin_, end_ : ndarray of shape (n_labels,)
-        Weights of the first and last labels; zero unless ``boundaries`` is true.
     edge_coef_ : ndarray of shape (n_edge_attributes, n_labels, n_labels)
     attribute_names_ : ndarray of shape (n_attributes,)
-    state_features_ : dict
-        The nonzero weights of pairs of attribute and label.
-    transition_features_ : dict
-        The nonzero weights of pairs of labels.
+    {state_features_}
+    {transition_features_}
     loss_curve_ : list of float
         Fraction of tokens labelled wrongly in each epoch, each before its correction.
     validation_curve_ : list of float
         Fraction of held-out tokens labelled wrongly after each epoch.
-    n_iter_ : int
-    converged_ : bool
-        Whether training ended before ``max_iter`` epochs, and was not interrupted.
-    n_features_in_ : int
-        Number of columns of X, if it has columns.
-    feature_names_in_ : ndarray of str objects
-        Names of the columns of X, if it is a data frame.
+    {n_iter_}
+    {converged_}
+    {n_features_in_}
+    {feature_names_in_}
 
     See Also
     --------
@@ -202,10 +181,7 @@ class StructuredPerceptron(CallbackSupportMixin, LinearChainClassifier):
 
         Parameters
         ----------
-        X : list of sequences, SequenceArray, 2-D array, CSR or DataFrame
-            Sequences of token strings, of feature dicts, or of rows of numbers; the rows of a
-            2-D array are sequences of one token, and a DataFrame with the index
-            (sequence, position) has a token in each row.
+        {X}
         y : list of label lists, SequenceArray or 1-D array
             Any hashable labels; partial labels are not accepted.
         sample_weight : array-like of shape (n_samples,), nested list or SequenceArray, optional
@@ -240,9 +216,7 @@ class StructuredPerceptron(CallbackSupportMixin, LinearChainClassifier):
         Parameters
         ----------
         X, y, sample_weight : as in :meth:`fit`
-        classes : array-like of labels, optional
-            For the first call: all labels that will ever occur. Without it, later calls may
-            bring new labels. They may always bring new attributes.
+        {classes}
 
         Returns
         -------
@@ -285,9 +259,7 @@ class StructuredPerceptron(CallbackSupportMixin, LinearChainClassifier):
         Parameters
         ----------
         X : list of sequences, SequenceArray, 2-D array, CSR or DataFrame
-        allowed : list of lists or SequenceArray, optional
-            Known labels: for each token its label, a set of labels that it may have, or None if
-            any is possible.
+        {allowed}
 
         Returns
         -------

@@ -69,7 +69,7 @@ class Training:
 
     def _best(self, x: np.ndarray) -> np.ndarray | None:
         """The weights with the least validation loss so far."""
-        loss = self._validate(x)
+        loss = float(self._validate(x))
         best = x.copy() if loss < min(self._validation_losses, default=np.inf) else self.x
         self._validation_losses.append(loss)
         return best

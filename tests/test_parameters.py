@@ -1,0 +1,198 @@
+"""A parameter or attribute means the same in every estimator that has it."""
+
+import warnings
+from inspect import signature
+
+import numpy as np
+import pytest
+from test_docstrings import ESTIMATORS, section
+
+from sklearn_crcrf import (
+    CRF,
+    HMM,
+    MEMM,
+    BoostedCRF,
+    CRFsuiteCRF,
+    EmpiricalCRF,
+    MaxMarginCRF,
+    OpinionPoolCRF,
+    StructuredPerceptron,
+)
+
+# What each estimator has of these. Weights of labels, and starts from the last fit, are for what is
+# minimised over labelled sequences from any start: not for counts, nor for a dual.
+STOPPING = {"validation_fraction", "n_iter_no_change"}
+SHARED = {"sigma", "class_weight", "warm_start", "verbose", *STOPPING}
+HAS = {
+    "CRF": SHARED,
+    "MEMM": SHARED,
+    "CRFsuiteCRF": {"verbose"},
+    "EmpiricalCRF": {"sigma", "validation_fraction"},
+    "HMM": set(),
+    "StructuredPerceptron": SHARED - {"sigma"},
+    "MaxMarginCRF": {"class_weight", "verbose"},
+    "BoostedCRF": SHARED - {"sigma"},
+    "OpinionPoolCRF": {"validation_fraction", "verbose"},
+    "MergedLabels": set(),
+}
+# Strengths of regularisation by other names: how the documentation relates them to sigma.
+RELATED = {
+    ("MaxMarginCRF", "C"): "``sigma ** 2``",
+    ("CRFsuiteCRF", "c1, c2"): "``1 / (2 sigma ** 2)``",
+    ("BoostedCRF", "l2_regularization"): "``1 / sigma ** 2``",
+    ("HMM", "smoothing"): "``1 / sigma ** 2``",
+}
+ITERATIVE = {
+    "CRF": CRF(max_iter=6, random_state=0),
+    "CRF, sgd": CRF(max_iter=6, solver="sgd", random_state=0),
+    "CRF, c1": CRF(max_iter=6, c1=0.1, random_state=0),
+    "MEMM": MEMM(max_iter=6, random_state=0),
+    "CRFsuiteCRF": CRFsuiteCRF(max_iterations=6, random_state=0),
+    "EmpiricalCRF": EmpiricalCRF(exponents="fit"),
+    "StructuredPerceptron": StructuredPerceptron(max_iter=6, random_state=0),
+    "BoostedCRF": BoostedCRF(max_iter=6, min_samples_leaf=1, random_state=0),
+    "OpinionPoolCRF": OpinionPoolCRF([("crf", CRF(tol=0.1)), ("hmm", HMM())], random_state=0),
+    **{
+        f"MaxMarginCRF, {solver}": MaxMarginCRF(solver=solver, max_iter=6, random_state=0)
+        for solver in ("bcfw", "smo", "eg", "subgradient")
+    },
+}
+iterative = pytest.mark.parametrize("name", ITERATIVE)
+
+rng = np.random.default_rng(0)
+LABELS = [[f"L{j}" for j in rng.integers(3, size=n)] for n in rng.integers(2, 6, size=40)]
+# Every fifth word tells of another label.
+WORDS = [
+    [f"{label if rng.random() < 0.8 else 'L1'}{rng.integers(4)}" for label in labels]
+    for labels in LABELS
+]
+ROWS = [
+    np.array([[float(word[1]), float(word[2])] for word in words])
+    + rng.normal(scale=0.4, size=(len(words), 2))
+    for words in WORDS
+]
+DICTS = [[{"word": word} for word in words] for words in WORDS]
+
+
+def inputs_of(estimator):
+    return {"BoostedCRF": ROWS, "CRFsuiteCRF": DICTS}.get(type(estimator).__name__, WORDS)
+
+
+def fitted(estimator, **parameters):
+    estimator = type(estimator)(**{**estimator.get_params(deep=False), **parameters})
+    return again(estimator)
+
+
+def again(estimator):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return estimator.fit(inputs_of(estimator), LABELS)
+
+
+@pytest.mark.parametrize("name", HAS)
+def test_who_has_which_parameters(name):
+    assert SHARED & set(signature(ESTIMATORS[name]).parameters) == HAS[name]
+
+
+def test_every_estimator_is_here():
+    classifiers = {name for name, kind in ESTIMATORS.items() if hasattr(kind, "predict")}
+    assert classifiers == set(HAS)
+
+
+@pytest.mark.parametrize("parameter", sorted(SHARED | {"sample_unit", "constraints", "dtype"}))
+def test_a_parameter_takes_the_same_values_everywhere(parameter):
+    # CRFsuiteCRF has the parameters of another package.
+    kinds = [kind for name, kind in ESTIMATORS.items() if name in HAS and name != "CRFsuiteCRF"]
+    taken = [kind._parameter_constraints.get(parameter) for kind in kinds]
+    # Exponents and weights of experts are always learned on a part that is held out.
+    taken = {str([str(c) for c in of if c is not None]) for of in taken if of is not None}
+    assert len(taken) == 1
+
+
+@pytest.mark.parametrize("parameter", ["warm_start", "class_weight", "verbose", "constraints"])
+def test_a_parameter_has_the_same_type_and_default_everywhere(parameter):
+    names = [name for name in HAS if name not in ("CRFsuiteCRF", "MergedLabels")]
+    kinds = {section(ESTIMATORS[name], "Parameters").get(parameter) for name in names}
+    assert len({entry.kind for entry in kinds if entry}) == 1
+
+
+@pytest.mark.parametrize(("name", "parameter"), RELATED)
+def test_other_strengths_of_regularisation_are_related_to_sigma(name, parameter):
+    entries = section(ESTIMATORS[name], "Parameters")
+    text = " ".join(entries[parameter.split(", ")[-1]].text.split())
+    assert RELATED[name, parameter] in text
+    assert any(other in text for other in ("scikit-learn", "CRFsuite"))
+
+
+@pytest.mark.parametrize("name", ["CRF", "MEMM", "EmpiricalCRF"])
+def test_sigma_is_the_width_of_a_gaussian_prior(name):
+    assert "Gaussian prior" in section(ESTIMATORS[name], "Parameters")["sigma"].text
+
+
+@iterative
+def test_iterations_are_told(name):
+    model = fitted(ITERATIVE[name])
+    assert type(model.n_iter_) is int and type(model.converged_) is bool
+    assert type(model.loss_curve_) is list and len(model.loss_curve_) == model.n_iter_ > 0
+    assert all(type(loss) is float for loss in model.loss_curve_)
+    assert model.loss_curve_[-1] < model.loss_curve_[0]
+
+
+@iterative
+def test_training_that_is_cut_short_has_not_converged(name):
+    if name in ("EmpiricalCRF", "OpinionPoolCRF"):  # which have limits of their own
+        return
+    limit = "max_iterations" if name == "CRFsuiteCRF" else "max_iter"
+    model = fitted(ITERATIVE[name], **{limit: 1})
+    assert (model.n_iter_, model.converged_) == (1, False)
+
+
+@pytest.mark.parametrize("name", [name for name, has in HAS.items() if has >= STOPPING])
+def test_sequences_are_held_out_to_validate_on(name):
+    options = {"validation_fraction": 0.25, "n_iter_no_change": 2, "max_iter": 50}
+    model = fitted(ITERATIVE[name], **options)
+    curve = model.validation_curve_
+    assert all(type(loss) is float for loss in curve) and len(curve) == model.n_iter_
+    # Two iterations after the last of the best ones have shown that there is no better one.
+    best = len(curve) - np.argmin(curve[::-1])
+    assert model.n_iter_ <= best + 2 and model.converged_
+    assert fitted(ITERATIVE[name]).validation_curve_ == []
+
+
+@pytest.mark.parametrize("name", [name for name, has in HAS.items() if "warm_start" in has])
+def test_a_warm_start_goes_on_where_the_last_fit_ended(name):
+    model = fitted(ITERATIVE[name], max_iter=3, warm_start=True)
+    first = model.loss_curve_
+    again(model)
+    assert len(model.loss_curve_) <= 3 and model.loss_curve_[0] < first[0]
+    assert fitted(ITERATIVE[name], max_iter=3).loss_curve_ == first
+
+
+@pytest.mark.parametrize("name", [name for name, has in HAS.items() if "class_weight" in has])
+def test_labels_weigh_as_their_tokens_do(name):
+    of_label = {"L0": 1.0, "L1": 3.0, "L2": 0.5}
+    weights = [[of_label[label] for label in labels] for labels in LABELS]
+    estimator = ITERATIVE.get(name, ITERATIVE.get(f"{name}, bcfw"))
+    weighted = fitted(estimator, class_weight=of_label)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        expected = fitted(estimator).fit(inputs_of(estimator), LABELS, sample_weight=weights)
+    assert weighted.loss_curve_ == expected.loss_curve_
+
+
+@pytest.mark.parametrize("name", [name for name in ITERATIVE if name != "EmpiricalCRF"])
+def test_a_line_is_printed_after_so_many_iterations(name, capsys):
+    every = True if name == "CRFsuiteCRF" else 2
+    model = fitted(ITERATIVE[name], verbose=every)
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == model.n_iter_ // every
+    assert all(line.startswith("iteration ") and ", loss " in line for line in lines)
+
+
+@iterative
+def test_who_tells_callbacks(name):
+    # What counts is no iteration, and what is like another package has not what that has not.
+    silent = ("EmpiricalCRF", "CRFsuiteCRF")
+    estimator = ITERATIVE[name]
+    has = type(estimator).__mro__[1].__name__ == "CallbackSupportMixin" or name == "MEMM"
+    assert has == (name not in silent)

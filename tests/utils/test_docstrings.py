@@ -1,0 +1,78 @@
+"""Docstrings that share entries."""
+
+import inspect
+import subprocess
+import sys
+from functools import wraps
+
+import pytest
+
+from sklearn_crcrf.utils.docstrings import entries_of, filling
+
+ENTRIES = entries_of("""
+    X, y : array
+    sigma : float, default=1.0
+        Width of the prior.
+
+        It is positive.
+    n_jobs : int
+        Threads.
+    """)
+
+
+def logged(function):
+    @wraps(function)
+    def wrapper(*args):
+        return function(*args)
+
+    return wrapper
+
+
+@filling(ENTRIES)
+class Model:
+    """A model of {n_jobs} with {"a", "b"}.
+
+    Parameters
+    ----------
+    {sigma}
+    kind : {"a", "b"}
+    {n_jobs}
+    """
+
+    @logged
+    def fit(self, X, y):
+        """Train.
+
+        Parameters
+        ----------
+        {X, y}
+        """
+
+    def undocumented(self):
+        pass
+
+
+def test_entries_stand_in_the_place_of_their_names():
+    assert inspect.getdoc(Model) == (
+        'A model of {n_jobs} with {"a", "b"}.\n\nParameters\n----------\n'
+        "sigma : float, default=1.0\n    Width of the prior.\n\n    It is positive.\n"
+        'kind : {"a", "b"}\nn_jobs : int\n    Threads.'
+    )
+    assert inspect.getdoc(Model.fit) == "Train.\n\nParameters\n----------\nX, y : array"
+    assert Model.undocumented.__doc__ is None
+
+
+def test_an_unknown_name_is_an_error():
+    def function():
+        """Do.
+
+        {nothing}
+        """
+
+    with pytest.raises(KeyError, match="nothing"):
+        filling(ENTRIES)(function)
+
+
+def test_without_docstrings_there_is_nothing_to_fill():
+    program = "import sys, sklearn_crcrf; sys.exit(sklearn_crcrf.CRF.__doc__ is not None)"
+    subprocess.run([sys.executable, "-OO", "-c", program], check=True)
