@@ -7,6 +7,7 @@ import numpy as np
 from ..data.ragged import SequenceArray
 from ..segments import Segments
 from ..segments.segments import factorize, find_segments
+from .docstrings import of_segments
 from .flatten import flatten
 
 __all__ = ["SEGMENT_ERRORS", "SegmentErrors", "SegmentMatch", "match_segments", "segment_errors"]
@@ -67,6 +68,7 @@ class SegmentMatch(NamedTuple):
     of_pred: np.ndarray
 
 
+@of_segments
 def segment_errors(
     y_true: Any,
     y_pred: Any,
@@ -84,10 +86,12 @@ def segment_errors(
 
     Parameters
     ----------
-    y_true, y_pred : list of label lists, SequenceArray or 1-D array
-        True and predicted labels; a one-dimensional array is a single sequence.
-    scheme, reading, sample_weight
-        As in :func:`segment_precision_recall_f1`. A match has the weight of its true segment.
+    {y_true, y_pred}
+    {scheme}
+    {reading}
+    sample_weight : array-like of shape (n_samples,), optional
+        One weight per sequence (per token if ``y_true`` is one-dimensional: then a segment
+        weighs what its first token does). A pair weighs what its true segment does.
 
     Returns
     -------
@@ -95,8 +99,7 @@ def segment_errors(
 
     Raises
     ------
-    ValueError
-        As in :func:`segment_precision_recall_f1`.
+    {ValueError}
 
     Examples
     --------

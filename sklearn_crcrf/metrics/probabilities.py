@@ -6,11 +6,13 @@ import numpy as np
 
 from ..data.ragged import SequenceArray, locate
 from ..segments.segments import factorize, label_sequences, naming_unhashable
+from .docstrings import of_tokens
 from .flatten import check_same_layout, label_list, sample_lengths, token_weights
 
 __all__ = ["as_probabilities", "check_probabilities", "token_log_loss"]
 
 
+@of_tokens
 def token_log_loss(y_true: Any, y_proba: Any, classes: Any, *, sample_weight: Any = None) -> float:
     """Mean negative log-probability of the true labels of the tokens.
 
@@ -24,8 +26,7 @@ def token_log_loss(y_true: Any, y_proba: Any, classes: Any, *, sample_weight: An
         so that the loss stays finite.
     classes : array-like of shape (n_labels,)
         The labels of the columns.
-    sample_weight : array-like of shape (n_samples,), optional
-        One weight per sequence (per token if ``y_true`` is one-dimensional).
+    {sample_weight}
 
     Returns
     -------

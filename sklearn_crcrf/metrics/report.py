@@ -6,12 +6,14 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_scalar
 
+from .docstrings import of_segments
 from .flatten import ZeroDivision, divide
 from .segments import SegmentScores, count, scores
 
 __all__ = ["segment_report"]
 
 
+@of_segments
 def segment_report(
     y_true: Any,
     y_pred: Any,
@@ -27,10 +29,10 @@ def segment_report(
 
     Parameters
     ----------
-    y_true, y_pred : list of label lists, SequenceArray or 1-D array
-        True and predicted labels; a one-dimensional array is a single sequence.
-    scheme, reading, sample_weight
-        As in :func:`segment_precision_recall_f1`.
+    {y_true, y_pred}
+    {scheme}
+    {reading}
+    {sample_weight}
     digits : int, default=2
         Decimals of the text.
     output_dict : bool, default=False
@@ -48,8 +50,7 @@ def segment_report(
 
     Raises
     ------
-    ValueError
-        As in :func:`segment_precision_recall_f1`.
+    {ValueError}
 
     Examples
     --------

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..segments.segments import factorize, find_segments
+from .docstrings import of_segments
 from .flatten import ZeroDivision, divide, flatten
 
 __all__ = [
@@ -56,6 +57,7 @@ class Counts(NamedTuple):
         return Counts([], self.correct.sum(), self.predicted.sum(), self.true.sum())
 
 
+@of_segments
 def segment_precision_recall_f1(
     y_true: Any,
     y_pred: Any,
@@ -71,16 +73,10 @@ def segment_precision_recall_f1(
 
     Parameters
     ----------
-    y_true, y_pred : list of label lists, SequenceArray or 1-D array
-        True and predicted labels; a one-dimensional array is a single sequence.
-    scheme : {"IOB1", "IOB2", "IOBES"}, default="IOB2"
-        The meaning of the prefixes of the labels.
-    reading : {"conlleval", "strict"}, default="conlleval"
-        Whether labels that break the scheme are forgiven, as in the evaluation script of the CoNLL
-        shared tasks, or make no segment; see :func:`sklearn_crcrf.segments.to_segments`.
-    sample_weight : array-like of shape (n_samples,), optional
-        One weight per sequence (per token if ``y_true`` is one-dimensional: then a segment
-        has the weight of its first token).
+    {y_true, y_pred}
+    {scheme}
+    {reading}
+    {sample_weight}
     zero_division : {"warn", 0.0, 1.0, np.nan}, default="warn"
         The value if there are no segments; "warn" is 0.0 and a warning.
 
@@ -90,9 +86,7 @@ def segment_precision_recall_f1(
 
     Raises
     ------
-    ValueError
-        If the arguments differ in length or a label does not fit the scheme; the message names
-        the sequence, and the position.
+    {ValueError}
 
     Examples
     --------
@@ -105,6 +99,7 @@ def segment_precision_recall_f1(
     return scores(count(y_true, y_pred, scheme, reading, sample_weight).total(), zero_division)
 
 
+@of_segments
 def segment_precision(
     y_true: Any,
     y_pred: Any,
@@ -118,10 +113,10 @@ def segment_precision(
 
     Parameters
     ----------
-    y_true, y_pred : list of label lists, SequenceArray or 1-D array
-        True and predicted labels; a one-dimensional array is a single sequence.
-    scheme, reading, sample_weight
-        As in :func:`segment_precision_recall_f1`.
+    {y_true, y_pred}
+    {scheme}
+    {reading}
+    {sample_weight}
     zero_division : {"warn", 0.0, 1.0, np.nan}, default="warn"
         The value if there are no predicted segments; "warn" is 0.0 and a warning.
 
@@ -132,8 +127,7 @@ def segment_precision(
 
     Raises
     ------
-    ValueError
-        As in :func:`segment_precision_recall_f1`.
+    {ValueError}
 
     Examples
     --------
@@ -145,6 +139,7 @@ def segment_precision(
     return _precision(counts.total(), zero_division)
 
 
+@of_segments
 def segment_recall(
     y_true: Any,
     y_pred: Any,
@@ -158,10 +153,10 @@ def segment_recall(
 
     Parameters
     ----------
-    y_true, y_pred : list of label lists, SequenceArray or 1-D array
-        True and predicted labels; a one-dimensional array is a single sequence.
-    scheme, reading, sample_weight
-        As in :func:`segment_precision_recall_f1`.
+    {y_true, y_pred}
+    {scheme}
+    {reading}
+    {sample_weight}
     zero_division : {"warn", 0.0, 1.0, np.nan}, default="warn"
         The value if there are no true segments; "warn" is 0.0 and a warning.
 
@@ -172,8 +167,7 @@ def segment_recall(
 
     Raises
     ------
-    ValueError
-        As in :func:`segment_precision_recall_f1`.
+    {ValueError}
 
     Examples
     --------
@@ -185,6 +179,7 @@ def segment_recall(
     return _recall(counts.total(), zero_division)
 
 
+@of_segments
 def segment_f1(
     y_true: Any,
     y_pred: Any,
@@ -198,10 +193,10 @@ def segment_f1(
 
     Parameters
     ----------
-    y_true, y_pred : list of label lists, SequenceArray or 1-D array
-        True and predicted labels; a one-dimensional array is a single sequence.
-    scheme, reading, sample_weight
-        As in :func:`segment_precision_recall_f1`.
+    {y_true, y_pred}
+    {scheme}
+    {reading}
+    {sample_weight}
     zero_division : {"warn", 0.0, 1.0, np.nan}, default="warn"
         The value if there are no segments at all; "warn" is 0.0 and a warning.
 
@@ -212,8 +207,7 @@ def segment_f1(
 
     Raises
     ------
-    ValueError
-        As in :func:`segment_precision_recall_f1`.
+    {ValueError}
 
     Examples
     --------

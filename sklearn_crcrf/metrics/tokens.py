@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.metrics import confusion_matrix, f1_score
 
 from ..segments.segments import factorize, label_sequences, naming_unhashable
+from .docstrings import of_tokens
 from .flatten import (
     Pair,
     ZeroDivision,
@@ -28,6 +29,7 @@ __all__ = [
 ]
 
 
+@of_tokens
 def token_accuracy(
     y_true: Any, y_pred: Any, *, sample_weight: Any = None, zero_division: ZeroDivision = "warn"
 ) -> float:
@@ -35,10 +37,8 @@ def token_accuracy(
 
     Parameters
     ----------
-    y_true, y_pred : list of label lists, SequenceArray or 1-D array
-        True and predicted labels.
-    sample_weight : array-like of shape (n_samples,), optional
-        One weight per sequence (per token if ``y_true`` is one-dimensional).
+    {y_true, y_pred}
+    {sample_weight}
     zero_division : {"warn", 0.0, 1.0, np.nan}, default="warn"
         The value if there are no tokens; "warn" is 0.0 and a warning.
 
@@ -49,8 +49,7 @@ def token_accuracy(
 
     Raises
     ------
-    ValueError
-        If ``y_true`` and ``y_pred`` differ in length; the message names the sequence.
+    {ValueError}
 
     Examples
     --------
@@ -63,6 +62,7 @@ def token_accuracy(
     return divide(weight[are_equal(pair)].sum(), weight.sum(), zero_division, "token_accuracy")
 
 
+@of_tokens
 def known_accuracy(
     y_true: Any,
     y_pred: Any,
@@ -75,12 +75,9 @@ def known_accuracy(
 
     Parameters
     ----------
-    y_true, y_pred : list of label lists, SequenceArray or 1-D array
-        True and predicted labels.
-    known : list of bool lists, SequenceArray or 1-D array of bool
-        Whether each token was seen in training, in the layout of ``y_true``.
-    sample_weight : array-like of shape (n_samples,), optional
-        One weight per sequence (per token if ``y_true`` is one-dimensional).
+    {y_true, y_pred}
+    {known}
+    {sample_weight}
     zero_division : {"warn", 0.0, 1.0, np.nan}, default="warn"
         The value if no token is known; "warn" is 0.0 and a warning.
 
@@ -91,8 +88,7 @@ def known_accuracy(
 
     Raises
     ------
-    ValueError
-        If the arguments differ in length; the message names the sequence.
+    {ValueError}
 
     Examples
     --------
@@ -104,6 +100,7 @@ def known_accuracy(
     return _accuracy_where(pair, _mask(known, pair), zero_division, "known_accuracy")
 
 
+@of_tokens
 def unknown_accuracy(
     y_true: Any,
     y_pred: Any,
@@ -116,12 +113,9 @@ def unknown_accuracy(
 
     Parameters
     ----------
-    y_true, y_pred : list of label lists, SequenceArray or 1-D array
-        True and predicted labels.
-    known : list of bool lists, SequenceArray or 1-D array of bool
-        Whether each token was seen in training, in the layout of ``y_true``.
-    sample_weight : array-like of shape (n_samples,), optional
-        One weight per sequence (per token if ``y_true`` is one-dimensional).
+    {y_true, y_pred}
+    {known}
+    {sample_weight}
     zero_division : {"warn", 0.0, 1.0, np.nan}, default="warn"
         The value if every token is known; "warn" is 0.0 and a warning.
 
@@ -132,8 +126,7 @@ def unknown_accuracy(
 
     Raises
     ------
-    ValueError
-        If the arguments differ in length; the message names the sequence.
+    {ValueError}
 
     Examples
     --------
@@ -145,6 +138,7 @@ def unknown_accuracy(
     return _accuracy_where(pair, ~_mask(known, pair), zero_division, "unknown_accuracy")
 
 
+@of_tokens
 def sequence_accuracy(
     y_true: Any, y_pred: Any, *, sample_weight: Any = None, zero_division: ZeroDivision = "warn"
 ) -> float:
@@ -167,8 +161,7 @@ def sequence_accuracy(
 
     Raises
     ------
-    ValueError
-        If ``y_true`` and ``y_pred`` differ in length; the message names the sequence.
+    {ValueError}
 
     Examples
     --------
@@ -185,6 +178,7 @@ def sequence_accuracy(
     return divide(weight[right].sum(), weight.sum(), zero_division, "sequence_accuracy")
 
 
+@of_tokens
 def token_f1(
     y_true: Any,
     y_pred: Any,
@@ -198,15 +192,13 @@ def token_f1(
 
     Parameters
     ----------
-    y_true, y_pred : list of label lists, SequenceArray or 1-D array
-        True and predicted labels.
+    {y_true, y_pred}
     average : {"weighted", "micro", "macro"} or None, default="weighted"
         How to average over labels: weighted by the number of true tokens, over all tokens
         together, or as the plain mean; None returns one value per label.
     labels : list of labels, optional
         The labels to count, for example all but "O". By default all labels that occur, sorted.
-    sample_weight : array-like of shape (n_samples,), optional
-        One weight per sequence (per token if ``y_true`` is one-dimensional).
+    {sample_weight}
     zero_division : {"warn", 0.0, 1.0, np.nan}, default="warn"
         The value for a label without true and predicted tokens; "warn" is 0.0 and a warning.
 
@@ -217,8 +209,7 @@ def token_f1(
 
     Raises
     ------
-    ValueError
-        If ``y_true`` and ``y_pred`` differ in length; the message names the sequence.
+    {ValueError}
 
     Examples
     --------
@@ -243,6 +234,7 @@ def token_f1(
     )
 
 
+@of_tokens
 def token_confusion_matrix(
     y_true: Any,
     y_pred: Any,
@@ -255,12 +247,10 @@ def token_confusion_matrix(
 
     Parameters
     ----------
-    y_true, y_pred : list of label lists, SequenceArray or 1-D array
-        True and predicted labels.
+    {y_true, y_pred}
     labels : list of labels, optional
         The rows and columns. By default all labels that occur, sorted.
-    sample_weight : array-like of shape (n_samples,), optional
-        One weight per sequence (per token if ``y_true`` is one-dimensional).
+    {sample_weight}
     normalize : {"true", "pred", "all"}, optional
         Divide by the sums of the rows, of the columns, or of the matrix.
 
@@ -271,8 +261,7 @@ def token_confusion_matrix(
 
     Raises
     ------
-    ValueError
-        If ``y_true`` and ``y_pred`` differ in length; the message names the sequence.
+    {ValueError}
 
     Examples
     --------

@@ -80,6 +80,7 @@ class StructuredPerceptron(CallbackSupportMixin, LinearChainClassifier):
     classes_ : ndarray of shape (n_labels,)
     coef_ : ndarray of shape (n_attributes, n_labels)
     transitions_ : ndarray of shape (n_labels, n_labels), row = previous label
+    {begin_, end_}
     edge_coef_ : ndarray of shape (n_edge_attributes, n_labels, n_labels)
     attribute_names_ : ndarray of shape (n_attributes,)
     {state_features_}

@@ -34,7 +34,7 @@ def entries_of(text: str) -> dict[str, str]:
     {'C': 'C : float, default=1.0\\n    How much the loss counts.', 'X, y': 'X, y : array'}
     """
     entries = re.split(r"^(?=\S)", cleandoc(text) + "\n", flags=re.MULTILINE)
-    return {entry.partition(" : ")[0]: entry.rstrip() for entry in entries if entry.strip()}
+    return {re.split(" : |\n", entry)[0]: entry.rstrip() for entry in entries if entry.strip()}
 
 
 def filling(entries: Mapping[str, str]) -> Callable[[Documented], Documented]:

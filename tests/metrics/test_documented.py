@@ -1,0 +1,28 @@
+"""What docstrings of metrics say of parameters is what metrics have."""
+
+from inspect import Parameter, isfunction, signature
+
+import pytest
+from test_docstrings import section
+
+from sklearn_crcrf import metrics
+from sklearn_crcrf.utils.docstrings import PLACE
+
+FUNCTIONS = [f for f in vars(metrics).values() if isfunction(f) and f.__name__ in metrics.__all__]
+
+
+@pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.__name__)
+def test_every_parameter_is_documented_in_order(function):
+    parameters = signature(function).parameters.values()
+    named = [p.name for p in parameters if p.kind is not Parameter.VAR_KEYWORD]
+    documented = [name for name in section(function, "Parameters") if not name.startswith("*")]
+    assert documented == named
+    assert not PLACE.search(function.__doc__)
+
+
+@pytest.mark.parametrize("parameter", ["scheme", "reading"])
+def test_a_parameter_has_the_default_of_its_entry(parameter):
+    for function in FUNCTIONS:
+        if parameter in signature(function).parameters:
+            default = signature(function).parameters[parameter].default
+            assert section(function, "Parameters")[parameter].kind.endswith(f'="{default}"')
