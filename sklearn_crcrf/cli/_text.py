@@ -12,6 +12,7 @@ from typing import IO, Any, NamedTuple
 
 from ..datasets import read_conll
 from ..model_files.replacing import check_replaceable, replacing
+from ..utils.names import default_columns
 from ..utils.unpacking import MAX_BYTES, read_limited, unpack
 from ._numbers import positive
 
@@ -23,7 +24,6 @@ __all__ = [
     "add_file",
     "add_max_bytes",
     "check_output",
-    "default_columns",
     "open_output",
     "read_source",
     "read_text",
@@ -155,13 +155,6 @@ def read_text(source: Source, columns: Columns | None, labelled: bool = False) -
     if labelled and (not X or y is None):
         raise ValueError(f"{source.name}: there are no {'labels' if X else 'tokens'}")
     return _without_known(X, y, names) if KNOWN in names else Text(X, y, None, names)
-
-
-def default_columns(width: int) -> list[str]:
-    """Default names of ``width`` columns; the last one is the label."""
-    if width == 1:
-        return ["word"]
-    return ["word", *(f"column_{j}" for j in range(2, width)), "label"]
 
 
 def _standard_input(max_bytes: int) -> bytes:

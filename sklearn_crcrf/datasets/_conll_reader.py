@@ -7,7 +7,7 @@ from typing import IO
 
 import numpy as np
 
-from ..utils.names import check_no_string
+from ..utils.names import check_no_string, default_columns
 from ..utils.unpacking import MAX_BYTES, read_text
 
 __all__ = ["read_conll"]
@@ -81,7 +81,7 @@ def read_conll(
     )
     tokens = [line for line in lines if line]
     width = tokens[0].count(sep) + 1 if tokens else 2
-    names = _default_columns(width) if columns is None else _checked_columns(columns)
+    names = default_columns(width) if columns is None else _checked_columns(columns)
     _check_widths(lines, sep, len(names))
 
     fields = sep.join(tokens).split(sep) if tokens else []
@@ -106,12 +106,6 @@ def _split_lines(text: str, sep: str | None) -> tuple[list[str], str]:
     while "  " in text:
         text = text.replace("  ", " ")
     return [line.strip(" ") for line in text.split("\n")], " "
-
-
-def _default_columns(width: int) -> list[str]:
-    if width == 1:
-        return ["word"]
-    return ["word", *(f"column_{j}" for j in range(2, width)), "label"]
 
 
 def _checked_columns(columns: Sequence[str | None]) -> list[str | None]:

@@ -1,9 +1,9 @@
-"""Checks of lists of names or values that the user passes."""
+"""Checks of several names or values that the user passes, and default names."""
 
 from collections.abc import Iterable
 from typing import Any
 
-__all__ = ["check_no_string", "check_several"]
+__all__ = ["check_no_string", "check_several", "default_columns"]
 
 
 def check_no_string(names: Any, what: str) -> None:
@@ -51,3 +51,26 @@ def check_several(values: Any, what: str) -> None:
     check_no_string(values, what)
     if not isinstance(values, Iterable) or getattr(values, "shape", None) == ():
         raise ValueError(f"{what} must be a list, but is {values!r}")
+
+
+def default_columns(width: int) -> list[str]:
+    """Names of the columns of a text: the first has the word, and the last the label.
+
+    Parameters
+    ----------
+    width : int
+        Number of columns; the only one has the word.
+
+    Returns
+    -------
+    list of str
+
+    Examples
+    --------
+    >>> from sklearn_crcrf.utils.names import default_columns
+    >>> default_columns(1), default_columns(3)
+    (['word'], ['word', 'column_2', 'label'])
+    """
+    if width == 1:
+        return ["word"]
+    return ["word", *(f"column_{j}" for j in range(2, width)), "label"]
