@@ -236,12 +236,12 @@ class Window:
 
     def symbols(self, template: Template) -> list[np.ndarray]:
         """The symbols of a template, each as an int32 array of shape (n_tokens,)."""
-        return [self._shifted(column, offset) for column, offset in template.symbols]
+        return [self._ids_at(column, offset) for column, offset in template.symbols]
 
     def events(self, template: Template) -> Iterator[np.ndarray]:
         """The symbols of a template, then its labels, one array at a time."""
         for column, offset in (*template.symbols, *((None, k) for k in template.labels)):
-            yield self._shifted(column, offset)
+            yield self._ids_at(column, offset)
 
     def weights(self, template: Template, weights: np.ndarray) -> np.ndarray:
         """The weight of each event: the smallest weight of its token and of its labels' tokens.
@@ -250,25 +250,26 @@ class Window:
         """
         if len(weights) == 1:
             return weights
-        label_weights = [self._shift(weights, offset, np.inf) for offset in template.labels]
+        label_weights = [self._moved(weights, offset, np.inf) for offset in template.labels]
         return np.minimum.reduce([weights, *label_weights])
 
-    def _shifted(self, column: str | None, offset: int) -> np.ndarray:
+    def _ids_at(self, column: str | None, offset: int) -> np.ndarray:
+        """The symbols of a column, or the labels, at an offset from each token."""
         ids = self._labels if column is None else self._columns[column]
         ids = np.asarray(ids, dtype=np.int32)
-        return self._shift(ids, offset, BOUNDARY)
+        return self._moved(ids, offset, BOUNDARY)
 
-    def _shift(self, values: np.ndarray, offset: int, outside: float) -> np.ndarray:
+    def _moved(self, values: np.ndarray, offset: int, outside: float) -> np.ndarray:
         """The value at an offset from each token, ``outside`` where there is no token."""
         if offset == 0:
             return values
-        shifted = np.roll(values, -offset)
+        moved = np.roll(values, -offset)
         lengths = np.diff(self.offsets)
         for distance in range(min(abs(offset), int(lengths.max(initial=0)))):
             reaches_out = lengths > distance
             edge = self.offsets[:-1] + distance if offset < 0 else self.offsets[1:] - 1 - distance
-            shifted[edge[reaches_out]] = outside
-        return shifted
+            moved[edge[reaches_out]] = outside
+        return moved
 
 
 def _check_input(columns, labels, offsets, templates, weights) -> tuple[Window, np.ndarray]:
