@@ -25,7 +25,7 @@ from ..linear.constraints import check_possible, forbidden_scores
 from ..structures import Scores, structure_of
 from ..training.callbacks import CallbackSupportMixin, FitProgress
 from ..training.monitor import Training
-from ..training.validation import hold_out
+from ..training.validation import hold_out_of
 from ..utils.soundness import Array, Requirement, below, labels
 from .booster import Booster, HeldOut
 from .residuals import TrainingData, log_frequencies
@@ -254,7 +254,8 @@ class BoostedCRF(CallbackSupportMixin, BaseSequenceClassifier):
         self, X: Any, y: Any, sample_weight: Any, goes_on: bool, progress: FitProgress
     ) -> None:
         rng = check_random_state(self.random_state)
-        corpus, held_out = self._hold_out(self._read(X, y, sample_weight, goes_on), rng)
+        corpus = self._read(X, y, sample_weight, goes_on)
+        corpus, held_out = hold_out_of(corpus, self.validation_fraction, rng)
         data, validation = (
             part and TrainingData(part, self._forbidden(), effective_n_jobs(self.n_jobs))
             for part in (corpus, held_out)
@@ -278,13 +279,6 @@ class BoostedCRF(CallbackSupportMixin, BaseSequenceClassifier):
         corpus = Corpus(rows, ids, structure, sequence_weights(weights, offsets), allowed)
         check_possible(corpus, self._constraints)
         return corpus.longest_first()
-
-    def _hold_out(self, corpus: Corpus, rng) -> tuple[Corpus, Corpus | None]:
-        """Split the corpus into training and held-out sequences."""
-        trained, held_out = hold_out(np.arange(len(corpus.weight)), self.validation_fraction, rng)
-        if held_out is None:
-            return corpus, None
-        return corpus.take(trained), corpus.take(held_out)
 
     def _forbidden(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         return forbidden_scores(self._constraints, len(self.classes_))

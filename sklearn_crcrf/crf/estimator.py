@@ -24,7 +24,7 @@ from ..linear.constraints import forbidden_scores
 from ..structures import Scores, Structure
 from ..training.callbacks import CallbackSupportMixin, FitProgress
 from ..training.monitor import Training
-from ..training.validation import hold_out
+from ..training.validation import hold_out_of
 from .features import FEATURES, Features
 from .initial_weights import STARTS, given_weights, trained_weights
 from .problem import Problem
@@ -274,7 +274,7 @@ default="auto"
         stochastic = {"rng": rng, "rate": self._rate, "n_seen": self._n_seen}
         extends = is_part and known is not None
         corpus = self._read(X, y, sample_weight, classes, extends)
-        corpus, held_out = self._hold_out(corpus, rng)
+        corpus, held_out = hold_out_of(corpus.longest_first(), self.validation_fraction, rng)
         self._n_seen += corpus.weight.sum()
         if known is None and isinstance(self.init, (LinearChainClassifier, CountingClassifier)):
             known = trained_weights(self.init, self._encoder, X, y, sample_weight)
@@ -321,14 +321,6 @@ default="auto"
             progress.finish(lambda: vars(self))
         if not converged and not is_part:
             warnings.warn(f"training did not converge: {message}", ConvergenceWarning, stacklevel=3)
-
-    def _hold_out(self, corpus: Corpus, rng) -> tuple[Corpus, Corpus | None]:
-        """What is trained on, and what is validated on."""
-        corpus = corpus.longest_first()
-        trained, held_out = hold_out(np.arange(len(corpus.weight)), self.validation_fraction, rng)
-        if held_out is None:
-            return corpus, None
-        return corpus.take(trained), corpus.take(held_out)
 
     def _problem(self, corpus: Corpus, kept: Weights | None) -> Problem:
         n_labels = len(self.classes_)

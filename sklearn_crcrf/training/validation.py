@@ -1,8 +1,10 @@
 """Sequences held out of training for validation."""
 
+from typing import Protocol, Self
+
 import numpy as np
 
-__all__ = ["hold_out"]
+__all__ = ["hold_out", "hold_out_of"]
 
 
 def hold_out(
@@ -40,3 +42,38 @@ def hold_out(
         )
     order = rng.permutation(sequences)
     return np.sort(order[n_held_out:]), np.sort(order[:n_held_out])
+
+
+class Sequences(Protocol):
+    """Sequences that have weights, and of which some can be taken."""
+
+    weight: np.ndarray
+
+    def take(self, sequences: np.ndarray) -> Self:
+        """Some of the sequences."""
+
+
+def hold_out_of(
+    corpus: Sequences, fraction: float | None, rng: np.random.RandomState
+) -> tuple[Sequences, Sequences | None]:
+    """What is trained on, and what is held out, of sequences that all have a weight.
+
+    Parameters
+    ----------
+    corpus : object with ``weight`` and ``take``, such as :class:`~sklearn_crcrf.linear.Corpus`
+    fraction, rng : as in :func:`hold_out`
+
+    Returns
+    -------
+    trained : as corpus
+    held_out : as corpus, or None
+
+    Raises
+    ------
+    ValueError
+        If there is nothing to train on.
+    """
+    trained, held_out = hold_out(np.arange(len(corpus.weight)), fraction, rng)
+    if held_out is None:
+        return corpus, None
+    return corpus.take(trained), corpus.take(held_out)
