@@ -1,6 +1,6 @@
 """BoostedCRF: a chain whose state scores are sums of regression trees."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from copy import copy
 from numbers import Integral, Real
 from typing import Any
@@ -16,8 +16,9 @@ from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 
 from ..base.classifier import BaseSequenceClassifier, Batch
 from ..base.docstrings import documented
+from ..base.parameters import shared
 from ..base.sample_weight import label_weights, sequence_weights
-from ..constraints import Constraints, as_constraints
+from ..constraints import as_constraints
 from ..data.ragged import SequenceArray
 from ..labels.partial import encode_partial_labels
 from ..linear import Corpus
@@ -151,15 +152,17 @@ class BoostedCRF(CallbackSupportMixin, BaseSequenceClassifier):
         ],
         "l2_regularization": [Interval(Real, 0, None, closed="neither")],
         "subsample": [Interval(Real, 0, 1, closed="right")],
-        "constraints": [None, str, Mapping, "array-like", Constraints],
-        "warm_start": ["boolean"],
-        "class_weight": [None, StrOptions({"balanced"}), dict],
-        "validation_fraction": [None, Interval(Real, 0, 1, closed="neither")],
-        "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
-        "sample_unit": [StrOptions({"sequence", "token"})],
-        "n_jobs": [Integral, None],
-        "random_state": ["random_state"],
-        "verbose": ["verbose"],
+        **shared(
+            "constraints",
+            "warm_start",
+            "class_weight",
+            "validation_fraction",
+            "n_iter_no_change",
+            "sample_unit",
+            "n_jobs",
+            "random_state",
+            "verbose",
+        ),
     }
     _added_parameters = ("warm_start", "class_weight")
 

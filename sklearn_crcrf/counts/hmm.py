@@ -2,16 +2,17 @@
 
 from collections.abc import Iterator
 from itertools import pairwise
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils._param_validation import Interval
 
 from ..base.classifier import Batch
 from ..base.contributions import Contributions, entries_at, transition_contributions
 from ..base.docstrings import documented
+from ..base.parameters import shared
 from ..data.ragged import SequenceArray
 from ..linear import NamedWeights, Weights, state_scores
 from ..structures import Scores
@@ -118,9 +119,7 @@ class HMM(CountingClassifier):
     _parameter_constraints: dict = {
         "smoothing": [Interval(Real, 0, None, closed="neither")],
         "transition_smoothing": [Interval(Real, 0, None, closed="left")],
-        "binning": [HasMethods(["fit", "transform"]), None],
-        "sample_unit": [StrOptions({"sequence", "token"})],
-        "n_jobs": [Integral, None],
+        **shared("binning", "sample_unit", "n_jobs"),
     }
 
     def __init__(

@@ -1,7 +1,7 @@
 """CRF: the linear-chain conditional random field of iterative training."""
 
 import warnings
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable
 from copy import copy
 from numbers import Integral, Real
 from typing import Any
@@ -12,10 +12,10 @@ from joblib import effective_n_jobs
 from sklearn.base import _fit_context
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, Options, StrOptions
+from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..base.docstrings import documented
-from ..constraints import Constraints
+from ..base.parameters import shared
 from ..counts.classifier import CountingClassifier
 from ..criteria import CRITERIA, as_criterion
 from ..linear import Corpus, NamedWeights, Weights
@@ -123,32 +123,34 @@ default="auto"
 
     _parameter_constraints: dict = {
         "criterion": [StrOptions(set(CRITERIA)), callable],
-        "sigma": [Interval(Real, 0, None, closed="right")],
         "c1": [Interval(Real, 0, None, closed="left")],
         "features": [StrOptions(set(FEATURES)), callable],
-        "min_freq": [Interval(Integral, 1, None, closed="left")],
-        "boundaries": ["boolean"],
-        "edge_columns": [Collection],
-        "constraints": [None, str, Mapping, "array-like", Constraints],
         "solver": [StrOptions({"auto", *SOLVERS})],
         "max_iter": [Interval(Integral, 0, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="left")],
         "init": [
             StrOptions({"auto", *STARTS}),
             LinearChainClassifier,
             CountingClassifier,
             Weights,
         ],
-        "warm_start": ["boolean"],
-        "class_weight": [None, StrOptions({"balanced"}), dict],
-        "validation_fraction": [None, Interval(Real, 0, 1, closed="neither")],
-        "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
         "decoding": [StrOptions({"auto", *DECODERS})],
-        "dtype": [None, Options(object, {"float32", "float64", np.float32, np.float64})],
-        "sample_unit": [StrOptions({"sequence", "token"})],
-        "n_jobs": [Integral, None],
-        "random_state": ["random_state"],
-        "verbose": ["verbose"],
+        **shared(
+            "sigma",
+            "min_freq",
+            "boundaries",
+            "edge_columns",
+            "constraints",
+            "tol",
+            "warm_start",
+            "class_weight",
+            "validation_fraction",
+            "n_iter_no_change",
+            "dtype",
+            "sample_unit",
+            "n_jobs",
+            "random_state",
+            "verbose",
+        ),
     }
 
     def __init__(

@@ -10,12 +10,13 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import _fit_context, clone
 from sklearn.model_selection import check_cv
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from ..base.classifier import Batch, raise_if_impossible, raise_if_not_finite
 from ..base.contributions import Contributions
 from ..base.docstrings import documented
+from ..base.parameters import shared
 from ..base.sample_weight import sequence_weights
 from ..counts import Counts, Template
 from ..counts.classifier import CountingClassifier
@@ -153,16 +154,13 @@ class EmpiricalCRF(CountingClassifier):
 
     _parameter_constraints: dict = {
         "mu_oov": [Interval(Real, 0, None, closed="left")],
-        "sigma": [Interval(Real, 0, None, closed="right")],
         "spelling": [StrOptions(set(SPELLINGS))],
         "zeros": [StrOptions({"smoothed", "floored", "exact"})],
         "exponents": [None, StrOptions({"fit"}), Mapping],
         "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
         "order": [Interval(Integral, 1, 2, closed="both")],
         "observation": [str, None],
-        "binning": [HasMethods(["fit", "transform"]), None],
-        "sample_unit": [StrOptions({"sequence", "token"})],
-        "n_jobs": [Integral, None],
+        **shared("sigma", "binning", "sample_unit", "n_jobs"),
     }
 
     def __init__(

@@ -1,20 +1,19 @@
 """MaxMarginCRF: a chain trained so that gold paths are best by a margin."""
 
 import warnings
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable
 from copy import copy
 from numbers import Integral, Real
 from typing import Any
 
-import numpy as np
 from scipy.optimize import OptimizeResult
 from sklearn.base import _fit_context
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, Options, StrOptions
+from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..base.docstrings import documented
-from ..constraints import Constraints
+from ..base.parameters import shared
 from ..linear import Coefficients, Examples
 from ..linear.classifier import LinearChainClassifier
 from ..linear.constraints import forbidden_scores
@@ -137,17 +136,19 @@ class MaxMarginCRF(CallbackSupportMixin, LinearChainClassifier):
         "C": [Interval(Real, 0, None, closed="neither")],
         "solver": [StrOptions(set(SOLVERS))],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="left")],
-        "min_freq": [Interval(Integral, 1, None, closed="left")],
-        "boundaries": ["boolean"],
-        "edge_columns": [Collection],
-        "constraints": [None, str, Mapping, "array-like", Constraints],
-        "class_weight": [None, StrOptions({"balanced"}), dict],
-        "dtype": [None, Options(object, {"float32", "float64", np.float32, np.float64})],
-        "sample_unit": [StrOptions({"sequence", "token"})],
-        "n_jobs": [Integral, None],
-        "random_state": ["random_state"],
-        "verbose": ["verbose"],
+        **shared(
+            "tol",
+            "min_freq",
+            "boundaries",
+            "edge_columns",
+            "constraints",
+            "class_weight",
+            "dtype",
+            "sample_unit",
+            "n_jobs",
+            "random_state",
+            "verbose",
+        ),
     }
 
     def __init__(

@@ -3,20 +3,21 @@
 import warnings
 from collections.abc import Iterator
 from copy import copy
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any
 
 import numpy as np
 from sklearn.base import _fit_context, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Bunch, check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval
 from sklearn.utils.metaestimators import _BaseComposition
 from sklearn.utils.parallel import Parallel, delayed
 
 from ..base.classifier import Batch, batches_of
 from ..base.contributions import Contributions
 from ..base.docstrings import documented
+from ..base.parameters import shared
 from ..base.sample_weight import token_weights
 from ..data.layout import Sequences
 from ..data.ragged import SequenceArray
@@ -106,10 +107,7 @@ class OpinionPoolCRF(CallbackSupportMixin, MetaSequenceClassifier, _BaseComposit
         "estimators": [list],
         "weights": ["array-like", None],
         "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
-        "sample_unit": [StrOptions({"sequence", "token"})],
-        "n_jobs": [Integral, None],
-        "random_state": ["random_state"],
-        "verbose": ["verbose"],
+        **shared("sample_unit", "n_jobs", "random_state", "verbose"),
     }
     _added_parameters = ("verbose",)
 

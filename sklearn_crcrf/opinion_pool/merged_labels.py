@@ -1,15 +1,15 @@
 """An expert for some of the labels, which merges all others."""
 
 from collections.abc import Iterator
-from numbers import Integral
 from typing import Any
 
 import numpy as np
 from sklearn.base import _fit_context, clone
-from sklearn.utils._param_validation import HasMethods, StrOptions
+from sklearn.utils._param_validation import HasMethods
 
 from ..base.classifier import Batch
 from ..base.docstrings import documented
+from ..base.parameters import shared
 from ..data.ragged import SequenceArray
 from ..labels.encoding import encode_labels
 from ..structures import Scores
@@ -63,8 +63,7 @@ class MergedLabels(MetaSequenceClassifier):
     _parameter_constraints: dict = {
         "estimator": [HasMethods(["fit"])],
         "labels": ["array-like", set, frozenset],
-        "sample_unit": [StrOptions({"sequence", "token"})],
-        "n_jobs": [Integral, None],
+        **shared("sample_unit", "n_jobs"),
     }
 
     def __init__(self, estimator, labels, *, sample_unit="sequence", n_jobs=None):

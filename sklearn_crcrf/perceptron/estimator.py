@@ -1,18 +1,18 @@
 """StructuredPerceptron: a linear chain with error-driven online training."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from copy import copy
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 from scipy.optimize import OptimizeResult
 from sklearn.base import _fit_context
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, Options, StrOptions
+from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..base.docstrings import documented
-from ..constraints import Constraints
+from ..base.parameters import shared
 from ..labels.partial import encode_allowed
 from ..linear import Corpus, Examples, Weights
 from ..linear.classifier import LinearChainClassifier
@@ -119,19 +119,21 @@ class StructuredPerceptron(CallbackSupportMixin, LinearChainClassifier):
     _parameter_constraints: dict = {
         "averaging": [StrOptions(set(LEARNERS))],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "min_freq": [Interval(Integral, 1, None, closed="left")],
-        "boundaries": ["boolean"],
-        "edge_columns": [Collection],
-        "constraints": [None, str, Mapping, "array-like", Constraints],
-        "warm_start": ["boolean"],
-        "class_weight": [None, StrOptions({"balanced"}), dict],
-        "validation_fraction": [None, Interval(Real, 0, 1, closed="neither")],
-        "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
-        "dtype": [None, Options(object, {"float32", "float64", np.float32, np.float64})],
-        "sample_unit": [StrOptions({"sequence", "token"})],
-        "n_jobs": [Integral, None],
-        "random_state": ["random_state"],
-        "verbose": ["verbose"],
+        **shared(
+            "min_freq",
+            "boundaries",
+            "edge_columns",
+            "constraints",
+            "warm_start",
+            "class_weight",
+            "validation_fraction",
+            "n_iter_no_change",
+            "dtype",
+            "sample_unit",
+            "n_jobs",
+            "random_state",
+            "verbose",
+        ),
     }
     _added_parameters = ("warm_start",)
 
