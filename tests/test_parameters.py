@@ -18,11 +18,12 @@ from sklearn_crcrf import (
     OpinionPoolCRF,
     StructuredPerceptron,
 )
+from sklearn_crcrf.training.callbacks import CallbackSupportMixin
 
-# What each estimator has of these. Weights of labels, and starts from the last fit, are for what is
-# minimised over labelled sequences from any start: not for counts, nor for a dual.
 STOPPING = {"validation_fraction", "n_iter_no_change"}
 SHARED = {"sigma", "class_weight", "warm_start", "verbose", *STOPPING}
+# What each estimator has of these. Weights of labels, and starts from the last fit, are for what is
+# minimised over labelled sequences from any start: not for counts, nor for a dual.
 HAS = {
     "CRF": SHARED,
     "MEMM": SHARED,
@@ -94,6 +95,16 @@ def test_who_has_which_parameters(name):
     assert SHARED & set(signature(ESTIMATORS[name]).parameters) == HAS[name]
 
 
+@pytest.mark.parametrize("name", HAS)
+@pytest.mark.parametrize(
+    "method", ["fit", "partial_fit", "forget", "fit_exponents", "predict_out_of_fold", "score"]
+)
+def test_sequences_have_weights_in_all_that_is_trained_or_scored(name, method):
+    if hasattr(ESTIMATORS[name], method):
+        parameters = signature(getattr(ESTIMATORS[name], method)).parameters
+        assert parameters["sample_weight"].default is None
+
+
 def test_every_estimator_is_here():
     classifiers = {name for name, kind in ESTIMATORS.items() if hasattr(kind, "predict")}
     assert classifiers == set(HAS)
@@ -138,10 +149,9 @@ def test_iterations_are_told(name):
     assert model.loss_curve_[-1] < model.loss_curve_[0]
 
 
-@iterative
+# EmpiricalCRF and OpinionPoolCRF have limits of their own.
+@pytest.mark.parametrize("name", sorted({*ITERATIVE} - {"EmpiricalCRF", "OpinionPoolCRF"}))
 def test_training_that_is_cut_short_has_not_converged(name):
-    if name in ("EmpiricalCRF", "OpinionPoolCRF"):  # which have limits of their own
-        return
     limit = "max_iterations" if name == "CRFsuiteCRF" else "max_iter"
     model = fitted(ITERATIVE[name], **{limit: 1})
     assert (model.n_iter_, model.converged_) == (1, False)
@@ -193,6 +203,4 @@ def test_a_line_is_printed_after_so_many_iterations(name, capsys):
 def test_who_tells_callbacks(name):
     # What counts is no iteration, and what is like another package has not what that has not.
     silent = ("EmpiricalCRF", "CRFsuiteCRF")
-    estimator = ITERATIVE[name]
-    has = type(estimator).__mro__[1].__name__ == "CallbackSupportMixin" or name == "MEMM"
-    assert has == (name not in silent)
+    assert isinstance(ITERATIVE[name], CallbackSupportMixin) == (name not in silent)
