@@ -1,4 +1,7 @@
-"""A name stands for one function in all kernels: a reader need not ask which one is meant."""
+"""Names in the kernels, and in their README.
+
+A name stands for one function in all kernels: a reader need not ask which one is meant.
+"""
 
 import re
 from collections import Counter
@@ -23,3 +26,16 @@ def test_no_two_functions_have_one_name():
     )
     assert {"sum_forward", "max_forward", "viterbi", "give_turn", "edges_of"} <= names.keys()
     assert [name for name, n in names.items() if n > 1] == []
+
+
+@pytest.mark.skipif(not (FOLDER / "README.md").exists(), reason="needs the sources of the kernels")
+def test_the_readme_has_every_source():
+    text = (FOLDER / "README.md").read_text(encoding="utf-8").replace("```", "")
+    told = {name for word in re.findall("`([^`]+)`", text) for name in _files(word)}
+    assert {path.name for path in SOURCES} <= told
+    assert {path.name for path in FOLDER.glob("*.h")} <= told
+
+
+def _files(word):
+    """The files of a name, which may have a star."""
+    return {path.name for path in FOLDER.glob(word)} if re.fullmatch(r"[\w.*]+", word) else set()
