@@ -1,14 +1,15 @@
 """A line that shows the progress of long work."""
 
-import io
 import sys
 import time
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
-from contextlib import contextmanager, redirect_stdout
+from contextlib import contextmanager
 from typing import Any
 
 from sklearn.pipeline import Pipeline
+
+from ..training.monitor import Iteration, listening
 
 __all__ = ["Progress", "add_options", "progress_of", "telling_iterations"]
 
@@ -94,28 +95,23 @@ def _make(options: Namespace, name: str, total: int | None, unit: str) -> Progre
 
 @contextmanager
 def telling_iterations(estimator: Any, progress: Progress) -> Iterator[None]:
-    """Let each line that an estimator with the parameter ``verbose`` prints advance progress."""
+    """Let each iteration of training advance the progress, instead of printing it.
+
+    With the parameter ``verbose``, only every ``verbose``-th iteration does.
+    """
     classifier = estimator[-1] if isinstance(estimator, Pipeline) else estimator
-    if "verbose" not in classifier.get_params():
-        yield
-        return
-    before = classifier.verbose
-    classifier.set_params(verbose=before or 1)
+    verbose = classifier.get_params().get("verbose")
+    every = int(verbose or 1)
+
+    def tell(iteration: Iteration) -> None:
+        if iteration.number % every == 0:
+            progress.advance(every, str(iteration))
+
+    if verbose:
+        classifier.set_params(verbose=0)
     try:
-        with redirect_stdout(_Lines(progress)):
+        with listening(tell):
             yield
     finally:
-        classifier.set_params(verbose=before)
-
-
-class _Lines(io.TextIOBase):
-    """A stream whose lines advance a progress."""
-
-    def __init__(self, progress: Progress):
-        self._progress, self._begun = progress, ""
-
-    def write(self, text: str) -> int:
-        *lines, self._begun = (self._begun + text).split("\n")
-        for line in lines:
-            self._progress.advance(1, line)
-        return len(text)
+        if verbose:
+            classifier.set_params(verbose=verbose)

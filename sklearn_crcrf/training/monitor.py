@@ -1,14 +1,73 @@
 """The monitor that a solver calls after every iteration."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import OptimizeResult
 
 from . import check_not_stopped, is_nested
 
-__all__ = ["Training"]
+__all__ = ["Iteration", "Training", "listening"]
+
+
+class Iteration(NamedTuple):
+    """What there is to tell of an iteration; as a string, one line.
+
+    Parameters
+    ----------
+    number : int
+    seconds : float
+        Since the training began.
+    loss : float
+    gradient_norm, validation_loss : float, optional
+    """
+
+    number: int
+    seconds: float
+    loss: float
+    gradient_norm: float | None = None
+    validation_loss: float | None = None
+
+    def __str__(self) -> str:
+        line = f"iteration {self.number}: {self.seconds:.2f} s, loss {self.loss:.6g}"
+        if self.gradient_norm is not None:
+            line += f", gradient norm {self.gradient_norm:.3g}"
+        if self.validation_loss is not None:
+            line += f", validation loss {self.validation_loss:.6g}"
+        return line
+
+
+_listener: ContextVar[Callable[[Iteration], None] | None] = ContextVar("listener", default=None)
+
+
+@contextmanager
+def listening(listener: Callable[[Iteration], None]) -> Iterator[None]:
+    """Meanwhile all iterations are told to a function, but for fits inside of another.
+
+    Parameters
+    ----------
+    listener : callable
+        Takes an Iteration.
+
+    Examples
+    --------
+    >>> from sklearn_crcrf import CRF
+    >>> from sklearn_crcrf.training.monitor import listening
+    >>> numbers = []
+    >>> with listening(lambda iteration: numbers.append(iteration.number)):
+    ...     crf = CRF(tol=1.0).fit([["a"], ["b"]], [["x"], ["y"]])
+    >>> numbers == list(range(1, crf.n_iter_ + 1))
+    True
+    """
+    token = _listener.set(listener)
+    try:
+        yield
+    finally:
+        _listener.reset(token)
 
 
 class Training:
@@ -57,8 +116,7 @@ class Training:
         self._losses.append(float(intermediate_result.fun))
         # Both in one step: an interrupt comes before or after it.
         vars(self).update(x=x, n_iter=len(self._losses))
-        if self._verbose and intermediate_result.nit % self._verbose == 0:
-            self._tell(intermediate_result)
+        self._tell(intermediate_result)
         if self._notify(intermediate_result.x) or self._has_stalled():
             raise StopIteration
 
@@ -79,10 +137,18 @@ class Training:
         return len(losses) > self._patience and min(losses) < min(losses[-self._patience :])
 
     def _tell(self, result: OptimizeResult) -> None:
-        seconds = time.perf_counter() - self._start
-        line = f"iteration {result.nit}: {seconds:.2f} s, loss {result.fun:.6g}"
-        if result.get("jac") is not None:
-            line += f", gradient norm {np.linalg.norm(result.jac):.3g}"
-        if self._validation_losses:
-            line += f", validation loss {self._validation_losses[-1]:.6g}"
-        print(line, flush=True)
+        listener = None if is_nested() else _listener.get()
+        prints = self._verbose and result.nit % self._verbose == 0
+        if not prints and listener is None:
+            return
+        iteration = Iteration(
+            result.nit,
+            time.perf_counter() - self._start,
+            float(result.fun),
+            None if result.get("jac") is None else float(np.linalg.norm(result.jac)),
+            self._validation_losses[-1] if self._validation_losses else None,
+        )
+        if prints:
+            print(iteration, flush=True)
+        if listener is not None:
+            listener(iteration)
