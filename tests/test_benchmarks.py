@@ -406,3 +406,15 @@ def test_command_line(script, options, n_rows):
     rows = [line for line in done.stdout.splitlines() if line.startswith("| ")]
     n_tables = done.stdout.count("###")
     assert len(rows) == n_rows + 2 * n_tables
+
+
+def test_allocator_compares_pairs_of_runs(load, monkeypatch):
+    allocator = load("allocator")
+    monkeypatch.setattr(allocator, "in_fresh_process", lambda function, *args: function(*args))
+    args = argparse.Namespace(tasks=["log_loss", "predict"], lines=20, pairs=2)
+    rows = list(allocator.rows(args))
+    assert [row[:2] for row in rows] == [
+        [task, memory] for task in args.tasks for memory in ("given back", "kept")
+    ]
+    assert all(len(row) == len(allocator.COLUMNS) for row in rows)
+    assert [bool(row[-1]) for row in rows] == [False, True, False, True]
