@@ -310,7 +310,7 @@ def test_known_labels(model, tmp_path, capsys):
     words.write_text("Haupt _\n\nRoad _\n7 B-UNIT|NONE\n")
     status, _, err = run(capsys, *argv)
     assert status == 2
-    assert f"{words}, sequence 1, position 1: 'NONE' in the column 'known' is none of" in err
+    assert f"{words}, sequence 1, position 1: 'NONE' in the column 'known' is not among" in err
     assert err.count("\n") == 1
 
 
