@@ -5,9 +5,9 @@ How do I find phrases in text?
 A template of features, training, the weights that were learned, and segments with their
 probabilities.
 
-The data are those of the CoNLL-2000 shared task where they are at hand, in the folder named by the
-environment variable ``SKLEARN_CRCRF_DATA`` or in scikit-learn's data folder. Elsewhere the segments
-are the parts of postal addresses.
+The data are from the CoNLL-2000 shared task if available, in the folder named by the environment
+variable ``SKLEARN_CRCRF_DATA`` or in scikit-learn's data folder. Otherwise the segments are the
+parts of postal addresses.
 """
 
 import matplotlib.pyplot as plt
@@ -23,8 +23,8 @@ from sklearn_crcrf.segments import to_segments
 # %%
 # The data
 # --------
-# A sentence is a list of tokens, each with the keys "word" and "pos", its part of speech. The words
-# of addresses have none, so that a coarse kind of token takes its place.
+# A sentence is a list of tokens, each with the keys "word" and "pos", its part of speech. Addresses
+# have no parts of speech, so "pos" is a coarse kind of token there.
 
 
 def kind(word):
@@ -59,8 +59,8 @@ template += [f"pos[{i}]|pos[{i + 1}]|pos[{i + 2}]" for i in range(-2, 1)]
 # --------
 # :class:`~sklearn_crcrf.Window` makes a column of symbols of each item of the template, and
 # :class:`~sklearn_crcrf.SequenceVectorizer` a sparse matrix of them, with a column for each symbol.
-# Weights for what occurs are enough here, and the constraints rule out labellings such as ``O``
-# followed by ``I-NP``. Single precision is faster, and enough.
+# Observed features suffice here, and constraints rule out labellings such as ``O`` followed by
+# ``I-NP``. Single precision is faster, and precise enough.
 pipeline = Pipeline(
     [
         ("template", Window(template)),
@@ -89,8 +89,8 @@ for k in [*order[: -8 - 1 : -1], *order[:4]]:
     print(f"{coef.data[k]:6.2f}  {names[coef.row[k]]:32} {crf.classes_[coef.col[k]]}")
 
 # %%
-# The weights of transitions, for the labels that are most frequent. Grey fields are forbidden or
-# never occur.
+# The weights of transitions between the most frequent labels. Grey cells are forbidden or never
+# occur.
 labels, counts = np.unique(np.concatenate(y_train), return_counts=True)
 frequent = np.sort(np.argsort(-counts)[:9])
 weights = crf.transitions_[np.ix_(frequent, frequent)]
@@ -108,8 +108,8 @@ plt.show()
 # %%
 # Segments with their probabilities
 # ---------------------------------
-# ``predict_spans`` tells how sure the model is of each segment that it finds: that it begins and
-# ends just there, and is of this type. These are the least certain ones.
+# ``predict_spans`` returns the probability of each predicted segment: that it begins and ends
+# exactly there, and has this type. These are the least certain ones.
 attributes = pipeline[:-1].transform(X_test)
 spans = [(i, *span) for i, found in enumerate(crf.predict_spans(attributes)) for span in found]
 for i, start, end, name, probability in sorted(spans, key=lambda span: span[-1])[:8]:
@@ -117,7 +117,7 @@ for i, start, end, name, probability in sorted(spans, key=lambda span: span[-1])
     print(f"{probability:.2f}  {name:9}  {text}")
 
 # %%
-# Segments of which it is sure are right more often.
+# Segments with a high probability are right more often.
 true = set(zip(*to_segments(y_test), strict=True))
 right = np.array([span[:-1] in true for span in spans])
 probability = np.array([span[-1] for span in spans])

@@ -2,9 +2,9 @@
 How sure is the model?
 ======================
 
-A model is more useful if it knows what it does not know. This finds out whether the probabilities
-of segments can be trusted, leaves out segments that are too doubtful, and gives the addresses that
-are doubtful to a person.
+A model is more useful if its uncertainty is known. This example checks whether the probabilities of
+segments can be trusted, leaves out segments that are too uncertain, and passes uncertain addresses
+to a person.
 """
 
 import matplotlib.pyplot as plt
@@ -35,18 +35,19 @@ for sigma in (0.5, 2.0, 10.0):
 # %%
 # Are the probabilities right?
 # ----------------------------
-# Of all labels that have a probability of 0.8, four in five should be right. A strong prior makes
-# the model too modest, and a weak one too sure of itself.
+# Of all labels with probability 0.8, four in five should be right. A strong prior makes the model
+# underconfident, and a weak one overconfident.
 _, ax = plt.subplots(figsize=(5.5, 5.5), layout="constrained")
 for sigma, model in models.items():
     ReliabilityDisplay.from_estimator(model, X_known, y_known, ax=ax, name=f"sigma={sigma}")
 plt.show()
 
 # %%
-# Segments that are too doubtful
-# ------------------------------
-# ``predict_spans`` has the probability of each segment: that it begins and ends just there, and is
-# of this type. Pipelines do not have this method, so the steps before the CRF transform the data.
+# Segments that are too uncertain
+# -------------------------------
+# ``predict_spans`` returns the probability of each segment: that it begins and ends exactly
+# there, and has this type. Pipelines do not have this method, so the steps before the CRF
+# transform the data.
 pipeline = models[2.0]
 
 
@@ -87,9 +88,9 @@ plt.show()
 # %%
 # Addresses that a person should look at
 # --------------------------------------
-# ``confidence`` is the probability that all labels of a sequence are right. If a person labels the
-# addresses of which the model is least sure, and makes no mistakes, how many remain wrong? With
-# addresses drawn at random it would be the straight line.
+# ``confidence`` is the probability that all labels of a sequence are right. If a person labels
+# the least certain addresses, and makes no errors, how many remain wrong? With addresses drawn at
+# random it would be the straight line.
 rows = pipeline[:-1].transform(X_test)
 confidence = pipeline[-1].confidence(rows)
 predicted = pipeline.predict(X_test)

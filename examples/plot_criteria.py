@@ -20,9 +20,9 @@ from sklearn_crcrf.metrics import segment_f1, sequence_accuracy, token_accuracy,
 # %%
 # The data
 # --------
-# Postal addresses. A single training set would say little about small differences, so there are
+# Postal addresses. A single training set would show little about small differences, so there are
 # three of 100 addresses each, and 1,000 other addresses to test on. Attributes are the words and
-# their shapes, and those of both neighbours.
+# shapes of a token and of both neighbours.
 X, y = make_addresses(1300, random_state=0)
 features = make_pipeline(TokenFeatures(["shape"]), Window([-1, 0, 1]), SequenceVectorizer())
 rows = features.fit(X[:300]).transform(X)
@@ -32,8 +32,8 @@ X_test, y_test = rows[300:], y[300:]
 # %%
 # The trainings
 # -------------
-# All have the same attributes and the same prior. Where the loss is not convex, training starts
-# from the maximum of the likelihood by itself, which takes a part of the time.
+# All have the same attributes and the same prior. If the loss is not convex, training starts
+# automatically from the maximum of the likelihood, which takes part of the time.
 columns = ["words", "segments", "sequences", "log loss", "seconds"]
 results = {}
 for name in CRITERIA:
@@ -73,9 +73,9 @@ for ax in (left, right):
 plt.show()
 
 # %%
-# Most criteria differ by less than two training sets do. The log loss is a good start: it is cheap,
-# and its probabilities can be used. Margins label a little better where data are few; the
-# softmax margin still has probabilities, while the scores of the maximum margin are none.
-# Pseudo-likelihood learns each label from its true neighbours, which are not there when labels are
-# predicted. The last four of the table were made for one measure each. They pay off with attributes
-# and a ``sigma`` of their own; the criterion is a parameter, so that a grid search finds both.
+# Most criteria differ less than two training sets do. The log loss is a good start: it is cheap,
+# and its probabilities can be used. Margins label a little better with few data; the softmax
+# margin still gives probabilities, the maximum margin does not. Pseudo-likelihood learns each
+# label from its true neighbours, which are unknown in prediction. The last four criteria of the
+# table optimise one metric each. They pay off with suitable attributes and ``sigma``; the
+# criterion is a parameter, so a grid search can choose it together with ``sigma``.

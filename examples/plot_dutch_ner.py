@@ -81,11 +81,10 @@ for i in tagged[:3]:
     )
 
 # %%
-# What the exponents say
-# ----------------------
-# An exponent above its default means that the evidence counts for more in this language and
-# task than it does in general. Words that were never seen and words that were have exponents of
-# their own.
+# The fitted exponents
+# --------------------
+# An exponent above its default means that the evidence counts for more in this language and task
+# than in general. Known and unknown words have separate exponents.
 default, fitted = models["default"].exponents_, models["fitted exponents"].exponents_
 change = {name: value - default.get(name, 0.0) for name, value in fitted.items()}
 names = sorted(sorted(change, key=lambda name: -abs(change[name]))[:15], key=fitted.get)

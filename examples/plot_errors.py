@@ -2,9 +2,9 @@
 Where is it wrong?
 ==================
 
-A single F1 says how good a model is, but not what to do about it. These displays say what kind of
-errors it makes, between which labels, whether its probabilities can be trusted, and what more
-regularisation would change.
+A single F1 says how good a model is, but not how to improve it. These displays show which kinds of
+errors it makes, which labels it confuses, whether its probabilities can be trusted, and the effect
+of regularisation.
 """
 
 import matplotlib.pyplot as plt
@@ -31,15 +31,14 @@ predicted = model.predict(X_test)
 print(segment_report(y_test, predicted))
 
 # %%
-# What is wrong with segments
-# ---------------------------
-# Some are found, but with other boundaries or as another type; others are missed, or are there
-# although they should not be.
+# Wrong segments
+# --------------
+# Some are predicted with wrong boundaries or a wrong type; others are missed, or spurious.
 SegmentErrorsDisplay.from_predictions(y_test, predicted)
 plt.show()
 
 # %%
-# Which labels are taken for which, beside those that are outside of all segments:
+# The confusion matrix of labels, without tokens outside of all segments:
 LabelConfusionDisplay.from_predictions(y_test, predicted, exclude=["O"], normalize="true")
 plt.show()
 
@@ -55,8 +54,8 @@ LabelComparison.from_estimator(model, X_test[worst], y_test[worst])
 # %%
 # Can its probabilities be trusted?
 # ---------------------------------
-# A product of experts that are not independent is too sure of itself: its line is below the
-# diagonal. The CRF has words as its only attributes, and a strong prior makes it too modest.
+# A product of dependent experts is overconfident: its line is below the diagonal. The CRF has
+# words as its only attributes, and a strong prior makes it underconfident.
 crf = CRF().fit(X_train, y_train)
 _, ax = plt.subplots(figsize=(5.5, 5.5), layout="constrained")
 for name, estimator in (("EmpiricalCRF", model), ("CRF", crf)):

@@ -2,8 +2,8 @@
 How do I come from sklearn-crfsuite?
 ====================================
 
-In one line: a program for sklearn-crfsuite runs as it is when its import is replaced. This shows
-what else it gets from that.
+Change one line: a program for sklearn-crfsuite runs as before once its import is replaced. This
+example shows what it gains.
 """
 
 import matplotlib.pyplot as plt
@@ -12,7 +12,7 @@ from sklearn.model_selection import GridSearchCV
 # %%
 # The line
 # --------
-# This was ``from sklearn_crfsuite import CRF``.
+# Replaces ``from sklearn_crfsuite import CRF``.
 from sklearn_crcrf import CRFsuiteCRF as CRF
 from sklearn_crcrf import explain
 from sklearn_crcrf.datasets import make_addresses
@@ -22,8 +22,7 @@ from sklearn_crcrf.plotting import RegularisationDisplay
 # %%
 # The program
 # -----------
-# The feature dicts of the tutorial, the parameters, the methods and the predictions are those of
-# sklearn-crfsuite.
+# Feature dicts, parameters, methods and predictions are as in the tutorial of sklearn-crfsuite.
 
 
 def word2features(sentence, i):
@@ -68,7 +67,7 @@ for (previous, label), weight in sorted(crf.transition_features_.items(), key=la
 # %%
 # Searches
 # --------
-# It is an estimator of today's scikit-learn: it can be cloned, and searched.
+# It is an estimator of current scikit-learn: it can be cloned and searched.
 search = GridSearchCV(
     CRF(all_possible_transitions=True),
     {"c1": [0.0, 0.1], "c2": [0.003, 0.03, 0.3]},
@@ -80,8 +79,8 @@ RegularisationDisplay.from_search(search, "c2", by="c1")
 plt.show()
 
 # %%
-# All the rest
-# ------------
-# Explanations and displays take it as it is. Its attribute ``crf_`` is a
-# :class:`~sklearn_crcrf.CRF`, with all that this can do.
+# Everything else
+# ---------------
+# Explanations and displays accept it. Its attribute ``crf_`` is a :class:`~sklearn_crcrf.CRF`,
+# with all its methods.
 explain(crf, X_test[0], tokens=sentences[300])

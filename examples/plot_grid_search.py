@@ -2,9 +2,9 @@
 How do I search for the best parameters?
 ========================================
 
-scikit-learn's searches work on lists of sequences as they do on tables. Two parameters are worth
-a search: ``mu_oov``, the weight of the spelling of words that were never seen, and ``sigma``, the
-width of all priors. The wider they are, the more the counts are trusted.
+scikit-learn's searches work on lists of sequences as on tables. Two parameters are worth a search:
+``mu_oov``, the weight of the spelling of unknown words, and ``sigma``, the width of all priors. The
+wider the priors, the more the counts are trusted.
 """
 
 import matplotlib.pyplot as plt
@@ -17,8 +17,8 @@ from sklearn_crcrf.datasets import make_addresses
 from sklearn_crcrf.metrics import get_sequence_scorer
 
 # %%
-# The first step of the pipeline gives every word a second column, which says how it is
-# capitalised; the classifier then looks at this column of the neighbours, too.
+# The first step of the pipeline adds a second column, the capitalisation of each word; the
+# classifier also uses this column of the neighbours.
 X, y = make_addresses(1300, random_state=0)
 X_train, y_train = X[:300], y[:300]
 X_test, y_test = X[300:], y[300:]
@@ -28,8 +28,8 @@ mu_oov = [0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0]
 sigma = [0.25, 0.5, 1.0, 2.0, 4.0]
 
 # %%
-# Every sequence is a sample, so folds never cut one. The metrics of this package become scorers
-# by their names.
+# Every sequence is a sample, so folds never split one. ``get_sequence_scorer`` makes scorers from
+# the names of metrics.
 search = GridSearchCV(
     pipeline,
     {"crf__mu_oov": mu_oov, "crf__sigma": sigma},
@@ -46,8 +46,8 @@ print(f"  best parameters:    {scorer(search, X_test, y_test):.4f}")
 print(f"  default parameters: {scorer(default, X_test, y_test):.4f}")
 
 # %%
-# The top is broad, and the defaults, 1 and 1, lie on it. What is best for unknown words need not
-# be best for all.
+# The maximum is flat, and the defaults, 1 and 1, lie on it. The best value for unknown words need
+# not be best for all words.
 figure, axes = plt.subplots(1, 2, figsize=(10, 5), layout="constrained")
 for ax, name, title in zip(
     axes,

@@ -2,9 +2,9 @@
 Can a model learn more, and forget?
 ===================================
 
-All that the model knows is counts, and counts can be added and taken away. So it learns from
-data as they come, and forgets what it must not know any more, exactly: the result is the model
-that would have been trained without those data.
+The model consists of counts, which can be added and subtracted. So it learns from data as they
+arrive, and forgets data that must be deleted, exactly: the result is the model that would have been
+trained without them.
 """
 
 import matplotlib.pyplot as plt
@@ -21,7 +21,7 @@ X_test, y_test = X[4000:], y[4000:]
 # %%
 # Learning
 # --------
-# The data come in chunks, and every chunk is seen once.
+# The data arrive in batches, and every batch is seen once.
 ends = [50, 100, 200, 400, 700, 1000, 1500, 2000, 2500, 3000, 3500, 4000]
 crf = EmpiricalCRF()
 accuracy, accuracy_unknown = [], []
@@ -32,15 +32,15 @@ for start, end in zip([0, *ends], ends, strict=False):
     accuracy_unknown.append(unknown_accuracy(y_test, y_pred, crf.known_tokens(X_test)))
 
 # %%
-# The result is that of training on everything at once.
+# The result is the same as training on all data at once.
 at_once = EmpiricalCRF().fit(X_train, y_train)
 print("same counts:", crf.counts_ == at_once.counts_)
 
 # %%
 # Forgetting
 # ----------
-# Now all but the first thousand are taken away again. What is left is the model trained on these
-# alone, to the last bit.
+# Now all but the first thousand are removed again. The result is the model trained on the first
+# thousand alone, bit for bit.
 forgotten = [accuracy[-1]]
 for start in range(3500, 500, -500):
     crf.forget(X_train[start : start + 500], y_train[start : start + 500])
@@ -52,7 +52,7 @@ same = zip(crf.predict_proba(X_test), never_seen.predict_proba(X_test), strict=T
 print("same probabilities:", all(np.array_equal(a, b) for a, b in same))
 
 # %%
-# Both ways lead over the same points.
+# Both ways pass through the same points.
 figure, ax = plt.subplots(figsize=(8, 4.5), layout="constrained")
 ax.plot(ends, accuracy, "o-", label="learning: all words")
 ax.plot(ends, accuracy_unknown, "s-", label="learning: unknown words")

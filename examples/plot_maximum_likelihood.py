@@ -1,6 +1,6 @@
 """
-What does maximum likelihood not decide?
-========================================
+What does maximum likelihood leave undetermined?
+================================================
 
 Without a penalty, the likelihood of a CRF can have many maxima: weights that agree on every
 sentence of the training data, and disagree on others. This is the *test time problem* of section
@@ -35,11 +35,11 @@ y = [[0, 0, 0, 0]] * 4 + [[0, 1, 1, 0]]
 # %%
 # Two estimates
 # -------------
-# The frequencies of the labels, and of pairs of them, are known. The probability of a labelling
-# is a product of both, p(ab) p(bc) p(cd) / (p(b) p(c)), and there are several ways to make
-# factors of it. In the *empirical* estimate every word has its own frequencies, and every pair
-# its co-occurrence rate, p(bc) / (p(b) p(c)). In the other one the words b and c have none, because
-# the factors of the pairs ab and cd contain them; that of bc does not.
+# The frequencies of labels, and of pairs of labels, are known. The probability of a labelling is
+# p(ab) p(bc) p(cd) / (p(b) p(c)), and there are several ways to factorise it. In the *empirical*
+# estimate every word has its own frequencies, and every pair its co-occurrence rate, p(bc) /
+# (p(b) p(c)). In the other estimate, the words b and c have no factors, because the factors of
+# the pairs ab and cd contain them; the factor of bc does not.
 p_word = {"a": [1, 0], "b": [0.8, 0.2], "c": [0.8, 0.2], "d": [1, 0]}
 p_pair = {"ab": [[0.8, 0.2], [0, 0]], "bc": [[0.8, 0], [0, 0.2]], "cd": [[0.8, 0], [0.2, 0]]}
 
@@ -91,8 +91,8 @@ for name, init in starts.items():
     models[name] = crf
 
 # %%
-# The probabilities of the labellings of "a b c d" are those of the data in all three models. Those
-# of "b c" are fixed by nothing in the likelihood.
+# In all three models, the labellings of "a b c d" have the probabilities of the data. The
+# likelihood does not determine the probabilities of the labellings of "b c".
 sentences = {"a b c d": X[0], "b c": bc[0]}
 labellings = {"a b c d": ["0000", "0110", "others"], "b c": ["00", "01", "10", "11"]}
 
@@ -115,9 +115,9 @@ plt.show()
 # %%
 # What helps
 # ----------
-# A penalty leaves a single minimum, but a weak one leaves it close to those above. More data help
-# more: as soon as the pairs of words stand alone somewhere, the factors of one cannot hide in those
-# of another.
+# A penalty makes the optimum unique, but with a weak penalty it is close to one of the above. More
+# data help more: once each pair of words also occurs alone, its factor cannot be absorbed by the
+# factors of other pairs.
 for sigma in (1.0, 10.0):
     labels = CRF(sigma=sigma, edge_columns=["pair"]).fit(X, y).predict(bc)[0]
     print(f"labels of b c with sigma={sigma:<4}: {labels}")

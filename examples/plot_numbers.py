@@ -2,9 +2,9 @@
 How do I label sequences of numbers?
 ====================================
 
-Tokens need not be words. Here a made-up sensor is worn by somebody who sits, walks, runs or climbs
-stairs, and each second has four measurements, and gets a label. What does it gain to look at
-sequences, and when are trees better than a linear model?
+Tokens need not be words. Here somebody who sits, walks, runs or climbs stairs wears a made-up
+sensor; each second has four measurements and a label. What is gained by modelling sequences, and
+when are trees better than a linear model?
 """
 
 import matplotlib.pyplot as plt
@@ -21,11 +21,10 @@ from sklearn_crcrf.plotting import TransitionDisplay
 # %%
 # The data
 # --------
-# An activity lasts some seconds, and others follow it. It has a strength of its movements, which is
-# another one for each person. On stairs the body moves up and to the front at once; the sensor is
-# worn either way round, so this is the same or the opposite direction. The measurements of a
-# second are the deviations of 20 samples in three directions, and how much two of them move
-# together.
+# Each activity lasts some seconds. The strength of its movements differs from person to person. On
+# stairs the body moves up and forward at the same time; the sensor may be worn either way round, so
+# the two movements have the same or opposite signs. The measurements of a second are the standard
+# deviations of 20 samples in three directions, and the covariance of two of them.
 ACTIVITIES = np.array(["climb", "run", "sit", "walk"])
 FOLLOW = np.array([[0, 0, 0.2, 0.8], [0, 0, 0, 1], [0.1, 0.1, 0, 0.8], [0.5, 0.2, 0.3, 0]])
 STRENGTH = np.array([0.6, 1.0, 0.1, 0.6])
@@ -55,8 +54,8 @@ X_train, y_train, X_test, y_test = X[:60], y[:60], X[60:], y[60:]
 # %%
 # Models of single seconds
 # ------------------------
-# A sequence is an array with a row for each token. For a model of single seconds, all rows are put
-# below each other.
+# A sequence is an array with a row for each token. For a model of single seconds, all rows are
+# stacked.
 rows, labels = np.concatenate(X_train), np.concatenate(y_train)
 scaler = StandardScaler().fit(rows)
 single = {
@@ -71,9 +70,9 @@ for name, model in single.items():
 # %%
 # Models of sequences
 # -------------------
-# :class:`~sklearn_crcrf.CRF` is linear in the measurements, whose scales should be alike, and has a
-# column of ones for how frequent labels are. :class:`~sklearn_crcrf.BoostedCRF` is a sum of
-# regression trees, which find thresholds and combinations, and do not mind scales.
+# :class:`~sklearn_crcrf.CRF` is linear in the measurements, which are scaled, and gets a column
+# of ones as intercept. :class:`~sklearn_crcrf.BoostedCRF` is a sum of regression trees, which
+# find thresholds and conjunctions, and do not depend on scales.
 
 
 def scaled(sequences):
@@ -92,8 +91,8 @@ n_changes = np.mean([np.count_nonzero(np.array(a[1:]) != a[:-1]) for a in y_test
 print(f"{'true':24} accuracy 1.000  {n_changes:4.0f} changes")
 
 # %%
-# Neighbours help every model, as activities last. A line cannot tell that moving together means
-# stairs in either direction, and trees can. One of the recordings, each row a model:
+# Neighbours help every model, as activities last. A linear model cannot express that covariance of
+# either sign means stairs; trees can. One of the recordings, each row a model:
 shown = np.argmax([len(set(labels)) for labels in y_test])
 strips = {"true": y_test[shown], **{name: found[shown] for name, found in predicted.items()}}
 codes = np.array([np.searchsorted(ACTIVITIES, labels) for labels in strips.values()])
@@ -111,8 +110,8 @@ bar.ax.set_yticklabels(ACTIVITIES)
 plt.show()
 
 # %%
-# What follows what
-# -----------------
-# The transitions say that activities last, and that nobody runs up the stairs.
+# Transitions
+# -----------
+# The transitions show that activities last, and that nobody runs up the stairs.
 TransitionDisplay.from_estimator(crf)
 plt.show()

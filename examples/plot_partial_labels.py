@@ -2,8 +2,8 @@
 Can it learn from text that is labelled in part?
 ================================================
 
-Labels are dear. What if only some words of each address are labelled, or two people disagree? And
-if something is known of an address that is to be labelled, how is the model told?
+Labels are expensive. What if only some words of each address are labelled, or two people disagree?
+And how can prediction use known labels?
 """
 
 from itertools import pairwise
@@ -23,9 +23,9 @@ X_test, y_test = X[400:], y[400:]
 # %%
 # Words without labels
 # --------------------
-# A label of None is not known. The model is then trained to make all labellings likely that agree
-# with what is known, so words without labels still help, by their neighbours. The alternatives are
-# to leave out all addresses in which a label is missing, or to call such words ``O``.
+# None marks an unknown label. Training maximises the probability of all labellings that agree
+# with the known labels, so words without labels still help, through their neighbours. The
+# alternatives are to leave out all addresses with a missing label, or to label such words ``O``.
 rng = np.random.default_rng(0)
 
 
@@ -66,9 +66,9 @@ plt.show()
 # %%
 # Two people who disagree
 # -----------------------
-# A set holds the labels that a word may have. Here two people labelled the addresses. They agree on
-# where parts begin and end, but on every third address one of them swapped streets and cities, and
-# we do not know who.
+# A set lists the possible labels of a word. Here two people labelled the addresses. They agree on
+# where parts begin and end, but on every third address one of them swapped streets and cities,
+# and we do not know who.
 swap = {"STREET": "CITY", "CITY": "STREET"}
 swapped = [[label[:2] + swap.get(label[2:], label[2:]) for label in labels] for labels in y_train]
 disputed = rng.random(len(y_train)) < 1 / 3
@@ -86,10 +86,10 @@ print(f"either may be right       {score(X_train, of_both):.3f}")
 print(f"we know who is right      {score(X_train, y_train):.3f}")
 
 # %%
-# What must not follow
-# --------------------
-# ``I-CITY`` continues a city, so it cannot follow ``B-STREET``. With ``constraints="IOB2"`` the
-# model knows that, in training as in prediction. It is no more accurate, but makes sense.
+# Constraints
+# -----------
+# ``I-CITY`` continues a city, so it cannot follow ``B-STREET``. ``constraints="IOB2"`` enforces
+# this, in training and in prediction. Accuracy stays the same, but labels are consistent.
 
 
 def n_impossible(y):
@@ -105,11 +105,11 @@ for name, model in (("without", free), ("with", bound)):
     print(f"{name:7} constraints: {n_impossible(y_pred):3} impossible labels, F1 {f1:.3f}")
 
 # %%
-# What is known when labels are predicted
-# ---------------------------------------
+# Known labels in prediction
+# --------------------------
 # A person corrects a word, or a form says which part is the city. ``allowed`` has for each word a
-# label, a set of labels, or None; the best labelling that agrees may differ in other words, too.
-# Here are addresses with several wrong words, and the first of these is told.
+# label, a set of labels, or None; the best labelling that agrees may change other words too. Here
+# are addresses with several wrong words; the label of the first of these words is given.
 
 
 def wrong_words(gold, found):

@@ -2,8 +2,8 @@
 Are several models better than one?
 ===================================
 
-Models that make different errors know more together. An opinion pool multiplies what they say of
-the probability of a labelling, each to the power of a weight, and is a linear chain again.
+Models with different errors are better together. An opinion pool multiplies their probabilities of
+a labelling, each to the power of a weight, and is a linear chain again.
 """
 
 import matplotlib.pyplot as plt
@@ -19,14 +19,14 @@ X_test, y_test = X[400:], y[400:]
 # %%
 # The experts
 # -----------
-# One counts words, their spelling and their neighbours, and two are trained by maximum likelihood:
-# on the shapes of words and their neighbours, and on the words alone.
+# One expert counts words, their spelling and their neighbours, and two are trained by maximum
+# likelihood: on the shapes of words and their neighbours, and on the words alone.
 shapes = make_pipeline(TokenFeatures(["shape"]), Window([-1, 0, 1]), CRF(sigma=3.0))
 experts = [("counts", EmpiricalCRF()), ("shapes", shapes), ("words", CRF(sigma=3.0))]
 
 # %%
-# The pool holds out a fifth of what it is trained on to learn the weights, which sum to one. Then
-# it fits the experts to all of it. An expert that adds nothing gets no weight.
+# The pool holds out a fifth of its training data to learn the weights, which sum to one. Then it
+# fits the experts to all training data. An expert that adds nothing gets no weight.
 sizes = [50, 100, 200, 400]
 scores, losses = {}, {}
 for n in sizes:
@@ -39,8 +39,8 @@ for n in sizes:
         losses.setdefault(name, []).append(token_log_loss(y_test, proba, pool.classes_))
 
 # %%
-# The pool is about as accurate as the best of its experts is with twice as many addresses, and its
-# probabilities are better, too.
+# The pool is about as accurate as its best expert with twice as many addresses, and its
+# probabilities are better too.
 figure, axes = plt.subplots(1, 2, figsize=(11, 4.5), layout="constrained")
 titles = ("F1 of segments", "log loss of words (lower is better)")
 for ax, values, title in zip(axes, (scores, losses), titles, strict=True):
@@ -55,8 +55,8 @@ axes[0].legend()
 plt.show()
 
 # %%
-# Each expert may be anything that is a chain: :class:`~sklearn_crcrf.HMM`,
-# :class:`~sklearn_crcrf.MEMM` or :class:`~sklearn_crcrf.BoostedCRF`, too, or searches over their
-# parameters. The pool itself can be explained, sampled, and asked for its best labellings.
+# Any first-order chain can be an expert, such as :class:`~sklearn_crcrf.HMM`,
+# :class:`~sklearn_crcrf.MEMM` or :class:`~sklearn_crcrf.BoostedCRF`, or a search over its
+# parameters. The pool has all prediction methods, and can be explained.
 for path, probability in pool.predict_k_best(X_test[:1], k=2)[0]:
     print(f"{probability:.3f}", *path)

@@ -2,9 +2,8 @@
 Which solver should I use?
 ==========================
 
-All solvers of :class:`~sklearn_crcrf.CRF` come to the same minimum, by different ways: in many
-cheap iterations or in few dear ones. And what labels best need not be what is nearest to the
-minimum.
+All solvers of :class:`~sklearn_crcrf.CRF` find the same minimum, in many cheap iterations or in few
+expensive ones. And the weights nearest to the minimum need not label best.
 """
 
 import time
@@ -23,9 +22,8 @@ from sklearn_crcrf.metrics import segment_f1
 # %%
 # The data
 # --------
-# Postal addresses, whose words are described by themselves, their shape, their last three
-# characters, and the same of both neighbours. What is prepared once need not be prepared in every
-# training.
+# Postal addresses. Attributes are the word, its shape and its last three characters, for each token
+# and both neighbours. They are computed once, for all trainings.
 X, y = make_addresses(1600, random_state=0)
 y_train, y_test = y[:600], y[600:]
 
@@ -37,8 +35,8 @@ X_test = features.transform(X[600:])
 # %%
 # The trainings
 # -------------
-# Each has a number of iterations after which it is looked at. The last but one begins with an epoch
-# of stochastic gradient descent, which is what ``partial_fit`` does, and goes on with L-BFGS.
+# Each is evaluated after several numbers of iterations. The last but one begins with an epoch of
+# stochastic gradient descent, by ``partial_fit``, and continues with L-BFGS.
 
 
 def train(max_iter, **options):
@@ -64,8 +62,8 @@ trainings = {
 }
 
 # %%
-# Time, the objective and the F1 of segments in other addresses. Stopping early is what is wanted
-# here, so the warnings are not.
+# Time, the objective and the F1 of segments in other addresses. Training stops early on purpose
+# here, so warnings are ignored.
 warnings.simplefilter("ignore", ConvergenceWarning)
 curves = {}
 for name, (fit, steps) in trainings.items():
@@ -88,10 +86,10 @@ for name, curve in curves.items():
 
 # %%
 # L-BFGS is the best single choice. Stochastic gradient descent is near the minimum after an epoch,
-# which pays off where there are more data than here. Newton's method is fast at the end only, and
-# iterative scaling is of historical interest. Counting, as ``init="empirical"`` does, labels well
-# at once, but the first iterations undo that. OWL-QN, which is what "auto" stands for where ``c1``
-# is positive, minimises another objective, so it is in the right panel only.
+# which pays off with more data than here. Newton's method is fast only at the end, and iterative
+# scaling is of historical interest. The counted weights of ``init="empirical"`` label well at once,
+# but the first iterations undo that. OWL-QN, the default if ``c1`` is positive, minimises another
+# objective, so it is in the right panel only.
 figure, (left, right) = plt.subplots(1, 2, figsize=(12, 4.5), layout="constrained")
 for i, (name, (seconds, loss, f1)) in enumerate((n, c.T) for n, c in curves.items()):
     if "c1" not in name:
@@ -108,7 +106,7 @@ plt.show()
 # %%
 # Weights that are zero
 # ---------------------
-# What OWL-QN is for: most weights of its solution are exactly zero.
+# Most weights of the solution of OWL-QN are exactly zero.
 for name, crf in (("sigma=1", best), ("sigma=1, c1=0.3", train(200, c1=0.3))):
     f1 = segment_f1(y_test, list(crf.predict(X_test)))
     print(f"{name:16} {np.count_nonzero(crf.coef_.data):6} weights, F1 {f1:.4f}")

@@ -2,8 +2,8 @@
 What helps if little text is labelled?
 ======================================
 
-Only few addresses have labels here. This adds to templates as one writes them for CRF++ and Wapiti
-lists of names, and what text without labels says about words.
+Only few addresses have labels here. This example combines templates of CRF++ and Wapiti with lists
+of names, and with clusters of words from unlabelled text.
 """
 
 import matplotlib.pyplot as plt
@@ -27,8 +27,7 @@ from sklearn_crcrf.segments import to_segments
 # %%
 # The data
 # --------
-# Up to 400 labelled addresses to train on, 1,000 to test on, and 20,000 of which we know the words
-# only.
+# Up to 400 labelled addresses to train on, 1,000 to test on, and 20,000 without labels.
 X, y = make_addresses(1400, random_state=0)
 X_train, y_train, X_test, y_test = X[:400], y[:400], X[400:], y[400:]
 X_unlabelled, y_hidden = make_addresses(20_000, random_state=1)
@@ -36,8 +35,8 @@ X_unlabelled, y_hidden = make_addresses(20_000, random_state=1)
 # %%
 # A template
 # ----------
-# This is a template for CRF++: words up to two places away, alone and in pairs.
-# :class:`~sklearn_crcrf.TemplateFeatures` makes a column of each line that begins with U.
+# This is a template for CRF++: words up to two positions away, single and in pairs.
+# :class:`~sklearn_crcrf.TemplateFeatures` makes a column from each line that begins with U.
 template = """
 # Unigram
 U00:%x[-2,0]
@@ -59,8 +58,8 @@ for name in made.names:
 # %%
 # Spelling, in the language of Wapiti
 # -----------------------------------
-# ``%m`` is the part of a word that a regular expression matches, ``%t`` tells whether it does. In
-# upper case, the result is in lower case.
+# ``%m`` is the part of a word that a regular expression matches, ``%t`` whether it matches.
+# Commands in upper case convert the result to lower case.
 patterns = r"""
 u:word=%X[0,0]
 u:first=%M[0,0,"^.?.?.?"]
@@ -74,8 +73,8 @@ spelling = TemplateFeatures(patterns, syntax="wapiti")
 # %%
 # Clusters of words
 # -----------------
-# Words with similar neighbours are alike. The counts of the neighbours of each word in addresses
-# without labels are brought down to 50 dimensions, and cut into clusters.
+# Words with similar neighbours are similar. The counts of the neighbours of each word in addresses
+# without labels are reduced to 50 dimensions, and clustered.
 vectorizer = SequenceVectorizer(min_freq=5)
 neighbours = vectorizer.fit_transform(Window([-1, 1]).transform(X_unlabelled)).data
 own = SequenceVectorizer(min_freq=3)
@@ -97,9 +96,9 @@ near_clusters = Pipeline([("own", clusters), ("near", Window([-1, 0, 1]))])
 # %%
 # Lists of names
 # --------------
-# For many countries there are lists of cities and streets. Here they are those of the other
-# addresses. :class:`~sklearn_crcrf.Gazetteer` marks the longest phrases of each list; that a word
-# is on a list of cities does not mean that it is one here.
+# For many countries there are lists of cities and streets. Here they are taken from the other
+# addresses. :class:`~sklearn_crcrf.Gazetteer` marks the longest phrases of each list; a word on a
+# list of cities need not be a city here.
 names = {"CITY": set(), "STREET": set(), "REGION": set()}
 for i, start, end, kind in zip(*to_segments(y_hidden), strict=True):
     if kind in names:
@@ -114,8 +113,8 @@ for name, phrases in lists.items():
 # %%
 # Together
 # --------
-# All these make columns of symbols, which :class:`~sklearn.pipeline.FeatureUnion` puts side by
-# side. The twenty models are trained in seconds.
+# All these transformers make columns of symbols, which :class:`~sklearn.pipeline.FeatureUnion`
+# joins. The twenty models are trained in seconds.
 parts = {
     "template": words,
     "+ spelling": spelling,
@@ -143,6 +142,6 @@ ax.legend()
 plt.show()
 
 # %%
-# With all of it, 50 labelled addresses are worth more than 400 with the template alone. Spelling is
-# the cheapest help, and needs no data. Clusters and lists help because what they say of a word also
-# holds for words that were never labelled.
+# With all columns, 50 labelled addresses are worth more than 400 with the template alone.
+# Spelling is the cheapest help, and needs no data. Clusters and lists help because they also
+# cover words that were never labelled.
