@@ -1,4 +1,4 @@
-"""What the benchmarks share: one thread, the command line, the corpora, the clock, the memory.
+"""Tools of all benchmarks: one thread, the command line, corpora, time and memory.
 
 Import this module before numpy, which reads the number of threads only once.
 """
@@ -37,7 +37,7 @@ PACKAGES = ("sklearn-crcrf", "numpy", "scipy", "scikit-learn", "python-crfsuite"
 def begin(
     parser: argparse.ArgumentParser, argv: Sequence[str] | None, *notes: str
 ) -> argparse.Namespace:
-    """Read the command line, to which the common options are added, and tell the circumstances.
+    """Read the command line with the common options, and print the circumstances.
 
     Returns
     -------
@@ -45,8 +45,12 @@ def begin(
         The options, and ``report``, to which results go.
 
     """
-    parser.add_argument("--download", action="store_true", help="fetch corpora that are missing")
-    parser.add_argument("--sentences", type=int, help="take only so many of each part, for a try")
+    parser.add_argument("--download", action="store_true", help="fetch missing corpora")
+    parser.add_argument(
+        "--sentences",
+        type=int,
+        help="use only this number of sentences of each part, to try a script",
+    )
     parser.add_argument("--output", type=Path, help="write the tables here, as reStructuredText")
     args = parser.parse_args(argv)
     args.report = Report(parser.prog, args.output)
@@ -100,12 +104,12 @@ def cpu_seconds(function: Callable[[], Any], runs: int = 1) -> tuple[float, Any]
 
 
 def memory_growth(function: Callable[[], Any]) -> tuple[int, Any]:
-    """By how many bytes the peak while a function runs lies above what is in use before it."""
+    """Growth of memory in bytes, from the start of a function to its peak."""
     status = Path("/proc/self/status")
     if not status.exists():
         sys.exit("The peak of memory is read from /proc, which only Linux has.")
     gc.collect()
-    Path("/proc/self/clear_refs").write_text("5")  # the peak of resident memory starts anew
+    Path("/proc/self/clear_refs").write_text("5")  # resets the peak of resident memory
     before = _resident(status, "VmRSS")
     result = function()
     return _resident(status, "VmHWM") - before, result

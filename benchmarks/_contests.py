@@ -30,14 +30,14 @@ from sklearn_crcrf.metrics import segment_f1
 TOLERANCE = 1e-5
 # Epochs of stochastic descent before L-BFGS.
 EPOCHS = 10
-# What stochastic descent must reach, in so many epochs at most, and how many of them
+# F1 that stochastic descent must reach, the maximum number of epochs, and how many of them
 # python-crfsuite took when it was last measured.
 F1, MOST_EPOCHS, PEER_EPOCHS = 0.936, 80, 30
 PERCEPTRON_EPOCHS = 20
 
 
 class Entry(NamedTuple):
-    """How CRF takes part, and how many times faster it should be."""
+    """A setting of CRF, and its target: how many times faster it should be."""
 
     target: float | None = None
     dtype: str = "float64"
@@ -59,9 +59,9 @@ class Contest(NamedTuple):
     evaluation, training : list of Entry
         For one evaluation, and for training to the same objective.
     n_iterations : int
-        In, or after, these evaluations are timed.
+        Number of iterations in which, or after which, evaluations are timed.
     peer : tuple of (int, float), optional
-        How many evaluations python-crfsuite took when it was last measured, and where it ended.
+        Number of evaluations and final objective of python-crfsuite when last measured.
     """
 
     title: str
@@ -135,7 +135,7 @@ def contest_rows(contest: Contest, args: argparse.Namespace) -> Iterator[list[st
 def training_rows(
     contest: Contest, encoded: Encoded, peer: Peer, per_evaluation: float | None
 ) -> Iterator[list[str]]:
-    """Train until the objective is what python-crfsuite ends at, but for TOLERANCE.
+    """Train until the objective is within TOLERANCE of the final one of python-crfsuite.
 
     If the seconds of one of its evaluations are given, how many it takes is taken as known.
     """
@@ -155,7 +155,7 @@ def training_rows(
 def time_training(
     contest: Contest, entry: Entry, encoded: Encoded, level: float
 ) -> tuple[float, int]:
-    """Seconds until the objective has come down to a level, and evaluations by L-BFGS."""
+    """Seconds until the objective has fallen to a level, and evaluations by L-BFGS."""
 
     def is_low(result: OptimizeResult) -> bool:
         return result.fun <= level
@@ -191,7 +191,7 @@ def _evaluate(contest: Contest, encoded: Encoded, runs: int) -> float:
 
 
 def f1_rows(args: argparse.Namespace) -> Iterator[list[str]]:
-    """Stochastic descent until the chunks of the test part are found well enough."""
+    """Stochastic descent until the F1 of the test chunks reaches its target."""
     encoded = encode("chunking", args)
     theirs, n_theirs = peer_to_f1(encoded, PEER_EPOCHS if args.quick else None)
     y_test = encoded.splits.test[1]

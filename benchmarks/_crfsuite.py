@@ -25,7 +25,7 @@ class Trace(NamedTuple):
     n_evaluations: int
 
     def seconds_to(self, level: float) -> float:
-        """When the objective first was so low; infinite if it never was."""
+        """Time at which the objective first reached a level; infinite if it never did."""
         reached = (s for s, f in zip(self.seconds, self.objective, strict=True) if f <= level)
         return next(reached, float("inf"))
 
@@ -36,7 +36,7 @@ class Peer:
     Parameters
     ----------
     attributes : iterable of lists of lists of str
-        Those of each token of each sequence.
+        Attributes of each token of each sequence.
     y : sequence of label lists
     algorithm : {"lbfgs", "l2sgd", "ap"}
         The first two with a Gaussian prior; the last is the averaged perceptron.
@@ -95,7 +95,7 @@ class Peer:
     def seconds_per_evaluation(self, n_iterations: int) -> float:
         """Median CPU seconds of an evaluation in the first iterations of L-BFGS.
 
-        L-BFGS remembers one step only, so that its own work is as little as can be.
+        L-BFGS keeps one step only, so that its own work is minimal.
         """
         self.train(num_memories=1, max_iterations=n_iterations)
         first, *others = self._trainer.logparser.iterations
@@ -125,7 +125,7 @@ def predict_crfsuite(model: bytes, X: Sequence[Sequence[str]]) -> list[list[str]
 
 
 def simple_attributes(X: Sequence[Sequence[str]]) -> Attributes:
-    """The word, and those of the eleven binary features of the papers that hold, per token."""
+    """The word, and the binary features of the papers that hold, per token."""
     words = sorted({word for sentence in X for word in sentence})
     holds = spelling_table(words, SIMPLE_FEATURES).codes == 1
     attributes = {

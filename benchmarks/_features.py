@@ -41,7 +41,7 @@ class Encoded(NamedTuple):
     names : ndarray of shape (n_attributes,)
     classes : ndarray of shape (n_labels,)
     splits : Splits
-        What all this was made of.
+        The splits that the data come from.
     """
 
     X: sp.csr_matrix
@@ -58,7 +58,7 @@ class Encoded(NamedTuple):
         return _strings(self.X, self.offsets, self.names)
 
     def test_strings(self) -> Attributes:
-        """Those of the test part."""
+        """The names of the attributes of all tokens of the test part."""
         return _strings(self.X_test, self.test_offsets, self.names)
 
 
@@ -85,14 +85,14 @@ def encode(corpus: str, args: argparse.Namespace) -> Encoded:
 
 
 def columns_of(corpus: str) -> Pipeline:
-    """What makes columns of symbols of the tokens of a corpus."""
+    """The transformer from tokens of a corpus to columns of symbols."""
     if corpus == "chunking":
         return make_pipeline(Window(CHUNK_TEMPLATES))
     return make_pipeline(TokenFeatures("simple"), FunctionTransformer(leave_out_false))
 
 
 def leave_out_false(X: SequenceArray) -> SequenceArray:
-    """Tokens have no symbol for a property that they do not have."""
+    """Remove the symbols of properties that do not hold."""
     table = X.data
     false = [symbols.tolist().index("False") for symbols in table.categories[1:]]
     codes = np.where(table.codes == [-2, *false], -1, table.codes)  # -2: all words are kept

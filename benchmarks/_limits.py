@@ -1,4 +1,4 @@
-"""How near the kernels come to what one core and its memory can do."""
+"""Speed of the kernels, relative to the limits of one core and its memory."""
 
 import argparse
 from collections.abc import Callable, Iterator
@@ -22,7 +22,7 @@ Kernel = tuple[Callable[[], object], float]
 
 
 def limit_rows(args: argparse.Namespace) -> Iterator[list[str]]:
-    """What copies of large arrays and products of large matrices reach, and what kernels do."""
+    """Rates of copies of large arrays, of products of large matrices, and of kernels."""
     seconds, n_bytes = timed(copy_of_array(), args.runs)
     bandwidth = n_bytes / seconds
     yield [f"copy of {n_bytes / 2e6:.0f} MB", *cells(seconds, n_bytes, "GB/s")]

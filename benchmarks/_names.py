@@ -1,4 +1,4 @@
-"""What a first model found elsewhere in a text, as columns for a second one.
+"""Predictions of a first model elsewhere in a text, as columns for a second model.
 
 Names come again: what is a person in one sentence of an article is one in the next, where it may be
 harder to tell, and a long name is followed by a short one.
@@ -19,7 +19,7 @@ KEYS = ("found", "word_in_article", "word_in_text", "name_in_article", "name_in_
 def with_found(
     X: Sequence[Sequence[Mapping[str, str]]], found: Sequence[Sequence[str]]
 ) -> list[list[dict[str, str]]]:
-    """The tokens, with what was found for them and for others.
+    """The tokens, with predicted labels for them and for other tokens.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ def _votes(words: list, articles: list, kinds: list, names: list) -> dict[tuple,
 def _most_others(
     what: str, votes: dict[tuple, Counter], article: int, item: str | tuple, own: str
 ) -> dict[str, str]:
-    """The kind of most others, in the article and in the text, where there are any."""
+    """The most frequent kind of the others, in the article and in the text."""
     said = {}
     for place, key in (("article", article), ("text", "text")):
         others = votes[key, item] - Counter([own])

@@ -1,4 +1,4 @@
-"""Where training ends: the objective, and how good the labels are."""
+"""The end of training: the objective, and the accuracy of labels."""
 
 import argparse
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from _training import Stopwatch, duplicates, minimise, predict, problem_of, zero
 from sklearn_crcrf.metrics import segment_f1, token_accuracy
 
 COLUMNS = ["problem", "weights", "at zero", "reference", "CRF", "evaluations", "test", "reached"]
-# A reference is reached but for rounding.
+# A reference counts as reached up to rounding.
 TOLERANCE = 1e-7
 
 

@@ -1,4 +1,4 @@
-"""What a benchmark finds: Markdown on the screen and, if it is to be kept, a page of the site."""
+"""Reports of benchmarks: Markdown on the screen and, optionally, a page of the site."""
 
 import csv
 import io
@@ -71,7 +71,7 @@ def _csv_table(rows: Iterable[Sequence[str]]) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Text that means itself; what is bold as a whole stays so."""
+    """Escaped text; text that is bold as a whole stays bold."""
     if re.fullmatch(r"\*\*[^*]+\*\*", text):
         return text
     return re.sub(r"[\\*`|]|_(?!\w)", r"\\\g<0>", text)

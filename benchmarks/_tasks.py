@@ -53,9 +53,9 @@ class Rows(NamedTuple):
 
 
 def encoded(task: Task, args: argparse.Namespace) -> Iterator[tuple[str, Rows, Rows]]:
-    """What is tested on, what is trained on, and what is tested on, encoded.
+    """The name of a test part, the training part and the test part, both encoded.
 
-    A word is known if the training part has it.
+    A word is known if it occurs in the training part.
     """
     for name, ((X, y), (X_test, y_test)) in task.load(args).items():
         attributes = task.attributes()
@@ -84,7 +84,7 @@ def _apart(X: list, y: list, held_out: slice) -> tuple[Part, Part]:
 def _load_names(args: argparse.Namespace) -> dict[str, tuple[Part, Part]]:
     """Words with parts of speech, and with what a first model found.
 
-    The labels that it found in the training part are those of models of the other four fifths.
+    Its predictions for the training part come from models trained on the other four fifths.
     """
     name = "testa" if args.tune else "testb"
     (X, y), (X_test, y_test) = _name_part("train", args), _name_part(name, args)

@@ -1,4 +1,4 @@
-"""Training problems as CRF makes them of encoded tokens, and how long its solvers take."""
+"""Training problems of CRF for encoded tokens, and the time of its solvers."""
 
 import time
 from collections.abc import Callable
@@ -20,14 +20,14 @@ from sklearn_crcrf.structures import Chain, Scores
 
 # L-BFGS goes on until the objective falls by less than this part of it in ten iterations.
 TOL, MOST_ITERATIONS = 1e-8, 2000
-# For how long evaluations are timed.
+# Minimum time over which evaluations are measured, in seconds.
 LEAST_SECONDS = 0.5
 
 Reached = Callable[[OptimizeResult], bool]
 
 
 class Stopwatch:
-    """A callback of solvers that ends them when they have reached something, and tells the time.
+    """A callback that ends a solver when a condition is reached, and measures the time.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ class Stopwatch:
         With one thread the time is CPU time, else wall time. It runs from now on, but not during
         the callback.
     reached : callable
-        Takes what the solver tells after an iteration.
+        The condition, a function of the OptimizeResult of an iteration.
 
     Attributes
     ----------
@@ -58,7 +58,7 @@ class Stopwatch:
 
     @property
     def seconds(self) -> float:
-        """How long it took, infinite if it was never reached."""
+        """Time until the condition was reached; infinite if it never was."""
         return self.elapsed if self.has_reached else np.inf
 
 
@@ -105,7 +105,7 @@ def minimise(problem: Problem, stopwatch: Stopwatch, x0: np.ndarray) -> Optimize
 
 
 def duplicates(problem: Problem, x0: np.ndarray) -> tuple[Problem, np.ndarray]:
-    """What L-BFGS minimises in ``CRF``, and from where."""
+    """The objective that L-BFGS minimises in ``CRF``, and its initial weights."""
     problem, start = problem.merge_duplicates(problem.terms().named(x0))
     return problem, problem.vector(start)
 

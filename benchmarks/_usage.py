@@ -1,4 +1,4 @@
-"""What a user waits for beside training: encoding and labelling; and the memory of training."""
+"""Encoding and labelling, which users wait for too; and the memory of training."""
 
 import argparse
 import re
@@ -25,7 +25,7 @@ ENCODING_SECONDS, MEGABYTES = 0.8, 1000
 
 
 class Labelling(NamedTuple):
-    """A corpus to be labelled, and the thousands of tokens per second to be reached.
+    """A corpus to label, and the target in thousands of tokens per second.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ LABELLINGS = [
 
 
 def encoding_rows(args: argparse.Namespace) -> Iterator[list[str]]:
-    """From lists of dicts to all that the first iteration needs."""
+    """Time from lists of dicts to the first iteration."""
     X, y = load_splits("chunking", args).train
     attributes_of = python_attributes("chunking")
     theirs, _ = cpu_seconds(lambda: Peer(attributes_of(X), y))
@@ -78,7 +78,7 @@ def decoding_rows(args: argparse.Namespace) -> Iterator[list[str]]:
 
 
 def peer_seconds(corpus: str, splits: Splits, runs: int) -> float:
-    """What python-crfsuite takes to label the test part."""
+    """Seconds in which python-crfsuite labels the test part."""
     attributes_of = python_attributes(corpus)
     X, y = splits.train
     model = Peer(attributes_of(X), y).model(max_iterations=FEW_ITERATIONS)
@@ -94,7 +94,7 @@ def scores_of(model: Pipeline, corpus: str, args: argparse.Namespace) -> tuple[C
 
 
 def memory_rows(args: argparse.Namespace) -> Iterator[list[str]]:
-    """The most memory that a process has which does nothing but train."""
+    """Peak memory of a process that only trains."""
     theirs, ours = (in_fresh_process(peak, train, args) for train in (train_peer, train_crf))
     what = "chunking, all features: memory of a process that trains"
     yield cost_row(what, theirs, ours, MEGABYTES, "MB")
@@ -118,7 +118,7 @@ def train_crf(X: Sequence, y: Sequence) -> None:
 
 
 def fit(corpus: str, X: Sequence, y: Sequence, **options: Any) -> Pipeline:
-    """The model of a user, which may be stopped early."""
+    """A fitted CRF, perhaps stopped early."""
     model = make_pipeline(columns_of(corpus), CRF(**{"features": "observed", **options}))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)

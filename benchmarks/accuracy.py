@@ -1,4 +1,4 @@
-"""How accurate every mode of EmpiricalCRF is, beside the targets."""
+"""Accuracy of every mode of EmpiricalCRF, compared with the targets."""
 
 import argparse
 from collections.abc import Callable, Iterator, Sequence
@@ -25,7 +25,7 @@ CRFSUITE_SIGMAS = (1.0, 5.0)
 
 
 class Method(NamedTuple):
-    """A row of every table: what it is called, and how a model is trained."""
+    """A row of every table: its name, and the function that trains a model."""
 
     title: str
     train: Callable[[Splits], EmpiricalCRF]
@@ -134,7 +134,7 @@ def crfsuite_rows(splits: Splits, segmented: bool) -> Iterator[list[str]]:
 
 
 def evaluate(splits: Splits, predicted: Sequence, segmented: bool) -> Figures:
-    """Compare with the test part; a word is known if the training part has it."""
+    """Compare with the test part; a word is known if it occurs in the training part."""
     seen = {word_of(token) for sentence in splits.train[0] for token in sentence}
     X, y = splits.test
     known = [[word_of(token) in seen for token in sentence] for sentence in X]

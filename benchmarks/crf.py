@@ -1,4 +1,4 @@
-"""How fast CRF trains and labels beside python-crfsuite, with the same features; and its limits."""
+"""Speed of CRF in training and labelling, compared with python-crfsuite; and its limits."""
 
 import argparse
 from collections.abc import Callable, Iterator, Sequence
@@ -21,7 +21,7 @@ Rows = Callable[[argparse.Namespace], Iterator[list[str]]]
 
 
 class Table(NamedTuple):
-    """What one table has, by the names of its rows."""
+    """The rows of one table, by name."""
 
     title: str
     columns: list[str]
@@ -51,7 +51,7 @@ NAMES = [name for table in TABLES for name in table.rows]
 def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser("crf.py", description=__doc__)
     parser.add_argument("--rows", nargs="+", choices=NAMES, default=NAMES, help="all")
-    parser.add_argument("--runs", type=int, default=5, help="of which the median is taken")
+    parser.add_argument("--runs", type=int, default=5, help="number of runs; the median counts")
     parser.add_argument(
         "--quick",
         action="store_true",

@@ -1,4 +1,4 @@
-"""How every criterion trains: how long it takes, and how well the result labels."""
+"""Time and accuracy of training by every criterion."""
 
 import argparse
 import warnings
@@ -65,7 +65,7 @@ class Method(NamedTuple):
         return as_criterion(self.criterion).start == "log_loss"
 
     def variants(self) -> Iterator["Method"]:
-        """What --tune tries."""
+        """Settings that --tune tries."""
         sigmas = [self.sigma] if isinf(self.sigma) else SIGMAS
         iterations = ITERATIONS if self.max_iter in ITERATIONS else [self.max_iter]
         for sigma, max_iter in product(sigmas, iterations):
@@ -84,7 +84,7 @@ METHODS = {
     "marginal_likelihood": Method("marginal_likelihood", 1.0, 60),
 }
 LOG_LOSS = METHODS["log_loss"]
-# What --tune tries.
+# Settings that --tune tries.
 SIGMAS = (0.5, 1.0, 3.0, 10.0)
 ITERATIONS = (8, 16, 24)
 
@@ -97,7 +97,7 @@ class Trained(NamedTuple):
 
 
 class Result(NamedTuple):
-    """What one training took, and what it reached, in per cent."""
+    """Time and results of one training, in per cent."""
 
     seconds: float
     n_iterations: int
@@ -216,7 +216,7 @@ def cost_rows(task: Task, train: Rows, args: argparse.Namespace) -> Iterator[lis
 
 
 def draw(points: dict[str, list[tuple[str, Result]]], path: Path) -> None:
-    """Time against F1; a line joins what nothing else beats in both."""
+    """Draw time against F1; a line joins the Pareto-optimal criteria."""
     import matplotlib.pyplot as plt
 
     figure, axes = plt.subplots(

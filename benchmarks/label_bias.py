@@ -18,7 +18,7 @@ from sklearn_crcrf.datasets import make_label_bias
 
 N_TRAIN, N_TEST = 2000, 500
 COLUMNS = ["method", "accuracy", "from the best", "in the paper", "CPU s of training"]
-# Of the criteria of CRF, in per cent.
+# Published accuracy of criteria of CRF, in per cent.
 PUBLISHED = {"log_loss": 95.9, "piecewise": 96.0}
 # What can follow a label in the two words of the data.
 FOLLOW = {"R1": ["I"], "R2": ["O"], "I": ["B"], "O": ["B"]}
@@ -40,7 +40,7 @@ class Method(NamedTuple):
 
 
 def methods() -> dict[str, Method]:
-    """All methods but those that look for segments, of which there are none in this data."""
+    """All methods except criteria for segments, as these data have none."""
     return {
         "EmpiricalCRF, paper mode": Method(EmpiricalCRF.ecrn, 95.8),
         "EmpiricalCRF, maxent": Method(EmpiricalCRF.maxent, 95.9),
@@ -72,7 +72,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 
 def rows(named: dict[str, Method], n_rounds: int, n_train: int) -> Iterator[list[str]]:
-    """Train and test each method; first of all, the best decoding there is."""
+    """Train and test each method; the first row is the Bayes-optimal decoding."""
     rounds = [
         (make_label_bias(n_train, random_state=k), make_label_bias(N_TEST, random_state=100 + k))
         for k in range(n_rounds)

@@ -36,8 +36,13 @@ whole will wind without wood word work world would write year young your
 
 def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser("letters.py", description=__doc__)
-    parser.add_argument("--words", type=int, default=2000, help="to train on; half as many to test")
-    parser.add_argument("--noise", type=float, default=0.25, help="share of pixels that are wrong")
+    parser.add_argument(
+        "--words",
+        type=int,
+        default=2000,
+        help="number of training words; half as many for the test",
+    )
+    parser.add_argument("--noise", type=float, default=0.25, help="fraction of wrong pixels")
     args = begin(parser, argv)
     train, test = (
         make_words(n, args.noise, seed) for seed, n in enumerate((2 * args.words, args.words))

@@ -1,4 +1,4 @@
-"""How much memory training of CRF takes for each weight and for each entry of X, by solver."""
+"""Memory of training CRF for each weight and for each entry of X, by solver."""
 
 import argparse
 import warnings
@@ -17,7 +17,7 @@ from sklearn_crcrf import CRF, SequenceArray
 SOLVERS = {"lbfgs": {}, "owlqn": {"c1": 0.1}, "sgd": {}, "rprop": {}, "quickprop": {}}
 DTYPES = ["float64", "float32"]
 COLUMNS = ["solver", "weights", "entries", *DTYPES]
-# By then L-BFGS has the six steps that it keeps of so many weights.
+# After these iterations, the history of L-BFGS is full: six steps for this number of weights.
 N_ITERATIONS = 8
 LENGTH = 20
 
@@ -33,7 +33,7 @@ class Size(NamedTuple):
         Of symbols; each symbol stands for so many attributes that come together, the second for two
         symbols, the next for four.
     times : int
-        How many tokens have each symbol.
+        Number of tokens with each symbol.
     n_labels : int
     """
 
@@ -83,9 +83,11 @@ def rows(solvers: Sequence[str], size: Size, per: str) -> Iterator[list[str]]:
 
 
 def fit_growth(solver: str, dtype: str, size: Size) -> Growth:
-    """Train once, on data that are there before."""
+    """Train once, on data that exist before."""
     X, y = make_data(size, dtype)
-    fit(solver, *make_data(Size(2, 2, 1, 1, 2), dtype))  # loads what is loaded at the first use
+    fit(
+        solver, *make_data(Size(2, 2, 1, 1, 2), dtype)
+    )  # imports modules that are imported at first use
     growth, crf = memory_growth(lambda: fit(solver, X, y))
     n_attributes, n_labels = crf.coef_.shape
     return Growth(growth, (n_attributes + n_labels) * n_labels, X.data.nnz)

@@ -1,4 +1,4 @@
-"""How time and memory of training grow with the number of tokens, from 10^5 to 10^7."""
+"""Growth of time and memory of training with the number of tokens, from 10^5 to 10^7."""
 
 import argparse
 import math
@@ -24,7 +24,7 @@ LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
 class Cost(NamedTuple):
-    """What one training took."""
+    """Time and memory of one training."""
 
     n_tokens: int
     seconds: float
@@ -69,7 +69,7 @@ def rows(X, y, sizes: Sequence[int], costs: dict[str, list[Cost]]) -> Iterator[l
 
 
 def enlarge(X: Sequence, y: Sequence, size: int, seed: int = 0) -> tuple[list, list]:
-    """Repeat a corpus until it has so many tokens; in repetitions, each tenth word is made up."""
+    """Repeat a corpus up to a number of tokens; in repetitions, every tenth word is changed."""
     rng = random.Random(seed)
     words, labels, n = [], [], 0
     while n < size:
@@ -93,7 +93,7 @@ def change(word: str, rng: random.Random) -> str:
 
 def fit_cost(mode: str, X: Sequence, y: Sequence) -> Cost:
     """Train once."""
-    MODES[mode]().fit(X[:10], y[:10])  # loads what is loaded at the first use
+    MODES[mode]().fit(X[:10], y[:10])  # imports modules that are imported at first use
     memory, (seconds, _) = memory_growth(lambda: cpu_seconds(lambda: MODES[mode]().fit(X, y)))
     return Cost(n_tokens(X), seconds, memory)
 

@@ -1,4 +1,4 @@
-"""How fast counting, training and predicting are, on one core, beside the targets."""
+"""Speed of counting, training and predicting on one core, compared with the targets."""
 
 import argparse
 import pickle
@@ -35,7 +35,7 @@ BYTES_PER_TOKEN = 8  # of an interned corpus: the ids of a word and of a label
 
 def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser("speed.py", description=__doc__)
-    parser.add_argument("--runs", type=int, default=5, help="of which the median is taken")
+    parser.add_argument("--runs", type=int, default=5, help="number of runs; the median counts")
     args = begin(parser, argv)
     brown = load_splits("32623-1000", args)
     rows = chain(
@@ -86,7 +86,7 @@ def memory_rows(X: Sequence, y: Sequence) -> Iterator[list[str]]:
 
 def fit_memory(name: str, X: Sequence, y: Sequence) -> tuple[int, int]:
     """Bytes by which the peak grows in fit, and bytes of the pickled model."""
-    MODES[name]().fit(X[:10], y[:10])  # loads what is loaded at the first use
+    MODES[name]().fit(X[:10], y[:10])  # imports modules that are imported at first use
     growth, model = memory_growth(lambda: MODES[name]().fit(X, y))
     return growth, len(pickle.dumps(model))
 

@@ -1,4 +1,4 @@
-"""A memory allocator that fails when it is told to, loaded before that of the C library."""
+"""A memory allocator that fails on request, loaded before the allocator of the C library."""
 
 import ctypes
 import os
@@ -111,9 +111,9 @@ def failures(after: int, number: int, size: int, library: str = "") -> Iterator[
     Parameters
     ----------
     after : int
-        How many succeed before.
+        Number of allocations that succeed before.
     number : int
-        How many fail then.
+        Number of allocations that then fail.
     size : int
         The smallest number of bytes for which allocations are counted, and fail.
     library : str
@@ -122,7 +122,7 @@ def failures(after: int, number: int, size: int, library: str = "") -> Iterator[
     Yields
     ------
     list of int
-        Afterwards, how many have failed.
+        Afterwards, the number of allocations that have failed.
     """
     allocator, failed = ctypes.CDLL(None), []
     types = ctypes.c_long, ctypes.c_long, ctypes.c_size_t, ctypes.c_char_p

@@ -1,4 +1,4 @@
-"""What every answer of a fitted estimator must be, whatever it was asked."""
+"""Checks of every answer of a fitted estimator."""
 
 from collections.abc import Callable, Iterable
 from random import Random
@@ -16,16 +16,16 @@ TOLERANCE = 1e-4  # scores may be of single precision
 
 
 def check_answers(rng: Random, estimator: Any, X: Any, **allowed: Any) -> None:
-    """Ask for labels, probabilities and one thing more, and check what comes.
+    """Ask for labels, probabilities and one more answer, and check them.
 
     Parameters
     ----------
     rng : Random
-        It chooses the third question.
+        Chooses the third question.
     estimator : fitted estimator
         A sequence classifier, or a pipeline that ends in one.
     X : input
-        Of any layout.
+        Input in any layout.
     **allowed
         Options of ``predict``.
 
@@ -48,7 +48,7 @@ def check_answer(rng: Random, estimator: Any, X: Any, method: str) -> None:
     Raises
     ------
     Wrong
-        If it is nonsense.
+        If the answer is nonsense.
     """
     options = {name: make(rng) for name, make in OPTIONS.get(method, {}).items()}
     answer = getattr(estimator, method)(X, **options)
@@ -57,7 +57,7 @@ def check_answer(rng: Random, estimator: Any, X: Any, method: str) -> None:
 
 
 def check_probabilities(rows: np.ndarray, what: str) -> None:
-    """Check rows of probabilities of which each must sum to one."""
+    """Check rows of probabilities, each of which must sum to one."""
     rows = np.asarray(rows, dtype=float)
     _check_finite(rows, what)
     if rows.size and (rows.min() < 0 or abs(rows.sum(axis=-1) - 1).max() > TOLERANCE):
@@ -70,14 +70,14 @@ def _name(estimator: Any) -> str:
 
 
 def _lengths(X: Any) -> list[int]:
-    """The number of tokens of each sequence; a table is one."""
+    """The number of tokens of each sequence; a table is one sequence."""
     if is_table(X):
         return [X.shape[0] if hasattr(X, "shape") else len(X)]
     return [x.shape[0] if hasattr(x, "shape") else len(x) for x in X]
 
 
 def _parts(X: Any, answer: Any) -> list[Any]:
-    """The answer for each sequence; for a table, that for all rows."""
+    """The answer for each sequence; for a table, the answer for all rows."""
     return [answer] if is_table(X) else list(answer)
 
 
@@ -160,7 +160,7 @@ def _check_samples(estimator: Any, X: Any, answer: Any, what: str) -> None:
 
 
 def _check_nothing(estimator: Any, X: Any, answer: Any, what: str) -> None:
-    """There is nothing that must be so."""
+    """Accept any answer."""
 
 
 METHODS: dict[str, Callable[[Any, Any, Any, str], None]] = {

@@ -1,4 +1,4 @@
-"""Copies of the checkout whose kernels are built to report what they do wrong."""
+"""Copies of the checkout whose kernels are built with sanitizers or checks."""
 
 import os
 import resource
@@ -15,17 +15,17 @@ __all__ = ["CHECKOUT", "Build", "Result"]
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 ENVIRONMENT = {
-    # Leaks: an interpreter that ends frees little. A huge array is a MemoryError, not a report.
+    # No report of leaks: at its end the interpreter frees little. A huge array is a MemoryError, not a report.
     "ASAN_OPTIONS": "detect_leaks=0:allocator_may_return_null=1",
     "UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1",
-    # Small objects have memory of their own, so that what is read behind them is seen.
+    # Small objects get separate memory, so that reads beyond them are detected.
     "PYTHONMALLOC": "malloc",
     "OMP_NUM_THREADS": "1",
 }
 
 
 class Result(NamedTuple):
-    """What a process left: its exit status, its output, and the reports of sanitizers."""
+    """The result of a process: exit status, output, and reports of sanitizers."""
 
     status: int
     output: str
@@ -34,7 +34,7 @@ class Result(NamedTuple):
 
 @dataclass(frozen=True)
 class Build:
-    """A copy of the checkout with kernels of its own.
+    """A copy of the checkout with its own kernels.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ class Build:
 
     @property
     def folder(self) -> Path:
-        """Where the copy is."""
+        """The folder of the copy."""
         return CHECKOUT / "build" / "campaigns" / self.name
 
     def make(self) -> None:

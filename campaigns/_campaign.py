@@ -1,4 +1,4 @@
-"""What a campaign is: numbered inputs, and a function that tries one of them.
+"""Campaigns: numbered inputs, and a function that tries one of them.
 
 Import this module before numpy, which reads the number of threads only once.
 """
@@ -23,9 +23,9 @@ class Wrong(Exception):
     Parameters
     ----------
     what : str
-        What is wrong, in words that are the same for all inputs that show it.
+        The defect, in words that are the same for all inputs that show it.
     example : str
-        What is so only for this input.
+        Details of this input.
     """
 
     def __init__(self, what: str, example: object = ""):
@@ -34,7 +34,7 @@ class Wrong(Exception):
 
 
 class Outcome(NamedTuple):
-    """What came of an input, with figures.
+    """The outcome of an input, with figures.
 
     Parameters
     ----------
@@ -62,11 +62,11 @@ class Campaign:
         other exception is a defect, and so is :class:`Wrong`.
     prepare : callable, optional
         Called once, before the first input, in the process that all workers are forked from:
-        what it makes is there for every input.
+        all inputs can use its results.
     n : int
         Number of inputs if none is given.
     allowed : tuple of exception classes
-        How the package may refuse an input.
+        Exceptions by which the package may refuse an input.
     allowed_if_raised : tuple of exception classes
         As ``allowed``, but only from a statement that raises it, and not by accident.
     batch : int
@@ -90,13 +90,13 @@ _shows = False
 
 
 def show_inputs() -> None:
-    """From now on :func:`show` prints: a single input is repeated."""
+    """Let :func:`show` print, because a single input is repeated."""
     global _shows
     _shows = True
 
 
 def show(*parts: object) -> None:
-    """Print what an input is, or what is tried with it, when it is repeated by its number."""
+    """Print an input, or what is tried with it, if a single input is repeated."""
     if _shows:
         print(*parts, flush=True)
 

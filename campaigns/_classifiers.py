@@ -78,7 +78,7 @@ def _train_on(rng: Random, estimator: Any, made: Sample, y: Any) -> tuple[Sample
 
 
 def _forget(rng: Random, estimator: Any, made: Sample, y: Any) -> tuple[Sample, Any]:
-    """Take some of the input away again, and put it back."""
+    """Forget some of the input, and learn it again."""
     if hasattr(estimator, "forget") and isinstance(made.X, list) and len(made.X) > 1:
         show("forget the first sequence")
         estimator.forget(made.X[:1], y[:1])
@@ -87,7 +87,7 @@ def _forget(rng: Random, estimator: Any, made: Sample, y: Any) -> tuple[Sample, 
 
 
 def _fit_again(rng: Random, estimator: Any, made: Sample, y: Any) -> tuple[Sample, Any]:
-    """Whatever was there before must not matter."""
+    """Fit again; the model before must not matter."""
     kinds, y = examples()
     kind = rng.choice(["numbers", "sparse", "dicts", "words"])
     X = kinds[kind]

@@ -22,7 +22,7 @@ UNLIMITED = 1 << 62
 
 
 def main(description: str, campaigns: Sequence[Campaign], argv: Sequence[str] | None = None) -> int:
-    """Run campaigns as the command line says.
+    """Run campaigns with the options of the command line.
 
     Parameters
     ----------
@@ -61,12 +61,18 @@ def _options(
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"{', '.join(names)}; default all")
     parser.add_argument("--n", type=int, help="number of inputs of each campaign")
     parser.add_argument("--start", type=int, default=0, help="number of the first input")
-    parser.add_argument("--seed", type=int, default=0, help="runs of several seeds add up")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="processes at a time")
+    parser.add_argument(
+        "--seed", type=int, default=0, help="runs with different seeds can be combined"
+    )
+    parser.add_argument(
+        "--jobs", type=int, default=os.cpu_count(), help="number of processes at a time"
+    )
     parser.add_argument("--minutes", type=float, help="time for all campaigns together")
     parser.add_argument("--limit", type=float, help="seconds that an input may take")
-    parser.add_argument("--only", type=int, metavar="NUMBER", help="repeat this input, in view")
-    parser.add_argument("--output", type=Path, help="keep the report, as JSON for summary.py")
+    parser.add_argument(
+        "--only", type=int, metavar="NUMBER", help="repeat this input, with its output shown"
+    )
+    parser.add_argument("--output", type=Path, help="write the report, as JSON for summary.py")
     options = parser.parse_args(argv)
     unknown = set(options.names) - set(names)
     if unknown:
@@ -91,7 +97,7 @@ def _run(campaign: Campaign, options: argparse.Namespace, seconds: float) -> Rep
 
 
 def _repeat(campaign: Campaign, options: argparse.Namespace) -> bool:
-    """Try a single input in this process, and say all about it; its files are left to look at."""
+    """Try a single input in this process, and print everything about it; its files are kept."""
     show_inputs()
     prepare(campaign)
     folder = tempfile.mkdtemp(prefix=f"{campaign.name}-{options.only}-")

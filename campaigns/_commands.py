@@ -31,7 +31,7 @@ SETTINGS += ["max_iter=1e99"]
 ESTIMATORS = ["CRF", "HMM", "EmpiricalCRF", "StructuredPerceptron", "CRFsuiteCRF", "Nonsense", ""]
 N_BEST = ["1", "3", "0", "-1", "1000000000", "x"]
 
-# The options of each command, with what makes their values; a name in capitals is a file.
+# The options of each command, with functions that make their values; a name in capitals is a file.
 FITTING = {"--estimator": ESTIMATORS, "--set": SETTINGS, "--template": ["TEMPLATE", "missing"]}
 FITTING |= {"--syntax": ["crf++", "wapiti", "x"], "--columns": COLUMNS}
 ANY_COMMAND: dict[str, dict[str, list[str]]] = {
@@ -104,7 +104,7 @@ def in_process(rng: Random, number: int) -> str:
 
 
 def as_process(rng: Random, number: int) -> str:
-    """Run a command as a process of its own."""
+    """Run a command in its own process."""
     standard_input, line = write_files(rng, forged=False), arguments(rng)
     show("sklearn-crcrf", *map(repr, line))
     package = os.path.dirname(os.path.dirname(sklearn_crcrf.__file__))
@@ -117,7 +117,7 @@ def as_process(rng: Random, number: int) -> str:
 
 
 def _judge(line: list[str], status: int | None, errors: str) -> str:
-    """A command succeeds, or it says in a line what is wrong with what it was given."""
+    """A command must succeed, or say in one line what is wrong with its input."""
     status = status or 0
     show("status", status, errors)
     if "Traceback" in errors:

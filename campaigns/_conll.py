@@ -49,13 +49,13 @@ def _damage_compressed(rng: Random, data: bytes) -> bytes:
 
 
 def _damage_deflated(rng: Random, data: bytes) -> bytes:
-    """What is compressed is damaged behind an intact header, or has a wrong checksum."""
+    """Damage compressed data after an intact header, or its checksum."""
     data = zlib.compress(data, 1)[2:]
     return b"\x1f\x8b\x08" + bytes(7) + mutated_bytes(rng, data) + rng.randbytes(8)
 
 
 def _append(rng: Random, data: bytes) -> bytes:
-    """Several compressed parts one after the other, or something else behind the first."""
+    """Several compressed parts one after the other, or other data after the first."""
     more = rng.choice([_compress(rng, data), bytes(10), data, b"\x1f\x8b"])
     return _compress(rng, data) + more
 
@@ -86,7 +86,7 @@ def mutated(rng: Random) -> bytes:
 
 
 def read(rng: Random, number: int) -> str:
-    """Read a file, and write what was read, which must give the same again."""
+    """Read a file, write the result and read it again: it must be the same."""
     data, options = mutated(rng), rng.choice(OPTIONS)
     show("file", data[:1000], options)
     X, y = read_conll(io.BytesIO(data), **options)

@@ -1,4 +1,4 @@
-"""What crashes, sanitizers and exceptions leave behind, as short texts that can be counted."""
+"""Traces of crashes, sanitizers and exceptions, as short texts that can be counted."""
 
 import linecache
 import os
@@ -34,7 +34,7 @@ def is_sanitized() -> bool:
 
 
 def reported(text: str) -> str | None:
-    """The report of a sanitizer on the standard error, in one line; None if there is none."""
+    """The report of a sanitizer on standard error, in one line; None if there is none."""
     found = SANITIZERS.search(text)
     if found is None:
         return None
@@ -47,7 +47,7 @@ def reported(text: str) -> str | None:
 
 
 def crash(status: int, text: str) -> str:
-    """How a process ended, from its wait status and what it wrote to the standard error."""
+    """How a process ended, from its wait status and its standard error."""
     code = os.waitstatus_to_exitcode(status)
     end = signal.Signals(-code).name if code < 0 else f"ended with exit status {code}"
     where = stack(text)
@@ -72,7 +72,7 @@ def is_from_elsewhere(error: BaseException) -> bool:
 def is_raised(error: BaseException) -> bool:
     """Whether an exception comes from a statement that raises it, or from scikit-learn.
 
-    Of kernels the text is not known; what comes from them is taken to be raised.
+    The source of kernels is not available; their exceptions count as raised.
     """
     lines = list(_lines(error.__traceback__))
     path, line = lines[-1]
@@ -86,7 +86,7 @@ def is_raised(error: BaseException) -> bool:
 
 
 def stack(text: str) -> str:
-    """Where a process was, innermost first, by what faulthandler wrote."""
+    """The stack of a process, innermost first, from the output of faulthandler."""
     frames = [_python(*frame) for frame in PYTHON_FRAME.findall(text) if not _is_frame(*frame)]
     ours = [frame for frame in frames if frame.startswith(PACKAGE)]
     return " < ".join((ours or frames)[:N_FRAMES])
@@ -106,7 +106,7 @@ def _python(path: str, line: int | str) -> str:
 
 
 def _is_frame(path: str, line: str) -> bool:
-    """Whether this is a line of what all campaigns share."""
+    """Whether this is a line of code that all campaigns share."""
     return os.path.dirname(path) == FOLDER and os.path.basename(path).startswith("_")
 
 

@@ -1,4 +1,4 @@
-"""Every display of models that were trained on markup: none of it may become markup."""
+"""Every display of models trained on markup: nothing in the data may become markup."""
 
 import inspect
 import re
@@ -69,7 +69,7 @@ def _check_html(html: str, what: str) -> None:
 
 
 def display(rng: Random, number: int) -> str:
-    """Train a model on payloads, and show it and what it says in one of all ways."""
+    """Train a model on payloads, and show it or its answers by a random display."""
     X, y = _sequences(rng), []
     pool = rng.sample(PAYLOADS, rng.choice([1, 2, 4, 8]))
     y = [rng.choices(pool, k=len(x)) for x in X]
@@ -96,7 +96,7 @@ def _sequences(rng: Random) -> list:
 
 
 def _fitted(public: type, X: Any, y: list) -> tuple[Any, Any]:
-    """An estimator, and X as it takes it."""
+    """An estimator, and X in a form that it accepts."""
     estimator = make(public)
     if not estimator.__sklearn_tags__().input_tags.string:
         X = SequenceVectorizer().fit_transform(X)
@@ -173,7 +173,7 @@ def _itself(rng: Random, estimator: Any, X: Any, y: list) -> Any:
 
 
 def _views() -> Iterator[tuple[str, Callable[[Random, Any, Any, list], Any]]]:
-    """All ways to show something, found through the public names."""
+    """All displays, found through the public names."""
     yield "estimator", _itself
     yield "explain", _of_sequence(explain)
     for name in notebook.__all__:

@@ -28,7 +28,7 @@ READERS = {"crfsuite": read_crfsuite_dump, "crf++": read_crfpp_model}
 
 
 def mutated(rng: Random) -> tuple[bytes, str]:
-    """A text model, in most cases with some changes, and the program it is of."""
+    """A text model, in most cases with some changes, and its program."""
     program = rng.choice(list(READERS))
     data = _crfsuite(rng) if program == "crfsuite" else _crfpp(rng)
     return data if rng.random() < 0.3 else mutated_bytes(rng, data, STRINGS), program
@@ -74,7 +74,7 @@ def _crfpp(rng: Random) -> bytes:
 
 
 def read_and_ask(rng: Random, number: int) -> str:
-    """Read a text model; if it is taken, ask the model."""
+    """Read a text model; if it is accepted, ask the model."""
     data, program = mutated(rng)
     show(program, data.decode(errors="replace"))
     model: Any = READERS[program](io.BytesIO(data))

@@ -1,4 +1,4 @@
-"""Changes of what skops writes about the objects of a model."""
+"""Changes of the schema that skops writes for the objects of a model."""
 
 import json
 import pkgutil
@@ -56,7 +56,7 @@ def forge(rng: Random, schema: bytes) -> bytes:
 
 
 def _nodes(tree: Any, key: str) -> list[dict[str, Any]]:
-    """What has a key."""
+    """The nodes that have a key."""
     return [box for box, name in places(tree) if name == key]
 
 
@@ -81,7 +81,7 @@ def _rename(rng: Random, tree: Any) -> None:
 
 
 def _change_content(rng: Random, tree: Any) -> None:
-    """Another number, string, or nothing, in place of one."""
+    """Replace a number or string by another one, or by nothing."""
     nodes = _nodes(tree, "is_json")
     if nodes:
         node, other = rng.choice(nodes), rng.choice(nodes)
@@ -89,7 +89,7 @@ def _change_content(rng: Random, tree: Any) -> None:
 
 
 def _change_class(rng: Random, tree: Any) -> None:
-    """Another class or function, of the model, of the package, or of anywhere."""
+    """Replace a class or function by another one, of the model, the package, or elsewhere."""
     nodes = _nodes(tree, "__module__")
     if nodes:
         other = rng.choice(nodes)
@@ -101,7 +101,7 @@ def _change_class(rng: Random, tree: Any) -> None:
 
 
 def _call_function(rng: Random, tree: Any) -> None:
-    """A function in place of anything, with what it could be called with."""
+    """Replace any node by a function, with arguments for it."""
     module, _, name = rng.choice([rng.choice(_names()), rng.choice(FOREIGN)]).rpartition(".")
     box, key = rng.choice(places(tree))
     function = {"module_path": module, "function": name}
@@ -116,7 +116,7 @@ def _change_loader(rng: Random, tree: Any) -> None:
 
 
 def _change_reference(rng: Random, tree: Any) -> None:
-    """Another file, or another object that is there already."""
+    """Replace a reference by another file or object."""
     key = rng.choice(["file", "__id__"])
     nodes = _nodes(tree, key)
     if nodes:

@@ -1,4 +1,4 @@
-"""Forbids what no model file may do, and says that it was tried: Python's audit events."""
+"""Prevents and reports forbidden actions of model files, by the audit events of Python."""
 
 import os
 import sys
@@ -24,17 +24,17 @@ _is_on, _is_installed, _writable, _tried = False, False, None, []
 
 @contextmanager
 def guarded(writable: str | None = None) -> Iterator[None]:
-    """Meanwhile nothing may be written, deleted, started, unpickled or run from a string.
+    """Within this context nothing may be written, deleted, started, unpickled or run from a string.
 
     Parameters
     ----------
     writable : str, optional
-        A folder in which files may be written and deleted all the same.
+        A folder in which files may be written and deleted nevertheless.
 
     Raises
     ------
     Wrong
-        At the end, if any of it was tried; it is prevented.
+        At the end, if any such action was tried; the action is prevented.
     """
     global _is_on, _is_installed, _writable
     if not _is_installed:

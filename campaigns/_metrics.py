@@ -1,4 +1,4 @@
-"""Every metric, and what reads segments: with labels that fit, that nearly fit, and that do not."""
+"""Every metric, and functions that read segments: with valid, nearly valid and invalid labels."""
 
 import inspect
 from collections.abc import Callable, Iterator
@@ -31,7 +31,7 @@ def measure(rng: Random, number: int) -> str:
 
 
 def _arguments(rng: Random, function: Callable, lengths: list[int]) -> dict[str, Any]:
-    """All that must be given, and some of the rest."""
+    """All required arguments, and some optional ones."""
     pool = rng.choice(LABELS if rng.random() < 0.85 else STRANGE_LABELS)
     given = {}
     for name, parameter in inspect.signature(function).parameters.items():
@@ -89,7 +89,7 @@ def _one_of(*values: Any) -> Callable[[Random, list[int], list], Any]:
 
 
 def _check(name: str, result: Any) -> None:
-    """No number in what a function returns may be NaN."""
+    """Check that no number in a result is NaN."""
     if isinstance(result, dict):
         result = list(result.values())
     if isinstance(result, list | tuple):
@@ -128,7 +128,7 @@ ARGUMENTS: dict[str, Callable[[Random, list[int], list], Any]] = {
 
 
 def _functions() -> Iterator[Callable]:
-    """All public functions of labels, and those that make labels."""
+    """All public functions that take or make labels."""
     for name in metrics.__all__:
         function = getattr(metrics, name)
         if inspect.isfunction(function) and "y_true" in inspect.signature(function).parameters:

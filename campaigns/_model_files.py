@@ -31,7 +31,7 @@ DATE = (2000, 1, 1, 0, 0, 0)
 
 
 class Stored(NamedTuple):
-    """A model file: all of it, its members, and some input for the model."""
+    """A model file: its bytes, its members, and some input for the model."""
 
     name: str
     data: bytes
@@ -51,7 +51,7 @@ def prepare() -> None:
 
 
 def stored_models() -> Iterator[Stored]:
-    """A file of every way to train, and of a pipeline with every transformer."""
+    """A file for every trainer, and for a pipeline with every transformer."""
     for trainer in trainers(N_SEQUENCES):
         yield _stored(trainer.name, trainer.fit(), trainer.X)
     kinds, y = examples(N_SEQUENCES)
@@ -70,7 +70,7 @@ def _stored(name: str, estimator: Any, X: list) -> Stored:
 
 
 def _renumbered(members: dict[str, bytes]) -> dict[str, bytes]:
-    """The same with other names of members and objects, which differ each time."""
+    """The file with canonical names of members and objects, which otherwise differ each time."""
     schema = json.dumps(json.loads(members[SCHEMA]))
     ids, names = {}, {SCHEMA: SCHEMA}
 
@@ -96,7 +96,7 @@ def _rewritten(data: bytes) -> bytes:
 def _npy(array: np.ndarray) -> bytes:
     """The file of an array, with zeros between the fields of its entries.
 
-    ``numpy.save`` leaves there what happens to be in memory.
+    ``numpy.save`` writes whatever is in memory there.
     """
     file = io.BytesIO()
     if array.dtype.names is None:
@@ -143,7 +143,7 @@ def _mutated_member(rng: Random, name: str, data: bytes) -> bytes:
 
 
 def _with_other_values(rng: Random, data: bytes) -> bytes:
-    """The file of an array, or of the arrays of a sparse matrix, with one changed."""
+    """The file of an array, or of a sparse matrix with one array changed."""
     arrays = np.load(io.BytesIO(data), allow_pickle=False)
     if isinstance(arrays, np.ndarray):
         return _npy(mutated_array(rng, arrays))
@@ -179,7 +179,7 @@ ARCHIVE_CHANGES = [_leave_out, _exchange, _inflate, _misname]
 
 
 def load_and_ask(rng: Random, number: int) -> str:
-    """Load a mutated file; if it is taken, ask the model."""
+    """Load a mutated file; if it is accepted, ask the model."""
     model = rng.choices(models, weights)[0]
     show("model", model.name)
     with open("model.skops", "wb") as file:

@@ -36,7 +36,7 @@ MORE_OPTIONS = {
     "EmpiricalCRF": [("order", 2)],
     "TemplateFeatures": [("syntax", "wapiti")],
 }
-# What cannot be left out, or does not go with the default of another parameter.
+# Parameters that are required, or incompatible with the default of another parameter.
 REQUIRED = {
     "OpinionPoolCRF": lambda: {
         "estimators": [("crf", sklearn_crcrf.CRF(max_iter=5)), ("hmm", sklearn_crcrf.HMM())]
@@ -50,16 +50,16 @@ REQUIRED = {
 
 
 class Trainer(NamedTuple):
-    """A way to train.
+    """An estimator with some options, and data for it.
 
     Parameters
     ----------
     name : str
-        The class, what differs from its defaults, and the kind of X.
+        The class, parameters that differ from its defaults, and the kind of X.
     estimator : estimator
         Not fitted.
     X, y : list
-        Some sequences that it can be fitted to.
+        Some sequences that the estimator accepts.
     """
 
     name: str
@@ -111,7 +111,7 @@ def transformers() -> list[type]:
 
 
 def make(public: type, **parameters: Any) -> BaseEstimator:
-    """An estimator or transformer that does not take long to fit, and is the same each time."""
+    """An estimator or transformer that is quick to fit, and deterministic."""
     known = inspect.signature(public).parameters
     small = {name: value for name, value in SMALL.items() if name in known}
     required = REQUIRED.get(public.__name__, dict)()
@@ -119,7 +119,7 @@ def make(public: type, **parameters: Any) -> BaseEstimator:
 
 
 def options_of(public: type) -> Iterator[tuple[str, Any]]:
-    """Every parameter that names one of several ways, with each of these."""
+    """Every parameter with a list of options, with each of its options."""
     yield from MORE_OPTIONS.get(public.__name__, [])
     for name, constraints in getattr(public, "_parameter_constraints", {}).items():
         for constraint in constraints:
@@ -154,14 +154,14 @@ def kinds_for(public: type) -> list[str]:
 
 
 def _constructed(public: type) -> Iterator[tuple[str, BaseEstimator]]:
-    """What the class methods that make an estimator return."""
+    """Estimators made by class methods."""
     for name, method in inspect.getmembers(public, inspect.ismethod):
         if not name.startswith("_") and method.__self__ is public:
             yield name, method()
 
 
 def _fits(estimator: BaseEstimator, X: list, y: list) -> bool:
-    """Not all options go with the defaults of the others, and not all take every X."""
+    """Whether options are compatible with the other defaults, and accept this kind of X."""
     try:
         clone(estimator).fit(X, y)
     except (ValueError, TypeError):

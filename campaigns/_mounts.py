@@ -1,4 +1,4 @@
-"""File systems that only this process sees, and that are gone when it ends."""
+"""File systems that only this process sees, and that vanish when it ends."""
 
 import ctypes
 import os
@@ -13,18 +13,18 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def can_mount() -> bool:
-    """Let this process have mounts of its own; False where it may not."""
+    """Give this process its own mounts; False if it lacks permission."""
     return _libc.unshare(NEW_NAMESPACE) == 0 and _mount(b"none", b"/", None, RECURSIVE | PRIVATE)
 
 
 def mount_small(folder: Path, n_bytes: int) -> None:
-    """Let a folder be a file system of so many bytes, in memory."""
+    """Mount a file system in memory, of limited size, on a folder."""
     if not _mount(b"tmpfs", os.fsencode(folder), b"tmpfs", 0, f"size={n_bytes}".encode()):
         raise OSError(ctypes.get_errno(), "cannot mount a file system in memory", str(folder))
 
 
 def mount_read_only(folder: Path) -> None:
-    """Let nothing be changed in a folder."""
+    """Mount a folder read-only."""
     name = os.fsencode(folder)
     is_bound = _mount(name, name, None, BIND)
     if not is_bound or not _mount(name, name, None, BIND | REMOUNT | READ_ONLY):

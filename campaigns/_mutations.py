@@ -1,4 +1,4 @@
-"""Changes of bytes and text, as they come about by accident or by intent."""
+"""Changes of bytes and text, as by accident or by an attacker."""
 
 from collections.abc import Sequence
 from random import Random
@@ -22,7 +22,7 @@ def mutated_bytes(rng: Random, data: bytes, dictionary: Sequence[bytes] = ()) ->
     rng : Random
     data : bytes
     dictionary : sequence of bytes
-        Strings that mean something in this format, inserted besides generally interesting ones.
+        Strings with a meaning in this format, inserted in addition to generally interesting ones.
     """
     changed = bytearray(data)
     for _ in range(rng.choice(N_CHANGES)):

@@ -1,4 +1,4 @@
-"""What can be in the way of a save."""
+"""Obstacles to a save."""
 
 import os
 import stat
@@ -52,14 +52,14 @@ def _as_somebody_else(path: Path) -> Obstacle:
 
 @contextmanager
 def _special(path: Path, make: Callable[[Path], Any]) -> Obstacle:
-    """There is something at the path that is no file."""
+    """The path is something other than a file."""
     make(path.parent / "special")
     yield path.parent / "special", (ValueError, OSError)
 
 
 @contextmanager
 def _nowhere(path: Path) -> Obstacle:
-    """The folder is not there, or is a file."""
+    """The folder does not exist, or is a file."""
     yield path / "below a file", (OSError,)
 
 

@@ -16,7 +16,7 @@ from sklearn_crcrf.constraints import Constraints
 __all__ = ["random_estimator", "random_parameters"]
 
 NUMBERS = [0, 1, 2, 3, 5, 10, 0.0, 1e-9, 0.1, 0.5, 0.9, 1.0, 2.0, 100.0, 1e12, 1e300, -0.5, -1]
-# What would only take long, or is written to the standard output.
+# Parameters that would only take long, or print to standard output.
 FEW: dict[str, list] = {
     "max_iter": [0, 1, 2, 5, 10],
     "max_iterations": [0, 1, 5, 10],
@@ -29,7 +29,7 @@ HARMFUL = {"max_iter", "max_iterations", "n_jobs", "verbose"}
 
 
 def _nothing(*args: Any, **kwargs: Any) -> None:
-    """What does not return what it should."""
+    """A callable that does not return what it should."""
 
 
 HOSTILE = [*ATOMS, np.nan, -np.inf, 2**31, 2**63, "nonsense", np.float32(0.5), [1, 2], _nothing]
@@ -49,7 +49,7 @@ def random_parameters(rng: Random, public: type, hostile: float) -> dict[str, An
     public : type
         A public class of the package.
     hostile : float
-        Probability that one of them has a value that it may not have.
+        Probability that one parameter has an invalid value.
     """
     known = getattr(public, "_parameter_constraints", {})
     chosen = {}

@@ -1,4 +1,4 @@
-"""What a campaign finds: counted, named by number, printed, and kept as JSON."""
+"""Reports of campaigns: outcomes are counted, numbered, printed, and stored as JSON."""
 
 import json
 import os
@@ -27,7 +27,7 @@ class Report:
     ----------
     campaign : str
     seed, start : int
-        What the inputs are made from: the seed, and the first number.
+        The seed of the inputs, and the first number.
     """
 
     def __init__(self, campaign: str, seed: int, start: int):
@@ -67,7 +67,7 @@ class Report:
         return sum(self.count(verdict) for verdict in VERDICTS)
 
     def count(self, verdict: str) -> int:
-        """Number of inputs of which this came."""
+        """Number of inputs with this outcome."""
         return self._outcomes[verdict].total()
 
     @property
@@ -76,7 +76,7 @@ class Report:
         return any(self.count(verdict) for verdict in DEFECTS)
 
     def as_dict(self) -> dict[str, Any]:
-        """All of it, of types that JSON has."""
+        """The report as a dict of JSON types."""
         return {
             "campaign": self.campaign,
             "commit": _commit(),
@@ -120,7 +120,7 @@ class Report:
 
 
 def write(reports: list[Report], path: Path) -> None:
-    """Keep reports in a file, for ``summary.py``."""
+    """Write reports to a file, for ``summary.py``."""
     text = json.dumps([report.as_dict() for report in reports], indent=1)
     path.write_text(text + "\n", encoding="utf-8")
 

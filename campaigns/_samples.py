@@ -51,7 +51,7 @@ class Sample(NamedTuple):
 
 
 def sample(rng: Random, kind: str | None = None) -> Sample:
-    """An input of some kind, most often one that some estimator takes."""
+    """An input of some kind, most often one that some estimator accepts."""
     if kind not in KINDS:
         kind = rng.choices(list(KINDS), [weight for weight, _ in KINDS.values()])[0]
     _, make = KINDS[kind]
@@ -108,7 +108,7 @@ def _sequence_array(rng: Random, lengths: list[int]) -> Any:
 
 
 def _damaged_sparse(rng: Random, lengths: list[int]) -> Any:
-    """Matrices whose parts do not fit, as can come of a computation in place."""
+    """Matrices with inconsistent arrays, as after a computation in place."""
     generator, form = _generator(rng), rng.choice([sparse.csr_array, sparse.csc_array])
     if rng.random() < 0.5:
         X = [form(sparse.random_array((n, 4), density=0.6, rng=generator)) for n in lengths]
@@ -235,7 +235,7 @@ def weights(rng: Random, made: Sample) -> Any:
 
 
 def allowed_labels(rng: Random, X: Any, classes: list) -> Any:
-    """What may be known of the labels of an input."""
+    """Known labels of an input, for ``allowed``."""
     known = [None, None, *classes[:5], *ATOMS[:3]] if rng.random() < 0.1 else [None, *classes]
 
     def of_token() -> Any:

@@ -16,7 +16,7 @@ TYPES = ["int8", "int32", "int64", "uint64", "float32", "float64", "bool", "comp
 
 
 def places(tree: Any) -> list[tuple[Any, Any]]:
-    """Each dict or list below, with each of its keys or indices."""
+    """Every nested dict or list, with each of its keys or indices."""
     return list(_places(tree))
 
 
@@ -29,7 +29,7 @@ def _places(tree: Any) -> Iterator[tuple[Any, Any]]:
 
 
 def transplant(rng: Random, found: list[tuple[Any, Any]]) -> None:
-    """Put a copy of what stands at one place at another."""
+    """Copy the value at one place to another place."""
     (box, key), (source, name) = rng.choice(found), rng.choice(found)
     box[key] = json.loads(json.dumps(source[name]))
 

@@ -33,13 +33,13 @@ def supervise(campaign: Campaign, report: Report, numbers: range, jobs: int, unt
     campaign : Campaign
         It is prepared in this process.
     report : Report
-        It takes the results, and has the seed.
+        Takes the results, and has the seed.
     numbers : range
         The inputs.
     jobs : int
         Number of workers at a time.
     until : float
-        When no other input is begun, by the monotonic clock.
+        No input is started after this time, by the monotonic clock.
     """
     prepare(campaign)
     sys.stdout.flush()
@@ -127,7 +127,7 @@ class _Worker:
         return time.monotonic() - self._heard > self._campaign.limit
 
     def close(self) -> range:
-        """Put the process away; returns the inputs that have not been tried."""
+        """Clean up after the process; return the inputs that have not been tried."""
         hangs = not self._has_ended and self._is_alive()
         if hangs:
             os.kill(self._pid, signal.SIGABRT)  # of which it writes where it is
@@ -155,7 +155,7 @@ class _Worker:
         self._numbers = self._numbers[1:]
 
     def _is_alive(self) -> bool:
-        """Whether the process has not ended, and will not at once; its status is left for later."""
+        """Whether the process has not ended, nor ends at once; its status is not collected."""
         at_once = 0 if self._is_closed else os.WNOHANG
         return os.waitid(os.P_PID, self._pid, os.WEXITED | os.WNOWAIT | at_once) is None
 

@@ -83,7 +83,7 @@ def transform(rng: Random, number: int) -> str:
 
 
 def match(rng: Random, number: int) -> str:
-    """Find an expression in words, and compare with Python's regular expressions."""
+    """Find an expression in words, and compare with Python's ``re``."""
     text = "".join(rng.choice(ALPHABET) for _ in range(rng.randrange(8)))
     show("expression", repr(text))
     expression = parse_regexp(text)

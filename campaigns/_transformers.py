@@ -16,7 +16,7 @@ __all__ = ["CAMPAIGN"]
 
 KINDS = ["words", "words", "words", "dicts", "dicts", "frame", "SequenceArray", None]
 COLUMNS = [None, "token", "w", "word", "nonsense", 0]
-# Values of parameters; those of a transformer that is not here are the defaults.
+# Values of parameters; transformers that are not listed have the defaults.
 PARAMETERS: dict[str, dict[str, Callable[[Random], list]]] = {
     "Gazetteer": {
         "lists": lambda rng: [
@@ -95,7 +95,7 @@ def transform(rng: Random, number: int) -> str:
 
 
 def _check(name: str, result: SequenceArray, made: Sample) -> None:
-    """There is a row for each token, and each number is finite."""
+    """Check that there is a row for each token, and that numbers are finite."""
     show("result", result)
     if made.kind != "nonsense" and sum(result.lengths) != sum(made.lengths):
         raise Wrong(f"{name} gives other lengths", f"{made.lengths} {result.lengths}")
@@ -106,7 +106,7 @@ def _check(name: str, result: SequenceArray, made: Sample) -> None:
 
 
 def _check_names(name: str, result: SequenceArray, names: np.ndarray) -> None:
-    """There is a name for each column of what was fitted."""
+    """Check that there is a name for each column."""
     data = result.data
     width = data.shape[1] if hasattr(data, "shape") else len(data.names)
     if width != len(names):

@@ -1,4 +1,4 @@
-"""The process in which inputs are tried, and what it tells the one that watches it."""
+"""The process in which inputs are tried, and its messages to the supervisor."""
 
 import ctypes
 import faulthandler
@@ -26,7 +26,7 @@ LENGTH = 600  # of a text; a line must fit into the buffer of a pipe, to be writ
 
 
 class Judgement(NamedTuple):
-    """What came of an input.
+    """The outcome of an input.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ class Judgement(NamedTuple):
     what : str
         The name of the outcome or the defect, the same for all inputs that show it.
     example : str
-        What is so only for this input.
+        Details of this input.
     seconds : float
     measures : mapping of str to float
     """
@@ -71,7 +71,7 @@ def judge(campaign: Campaign, seed: int, number: int) -> Judgement:
 
 
 def _refused(error: Exception) -> tuple[str, str, str, dict]:
-    """An exception that is allowed must also say something, and not be that of the campaign."""
+    """Judge an allowed exception: it must have a message, and not come from the campaign."""
     name, message = _kind(error), str(error).strip()
     if not is_from_elsewhere(error):
         return "wrong", f"{name} of the campaign itself", message, {}
@@ -99,9 +99,9 @@ def work(
     pipe : int
         File descriptor.
     errors : str
-        File that takes the place of the standard error.
+        File that replaces standard error.
     until : float
-        When no other input is begun, by the monotonic clock.
+        No input is started after this time, by the monotonic clock.
     """
     _isolate(errors)
     for number in numbers:
@@ -117,7 +117,7 @@ def work(
 
 
 def _isolate(errors: str) -> None:
-    """A process group and an empty folder of its own, limited memory, no output."""
+    """Give the process its own group and empty folder, limited memory, and no output."""
     os.setsid()
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     folder = tempfile.mkdtemp(dir=os.path.dirname(errors))
@@ -133,7 +133,7 @@ def _isolate(errors: str) -> None:
 
 
 def _with_report(judgement: Judgement, text: str) -> Judgement:
-    """What was written to the standard error may say that something is broken."""
+    """Judge the standard error, which may report a defect."""
     report = reported(text)
     if report is not None:
         return judgement._replace(verdict="crashed", what=report, example=text)

@@ -41,7 +41,7 @@ def prepare() -> None:
 
 
 def here(rng: Random, number: int) -> str:
-    """Fits in this process: again, with threads, with X in another form; and stored models."""
+    """Fits in this process: repeated, with threads, with X in another layout; and stored models."""
     warnings.simplefilter("ignore")
     trainer = random_trainer(rng)
     show(trainer.name, trainer.estimator)
@@ -108,7 +108,7 @@ def random_trainer(rng: Random) -> Trainer:
 
 
 def _others(trainer: Trainer, fitted: Any) -> Iterator[tuple[str, Any]]:
-    """What must be the same model."""
+    """Other ways to get the same model."""
     yield "fitted again", trainer.fit()
     yield "fitted twice", clone(fitted).fit(trainer.X, trainer.y).fit(trainer.X, trainer.y)
     if "n_jobs" in fitted.get_params(deep=False):
@@ -138,7 +138,7 @@ def digests(fitted: Any, trainer: Trainer) -> dict[str, str]:
 
 
 def _plain(value: Any) -> Any:
-    """A value whose text tells it from all others."""
+    """A value with a unique text."""
     if isinstance(value, np.ndarray):
         if value.dtype == object:
             return [_plain(entry) for entry in value]
@@ -151,7 +151,7 @@ def _plain(value: Any) -> Any:
         return [_plain(entry) for entry in value]
     if isinstance(value, str | bytes | int | float | np.generic | None):
         return value
-    # Parameters of an estimator inside of another may differ, such as its number of threads.
+    # Parameters of a nested estimator may differ, such as its number of threads.
     inner = {k: v for k, v in getattr(value, "__dict__", {}).items() if k.endswith("_")}
     return type(value).__name__, _plain(inner)
 

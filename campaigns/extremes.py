@@ -1,4 +1,4 @@
-"""Sizes at the ends of what is possible: many tokens, labels, attributes, sequences.
+"""Extreme sizes: many tokens, labels, attributes, sequences.
 
 Each input is one of these cases. Its seconds and its memory are reported.
 """
@@ -65,7 +65,7 @@ def columns(n_sequences: int, length: int, n_columns: int, n_labels: int) -> Dat
 
 
 def fit_and_ask(estimator: Any, make: Callable[[], Data]) -> None:
-    """Fit to all of it, and predict all of it."""
+    """Fit to all data, and predict all data."""
     X, y = make()
     estimator.fit(X, y)
     labels = estimator.predict(X)
@@ -81,7 +81,7 @@ def fit_and_ask(estimator: Any, make: Callable[[], Data]) -> None:
 
 
 def long_word(estimator: Any, length: int) -> None:
-    """A word that is as long as a book."""
+    """A word as long as a book."""
     X = [["a", "x" * length, "b"], ["x" * (length - 1) + "y"]]
     if hasattr(estimator, "predict"):
         fit_and_ask(estimator, lambda: (SequenceArray.from_sequences(X), _labels(X)))

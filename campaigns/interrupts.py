@@ -75,7 +75,7 @@ class Step:
     fit : bound method
         ``fit`` or ``partial_fit`` of an estimator.
     trainer : Trainer
-        What it is called with.
+        The data to fit.
     """
 
     def __init__(self, fit: Callable, trainer: Trainer):
@@ -83,7 +83,7 @@ class Step:
         self.before = dict(vars(fit.__self__))
 
     def __call__(self) -> None:
-        """Note the state, and fit."""
+        """Record the state, and fit."""
         self.before = dict(vars(self._fit.__self__))
         self._fit(self._trainer.X, self._trainer.y)
 
@@ -102,9 +102,9 @@ def repeat_until_interrupted(step: Callable[[], Any], after: float) -> tuple[str
     Returns
     -------
     how : {"interrupted", "returned", "between two fits"}
-        What the last call did: it raised KeyboardInterrupt, or returned all the same.
+        Whether the last call raised KeyboardInterrupt, or returned nevertheless.
     seconds : float
-        How long that took.
+        Time from the interrupt to the end of the call.
     """
     reader, writer = os.pipe()
     sender, how = _send_interrupt(after, writer), "between two fits"

@@ -35,7 +35,7 @@ _trainers: list[Trainer] = []
 
 
 def prepare() -> None:
-    """Make trainers, and call what is called later: modules are imported by then."""
+    """Make trainers, and call their methods once, so that modules are imported."""
     warnings.simplefilter("ignore")
     for trainer in trainers(N_SEQUENCES):
         _trainers.append(trainer)
@@ -57,7 +57,7 @@ def kernels(rng: Random, number: int) -> str:
 
 
 def limits(rng: Random, number: int) -> str:
-    """The process may have little more memory than it has."""
+    """Limit the memory of the process to little more than it has."""
     more = rng.randrange(ALLOWED_MORE)
     return _try(rng, N_TIMES_MORE, lambda: limited_to(more))
 
@@ -101,7 +101,7 @@ def _outcome(shortage: Callable, call: Callable[[], Any]) -> str:
 
 @contextmanager
 def limited_to(more: int) -> Iterator[list[int]]:
-    """Let the process have so many bytes more than it has."""
+    """Limit the memory of the process to this number of bytes more than it has."""
     ctypes.CDLL(None).malloc_trim(0)  # what is free, but kept, would be enough
     least, most = resource.getrlimit(resource.RLIMIT_AS)
     pages = int(Path("/proc/self/statm").read_text().split()[0])

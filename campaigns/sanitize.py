@@ -1,4 +1,4 @@
-"""Tests and hostile inputs with kernels that report what they do wrong.
+"""Tests and hostile inputs with sanitized kernels.
 
 Each input is a test file, or some inputs of another campaign, in a process of its own, with one of
 the instruction sets that the processor has; the checks of Cython are the same in all, and are made
@@ -29,14 +29,14 @@ BOUNDS = Build("bounds", environment={"SKLEARN_CRCRF_BOUNDSCHECK": "1"})
 
 @cache
 def test_files() -> list[str]:
-    """The test files, without those about what is around the package."""
+    """The test files, except tests of tools around the package."""
     left_out = "campaigns", "test_benchmarks.py", "test_package.py"
     found = (path.relative_to(CHECKOUT) for path in sorted(CHECKOUT.glob("tests/**/test_*.py")))
     return [str(path) for path in found if path.parts[1] not in left_out]
 
 
 def run_tests(build: Build, sets: Sequence[str], number: int) -> str:
-    """A test file; what a kernel raises where it cannot raise is an error."""
+    """Run a test file; exceptions that a kernel ignores are errors."""
     path, instructions = test_files()[number // len(sets)], sets[number % len(sets)]
     show(path, instructions)
     warning = "error::pytest.PytestUnraisableExceptionWarning"

@@ -39,7 +39,7 @@ _size = 0  # of a file, in bytes
 
 
 def prepare() -> None:
-    """Make models that can be told from each other, and see how long a save takes."""
+    """Make distinguishable models, and measure the time of a save."""
     global _duration, _size
     rng = np.random.default_rng(0)
     for name, n_words in N_WORDS.items():
@@ -94,7 +94,7 @@ def concurrent(rng: Random, number: int) -> Outcome:
 
 
 def disks(rng: Random, number: int) -> str:
-    """There is too little space, or just enough."""
+    """The disk has too little space, or just enough."""
     path, way = _place(), "a limit on the size of files"
     n_bytes = int(_size * rng.uniform(0, 2.5))
     if rng.random() < 0.7 and can_mount():
@@ -109,7 +109,7 @@ def disks(rng: Random, number: int) -> str:
 
 
 def forbidden(rng: Random, number: int) -> str:
-    """Something is in the way."""
+    """An obstacle prevents the save."""
     path = _place()
     save_model(_models["old"], path)
     name = rng.choice(list(OBSTACLES))
@@ -150,13 +150,13 @@ def links(rng: Random, number: int) -> str:
 
 
 def _place() -> Path:
-    """Where models are saved: in a folder of its own."""
+    """The path of models, in a separate folder."""
     Path("models").mkdir()
     return Path("models") / "model"
 
 
 def _complete(path: Path, expected: set[str]) -> str:
-    """Which model is there; one of those expected, or none."""
+    """The name of the stored model, one of the expected ones, or "none"."""
     if not path.exists():
         return "none"
     try:

@@ -27,8 +27,10 @@ Rows = dict[str, list[list[str]]]  # of a table, by campaign
 def main(argv: Sequence[str] | None = None) -> int:
     """Write the tables, or print them."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("files", nargs="+", type=Path, help="what campaigns wrote to --output")
-    parser.add_argument("--print", action="store_true", help="do not write, but print")
+    parser.add_argument(
+        "files", nargs="+", type=Path, help="reports that campaigns wrote with --output"
+    )
+    parser.add_argument("--print", action="store_true", help="print instead of writing")
     options = parser.parse_args(argv)
     reports = [report for file in options.files for report in json.loads(file.read_text())]
     page = README.read_text()
@@ -48,7 +50,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def summarised(reports: Iterable[dict[str, Any]], tables: str = "") -> str:
     """Tables in Markdown, with a row for all reports of a campaign.
 
-    Rows of campaigns without a report are taken from the ``tables`` of before.
+    Rows of campaigns without a report are taken from the old ``tables``.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Several estimators trained at once, each with threads of its own: the same bits as alone."""
+"""Several estimators trained at once, each with its own threads: the same bits as alone."""
 
 import sys
 import threading
@@ -45,7 +45,7 @@ def together(rng: Random, number: int) -> str:
 
 
 def _answer(trainer: Trainer, n_jobs: int) -> np.ndarray:
-    """The probabilities of a newly trained estimator, in a thread of their own or not."""
+    """The probabilities of a newly trained estimator, in a new thread or not."""
     estimator = clone(trainer.estimator).set_params(n_jobs=n_jobs).fit(trainer.X, trainer.y)
     if not hasattr(estimator, "predict_proba"):
         return np.concatenate(estimator.predict(trainer.X)).astype(str)
