@@ -1,7 +1,7 @@
 """The attributes of the comparisons of iterated CRFs, for both packages.
 
 Chunks: words and parts of speech at up to two tokens' distance, and joins of two or three of
-them. Named entities and parts of speech: the word, and those of eleven properties that it has.
+them. Named entities and parts of speech: the word, and which of eleven properties it has.
 """
 
 import argparse

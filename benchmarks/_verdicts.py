@@ -19,7 +19,7 @@ def cost_row(what: str, theirs: float, ours: float, target: float, unit: str) ->
 
 
 def rate_row(what: str, theirs: float | None, ours: float, target: float) -> list[str]:
-    """A row of thousands of tokens per second, which should be large; that of python-crfsuite is optional."""
+    """A row of thousands of tokens per second, which should be large; the peer may have none."""
     compared = ["", ""] if theirs is None else [f"{theirs:,.0f} k/s", f"{ours / theirs:.1f} x"]
     verdict = [f">= {target:,} k/s", yes_or_no(ours >= target)]
     return [what, compared[0], f"{ours:,.0f} k/s", compared[1], *verdict]

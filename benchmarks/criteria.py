@@ -90,7 +90,7 @@ ITERATIONS = (8, 16, 24)
 
 
 class Trained(NamedTuple):
-    """A model, and the CPU time of its training, with that of the log loss if it starts there."""
+    """A model, and the CPU time of its training, including the log loss if it starts there."""
 
     crf: CRF
     seconds: float
@@ -199,7 +199,7 @@ def tested(model: Trained, test: Rows) -> Result:
 def cost_rows(task: Task, train: Rows, args: argparse.Namespace) -> Iterator[list[str]]:
     """Median seconds of the objective and its gradient in double precision, on the same weights.
 
-    The weights are those of the log loss after a few iterations.
+    The weights come from a few iterations on the log loss.
     """
     crf = CRF(features=task.features)
     corpus = crf._read(train.X, train.y, None).longest_first()

@@ -23,15 +23,15 @@ LENGTH = 20
 
 
 class Size(NamedTuple):
-    """Of made data.
+    """Size of random data.
 
     Parameters
     ----------
     n_sequences : int
-        Of LENGTH tokens each.
+        Number of sequences of LENGTH tokens.
     n_columns, together : int
-        Of symbols; each symbol stands for so many attributes that come together, the second for two
-        symbols, the next for four.
+        Number of columns of symbols, and number of attributes of each symbol, which always occur
+        together. The second attribute is shared by two symbols, the next by four.
     times : int
         Number of tokens with each symbol.
     n_labels : int

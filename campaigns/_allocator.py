@@ -28,7 +28,7 @@ static atomic_long passing, failing, failed;
 static atomic_size_t smallest;
 static char caller[64];
 
-/* After so many requests of at least so many bytes, by libraries of this name, so many fail. */
+/* Counts requests of at least a size, by libraries of a name; after some of them, some fail. */
 void allocator_fail(long after, long number, size_t size, const char *library) {
     failed = 0;
     smallest = size;

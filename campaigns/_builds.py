@@ -15,7 +15,7 @@ __all__ = ["CHECKOUT", "Build", "Result"]
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 ENVIRONMENT = {
-    # No report of leaks: at its end the interpreter frees little. A huge array is a MemoryError, not a report.
+    # No reports of leaks: at its end the interpreter frees little. Huge arrays are a MemoryError.
     "ASAN_OPTIONS": "detect_leaks=0:allocator_may_return_null=1",
     "UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1",
     # Small objects get separate memory, so that reads beyond them are detected.

@@ -30,7 +30,7 @@ def main(description: str, campaigns: Sequence[Campaign], argv: Sequence[str] | 
         For the help.
     campaigns : sequence of Campaign
     argv : sequence of str, optional
-        Arguments; by default those of the process.
+        Arguments; by default the arguments of the process.
 
     Returns
     -------

@@ -96,7 +96,7 @@ def _rewritten(data: bytes) -> bytes:
 def _npy(array: np.ndarray) -> bytes:
     """The file of an array, with zeros between the fields of its entries.
 
-    ``numpy.save`` writes whatever is in memory there.
+    ``numpy.save`` would write arbitrary memory there.
     """
     file = io.BytesIO()
     if array.dtype.names is None:

@@ -2,7 +2,7 @@
 
 Each input is a test file, or some inputs of another campaign, in a process of its own, with one of
 the instruction sets that the processor has; the checks of Cython are the same in all, and are made
-with one. The kernels are those of a copy of the checkout, which is built first: for "tests" and
+with one. The kernels come from a copy of the checkout, which is built first: for "tests" and
 "inputs" with AddressSanitizer and UndefinedBehaviorSanitizer, for "bounds" with the checks of
 Cython, and for "threads" with ThreadSanitizer.
 """

@@ -45,8 +45,8 @@ PARAMETERS = entries_of("""
         Gives integer codes to numeric columns; by default ten bins of about equal frequency,
         or one bin per value if there are fewer values.
     sample_unit : {"sequence", "token"}, default="sequence"
-        What a sample is for scikit-learn. With ``"token"``, for tables whose rows are tokens,
-        string scorers and stratified splits work.
+        The unit that scikit-learn treats as a sample. ``"token"`` is for tables whose rows are
+        tokens: then string scorers and stratified splits work.
     verbose : int, default=0
         Print a line after every ``verbose`` iterations; 0 for none.
     """)

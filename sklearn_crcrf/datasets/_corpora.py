@@ -32,7 +32,7 @@ def fetch_conll2000(
     subset : {"train", "test", "all"}, default="train"
         The part of the data; "all" is all of them in this order.
     data_home : str or path-like, default=None
-        Folder of downloaded data. By default that of scikit-learn, see
+        Folder of downloaded data. By default the folder of scikit-learn, see
         :func:`sklearn.datasets.get_data_home`.
     download_if_missing : bool, default=True
         If False, raise an OSError instead of downloading.
@@ -100,7 +100,7 @@ def fetch_conll2002(
     language : {"ned"}, default="ned"
         Dutch.
     data_home : str or path-like, default=None
-        Folder of downloaded data. By default that of scikit-learn, see
+        Folder of downloaded data. By default the folder of scikit-learn, see
         :func:`sklearn.datasets.get_data_home`.
     download_if_missing : bool, default=True
         If False, raise an OSError instead of downloading.
@@ -163,7 +163,7 @@ def fetch_brown(
     Parameters
     ----------
     data_home : str or path-like, default=None
-        Folder of downloaded data. By default that of scikit-learn, see
+        Folder of downloaded data. By default the folder of scikit-learn, see
         :func:`sklearn.datasets.get_data_home`.
     download_if_missing : bool, default=True
         If False, raise an OSError instead of downloading.

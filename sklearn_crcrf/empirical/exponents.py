@@ -26,7 +26,7 @@ class Entry(NamedTuple):
     cells : sequence of (kind, slot)
         The cells of the table of exponents that it fills.
     factors : sequence of float
-        What it is multiplied by in each cell.
+        The factor of the exponent in each cell.
     """
 
     name: str

@@ -1,7 +1,7 @@
 """Exponents by maximum likelihood on sequences that were not counted.
 
 The score of a path is linear in the exponents, so the conditional log-likelihood is concave in
-them: a small problem, whatever the size of the corpus.
+them: a small problem for a corpus of any size.
 """
 
 from collections.abc import Callable

@@ -289,7 +289,7 @@ class SmoothedModel(Storable):
         return values
 
     def _fit_edges(self) -> None:
-        """By how much symbols raise the scores of label pairs above those of label bigrams.
+        """Compute how far symbols raise the scores of label pairs above label bigrams.
 
         The prior of a pair is CR(y; y') p(y | x) p(y' | x'). All probabilities of one rate are
         conditioned on the same features, and estimated on the same sample ([ECRN] III-D).

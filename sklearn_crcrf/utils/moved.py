@@ -8,7 +8,7 @@ from typing import Any
 __all__ = ["MOVED", "keep_importable"]
 
 # Modules of release 0.1 that its reference documents, or whose classes model files name. Only the
-# names of the modules have changed, not those of their classes and functions.
+# names of the modules have changed, not the names of their classes and functions.
 MOVED = {
     "_tables": "counts.tables",
     "constraints": "constraints.constraints",

@@ -1,7 +1,7 @@
 """Draw the figures of the page on co-occurrence rates.
 
 ``python docs/user_guide/figures/co_occurrence.py`` writes them beside this file. Their numbers are
-counted here, and those of the chains are what :class:`~sklearn_crcrf.EmpiricalCRF` says:
+counted here, and the factors of the chains agree with :class:`~sklearn_crcrf.EmpiricalCRF`:
 
 >>> label_rates()[2].round(2)
 array([[0.  , 2.33, 0.  ],
