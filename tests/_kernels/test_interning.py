@@ -18,12 +18,12 @@ def test_growth_keeps_every_id(n):
     assert table.symbols == words
 
 
-@pytest.mark.parametrize("length", [*range(40), 63, 64, 65, 1000])
 @pytest.mark.parametrize("letter", ["a", "\xe9", "\u4e2d", "\U0001f600", "\0"])
-def test_every_character_of_a_string_counts(length, letter):
-    words = [letter * length] if length else [""]
-    words += [letter * i + "b" + letter * (length - i - 1) for i in range(length)]
-    assert ids_of(StringTable(), words) == list(range(len(words)))
+def test_every_character_of_a_string_counts(letter):
+    for length in [*range(40), 63, 64, 65, 1000]:
+        words = [letter * length] if length else [""]
+        words += [letter * i + "b" + letter * (length - i - 1) for i in range(length)]
+        assert ids_of(StringTable(), words) == list(range(len(words))), length
 
 
 def test_long_equal_prefixes_and_suffixes():

@@ -42,26 +42,27 @@ def tolerance(dtype):
 
 @kernels
 @both_types
-@pytest.mark.parametrize("n", WIDTHS)
-def test_sums_of_rows(kernel, dtype, n):
-    left, right = sparse_matrix(40, 100, dtype), dense_matrix(100, n, dtype)
-    rows = read_only(np.arange(40, dtype=np.int32))
-    out = np.ones((40, n), dtype=dtype)
-    kernel.add_row_sums(*arrays(left), rows, right, out, 0, 40, 0)
-    assert_allclose(out, 1 + left.toarray() @ right, **tolerance(dtype))
+def test_sums_of_rows(kernel, dtype):
+    left, rows = sparse_matrix(40, 100, dtype), read_only(np.arange(40, dtype=np.int32))
+    for n in WIDTHS:
+        right, out = dense_matrix(100, n, dtype), np.ones((40, n), dtype=dtype)
+        kernel.add_row_sums(*arrays(left), rows, right, out, 0, 40, 0)
+        expected = 1 + left.toarray() @ right
+        assert_allclose(out, expected, **tolerance(dtype), err_msg=f"{n} columns")
 
 
 @kernels
 @both_types
-@pytest.mark.parametrize("n", WIDTHS)
-def test_what_is_written_does_not_depend_on_what_was_there(kernel, dtype, n):
-    left, right = sparse_matrix(40, 100, dtype), dense_matrix(100, n, dtype)
-    out = np.full((24, n), np.nan, dtype=dtype)
-    kernel.write_row_sums(*arrays(left), right, out, 16, 40)
-    assert_allclose(out, left[16:].toarray() @ right, **tolerance(dtype))
-    added = np.zeros_like(out)
-    kernel.add_row_sums(*arrays(left), np.arange(40, dtype=np.int32), right, added, 16, 40, 16)
-    assert_array_equal(out, added)
+def test_what_is_written_does_not_depend_on_what_was_there(kernel, dtype):
+    left, rows = sparse_matrix(40, 100, dtype), np.arange(40, dtype=np.int32)
+    for n in WIDTHS:
+        right, out = dense_matrix(100, n, dtype), np.full((24, n), np.nan, dtype=dtype)
+        kernel.write_row_sums(*arrays(left), right, out, 16, 40)
+        expected = left[16:].toarray() @ right
+        assert_allclose(out, expected, **tolerance(dtype), err_msg=f"{n} columns")
+        added = np.zeros_like(out)
+        kernel.add_row_sums(*arrays(left), rows, right, added, 16, 40, 16)
+        assert_array_equal(out, added, err_msg=f"{n} columns")
 
 
 @kernels
@@ -107,13 +108,13 @@ def test_nothing_to_sum(kernel, dtype):
 
 @kernels
 @both_types
-@pytest.mark.parametrize("n", WIDTHS)
-def test_products_with_the_transpose(kernel, dtype, n):
-    left, right = sparse_matrix(40, 60, dtype), dense_matrix(22, n, dtype)
-    out = np.ones((60, n), dtype=dtype)
-    rows = np.arange(40, dtype=np.int32)
-    kernel.add_outer_products(*arrays(left), rows, right, out, 9, 31, 9)
-    assert_allclose(out, 1 + left[9:31].toarray().T @ right, **tolerance(dtype))
+def test_products_with_the_transpose(kernel, dtype):
+    left, rows = sparse_matrix(40, 60, dtype), np.arange(40, dtype=np.int32)
+    for n in WIDTHS:
+        right, out = dense_matrix(22, n, dtype), np.ones((60, n), dtype=dtype)
+        kernel.add_outer_products(*arrays(left), rows, right, out, 9, 31, 9)
+        expected = 1 + left[9:31].toarray().T @ right
+        assert_allclose(out, expected, **tolerance(dtype), err_msg=f"{n} columns")
 
 
 @kernels

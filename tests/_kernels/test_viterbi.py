@@ -1,5 +1,6 @@
 """The best paths against plain recursions in numpy, for every instruction set."""
 
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -10,7 +11,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn_crcrf.data.ragged import longest_first
 from sklearn_crcrf.structures import Scores, TokenTransitions
 
-N_LABELS = [*range(1, 41), 65, 121, 205]
+# Numbers of labels that fill 1 to 8 vectors of 2, 4 or 8 numbers, or one number more; masks of 64
+# bits, and one more; and many labels.
+N_LABELS = sorted({v * lanes + more for lanes in (2, 4, 8) for v in range(9) for more in (0, 1)})
+N_LABELS = [*N_LABELS[1:], 121, 205]
 LENGTHS = [3, 0, 1, 12, 2, 0, 7]
 
 every_instruction_set = pytest.mark.parametrize("kernel", compiled("viterbi"))
@@ -58,10 +62,18 @@ def _maximum(kernel, offsets, scores):
 
 def _assert_like_the_reference(kernel, offsets, scores):
     values, y, prefixes = _maximum(kernel, offsets, scores)
-    reference = _reference(offsets, scores)
-    assert_allclose(values, reference[0], rtol=1e-13)
-    assert_array_equal(y, reference[1])
-    assert_allclose(prefixes, reference[2], rtol=1e-12, atol=1e-12)
+    reference, message = _reference(offsets, scores), f"{len(scores.begin)} labels"
+    assert_allclose(values, reference[0], rtol=1e-13, err_msg=message)
+    assert_array_equal(y, reference[1], err_msg=message)
+    assert_allclose(prefixes, reference[2], rtol=1e-12, atol=1e-12, err_msg=message)
+
+
+def _assert_for_all_sizes(kernel, dtype, lengths, with_edges, draw):
+    for n_labels in N_LABELS:
+        rng = np.random.default_rng(n_labels)
+        draw_one = partial(draw, rng)
+        scores = _draw_scores(rng, sum(lengths), n_labels, dtype, draw_one, with_edges)
+        _assert_like_the_reference(kernel, _offsets(lengths), scores)
 
 
 def _offsets(lengths):
@@ -94,43 +106,31 @@ def _edges(rng, n_tokens, transition, n_rows=3):
 @every_instruction_set
 @every_type
 @alone_and_together
-@pytest.mark.parametrize("n_labels", N_LABELS)
-def test_random_scores(kernel, dtype, n_labels, lengths, with_edges):
-    rng = np.random.default_rng(n_labels)
-
-    def draw(shape):
+def test_random_scores(kernel, dtype, lengths, with_edges):
+    def draw(rng, shape):
         return rng.normal(size=shape)
 
-    scores = _draw_scores(rng, sum(lengths), n_labels, dtype, draw, with_edges)
-    _assert_like_the_reference(kernel, _offsets(lengths), scores)
+    _assert_for_all_sizes(kernel, dtype, lengths, with_edges, draw)
 
 
 @every_instruction_set
 @every_type
 @alone_and_together
-@pytest.mark.parametrize("n_labels", N_LABELS)
-def test_ties_go_to_the_lowest_label(kernel, dtype, n_labels, lengths, with_edges):
-    rng = np.random.default_rng(n_labels)
-
-    def draw(shape):
+def test_ties_go_to_the_lowest_label(kernel, dtype, lengths, with_edges):
+    def draw(rng, shape):
         return rng.integers(-1, 2, size=shape).astype(float)
 
-    scores = _draw_scores(rng, sum(lengths), n_labels, dtype, draw, with_edges)
-    _assert_like_the_reference(kernel, _offsets(lengths), scores)
+    _assert_for_all_sizes(kernel, dtype, lengths, with_edges, draw)
 
 
 @every_instruction_set
 @every_type
 @alone_and_together
-@pytest.mark.parametrize("n_labels", N_LABELS)
-def test_impossible_labels_and_transitions(kernel, dtype, n_labels, lengths, with_edges):
-    rng = np.random.default_rng(n_labels)
-
-    def draw(shape):
+def test_impossible_labels_and_transitions(kernel, dtype, lengths, with_edges):
+    def draw(rng, shape):
         return np.where(rng.random(shape) < 0.6, -np.inf, rng.integers(-3, 4, size=shape))
 
-    scores = _draw_scores(rng, sum(lengths), n_labels, dtype, draw, with_edges)
-    _assert_like_the_reference(kernel, _offsets(lengths), scores)
+    _assert_for_all_sizes(kernel, dtype, lengths, with_edges, draw)
 
 
 @every_instruction_set
