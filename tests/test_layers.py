@@ -3,6 +3,7 @@
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -23,8 +24,13 @@ def rows() -> list[str]:
     return re.findall(r"^\| `(\w+)/` \|", table, re.MULTILINE)
 
 
-def imported(path: Path) -> Iterator[tuple[str, ...]]:
+@cache
+def imported(path: Path) -> list[tuple[str, ...]]:
     """What a file imports from the package, also inside of functions: room, module, name."""
+    return list(_imported(path))
+
+
+def _imported(path: Path) -> Iterator[tuple[str, ...]]:
     here = PACKAGE.name, *path.relative_to(PACKAGE).parent.parts
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.ImportFrom):

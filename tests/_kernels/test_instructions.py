@@ -2,8 +2,11 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
+from runpy import run_module
+from types import ModuleType
 
 import pytest
 from sklearn_crcrf._kernels._cpu import instruction_sets
@@ -60,23 +63,32 @@ def test_bits_are_the_same_each_time(answers):
     assert json.loads(run("baseline").stdout) == answers["baseline"]
 
 
-@pytest.mark.parametrize("value", ["AVX2", "../_avx2"])
-def test_an_unknown_set_is_an_error(value):
-    done = run(value)
+def chosen_again():
+    """What the module that chooses does when it is imported, with the variable as it is now."""
+    return run_module("sklearn_crcrf._kernels.vectorized")
+
+
+def test_an_unknown_set_ends_the_import():
+    done = run("AVX2", "import sklearn_crcrf")
     assert done.returncode
-    message = f"ValueError: {VARIABLE} must be one of {', '.join(SETS)}, but is {value!r}"
+    message = f"ValueError: {VARIABLE} must be one of {', '.join(SETS)}, but is 'AVX2'"
     assert done.stderr.strip().endswith(message)
 
 
-def test_a_set_that_the_processor_lacks_is_an_error():
-    pretend = """
-import sys, types
-cpu = types.ModuleType("sklearn_crcrf._kernels._cpu")
-cpu.instruction_sets = lambda: ["avx2", "baseline"]
-sys.modules["sklearn_crcrf._kernels._cpu"] = cpu
-"""
-    done = run("avx512", pretend + PROGRAM)
-    message = (
-        f"ValueError: {VARIABLE} is 'avx512', but this processor, or this installation, has only "
-    )
-    assert message + "baseline" in done.stderr
+@pytest.mark.filterwarnings("ignore:.*found in sys.modules:RuntimeWarning")
+def test_an_unknown_set_is_an_error(monkeypatch):
+    monkeypatch.setenv(VARIABLE, "../_avx2")
+    message = f"{VARIABLE} must be one of {', '.join(SETS)}, but is '../_avx2'"
+    with pytest.raises(ValueError, match=re.escape(message)):
+        chosen_again()
+
+
+@pytest.mark.filterwarnings("ignore:.*found in sys.modules:RuntimeWarning")
+def test_a_set_that_the_processor_lacks_is_an_error(monkeypatch):
+    monkeypatch.setenv(VARIABLE, "avx512")
+    cpu = ModuleType("sklearn_crcrf._kernels._cpu")
+    cpu.instruction_sets = lambda: ["avx2", "baseline"]
+    monkeypatch.setitem(sys.modules, "sklearn_crcrf._kernels._cpu", cpu)
+    message = f"{VARIABLE} is 'avx512', but this processor, or this installation, has only "
+    with pytest.raises(ValueError, match=message + ".*baseline"):
+        chosen_again()

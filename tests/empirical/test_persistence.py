@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+from functools import cache
 
 import joblib
 import numpy as np
@@ -96,10 +97,16 @@ def assert_same_model(crf, expected):
     assert np.array_equal(crf.transitions_, expected.transitions_)
 
 
-@ways
+@pytest.fixture(scope="module")
+def fitted():
+    """The model of an estimator, which nobody changes."""
+    return cache(lambda crf: clone(crf).fit(X, y))
+
+
 @pytest.mark.parametrize("crf", MODELS, ids=repr)
-def test_every_kind_of_model(crf, store, tmp_path):
-    crf = clone(crf).fit(X, y)
+@ways
+def test_every_kind_of_model(crf, store, fitted, tmp_path):
+    crf = fitted(crf)
     loaded = store(crf, tmp_path)
     assert_same_model(loaded, crf)
     assert_same_predictions(loaded, crf, [*X, *NEW])

@@ -84,8 +84,13 @@ NEVER = {"nan", "inf", "single nan", "single inf"}
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
 
-def stored_and_loaded(stored: bytes, path, change):
-    return pickle.loads(pickle.dumps(changed(pickle.loads(stored), path, change)))
+def stored_and_loaded(model, path, part, change):
+    """A model of which a part was changed; the one that was given has it back."""
+    try:
+        stored = pickle.dumps(changed(model, path, change))
+    finally:
+        changed(model, path, lambda _: part)
+    return pickle.loads(stored)
 
 
 def is_made(path) -> bool:
@@ -95,11 +100,12 @@ def is_made(path) -> bool:
 
 def outcomes(stored: bytes, X) -> Iterator[tuple[tuple, str, str]]:
     """What becomes of each damage, but for those that end as they should."""
-    parts = [(path, part) for path, part in scores_of(pickle.loads(stored)) if not is_made(path)]
+    model = pickle.loads(stored)
+    parts = [(path, part) for path, part in scores_of(model) if not is_made(path)]
     for number, (path, part) in enumerate(parts):
         # Models have many parts of a kind: each has every fifth kind of damage.
         for kind, change in islice(damages(part).items(), number % 5, None, 5):
-            found = outcome(partial(stored_and_loaded, stored, path), change)
+            found = outcome(partial(stored_and_loaded, model, path, part), change)
             if not isinstance(found, str):
                 found = "loaded" if kind in NEVER else answers(found, X)
             if found != "refused":
