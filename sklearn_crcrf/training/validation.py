@@ -37,8 +37,8 @@ def hold_out(
     n_held_out = max(1, round(fraction * len(sequences)))
     if n_held_out >= len(sequences):
         raise ValueError(
-            f"validation_fraction={fraction} leaves nothing of {len(sequences)} sequences to train "
-            f"on (n_samples={len(sequences)})"
+            f"validation_fraction leaves nothing of {len(sequences)} sequences to train on: it is "
+            f"{fraction}, and n_samples={len(sequences)}"
         )
     order = rng.permutation(sequences)
     return np.sort(order[n_held_out:]), np.sort(order[:n_held_out])
