@@ -1,4 +1,4 @@
-"""Scores of fitted estimators, and what may become of them in a file."""
+"""Parts of fitted estimators, and what may become of them in a file."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -13,7 +13,7 @@ LARGE = {"i": 2**31 - 1, "u": 2**31 - 1}
 Path = tuple[Any, ...]
 
 
-def scores_of(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
+def parts_of(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
     """All arrays and vocabularies below an object, and how to get to them."""
     if isinstance(value, (np.ndarray, Vocabulary)):
         yield path, value
@@ -29,7 +29,7 @@ def scores_of(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
     else:
         return
     for key, part in items:
-        yield from scores_of(part, (*path, key))
+        yield from parts_of(part, (*path, key))
 
 
 def changed(value: Any, path: Path, change: Callable[[Any], Any]) -> Any:

@@ -11,13 +11,13 @@ from sklearn.pipeline import Pipeline
 
 from ..training.monitor import Iteration, listening
 
-__all__ = ["Progress", "add_options", "progress_of", "telling_iterations"]
+__all__ = ["ProgressLine", "add_options", "progress_of", "telling_iterations"]
 
 # Seconds between plain lines.
 PAUSE = 1.0
 
 
-class Progress:
+class ProgressLine:
     """Shows nothing."""
 
     def advance(self, n: int = 1, text: str = "") -> None:
@@ -27,7 +27,7 @@ class Progress:
         """Report the end."""
 
 
-class PlainProgress(Progress):
+class PlainProgress(ProgressLine):
     """Writes lines to standard error, at most one per ``pause`` seconds."""
 
     def __init__(self, name: str, total: int | None, unit: str, pause: float):
@@ -44,7 +44,7 @@ class PlainProgress(Progress):
             print(f"{self._name}: {line}", file=sys.stderr, flush=True)
 
 
-class BarProgress(Progress):
+class BarProgress(ProgressLine):
     """The bar of tqdm, on standard error."""
 
     def __init__(self, name: str, total: int | None, unit: str):
@@ -73,7 +73,9 @@ def add_options(parser: ArgumentParser) -> None:
 
 
 @contextmanager
-def progress_of(options: Namespace, name: str, total: int | None, unit: str) -> Iterator[Progress]:
+def progress_of(
+    options: Namespace, name: str, total: int | None, unit: str
+) -> Iterator[ProgressLine]:
     """The progress line that the options ask for."""
     progress = _make(options, name, total, unit)
     try:
@@ -82,11 +84,11 @@ def progress_of(options: Namespace, name: str, total: int | None, unit: str) -> 
         progress.close()
 
 
-def _make(options: Namespace, name: str, total: int | None, unit: str) -> Progress:
+def _make(options: Namespace, name: str, total: int | None, unit: str) -> ProgressLine:
     if options.verbose:
         return PlainProgress(name, total, unit, 0.0)
     if options.quiet or not sys.stderr.isatty():
-        return Progress()
+        return ProgressLine()
     try:
         return BarProgress(name, total, unit)
     except ImportError:
@@ -94,7 +96,7 @@ def _make(options: Namespace, name: str, total: int | None, unit: str) -> Progre
 
 
 @contextmanager
-def telling_iterations(estimator: Any, progress: Progress) -> Iterator[None]:
+def telling_iterations(estimator: Any, progress: ProgressLine) -> Iterator[None]:
     """Let each iteration of training advance the progress, instead of printing it.
 
     With the parameter ``verbose``, only every ``verbose``-th iteration does.

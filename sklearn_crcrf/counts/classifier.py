@@ -15,7 +15,7 @@ from ..labels.encoding import LabelIds
 from ..linear import NamedWeights
 from ..utils.soundness import Fact, Requirement, below, labels
 from .counts import Counts, Template
-from .observations import Corpus, Encoder, Observations, count_corpus
+from .observations import Encoder, LabelledObservations, Observations, count_corpus
 from .soundness import counts_requirements, encoder_requirements
 from .tabulator import Tabulator
 
@@ -139,7 +139,7 @@ class CountingClassifier(BaseSequenceClassifier):
     def _fit(self, X: Any, y: Any, sample_weight: Any, classes: Any) -> None:
         self._estimate(self._count(self._start(X, y, sample_weight, classes)))
 
-    def _start(self, X: Any, y: Any, sample_weight: Any, classes: Any) -> Corpus:
+    def _start(self, X: Any, y: Any, sample_weight: Any, classes: Any) -> LabelledObservations:
         """Make the encoders, and encode all tokens."""
         sequences, weights = self._check_training(X, y, sample_weight, reset=True)
         self.tabulator_ = self._new_tabulator()
@@ -149,7 +149,7 @@ class CountingClassifier(BaseSequenceClassifier):
         self._label_ids = LabelIds(classes)
         observations = self.encoder_.learn(table, attributes)
         labels = self._label_ids.learn(sequences.y)
-        return Corpus(observations, labels, sequences.X.offsets, weights)
+        return LabelledObservations(observations, labels, sequences.X.offsets, weights)
 
     def _new_tabulator(self) -> Tabulator:
         return Tabulator(None, self.binning)
@@ -163,10 +163,10 @@ class CountingClassifier(BaseSequenceClassifier):
         self.encoder_, self._label_ids = self.encoder_.copy(), self._label_ids.copy()
         observations = self.encoder_.learn(*self.tabulator_.transform(sequences.X))
         labels = self._label_ids.learn(sequences.y)
-        more = self._count(Corpus(observations, labels, sequences.X.offsets, weights))
+        more = self._count(LabelledObservations(observations, labels, sequences.X.offsets, weights))
         self._estimate(combine(self.counts_, more))
 
-    def _count(self, corpus: Corpus) -> Counts:
+    def _count(self, corpus: LabelledObservations) -> Counts:
         return count_corpus(corpus, self._templates())
 
     def _set_classes(self, seen: np.ndarray, more: Any = ()) -> np.ndarray:

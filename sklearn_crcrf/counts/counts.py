@@ -10,7 +10,7 @@ from ..data.ragged import SequenceArray, locate
 from ..utils.soundness import setting_state
 from .tables import BOUNDARY, Table, aggregate, merge, positive, split, subtract
 
-__all__ = ["BOUNDARY", "Counts", "Table", "Template", "Window", "count_folds", "count_tokens"]
+__all__ = ["BOUNDARY", "ColumnWindow", "Counts", "Table", "Template", "count_folds", "count_tokens"]
 
 _LARGEST_ID = np.iinfo(np.int32).max
 
@@ -211,7 +211,7 @@ def count_folds(
     return [Counts({t: tables[t][k] for t in templates}) for k in range(n_folds)]
 
 
-class Window:
+class ColumnWindow:
     """The columns of a run of sequences, and their neighbours at any offset.
 
     Parameters
@@ -225,7 +225,7 @@ class Window:
 
     Examples
     --------
-    >>> window = Window({"word": np.array([5, 6, 7])}, None, [0, 2, 3])
+    >>> window = ColumnWindow({"word": np.array([5, 6, 7])}, None, [0, 2, 3])
     >>> window.symbols(Template((("word", -1),)))
     [array([-1,  5, -1], dtype=int32)]
     """
@@ -272,13 +272,13 @@ class Window:
         return moved
 
 
-def _check_input(columns, labels, offsets, templates, weights) -> tuple[Window, np.ndarray]:
+def _check_input(columns, labels, offsets, templates, weights) -> tuple[ColumnWindow, np.ndarray]:
     offsets = SequenceArray(np.asarray(labels), offsets).offsets
     named = {column for template in templates for column, _ in template.symbols}
     if missing := named - columns.keys():
         raise ValueError(f"columns has no {min(missing, key=str)!r}, which a template names")
     ids = {name: _check_ids(f"columns[{name!r}]", columns[name], offsets) for name in named}
-    window = Window(ids, _check_ids("labels", labels, offsets), offsets)
+    window = ColumnWindow(ids, _check_ids("labels", labels, offsets), offsets)
     return window, _check_weights(weights, offsets)
 
 

@@ -31,7 +31,7 @@ FROM_PREVIOUS = Template((), (-1, 0))
 TO_NEXT = Template((), (0, 1))
 
 
-class Prepared(NamedTuple):
+class EncodedRows(NamedTuple):
     """Encoded tokens.
 
     Parameters
@@ -243,15 +243,15 @@ class HMM(CountingClassifier):
         )
         return NamedWeights(self.attribute_names_, no_edges, self.classes_, weights)
 
-    def _prepare(self, X: SequenceArray) -> Prepared:
+    def _prepare(self, X: SequenceArray) -> EncodedRows:
         observations = self._encode(X)
         ids = [observations.columns[column] for column in self._columns()]
         rows = np.full((len(observations.word), len(ids)), -1, dtype=np.int32)
         for slot, (of_column, start) in enumerate(zip(ids, self._starts, strict=False)):
             rows[:, slot] = np.where(of_column < 0, -1, of_column + start)
-        return Prepared(rows, observations.attributes)
+        return EncodedRows(rows, observations.attributes)
 
-    def _scores(self, prepared: Prepared, batch: Batch) -> Scores:
+    def _scores(self, prepared: EncodedRows, batch: Batch) -> Scores:
         tokens = slice(batch.start, batch.stop)
         rows = prepared.rows[tokens]
         state = self._weights.scores(rows, np.zeros(len(rows), dtype=np.int8)) + self.intercept_
@@ -261,7 +261,7 @@ class HMM(CountingClassifier):
             state += np.outer(n_attributes, self._attribute_weight)
         return Scores.of(state, self.transitions_, self.begin_, self.end_)
 
-    def _contributions(self, prepared: Prepared, batch: Batch, y: np.ndarray) -> Contributions:
+    def _contributions(self, prepared: EncodedRows, batch: Batch, y: np.ndarray) -> Contributions:
         tokens = slice(batch.start, batch.stop)
         names, rows = self.attribute_names_, prepared.rows[tokens]
         token, slot = np.nonzero(rows >= 0)

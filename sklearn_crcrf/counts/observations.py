@@ -16,8 +16,8 @@ from .tables import aggregate
 
 __all__ = [
     "ATTRIBUTES",
-    "Corpus",
     "Encoder",
+    "LabelledObservations",
     "Observations",
     "count_corpus",
     "count_folds_of_corpus",
@@ -180,7 +180,7 @@ class Encoder:
         return Observations(columns, word, ids, spelling, attributes)
 
 
-class Corpus(NamedTuple):
+class LabelledObservations(NamedTuple):
     """Encoded sequences and their labels.
 
     Parameters
@@ -196,17 +196,21 @@ class Corpus(NamedTuple):
     offsets: np.ndarray
     weights: np.ndarray
 
-    def split(self, sequence: int) -> tuple["Corpus", "Corpus"]:
+    def split(self, sequence: int) -> tuple["LabelledObservations", "LabelledObservations"]:
         """The sequences before number ``sequence``, and the sequences from it on."""
         cut = self.offsets[sequence]
         before, after = self.observations.split(cut)
         return (
-            Corpus(before, self.labels[:cut], self.offsets[: sequence + 1], self.weights[:cut]),
-            Corpus(after, self.labels[cut:], self.offsets[sequence:] - cut, self.weights[cut:]),
+            LabelledObservations(
+                before, self.labels[:cut], self.offsets[: sequence + 1], self.weights[:cut]
+            ),
+            LabelledObservations(
+                after, self.labels[cut:], self.offsets[sequence:] - cut, self.weights[cut:]
+            ),
         )
 
 
-def count_corpus(corpus: Corpus, templates: Sequence[Template]) -> Counts:
+def count_corpus(corpus: LabelledObservations, templates: Sequence[Template]) -> Counts:
     """Count encoded sequences; see :func:`~sklearn_crcrf.counts.count_tokens`."""
     observations, labels, offsets, weights = corpus
     if len(weights) and (weights == weights[0]).all():
@@ -218,7 +222,7 @@ def count_corpus(corpus: Corpus, templates: Sequence[Template]) -> Counts:
 
 
 def count_folds_of_corpus(
-    corpus: Corpus, templates: Sequence[Template], fold_of_sequence: np.ndarray
+    corpus: LabelledObservations, templates: Sequence[Template], fold_of_sequence: np.ndarray
 ) -> list[Counts]:
     """Count the folds of encoded sequences; see :func:`~sklearn_crcrf.counts.count_folds`."""
     observations, labels, offsets, weights = corpus
@@ -245,7 +249,7 @@ def relabel(counts: Counts, rank: np.ndarray) -> Counts:
     return Counts(tables)
 
 
-def _count_attributes(corpus: Corpus, weights: np.ndarray) -> Table:
+def _count_attributes(corpus: LabelledObservations, weights: np.ndarray) -> Table:
     """How much of each attribute occurred with each label."""
     labels, n_tokens = corpus.labels, len(corpus.labels)
     shape = n_tokens, int(labels.max(initial=-1)) + 1

@@ -7,7 +7,7 @@ from typing import Any
 from sklearn.utils import Bunch
 
 from ._conll_reader import read_conll
-from ._fetch import Corpus, find_part
+from ._fetch import CorpusSource, find_part
 from ._sources import BROWN, CONLL2000, CONLL2002
 
 __all__ = ["fetch_brown", "fetch_conll2000", "fetch_conll2002"]
@@ -213,7 +213,7 @@ def fetch_brown(
 
 
 def _fetch(
-    corpus: Corpus, subset: str, return_X_y: bool, **options: Any
+    corpus: CorpusSource, subset: str, return_X_y: bool, **options: Any
 ) -> Bunch | tuple[list, list]:
     choices = list(dict.fromkeys([*corpus.parts, "all"]))
     if subset not in choices:

@@ -17,7 +17,7 @@ from sklearn.datasets import fetch_file, get_data_home
 from ..utils.unpacking import read_text
 from ._conll_writer import write_conll
 
-__all__ = ["BASE_URL", "DATA_VARIABLE", "Corpus", "Part", "find_part"]
+__all__ = ["BASE_URL", "DATA_VARIABLE", "CorpusSource", "Part", "find_part"]
 
 BASE_URL = "https://raw.githubusercontent.com/nltk/nltk_data/gh-pages/packages/corpora"
 DATA_VARIABLE = "SKLEARN_CRCRF_DATA"
@@ -36,7 +36,7 @@ class Part(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Corpus:
+class CorpusSource:
     """The source of a corpus, and how to parse its original form."""
 
     name: str
@@ -48,7 +48,7 @@ class Corpus:
 
 
 def find_part(
-    corpus: Corpus,
+    corpus: CorpusSource,
     part: Part,
     *,
     data_home: Any,
@@ -77,7 +77,7 @@ def find_part(
     return text, path
 
 
-def _download(corpus: Corpus, cache: Path, *, n_retries: int, delay: float) -> None:
+def _download(corpus: CorpusSource, cache: Path, *, n_retries: int, delay: float) -> None:
     """Fetch the archive of a corpus and cache all its parts as compressed text in columns."""
     cache.mkdir(parents=True, exist_ok=True)
     url = f"{BASE_URL}/{corpus.name}.zip"
@@ -91,7 +91,7 @@ def _download(corpus: Corpus, cache: Path, *, n_retries: int, delay: float) -> N
         _write_atomically(cache / filename, gzip.compress(text.encode("utf-8"), mtime=0))
 
 
-def _convert(corpus: Corpus, part: Part, archive: ZipFile) -> str:
+def _convert(corpus: CorpusSource, part: Part, archive: ZipFile) -> str:
     members = sorted(name for name in archive.namelist() if re.fullmatch(part.members, name))
     original = "\n".join(archive.read(name).decode("utf-8") for name in members)
     text = io.StringIO()

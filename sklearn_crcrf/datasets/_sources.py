@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable
 
 from ._conll_reader import read_conll
-from ._fetch import Corpus, Part
+from ._fetch import CorpusSource, Part
 
 __all__ = ["BROWN", "CONLL2000", "CONLL2002", "undo_latin1"]
 
@@ -80,7 +80,7 @@ def undo_latin1(text: str) -> str:
         return text
 
 
-CONLL2000 = Corpus(
+CONLL2000 = CorpusSource(
     name="conll2000",
     description=_DESCR_CONLL2000,
     columns=("word", "pos", "label"),
@@ -99,7 +99,7 @@ CONLL2000 = Corpus(
     parse=_parse_columns("word", "pos", "label"),
 )
 
-CONLL2002 = Corpus(
+CONLL2002 = CorpusSource(
     name="conll2002",
     description=_DESCR_CONLL2002,
     columns=("word", "pos", "label"),
@@ -124,7 +124,7 @@ CONLL2002 = Corpus(
     repair=undo_latin1,
 )
 
-BROWN = Corpus(
+BROWN = CorpusSource(
     name="brown",
     description=_DESCR_BROWN,
     columns=("word", "label"),

@@ -20,7 +20,7 @@ from ..base.parameters import shared
 from ..base.sample_weight import sequence_weights
 from ..counts import Counts, Template
 from ..counts.classifier import CountingClassifier
-from ..counts.observations import Corpus, Encoder, count_folds_of_corpus, relabel
+from ..counts.observations import Encoder, LabelledObservations, count_folds_of_corpus, relabel
 from ..counts.rows import FLOOR
 from ..counts.tabulator import Tabulator
 from ..data.layout import Sequences
@@ -323,7 +323,7 @@ class EmpiricalCRF(CountingClassifier):
         else:
             super()._fit(X, y, sample_weight, classes)
 
-    def _start(self, X: Any, y: Any, sample_weight: Any, classes: Any) -> Corpus:
+    def _start(self, X: Any, y: Any, sample_weight: Any, classes: Any) -> LabelledObservations:
         self._exponents = dict(self.exponents) if isinstance(self.exponents, Mapping) else {}
         return super()._start(X, y, sample_weight, classes)
 
@@ -334,7 +334,7 @@ class EmpiricalCRF(CountingClassifier):
         spelling = SPELLINGS[self.spelling]
         return Encoder(names, spelling.features, spelling.symbols, n_attributes)
 
-    def _fit_with_exponents(self, corpus: Corpus) -> None:
+    def _fit_with_exponents(self, corpus: LabelledObservations) -> None:
         """Count all but the last sequences, fit the exponents on these, then count these too."""
         n_sequences, n_tokens = len(corpus.offsets) - 1, corpus.offsets[-1]
         n_counted = max(

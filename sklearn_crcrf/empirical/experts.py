@@ -5,13 +5,13 @@ from typing import NamedTuple
 
 from ..counts import Template
 
-__all__ = ["EdgeExpert", "Expert", "Symbols", "context_experts", "edge_experts"]
+__all__ = ["ContextExpert", "EdgeExpert", "Symbols", "context_experts", "edge_experts"]
 
 Symbols = Sequence[tuple[str, int]]
 """Columns, and offsets from the token."""
 
 
-class Expert(NamedTuple):
+class ContextExpert(NamedTuple):
     """An attribute made of symbols around a token, and its exponents.
 
     Parameters
@@ -57,7 +57,7 @@ class EdgeExpert(NamedTuple):
     here: tuple[Template, int]
 
 
-def context_experts(names: Sequence[str], features: Iterable[str]) -> Iterator[Expert]:
+def context_experts(names: Sequence[str], features: Iterable[str]) -> Iterator[ContextExpert]:
     """All experts for these columns, the first of which holds the words.
 
     The last ones have exponents 0: no other default helped all corpora, so they take part
@@ -71,7 +71,7 @@ def context_experts(names: Sequence[str], features: Iterable[str]) -> Iterator[E
 
     Yields
     ------
-    Expert
+    ContextExpert
     """
     word, *others = names
     scale = max(1, len(others)) ** -0.5
@@ -94,7 +94,9 @@ def context_experts(names: Sequence[str], features: Iterable[str]) -> Iterator[E
     yield from _more_experts(word, others, features)
 
 
-def _more_experts(word: str, others: Sequence[str], features: Iterable[str]) -> Iterator[Expert]:
+def _more_experts(
+    word: str, others: Sequence[str], features: Iterable[str]
+) -> Iterator[ContextExpert]:
     if "suffix3" in features:
         for offsets in ((-1,), (1,), (-1, 1)):
             yield _expert(_at(f"{word}:suffix3", *offsets))
@@ -129,10 +131,10 @@ def _at(column: str, *offsets: int) -> tuple[tuple[str, int], ...]:
 
 def _expert(
     symbols: Symbols, known: float = 0.0, unseen: float = 0.0, broader: Symbols | None = None
-) -> Expert:
+) -> ContextExpert:
     name = "|".join(symbol_names(symbols))
     broader = Template(broader) if broader else None
-    return Expert(name, Template(tuple(symbols)), known, unseen, broader)
+    return ContextExpert(name, Template(tuple(symbols)), known, unseen, broader)
 
 
 def symbol_names(symbols: Symbols) -> list[str]:

@@ -105,7 +105,7 @@ def state_entries(spelling, known_spelling: float, mu_oov: float, experts) -> li
         Default exponent that all spelling slots of known words share.
     mu_oov : float
         Multiplies the exponents of the spelling slots of unseen words.
-    experts : sequence of Expert
+    experts : sequence of ContextExpert
     """
     slots = range(len(spelling.names))
     word = len(spelling.names)

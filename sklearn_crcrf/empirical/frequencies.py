@@ -16,7 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..base.contributions import Contributions, entries_at, transition_names
-from ..counts import Template, Window
+from ..counts import ColumnWindow, Template
 from ..counts.observations import Encoder, Observations
 from ..counts.rows import FLOOR, KeyIndex, pair_counts, sum_rows
 from ..counts.state_weights import StateWeights
@@ -89,7 +89,7 @@ class FrequencyModel(Storable):
         word, kind = word_kinds(self.statistics.n_seen, observations)
         spelling = self.spelling.rows(observations.spelling)[observations.word]
         rows = np.column_stack([spelling, np.where(word < 0, -1, word + self.state.starts[1])])
-        window = Window(observations.columns, None, offsets)
+        window = ColumnWindow(observations.columns, None, offsets)
         edges = self._edge_rows(window, word >= 0)[:, None]
         return Prepared(rows.astype(np.int32), kind, edges, first_tokens(offsets))
 
@@ -157,7 +157,7 @@ class FrequencyModel(Storable):
         self._label_pairs = _with_data(everything, np.log(_label_rate(everything, stats.n_labels)))
         self.spelling.fit_pairs(stats.encoder.lexicon, keys, by_pair)
 
-    def _edge_rows(self, window: Window, is_known: np.ndarray) -> np.ndarray:
+    def _edge_rows(self, window: ColumnWindow, is_known: np.ndarray) -> np.ndarray:
         """Rows of pairs of words; higher numbers code pairs of spellings if a word is unseen."""
         row = self._index.rows(window.symbols(self.templates(self.statistics.encoder)[1]))
         code = self._pairs.shape[0] + self.spelling.pair_codes(window, self.statistics.word)

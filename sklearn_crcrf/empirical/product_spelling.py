@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from ..counts import Template, Window
+from ..counts import ColumnWindow, Template
 from ..counts.lexicon import Lexicon
 from ..counts.rows import KeyIndex, association, rank_rows, sum_rows
 from ..counts.storage import Storable
@@ -126,7 +126,7 @@ class ProductSpelling(Storable):
         """Store an empty row: this model has no estimates for pairs of words."""
         self._no_pairs = sp.csr_array((1, counts.shape[1]))
 
-    def pair_codes(self, window: Window, word: str) -> np.ndarray:
+    def pair_codes(self, window: ColumnWindow, word: str) -> np.ndarray:
         """The same code for all pairs."""
         return np.zeros_like(window.symbols(Template(((word, 0),)))[0])
 

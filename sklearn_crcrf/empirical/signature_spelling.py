@@ -17,7 +17,7 @@ import scipy.sparse as sp
 from scipy.optimize import minimize
 from scipy.special import log_softmax
 
-from ..counts import Template, Window
+from ..counts import ColumnWindow, Template
 from ..counts.lexicon import Lexicon
 from ..counts.rows import FLOOR, sum_rows
 from ..counts.storage import Storable
@@ -102,7 +102,7 @@ class SignatureSpelling(Storable):
         before, after = lexicon.spelling[words, 0].T
         self._fit_pairs(sum_rows(counts, before * N_SIGNATURES + after, N_SIGNATURES**2))
 
-    def pair_codes(self, window: Window, word: str) -> np.ndarray:
+    def pair_codes(self, window: ColumnWindow, word: str) -> np.ndarray:
         """The codes that :meth:`co_occurrence` takes: of each token and the previous one."""
         column = f"{word}:{self.features[0]}"
         before, after = window.symbols(Template(((column, -1), (column, 0))))

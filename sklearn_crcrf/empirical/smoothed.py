@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..base.contributions import Contributions, attribute_contributions, transition_contributions
-from ..counts import Template, Window
+from ..counts import ColumnWindow, Template
 from ..counts.observations import ATTRIBUTES, Encoder, Observations
 from ..counts.rows import (
     WEAKEST,
@@ -27,7 +27,7 @@ from ..counts.storage import Storable
 from ..structures import Chain, ScoreGradient, Scores, TokenTransitions
 from .contributions import attribute_names, edge_contributions, state_contributions
 from .estimates import Estimate, smooth
-from .experts import Expert, Symbols, context_experts, edge_experts
+from .experts import ContextExpert, Symbols, context_experts, edge_experts
 from .exponents import Entry, Exponents, state_entries
 from .model import Prepared, Statistics, first_tokens, spelling_keys, word_kinds
 from .transitions import label_transitions
@@ -93,7 +93,7 @@ class SmoothedModel(Storable):
     def prepare(self, observations: Observations, offsets: np.ndarray) -> Prepared:
         """Look up the attributes of tokens."""
         word, kind = word_kinds(self.statistics.n_seen, observations)
-        window = Window(observations.columns, None, offsets)
+        window = ColumnWindow(observations.columns, None, offsets)
         n_spelling = len(self.spelling.names)
         rows = np.empty((len(word), self.state.exponents.shape[1]), dtype=np.int32)
         rows[:, :n_spelling] = self.spelling.rows(observations.spelling)[observations.word]
@@ -238,7 +238,7 @@ class SmoothedModel(Storable):
         self._estimates = {this_word: Estimate(words, stats.by_word, probability)}
         return [self.spelling.coef, association(stats.by_word, unseen, strength)]
 
-    def _fit_context(self, expert: Expert) -> sp.csr_array:
+    def _fit_context(self, expert: ContextExpert) -> sp.csr_array:
         """Estimate one expert; return its weights relative to its prior."""
         template, stats = expert.template, self.statistics
         strength = CONTEXT_STRENGTH * self._strength
@@ -322,6 +322,6 @@ class SmoothedModel(Storable):
         return sp.csr_array((np.ones(len(columns)), columns, indptr), shape) @ self.edge_coef
 
 
-def _is_used(expert: Expert, exponents: Mapping[str, float]) -> bool:
+def _is_used(expert: ContextExpert, exponents: Mapping[str, float]) -> bool:
     names = [expert.name, f"{expert.name}/seldom", f"{expert.name}/unseen"]
     return any([expert.known, expert.unseen, *(name in exponents for name in names)])

@@ -11,7 +11,7 @@ from ..data.symbols import SymbolTable
 from ..data.vocabulary import JoinedStrings, Vocabulary
 from ._neighbours import Column, Neighbours, combine
 from ._regexp import find
-from .template_syntax import Macro, Syntax, Template
+from .template_syntax import FeatureTemplate, Macro, Syntax
 
 __all__ = ["Expansion"]
 
@@ -28,7 +28,7 @@ class Expansion:
         self.symbols = lru_cache(maxsize=None)(self._symbols)
         self.contains = lru_cache(maxsize=None)(self._contains)
 
-    def column(self, template: Template) -> Column:
+    def column(self, template: FeatureTemplate) -> Column:
         """The column of a template; its symbols are all different."""
         macros = [macro._replace(where="") for macro in template.macros]
         if not macros:

@@ -5,7 +5,7 @@ import numpy as np
 from ..data.symbols import SymbolTable
 from ._base import SymbolTransformer
 from ._expansion import Expansion
-from .template_syntax import SYNTAXES, Template, parse_templates
+from .template_syntax import SYNTAXES, FeatureTemplate, parse_templates
 
 __all__ = ["TemplateFeatures"]
 
@@ -102,7 +102,7 @@ class TemplateFeatures(SymbolTransformer):
         keys = [t.key for t in self._templates() if t.kind != "u" and t.macros]
         return list(dict.fromkeys(keys))
 
-    def _templates(self) -> list[Template]:
+    def _templates(self) -> list[FeatureTemplate]:
         """The templates, except those that make no column."""
         if self.syntax not in SYNTAXES:
             raise ValueError(f"syntax must be one of {[*SYNTAXES]}, got {self.syntax!r}")

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from ._regexp import Regexp, RegexpError, parse_regexp
 
-__all__ = ["SYNTAXES", "Macro", "Syntax", "Template", "parse_templates"]
+__all__ = ["SYNTAXES", "FeatureTemplate", "Macro", "Syntax", "parse_templates"]
 
 # At the end of an identifier, one of these separates it from the symbols.
 _SEPARATORS = (":", "=")
@@ -40,7 +40,7 @@ class Macro(NamedTuple):
     where: str
 
 
-class Template(NamedTuple):
+class FeatureTemplate(NamedTuple):
     """One line of a text of templates.
 
     Parameters
@@ -103,7 +103,7 @@ SYNTAXES = {
 
 
 @lru_cache(maxsize=32)
-def parse_templates(text: str, syntax: str) -> tuple[Template, ...]:
+def parse_templates(text: str, syntax: str) -> tuple[FeatureTemplate, ...]:
     """Read all templates of a text.
 
     Parameters
@@ -113,7 +113,7 @@ def parse_templates(text: str, syntax: str) -> tuple[Template, ...]:
 
     Returns
     -------
-    tuple of Template
+    tuple of FeatureTemplate
 
     Raises
     ------
@@ -129,7 +129,7 @@ def parse_templates(text: str, syntax: str) -> tuple[Template, ...]:
         key: {full for _, full, _ in parsed if _without_separator(full) == key} for key in short
     }
     return tuple(
-        Template(kind, key if len(meant[key]) == 1 else identifier, parts)
+        FeatureTemplate(kind, key if len(meant[key]) == 1 else identifier, parts)
         for key, (kind, identifier, parts) in zip(short, parsed, strict=True)
     )
 

@@ -44,7 +44,7 @@ class SegmentScores(NamedTuple):
     support: float
 
 
-class Counts(NamedTuple):
+class SegmentCounts(NamedTuple):
     """Weighted numbers of segments, one entry per type."""
 
     types: list
@@ -52,9 +52,9 @@ class Counts(NamedTuple):
     predicted: np.ndarray
     true: np.ndarray
 
-    def total(self) -> "Counts":
+    def total(self) -> "SegmentCounts":
         """The counts of all types together."""
-        return Counts([], self.correct.sum(), self.predicted.sum(), self.true.sum())
+        return SegmentCounts([], self.correct.sum(), self.predicted.sum(), self.true.sum())
 
 
 @of_segments
@@ -219,7 +219,7 @@ def segment_f1(
     return _f1(counts.total(), zero_division)
 
 
-def count(y_true: Any, y_pred: Any, scheme: str, reading: str, sample_weight: Any) -> Counts:
+def count(y_true: Any, y_pred: Any, scheme: str, reading: str, sample_weight: Any) -> SegmentCounts:
     """Count true, predicted and correct segments of every type."""
     pair = flatten(y_true, y_pred, sample_weight)
     true = find_segments(pair.true, scheme, reading, "y_true")
@@ -236,7 +236,7 @@ def count(y_true: Any, y_pred: Any, scheme: str, reading: str, sample_weight: An
     def weigh(kind: np.ndarray, start: np.ndarray) -> np.ndarray:
         return np.bincount(kind, weights=pair.weight[start], minlength=len(types))
 
-    return Counts(
+    return SegmentCounts(
         types,
         correct=weigh(true_kind[hits], true_start[hits]),
         predicted=weigh(pred_kind, pred_start),
@@ -244,20 +244,20 @@ def count(y_true: Any, y_pred: Any, scheme: str, reading: str, sample_weight: An
     )
 
 
-def _precision(counts: Counts, zero_division: ZeroDivision) -> Any:
+def _precision(counts: SegmentCounts, zero_division: ZeroDivision) -> Any:
     return divide(counts.correct, counts.predicted, zero_division, "segment precision")
 
 
-def _recall(counts: Counts, zero_division: ZeroDivision) -> Any:
+def _recall(counts: SegmentCounts, zero_division: ZeroDivision) -> Any:
     return divide(counts.correct, counts.true, zero_division, "segment recall")
 
 
-def _f1(counts: Counts, zero_division: ZeroDivision) -> Any:
+def _f1(counts: SegmentCounts, zero_division: ZeroDivision) -> Any:
     both = counts.true + counts.predicted
     return divide(2 * counts.correct, both, zero_division, "segment F1")
 
 
-def scores(counts: Counts, zero_division: ZeroDivision) -> SegmentScores:
+def scores(counts: SegmentCounts, zero_division: ZeroDivision) -> SegmentScores:
     """Scores of one count, or arrays of scores of the counts of all types."""
     return SegmentScores(
         _precision(counts, zero_division),

@@ -72,7 +72,7 @@ NAMED_TUPLES = {
     "crf.crfsuite": ["_FrequentFeatures"],
     "empirical.transitions": ["Transitions"],
     "linear.weights": ["Weights"],
-    "perceptron.voting": ["Ballots", "Changes"],
+    "perceptron.voting": ["Ballots", "Changes", "WeightHistory"],
 }
 
 # Functions that may be the criterion or the choice of features of a CRF.

@@ -239,7 +239,7 @@ class StructuredPerceptron(CallbackSupportMixin, LinearChainClassifier):
 
     def _known(self) -> Known:
         """What was learned, with the names of attributes and labels."""
-        return Known(self._named_weights(), self._last, self._n_seen, self._ballots)
+        return Known(self._named_weights(), self._last, self._n_seen, self._history)
 
     def _fit(
         self, X, y, sample_weight, known, classes=None, *, is_part=False, progress=None
@@ -278,7 +278,7 @@ class StructuredPerceptron(CallbackSupportMixin, LinearChainClassifier):
         """
         # Also needed before a vote: it raises an error if no path is possible.
         best = super().predict(X, allowed)
-        if self._ballots is None:
+        if self._history is None:
             return best
         votes, mirror = self._votes(X, allowed)
         return mirror(self.classes_[votes.argmax(axis=1)])
@@ -286,7 +286,7 @@ class StructuredPerceptron(CallbackSupportMixin, LinearChainClassifier):
     def _marginals(self, X: Any) -> tuple[np.ndarray, Callable]:
         """Marginals, or with ``averaging="vote"`` the fractions of votes."""
         marginals = super()._marginals(X)
-        if self._ballots is None:
+        if self._history is None:
             return marginals
         votes, mirror = self._votes(X)
         return votes / self._n_seen, mirror
@@ -301,7 +301,7 @@ class StructuredPerceptron(CallbackSupportMixin, LinearChainClassifier):
         examples = self._examples(
             Corpus(self._prepare(sequences.X)[0], y, self._structure(sequences.X), weight)
         )
-        return count_votes(self._ballots, examples, masks), sequences.mirror
+        return count_votes(self._history, examples, masks), sequences.mirror
 
     def _examples(self, corpus: Corpus) -> Examples:
         forbidden = forbidden_scores(self._constraints, len(self.classes_))
@@ -372,19 +372,24 @@ class StructuredPerceptron(CallbackSupportMixin, LinearChainClassifier):
         shapes = (n, n), (n,), (n,), (n_edges, n, n)
         for name, value, shape in zip(Weights._fields[1:], others, shapes, strict=True):
             yield Array(f"_last.{name}", value, shape)
-        if self._ballots is not None:
+        if self._history is not None:
             n_rows = n_attributes + 2 * bool(self.boundaries)
             shapes = (n_rows, n), (1 + n_edges, n * n)
-            yield from below("_ballots", self._ballots.requirements(*shapes))
-            is_seen = self._ballots.n_seen == self._n_seen
+            yield from below("_history", self._history.requirements(*shapes))
+            is_seen = self._history.n_seen == self._n_seen
             yield Fact("_n_seen", is_seen, "must be the number of votes")
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        # Release 0.1 had another name for it.
+        renamed = {"_history" if k == "_ballots" else k: v for k, v in state.items()}
+        super().__setstate__(renamed)
 
     def _set_fitted(self, learner: LastWeights, training: Training) -> None:
         """Set the learned weights and the curves of training."""
         learned = learner.learned()
         weights, last = (part.weights(self.boundaries) for part in learned[:2])
         self.coef_, self.transitions_, self.begin_, self.end_, self.edge_coef_ = weights
-        self._last, self._n_seen, self._ballots = last, learned.n_seen, learned.ballots
+        self._last, self._n_seen, self._history = last, learned.n_seen, learned.history
         self.loss_curve_, self.validation_curve_ = training.losses, training.validation_losses
         self.n_iter_ = training.n_iter
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..linear import Coefficients, Examples
-from .voting import Ballots
+from .voting import WeightHistory
 
 __all__ = ["LEARNERS", "LastWeights", "Learned", "MeanWeights", "VotingWeights"]
 
@@ -24,13 +24,13 @@ class Learned(NamedTuple):
         The weights after the last example.
     n_seen : int
         Number of examples seen.
-    ballots : Ballots or None
+    history : WeightHistory or None
     """
 
     weights: Coefficients
     last: Coefficients
     n_seen: int
-    ballots: Ballots | None = None
+    history: WeightHistory | None = None
 
 
 class LastWeights:
@@ -131,20 +131,20 @@ class VotingWeights(MeanWeights):
 
     def __init__(self, start: Learned):
         super().__init__(start)
-        self._ballots = Ballots.of(start.last) if start.ballots is None else start.ballots
+        self._history = WeightHistory.of(start.last) if start.history is None else start.history
 
     def learned(self) -> Learned:
         """The present state, in arrays of its own."""
-        return super().learned()._replace(ballots=self._ballots)
+        return super().learned()._replace(history=self._history)
 
     def _follow(
         self, examples: Examples, found: np.ndarray, before: np.ndarray, n_seen: int
     ) -> dict:
         differences = examples.differences(found)
-        ballots = self._ballots.after(
+        history = self._history.after(
             n_seen, before, examples.weight, differences, examples.n_labels
         )
-        return {**super()._follow(examples, found, before, n_seen), "_ballots": ballots}
+        return {**super()._follow(examples, found, before, n_seen), "_history": history}
 
 
 LEARNERS = {"none": LastWeights, "mean": MeanWeights, "vote": VotingWeights}

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..linear import Coefficients, NamedWeights, Weights
 from .learning import Learned
-from .voting import Ballots
+from .voting import WeightHistory
 
 __all__ = ["Known"]
 
@@ -22,13 +22,13 @@ class Known(NamedTuple):
         The weights after the last example.
     n_seen : int
         Number of examples seen.
-    ballots : Ballots or None
+    history : WeightHistory or None
     """
 
     named: NamedWeights
     last: Weights
     n_seen: int
-    ballots: Ballots | None
+    history: WeightHistory | None
 
     def learned(
         self,
@@ -42,16 +42,16 @@ class Known(NamedTuple):
             Coefficients.of(named.matching(names, edge_attributes, classes), boundaries)
             for named in (self.named, self.named._replace(weights=self.last))
         )
-        ballots = self.ballots
-        if ballots is not None:
+        history = self.history
+        if history is not None:
             attribute = _numbers(self.named.names, names)
             edges = np.searchsorted(edge_attributes, attribute[self.named.edge_attributes])
             ends = len(names) + np.arange(2)
             labels = _numbers(self.named.classes, classes)
-            ballots = ballots.renumbered(
+            history = history.renumbered(
                 np.append(attribute, ends), np.append(0, 1 + edges), labels, len(classes)
             )
-        return Learned(weights, last, self.n_seen, ballots)
+        return Learned(weights, last, self.n_seen, history)
 
     def start(
         self,

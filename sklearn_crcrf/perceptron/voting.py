@@ -11,7 +11,7 @@ from ..data.ragged import joined_ranges
 from ..linear import Coefficients, Differences, Examples
 from ..utils.soundness import Array, Fact, Requirement, below, indices, pointers
 
-__all__ = ["Ballots", "Changes", "count_votes"]
+__all__ = ["Changes", "WeightHistory", "count_votes"]
 
 
 class Changes(NamedTuple):
@@ -59,8 +59,8 @@ class Changes(NamedTuple):
         return self.row[which], self.column[which], self.value[which]
 
 
-class Ballots(NamedTuple):
-    """The weight history: all versions of the weights, one after each correction.
+class WeightHistory(NamedTuple):
+    """All versions of the weights, one after each correction.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ class Ballots(NamedTuple):
     pairs: Changes
 
     @classmethod
-    def of(cls, weights: Coefficients) -> "Ballots":
+    def of(cls, weights: Coefficients) -> "WeightHistory":
         """A history with one version, the initial weights."""
         return cls(np.zeros(1, dtype=np.int64), 0, *map(Changes.of, weights))
 
@@ -104,7 +104,7 @@ class Ballots(NamedTuple):
         rate: np.ndarray,
         differences: tuple[Differences, Differences],
         n_labels: int,
-    ) -> "Ballots":
+    ) -> "WeightHistory":
         """This history with one more version for each new correction.
 
         Parameters
@@ -132,7 +132,7 @@ class Ballots(NamedTuple):
             )
             for old, new, width in zip(self[2:], differences, (n_labels, n_labels**2), strict=True)
         )
-        return Ballots(np.append(self.begins, before[corrected]), n_seen, *changes)
+        return WeightHistory(np.append(self.begins, before[corrected]), n_seen, *changes)
 
     def renumbered(self, state: np.ndarray, pairs: np.ndarray, labels: np.ndarray, n_labels: int):
         """The same history for other attributes and labels.
@@ -154,7 +154,13 @@ class Ballots(NamedTuple):
         )
 
 
-def count_votes(ballots: Ballots, examples: Examples, allowed: np.ndarray | None) -> np.ndarray:
+# The name in models of release 0.1.
+Ballots = WeightHistory
+
+
+def count_votes(
+    history: WeightHistory, examples: Examples, allowed: np.ndarray | None
+) -> np.ndarray:
     """The number of votes for each label of each token.
 
     Every version labels all sequences, so this takes as long as one prediction per version. Only
@@ -162,7 +168,7 @@ def count_votes(ballots: Ballots, examples: Examples, allowed: np.ndarray | None
 
     Parameters
     ----------
-    ballots : Ballots
+    history : WeightHistory
     examples : Examples
         Labels are not used.
     allowed : bool ndarray of shape (n_tokens, n_labels), optional
@@ -180,9 +186,9 @@ def count_votes(ballots: Ballots, examples: Examples, allowed: np.ndarray | None
     if allowed is not None:
         weights.state[~allowed] = -np.inf
     by_attribute = sp.csr_array(examples.state.T, dtype=float)
-    for version, n_votes in enumerate(ballots.votes.tolist()):
-        np.add.at(weights.state, *_scores(by_attribute, *ballots.state.entries(version)))
-        row, column, value = ballots.pairs.entries(version)
+    for version, n_votes in enumerate(history.votes.tolist()):
+        np.add.at(weights.state, *_scores(by_attribute, *history.state.entries(version)))
+        row, column, value = history.pairs.entries(version)
         np.add.at(weights.pairs, (row, column), value)
         if n_votes:
             found, _ = scored.find(weights, 0.0)

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from sklearn_crcrf.counts import (
     BOUNDARY,
+    ColumnWindow,
     Counts,
     Table,
     Template,
-    Window,
     count_folds,
     count_tokens,
 )
@@ -207,7 +207,7 @@ def test_counts_of_other_templates_do_not_combine():
 
 @given(corpora(), st.sampled_from(NAMES), st.integers(-8, 8))
 def test_window(corpus, name, k):
-    window = Window(corpus.columns, None, corpus.offsets)
+    window = ColumnWindow(corpus.columns, None, corpus.offsets)
     column = NAMES.index(name)
     expected = [
         sequence[t + k][column] if 0 <= t + k < len(sequence) else BOUNDARY
@@ -220,7 +220,7 @@ def test_window(corpus, name, k):
 
 
 def test_window_far_beyond_the_longest_sequence():
-    window = Window({"word": np.arange(4)}, None, [0, 1, 4])
+    window = ColumnWindow({"word": np.arange(4)}, None, [0, 1, 4])
     [before, after] = window.symbols(Template((("word", -(10**9)), ("word", 10**9))))
     assert before.tolist() == after.tolist() == [BOUNDARY] * 4
 

@@ -11,7 +11,7 @@ from toy import encode, make_corpus, with_tags
 from sklearn_crcrf import EmpiricalCRF, SequenceArray
 from sklearn_crcrf.counts.state_weights import FREQUENT, SELDOM, UNSEEN
 from sklearn_crcrf.criteria import log_loss
-from sklearn_crcrf.empirical.experts import Expert
+from sklearn_crcrf.empirical.experts import ContextExpert
 from sklearn_crcrf.empirical.exponents import Entry, Exponents, state_entries
 from sklearn_crcrf.empirical.fit_exponents import fit_exponents
 from sklearn_crcrf.structures import Chain
@@ -25,7 +25,7 @@ class TwoFeatures:
 
 
 def table_of(mu_oov=1.0, **values):
-    experts = [Expert("before", None, known=0.3, unseen=0.7)]
+    experts = [ContextExpert("before", None, known=0.3, unseen=0.7)]
     entries = state_entries(TwoFeatures, 0.9, mu_oov, experts)
     exponents = Exponents([*entries, Entry("edges", 1.5)], n_slots=4)
     exponents.update(values)

@@ -232,13 +232,13 @@ def test_new_attributes_and_labels_may_come(boundaries):
         ["B", "C"],
     ]
     # The mean of all versions, each as often as it has votes, is the mean.
-    ballots, n = perceptron._ballots, 4 + 2 * boundaries
+    history, n = perceptron._history, 4 + 2 * boundaries
     last, total = (np.zeros((n, 4)), np.zeros((5, 16))), [0.0, 0.0]
-    for version, n_votes in enumerate(ballots.votes):
-        for k, changes in enumerate(ballots[2:]):
+    for version, n_votes in enumerate(history.votes):
+        for k, changes in enumerate(history[2:]):
             row, column, value = changes.entries(version)
             np.add.at(last[k], (row, column), value)
-            total[k] = total[k] + n_votes * last[k] / ballots.n_seen
+            total[k] = total[k] + n_votes * last[k] / history.n_seen
     assert_allclose(total[0][:4], perceptron.coef_, atol=1e-12)
     assert_allclose(total[1][0].reshape(4, 4).T, perceptron.transitions_, atol=1e-12)
     edges = total[1][1:].reshape(4, 4, 4).transpose(0, 2, 1)

@@ -76,13 +76,13 @@ def test_weights_of_all_kinds(case, seed):
         assert_allclose(flat(learned.weights), expected, atol=1e-12)
         assert_array_equal(flat(learned.last), versions[-1])
         assert learned.n_seen == len(versions)
-    ballots = learned.ballots
-    assert ballots.votes.sum() == len(versions)
+    history = learned.history
+    assert history.votes.sum() == len(versions)
     # Every version stands for those examples after which the weights were these.
     distinct = np.append(True, (np.diff(versions, axis=0) != 0).any(axis=1))
-    assert np.count_nonzero(ballots.votes) >= distinct.sum()
+    assert np.count_nonzero(history.votes) >= distinct.sum()
     assert_array_equal(
-        count_votes(ballots, case.examples(), None), votes_by_definition(case, versions)
+        count_votes(history, case.examples(), None), votes_by_definition(case, versions)
     )
 
 
@@ -94,9 +94,9 @@ def test_votes_for_labels_that_are_allowed(case, seed):
     allowed = rng.random((len(case.corpus.y), case.n_labels)) < 0.5
     allowed[np.arange(len(case.corpus.y)), case.corpus.y] = True
     versions, _ = by_definition(case, orders)
-    ballots = learn(case, "vote", orders)[0].learned().ballots
+    history = learn(case, "vote", orders)[0].learned().history
     assert_array_equal(
-        count_votes(ballots, case.examples(), allowed),
+        count_votes(history, case.examples(), allowed),
         votes_by_definition(case, versions, allowed),
     )
 
@@ -115,21 +115,21 @@ def test_learning_goes_on_from_what_was_learned(case, seed, averaging):
     assert_allclose(flat(learned.weights), flat(expected.weights), atol=tolerance)
     assert_array_equal(flat(learned.last), flat(expected.last))
     if averaging == "vote":
-        assert_array_equal(learned.ballots.votes, expected.ballots.votes)
+        assert_array_equal(learned.history.votes, expected.history.votes)
 
 
 @given(cases(dtypes=[np.float64]), seeds)
-def test_ballots_start_from_given_weights(case, seed):
+def test_histories_start_from_given_weights(case, seed):
     zeros = case.examples().zeros()
     w = np.random.default_rng(seed).integers(-2, 3, size=flat(zeros).size).astype(float)
     start = shaped(w, zeros)
     orders = random_orders(case, seed, 1)
     learner = LEARNERS["vote"](Learned(start, start, 0))
     learner.learn(case.examples(), orders[0])
-    ballots, last = learner.learned().ballots, np.zeros_like(w)
-    for version in range(len(ballots.votes)):
+    history, last = learner.learned().history, np.zeros_like(w)
+    for version in range(len(history.votes)):
         for part, changes in zip(
-            (slice(0, zeros.state.size), slice(zeros.state.size, None)), ballots[2:], strict=True
+            (slice(0, zeros.state.size), slice(zeros.state.size, None)), history[2:], strict=True
         ):
             row, column, value = changes.entries(version)
             matrix = np.zeros(zeros.state.shape if part.start == 0 else zeros.pairs.shape)

@@ -1,7 +1,7 @@
 """A fit replaces the fitted state of an estimator completely, or not at all."""
 
 from copy import copy
-from itertools import pairwise, product
+from itertools import pairwise, permutations
 
 import joblib
 import numpy as np
@@ -128,16 +128,9 @@ def test_nothing_of_an_older_fit_survives(estimator):
 
     models = {name: clone(estimator).fit(*INPUTS[name]) for name in inputs_of(estimator)}
     fresh = {name: facts(model, name) for name, model in models.items()}
-    for before, name in pairs(list(models)):
+    for before, name in permutations(models, 2):
         model = copy(models[before]).fit(*INPUTS[name])
         assert facts(model, name) == fresh[name], f"{name} after {before}"
-
-
-def pairs(names):
-    """Each name after some others: those next to it, and one of the other half."""
-    places = product(range(len(names)), (1, 2, 5))
-    found = {(names[i], names[(i + distance) % len(names)]) for i, distance in places}
-    return sorted((before, name) for before, name in found if before != name)
 
 
 def test_boosting_forgets_the_names_of_columns():

@@ -10,7 +10,7 @@ from itertools import islice
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from damage import changed, damages, scores_of
+from damage import changed, damages, parts_of
 from toy import make_corpus
 
 from sklearn_crcrf import (
@@ -101,7 +101,7 @@ def is_made(path) -> bool:
 def outcomes(stored: bytes, X) -> Iterator[tuple[tuple, str, str]]:
     """What becomes of each damage, but for those that end as they should."""
     model = pickle.loads(stored)
-    parts = [(path, part) for path, part in scores_of(model) if not is_made(path)]
+    parts = [(path, part) for path, part in parts_of(model) if not is_made(path)]
     for number, (path, part) in enumerate(parts):
         # Models have many parts of a kind: each has every fifth kind of damage.
         for kind, change in islice(damages(part).items(), number % 5, None, 5):
@@ -185,7 +185,7 @@ def test_errors_say_which_array_of_which_model(attribute, value, message):
 @pytest.mark.parametrize("begins", [[], [1, 2]])
 def test_the_first_weights_vote_from_the_first_example_on(begins):
     crf = StructuredPerceptron(averaging="vote", max_iter=2).fit(X, y)
-    crf._ballots = crf._ballots._replace(begins=np.array(begins, dtype=np.int64))
+    crf._history = crf._history._replace(begins=np.array(begins, dtype=np.int64))
     with pytest.raises(ValueError, match="begins must begin with 0"):
         check_sound(crf)
 
