@@ -58,8 +58,10 @@ class MaxMarginCRF(CallbackSupportMixin, LinearChainClassifier):
     Parameters
     ----------
     C : float, default=1.0
-        Weight of the margin relative to the norm of the weights; in (0, inf). Corresponds to
-        ``sigma ** 2`` of a CRF. The larger it is, the more passes are needed.
+        Weight of the margin relative to the norm of the weights; in (0, inf). It is
+        ``sigma ** 2`` for the sigma of :class:`CRF`, whose penalty is ``||w||^2 / (2 C)`` as well.
+        The name is that of scikit-learn's support vector machines, of which this is one. The
+        larger it is, the more passes are needed.
     solver : {"bcfw", "smo", "eg", "subgradient"}, default="bcfw"
         Block-coordinate Frank-Wolfe [2]_; sequential minimal optimisation over pairs of
         labellings [1]_; the online exponentiated gradient [3]_; or averaged stochastic

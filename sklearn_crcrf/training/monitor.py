@@ -138,11 +138,11 @@ class Training:
 
     def _tell(self, result: OptimizeResult) -> None:
         listener = None if is_nested() else _listener.get()
-        prints = self._verbose and result.nit % self._verbose == 0
+        prints = self._verbose and self.n_iter % self._verbose == 0
         if not prints and listener is None:
             return
         iteration = Iteration(
-            result.nit,
+            self.n_iter,
             time.perf_counter() - self._start,
             float(result.fun),
             None if result.get("jac") is None else float(np.linalg.norm(result.jac)),

@@ -130,7 +130,7 @@ def test_there_is_no_other_criterion_nor_newton():
 
 def test_all_labels_must_be_known():
     with pytest.raises(ValueError, match="not known"):
-        MEMM().fit(X[:1], [[None, *y[0][1:]]])
+        MEMM().fit(X[:2], [[None, *y[0][1:]], y[1]])
 
 
 def test_label_bias():

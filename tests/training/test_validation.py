@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from sklearn_crcrf.linear import Corpus
+from sklearn_crcrf.structures import Chain
 from sklearn_crcrf.training.validation import hold_out, hold_out_of
 
 
@@ -34,7 +35,7 @@ def test_something_must_be_left(n, fraction, message):
 
 def test_a_corpus_is_divided():
     X, y, weight = np.arange(6.0)[:, None], np.array([0, 1, 0, 1, 1, 0]), np.array([1.0, 2.0, 3.0])
-    corpus = Corpus(X, y, np.array([0, 3, 5, 6]), weight)
+    corpus = Corpus(X, y, Chain(np.array([0, 3, 5, 6])), weight)
     trained, held_out = hold_out_of(corpus, 0.3, np.random.RandomState(0))
     assert len(trained.weight) == 2 and len(held_out.weight) == 1
     rows = np.concatenate([trained.X, held_out.X])
