@@ -24,6 +24,9 @@ def write_row_sums(
     cdef:
         int64_t r, after, n = matrix.shape[1]
         const real[::1] zeros = np.zeros(n, dtype=np.asarray(out).dtype)
+        # Rows behind the last entry begin where there is none.
+        const int32_t *columns = &indices[0] if indices.shape[0] else NULL
+        const real *factors = &values[0] if values.shape[0] else NULL
     if n == 0:
         return
     with nogil:
@@ -31,7 +34,7 @@ def write_row_sums(
         for r in range(start, stop):
             after = indptr[r + 1]
             add_sum(
-                &indices[indptr[r]], &values[indptr[r]], after - indptr[r], indptr[stop] - after,
+                columns + indptr[r], factors + indptr[r], after - indptr[r], indptr[stop] - after,
                 &matrix[0, 0], n, &zeros[0], &out[r - start, 0],
             )
         take_turn()
