@@ -12,13 +12,13 @@ from .terms import TermWeights
 
 __all__ = ["BatchObjective"]
 
-# The state weights are multiplied out before their common factor becomes so small.
+# When the common scale of the state weights is below this, they are multiplied by it.
 SMALLEST_SCALE = 1e-4
 
 
 @dataclass
 class _State:
-    """Weights that change in place; node weights are still to be multiplied by the scale."""
+    """Weights that change in place; the node weights are ``scale * weights.node``."""
 
     weights: TermWeights
     scale: float
@@ -32,7 +32,7 @@ class BatchObjective:
     objective : Objective
         Each of its chunks is a batch; its design needs no blocks.
     chunks : sequence of Chunk
-        The same units in larger pieces, to find the loss of all.
+        The same units in larger chunks, to compute the loss of all units.
     """
 
     def __init__(self, objective: Objective, chunks: Sequence[Chunk]):
@@ -40,7 +40,7 @@ class BatchObjective:
         self.precision = objective.precision
         self.sizes = np.array([chunk.weight.sum() for chunk in objective.chunks])
         self._masks = objective.terms.masks()
-        # To make these for every batch takes longer than to fill them.
+        # To allocate these arrays for every batch would take longer than to fill them.
         self._steps = [np.empty_like(mask) for mask in self._masks]
 
     def start(self, x: np.ndarray) -> _State:
@@ -48,7 +48,7 @@ class BatchObjective:
         return _State(self._objective.weights(x), 1.0)
 
     def vector(self, state: _State) -> np.ndarray:
-        """The weights as a vector of their own."""
+        """The weights as a new vector."""
         x = np.zeros(self._objective.terms.n_weights, dtype=self._objective.design.dtype)
         self.add(state, 1.0, x)
         return x
@@ -64,7 +64,7 @@ class BatchObjective:
         out[n:] += factor * terms.join_shared(state.weights)
 
     def step(self, state: _State, batch: int, rate: float, decay: float) -> None:
-        """Multiply the weights by ``decay``, and take ``rate`` times a gradient from them."""
+        """Multiply the weights by ``decay``; subtract ``rate`` times the gradient of a batch."""
         objective, weights = self._objective, state.weights
         chunk = objective.chunks[batch]
         scores = np.empty(
@@ -83,7 +83,7 @@ class BatchObjective:
             state.weights, state.scale = objective.weights(self.vector(state)), 1.0
 
     def loss(self, state: _State, batches: np.ndarray | None = None) -> float:
-        """Sum of the losses of some batches, or of all, and their share of the penalty."""
+        """The loss of some batches plus their share of the penalty; by default of all batches."""
         objective, chunks, share = self._objective, self._chunks, 1.0
         if batches is not None:
             chunks = [objective.chunks[k] for k in batches]

@@ -38,7 +38,7 @@ __all__ = ["DECODERS", "LinearChainClassifier"]
 
 
 def _best_marginals(classifier: BaseSequenceClassifier, chain, scores, first) -> np.ndarray:
-    """The likeliest label of each token."""
+    """The label of each token with the highest marginal."""
     return token_marginals(chain, scores, first).argmax(axis=1)
 
 
@@ -55,7 +55,7 @@ class LinearChainClassifier(BaseSequenceClassifier):
 
     @property
     def state_features_(self) -> dict[tuple[str, Any], float]:
-        """The weights of pairs of attribute and label that are not zero."""
+        """The nonzero weights of pairs of attribute and label."""
         coef = sp.coo_array(self.coef_)
         coef.eliminate_zeros()
         names, labels = self.attribute_names_[coef.row], self.classes_[coef.col]
@@ -63,7 +63,7 @@ class LinearChainClassifier(BaseSequenceClassifier):
 
     @property
     def transition_features_(self) -> dict[tuple[Any, Any], float]:
-        """The weights of pairs of labels that are not zero."""
+        """The nonzero weights of pairs of labels, the previous label first."""
         previous, current = np.nonzero(self.transitions_)
         weights = self.transitions_[previous, current]
         return _mapping(self.classes_[previous], self.classes_[current], weights)
@@ -71,20 +71,20 @@ class LinearChainClassifier(BaseSequenceClassifier):
     def _read(
         self, X: Any, y: Any, sample_weight: Any, classes: Any = None, extend: bool = False
     ) -> Corpus:
-        """Encode all that is trained on, and check it.
+        """Encode and check the training data.
 
         Parameters
         ----------
         X, y, sample_weight : as in ``fit``
         classes : array-like of labels, optional
-            All labels there are.
+            All possible labels; by default the labels in y.
         extend : bool, default=False
-            Whether the attributes and labels of the last training stay.
+            Whether to keep the attributes and labels of the previous fit and add new ones.
 
         Returns
         -------
         Corpus
-            All sequences in their order, those without tokens or weight too.
+            All sequences in their order, including sequences without tokens or without weight.
         """
         sequences, weights = self._check_training(X, y, sample_weight, reset=not extend)
         offsets = sequences.X.offsets
@@ -165,7 +165,7 @@ class LinearChainClassifier(BaseSequenceClassifier):
     def _edge_contributions(
         self, edge_attributes: sp.csr_array, batch: Batch, y: np.ndarray
     ) -> Contributions:
-        """The attributes on which the transitions into the tokens depend."""
+        """The contributions of the attributes on which transitions depend."""
         previous, current = batch.structure.links()
         rows = sp.coo_array(edge_attributes[batch.start + current])
         link, attribute = rows.coords
@@ -177,7 +177,7 @@ class LinearChainClassifier(BaseSequenceClassifier):
 
 
 def _all_classes(known: np.ndarray, y: SequenceArray, declared: Any) -> np.ndarray:
-    """The labels known before, and those of y."""
+    """The labels known before and the labels in y, sorted."""
     if declared is not None:
         LabelIds(known).require(declared)
         return known

@@ -13,7 +13,7 @@ __all__ = ["check_possible", "forbidden_scores"]
 def forbidden_scores(
     constraints: Constraints | None, n_labels: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """What is added to transition, begin and end scores: 0, or -inf for what is impossible."""
+    """Arrays to add to transition, begin and end scores: -inf where forbidden, else 0."""
     if constraints is None:
         return np.zeros((n_labels, n_labels)), np.zeros(n_labels), np.zeros(n_labels)
     return constraints.scores()
@@ -25,7 +25,7 @@ def check_possible(corpus: Corpus, constraints: Constraints | None) -> None:
     Raises
     ------
     ValueError
-        If some are not; the message says where.
+        If the labels of a sequence are not possible; the message says where.
     """
     if constraints is None:
         return
@@ -42,5 +42,5 @@ def check_possible(corpus: Corpus, constraints: Constraints | None) -> None:
         if np.isneginf(value).any():
             raise ValueError(
                 f"y, sequence {np.argmin(value)}: the constraints allow no labelling that agrees "
-                "with what is known"
+                "with the labels that are known"
             )

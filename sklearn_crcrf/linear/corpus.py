@@ -1,4 +1,4 @@
-"""Labelled training data, in the order and the pieces in which objectives go through it."""
+"""Labelled training data, and the chunks and blocks in which an objective goes through it."""
 
 from collections.abc import Iterable
 from itertools import pairwise
@@ -11,10 +11,10 @@ from ..structures import Structure, TokenTransitions
 
 __all__ = ["Chunk", "Corpus", "transition_counts"]
 
-# Units go through a criterion in chunks of about so many scores; the sums over their tokens are
-# made in blocks of chunks.
+# About the number of state scores in a chunk, whose units go through a criterion together, and in
+# a block of chunks, whose gradient by the weights is computed together.
 CHUNK, BLOCK = 2**18, 2**19
-# Fewer tokens do not fill the rows of a product of matrices.
+# Matrix products are inefficient with fewer rows, that is tokens, than this.
 SMALLEST_CHUNK = 1000
 
 
@@ -25,12 +25,12 @@ class Chunk(NamedTuple):
     ----------
     start, stop : int
     structure : Structure
-        Of these units.
+        The structure of these units.
     y : ndarray of shape (stop - start,) of label ids, or bool of shape (stop - start, n_labels)
-        The second for units with labels that are known only in part.
+        Label ids if all labels of the units are known; else which labels each token may have.
     weight : ndarray of shape (n_units,)
     no_transitions : TokenTransitions
-        What scores have if transitions depend on no attributes.
+        The ``token_transitions`` of the scores if transitions depend on no attributes: empty.
     """
 
     start: int
@@ -48,7 +48,7 @@ class Corpus(NamedTuple):
     ----------
     X : CSR or ndarray of shape (n_tokens, n_attributes)
     y : ndarray of shape (n_tokens,), int32
-        Label ids, -1 where only ``allowed`` says what is known.
+        Label ids; -1 where the label is not known, or only in part, as ``allowed`` says.
     structure : Structure
     weight : ndarray of shape (n_units,)
     allowed : bool ndarray of shape (n_tokens, n_labels), optional
@@ -73,7 +73,7 @@ class Corpus(NamedTuple):
 
     @property
     def offsets(self) -> np.ndarray:
-        """The first token of each unit, and the number of tokens."""
+        """The first token of each unit, then the total number of tokens."""
         return self.structure.offsets
 
     def take(self, units: np.ndarray) -> "Corpus":
@@ -85,16 +85,16 @@ class Corpus(NamedTuple):
         return Corpus(self.X[tokens], self.y[tokens], structure, self.weight[units], allowed)
 
     def longest_first(self) -> "Corpus":
-        """The units by decreasing number of tokens, without empty and weightless ones."""
+        """The units by decreasing number of tokens, without units that are empty or of weight 0."""
         counts = (np.diff(self.offsets) > 0) & (self.weight != 0)
         order = longest_first(self.offsets)
         return self.take(order[counts[order]])
 
     def chunks(self, n_labels: int) -> list[list[Chunk]]:
-        """All units in blocks of chunks."""
+        """All units, cut into chunks: a list of chunks for each block."""
         chunk_tokens = max(SMALLEST_CHUNK, CHUNK // n_labels)
         n_chunks = -(-int(self.offsets[-1]) // chunk_tokens)
-        # Of an even number of equal chunks, two threads have the same to do.
+        # With an even number of equal chunks, two threads have equal work.
         n_chunks += n_chunks % 2 if n_chunks > 1 else 0
         chunks = self._cut(_shares(self.offsets, n_chunks))
         stops = np.array([0, *(chunk.stop for chunk in chunks)])
@@ -107,7 +107,7 @@ class Corpus(NamedTuple):
         return self._cut([*range(size, n_units, size), n_units])
 
     def _cut(self, ends: Iterable[int]) -> list[Chunk]:
-        """Chunks that end before these units."""
+        """Chunks that end before the units in ``ends``, each where the next one begins."""
         chunks, first = [], 0
         for last in ends:
             start, stop = int(self.offsets[first]), int(self.offsets[last])
@@ -122,13 +122,13 @@ class Corpus(NamedTuple):
 
 
 def _shares(offsets: np.ndarray, n_shares: int) -> list[int]:
-    """Where to cut units into ``n_shares`` runs of about as many tokens, or fewer runs."""
+    """Where to cut units into at most ``n_shares`` runs of about equal numbers of tokens."""
     wanted = offsets[-1] * np.arange(1, n_shares + 1) // n_shares
     return np.unique(np.searchsorted(offsets, wanted)).tolist()
 
 
 def _ends(offsets: np.ndarray, n_tokens: int) -> list[int]:
-    """Where to cut units into runs of at most ``n_tokens``, but one unit at least."""
+    """Where to cut units into runs of at most ``n_tokens`` tokens, or of a single longer unit."""
     ends, first = [], 0
     while first < len(offsets) - 1:
         fitting = int(np.searchsorted(offsets, offsets[first] + n_tokens, "right")) - 1

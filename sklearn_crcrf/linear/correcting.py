@@ -1,4 +1,4 @@
-"""Corrections of weights by the units that they label wrongly, for structures without a kernel."""
+"""Corrections of weights by wrongly labelled units, for structures without a kernel for it."""
 
 from typing import TYPE_CHECKING
 
@@ -19,7 +19,7 @@ def correct_one_by_one(
     found: np.ndarray,
     losses: np.ndarray,
 ) -> None:
-    """Correct weights as :meth:`Examples.correct` does, for any structure that has maxima.
+    """Correct weights as :meth:`Examples.correct` does, for any structure.
 
         weights += rate * (features of the gold labelling - features of the labelling found)
 
@@ -27,9 +27,9 @@ def correct_one_by_one(
     ----------
     examples, coefficients, order, rate, cost : as in :meth:`Examples.correct`
     found : ndarray of shape (n_tokens,), int32
-        Is set to the best labellings, with their costs.
+        Set to the labellings with the best scores, costs included.
     losses : ndarray of shape (n_units,)
-        Is set to the scores that they have more than the gold labellings.
+        Set to these scores minus the scores of the gold labellings.
 
     Raises
     ------

@@ -1,8 +1,8 @@
 """State scores as linear functions of weights: X @ W and its derivative X.T @ D.
 
-A design holds the attributes of all tokens and knows which weights there are. Tokens come in
-blocks, whose transposed attributes are stored: the sums of a block over tokens can be shared by
-threads, each of which owns some of the attributes.
+A design holds the attributes of all tokens and knows which weights there are. For the derivative,
+the transposed attributes of each block of tokens are stored, so that threads can share the work on
+a block: each thread makes the sums over tokens for some of the attributes.
 """
 
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ from .sums import RowSums
 
 __all__ = ["DenseDesign", "FactoredDesign", "ObservedDesign", "SparseDesign", "sparse_design"]
 
-# Attributes seen with more labels than these have weights for all labels in memory.
+# An attribute that has weights for more labels than this gets a row of weights for all labels.
 FEW_LABELS = 2
 
 Slices = Sequence[tuple[int, int]]
@@ -40,13 +40,13 @@ class SparseDesign:
     ----------
     n_weights : int
     dtype : dtype
-        Of scores and weights: that of X.
+        The type of scores and weights, which is the type of X.
     """
 
     def __init__(self, X: sp.csr_array, n_labels: int, blocks: Slices):
         self.shape, self.dtype = (X.shape[1], n_labels), X.dtype
         self.n_weights = X.shape[1] * n_labels
-        # Where most tokens have no attribute at all it takes longest to find that out.
+        # If most tokens have no attribute at all, most time would go into looking at empty rows.
         is_sparse = 2 * np.count_nonzero(np.diff(X.indptr)) < X.shape[0]
         self._tokens = RowSums(X, skip_empty=is_sparse)
         self._attributes = [
@@ -54,37 +54,39 @@ class SparseDesign:
         ]
 
     def weights(self, flat: np.ndarray) -> np.ndarray:
-        """What is multiplied with the attributes: weights in the form that scores are made of."""
+        """The weights of a vector, arranged as :meth:`scores` takes them."""
         return flat.reshape(self.shape)
 
     def derivatives(self, flat: np.ndarray) -> np.ndarray:
-        """What derivatives by the weights are added to: those so far, in the form for it."""
+        """The derivatives in a vector, arranged as :meth:`add_gradient` adds to them."""
         return flat.reshape(self.shape)
 
     def flat(self, derivatives: np.ndarray) -> np.ndarray:
-        """All derivatives in one dimension, as :meth:`derivatives` got them; those are used up."""
+        """The inverse of :meth:`derivatives`: one vector. The argument is used up."""
         return derivatives.reshape(-1)
 
     def scores(self, weights: np.ndarray, start: int, stop: int) -> np.ndarray:
-        """State scores of the tokens from start to stop."""
+        """State scores of the tokens ``start`` to ``stop``."""
         return self._tokens.product(weights, start, stop)
 
     def add_scores(self, weights: np.ndarray, scores: np.ndarray, start: int, stop: int) -> None:
-        """Add the state scores of the tokens from start to stop."""
+        """Add the state scores of the tokens ``start`` to ``stop`` to ``scores``."""
         self._tokens.add_slice(weights, scores, start, stop)
 
     def add_gradient(
         self, block: int, scores: np.ndarray, out: np.ndarray, share: int = 0, n_shares: int = 1
     ) -> None:
-        """Add the derivative by the weights, given that by the scores of all tokens of a block.
+        """Add the derivatives of the loss by the weights, for the tokens of a block.
 
         Parameters
         ----------
         block : int
         scores : ndarray of shape (n_tokens, n_labels)
+            Derivatives of the loss by the state scores of the block.
         out : what :meth:`derivatives` returns
+            The derivatives by the weights are added to it.
         share, n_shares : int
-            Which of several equal parts of the work to do; the result is the same in any order.
+            Which of several equal shares of the work to do; the result is the same in any order.
         """
         sums = self._attributes[block]
         sums.add(scores, out, *sums.cut(share, n_shares))
@@ -92,11 +94,12 @@ class SparseDesign:
     def add_to_weights(
         self, scores: np.ndarray, weights: np.ndarray, start: int, stop: int
     ) -> None:
-        """Add the derivative by the weights, given that by the scores of some tokens.
+        """Add ``X[start:stop].T @ scores`` to the weights: a gradient step for these tokens.
 
         Parameters
         ----------
         scores : ndarray of shape (stop - start, n_labels)
+            Derivatives of the loss by the state scores of the tokens, times the negative rate.
         weights : what :meth:`weights` returns
         start, stop : int
         """
@@ -106,12 +109,13 @@ class SparseDesign:
 class FactoredDesign:
     """The same as :class:`SparseDesign` in less time, with groups of attributes that come together.
 
-    The weights of a group are sums; its derivatives are those of all its members.
+    The weight of a group is the sum of the weights of its members, each times its value. So the
+    derivative by the weight of a group, times that value, is a part of each member's derivative.
 
     Parameters
     ----------
     factored : Factored
-    n_labels, blocks : as of SparseDesign
+    n_labels, blocks : as in :class:`SparseDesign`
     """
 
     def __init__(self, factored: Factored, n_labels: int, blocks: Slices):
@@ -133,7 +137,7 @@ class FactoredDesign:
         return self._single.derivatives(flat), np.zeros(self._groups.shape, dtype=flat.dtype)
 
     def flat(self, derivatives: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
-        """As :meth:`SparseDesign.flat`; moves those by groups to their members."""
+        """As :meth:`SparseDesign.flat`; members get the derivatives by their groups."""
         rows, groups = derivatives
         self._groups_of.add(groups, rows, *self._groups_of.cut(0, 1))
         return rows.reshape(-1)
@@ -156,7 +160,7 @@ class FactoredDesign:
 def sparse_design(X: sp.csr_array, n_labels: int, blocks: Slices) -> SparseDesign | FactoredDesign:
     """A weight for every pair of attribute and label, factored if that saves time."""
     factored = factor(X)
-    # To go over all rows once more costs as much as an entry in each of them.
+    # Two matrices mean one more pass over the rows, which costs as much as one entry per row.
     if X.nnz - factored.single.nnz - factored.groups.nnz > X.shape[0]:
         return FactoredDesign(factored, n_labels, blocks)
     return SparseDesign(X, n_labels, blocks)
@@ -165,8 +169,8 @@ def sparse_design(X: sp.csr_array, n_labels: int, blocks: Slices) -> SparseDesig
 class ObservedDesign:
     """A weight for some pairs of attribute and label only.
 
-    Attributes with many labels have a row of weights for all labels, of which those that do not
-    count stay zero; the weights of the others are a list of single pairs.
+    An attribute with many pairs has a row of weights for all labels, which is zero at the labels
+    it has no pair with. The weights of all other attributes are a list of single pairs.
 
     Parameters
     ----------
@@ -193,7 +197,7 @@ class ObservedDesign:
         rows = sp.csr_array(some_entries(*csr_arrays(X), rank), (X.shape[0], is_row.sum()))
         self._rows = sparse_design(rows, n_labels, blocks)
         self._single, self._blocks = SingleWeights(X, pairs, ~is_row), blocks
-        # Which of all weights are in rows, and where in these they are.
+        # Which of the weights are in rows, and their places in the flattened rows.
         in_row = np.repeat(is_row, n_pairs)
         row = np.repeat(rank, n_pairs)[in_row]
         self._in_row = np.flatnonzero(in_row)
@@ -211,7 +215,7 @@ class ObservedDesign:
         return self._rows.derivatives(rows), flat
 
     def flat(self, derivatives: tuple[Any, np.ndarray]) -> np.ndarray:
-        """As :meth:`SparseDesign.flat`; moves those in rows to the others."""
+        """As :meth:`SparseDesign.flat`; adds the derivatives in rows to the vector of all pairs."""
         rows, flat = derivatives
         add_at(self._rows.flat(rows), self._place, flat, self._in_row)
         return flat
@@ -232,13 +236,13 @@ class ObservedDesign:
         self._single.add_gradient(scores, flat, *self._blocks[block], share, n_shares)
 
     def add_to_weights(self, scores: np.ndarray, weights: Any, start: int, stop: int) -> None:
-        """As :meth:`SparseDesign.add_to_weights`; there must be no rows of weights."""
+        """As :meth:`SparseDesign.add_to_weights`; no attribute may have a row of weights."""
         _, flat = weights
         self._single.add_to_weights(scores, flat, start, stop)
 
 
 class DenseDesign:
-    """A weight for every pair of attribute and label, over attributes that all tokens have.
+    """A weight for every pair of attribute and label, over dense attributes.
 
     Parameters
     ----------
@@ -261,7 +265,7 @@ class DenseDesign:
     def add_gradient(
         self, block: int, scores: np.ndarray, out: np.ndarray, share: int = 0, n_shares: int = 1
     ) -> None:
-        """As :meth:`SparseDesign.add_gradient`; it is one product, the work of the first share."""
+        """As :meth:`SparseDesign.add_gradient`; it is one product, all done by the first share."""
         if share == 0:
             self.add_to_weights(scores, out, *self._blocks[block])
 

@@ -1,4 +1,4 @@
-"""Attributes that are equal in all tokens, as one."""
+"""Attributes with equal values at all tokens share one weight per label."""
 
 from typing import Any, NamedTuple
 
@@ -14,21 +14,22 @@ __all__ = ["DuplicateColumns", "find_duplicates"]
 
 
 class DuplicateColumns(NamedTuple):
-    """Which attributes share a weight.
+    """Groups of duplicate attributes, each replaced by one attribute.
 
-    A shared weight w stands for k weights of w / sqrt(k), and its attribute has the value sqrt(k):
-    scores and the sum of squares of the weights are the same, and so are the steps of a solver to
-    which only inner products of weights matter.
+    A group of k attributes becomes one attribute of value sqrt(k). Its weight w stands for k
+    weights of w / sqrt(k), so the scores and the sum of squares of the weights stay the same. So do
+    the steps of a solver that uses the weights in inner products only.
 
     Parameters
     ----------
     group : int32 ndarray of shape (n_attributes,)
-        Which attribute stands for it.
+        The group of each attribute.
     first : ndarray of shape (n_groups,)
-        The first of the attributes that each one stands for. Frequent ones come first, and those
-        about as frequent as tokens have them: what is used together is together in memory.
+        The first attribute of each group. Frequent groups come first, and groups of about the same
+        frequency are in the order of their first tokens: weights that are used together lie
+        together in memory.
     scale : ndarray of shape (n_groups,)
-        The root of how many there are.
+        The square root of the number of attributes in each group.
     """
 
     group: np.ndarray
@@ -36,9 +37,9 @@ class DuplicateColumns(NamedTuple):
     scale: np.ndarray
 
     def shared(self, weights: np.ndarray | sp.csr_array) -> np.ndarray | sp.csr_array | None:
-        """What stands for weights of shape (n_attributes, n_labels); None if there is no such.
+        """The shared weights that stand for weights of shape (n_attributes, n_labels).
 
-        They must be equal in a group.
+        None if the weights of the attributes of a group differ: no shared weight equals them.
         """
         first = weights[self.first]
         return _scale_rows(first, self.scale) if _are_same(first[self.group], weights) else None
@@ -48,7 +49,7 @@ class DuplicateColumns(NamedTuple):
         return _scale_rows(weights[self.group], 1 / self.scale[self.group])
 
     def merge(self, X: sp.csr_array) -> sp.csr_array:
-        """The values, for the shared weights, of the tokens in which attributes are equal."""
+        """The attributes of the shared weights, for the X in which the duplicates were found."""
         kept = np.full(len(self.group), -1, dtype=np.int32)
         kept[self.first] = np.arange(len(self.first))
         merged = sp.csr_array(some_entries(*csr_arrays(X), kept), (X.shape[0], len(self.first)))
@@ -56,20 +57,20 @@ class DuplicateColumns(NamedTuple):
         return merged
 
     def attributes(self, X: Any) -> sp.csr_array:
-        """The values of any tokens for the shared weights."""
+        """The attributes of the shared weights, for an X in which duplicates may differ."""
         n_attributes, n_groups = len(self.group), len(self.first)
         entries = 1 / self.scale[self.group], self.group, np.arange(n_attributes + 1)
         return sp.csr_array(X @ sp.csr_array(entries, (n_attributes, n_groups)).astype(X.dtype))
 
 
 def find_duplicates(X: sp.csr_array, apart: np.ndarray) -> DuplicateColumns:
-    """Let attributes share a weight whose values are ones in the same tokens.
+    """Group attributes that are 1 at the same tokens and 0 elsewhere.
 
     Parameters
     ----------
     X : CSR of shape (n_tokens, n_attributes)
     apart : ndarray of int
-        Columns that stay as they are.
+        Columns that are not grouped.
 
     Returns
     -------
@@ -95,7 +96,7 @@ def find_duplicates(X: sp.csr_array, apart: np.ndarray) -> DuplicateColumns:
     is_apart = np.zeros(n_attributes, dtype=bool)
     is_apart[apart] = True
     is_apart[indices[values != 1]] = True
-    # Those that may be equal are one group at first.
+    # All attributes that may be equal are one group at first.
     group = np.where(is_apart, np.cumsum(is_apart) - (1 if is_apart.all() else 0), 0)
     group = group.astype(np.int32)
     n_groups = split_by_rows(indptr, indices, group, int(group.max(initial=-1)) + 1)

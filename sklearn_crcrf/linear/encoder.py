@@ -1,4 +1,4 @@
-"""Attributes of tokens, of whatever input, as the columns of one matrix."""
+"""Any input encoded as one matrix, whose columns are the attributes of tokens."""
 
 from collections.abc import Collection, Iterator
 from copy import copy
@@ -23,28 +23,28 @@ Matrix = sp.csr_array | np.ndarray
 
 
 class AttributeEncoder:
-    """Numbers are attributes as they are; symbols and feature dicts are made into attributes.
+    """Encodes tokens as rows of attributes: numbers stay, symbols and dicts are one-hot encoded.
 
     Parameters
     ----------
     min_freq : int
-        Attributes of fewer tokens are left out.
+        Attributes that fewer tokens have are left out.
     dtype : dtype or None
-        Type of the attributes; by default that of X, or float64.
+        Type of the attributes; by default the type of X if it is floating-point, else float64.
     edge_columns : sequence of str or int
         Columns of X, or keys of feature dicts, on which transitions depend too; token strings
-        are one column, "token". On columns of symbols that describe transitions, they depend
-        anyway.
+        are one column, "token". Transitions always depend on the columns of symbols that
+        describe transitions.
 
     Attributes
     ----------
     names : ndarray of str objects of shape (n_attributes,)
     edge_attributes : ndarray of int
-        Those on which transitions depend.
+        The attributes on which transitions depend.
     only_edges : ndarray of int
-        Those of the former that do not belong to labels as well.
+        The attributes in ``edge_attributes`` that only transitions depend on, not labels.
     has_columns : bool
-        Whether names begin with that of a column; not if tokens are strings.
+        Whether attribute names begin with the name of a column; False if tokens are strings.
     """
 
     def __init__(self, min_freq: int, dtype: Any, edge_columns: Collection[str | int]):
@@ -56,12 +56,12 @@ class AttributeEncoder:
         return packed(vars(self), "names")
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        # The first version had another name for it.
+        # The first release called ``has_columns`` ``_has_columns``.
         renamed = {"has_columns" if k == "_has_columns" else k: v for k, v in state.items()}
         vars(self).update(unpacked(renamed, "names"))
 
     def requirements(self, n_attributes: int, n_columns: Any) -> Iterator[Requirement]:
-        """What is true of an encoder of so many attributes, fitted to so many columns, if any."""
+        """What must hold for an encoder with these numbers of attributes, and columns if any."""
         n = n_attributes
         yield Array("names", self.names, (n,), kind="OUS")
         for name in ("edge_attributes", "only_edges"):
@@ -79,18 +79,18 @@ class AttributeEncoder:
         is_width = isinstance(n_columns, Integral) and n_columns >= 0
         yield Fact("n_features_in_", is_width, "must be the number of columns")
         if self._kept is None:
-            yield Fact("names", n == n_columns, f"must be those of {n_columns} columns")
+            yield Fact("names", n == n_columns, f"must be the names of {n_columns} columns")
         else:
             yield indices("_kept", self._kept, (n,), n_columns)
 
     def fit_transform(self, X: SequenceArray, extend: bool = False) -> Matrix:
-        """Learn which attributes there are, and encode those of all tokens.
+        """Learn which attributes there are, and encode all tokens.
 
         Parameters
         ----------
         X : SequenceArray
         extend : bool
-            Whether the attributes that were learned before stay.
+            Whether to keep the attributes learned before, and add new ones.
         """
         if extend:
             return self._extend(X)
@@ -134,7 +134,7 @@ class AttributeEncoder:
         self.edge_attributes = np.flatnonzero(wanted | only_edges)
 
     def transform(self, X: SequenceArray) -> Matrix:
-        """Encode the attributes of all tokens; those that are not known are left out.
+        """Encode the attributes of all tokens; unknown attributes are left out.
 
         Returns
         -------
@@ -160,7 +160,7 @@ def _as_csr(data: Any) -> sp.csr_array:
 
 
 def _frequencies(data: Any) -> np.ndarray:
-    """How many tokens have each attribute."""
+    """The number of tokens that have each attribute."""
     return np.asarray((data != 0).sum(axis=0)).ravel()
 
 
@@ -169,14 +169,14 @@ def _is_strings(data: Any) -> bool:
 
 
 def _keys_of_edges(data: Any) -> set[str]:
-    """What the attributes of columns that describe transitions begin with."""
+    """The prefixes of the attributes of columns that describe transitions."""
     if not isinstance(data, SymbolTable):
         return set()
     return {key for name, key in zip(data.names, data.keys, strict=True) if name in data.edges}
 
 
 def _in_columns(names: np.ndarray, columns: Collection[str | int]) -> np.ndarray:
-    """Which attributes were made from one of the keys of feature dicts, or columns."""
+    """Which attributes were made from one of these columns, or keys of feature dicts."""
     keys = {column for column in columns if isinstance(column, str)}
     if not keys:
         return np.zeros(len(names), dtype=bool)

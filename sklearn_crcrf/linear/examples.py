@@ -1,4 +1,4 @@
-"""Labelled units for training that changes the weights after each of them."""
+"""Labelled units for training that changes the weights after each unit."""
 
 from collections.abc import Sequence
 from functools import cached_property
@@ -18,12 +18,12 @@ from .weights import Weights
 
 __all__ = ["Coefficients", "Differences", "Examples"]
 
-# A kernel is called for sequences of about so many scores, so that it can be interrupted soon.
+# Each call of a kernel is for sequences of about this number of scores, to be interruptible.
 PIECE = 2**24
 
 
 class Coefficients(NamedTuple):
-    """All weights: those of attributes of tokens, and of attributes of two linked tokens.
+    """All weights: of the attributes of tokens, and of the attributes of links.
 
     Parameters
     ----------
@@ -37,17 +37,17 @@ class Coefficients(NamedTuple):
     pairs: np.ndarray
 
     def copy(self) -> "Coefficients":
-        """The same numbers."""
+        """A copy of the arrays."""
         return Coefficients(*(part.copy() for part in self))
 
     def assign(self, other: "Coefficients") -> None:
-        """Take the numbers of other weights."""
+        """Copy the values of other weights into these arrays."""
         for part, values in zip(self, other, strict=True):
             np.copyto(part, values)
 
     @classmethod
     def of(cls, weights: Weights, boundaries: bool) -> "Coefficients":
-        """Weights, those of the state as a matrix; with boundaries, those of the ends follow."""
+        """From weights with a matrix ``state``; ``boundaries`` adds begin and end to it as rows."""
         coef = weights.state
         if sp.issparse(coef):
             coef = coef.toarray()
@@ -71,14 +71,14 @@ class Coefficients(NamedTuple):
 
 
 class Differences(NamedTuple):
-    """What the features of gold labellings have more than the features of others.
+    """Features of gold labellings minus features of other labellings, as sparse entries.
 
     Parameters
     ----------
     sequence : ndarray of shape (n_entries,)
         The sequence of each entry.
     place : ndarray of shape (n_entries,)
-        The weight of the feature: a position in ``state`` or in ``pairs``, as one dimension.
+        The weight of the feature: its position in the flattened ``state`` or ``pairs``.
     value : ndarray of shape (n_entries,)
     """
 
@@ -88,19 +88,19 @@ class Differences(NamedTuple):
 
 
 class Examples:
-    """Labelled units for training that changes the weights after each of them.
+    """Labelled units for training that changes the weights after each unit.
 
     Parameters
     ----------
     state : CSR of shape (n_tokens, n_state_attributes)
         Attributes of tokens.
     pairs : CSR of shape (n_tokens, n_pair_attributes)
-        Attributes of the links into a token: 1, and those on which transitions depend; a token
-        without a link into it has none.
+        Attributes of the link into each token: a constant 1, and the attributes on which
+        transitions depend. The row of a token without a link into it is empty.
     corpus : Corpus
-        All its labels are known.
+        Every label must be known.
     forbidden : tuple of (transition, begin, end)
-        What is added to these scores: 0, or -inf for what is impossible.
+        Arrays to add to these scores: -inf for what is impossible, else 0.
 
     Attributes
     ----------
@@ -109,7 +109,7 @@ class Examples:
     structure, offsets, weight : as the corpus has them
     state, pairs, forbidden : as given
     arguments : tuple
-        What kernels take: labels, and the arrays of ``state``.
+        What kernels take: the labels, and the arrays of ``state``.
     """
 
     def __init__(self, state: sp.csr_array, pairs: sp.csr_array, corpus: Corpus, forbidden: tuple):
@@ -140,10 +140,10 @@ class Examples:
         edge_attributes : ndarray of int
             Columns of ``corpus.X`` on which transitions depend.
         boundaries : bool
-            Whether the first and the last labels of sequences have weights: then these tokens
-            have one more attribute each.
+            Whether the first and the last label of a sequence have weights. If so, the first
+            token and the last one have an additional attribute each.
         only_edges : sequence of int, default=()
-            Columns of ``corpus.X`` that labels have no weights of.
+            Columns of ``corpus.X`` that have weights for transitions, but not for labels.
 
         Raises
         ------
@@ -153,8 +153,8 @@ class Examples:
         if (corpus.y < 0).any():
             sequence, position = locate(corpus.offsets, int(np.argmax(corpus.y < 0)))
             raise ValueError(
-                f"y, sequence {sequence}, position {position}: the label is not known, but must "
-                "be in this kind of training"
+                f"y, sequence {sequence}, position {position}: the label is not known, but this "
+                "estimator needs fully labelled sequences (CRF accepts partial labels)"
             )
         state = _without_columns(sp.csr_array(corpus.X), only_edges)
         first, last = corpus.structure.first_tokens(), corpus.structure.last_tokens()
@@ -164,7 +164,7 @@ class Examples:
         return cls(state, pairs, corpus, forbidden)
 
     def with_state(self, state: sp.csr_array) -> "Examples":
-        """The same sequences with other attributes of tokens."""
+        """The same units with other attributes of tokens."""
         corpus = Corpus(None, self.y, self.structure, self.weight)
         return Examples(state, self.pairs, corpus, self.forbidden)
 
@@ -175,11 +175,11 @@ class Examples:
         return Coefficients(np.zeros(shape, dtype=self.state.dtype), pairs)
 
     def search(self, coefficients: Coefficients) -> Search:
-        """What kernels need to find best paths, and to change the weights of pairs."""
+        """What kernels need to find best paths, and to change the weights of links."""
         return Search(*self._search, coefficients.pairs)
 
     def pieces(self, order: np.ndarray) -> list[np.ndarray]:
-        """Runs of an order of sequences, for each of which a kernel is called."""
+        """The order of sequences, cut into runs for one kernel call each."""
         n_scores = np.diff(self.offsets)[order].sum() * self.n_labels
         return np.array_split(order, 1 + int(n_scores) // PIECE)
 
@@ -192,8 +192,8 @@ class Examples:
     ) -> tuple[np.ndarray, np.ndarray]:
         """Correct weights, in place, by the sequences that they label wrongly.
 
-        The weights of the features of the gold path go up by the rate, and those of the path
-        found down.
+        The weights of the features of the gold path go up by the rate, and the weights of the
+        features of the path found go down by it.
 
         Parameters
         ----------
@@ -201,15 +201,15 @@ class Examples:
         order : ndarray of int
             Sequences in the order in which they are learned from.
         rate, cost : ndarray of shape (n_sequences,)
-            Of each sequence the size of a correction, and what is added to the score of each
-            wrong label.
+            For each sequence the size of its correction, and the cost that is added to the score
+            of every wrong label.
 
         Returns
         -------
         found : ndarray of shape (n_tokens,), int32
-            The best path of each sequence, with its costs, when its turn came.
+            The path of each sequence with the best score, costs included, when its turn came.
         losses : ndarray of shape (n_sequences,)
-            By how much it was better than the gold path.
+            How much higher that score is than the score of the gold path.
 
         Raises
         ------
@@ -227,7 +227,7 @@ class Examples:
         return found, losses
 
     def require_finite(self, values: np.ndarray) -> None:
-        """Raise ValueError if a sequence has the value NaN, as its scores are not finite."""
+        """Raise ValueError if the value of a sequence is NaN: its scores were not finite."""
         overflowed = np.flatnonzero(np.isnan(values))
         if len(overflowed):
             largest = np.abs(self.state.data).max(initial=0.0)
@@ -238,7 +238,7 @@ class Examples:
             )
 
     def find(self, coefficients: Coefficients, cost: float) -> tuple[np.ndarray, np.ndarray]:
-        """The best paths with costs of wrong labels, and by how much they beat the gold paths."""
+        """The best paths with a cost of wrong labels, and their scores minus the gold scores."""
         every, nothing = np.arange(self.n_sequences), np.zeros(self.n_sequences)
         return self.correct(coefficients, every, nothing, np.full(len(every), float(cost)))
 
@@ -248,7 +248,7 @@ class Examples:
         return np.diff(total[self.offsets])
 
     def differences(self, found: np.ndarray) -> tuple[Differences, Differences]:
-        """What the features of the gold paths have more than those of the paths found.
+        """The features of the gold paths minus the features of the paths found.
 
         Returns
         -------
@@ -269,7 +269,7 @@ class Examples:
         )
 
     def unit(self, u: int) -> "Examples":
-        """One of the units."""
+        """The examples of unit u alone."""
         if u not in self._units:
             start, stop = self.offsets[u : u + 2]
             structure, y = self.structure.take(slice(u, u + 1)), self.y[start:stop]
@@ -279,7 +279,7 @@ class Examples:
         return self._units[u]
 
     def scores(self, coefficients: Coefficients, cost: float = 0.0) -> Scores:
-        """The scores of all tokens, with a cost of each wrong label."""
+        """The scores of all tokens, with a cost added to each wrong label."""
         n, (transition, begin, end) = self.n_labels, self.forbidden
         pairs = coefficients.pairs.reshape(-1, n, n).transpose(0, 2, 1)
         scores = Scores.of(self.state @ coefficients.state, pairs[0] + transition, begin, end)
@@ -307,7 +307,7 @@ class Examples:
 
 
 def _without_columns(X: sp.csr_array, columns: Sequence[int]) -> sp.csr_array:
-    """Zeros in some of the columns."""
+    """X with zeros in some of the columns."""
     if len(columns) == 0:
         return X
     kept = np.ones(X.shape[1], dtype=X.dtype)
@@ -318,7 +318,7 @@ def _without_columns(X: sp.csr_array, columns: Sequence[int]) -> sp.csr_array:
 
 
 def _with_ends(X: sp.csr_array, first: np.ndarray, last: np.ndarray) -> sp.csr_array:
-    """Two more attributes: of the first tokens, and of the last ones."""
+    """X and two more attributes, which are 1 at first tokens and at last tokens."""
     ends = np.zeros((X.shape[0], 2), dtype=X.dtype)
     ends[first, 0] = 1
     ends[last, 1] = 1
@@ -326,7 +326,7 @@ def _with_ends(X: sp.csr_array, first: np.ndarray, last: np.ndarray) -> sp.csr_a
 
 
 def _pairs(edges: sp.csr_array, first: np.ndarray) -> sp.csr_array:
-    """Attributes of the links into a token: 1, and the attributes on which transitions depend."""
+    """Attributes of the link into each token: 1, and those on which transitions depend."""
     follows = np.ones(edges.shape[0])
     follows[first] = 0
     pairs = sp.hstack([sp.csr_array(follows[:, None]), sp.diags_array(follows) @ edges])
@@ -343,9 +343,9 @@ def _differences(
     n_columns: int,
     sequence: np.ndarray,
 ) -> Differences:
-    """The attributes of tokens, in the column of the gold label and, negative, of the other.
+    """The attributes of tokens in the gold column, and their negatives in the other column.
 
-    All arrays but the attributes are of shape (n,), an entry for each of n tokens or links.
+    Arrays other than ``attributes`` are of shape (n,), with one entry for each token or link.
     """
     starts, counts = attributes.indptr[tokens], np.diff(attributes.indptr)[tokens]
     entries, which = joined_ranges(starts, counts), np.repeat(np.arange(len(tokens)), counts)

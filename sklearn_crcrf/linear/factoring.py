@@ -1,4 +1,4 @@
-"""Attributes that come together, as one: a sparse matrix with fewer entries in two factors."""
+"""Groups of attributes that come together: a sparse matrix as factors with fewer entries."""
 
 from typing import NamedTuple
 
@@ -13,7 +13,7 @@ from ..utils.csr import csr_arrays
 
 __all__ = ["Factored", "factor"]
 
-# In fewer rows than these it costs as much to add weights once as to add them in each row.
+# For fewer rows than this, the sum of the weights of a group costs as much as it saves.
 FEWEST = 12
 
 
@@ -25,7 +25,7 @@ class Factored(NamedTuple):
     single : CSR of shape (n_rows, n_attributes)
     groups : CSR of shape (n_rows, n_groups)
     members : CSR of shape (n_groups, n_attributes)
-        The values of the attributes.
+        The values of the attributes of each group.
     """
 
     single: sp.csr_array
@@ -36,16 +36,17 @@ class Factored(NamedTuple):
 def factor(X: sp.csr_array, fewest: int = FEWEST) -> Factored:
     """Replace attributes that come together by groups, each of which is one entry in a row.
 
-    Only attributes that always have the same value are replaced. Templates make many: where there
-    is a trigram, there are its bigrams and unigrams. A product with the factors adds their weights
-    once, and not in every row (as grammars compress a matrix in Ferragina et al. 2022, "Improving
-    matrix-vector multiplication via lossless grammar-compressed matrices").
+    An attribute is replaced only if it has the same value in all rows that have it. Templates make
+    many groups: a token with a trigram has its bigrams and unigrams, too. A product with the
+    factors adds the weights of a group once, and not in every row. Ferragina et al. 2022,
+    "Improving matrix-vector multiplication via lossless grammar-compressed matrices", compress
+    matrices by grammars in the same way.
 
     Parameters
     ----------
     X : CSR of shape (n_rows, n_attributes)
     fewest : int
-        Rows of an attribute whose companions are looked for.
+        Companions are looked for only for attributes of at least this number of rows.
 
     Returns
     -------
@@ -62,7 +63,7 @@ def factor(X: sp.csr_array, fewest: int = FEWEST) -> Factored:
     >>> factored.groups.toarray().ravel(), factored.single.toarray()[:, 2]
     (array([1., 1., 1., 1., 0.]), array([0., 1., 0., 0., 1.]))
     """
-    if X.nnz > LARGEST:  # entries are numbered by 32 bits
+    if X.nnz > LARGEST:  # entries are numbered in 32 bits
         return _unfactored(X)
     where = _where(X)
     if not where.has_canonical_format:
@@ -105,10 +106,10 @@ def _where(X: sp.csr_array) -> sp.csc_array:
 def _members(
     owners: np.ndarray, starts: np.ndarray, companions: np.ndarray, group: np.ndarray
 ) -> sp.csr_array:
-    """The attributes of all groups: the owner, its companions, and those of their groups."""
+    """The members of each group: its owner, its companions, and the members of their groups."""
     n, n_attributes = len(owners), len(group)
     row = np.repeat(np.arange(n), np.diff(starts))
-    # Later groups had not been made yet.
+    # A companion that owns a later group was still a single attribute when this group was made.
     is_group = (group[companions] >= 0) & (group[companions] < row)
     attributes = (
         np.concatenate([np.arange(n), row[~is_group]]),
@@ -117,7 +118,7 @@ def _members(
     groups = row[is_group], group[companions[is_group]]
     members = sp.coo_array((np.ones(len(attributes[0])), attributes), (n, n_attributes)).tocsr()
     inside = sp.coo_array((np.ones(len(groups[0])), groups), (n, n)).tocsr()
-    # A group in a group may have groups in it too.
+    # A group inside a group may itself contain groups.
     nested = inside @ members
     while nested.nnz:
         members, nested = members + nested, inside @ nested

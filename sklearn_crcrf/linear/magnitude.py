@@ -1,4 +1,4 @@
-"""How large the values of attributes may be."""
+"""A check that attribute values are small enough to train on."""
 
 from typing import Any
 
@@ -13,8 +13,8 @@ __all__ = ["check_magnitude"]
 def check_magnitude(X: Any, offsets: np.ndarray) -> None:
     """Raise ValueError if training on these attributes could overflow.
 
-    The derivatives of the weights are sums of attribute values over tokens, and scores after a
-    step along them are sums of squares: these must be finite.
+    The derivatives by the weights are sums of attribute values over tokens. After a step along
+    these derivatives, scores are sums of squares of attribute values, which must be finite.
 
     Parameters
     ----------

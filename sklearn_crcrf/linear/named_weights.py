@@ -1,4 +1,4 @@
-"""Weights with the names of attributes and labels, to be found again in another order."""
+"""Weights with the names of their attributes and labels, to carry over to another model."""
 
 from typing import NamedTuple
 
@@ -19,7 +19,7 @@ class NamedWeights(NamedTuple):
     edge_attributes : ndarray of int
     classes : ndarray of shape (n_labels,)
     weights : Weights
-        Those of the state as a matrix.
+        With ``state`` as a matrix.
     """
 
     names: np.ndarray
@@ -28,12 +28,12 @@ class NamedWeights(NamedTuple):
     weights: Weights
 
     def without_column(self, column: str) -> "NamedWeights":
-        """The same with the symbols of a column as they are, without its name."""
+        """The same weights, with ``column=`` removed from the names of attributes."""
         names = [name.removeprefix(f"{column}=") for name in self.names.tolist()]
         return self._replace(names=np.array(names, dtype=object))
 
     def are_finite(self) -> bool:
-        """Whether all weights are."""
+        """Whether all weights are finite."""
         state = self.weights.state
         values = state.data if sp.issparse(state) else state
         return all(np.isfinite(part).all() for part in (values, *self.weights[1:]))
@@ -41,7 +41,7 @@ class NamedWeights(NamedTuple):
     def matching(
         self, names: np.ndarray, edge_attributes: np.ndarray, classes: np.ndarray
     ) -> Weights:
-        """The weights of other attributes and labels, none or zero for those that are new."""
+        """The weights in the order of other attributes and labels; new ones have none, or zero."""
         label = _find(self.classes.tolist(), classes.tolist())
         attribute = _find(self.names.tolist(), names.tolist())
         edge = _find(self.names[self.edge_attributes].tolist(), names[edge_attributes].tolist())
@@ -63,7 +63,7 @@ class NamedWeights(NamedTuple):
 
 
 def _find(known: list, wanted: list) -> np.ndarray:
-    """Where each of the wanted is among the known, -1 if it is not."""
+    """The place of each wanted item in the known items, -1 if it is not there."""
     place = {item: i for i, item in enumerate(known)}
     return np.array([place.get(item, -1) for item in wanted], dtype=np.int64)
 
@@ -75,9 +75,9 @@ def _inverse(places: np.ndarray, n: int) -> np.ndarray:
 
 
 def _take(array: np.ndarray, *places: np.ndarray) -> np.ndarray:
-    """Entries at these places along each axis, zero at -1."""
+    """Entries at the given places along each axis; zero for place -1."""
     for axis, place in enumerate(places):
-        # Behind the last entry, where place -1 is.
+        # A zero is appended along the axis, so that place -1 finds it.
         nothing = np.zeros((*array.shape[:axis], 1, *array.shape[axis + 1 :]), array.dtype)
         array = np.take(np.append(array, nothing, axis), place, axis)
     return array

@@ -17,24 +17,25 @@ from .terms import Terms, TermWeights
 
 __all__ = ["Objective"]
 
-# Weights whose penalty is one task.
+# Number of weights whose penalty is computed as one task.
 PIECE = 2**18
 
 
 class Objective:
     """Weighted sum of the losses of all units, plus ``||w||^2 / (2 sigma^2)``.
 
-    The sum is made in the same order whatever the number of threads. A criterion that is no sum
-    counts something instead, in one row for each sequence, and combines the weighted sums of the
-    rows.
+    The losses are added in the same order for any number of threads. A criterion whose loss is not
+    a sum over units (``is_sum`` is False) returns a row of numbers for each unit instead, and
+    combines the weighted sums of the rows.
 
     Parameters
     ----------
     design : FactoredDesign, SparseDesign, ObservedDesign or DenseDesign
-        Of the tokens in the order of the chunks, with the same blocks.
+        The attributes of the tokens, in the order and the blocks of the chunks.
     terms : Terms
-        The first weights are those of the design.
+        The weights of the design come first.
     blocks : list of lists of Chunk
+        The chunks of each block.
     criterion : Criterion
     sigma : float
         Standard deviation of the Gaussian prior of each weight; inf for none.
@@ -63,7 +64,7 @@ class Objective:
         self._n_threads = n_threads
         retain_freed_memory()
         largest = max(block[-1].stop - block[0].start for block in blocks)
-        # While the sums over the tokens of a block are made, other threads begin with the next.
+        # While some threads add the gradient of one block, others begin with the next block.
         self._n_ahead = 1 if n_threads > 1 else 0
         n_buffers = 2 * self._n_ahead + 1
         self._scores = np.empty((n_buffers, largest, terms.n_labels), dtype=design.dtype)
@@ -97,12 +98,12 @@ class Objective:
         return penalty + self.combined(counted), self.join(total, gradient)
 
     def weights(self, vector: np.ndarray) -> TermWeights:
-        """The weights of a vector, as scores are made of them."""
+        """The weights of a vector, arranged to compute scores from them."""
         weights = self.terms.split(vector)
         return weights._replace(node=self.design.weights(weights.node))
 
     def derivatives(self, vector: np.ndarray) -> TermWeights:
-        """The derivatives of a vector, in the form in which chunks add to them."""
+        """The derivatives in a vector, arranged for chunks to add to them."""
         derivatives = self.terms.split(vector)
         return derivatives._replace(node=self.design.derivatives(derivatives.node))
 
@@ -112,9 +113,9 @@ class Objective:
         return self.terms.join(derivatives._replace(node=node), out)
 
     def hessian_product(self, w: np.ndarray, direction: np.ndarray) -> np.ndarray:
-        """The product of the second derivatives at w with a vector.
+        """The product of the Hessian at w with a vector.
 
-        The criterion must have a curvature.
+        The criterion must define ``curvature``.
         """
         weights, ahead = self.weights(w), self.weights(direction)
         product = np.multiply(direction, direction.dtype.type(self.precision))
@@ -135,7 +136,7 @@ class Objective:
         return self.join(total, product)
 
     def losses(self, w: np.ndarray) -> np.ndarray:
-        """What the criterion returns for all sequences, in the order of the chunks."""
+        """The loss (or row of numbers) of each unit, in the order of the chunks."""
         weights = self.weights(w)
         return np.concatenate([self._losses(chunk, weights, 1.0) for chunk in self.chunks])
 
@@ -145,12 +146,12 @@ class Objective:
             return self.combined(self._sum(self.weights(w), threads))
 
     def combined(self, counted: float | np.ndarray) -> float:
-        """The loss, given the sum over units."""
+        """The loss, given the weighted sum over all units of what the criterion returns."""
         criterion = self._criterion
         return float(counted if criterion.is_sum else criterion.combine(counted)[0])
 
     def loss(self, chunk: Chunk, weights: TermWeights, scale: float = 1.0) -> float | np.ndarray:
-        """The sum over the units of a chunk; the state weights are times the scale."""
+        """The weighted sum over the units of a chunk; state weights are multiplied by the scale."""
         return chunk.weight @ self._losses(chunk, weights, scale)
 
     def loss_gradient(
@@ -161,10 +162,11 @@ class Objective:
         state: np.ndarray,
         slope: np.ndarray | None = None,
     ) -> tuple[float | np.ndarray, ScoreGradient]:
-        """The sum over the units of a chunk, and the derivatives of the loss by the scores.
+        """The weighted sum over the units of a chunk, and the score gradient.
 
-        Those by the state scores are written to ``state``. A criterion that combines sums has the
-        slope given by the sums over all units; by default the chunk is taken to be all.
+        The derivatives by the state scores are written to ``state``. For a criterion that combines
+        sums, ``slope`` is the derivative of the loss by the sums over all units; by default, by the
+        sums over this chunk.
         """
         scores = self._chunk_scores(chunk, weights, scale)
         criterion, labelled = self._criterion, (chunk.structure, scores, chunk.y)
@@ -178,7 +180,7 @@ class Objective:
         return counted, _written(gradient, state)
 
     def _sum(self, weights: TermWeights, threads: Threads) -> float | np.ndarray:
-        """What the criterion counts, over all units."""
+        """The weighted sum over all units of what the criterion returns."""
         return sum(threads.map(lambda chunk: self.loss(chunk, weights), self.chunks))
 
     def _losses(self, chunk: Chunk, weights: TermWeights, scale: float) -> np.ndarray:
@@ -196,7 +198,7 @@ class Objective:
     def _add_blocks(
         self, weights: TermWeights, total: TermWeights, slope: np.ndarray | None, threads: Threads
     ) -> float | np.ndarray:
-        """Add the gradient of all blocks; return their sum over units."""
+        """Add the gradients of all blocks; return the weighted sum over all units."""
         numbers = iter(range(len(self._blocks)))
 
         def start(n_blocks: int) -> list[Started]:
@@ -218,7 +220,7 @@ class Objective:
     def _start_block(
         self, number: int, weights: TermWeights, slope: np.ndarray | None, threads: Threads
     ) -> Started:
-        """Have the losses of the chunks of a block computed, and the derivatives by the scores."""
+        """Start to compute the losses and score gradients of the chunks of a block."""
         block, scores = self._blocks[number], self._scores_of(number)
 
         def of_chunk(chunk: Chunk) -> tuple[float, ScoreGradient]:
@@ -229,7 +231,7 @@ class Objective:
         return threads.start(of_chunk, block)
 
     def _start_sums(self, number: int, total: TermWeights, threads: Threads) -> Started:
-        """Have the sums over the tokens of a block added."""
+        """Start to add the derivatives by the design's weights, for the tokens of a block."""
         scores = self._scores_of(number)
 
         def add_share(share: int) -> None:
@@ -238,14 +240,14 @@ class Objective:
         return threads.start(add_share, range(self._n_threads))
 
     def _scores_of(self, number: int) -> np.ndarray:
-        """Where the derivatives by the scores of a block are."""
+        """The buffer for the derivatives by the state scores of a block."""
         block = self._blocks[number]
         return self._scores[number % len(self._scores), : block[-1].stop - block[0].start]
 
 
 def _written(gradient: ScoreGradient, state: np.ndarray) -> ScoreGradient:
-    """The score gradient; the state scores' derivatives are in the array given for them, too."""
+    """The score gradient, whose derivatives by the state scores are also written to ``state``."""
     if gradient.state is not state:
-        # A criterion need not make use of the array.
+        # A criterion may return an array of its own instead.
         state[:] = gradient.state
     return gradient

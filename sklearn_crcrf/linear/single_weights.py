@@ -15,15 +15,15 @@ __all__ = ["SingleWeights", "observed_pairs"]
 
 
 class SingleWeights:
-    """Single weights: the entries of X whose attribute has some, each with its label and weight.
+    """The entries of X with single weights, each listed once for every weight of its attribute.
 
     Parameters
     ----------
     X : CSR of shape (n_tokens, n_attributes)
     pairs : CSR of shape (n_attributes, n_labels)
-        Its entries are all weights.
+        Its entries are the pairs that have a weight.
     is_single : bool ndarray of shape (n_attributes,)
-        Whose weights are single.
+        Which attributes have single weights.
     """
 
     def __init__(self, X: sp.csr_array, pairs: sp.csr_array, is_single: np.ndarray):
@@ -50,12 +50,12 @@ class SingleWeights:
         n_shares: int,
     ) -> None:
         if n_shares != len(self._shares):
-            # If threads do so at the same time, they all find the same.
+            # Threads may do this at the same time: they all get the same result.
             self._shares = self._split(n_shares)
         add_scores_to_weights(*self._shares[share], scores, out, start, stop)
 
     def _split(self, n_shares: int) -> list[tuple]:
-        """About as many entries each, with weights that no other has."""
+        """Shares of about equal numbers of entries; no two shares have a weight in common."""
         indptr, place, weight, value = self._entries
         n_before = np.cumsum(np.bincount(weight, minlength=self._n_weights))
         cuts = np.searchsorted(n_before, len(weight) * np.arange(1, n_shares) // n_shares)
@@ -69,18 +69,18 @@ class SingleWeights:
 
 
 def observed_pairs(X: sp.csr_array, y: np.ndarray, n_labels: int) -> sp.csr_array:
-    """The pairs of attribute and label that occur at some token.
+    """The pairs of attribute and label that occur together at some token.
 
     Parameters
     ----------
     X : CSR of shape (n_tokens, n_attributes)
-    y : ndarray of shape (n_tokens,) of label ids, -1 where it is not known
+    y : ndarray of shape (n_tokens,) of label ids, -1 where the label is not known
     n_labels : int
 
     Returns
     -------
     CSR of shape (n_attributes, n_labels)
-        Its entries are the pairs; their values are the sums of those of the attributes.
+        Its entries are the pairs; their values are sums of the values of the attribute.
     """
     n_attributes = X.shape[1]
     counts = count_pairs(*csr_arrays(X), y.astype(np.int32, copy=False), n_attributes)

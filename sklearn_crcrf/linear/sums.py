@@ -1,4 +1,4 @@
-"""Sums of rows of a matrix: products with a sparse one, of all columns at once."""
+"""Products of sparse and dense matrices, as weighted sums of the rows of the dense matrix."""
 
 from typing import Any
 
@@ -13,13 +13,13 @@ __all__ = ["RowSums", "state_scores"]
 
 
 class RowSums:
-    """A sparse matrix to be multiplied with dense ones, in slices of its rows.
+    """A sparse matrix to be multiplied, slice by slice of its rows, with dense matrices.
 
     Parameters
     ----------
     matrix : CSR of shape (n_rows, n_columns)
     skip_empty : bool
-        Whether only rows with entries are kept.
+        Whether to keep only the rows that have entries.
     """
 
     def __init__(self, matrix: sp.csr_array, skip_empty: bool = False):
@@ -44,7 +44,7 @@ class RowSums:
         self.add(dense, out, *self._kept(start, stop), start)
 
     def add(self, dense: np.ndarray, out: np.ndarray, start: int, stop: int, origin: int = 0):
-        """out[r - origin] += matrix[r] @ dense, for r those from start to stop of the rows kept."""
+        """out[r - origin] += matrix[r] @ dense, for the kept rows r of numbers start to stop."""
         row_sums.add_row_sums(*self._arrays, dense, out, start, stop, origin)
 
     def add_transposed(self, dense: np.ndarray, out: np.ndarray, start: int, stop: int) -> None:
@@ -52,14 +52,14 @@ class RowSums:
         row_sums.add_outer_products(*self._arrays, dense, out, *self._kept(start, stop), start)
 
     def cut(self, share: int, n_shares: int) -> tuple[int, int]:
-        """One of so many slices of rows with about as many entries."""
+        """One of ``n_shares`` slices of the kept rows, with about equal numbers of entries."""
         indptr = self._arrays[0]
         wanted = indptr[-1] * np.array([share, share + 1]) // n_shares
         start, stop = np.searchsorted(indptr[:-1], wanted)
         return int(start), int(stop)
 
     def _kept(self, start: int, stop: int) -> tuple[int, int]:
-        """Where the rows from start to stop are among those that are kept."""
+        """The rows ``start`` to ``stop``, as a slice of the kept rows."""
         if self._skips:
             rows = self._arrays[-1]
             start, stop = np.searchsorted(rows, np.array([start, stop], dtype=rows.dtype))
@@ -67,7 +67,7 @@ class RowSums:
 
 
 def state_scores(X: Any, coef: Any, start: int, stop: int) -> np.ndarray:
-    """``X[start:stop] @ coef`` of any two of dense and sparse matrices.
+    """``X[start:stop] @ coef``, for dense or sparse matrices.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
-"""Terms of scores: each kind of weights, how scores are made of them, and its derivative.
+"""Terms of scores: one for each kind of weights, with the scores they give and its derivative.
 
-A vector of weights is the concatenation of its terms. First come the weights of attributes and
-labels, by far the most, which a design multiplies with the attributes of tokens (``designs.py``);
-then the terms here, whose weights all units share.
+A vector of weights is a concatenation. First come the weights of attributes and labels, by far the
+most, which a design multiplies with the attributes of tokens (``designs.py``); then the weights of
+the terms here, which all units share.
 """
 
 from abc import ABC, abstractmethod
@@ -35,9 +35,9 @@ class Term(ABC):
     Parameters
     ----------
     shape : tuple of int
-        Of the array that scores are made of.
+        Shape of the array of weights from which scores are computed.
     places : ndarray of int, optional
-        Which entries of the array, in one dimension, have a weight; by default all. The rest is
+        Which entries of the flattened array have a weight; by default all. The other entries are
         zero.
 
     Attributes
@@ -50,7 +50,7 @@ class Term(ABC):
         self.n_weights = int(np.prod(shape)) if places is None else len(places)
 
     def array(self, flat: np.ndarray) -> np.ndarray:
-        """A new array, in double precision, of weights in one dimension."""
+        """A vector of weights as a new array, in double precision."""
         if self._places is None:
             return np.array(flat, dtype=float).reshape(self._shape)
         weights = np.zeros(int(np.prod(self._shape)))
@@ -64,7 +64,7 @@ class Term(ABC):
 
     @abstractmethod
     def add_scores(self, array: np.ndarray, chunk: Any, scores: Scores) -> Scores:
-        """Scores that have this term, too.
+        """Add this term to scores; return the sum.
 
         Parameters
         ----------
@@ -73,21 +73,21 @@ class Term(ABC):
         chunk : Chunk or Batch
             With ``start``, ``stop`` and ``structure``.
         scores : Scores
-            Of all terms before.
+            The scores of all terms before.
         """
 
     @abstractmethod
     def along(self, array: np.ndarray, chunk: Any, direction: ScoreGradient) -> ScoreGradient:
-        """The direction in which scores move with the weights, with this term, too."""
+        """Add the scores of this term to the direction in which scores move with the weights."""
 
     @abstractmethod
     def add_gradient(self, chunk: Any, gradient: ScoreGradient, out: np.ndarray) -> ScoreGradient:
-        """Add the derivative by the array, given that by the scores.
+        """Add the derivative by the array to ``out``, given the score gradient.
 
         Returns
         -------
         ScoreGradient
-            By the scores of all terms before.
+            The derivatives by the scores of all terms before.
         """
 
     @abstractmethod
@@ -129,7 +129,7 @@ class Transition(Term):
 
 
 class Boundary(Term):
-    """A weight for the labels of tokens without a link into them, and without one out of them."""
+    """Weights for the labels of tokens without a link into them, or without a link out of them."""
 
     def __init__(self, n_labels: int):
         super().__init__((2, n_labels))
@@ -155,7 +155,7 @@ class Boundary(Term):
 
 
 class Forbidden(Term):
-    """What is impossible, as scores without weights: 0, or -inf.
+    """Scores without weights: -inf for what is impossible, else 0.
 
     Parameters
     ----------
@@ -230,12 +230,12 @@ class TransitionFeature(Term):
         return weights._replace(edges=array)
 
     def _gains(self, combinations: sp.csr_array, array: np.ndarray) -> np.ndarray:
-        """What attributes add to transitions, of shape (n_combinations, n_labels, n_labels)."""
+        """What attributes add to transition scores; (n_combinations, n_labels, n_labels)."""
         n = self._n_labels
         return (combinations @ array.reshape(-1, n * n)).reshape(-1, n, n)
 
     def _combinations(self, chunk: Any) -> tuple[np.ndarray, sp.csr_array]:
-        """Which combination of attributes each token has, -1 without a link, and all of them."""
+        """Which distinct row of attributes each token has, -1 without a link into it; the rows."""
         where = chunk.start, chunk.stop
         if where not in self._found:
             self._found[where] = _different_rows(self._attributes, *where, chunk.structure)
@@ -250,7 +250,7 @@ def _by_current(scores: np.ndarray) -> np.ndarray:
 def _different_rows(
     attributes: sp.csr_array, start: int, stop: int, structure: Structure
 ) -> tuple[np.ndarray, sp.csr_array]:
-    """Which of the different rows each token has, from start to stop, and these rows."""
+    """Which distinct row each token has, -1 without a link into it; the distinct rows."""
     attributes = sp.csr_array(attributes[start:stop])
     attributes.sum_duplicates()
     n_entries = np.diff(attributes.indptr)
@@ -278,15 +278,16 @@ def shared_terms(
     forbidden: tuple[np.ndarray, np.ndarray, np.ndarray],
     edge_attributes: sp.csr_array,
 ) -> list[Term]:
-    """The terms of a model, besides that of attributes and labels.
+    """The terms of a model, besides the weights of attributes and labels.
 
     Parameters
     ----------
     transitions : bool ndarray of shape (n_labels, n_labels)
         The transitions that have a weight.
     boundaries : bool
+        Whether begin and end have weights.
     forbidden : tuple of (transition, begin, end)
-        What is added to these scores: 0, or -inf for what is impossible.
+        Arrays to add to these scores: -inf for what is impossible, else 0.
     edge_attributes : CSR of shape (n_tokens, n_edge_attributes)
 
     Returns
@@ -305,12 +306,12 @@ def shared_terms(
 
 
 class TermWeights(NamedTuple):
-    """All weights, or derivatives by them, as scores are made of them.
+    """All weights, or the derivatives by them, arranged to compute scores.
 
     Parameters
     ----------
     node : Any
-        What the design makes of the weights of attributes and labels.
+        The weights of attributes and labels, arranged by the design.
     shared : list of ndarray
         The arrays of the terms.
     """
@@ -356,7 +357,7 @@ class Terms:
         self._zeros = np.zeros((n_labels, n_labels)), np.zeros(n_labels), np.zeros(n_labels)
 
     def split(self, vector: np.ndarray) -> TermWeights:
-        """The weights of a vector; those of attributes are a view of it, in one dimension."""
+        """The weights of a vector; the node weights are a one-dimensional view of it."""
         node, *shared = np.split(vector, self._cuts)
         return TermWeights(
             node, [term.array(flat) for term, flat in zip(self.shared, shared, strict=True)]
@@ -371,12 +372,12 @@ class Terms:
         return out
 
     def join_shared(self, weights: TermWeights) -> np.ndarray:
-        """The weights of all terms but attributes and labels, as they stand in a vector."""
+        """The weights of the terms that all units share, as one vector."""
         flat = (term.flat(a) for term, a in zip(self.shared, weights.shared, strict=True))
         return np.concatenate([np.zeros(0), *flat])
 
     def named(self, vector: np.ndarray) -> Weights:
-        """The weights of a vector by the names that a model has for them."""
+        """The weights of a vector, by name."""
         node, shared = self.split(vector)
         n = self.n_labels
         weights = Weights(node, *map(np.copy, self._zeros), np.zeros((0, n, n)))
@@ -390,7 +391,7 @@ class Terms:
         return self.join(TermWeights(weights.state, shared), out)
 
     def masks(self) -> list[np.ndarray]:
-        """1 for each entry of the arrays that has a weight, else 0."""
+        """Arrays that are 1 for each entry that has a weight, else 0."""
         return [term.array(np.ones(term.n_weights)) for term in self.shared]
 
     def scores(self, state: np.ndarray, shared: Sequence[np.ndarray], chunk: Any) -> Scores:
@@ -408,6 +409,6 @@ class Terms:
         return direction
 
     def add_gradient(self, chunk: Any, gradient: ScoreGradient, out: Sequence[np.ndarray]) -> None:
-        """Add the derivatives by the arrays of the terms, given those by the scores."""
+        """Add the derivatives by the arrays of the terms to ``out``, given the score gradient."""
         for term, array in zip(reversed(self.shared), reversed(out), strict=True):
             gradient = term.add_gradient(chunk, gradient, array)

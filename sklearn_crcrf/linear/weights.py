@@ -1,4 +1,4 @@
-"""All weights of a model, by name."""
+"""The weights of a model, by name."""
 
 from typing import Any, NamedTuple
 
@@ -13,7 +13,7 @@ class Weights(NamedTuple):
     Parameters
     ----------
     state : ndarray or CSR of shape (n_attributes, n_labels), or (n_weights,)
-        In one dimension if only some pairs of attribute and label have a weight.
+        One-dimensional if only some pairs of attribute and label have a weight.
     transition : ndarray of shape (n_labels, n_labels)
     begin, end : ndarray of shape (n_labels,)
     edges : ndarray of shape (n_edge_attributes, n_labels, n_labels)
