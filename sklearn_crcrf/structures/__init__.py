@@ -1,4 +1,4 @@
-"""Structures: the sets of labellings that are summed and maximised over."""
+"""Structures: sets of labellings, with sums and maxima over all labellings."""
 
 from .base import Pullback, Structure
 from .capabilities import Capabilities, Unsupported

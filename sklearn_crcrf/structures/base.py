@@ -1,4 +1,4 @@
-"""What every structure can do, and what some can do besides."""
+"""The base of all structures: the methods that every structure has."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -11,18 +11,21 @@ from .scores import AddTo, ScoreGradient, Scores
 __all__ = ["Pullback", "Structure"]
 
 Pullback = Callable[..., ScoreGradient]
-"""Takes a weight for each unit, and what to add to, and returns the weighted score gradient."""
+"""A function of a weight for each unit and of an ``AddTo`` that returns a ScoreGradient.
+
+It holds the derivatives of the weighted sum over units, added to the ``AddTo``.
+"""
 
 
 class Structure(Capabilities, ABC):
-    """A batch of labelled graphs: the labellings there are, and sums and maxima over them.
+    """A batch of graphs to label, with sums and maxima over all their labellings.
 
-    The graphs are called units; those of a chain are sequences. The tokens of a unit follow each
-    other, and each may be linked to others: a link has a transition score, a token with no link
-    into it a begin score, and a token with no link out of it an end score.
+    The graphs are called units; the units of a chain are sequences. The tokens of a unit follow
+    each other, and a token may be linked to other tokens: a link has a transition score, a token
+    with no link into it a begin score, and a token with no link out of it an end score.
 
-    A subclass implements the abstract methods here, and those of
-    :class:`~sklearn_crcrf.structures.capabilities.Capabilities` that it can.
+    A subclass implements the abstract methods here, and the methods of
+    :class:`~sklearn_crcrf.structures.capabilities.Capabilities` that it supports.
 
     Parameters
     ----------
@@ -41,7 +44,7 @@ class Structure(Capabilities, ABC):
     """
 
     own_scores = False
-    """Whether labellings have scores besides what :class:`Scores` says."""
+    """Whether the score of a labelling has parts that :class:`Scores` does not hold."""
 
     def __init__(self, offsets: np.ndarray):
         self.offsets = np.ascontiguousarray(offsets, dtype=np.int64)
@@ -92,7 +95,7 @@ class Structure(Capabilities, ABC):
         -------
         value : float64 ndarray of shape (n_units,)
         pullback : callable
-            Its score gradient is how often each score is used.
+            Its score gradient counts how often a labelling uses each score.
         """
 
     @abstractmethod
@@ -109,7 +112,7 @@ class Structure(Capabilities, ABC):
             -inf where no labelling is possible, 0 for a unit without tokens, NaN where a state
             score is NaN or inf.
         pullback : callable
-            Its score gradient is how often each score is used in expectation.
+            Its score gradient is the expected number of uses of each score.
         """
 
     @abstractmethod
@@ -123,17 +126,17 @@ class Structure(Capabilities, ABC):
         Returns
         -------
         value : float64 ndarray of shape (n_units,)
-            Its score, -inf where no labelling is possible, 0 for a unit without tokens, NaN
-            where a state score is NaN or inf.
+            The score of that labelling; -inf where no labelling is possible, 0 for a unit without
+            tokens, NaN where a state score is NaN or inf.
         y : ndarray of shape (n_tokens,), int32
         """
 
     def log_partition_and_gradient(
         self, scores: Scores, weight: np.ndarray, out: AddTo = None
     ) -> tuple[np.ndarray, ScoreGradient]:
-        """The log-partitions, and what their pullback returns for a weight.
+        """The log-partitions, and their score gradient for given weights.
 
-        A structure that computes both at once in less time overrides it.
+        A structure overrides this method if it can compute both at once in less time.
 
         Parameters
         ----------
@@ -150,7 +153,7 @@ class Structure(Capabilities, ABC):
         return value, pullback(weight, out)
 
     def gold_score(self, scores: Scores, y: np.ndarray) -> tuple[np.ndarray, Pullback]:
-        """Scores of the labels that are known: of one labelling, or the sum of all they allow.
+        """Scores of gold labellings, or of all labellings that partial labels allow.
 
         Parameters
         ----------
@@ -160,6 +163,7 @@ class Structure(Capabilities, ABC):
         Returns
         -------
         value : float64 ndarray of shape (n_units,)
+            For partial labels, the log-partition of the labellings that they allow.
         pullback : callable
         """
         if y.ndim == 1:
@@ -183,9 +187,10 @@ class Structure(Capabilities, ABC):
         return log_z, gradient.state
 
     def is_sequential(self) -> bool:
-        """Whether every token but the first of its unit is linked to the one before, and no other.
+        """Whether the links are from each token to the next token of its unit, and no others.
 
-        Kernels that find best paths while weights change are for such structures.
+        There must be no ``own_scores`` either. Kernels that find best paths while the weights
+        change need a sequential structure.
         """
         if self.own_scores:
             return False

@@ -1,4 +1,4 @@
-"""What only some structures can do, and the error of the others."""
+"""Methods that only some structures have, and the error that other structures raise."""
 
 from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING
@@ -14,14 +14,14 @@ __all__ = ["Capabilities", "Unsupported"]
 
 
 class Unsupported(ValueError):
-    """A structure was asked for what it does not have.
+    """A structure does not have a capability that was asked for.
 
     Parameters
     ----------
     structure : Capabilities
     capability : str
     asker : str, optional
-        What needs it.
+        What needs the capability.
 
     Examples
     --------
@@ -44,9 +44,9 @@ class Unsupported(ValueError):
 
 
 class Capabilities:
-    """What only some structures can do, each capability under the name of its method.
+    """Methods that only some structures have; each capability has the name of its method.
 
-    The methods here raise :class:`Unsupported`; a structure overrides what it has.
+    The methods here raise :class:`Unsupported`; a structure overrides the methods it supports.
 
     Examples
     --------
@@ -58,12 +58,12 @@ class Capabilities:
     """
 
     def can(self, capability: str) -> bool:
-        """Whether the structure has this capability, or requirement of all structures."""
+        """Whether the structure has this capability, or it is a method of all structures."""
         method = getattr(type(self), capability, None)
         return method is not None and method is not getattr(Capabilities, capability, None)
 
     def require(self, capabilities: Iterable[str], asker: str) -> None:
-        """Raise Unsupported for the first capability that is missing; ``asker`` needs them."""
+        """Raise Unsupported for the first missing capability; ``asker`` names what needs it."""
         for capability in capabilities:
             if not self.can(capability):
                 raise Unsupported(self, capability, asker)
@@ -80,16 +80,16 @@ class Capabilities:
         Returns
         -------
         value : ndarray of shape (n_units,)
-            Its score, -inf where no other labelling is possible.
+            The score of that labelling, -inf where no other labelling is possible.
         y : ndarray of shape (n_tokens,), int32
-            The given labelling where no other is possible.
+            That labelling, or the given one where no other labelling is possible.
         """
         raise Unsupported(self, "best_excluding")
 
     def log_partition_excluding(
         self, scores: "Scores", y: np.ndarray
     ) -> "tuple[np.ndarray, Pullback]":
-        """Logarithms of the sums of exp(score) over all labellings but given ones.
+        """Logarithms of the sums of exp(score) over all labellings but the given one of each unit.
 
         Parameters
         ----------
@@ -110,8 +110,8 @@ class Capabilities:
     ) -> "tuple[np.ndarray, Pullback]":
         """Scores of the labels of each token, given the labels of the tokens it is linked to.
 
-        They are all that the label of a token adds to the score of a labelling, with its begin
-        and end scores, but without the transitions from or into a neighbour that is not given.
+        The score of a label is what it adds to the score of a labelling: its state score, begin
+        and end scores, and the transition scores from and into the neighbours that are given.
 
         Parameters
         ----------
@@ -119,8 +119,8 @@ class Capabilities:
         y : ndarray of shape (n_tokens,)
             Label ids of the neighbours.
         neighbours : collection of {-1, 1}
-            Which are given: -1 for the tokens with a link into this one, 1 for the tokens that a
-            link leads to.
+            Which neighbours are given: -1 for the tokens that have a link into this token, 1 for
+            the tokens that this token has a link into.
 
         Returns
         -------
@@ -131,7 +131,7 @@ class Capabilities:
         raise Unsupported(self, "conditional_scores")
 
     def locally_normalised(self, scores: "Scores") -> "Scores":
-        """The scores of the conditional Markov model with these scores.
+        """The conditional Markov model that normalises these scores token by token.
 
         Its labellings have the probabilities
 
@@ -139,7 +139,7 @@ class Capabilities:
 
         where s_t(i, j) is the score of label j of token t, with its begin and end scores, plus
         the score of the transition from i to j. The sum depends on a token and the label before
-        it, so it becomes a part of the state score of that label.
+        it, so its logarithm can be subtracted from the state score of the label before.
 
         Parameters
         ----------
@@ -148,17 +148,18 @@ class Capabilities:
         Returns
         -------
         Scores
-            In double precision; begin and end are zero. Labels that no label can follow are
-            impossible, but at the end of a sequence. Unless there are any, log-partitions are 0.
+            In double precision; begin and end are zero. A label that no label can follow is
+            impossible, except at the end of a sequence. If every label can be followed by one,
+            all log-partitions are 0.
         """
         raise Unsupported(self, "locally_normalised")
 
     def pieces(self, scores: "Scores", with_tokens: bool = False) -> "Pieces":
-        """The links of the units as units of their own, and perhaps their tokens.
+        """The links of the units, and optionally their tokens, as units of their own.
 
         The scores of a token, with its begin and end scores, are shared equally by the pieces
-        that have it, so that the scores of the pieces of a labelling add up to its score. A token
-        without links is one piece.
+        that contain it, so that the scores of the pieces of a labelling add up to its score. A
+        token without links is one piece.
 
         Parameters
         ----------
@@ -169,7 +170,8 @@ class Capabilities:
         Returns
         -------
         Pieces
-            With a structure, scores, and a pullback from the score gradient of the pieces.
+            With a structure, scores, and a pullback that makes the score gradient of the units
+            from the score gradient of the pieces.
         """
         raise Unsupported(self, "pieces")
 
@@ -192,11 +194,11 @@ class Capabilities:
     def covariance(
         self, scores: "Scores", direction: "ScoreGradient"
     ) -> "tuple[np.ndarray, Pullback]":
-        """Means of linear functions <v, f(y)> of labellings y; the pullback is their covariance.
+        """Means of a linear function <v, f(y)> of the labelling y; its pullback is a covariance.
 
-        f(y) is how often y uses each score. The covariance of <v, f(y)> and f(y) is the
-        derivative of the means by the scores, and that of the expected f(y) in the direction v
-        (Kakade, Teh & Roweis 2002).
+        f(y) counts how often y uses each score. The covariance of <v, f(y)> and f(y) is the
+        derivative of the mean by the scores. It is also the derivative of the expected f(y) in
+        the direction v (Kakade, Teh & Roweis 2002).
 
         Parameters
         ----------
@@ -280,12 +282,12 @@ class Capabilities:
         ----------
         scores : Scores
         start, stop : array-like of shape (n_spans,)
-            Each span is of the tokens from start to stop - 1, at least one, of one sequence.
+            Each span has the tokens from start to stop - 1, at least one, of a single sequence.
         labels : array-like of shape (n,)
             Label ids of the tokens of the first span, then of the second, and so on.
         following, preceding : bool array of shape (n_labels,) or (n_spans, n_labels), optional
-            Which labels the tokens after and before a span may have, where there are any. By
-            default all of them.
+            Which labels may follow and precede each span, where a token comes after or before
+            it. By default all labels.
 
         Returns
         -------
@@ -295,7 +297,7 @@ class Capabilities:
         Raises
         ------
         ValueError
-            If a span is empty or exceeds its sequence, or a label is not there.
+            If a span is empty or exceeds its sequence, or a label id is out of range.
         """
         raise Unsupported(self, "span_log_probability")
 
@@ -308,7 +310,7 @@ class Capabilities:
         following: np.ndarray | None = None,
         preceding: np.ndarray | None = None,
     ) -> "tuple[np.ndarray, Pullback]":
-        """Scores of the best labellings with given labels of runs of tokens, less without them.
+        """For each span, the best score with its labels minus the best score without them.
 
         Parameters
         ----------
@@ -319,13 +321,14 @@ class Capabilities:
         Returns
         -------
         value : ndarray of shape (n_spans,)
-            -inf where no labelling has the labels, inf where all have, NaN where there is none.
+            -inf where no possible labelling has the labels, inf where all possible labellings
+            have them, NaN where no labelling is possible.
         pullback : callable
-            Takes a weight for each span; those of no best labelling count nothing.
+            Takes a weight for each span; a best labelling that does not exist adds nothing.
 
         Raises
         ------
         ValueError
-            If a span is empty or exceeds its sequence, or a label is not there.
+            If a span is empty or exceeds its sequence, or a label id is out of range.
         """
         raise Unsupported(self, "span_margin")

@@ -1,4 +1,4 @@
-"""The linear chain: paths, their best, their sum and their marginals."""
+"""The linear chain: best paths, sums over paths, and marginals."""
 
 from collections.abc import Collection
 from functools import cached_property
@@ -32,7 +32,7 @@ __all__ = ["Chain"]
 class Chain(Structure):
     """Linear chains of labels over the sequences of a batch.
 
-    It has all capabilities. Each method is documented where it is declared, in
+    A chain has all capabilities. Each method is documented where it is declared, in
     :class:`~sklearn_crcrf.structures.Structure` or
     :class:`~sklearn_crcrf.structures.capabilities.Capabilities`; a labelling is called a path.
 
@@ -90,7 +90,7 @@ class Chain(Structure):
         return sums.log_z, gradient
 
     def maximum(self, scores: Scores) -> tuple[np.ndarray, np.ndarray]:
-        """As :meth:`Structure.maximum`; of equals the path with the lowest labels at its end."""
+        """As :meth:`Structure.maximum`; of ties, the path with the lowest labels at its end."""
         y = np.zeros(len(scores.state), dtype=np.int32)
         value = np.empty(self.n_units)
         order = self._longest_first
@@ -107,8 +107,8 @@ class Chain(Structure):
     def log_partition_excluding(self, scores: Scores, y: np.ndarray) -> tuple[np.ndarray, Pullback]:
         """As :meth:`Capabilities.log_partition_excluding`.
 
-        It is exact where the given path outweighs the others by far, and log(Z - exp(its score))
-        is lost in rounding.
+        It is exact even where the given path outweighs all other paths so much that
+        log(Z - exp(its score)) would be lost to rounding.
         """
         others = PathsExcluding(self.offsets, scores, y)
         value, pull_others = self.log_partition(others.scores)

@@ -1,4 +1,4 @@
-"""Scores of the labels of single tokens, given the labels next to them."""
+"""Scores of the labels of single tokens, given the labels of their neighbours."""
 
 from collections.abc import Collection
 
@@ -12,7 +12,9 @@ __all__ = ["ConditionalScores"]
 
 
 class ConditionalScores:
-    """What each label of a token adds to the score of a path; see :meth:`Chain.conditional_scores`.
+    """What each label of a token adds to the score of a path, given its neighbours.
+
+    See :meth:`Capabilities.conditional_scores`.
 
     Attributes
     ----------
@@ -36,14 +38,14 @@ class ConditionalScores:
             )
 
     def pullback(self, weight: np.ndarray, out: AddTo = None) -> ScoreGradient:
-        """Counts of the scores, those in the score of each label times its weight."""
-        counts = ScoreGradient.of(out, self._scores)
+        """The score gradient of the conditional scores, each times its weight, added to ``out``."""
+        gradient = ScoreGradient.of(out, self._scores)
         first, last = ends(self._offsets)
-        counts.state[:] += weight
-        counts.begin[:] += weight[first].sum(axis=0, dtype=float)
-        counts.end[:] += weight[last].sum(axis=0, dtype=float)
+        gradient.state[:] += weight
+        gradient.begin[:] += weight[first].sum(axis=0, dtype=float)
+        gradient.end[:] += weight[last].sum(axis=0, dtype=float)
         for step in self._steps:
-            transition = np.zeros(counts.transition.shape)
+            transition = np.zeros(gradient.transition.shape)
             add_transition_counts(
                 self._offsets,
                 self._y,
@@ -51,17 +53,17 @@ class ConditionalScores:
                 *self._edges(step),
                 weight,
                 transition,
-                counts.token_transitions,
+                gradient.token_transitions,
             )
-            counts.transition[:] += _seen_from(step, transition)
-        return counts
+            gradient.transition[:] += _seen_from(step, transition)
+        return gradient
 
     def _edges(self, step: int) -> tuple:
-        """Rows and entries of the edges, from the labels of neighbours to others."""
+        """Rows and entries of the token transitions, the labels of the neighbours first."""
         row, indptr, previous, current, _ = self._scores.token_transitions
         return (row, indptr, previous, current) if step < 0 else (row, indptr, current, previous)
 
 
 def _seen_from(step: int, transition: np.ndarray) -> np.ndarray:
-    """A matrix whose rows are the labels of neighbours, or back from there."""
+    """Transitions with the labels of neighbours as rows; applied twice, as they were."""
     return transition if step < 0 else np.ascontiguousarray(transition.T)

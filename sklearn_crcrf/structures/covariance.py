@@ -10,15 +10,18 @@ __all__ = ["PathMeans", "entropy"]
 
 
 class PathMeans:
-    """The mean of a function <v, f(y)> of the paths, and what is needed for its derivative.
+    """The mean of a linear function <v, f(y)> of paths y, and its derivative.
+
+    f(y) counts how often y uses each score.
 
     Parameters
     ----------
     messages : Messages
     v_state : ndarray of shape (n_tokens, n_labels)
-        The direction v, with what begin and end have in it.
+        The direction v for state scores, with its begin and end added.
     v_transition : ndarray of shape (n_labels, n_labels)
     v_edges : ndarray of shape (n_entries,)
+        The direction v for token transitions.
 
     Attributes
     ----------
@@ -45,7 +48,7 @@ class PathMeans:
         average_prefixes(*self._sums, *self._direction, *self._prefixes, self.mean)
 
     def pullback(self, weight: np.ndarray, out: ScoreGradient) -> ScoreGradient:
-        """Add the covariances of f with <v, f>, those of each sequence times its weight."""
+        """Add the covariances of f(y) and <v, f(y)>, times the weight of each sequence."""
         weight = np.asarray(weight, dtype=float)
         covariance = np.zeros(self._prefixes[0].shape)
         add_covariances(
@@ -70,11 +73,11 @@ def entropy(offsets: np.ndarray, scores: Scores) -> np.ndarray:
     surprise = _finite(messages.increment)[:, None] - _finite(messages.state)
     transition, edges = -_finite(messages.transition), -_finite(messages.token_transitions.score)
     mean = PathMeans(messages, surprise, transition, edges).mean
-    # Where scores are rounded by more than their differences, one path has all probability.
+    # Where scores are so large that rounding hides differences, one path has all probability.
     mean[np.isnan(mean) & np.isfinite(messages.log_z)] = 0.0
     return np.clip(mean, 0.0, np.diff(offsets) * np.log(scores.state.shape[1]))
 
 
 def _finite(scores: np.ndarray) -> np.ndarray:
-    """What is impossible has no part in a mean."""
+    """Scores with 0 in place of -inf: what is impossible has no part in a mean."""
     return np.where(np.isneginf(scores), 0.0, scores)

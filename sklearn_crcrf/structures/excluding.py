@@ -1,4 +1,4 @@
-"""All paths but given ones, as the paths of a chain with one label more."""
+"""All paths except a given one, as the paths of a chain with one more label."""
 
 import numpy as np
 
@@ -10,12 +10,13 @@ __all__ = ["PathsExcluding"]
 
 
 class PathsExcluding:
-    """The paths that are not y, each as one path of a chain with one label more.
+    """The paths other than y, each as one path of a chain with one more label.
 
-    A path that is not y differs from it at some last token. After that its label is the new one,
-    which scores as the labels of y do. So no sequence begins with the new label or ends with the
-    label of y, and into the new label lead transitions from itself and from all labels but that
-    of y. No sum is taken of y itself, so nothing cancels however much it outweighs the others.
+    A path other than y has a last token at which it differs from y. After this token the new label
+    stands for the labels of y, and has their scores. So no sequence begins with the new label or
+    ends with the label of y, and transitions into the new label come from itself and from all
+    labels but the label of y. No sum includes y itself, so nothing cancels, however much y
+    outweighs the other paths.
 
     Parameters
     ----------
@@ -27,8 +28,8 @@ class PathsExcluding:
     Attributes
     ----------
     scores : Scores
-        Of the chain with one label more, in double precision; what begin and end score is in the
-        scores of the tokens.
+        The scores of the chain with one more label, in double precision; begin and end scores
+        are part of the state scores.
     """
 
     def __init__(self, offsets: np.ndarray, scores: Scores, y: np.ndarray):
@@ -44,11 +45,11 @@ class PathsExcluding:
         self.scores = Scores(self._states(), transition, nothing, nothing, self._edges)
 
     def labels(self, path: np.ndarray) -> np.ndarray:
-        """What a path of the chain with one label more stands for."""
+        """The path other than y that a path of the chain with one more label stands for."""
         return np.where(path == self._n_labels, self._y, path)
 
     def counts(self, counts: ScoreGradient, out: AddTo = None) -> ScoreGradient:
-        """What counts of the chain with one label more stand for, added to ``out``."""
+        """The score gradient, given that of the chain with one more label; added to ``out``."""
         out = ScoreGradient.of(out, self._given)
         state = counts.state[:, :-1]
         state[np.arange(len(state)), self._y] += counts.state[:, -1]
@@ -78,7 +79,7 @@ class PathsExcluding:
         return state
 
     def _with_edges_into_y(self, transition: np.ndarray) -> TokenTransitions:
-        """The edges that are there, and transitions into the new label."""
+        """The given token transitions, and the transitions into the new label."""
         given = self._given.token_transitions
         has_one_before = np.ones(len(self._y), dtype=bool)
         has_one_before[self._first] = False

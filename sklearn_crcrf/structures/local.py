@@ -1,4 +1,4 @@
-"""Chains of conditional probabilities, each of a label given the one before it."""
+"""Conditional Markov models: probabilities of each label, given the label before it."""
 
 import numpy as np
 
@@ -7,12 +7,12 @@ from .scores import Scores
 
 __all__ = ["local_partition", "locally_normalised"]
 
-# Sums of probabilities below this are summed again as logarithms.
+# Sums of probabilities below this are computed again in logarithms.
 UNDERFLOW = 1e-280
 
 
 def local_partition(offsets: np.ndarray, scores: Scores) -> np.ndarray:
-    """Logarithms of the sums of exp(score) over the labels of one token, given the one before.
+    """Logarithms of the sums of exp(score) over the labels of a token, given the label before.
 
     Parameters
     ----------
@@ -22,12 +22,12 @@ def local_partition(offsets: np.ndarray, scores: Scores) -> np.ndarray:
     Returns
     -------
     ndarray of shape (n_tokens, n_labels)
-        Columns are labels of the token before, -inf where none can follow. At the first token of
-        a sequence, which has none before it, all columns are equal.
+        Columns are labels of the token before, -inf where no label can follow. At the first token
+        of a sequence, with no token before it, all columns are equal.
     """
     state = with_ends(offsets, scores)
     sums = _sum_products(state, scores.transition)
-    # Where it underflows, and where transitions are those of a token.
+    # Where the sum underflows, and where a token has transition scores of its own.
     inexact = np.isneginf(sums).any(axis=1) | (scores.token_transitions.row >= 0)
     first, _ = ends(offsets)
     inexact[first] = False
@@ -37,7 +37,7 @@ def local_partition(offsets: np.ndarray, scores: Scores) -> np.ndarray:
 
 
 def locally_normalised(offsets: np.ndarray, scores: Scores) -> Scores:
-    """The scores of a conditional Markov model; see :meth:`Chain.locally_normalised`."""
+    """The conditional Markov model; see :meth:`Capabilities.locally_normalised`."""
     state, sums = with_ends(offsets, scores), local_partition(offsets, scores)
     first, last = ends(offsets)
     before = np.setdiff1d(np.arange(len(state)), last, assume_unique=True)
@@ -52,7 +52,7 @@ def locally_normalised(offsets: np.ndarray, scores: Scores) -> Scores:
 def _sum_products(state: np.ndarray, transition: np.ndarray) -> np.ndarray:
     """log sum_j exp(state[t, j] + transition[i, j]), of shape (n_tokens, n_labels).
 
-    -inf where it would be little above zero, relative to the largest scores.
+    -inf where the sum, relative to the largest scores, could underflow.
     """
     highest, top = state.max(axis=1, keepdims=True), transition.max()
     highest, top = (np.where(np.isneginf(scores), 0.0, scores) for scores in (highest, top))
@@ -62,7 +62,7 @@ def _sum_products(state: np.ndarray, transition: np.ndarray) -> np.ndarray:
 
 
 def _sum_pairs(state: np.ndarray, scores: Scores, tokens: np.ndarray) -> np.ndarray:
-    """The same for some tokens: sums over the paths of two tokens that begin with a label."""
+    """The same for some tokens, in logarithms, as sums over the paths of two tokens."""
     n_tokens, n_labels = state.shape
     pairs = np.zeros((2 * n_tokens, n_labels))
     pairs[1::2] = state

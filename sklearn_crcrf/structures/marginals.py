@@ -10,9 +10,9 @@ __all__ = ["TokenMarginals"]
 
 
 class TokenMarginals:
-    """The marginals of the labels of all tokens; see :meth:`Chain.token_marginals`.
+    """The marginals of the labels of all tokens; see :meth:`Capabilities.token_marginals`.
 
-    They are in double precision, as derivatives by them may be of any size.
+    Marginals are in double precision, as derivatives by marginals may be of any size.
 
     Attributes
     ----------
@@ -26,13 +26,17 @@ class TokenMarginals:
         self.value = self._sums.pullback(np.ones(len(order))).state
 
     def pullback(self, weight: np.ndarray, out: AddTo = None) -> ScoreGradient:
-        """The covariances of what paths use with the sums of the weights of their labels."""
-        counts = ScoreGradient.of(out, self._scores)
+        """The score gradient of the sum of all marginals times their weights, added to ``out``.
+
+        It is the covariance of how often a path uses each score and the sum of the weights of its
+        labels.
+        """
+        gradient = ScoreGradient.of(out, self._scores)
         mean = np.einsum("tj,tj->t", weight, self.value)
         states = np.zeros_like(self.value)
-        self._sums.add_covariances(weight - mean[:, None], counts._replace(state=states))
+        self._sums.add_covariances(weight - mean[:, None], gradient._replace(state=states))
         first, last = ends(self._offsets)
-        counts.state[:] += states
-        counts.begin[:] += states[first].sum(axis=0)
-        counts.end[:] += states[last].sum(axis=0)
-        return counts
+        gradient.state[:] += states
+        gradient.begin[:] += states[first].sum(axis=0)
+        gradient.end[:] += states[last].sum(axis=0)
+        return gradient

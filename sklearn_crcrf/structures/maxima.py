@@ -1,4 +1,4 @@
-"""Scores of the best ways from both ends of each sequence to the labels of its tokens."""
+"""Scores of the best prefixes and suffixes of paths, for each label of each token."""
 
 import numpy as np
 
@@ -11,7 +11,7 @@ __all__ = ["Maxima"]
 
 
 class Maxima:
-    """The best prefixes of paths up to each label of each token, and the best suffixes.
+    """The best prefixes of paths up to each label of each token, and the best suffixes from it.
 
     Parameters
     ----------
@@ -23,7 +23,8 @@ class Maxima:
     state : ndarray of shape (n_tokens, n_labels)
         State scores of the labels, with begin and end scores.
     until, since : ndarray of shape (n_tokens, n_labels)
-        Scores of the best paths up to a label and from it on, both with its state score.
+        Scores of the best prefix that ends with a label, and of the best suffix that begins with
+        it, both including the state score of the label.
     """
 
     def __init__(self, offsets: np.ndarray, scores: Scores):

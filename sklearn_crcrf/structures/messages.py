@@ -11,7 +11,7 @@ __all__ = ["Messages", "ends", "with_ends"]
 
 
 class Messages:
-    """What the scores before a token say about its labels, and what those after it say.
+    """Forward messages, from the scores up to a token, and backward messages, from those after it.
 
     Parameters
     ----------
@@ -21,9 +21,9 @@ class Messages:
     Attributes
     ----------
     state : ndarray of shape (n_tokens, n_labels)
-        With the scores of begin and end.
+        State scores, with begin and end scores added.
     forward : ndarray of shape (n_tokens, n_labels)
-        Logarithms of probabilities, given the scores up to the token.
+        Logarithms of the probabilities of labels, given the scores up to the token.
     increment : ndarray of shape (n_tokens,)
         What each token adds to the log-partition.
     log_z : ndarray of shape (n_sequences,)
@@ -45,12 +45,12 @@ class Messages:
 
     @cached_property
     def scores(self) -> tuple:
-        """What kernels take first: offsets, scores and potentials."""
+        """The first arguments of kernels: offsets, scores and potentials."""
         return self.offsets, self.state, *_potentials(self.transition), *self.token_transitions
 
     @cached_property
     def backward(self) -> np.ndarray:
-        """The sums of exp(forward + backward), the marginals, are one; (n_tokens, n_labels)."""
+        """Messages such that exp(forward + backward) are the marginals; (n_tokens, n_labels)."""
         backward = np.empty_like(self.state)
         transposed = _potentials(np.ascontiguousarray(self.transition.T))
         backward_messages(
@@ -61,13 +61,14 @@ class Messages:
     def add_expected(
         self, weight: np.ndarray, transition: np.ndarray, edges: np.ndarray
     ) -> np.ndarray:
-        """Add expected counts of transitions and edges, times the weight of each sequence.
+        """Add expected counts of all transitions, times the weight of each sequence.
 
         Parameters
         ----------
         weight : ndarray of shape (n_sequences,)
         transition : ndarray of shape (n_labels, n_labels)
         edges : ndarray of shape (n_entries,)
+            Of the token transitions.
 
         Returns
         -------
@@ -79,11 +80,11 @@ class Messages:
         return np.repeat(weight, np.diff(self.offsets))[:, None] * self._marginals()
 
     def _marginals(self) -> np.ndarray:
-        """Of all tokens; zero where no path is possible."""
+        """The marginals of all tokens; zero where no path is possible."""
         logarithms = self.forward + self.backward
         highest = logarithms.max(axis=1, keepdims=True)
         marginals = np.exp(logarithms - np.where(np.isneginf(highest), 0.0, highest))
-        # Where scores are huge, their logarithms are rounded by more than one.
+        # Where scores are huge, rounding errors of the logarithms exceed one.
         return marginals / np.maximum(marginals.sum(axis=1, keepdims=True), 1.0)
 
 
@@ -94,7 +95,7 @@ def ends(offsets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def with_ends(offsets: np.ndarray, scores: Scores | ScoreGradient) -> np.ndarray:
-    """The values of the labels of tokens, with those of begin and end; a new array."""
+    """``state`` with ``begin`` and ``end`` added at the ends of sequences; a new array."""
     state = np.array(scores.state, dtype=float)
     first, last = ends(offsets)
     state[first] += scores.begin

@@ -1,4 +1,4 @@
-"""The structure of data."""
+"""The structure of the samples of X."""
 
 from functools import singledispatch
 from typing import Any
@@ -16,7 +16,7 @@ __all__ = ["single_tokens", "structure_of"]
 def structure_of(X: Any) -> Structure:
     """The structure of the samples of X, which depends on its type.
 
-    A container of other samples is entered by ``structure_of.register``.
+    For another type of samples, ``structure_of.register`` adds a function.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ def structure_of(X: Any) -> Structure:
     Raises
     ------
     TypeError
-        If the type is not known.
+        If no structure is registered for the type.
 
     Examples
     --------
@@ -39,7 +39,7 @@ def structure_of(X: Any) -> Structure:
     >>> structure_of(SequenceArray.from_sequences([["a", "b"], ["c"]])).offsets
     array([0, 2, 3])
     """
-    raise TypeError(f"nothing is known of the structure of a {type(X).__name__}")
+    raise TypeError(f"no structure is registered for the type {type(X).__name__}")
 
 
 @structure_of.register

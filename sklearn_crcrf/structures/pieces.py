@@ -1,4 +1,4 @@
-"""Pieces of sequences, each as a sequence of its own."""
+"""Pieces of sequences: linked tokens and single tokens, each as a sequence of its own."""
 
 from collections.abc import Callable
 
@@ -12,7 +12,7 @@ __all__ = ["Pieces"]
 
 
 class Pieces:
-    """The pairs of linked tokens, and perhaps all tokens; see :meth:`Capabilities.pieces`.
+    """The pairs of linked tokens, and optionally all tokens; see :meth:`Capabilities.pieces`.
 
     Parameters
     ----------
@@ -27,7 +27,7 @@ class Pieces:
     structure : Structure
         Of the pieces, each a sequence of one or two tokens.
     tokens : ndarray of shape (n_copies,), int64
-        Which token each token of the pieces is.
+        The token that each token of the pieces is a copy of.
     sequence : ndarray of shape (n_pieces,), int64
         Which sequence each piece belongs to.
     scores : Scores
@@ -38,7 +38,7 @@ class Pieces:
         before, alone, after = np.ones((3, offsets[-1]), dtype=np.int64)
         before[first] = after[last] = 0
         alone[:] = with_tokens | (before + after == 0)
-        # The pieces that end at a token: in this order, the copies of a token lie side by side.
+        # Pieces are ordered by their last token, so that the copies of a token lie side by side.
         lengths = np.stack([2 * before, alone], axis=1)
         token, kind = np.nonzero(lengths)
         self.structure = chain(np.append(0, np.cumsum(lengths[token, kind])))
@@ -46,7 +46,7 @@ class Pieces:
         copies = before + alone + after
         self.tokens = np.repeat(np.arange(len(copies)), copies)
         self._ends, self._whole = (first, last), scores
-        # Of the scores of a token, in its row, each of its copies has as much.
+        # Row t has the share of the scores of token t that each of its copies gets.
         share = np.repeat((1.0 / copies).astype(scores.state.dtype), copies)
         columns, starts = np.arange(len(share)), np.append(0, np.cumsum(copies))
         self._share = sp.csr_array((share, columns, starts), shape=(len(copies), len(share)))
@@ -59,13 +59,13 @@ class Pieces:
         return Scores(self._share.T @ state, scores.transition, zeros, zeros, edges)
 
     def pullback(self, of_pieces: ScoreGradient, out: AddTo = None) -> ScoreGradient:
-        """The score gradient of the sequences, given that of their pieces."""
-        counts = ScoreGradient.of(out, self._whole)
+        """The score gradient of the sequences, given the score gradient of their pieces."""
+        gradient = ScoreGradient.of(out, self._whole)
         first, last = self._ends
         state = self._share @ of_pieces.state
-        counts.state[:] += state
-        counts.begin[:] += state[first].sum(axis=0, dtype=float)
-        counts.end[:] += state[last].sum(axis=0, dtype=float)
-        counts.transition[:] += of_pieces.transition
-        counts.token_transitions[:] += of_pieces.token_transitions
-        return counts
+        gradient.state[:] += state
+        gradient.begin[:] += state[first].sum(axis=0, dtype=float)
+        gradient.end[:] += state[last].sum(axis=0, dtype=float)
+        gradient.transition[:] += of_pieces.transition
+        gradient.token_transitions[:] += of_pieces.token_transitions
+        return gradient

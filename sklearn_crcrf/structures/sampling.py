@@ -15,7 +15,7 @@ def sample(
     n_samples: int,
     rng: np.random.Generator | np.random.RandomState,
 ) -> np.ndarray:
-    """Draw paths of all sequences; see :meth:`Chain.sample`."""
+    """Draw paths of all sequences; see :meth:`Capabilities.sample`."""
     messages = Messages(offsets, scores)
     impossible = np.flatnonzero(np.isneginf(messages.log_z))
     if len(impossible):

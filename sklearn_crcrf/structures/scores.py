@@ -1,4 +1,4 @@
-"""The scores of a batch of sequences, and how often they are used."""
+"""The scores of a batch of sequences, and derivatives by these scores."""
 
 from typing import NamedTuple
 
@@ -9,9 +9,9 @@ __all__ = ["AddTo", "ScoreGradient", "Scores", "TokenTransitions"]
 
 
 class TokenTransitions(NamedTuple):
-    """Transition scores of single tokens, where they lie above the common ones.
+    """Transition scores of single tokens, where they are above the common transition scores.
 
-    Token ``t`` has the entries of row ``row[t]``, or none if that is -1.
+    Token ``t`` has the entries of row ``row[t]``, or no entries if ``row[t]`` is -1.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ class TokenTransitions(NamedTuple):
 
     @classmethod
     def none(cls, n_tokens: int) -> "TokenTransitions":
-        """No token has transition scores of its own."""
+        """No entries: no token has transition scores of its own."""
         ids = np.empty(0, dtype=np.int32)
         return cls(np.full(n_tokens, -1), np.zeros(1, dtype=np.int64), ids, ids, np.empty(0))
 
@@ -50,7 +50,7 @@ class TokenTransitions(NamedTuple):
     def from_gains(
         cls, row: np.ndarray, gains: sp.csr_array, transition: np.ndarray
     ) -> "TokenTransitions":
-        """From what is added to the common scores.
+        """From the gains of single tokens over the common transition scores.
 
         Parameters
         ----------
@@ -76,7 +76,7 @@ class TokenTransitions(NamedTuple):
     def find(
         self, token: np.ndarray, previous: np.ndarray, current: np.ndarray, n_labels: int
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Which of the transitions into these tokens have an entry, and which entries these are."""
+        """Which of the given transitions into tokens have an entry, and the entries they have."""
         if len(self.score) == 0:
             nothing = np.empty(0, dtype=np.int64)
             return nothing, nothing
@@ -103,7 +103,7 @@ class Scores(NamedTuple):
     begin, end : ndarray of shape (n_labels,)
         Added at the first and at the last token of each sequence.
     token_transitions : TokenTransitions
-        Instead of the scores in ``transition`` where there are any.
+        Replace the common scores in ``transition`` at the tokens that have entries.
 
     Examples
     --------
@@ -128,7 +128,7 @@ class Scores(NamedTuple):
         begin: np.ndarray | None = None,
         end: np.ndarray | None = None,
     ) -> "Scores":
-        """No token has transition scores of its own, and the ends have none unless given."""
+        """Scores without token transitions; begin and end are zero unless given."""
         begin, end = (np.zeros(len(transition)) if part is None else part for part in (begin, end))
         return cls(state, transition, begin, end, TokenTransitions.none(len(state)))
 
@@ -167,13 +167,13 @@ class Scores(NamedTuple):
         return np.logical_not(right).astype(self.state.dtype)
 
     def times(self, factor: float) -> "Scores":
-        """All scores times a positive number, in their type."""
+        """All scores times a positive number, of the same type."""
         factor = float(factor)
         edges = self.token_transitions._replace(score=factor * self.token_transitions.score)
         return Scores(*(factor * part for part in self[:4]), edges)
 
     def reversed(self) -> "Scores":
-        """The scores of the sequences from the last to the first, each from end to begin."""
+        """The scores of the batch read backwards: its last sequence first, from end to begin."""
         row, indptr, previous, current, score = self.token_transitions
         backwards = np.full_like(row, -1)
         backwards[1:] = row[:0:-1]
@@ -191,13 +191,16 @@ class Scores(NamedTuple):
 
 
 class ScoreGradient(NamedTuple):
-    """How often every part is used, by paths or in expectation: what a pullback returns.
+    """Derivatives by all scores, which is what a pullback returns.
+
+    The derivatives of the score of a path are how often the path uses each score. The derivatives
+    of a log-partition are how often paths use each score in expectation.
 
     Parameters
     ----------
     state : ndarray of shape (n_tokens, n_labels)
     transition : ndarray of shape (n_labels, n_labels)
-        Without the transitions that have a score in ``token_transitions``.
+        Without the transitions that have an entry in ``token_transitions``.
     begin, end : ndarray of shape (n_labels,)
     token_transitions : ndarray of shape (n_entries,)
 
@@ -220,13 +223,13 @@ class ScoreGradient(NamedTuple):
 
     @classmethod
     def zeros(cls, scores: Scores, state: np.ndarray | None = None) -> "ScoreGradient":
-        """No part is used; those of tokens in the type of their scores, or in a given array."""
+        """All zero, ``state`` of the type of the state scores; or ``state`` is the given array."""
         others = [np.zeros(part.shape) for part in (*scores[1:4], scores.token_transitions.score)]
         return cls(np.zeros_like(scores.state) if state is None else state, *others)
 
     @classmethod
     def of(cls, out: "AddTo", scores: Scores) -> "ScoreGradient":
-        """The counts to add to, of which there are none yet unless they are given."""
+        """The score gradient to add to: the given one, or zeros."""
         if isinstance(out, ScoreGradient):
             return out
         if out is not None:
@@ -241,7 +244,7 @@ class ScoreGradient(NamedTuple):
         current: np.ndarray,
         weight: np.ndarray,
     ) -> None:
-        """Add weights of what :meth:`Scores.of_transitions` takes, of shape (n,)."""
+        """Add the weights of single transitions, as in :meth:`Scores.of_transitions`."""
         found, entries = scores.token_transitions.find(
             token, previous, current, len(scores.transition)
         )
@@ -254,7 +257,8 @@ class ScoreGradient(NamedTuple):
 
 
 AddTo = ScoreGradient | np.ndarray | None
-"""What a pullback adds to: counts; or none yet, perhaps with an array for those of the tokens.
+"""What a pullback adds to: a score gradient, or None to begin at zero.
 
-What is in the array does not matter; its type is that of the scores.
+An array also means to begin at zero: it is overwritten with the derivatives by the state scores,
+and has their type.
 """

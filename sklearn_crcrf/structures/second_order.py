@@ -17,17 +17,17 @@ __all__ = ["SecondOrderChain"]
 class SecondOrderChain(Structure):
     """Linear chains in which the score of a label depends on the two labels before it.
 
-    Only the labels with the best state scores of each token are considered. A pair of them,
+    Only the labels with the best state scores of each token are considered. A pair of labels,
     (previous, current), is one label of a first-order chain in which (i, j) can only be followed
-    by some (j, k), so every recursion is that of :class:`Chain`. In training all labels must be
-    considered: a gold path with another label has the score -inf.
+    by some (j, k), so the recursions of :class:`Chain` apply. In training all labels must be
+    considered: a gold path with a label that is not considered has the score -inf.
 
     Parameters
     ----------
     offsets : ndarray of shape (n_sequences + 1,), int64
     trigram_score : callable
-        Takes label ids i, j, k of shape (n,) and returns what is added where they follow each
-        other.
+        Takes label ids i, j, k of shape (n,) and returns the scores that are added where these
+        labels follow each other.
     n_candidates : int
         Number of labels considered per token.
 
@@ -95,7 +95,8 @@ class SecondOrderChain(Structure):
         return mean, pullback
 
     def token_marginals(self, scores: Scores) -> tuple[np.ndarray, Pullback]:
-        # The marginals are the derivatives of the log-partition, so theirs are covariances.
+        # Marginals are derivatives of the log-partition, so derivatives of marginals are
+        # covariances.
         def pullback(weight: np.ndarray, out: AddTo = None) -> ScoreGradient:
             direction = ScoreGradient.zeros(scores, np.asarray(weight, dtype=float))
             return self.covariance(scores, direction)[1](np.ones(self.n_units), out)
@@ -120,7 +121,7 @@ class SecondOrderChain(Structure):
         return pairs.current(self.chain.sample(pairs.scores, n_samples, rng))
 
     def trigrams(self) -> tuple[np.ndarray, np.ndarray]:
-        """The places among the links, and the last tokens, of all runs of three tokens."""
+        """For all runs of three tokens: the number of the last link, and the last token."""
         _, into = self.links()
         places = np.flatnonzero(~np.isin(into - 1, self.offsets))
         return places, into[places]
@@ -136,7 +137,7 @@ class SecondOrderChain(Structure):
     ) -> np.ndarray:
         """As :meth:`Capabilities.span_log_probability`; -inf for labels that were not considered.
 
-        A span of labels is as many spans of pairs as there are labels that can precede it.
+        A span of labels becomes one span of pairs for each label that can precede it.
         """
         start, stop, path = (np.asarray(ids, dtype=np.int64) for ids in (start, stop, labels))
         check_spans(self.offsets, start, stop, path, scores.state.shape[1])
@@ -172,15 +173,15 @@ class SecondOrderChain(Structure):
 
 
 class _Pairs:
-    """The chain whose labels are the pairs of labels that are considered.
+    """The first-order chain whose labels are the pairs of considered labels.
 
     Attributes
     ----------
     labels : ndarray of shape (n_tokens, n)
-        The labels considered, in their order. Pair ``i * n + j`` of a token is of the i-th label
-        of the token before and the j-th of its own.
+        The considered labels, in increasing order. Pair ``i * n + j`` of a token is the i-th label
+        of the token before and the j-th label of the token itself.
     scores : Scores
-        Of the pairs. All transitions are those of single tokens.
+        The scores of the pairs. All possible transitions are in ``token_transitions``.
     """
 
     def __init__(self, structure: SecondOrderChain, scores: Scores):
@@ -189,7 +190,7 @@ class _Pairs:
         self._first, self._last = structure.first_tokens(), structure.last_tokens()
         _, self._into = structure.links()
         state = self._state(scores)
-        # Before the first token there is nothing: only one of the equal previous labels counts.
+        # A first token has no previous label: only its pairs with i = 0 are possible.
         state[self._first, 1:] = -np.inf
         of_pairs = self._transitions(scores)
         self._add_trigrams(of_pairs)
@@ -199,12 +200,12 @@ class _Pairs:
         self.scores = Scores(state.reshape(-1, n * n), never, zeros, zeros, transitions)
 
     def current(self, pairs: np.ndarray, tokens: slice = slice(None)) -> np.ndarray:
-        """The labels of the later of two tokens; pairs of shape (..., n_tokens)."""
+        """The current labels of pairs of shape (..., n_tokens)."""
         labels = self.labels[tokens]
         return labels[np.arange(len(labels)), pairs % labels.shape[1]].astype(np.int32)
 
     def pullback(self, of_pairs: ScoreGradient, out: AddTo = None) -> ScoreGradient:
-        """The score gradient of the labels, given that of the pairs."""
+        """The score gradient of the labels, given the score gradient of the pairs."""
         gradient, n = ScoreGradient.of(out, self._given), self.labels.shape[1]
         state = np.zeros(self._given.state.shape)
         considered = of_pairs.state.reshape(-1, n, n).sum(axis=1)
@@ -226,7 +227,7 @@ class _Pairs:
         return ScoreGradient(state, np.zeros((n * n, n * n)), zeros, zeros, of_pairs.ravel())
 
     def _state(self, scores: Scores) -> np.ndarray:
-        """Of shape (n_tokens, n, n); the label of the token before does not matter."""
+        """State scores of pairs, (n_tokens, n, n), which depend on the current label only."""
         state = np.take_along_axis(np.asarray(scores.state, dtype=float), self.labels, axis=1)
         state[self._first] += scores.begin[self.labels[self._first]]
         state[self._last] += scores.end[self.labels[self._last]]
@@ -245,7 +246,7 @@ class _Pairs:
         return np.repeat(single.reshape(-1, n, n, 1), n, axis=3)
 
     def _add_trigrams(self, of_pairs: np.ndarray) -> None:
-        """Add the scores of three labels, where there are two tokens before."""
+        """Add the trigram scores, at all tokens with two tokens before them."""
         places, third = self._structure.trigrams()
         i, j, k = (self.labels[third - back] for back in (2, 1, 0))
         grid = np.broadcast_arrays(i[:, None, None, :], j[:, :, None, None], k[:, None, :, None])
@@ -267,7 +268,7 @@ class _Pairs:
 
 
 def _considered(scores: Scores, n_candidates: int) -> np.ndarray:
-    """The labels with the best state scores of each token, (n_tokens, n), in their order."""
+    """The labels with the best state scores of each token, in increasing order; (n_tokens, n)."""
     n = min(n_candidates, scores.state.shape[1])
     labels = np.argpartition(-scores.state, n - 1, axis=1)[:, :n]
     labels.sort(axis=1)

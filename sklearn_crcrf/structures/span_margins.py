@@ -1,4 +1,4 @@
-"""How much better the best paths with runs of labelled tokens are than the best without."""
+"""Margins of spans: scores of the best paths with given labels minus the best without them."""
 
 import numpy as np
 
@@ -12,7 +12,7 @@ __all__ = ["SpanMargins"]
 
 
 class SpanMargins:
-    """The margins of spans, and their best paths; see :meth:`Chain.span_margin`.
+    """The margins of spans, and their best paths; see :meth:`Capabilities.span_margin`.
 
     Attributes
     ----------
@@ -52,13 +52,13 @@ class SpanMargins:
         allowed = (_mask(labels, (len(start), n_labels)) for labels in (preceding, following))
         self._scores, self._paths = np.empty((len(start), 2)), np.empty((len(start), 2, 3), int)
         span_margins(*self._lattice, *self._spans, *allowed, self._scores, self._paths)
-        # Nothing is better than nothing by any number.
+        # Where no path is possible, -inf - -inf is NaN.
         with np.errstate(invalid="ignore"):
             self.value = self._scores[:, 0] - self._scores[:, 1]
 
     def pullback(self, weight: np.ndarray, out: AddTo = None) -> ScoreGradient:
-        """Counts of the best paths with each span, less those without it, times its weight."""
-        counts = ScoreGradient.of(out, self._given)
+        """The score gradient of the sum of margins times their weights, added to ``out``."""
+        gradient = ScoreGradient.of(out, self._given)
         weight, state = np.asarray(weight, dtype=float), np.zeros(self._given.state.shape)
         add_span_counts(
             self._offsets,
@@ -67,17 +67,17 @@ class SpanMargins:
             self._paths,
             weight,
             state,
-            counts.transition,
-            counts.token_transitions,
+            gradient.transition,
+            gradient.token_transitions,
         )
         first, last = ends(self._offsets)
-        counts.state[:] += state
-        counts.begin[:] += state[first].sum(axis=0)
-        counts.end[:] += state[last].sum(axis=0)
-        return counts
+        gradient.state[:] += state
+        gradient.begin[:] += state[first].sum(axis=0)
+        gradient.end[:] += state[last].sum(axis=0)
+        return gradient
 
 
 def _mask(allowed: np.ndarray | None, shape: tuple[int, int]) -> np.ndarray:
-    """Which labels are allowed next to each span, as bytes."""
+    """Which labels are allowed before or after each span, as bytes."""
     allowed = np.broadcast_to(True if allowed is None else allowed, shape)
     return np.ascontiguousarray(allowed, dtype=bool).view(np.uint8)

@@ -19,7 +19,7 @@ def span_log_probability(
     following: np.ndarray | None = None,
     preceding: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Logarithms of the probabilities of spans; see :meth:`Chain.span_log_probability`."""
+    """Log-probabilities of spans; see :meth:`Capabilities.span_log_probability`."""
     start, stop, labels = (np.asarray(ids, dtype=np.int64) for ids in (start, stop, labels))
     n_labels = len(scores.transition)
     sequence = check_spans(offsets, start, stop, labels, n_labels)
@@ -28,7 +28,7 @@ def span_log_probability(
         return np.empty(0)
     begins = np.cumsum(stop - start) - (stop - start)
     last = labels[np.append(begins[1:], len(labels)) - 1]
-    # An impossible sequence has no probabilities: -inf - -inf.
+    # Where no path of a sequence is possible, -inf - -inf is NaN.
     with np.errstate(invalid="ignore"):
         after = messages.backward[stop - 1, last]
         if following is not None:
@@ -49,7 +49,7 @@ def span_log_probability(
 
 
 def _labels(messages: Messages, scores: Scores, start, stop, labels) -> np.ndarray:
-    """What each label adds to the logarithm, given the one before it."""
+    """What each label adds to the log-probability of its span."""
     begins, token = np.cumsum(stop - start) - (stop - start), joined_ranges(start, stop - start)
     value = messages.state[token, labels] - messages.increment[token]
     value[1:] += scores.of_transitions(token[1:], labels[:-1], labels[1:])
@@ -58,7 +58,7 @@ def _labels(messages: Messages, scores: Scores, start, stop, labels) -> np.ndarr
 
 
 def _next_label(messages: Messages, scores: Scores, token, previous, allowed) -> np.ndarray:
-    """The logarithm of what the labels allowed at a token add up to."""
+    """The logarithm of the sum over the labels allowed at the token after a span."""
     n_spans, n_labels = allowed.shape
     into = scores.of_transitions(
         np.repeat(token, n_labels),
@@ -71,7 +71,7 @@ def _next_label(messages: Messages, scores: Scores, token, previous, allowed) ->
 
 
 def _previous_label(messages: Messages, scores: Scores, token, label, allowed) -> np.ndarray:
-    """The logarithm of what the labels allowed before a token, and its own, add up to."""
+    """What the first label adds, summed over the labels allowed at the token before a span."""
     n_spans, n_labels = allowed.shape
     into = scores.of_transitions(
         np.repeat(token, n_labels),
@@ -84,7 +84,7 @@ def _previous_label(messages: Messages, scores: Scores, token, label, allowed) -
 
 
 def check_spans(offsets: np.ndarray, start, stop, labels, n_labels: int) -> np.ndarray:
-    """The sequence of each span; ValueError for what is no span of one."""
+    """The sequence of each span; ValueError unless every span is a part of one sequence."""
     if start.shape != stop.shape or labels.shape != ((stop - start).sum(),):
         raise ValueError(
             f"start, stop and labels do not belong together: they have the shapes {start.shape}, "

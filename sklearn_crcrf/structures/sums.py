@@ -10,7 +10,7 @@ from .scores import AddTo, ScoreGradient, Scores
 
 __all__ = ["PathSums"]
 
-# Exponentials of the scores are kept for the derivatives if there are no more than these.
+# Exponentials of the scores are kept for the derivatives if their number is at most this.
 KEPT = 2**24
 # Products of probabilities with larger values could overflow.
 LARGEST = 1e20
@@ -19,10 +19,11 @@ LARGEST = 1e20
 class PathSums:
     """The log-partition of each sequence, and what is needed for its derivative.
 
-    Probabilities are scaled and sequences of similar length go in lock step. Where a probability
-    could underflow, a sequence is summed again in logarithms. Either all sums are made forward,
-    and a pullback goes backward when it is called; or both at once, block by block, for weights
-    that are known: few probabilities are kept then, and those are at hand.
+    Probabilities are scaled, and sequences of similar length are summed in lock step. A sequence
+    in which a probability could underflow is summed again in logarithms. Either
+    :meth:`sum_forward` sums all sequences forward, and :meth:`pullback` goes backward when it is
+    called; or, if the weights are known, :meth:`counts` goes forward and backward block by block:
+    then it keeps few probabilities, which are still in the cache when they are needed.
 
     Parameters
     ----------
@@ -43,20 +44,20 @@ class PathSums:
         self.log_z = np.empty(len(order))
 
     def sum_forward(self) -> np.ndarray:
-        """Find the log-partitions, and keep what the pullback needs."""
+        """Compute the log-partitions, and keep what the pullback needs."""
         self._work = self._work_of(len(self._given.state))
         lock_step.sum_forward(self._offsets, self._order, *self._scores, *self._work, self.log_z)
         self._sum_in_logarithms()
         return self.log_z
 
     def counts(self, weight: np.ndarray, out: AddTo = None) -> ScoreGradient:
-        """Find the log-partitions and what the pullback would return, at once."""
+        """Compute the log-partitions, and return their score gradient, at once."""
         largest = self._order[: lock_step.BLOCK_SIZE]
         n_tokens = int((self._offsets[largest + 1] - self._offsets[largest]).sum())
         return self._sum_backward(self._work_of(n_tokens), self.log_z, weight, out)
 
     def pullback(self, weight: np.ndarray, out: AddTo = None) -> ScoreGradient:
-        """Expected counts, those of each sequence times its weight, added to ``out``.
+        """The score gradient of the log-partitions times their weights, added to ``out``.
 
         Parameters
         ----------
@@ -70,14 +71,16 @@ class PathSums:
         return self._sum_backward(self._work, None, weight, out)
 
     def add_covariances(self, values: np.ndarray, out: ScoreGradient) -> None:
-        """Add the covariances of what paths use with the sums of the values of their labels.
+        """Add the covariances of two functions of paths to a score gradient.
 
-        Nothing is added to the counts of begin and end. The scores are in double precision.
+        The first function is how often a path uses each score, the second is the sum of the values
+        of its labels. Nothing is added to ``begin`` and ``end``. The scores must be in double
+        precision.
 
         Parameters
         ----------
         values : ndarray of shape (n_tokens, n_labels)
-            Zero in the mean at every token.
+            With a mean of zero at every token.
         out : ScoreGradient
         """
         left_out, lengths = np.zeros(len(self.log_z), dtype=bool), np.diff(self._offsets)
@@ -102,32 +105,34 @@ class PathSums:
             means = PathMeans(
                 Messages(offsets, scores), *direction[:2], direction.token_transitions
             )
-            counts = ScoreGradient.zeros(scores)._replace(
+            gradient = ScoreGradient.zeros(scores)._replace(
                 transition=out.transition, token_transitions=out.token_transitions
             )
-            out.state[tokens] += means.pullback(np.ones(len(which)), counts).state
+            out.state[tokens] += means.pullback(np.ones(len(which)), gradient).state
 
     def _sum_backward(
         self, work: tuple, log_z: np.ndarray | None, weight: np.ndarray, out: AddTo
     ) -> ScoreGradient:
-        """Expected counts, and the log-partitions too where they are asked for."""
+        """The score gradient; and the log-partitions, written to ``log_z`` if it is given."""
         adds = isinstance(out, ScoreGradient)
         if out is None:
             out = np.empty_like(self._given.state)
-        counts = out if adds else ScoreGradient.zeros(self._given, out)
+        gradient = out if adds else ScoreGradient.zeros(self._given, out)
         in_probabilities = np.array(weight, dtype=float)
         if log_z is None:
             in_probabilities[self._in_logarithms] = 0.0
         where = self._offsets, self._order
-        lock_step.sum_backward(*where, *self._scores, *work, log_z, in_probabilities, adds, *counts)
+        lock_step.sum_backward(
+            *where, *self._scores, *work, log_z, in_probabilities, adds, *gradient
+        )
         if log_z is not None:
             self._sum_in_logarithms()
         if len(self._in_logarithms):
-            self._add_in_logarithms(np.asarray(weight, dtype=float), counts)
-        return counts
+            self._add_in_logarithms(np.asarray(weight, dtype=float), gradient)
+        return gradient
 
     def _work_of(self, n_tokens: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """What sums over so many tokens need to keep: v, alpha and their scaling."""
+        """The arrays for sums over ``n_tokens`` tokens: v, alpha and their scaling."""
         n_labels, dtype = self._given.state.shape[1], self._given.state.dtype
         alpha = lock_step.empty_rows(n_tokens, n_labels, dtype)
         n_kept = n_tokens if alpha.size <= KEPT else 0
@@ -135,7 +140,7 @@ class PathSums:
         return np.empty((n_rows, n_labels), dtype=dtype), alpha, np.empty((n_tokens, 2))
 
     def _sum_in_logarithms(self) -> None:
-        """Sum again where there is no result."""
+        """Sum the sequences again, in logarithms, whose log-partition is NaN."""
         self._in_logarithms = np.flatnonzero(np.isnan(self.log_z))
         if len(self._in_logarithms):
             below, self._tokens, scores = self._take(self._in_logarithms)
@@ -143,7 +148,7 @@ class PathSums:
             self.log_z[self._in_logarithms] = self._messages.log_z
 
     def _add_in_logarithms(self, weight: np.ndarray, counts: ScoreGradient) -> None:
-        """Add the expected counts of the sequences that underflow."""
+        """Add the expected counts of the sequences that are summed in logarithms."""
         weight = weight[self._in_logarithms]
         marginals = self._messages.add_expected(weight, counts.transition, counts.token_transitions)
         first, last = ends(self._messages.offsets)
@@ -159,7 +164,7 @@ class PathSums:
 
 
 def _potentials(scores: Scores) -> tuple:
-    """exp(transition - top), top, how far the scores reach down from it, and the edges."""
+    """exp(transition - top), top, the range of scores, if any is -inf, and token transitions."""
     potential = np.empty(scores.transition.shape)
     top, lowest, forbids = lock_step.potentials(scores.transition, potential)
     edges, highest = scores.token_transitions, top
@@ -167,7 +172,7 @@ def _potentials(scores: Scores) -> tuple:
     if len(raised):
         highest = max(top, raised.max())
         lowest = min(lowest, raised.min(initial=top, where=raised > -np.inf))
-        # An edge of a huge score overflows; its sequence is found by its probabilities.
+        # A huge score overflows; the probabilities of its sequence show that later.
         with np.errstate(over="ignore"):
             raised = np.exp(raised - top)
     return potential, top, highest - lowest, forbids, *edges[:4], raised

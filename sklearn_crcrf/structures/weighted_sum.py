@@ -16,7 +16,7 @@ class WeightedSum:
     Parameters
     ----------
     scores : sequence of n_chains Scores
-        Of the same tokens and labels.
+        The scores of each chain, for the same tokens and labels.
 
     Examples
     --------
@@ -44,7 +44,7 @@ class WeightedSum:
         Parameters
         ----------
         weights : ndarray of shape (n_chains,)
-            Not negative. Scores of -inf times zero are zero.
+            Not negative. A score of -inf times a weight of zero is zero.
 
         Returns
         -------
@@ -56,12 +56,12 @@ class WeightedSum:
             for w, chain in zip(weights, self._chains, strict=True)
             if w > 0
         )
-        # Rounding must not put an edge below the common score.
+        # Rounding must not put a token transition below the common score.
         common = sums[1][self._edges.previous, self._edges.current]
         return Scores(*sums, self._edges._replace(score=np.maximum(score, common)))
 
     def pullback(self, counts: ScoreGradient) -> np.ndarray:
-        """Derivative by the weights, given that by the scores.
+        """Derivatives by the weights, given the score gradient.
 
         Parameters
         ----------
@@ -82,7 +82,7 @@ class WeightedSum:
 
 
 def _dot(counts: ScoreGradient, scores: Scores) -> float:
-    """The sum of counts times scores; what is impossible is never used."""
+    """The sum of derivatives times scores, in which a score of -inf counts as zero."""
     values = (*scores[:4], scores.token_transitions.score)
     return sum(
         float((n * np.where(np.isneginf(part), 0.0, part)).sum())
@@ -91,7 +91,7 @@ def _dot(counts: ScoreGradient, scores: Scores) -> float:
 
 
 def _join_edges(scores: Sequence[Scores]) -> tuple[TokenTransitions, list[np.ndarray]]:
-    """Transitions of tokens wherever a chain has some, and the scores of each chain there.
+    """Token transitions wherever a chain has an entry, and the scores of each chain there.
 
     Tokens whose rows are the same in all chains share a row.
     """
@@ -113,7 +113,7 @@ def _join_edges(scores: Sequence[Scores]) -> tuple[TokenTransitions, list[np.nda
         ),
         strict=True,
     )
-    # np.unique hashes integers, and most of these keys collide: it takes ten times as long.
+    # np.unique would take ten times as long: it hashes integers, and most of these keys collide.
     joined = np.sort(np.concatenate(keys))
     joined = joined[np.diff(joined, prepend=-1) > 0]
     combination, labels = np.divmod(joined, n_labels**2)
@@ -135,7 +135,7 @@ def _join_edges(scores: Sequence[Scores]) -> tuple[TokenTransitions, list[np.nda
 def _entries(
     edges: TokenTransitions, rows: np.ndarray, n_labels: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The entries of these rows, -1 being none, and a key of each: its place, current, previous."""
+    """The entries of these rows (-1: no row), and their keys: place, current, previous."""
     place = np.flatnonzero(rows >= 0)
     start = edges.indptr[rows[place]]
     lengths = edges.indptr[rows[place] + 1] - start
