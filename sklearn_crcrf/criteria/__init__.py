@@ -1,8 +1,8 @@
 """Training criteria: a loss of each sequence, and its pullback.
 
 A criterion is called with a structure, the scores of a batch and the gold labels. It returns the
-loss of each sequence, and a function that takes a weight for each sequence and returns the
-derivative of the weighted sum of the losses by the scores, as ScoreGradient.
+loss of each sequence, and a pullback: a function that takes a weight for each sequence and returns
+the score gradient of the weighted sum of the losses.
 """
 
 from .base import Criterion, PlainCriterion

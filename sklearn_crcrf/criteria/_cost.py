@@ -1,4 +1,4 @@
-"""Scores that are the better, the worse a labelling is."""
+"""Scores with a cost added to wrong labels."""
 
 from numbers import Real
 
@@ -10,7 +10,7 @@ __all__ = ["with_cost"]
 
 
 def with_cost(scores: Scores, y: np.ndarray, cost: Real) -> Scores:
-    """Scores in which wrong labels of tokens have ``cost`` added to their scores.
+    """Scores with ``cost`` added to the state scores of wrong labels.
 
     Raises
     ------

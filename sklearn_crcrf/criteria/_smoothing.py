@@ -1,4 +1,4 @@
-"""Smooth functions of how far a decision is wrong, in place of the step from 0 to 1."""
+"""Smooth functions of the margin by which a decision is wrong, instead of a step from 0 to 1."""
 
 import numpy as np
 from scipy.special import expit
@@ -23,7 +23,7 @@ SMOOTHINGS = {"sigmoid": _sigmoid, "logistic": _logistic}
 
 
 def check_positive(**values: float) -> None:
-    """ValueError for what is not above zero."""
+    """Raise ValueError for a value that is not positive."""
     for name, value in values.items():
         if not value > 0:
             raise ValueError(f"{name} must be positive, got {value!r}")

@@ -11,7 +11,7 @@ __all__ = ["check_all_known", "repeat_by_token", "sum_by_sequence", "token_log_l
 def token_log_loss(
     structure: Structure, scores: np.ndarray, pull_scores: Pullback, y: np.ndarray
 ) -> tuple[np.ndarray, Pullback]:
-    """Sums of the log losses of the tokens, as if each were a sequence of its own.
+    """Sums of the log losses of tokens, as if each token were a sequence of its own.
 
     Parameters
     ----------
@@ -46,11 +46,11 @@ def sum_by_sequence(structure: Structure, values: np.ndarray) -> np.ndarray:
 
 
 def repeat_by_token(structure: Structure, weight: np.ndarray) -> np.ndarray:
-    """The weights of sequences for all of their tokens, float64 of shape (n_tokens,)."""
+    """The weight of each sequence, repeated for all its tokens: float64 of shape (n_tokens,)."""
     return np.repeat(np.asarray(weight, dtype=float), np.diff(structure.offsets))
 
 
 def check_all_known(name: str, y: np.ndarray) -> None:
-    """ValueError for partial labels."""
+    """Raise ValueError for partial labels."""
     if y.ndim != 1:
         raise ValueError(f"{name} needs the label of every token, but some are not known")

@@ -1,4 +1,4 @@
-"""What a training criterion is: a loss, its pullback, and what training must know of it."""
+"""The base of training criteria: a loss, its pullback, and what training must know of it."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -15,8 +15,9 @@ __all__ = ["Criterion", "PlainCriterion"]
 class Criterion(BaseEstimator, ABC):
     """A training loss of labelled sequences, as a function of their scores.
 
-    A subclass says what the loss is, by ``__call__``, and sets what differs from the defaults
-    here. What it stores in ``__init__`` are parameters, which searches reach.
+    A subclass defines the loss in ``__call__``, and overrides the attributes here whose defaults
+    do not fit. The arguments of ``__init__`` are parameters, as of any estimator: searches can set
+    them.
 
     Examples
     --------
@@ -40,16 +41,16 @@ class Criterion(BaseEstimator, ABC):
     """
 
     requires: tuple[str, ...] = ()
-    """The capabilities that a structure must have, besides what all have."""
+    """The capabilities that a structure must have, besides the methods of all structures."""
 
     convex = True
     """Whether the loss is a convex function of the scores."""
 
     solver = "lbfgs"
-    """The solver that suits it."""
+    """The solver that suits this criterion best."""
 
     decoding = "viterbi"
-    """What predicts best by it: "viterbi" or "marginal"."""
+    """The decoding that suits this criterion best: "viterbi" or "marginal"."""
 
     @property
     def start(self) -> str:
@@ -66,16 +67,15 @@ class Criterion(BaseEstimator, ABC):
         ----------
         structure : Structure
         scores : Scores
-            The scores.
         y : ndarray of shape (n_tokens,) of label ids, or of shape (n_tokens, n_labels) of bool
-            The second are partial labels: those that each token may have.
+            A bool array holds partial labels: it says which labels each token may have.
 
         Returns
         -------
         loss : ndarray of shape (n_sequences,)
         pullback : callable
-            Takes a weight for each sequence, and what to add to, and returns the derivatives of
-            the weighted sum of the losses by the scores.
+            Takes a weight for each sequence, and what to add to; returns the score gradient of
+            the weighted sum of the losses.
         """
 
     def value_and_gradient(
@@ -86,14 +86,14 @@ class Criterion(BaseEstimator, ABC):
         weight: np.ndarray,
         out: AddTo = None,
     ) -> tuple[np.ndarray, ScoreGradient]:
-        """The loss of each sequence, and the derivatives of the weighted sum of the losses.
+        """The loss of each sequence, and the score gradient of the weighted sum of the losses.
 
         Parameters
         ----------
         structure, scores, y : as in ``__call__``
         weight : ndarray of shape (n_sequences,)
         out : ScoreGradient or ndarray of shape (n_tokens, n_labels), optional
-            What the derivatives are added to, or where those by the state scores are written.
+            The score gradient to add to, or an array for the derivatives by the state scores.
 
         Returns
         -------
@@ -105,23 +105,23 @@ class Criterion(BaseEstimator, ABC):
 
     @property
     def has_curvature(self) -> bool:
-        """Whether it says what its second derivatives are."""
+        """Whether the criterion defines :meth:`curvature`."""
         return type(self).curvature is not Criterion.curvature
 
     def curvature(
         self, structure: Structure, scores: Scores, y: np.ndarray, direction: ScoreGradient
     ) -> Pullback:
-        """The second derivatives times a direction, as a pullback, for ``solver="newton-cg"``.
+        """The second derivatives times a direction, as a pullback; for ``solver="newton-cg"``.
 
         Raises
         ------
         ValueError
-            If the criterion does not say.
+            If the criterion does not define it.
         """
-        raise ValueError(f"{self} does not say what its second derivatives are")
+        raise ValueError(f"{self} does not define its second derivatives")
 
     def for_labels(self, classes: Any) -> "Criterion":
-        """The criterion for given labels, which is another one if it must know them."""
+        """The criterion for given labels: a copy that knows the labels, or the same criterion."""
         return self
 
     @property
@@ -130,14 +130,16 @@ class Criterion(BaseEstimator, ABC):
         return type(self).combine is Criterion.combine
 
     def combine(self, totals: np.ndarray) -> tuple[float, np.ndarray]:
-        """The loss of a corpus, and its derivatives, given the sums of what was counted.
+        """The loss of a corpus, and its derivatives, given sums over all sequences.
 
-        Only a loss that is not a sum, as a ratio, has it. What ``__call__`` returns then are rows
-        of numbers, one for each sequence, and its pullback takes such rows.
+        A criterion overrides it if its loss is not a sum over sequences but, say, a ratio of sums.
+        Then ``__call__`` returns a row of numbers for each sequence instead of its loss, and the
+        pullback takes a row of weights for each sequence.
 
         Parameters
         ----------
         totals : ndarray of shape (n_numbers,)
+            The weighted sum of the rows of all sequences.
 
         Returns
         -------

@@ -10,14 +10,14 @@ __all__ = ["ExpectedCost", "expected_cost"]
 
 
 class ExpectedCost(Criterion):
-    """Number of tokens that a labelling drawn from the model has wrong, in the mean.
+    """Expected number of wrong labels in a labelling drawn from the model.
 
         E[d(y, Y)] = sum_t [1 - p(y_t | x)],
 
-    which has been used as minimum risk [1]_. As the marginals go to 0 or 1, it becomes the number
-    of errors of the best labelling. It is bounded and not convex: training starts from the optimum
-    of the log loss, and labels that are hopeless matter little. Of partial labels, none that
-    they allow is wrong.
+    also known as minimum risk [1]_. As the marginals go to 0 or 1, it becomes the number of errors
+    of the best labelling. It is bounded, so mislabelled tokens have little influence, and not
+    convex, so training starts from the optimum of the log loss. With partial labels, no label that
+    they allow counts as wrong.
 
     References
     ----------

@@ -14,8 +14,8 @@ class LocalLogLoss(Criterion):
 
         -sum_t log p(y_t | y_{t-1}),    p(j | i) = exp(s_t(i, j)) / sum_j' exp(s_t(i, j')),
 
-    where s_t(i, j) is the score of label j of token t plus that of the transition from i to j. At
-    the first and the last token it includes the scores of begin and end. Labels must not be
+    where s_t(i, j) is the score of label j of token t plus the score of the transition from i to j.
+    At the first and the last token it includes the scores of begin and end. Labels must not be
     partial.
 
     References

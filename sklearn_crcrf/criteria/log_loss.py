@@ -11,7 +11,7 @@ __all__ = ["LogLoss", "log_loss"]
 class LogLoss(Criterion):
     """Negative log-likelihood of the gold paths, log Z - score(y) [1]_.
 
-    It is convex. With partial labels the likelihood is that of all paths they allow.
+    It is convex. With partial labels it is the likelihood of all paths that the labels allow.
 
     References
     ----------
@@ -48,7 +48,7 @@ class LogLoss(Criterion):
         weight: np.ndarray,
         out: AddTo = None,
     ) -> tuple[np.ndarray, ScoreGradient]:
-        # Sums that are made forward and backward at once keep less.
+        # Going forward and backward at once needs less memory than a pullback.
         log_z, expected = structure.log_partition_and_gradient(scores, weight, out)
         gold, pull_gold = structure.gold_score(scores, y)
         return log_z - gold, pull_gold(-weight, expected)

@@ -8,18 +8,18 @@ from .base import Criterion
 
 __all__ = ["MarginalLikelihood", "marginal_likelihood"]
 
-# A smaller marginal counts as this one: its reciprocal could overflow.
+# Smaller marginals count as this value, as their reciprocals could overflow.
 SMALLEST = 1e-250
 
 
 class MarginalLikelihood(Criterion):
-    """Negative log-likelihood of each gold label, whatever the others are [1]_.
+    """Negative log-likelihood of each gold label on its own, by its marginal probability [1]_.
 
         -sum_t log p(y_t | x)
 
-    It fits what decoding by maximal marginals chooses from, so that is the decoding for it. It is
-    not convex: training starts from the optimum of the log loss, which it is for sequences of one
-    token. Labels must not be partial. A marginal below 1e-250 counts as that and has no derivative.
+    It fits the marginals, so decoding by maximal marginals suits it best. It is not convex, so
+    training starts from the optimum of the log loss. For sequences of one token it is the log loss.
+    Labels must not be partial. A marginal below 1e-250 counts as 1e-250, with zero derivatives.
 
     References
     ----------

@@ -12,13 +12,14 @@ __all__ = ["MaxMargin"]
 
 
 class MaxMargin(Criterion):
-    """How far the gold path is from being the best by a margin of its cost [1]_.
+    """By how much the gold path fails to beat all other paths with a margin, their cost [1]_.
 
         max_y' [score(y') + cost * d(y, y')] - score(y)
 
-    with d the number of tokens whose labels differ. It is convex, but has kinks; its pullback is
-    a subgradient, that of the best y'. With no cost it is the loss of the perceptron. Of partial
-    labels, the gold path is the best that they allow, and the loss is not convex [2]_.
+    with d the number of tokens whose labels differ. It is convex, but has kinks; its pullback
+    returns a subgradient, from the best y'. With a cost of zero it is the loss of the perceptron.
+    With partial labels, the gold path is the best path that the labels allow, and the loss is not
+    convex [2]_.
 
     Parameters
     ----------
@@ -41,10 +42,10 @@ class MaxMargin(Criterion):
     array([0.5])
     """
 
-    # Kinks or not, in the same time it gets lower than stochastic descent.
+    # In spite of the kinks, it gets to a lower loss than stochastic descent in the same time.
     solver = "lbfgs"
 
-    # Where all weights are zero all labellings are equally good: the way down is long from there.
+    # At zero weights all labellings tie, and training takes long to leave that point.
     start = "log_loss"
 
     def __init__(self, cost: Real = 1.0):

@@ -16,20 +16,20 @@ __all__ = ["MCE"]
 class MCE(Criterion):
     """Smoothed number of sequences whose best labelling is wrong [1]_.
 
-    A sequence is misclassified by the score that the others have more than the gold labelling,
+    The score of the gold labelling is subtracted from a soft maximum over all other labellings,
 
         d(y) = -score(y) + (1 / psi) log sum_{y' != y} exp(psi score(y')),
 
-    which for an infinite psi is that of the best of them; and this counts as
+    which for an infinite psi is the score of the best other labelling. The loss is
 
         sigmoid:   l(d) = 1 / (1 + exp(-(slope d + offset)))
         logistic:  l(d) = log(1 + exp(slope d + offset)) / slope.
 
-    The sigmoid tends to the number of errors as the slope grows; sequences that are hopeless, and
-    those that are safe, matter little to it. It is not convex, so that training starts from the
-    optimum of the log loss. The logistic function is convex, and with ``psi=1`` and the defaults
-    for the rest it is the log loss itself. Where no other labelling is possible, as with a single
-    label, the loss is that of d = -inf, zero. Labels must not be partial.
+    As the slope grows, the sigmoid tends to a step: it counts wrong sequences. Sequences that are
+    right or wrong by far have little influence. The sigmoid is not convex, so training starts
+    from the optimum of the log loss. The logistic function is convex, and with ``psi=1`` and the
+    defaults for the rest it is the log loss itself. Where no other labelling is possible, as with
+    a single label, d is -inf and the loss is zero. Labels must not be partial.
 
     Parameters
     ----------
@@ -41,11 +41,11 @@ class MCE(Criterion):
         Positive to ask for a margin.
     psi : float, default=inf
         How much the best of the other labellings outweigh the rest, in (0, inf]. With inf the
-        loss has kinks, and its derivative is that of one of the best.
+        loss has kinks, and its derivatives are from one of the best labellings.
     averaged : bool, default=False
-        Whether d has the logarithm of the mean of the exp(psi score(y')) instead of that of their
-        sum, as in [1]_. There are ``n_labels ** length - 1`` of them, which lowers d in proportion
-        to the length; an infinite psi is indifferent to it.
+        Whether d has the mean of exp(psi score(y')), as in [1]_, instead of the sum. The mean is
+        over ``n_labels ** length - 1`` labellings, which lowers d in proportion to the length. With
+        an infinite psi it makes no difference.
 
     References
     ----------
@@ -91,7 +91,7 @@ class MCE(Criterion):
 
     @property
     def start(self) -> str:
-        """Where training starts: not at zero, where all labellings tie, if there are kinks."""
+        """Where training starts: with kinks not at zero, where all labellings tie."""
         return "zeros" if self.convex and np.isfinite(self.psi) else "log_loss"
 
     def __call__(
@@ -102,7 +102,7 @@ class MCE(Criterion):
         check_all_known("MCE", y)
         gold, pull_gold = structure.score(scores, y)
         others, pull_others = self._others(structure, scores, y)
-        # What is impossible on both sides has no loss, as it has no log loss.
+        # Where no labelling is possible the loss is NaN, as the log loss is.
         with np.errstate(invalid="ignore"):
             loss, derivative = SMOOTHINGS[self.smoothing](others - gold, self.slope, self.offset)
 

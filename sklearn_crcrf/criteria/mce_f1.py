@@ -1,4 +1,4 @@
-"""Segment F-score: a smooth count of the segments that are missed and of those that are false."""
+"""Segment F-score: smooth counts of the segments that are missed and of false segments."""
 
 from copy import copy
 from numbers import Real
@@ -18,29 +18,30 @@ __all__ = ["MCEF1"]
 
 
 class MCEF1(Criterion):
-    """Smoothed F-score of segments, from 1: minimum classification error of segments [1]_.
+    """1 minus a smoothed F-score of segments: minimum classification error of segments [1]_.
 
-    A segment s has the margin g(s), the score of the best labelling that contains it less that of
-    the best that does not. It is contained where its tokens have its labels and their neighbours
-    do not go on with it. Of the segments s of the gold labellings are missed, and of those of the
-    best other labellings that are not gold are false,
+    A segment s has the margin g(s), the score of the best labelling that contains s minus the score
+    of the best labelling that does not. A labelling contains s if the tokens of s have its labels
+    and the neighbouring tokens do not continue it. Smooth counts of the missed segments, over the
+    gold segments s, and of the false segments, over the segments s' of the best other labellings
+    that are not gold, are
 
         FN = sum_s l(-g(s)),    FP = sum_s' l(g(s')),    l(d) = 1 / (1 + exp(-(slope d + offset))),
 
-    and with TP = sum_s 1 - l(-g(s)) the loss of all n gold segments of a corpus is
+    and with TP = sum_s 1 - l(-g(s)) the loss of a corpus with n gold segments is
 
         n (1 - F),    F = (1 + gamma^2) TP / ((1 + gamma^2) TP + gamma^2 FN + FP).
 
-    The factor makes it comparable with the other losses, and with the prior. The source minimises
-    (1 - F) / F instead, which explodes where TP vanishes, and asks that the tokens of a segment
-    have its labels, but not that it ends there. The loss is not convex, has kinks, and jumps where
-    two of the other labellings are equally good: training starts from the optimum of the log
-    loss.
+    The factor n makes the loss comparable with the other losses, and with the prior. The paper
+    minimises (1 - F) / F instead, which explodes where TP vanishes; and to contain a segment it
+    requires only that the tokens have its labels, not that the segment ends there. The loss is not
+    convex, has kinks, and jumps where two of the other labellings are equally good, so training
+    starts from the optimum of the log loss.
 
     Parameters
     ----------
     scheme : {"IOB2", "IOB1", "IOBES"}, default="IOB2"
-        How labels spell segments. Those that break the scheme are read as conlleval does.
+        How labels spell segments. Labels that break the scheme are read as by conlleval.
     gamma : float, default=1.0
         How much recall matters beside precision, positive.
     slope : float, default=1.0
@@ -96,7 +97,7 @@ class MCEF1(Criterion):
         Raises
         ------
         ValueError
-            If a label does not fit the scheme, or a parameter is none of those above.
+            If a label does not fit the scheme, or a parameter is out of range.
         """
         check_positive(gamma=self.gamma, slope=self.slope)
         bound, every = copy(self), np.arange(len(classes))
@@ -125,7 +126,7 @@ class MCEF1(Criterion):
         Raises
         ------
         ValueError
-            If labels are partial, or it is not known what they are.
+            If labels are partial, or :meth:`for_labels` was not called.
         """
         if not hasattr(self, "_labels"):
             raise ValueError("MCEF1 does not know the labels: call for_labels first")
@@ -180,13 +181,13 @@ class MCEF1(Criterion):
     def _gold_and_false(
         self, offsets: np.ndarray, y: np.ndarray, other: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """The gold segments, and those of other paths that are not gold, as spans of tokens.
+        """The gold segments, and the segments of other paths that are not gold, as spans.
 
         Returns
         -------
         start, stop : ndarray of shape (n_spans,)
         labels : ndarray
-            Of the tokens of all spans, one after the other.
+            The label ids of the tokens of all spans, one span after the other.
         is_false : ndarray of shape (n_spans,)
         """
         start, stop = find_runs(self._labels, y, offsets)

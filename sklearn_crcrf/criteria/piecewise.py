@@ -17,17 +17,17 @@ class Piecewise(Criterion):
 
         sum_p [log sum_{y'_p} exp(score_p(y'_p)) - score_p(y_p)]
 
-    over the pieces p, which are two tokens next to each other, or one. The score of a token is
-    shared equally by the pieces that have it, so the scores of all pieces add up to that of the
-    path, and the loss is never below the log loss. Of sequences of two tokens whose only piece is
-    their edge, it is the log loss. It is convex. With partial labels the likelihood is that of all
-    that they allow in a piece.
+    over the pieces p, which are pairs of neighbouring tokens, or single tokens. The score of a
+    token is shared equally by the pieces that contain it, so the scores of all pieces add up to the
+    score of the path, and the loss is never below the log loss. For a sequence of two tokens, with
+    their edge as the only piece, it is the log loss. It is convex. With partial labels, the
+    likelihood of a piece is the sum over all of its labellings that the labels allow.
 
     Parameters
     ----------
     pieces : {"edges", "edges+tokens"}, default="edges"
-        Whether each token is a piece too. Then its scores are shared by one more piece, and want
-        a larger sigma.
+        Whether each token is a piece too. If so, its scores are shared by one more piece, and a
+        larger sigma is needed.
 
     References
     ----------

@@ -15,9 +15,9 @@ class PseudoLikelihood(Criterion):
         -sum_t log p(y_t | y_{t-1}, y_{t+1}, x)
 
     It is convex and needs no sum over paths. It trusts transitions more than the log loss does,
-    as in prediction the neighbours are not known. Of sequences of one token it is the log loss.
-    Labels must not be partial. For the product of the marginals, which has been called by the same
-    name, see :class:`MarginalLikelihood`.
+    because it is given the neighbouring labels, which are not known in prediction. For sequences of
+    one token it is the log loss. Labels must not be partial. For the product of the marginals,
+    which has been called by the same name, see :class:`MarginalLikelihood`.
 
     References
     ----------

@@ -31,7 +31,7 @@ CRITERIA: dict[str, Criterion] = {
 
 
 def as_criterion(criterion: str | Callable) -> Criterion:
-    """A criterion by its name or as it is, and a function as one.
+    """The criterion of a name, or a criterion as it is, or a function as a criterion.
 
     Examples
     --------

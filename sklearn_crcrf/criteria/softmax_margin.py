@@ -18,8 +18,8 @@ class SoftmaxMargin(Criterion):
         log sum_y' exp(score(y') + cost * d(y, y')) - score(y)
 
     with d the number of tokens whose labels differ. It is convex, smooth and never below the
-    margin loss of the same cost; with no cost it is the log loss. Partial labels cost nothing
-    wherever they are allowed.
+    margin loss of the same cost; with a cost of zero it is the log loss. With partial labels, no
+    label that they allow costs anything.
 
     Parameters
     ----------

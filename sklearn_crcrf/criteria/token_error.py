@@ -13,13 +13,13 @@ __all__ = ["TokenError"]
 
 
 class TokenError(Criterion):
-    """Smoothed number of labels that decoding by maximal marginals has wrong [1]_.
+    """Smoothed number of wrong labels in decoding by maximal marginals [1]_.
 
         sum_t 1 / (1 + exp(slope * [p(y_t | x) - max_{j != y_t} p(j | x)]))
 
-    The steeper the slope, the closer is it to the number of errors. Unlike the expected cost it
-    asks for no more certainty than what makes a label right. It is not convex: training starts
-    from the optimum of the log loss. Labels must not be partial.
+    The steeper the slope, the closer it is to the number of errors. Unlike the expected cost, it
+    gains little from more certainty about labels that are right. It is not convex, so training
+    starts from the optimum of the log loss. Labels must not be partial.
 
     Parameters
     ----------
