@@ -16,12 +16,12 @@ __all__ = ["FEATURES", "Features", "all_features", "observed_features"]
 
 
 class Features(NamedTuple):
-    """What has a weight.
+    """The features that have a weight.
 
     Parameters
     ----------
     pairs : CSR of shape (n_attributes, n_labels) or None
-        Its entries are the pairs of attribute and label; None for all.
+        Its entries are the pairs of attribute and label; None for all pairs.
     transitions : bool ndarray of shape (n_labels, n_labels), row = previous label
 
     Examples
@@ -36,14 +36,14 @@ class Features(NamedTuple):
     transitions: np.ndarray
 
     def including(self, weights: Weights) -> "Features":
-        """These, and those that have a weight already, the state weights as a matrix."""
+        """These features, and the features of given weights, whose ``state`` is a matrix."""
         if self.pairs is None:
             return self
         pairs = _ones(self.pairs) + _ones(weights.state)
         return Features(pairs, self.transitions | (weights.transition != 0))
 
     def without(self, attributes: np.ndarray, shape: tuple[int, int]) -> "Features":
-        """These, but for the pairs of some of the attributes with labels.
+        """These features, without the pairs of the given attributes with labels.
 
         Parameters
         ----------
@@ -86,7 +86,7 @@ def all_features(corpus: Corpus, n_labels: int) -> Features:
 
 
 def observed_features(corpus: Corpus, n_labels: int) -> Features:
-    """The pairs that occur in the corpus.
+    """The pairs of attribute and label, and of two labels, that occur in the corpus.
 
     Parameters
     ----------

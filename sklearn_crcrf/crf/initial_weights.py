@@ -18,7 +18,7 @@ from .solving import solve
 
 __all__ = ["STARTS", "given_weights", "trained_weights"]
 
-# Counts as many observations of each label as this, and trusts associations so much.
+# Smoothing, as a number of observations of each label; and the factor of empirical weights.
 PRIOR, TRUST = 1.0, 0.4
 
 
@@ -32,7 +32,7 @@ def _empirical(problem: Problem) -> Weights:
     """Co-occurrence rates of attributes and labels, and of labels, smoothed.
 
     The weight of an attribute a and a label y is ``log(1 + c(a, y) / (k p(y)))``, as in
-    :class:`~sklearn_crcrf.EmpiricalCRF`, times a factor, as attributes are not independent.
+    :class:`~sklearn_crcrf.EmpiricalCRF`, times a factor, because attributes are not independent.
     """
     corpus, n = problem.corpus, problem.n_labels
     known = corpus.y >= 0
@@ -47,7 +47,7 @@ def _empirical(problem: Problem) -> Weights:
 
 
 def _log_loss(problem: Problem) -> Weights:
-    """The maximum of the likelihood, with a standard deviation of the weights of 1."""
+    """The optimum of the log loss, with sigma = 1."""
     likelihood = problem._replace(criterion=log_loss, sigma=1.0)
     options = {"c1": 0.0, "stochastic": {}, "max_iter": 1000, "tol": 1e-5, "callback": None}
     x0 = problem.vector(_zeros(problem))
@@ -77,7 +77,7 @@ def trained_weights(
     Raises
     ------
     ValueError
-        If weights are not finite, or none of them is of an attribute that the encoder knows.
+        If weights are not finite, or no attribute that has weights is known to the encoder.
     """
     with nested_fits():
         named = clone(estimator).fit(X, y, sample_weight)._named_weights()
@@ -85,17 +85,17 @@ def trained_weights(
         named = named.without_column("token")
     name = f"init: {type(estimator).__name__}"
     if not named.are_finite():
-        raise ValueError(f"{name} finds events impossible that may occur: they must be smoothed")
+        raise ValueError(f"{name} finds events impossible that may occur: smooth its counts")
     if len(encoder.names) and not np.isin(named.names, encoder.names).any():
         raise ValueError(
             f"{name} has none of the attributes of X, such as {encoder.names[0]!r}, but "
-            f"{named.names[:1].tolist()}; it makes bins of numbers"
+            f"{named.names[:1].tolist()}; counting estimators discretise numbers"
         )
     return named
 
 
 def given_weights(weights: Weights, problem: Problem) -> Weights:
-    """Weights of the shapes of the fitted attributes, in the form of a problem.
+    """Weights given as arrays of the fitted shapes, checked and in the layout of a problem.
 
     Raises
     ------
@@ -116,7 +116,7 @@ def given_weights(weights: Weights, problem: Problem) -> Weights:
 
 
 def _flat(coef: sp.csr_array, problem: Problem) -> np.ndarray:
-    """The weights of a matrix that a problem has, in one dimension."""
+    """The entries of a matrix that are weights of a problem, in one dimension."""
     if problem.pairs is None:
         dense = np.zeros(coef.shape, dtype=problem.corpus.X.dtype)
         coef = sp.coo_array(coef)
@@ -124,5 +124,5 @@ def _flat(coef: sp.csr_array, problem: Problem) -> np.ndarray:
         return dense.reshape(-1)
     attribute = np.repeat(np.arange(coef.shape[0]), np.diff(problem.pairs.indptr))
     found = coef[attribute, problem.pairs.indices]
-    # Of nothing, scipy makes a sparse array.
+    # For an empty selection, scipy returns a sparse array.
     return np.ravel(found.toarray() if sp.issparse(found) else found)

@@ -25,9 +25,9 @@ from ..linear import (
 
 __all__ = ["Problem"]
 
-# Sequences in a batch of stochastic descent.
+# Number of sequences in a batch of stochastic descent.
 BATCH = 8
-# To share weights costs more than it saves if there are more left of them than this.
+# Attributes are merged only if at most this fraction of them is left.
 FEWER = 0.9
 
 
@@ -46,12 +46,14 @@ class Problem(NamedTuple):
     transitions : bool ndarray of shape (n_labels, n_labels)
         The transitions that have a weight.
     boundaries : bool
+        Whether begin and end have weights.
     criterion : Criterion
     forbidden : tuple of arrays
+        Added to transition, begin and end scores: -inf for what is impossible, else 0.
     sigma : float
     n_threads : int
     duplicates : DuplicateColumns, optional
-        Which attributes ``corpus.X`` has one of for several.
+        The equal attributes that are merged into one each in ``corpus.X``.
     """
 
     corpus: Corpus
@@ -67,7 +69,7 @@ class Problem(NamedTuple):
     duplicates: DuplicateColumns | None = None
 
     def terms(self) -> Terms:
-        """The terms of scores, which say how weights stand in a vector."""
+        """The terms of scores, which define where weights are in a vector."""
         X, n = self.corpus.X, self.n_labels
         n_node_weights = X.shape[1] * n if self.pairs is None else self.pairs.nnz
         edges = edge_columns(X, self.edge_attributes)
@@ -89,11 +91,11 @@ class Problem(NamedTuple):
         return coef if self.duplicates is None else self.duplicates.single(coef)
 
     def merge_duplicates(self, start: Weights) -> tuple["Problem", Weights]:
-        """The same problem with one weight for attributes that are equal in all tokens.
+        """The same problem with a single weight for attributes that are equal at all tokens.
 
-        Where they start equal they stay so, and a solver to which only inner products of weights
-        matter goes the same way with fewer numbers. Otherwise, or if it would save little, the
-        problem and the start are what they were.
+        If the weights of equal attributes start equal, they stay equal, and a solver that uses
+        weights in inner products only takes the same steps with fewer weights. If they do not
+        start equal, or if it would save little, the problem and the start are not changed.
         """
         if not sp.issparse(self.corpus.X):
             return self, start

@@ -35,15 +35,16 @@ def solve(name: str, problem: Problem, x0: np.ndarray, **options: Any) -> Optimi
     x0 : ndarray of shape (n_weights,)
         In the order of the terms of the problem; is overwritten.
     **options
-        ``c1``, ``stochastic``, ``max_iter``, ``tol`` and ``callback``. Those in ``stochastic``
-        are for "sgd" alone: ``rng``, and the ``rate`` and ``n_seen`` of training before.
+        ``c1``, ``stochastic``, ``max_iter``, ``tol`` and ``callback``. The dict ``stochastic``
+        has the options for "sgd" alone: ``rng``, and the ``rate`` and ``n_seen`` of earlier
+        training.
 
     Returns
     -------
     OptimizeResult
         ``x`` is a vector in the order of the terms of the problem.
     """
-    # Blocks of sequences are shared by threads already.
+    # Threads share the blocks of sequences; more threads in linear algebra would compete.
     with in_one_thread():
         return SOLVERS[name].run(problem, x0, **options)
 
@@ -60,7 +61,7 @@ def check_supported(name: str, problem: Problem) -> None:
     Raises
     ------
     Unsupported
-        If it has not; the message names what is missing.
+        If the structure lacks a capability; the message names it.
     ValueError
         If the solver needs second derivatives, which the criterion does not have.
     """
@@ -72,7 +73,7 @@ def check_supported(name: str, problem: Problem) -> None:
 
 
 def choose_solver(name: str, c1: float, preferred: str = "lbfgs") -> str:
-    """The solver that "auto" stands for: with a penalty ``c1 * |w|``, the only one that takes it.
+    """The solver of a name: for "auto", "owlqn" with a penalty ``c1 * |w|``, else ``preferred``.
 
     Raises
     ------
@@ -117,7 +118,7 @@ def _newton_cg(problem: Problem, x0: np.ndarray, *, c1, stochastic, **options) -
 def _iterative_scaling(
     problem: Problem, x0: np.ndarray, *, c1, stochastic, **options
 ) -> OptimizeResult:
-    """Of the unpenalised objective; what it needs to know are values of other criteria."""
+    """GIS on the unpenalised objective; two more objectives give the feature counts it needs."""
     _check_counts(problem)
     plain = problem._replace(sigma=np.inf)
     gold, least = (
@@ -138,7 +139,7 @@ def _iterative_scaling(
 
 
 class Solver(NamedTuple):
-    """How a problem is solved, and what its structure must have for it.
+    """How a problem is solved, and the capabilities its structure must have for that.
 
     Parameters
     ----------
@@ -166,7 +167,7 @@ SOLVERS: dict[str, Solver] = {
 
 
 def _check_counts(problem: Problem) -> None:
-    """ValueError unless the loss compares counts of features, none of them negative."""
+    """Raise ValueError unless the loss compares feature counts that are not negative."""
     if not isinstance(problem.criterion, (LogLoss, LocalLogLoss)):
         raise ValueError(f'solver="gis" is for the log loss only, not {problem.criterion}')
     if (problem.corpus.y < 0).any():
@@ -176,13 +177,13 @@ def _check_counts(problem: Problem) -> None:
 
 
 def _gold_score(structure: Structure, scores: Scores, y: np.ndarray) -> tuple[np.ndarray, Pullback]:
-    """Its derivative by the weights is how often the features occur."""
+    """The gold score, whose derivatives by the weights are the observed feature counts."""
     return structure.gold_score(scores, y)
 
 
 def _least_score(
     structure: Structure, scores: Scores, y: np.ndarray
 ) -> tuple[np.ndarray, Pullback]:
-    """With all weights 1, minus the largest sum of the features of any path."""
+    """Minus the best score: with all weights 1, minus the largest sum of features of a path."""
     value, _ = structure.maximum(scores)
     return -value, lambda weight, out=None: ScoreGradient.of(out, scores)
