@@ -1,11 +1,11 @@
-"""All that is compiled: arrays in, arrays out. README.md says what there is, and why."""
+"""Compiled kernels: arrays in, arrays out. README.md says which kernels there are, and why."""
 
 from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 
 
 def _check_compiled() -> None:
-    """Raise ImportError where there are sources without what is compiled from them."""
+    """Raise ImportError if a source file has no compiled module."""
     here = {path.name for path in Path(__file__).parent.iterdir()}
     for name in sorted(name.removesuffix(".pyx") for name in here if name.endswith(".pyx")):
         if here.isdisjoint(name + suffix for suffix in EXTENSION_SUFFIXES):

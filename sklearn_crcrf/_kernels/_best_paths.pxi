@@ -3,10 +3,10 @@
 from sklearn_crcrf._kernels._turns cimport give_turn, take_turn
 from sklearn_crcrf._kernels.vectors cimport fetch_row
 
-# Tokens of which the scores are fetched from memory before they are read.
+# Scores are fetched from memory this number of tokens ahead.
 cdef enum: AHEAD = 4
-# Sequences go in lock step where the transitions are no more vectors than these: to look at all of
-# them is then faster than to ask which of them can win.
+# If the transition matrix fills at most this number of vectors, sequences go in lock step: to try
+# all transitions is then faster than to find the labels that can win.
 cdef enum: FEW_VECTORS = 144
 
 
@@ -95,7 +95,7 @@ cdef void fill(
     const double[::1] end,
     double[:, ::1] delta,          # (longest * ways, width) padded already OUT
 ) noexcept nogil:
-    """The scores of the tokens, with those of the ends of their sequences."""
+    """The scores of the tokens, with begin and end scores."""
     cdef:
         int64_t b, t, j, n = state.shape[1]
         const real *score
@@ -122,11 +122,11 @@ cdef void finish(
     const Team *team,
     const double[:, ::1] delta,
     const int32_t[::1] labels,
-    const int64_t *order,          # (size,) which sequences they are IN
+    const int64_t *order,          # (size,) the numbers of the sequences IN
     double[::1] values,
     double[:, ::1] prefixes,
 ) noexcept nogil:
-    """The scores of the best paths, and of the best ways to all tokens if they are asked for."""
+    """The scores of the best paths and, unless ``prefixes`` is None, of all best prefixes."""
     cdef int64_t b, t, last
     for b in range(team.size):
         last = team.length[b] - 1

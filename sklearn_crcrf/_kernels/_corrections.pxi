@@ -1,18 +1,18 @@
-# Corrections of the weights by what was found in place of the gold paths.
+# Corrections of the weights by the paths that were found in place of the gold paths.
 
 
 def correct(
     Search search,
     const int64_t[::1] order,      # sequences, in the order in which they are learned from IN
     const int32_t[::1] gold,       # (n_tokens,) IN
-    const double[::1] rate,        # (n_sequences,) of corrections; 0 for none IN
-    const double[::1] cost,        # (n_sequences,) of each wrong label IN
+    const double[::1] rate,        # (n_sequences,) size of corrections; 0 for none IN
+    const double[::1] cost,        # (n_sequences,) cost of each wrong label IN
     const int64_t[::1] indptr,     # attributes of tokens, CSR (n_tokens, n_attributes) IN
     const int32_t[::1] indices,
     const real[::1] values,
     real[:, ::1] state,            # (n_attributes, n) weights INOUT
-    int32_t[::1] found,            # (n_tokens,) the paths that are best with their costs OUT
-    double[::1] losses,            # (n_sequences,) by how much these are better than gold OUT
+    int32_t[::1] found,            # (n_tokens,) the paths with the best score plus cost OUT
+    double[::1] losses,            # (n_sequences,) their score plus cost minus gold score OUT
 ):
     """weights += rate * (features of the gold path - features of the path found)
 
@@ -57,7 +57,7 @@ cdef void add_tokens(
     const real[::1] values,
     real[:, ::1] state,
 ) noexcept nogil:
-    """Add what the features of the tokens of two paths differ by."""
+    """Add the difference of the features of two paths at tokens."""
     cdef int64_t t, k
     cdef real step
     for t in range(length):
@@ -77,7 +77,7 @@ cdef void add_pairs_between(
     const int32_t *gold,
     const int32_t *found,
 ) noexcept nogil:
-    """Add what the features of the pairs of two paths differ by."""
+    """Add the difference of the features of two paths at pairs of tokens."""
     cdef:
         AttributePairs *pairs = &search.pairs
         int64_t n = search.step.n, t, k

@@ -1,6 +1,6 @@
 """Count equal events: rows of ids are packed into 64-bit keys, and the keys are radix-sorted.
 
-An id takes its place in a key plus one, so that -1, which is outside of a sequence, comes first.
+An id is stored in a key as id + 1, so that -1, which stands for outside of a sequence, comes first.
 """
 
 import numpy as np
@@ -45,12 +45,12 @@ def pop_ids(
 def count_keys(uint64_t[::1] keys, const double[::1] weights, int n_bits):
     """Sum the weights of equal keys.
 
-    The time is linear in the number of events, and a sum is always taken in their order.
+    The time is linear in the number of events, and weights are summed in the order of events.
 
     Parameters
     ----------
     keys : uint64 (n_events,), below 2 ** n_bits
-        They are overwritten.
+        Overwritten.
     weights : float64 (n_events,), or (1,) for events of equal weight
         At most 2 ** 32 events can differ in weight.
     n_bits : int in [0, 64]
@@ -78,7 +78,7 @@ def count_keys(uint64_t[::1] keys, const double[::1] weights, int n_bits):
             scatter(keys, order, shift, spare, spare_order)
         keys, spare = spare, keys
         order, spare_order = spare_order, order
-    # The sorted keys are all that is left of the events: their sums take the place of the spares.
+    # Only the sorted keys are needed from here on: the sums use the memory of the spare keys.
     sums = np.asarray(spare).view(np.float64)
     with nogil:
         n_unique = run_lengths(keys, order, weights, sums)

@@ -1,16 +1,16 @@
-"""Covariances of what a path uses with a linear function of it, its direction v.
+"""Covariances of how often a path y uses each score, f(y), and a linear function <v, f(y)>.
 
     a_t(j) = v_t(j) + sum_i p(y_{t-1} = i | y_t = j) (a_{t-1}(i) + v_t(i, j)) - m_t
     b_t(i) = sum_j p(y_{t+1} = j | y_t = i) (v_{t+1}(i, j) + v_{t+1}(j) + b_{t+1}(j)) - m_{t+1}
 
-where m_t = E[v_t(y_t) + v_t(y_{t-1}, y_t)], so that the mean of <v, f> is the sum of m_t, and
+where m_t = E[v_t(y_t) + v_t(y_{t-1}, y_t)], so that the mean of <v, f(y)> is the sum of m_t, and
 
     Cov(t, j)    = p(y_t = j) (a_t(j) + b_t(j))
     Cov(t, i, j) = p(y_{t-1} = i, y_t = j) (a_{t-1}(i) + v_t(i, j) + v_t(j) + b_t(j) - m_t)
 
-(the recursions of Kakade, Teh & Roweis 2002). The messages are those of _messages.pyx. A
-conditional probability is a quotient of marginals; where these vanish, all that it is used for
-vanishes too.
+(the recursions of Kakade, Teh & Roweis 2002). _messages.pyx has the messages. A
+conditional probability is a quotient of marginals; where the divisor is zero, so is everything
+that the probability is multiplied with.
 """
 
 import numpy as np
@@ -71,7 +71,7 @@ def average_prefixes(
     double[::1] m,                 # (n_tokens,) OUT
     double[::1] mean,              # (n_sequences,) NaN where no path is possible OUT
 ):
-    """The recursion of a, and the means of <v, f>."""
+    """The recursion of a, and the means of <v, f(y)>."""
     cdef:
         int64_t n = transition.shape[0], s, t, j
         double[:, ::1] work = np.empty((n + 2, n))
@@ -165,7 +165,7 @@ def add_covariances(
     double[:, ::1] transitions,    # (n_labels, n_labels) INOUT
     double[::1] edge_values,       # (n_entries,) INOUT
 ):
-    """The recursion of b, and the covariances, those of each sequence times its weight."""
+    """The recursion of b, and the covariances, times the weight of each sequence."""
     cdef:
         int64_t n = transition.shape[0], s, t, j
         double[:, ::1] work = np.empty((n + 2, n))

@@ -1,4 +1,4 @@
-"""What the processor can do."""
+"""The instruction sets of the processor."""
 
 cdef extern from *:
     """
@@ -15,6 +15,6 @@ cdef extern from *:
 
 
 def instruction_sets():
-    """Those that kernels are compiled for and the processor has, the widest first."""
+    """The instruction sets that kernels are compiled for and the processor has, widest first."""
     supported = {"avx512": HAS_AVX512, "avx2": HAS_AVX2, "baseline": True}
     return [name for name, has in supported.items() if has]

@@ -1,17 +1,17 @@
 # Steps of the dual of the max-margin problem.
 #
-# The dual variables of a sequence are weights alpha, which sum to 1, of some of its paths: those
-# that are active. A step moves weight to a path from others, of which it takes the shares beta:
+# The dual variables of a sequence are weights alpha, which sum to 1, of its active paths. A step
+# moves weight to one path from the other paths, from path k the share beta_k:
 #
 #     alpha += size * (1[path] - beta)
 #     weights += size * bound * (sum_k beta_k * features(path_k) - features(path))
 #
-# The value of a path is its score plus the number of its wrong labels, and the gain of a step is
-# by how much the path has more of it than those it takes from. The size is the one for which
+# The value of a path is its score plus the number of its wrong labels. The gain of a step is the
+# value of the path minus sum_k beta_k * value(path_k). The size is chosen so that
 #
 #     size * gain - size ** 2 * bound / 2 * ||sum_k beta_k * features(path_k) - features(path)||^2
 #
-# is largest: by so much, times the weight of the sequence, the dual rises.
+# is largest: the dual rises by this, times the weight of the sequence.
 
 
 cdef class ActivePaths:
@@ -39,15 +39,15 @@ cdef class Move:
         int64_t s, first, length, n_paths
         int32_t[::1] path              # (longest,) that weight is moved to
         double[::1] value, beta        # (capacity,) of the active paths
-        double gain, wrong             # what the path has more than those it takes from
+        double gain, wrong             # value and wrong labels of the path minus the beta means
         double most                    # the largest size
-        # What the features of tokens differ by, for the attributes that these have
+        # Differences of the features at tokens, for the attributes of these tokens
         double[::1] token              # (n,) of one token
         int64_t n_rows
         int32_t[::1] attribute         # (n_rows,)
         int32_t[::1] row_of            # (n_attributes,) -1 between steps
         double[:, ::1] rows            # (n_rows, n)
-        # What the features of pairs differ by, where they do
+        # Differences of the features at pairs, where there are any
         int64_t n_entries
         int64_t[::1] place             # (n_entries,)
         double[::1] amount             # (n_entries,)
@@ -84,7 +84,7 @@ cdef double from_all(
 cdef double from_worst(
     const double *alpha, const double *value, int64_t n, double *beta
 ) noexcept nogil:
-    """From the path of the lowest value alone."""
+    """From the path with the lowest value only."""
     cdef int64_t k, worst = 0
     for k in range(1, n):
         if value[k] < value[worst]:
@@ -95,7 +95,7 @@ cdef double from_worst(
 
 
 cdef class Choice:
-    """From which active paths the best path of all takes weight."""
+    """A rule that says from which active paths the best path takes weight."""
 
     cdef Choose choose
 
@@ -122,7 +122,7 @@ def take_steps(
     real[:, ::1] state,            # (n_attributes, n) weights INOUT
     ActivePaths active,            # INOUT
 ):
-    """For each sequence a step to its best path, and some from its worst active path to it.
+    """For each sequence a step to its best path, and some from its worst to its best active path.
 
     A sequence whose scores are not finite takes no step; its number of wrong labels becomes NaN.
     """
@@ -174,7 +174,7 @@ cdef void value_paths(
 
 
 cdef void take_best(Move move, ActivePaths active) noexcept nogil:
-    """Move weight to the best of the active paths."""
+    """Make the best active path the path that weight is moved to."""
     cdef int64_t k, best = 0
     for k in range(1, move.n_paths):
         if move.value[k] > move.value[best]:
@@ -185,7 +185,7 @@ cdef void take_best(Move move, ActivePaths active) noexcept nogil:
 cdef void value_move(
     Move move, Choose choose, Search search, const int32_t *gold, ActivePaths active
 ) noexcept nogil:
-    """Choose what to take weight from, and what is gained by it."""
+    """Choose the paths to take weight from, and compute the gain."""
     cdef int64_t k
     move.most = choose(&active.alpha[move.s, 0], &move.value[0], move.n_paths, &move.beta[0])
     move.wrong = n_wrong(&move.path[0], gold, move.length)
@@ -214,7 +214,7 @@ cdef double subtract_tokens(
     const real[::1] values,
     ActivePaths active,
 ) noexcept nogil:
-    """Set what the features of tokens differ by; return the sum of the squares."""
+    """Set the differences of the features at tokens; return the sum of their squares."""
     cdef:
         int64_t n = move.token.shape[0], t, j, k
         int32_t row
@@ -250,7 +250,7 @@ cdef int32_t row_for(Move move, int32_t attribute) noexcept nogil:
 
 
 cdef double subtract_pairs(Move move, Search search, ActivePaths active) noexcept nogil:
-    """Set what the features of pairs differ by; return the sum of the squares."""
+    """Set the differences of the features at pairs; return the sum of their squares."""
     cdef:
         int64_t t, k, m
         double squares = 0.0
@@ -265,7 +265,7 @@ cdef double subtract_pairs(Move move, Search search, ActivePaths active) noexcep
             if move.beta[k] != 0:
                 subtract_pair(move, t, move.beta[k], &active.paths[k, move.first], search)
     for m in range(move.n_entries):
-        # Of several entries at a place the first takes all.
+        # If a place has several entries, the first entry gets the whole amount.
         move.amount[m] = move.at_place[move.place[m]]
         move.at_place[move.place[m]] = 0.0
         squares += move.amount[m] * move.amount[m]
@@ -275,7 +275,7 @@ cdef double subtract_pairs(Move move, Search search, ActivePaths active) noexcep
 cdef void subtract_pair(
     Move move, int64_t t, double share, const int32_t *path, Search search
 ) noexcept nogil:
-    """Add a share of the features of a pair of a path."""
+    """Add the features of a path at a pair, times a share."""
     cdef:
         AttributePairs *pairs = &search.pairs
         int64_t n = search.step.n, k, place
@@ -288,7 +288,7 @@ cdef void subtract_pair(
 
 
 cdef void add_state_differences(Move move, double factor, real[:, ::1] state) noexcept nogil:
-    """Add to the weights what the features of tokens differ by."""
+    """Add the differences of the features at tokens to the weights."""
     cdef:
         int64_t row, j
         real *weights
@@ -299,7 +299,7 @@ cdef void add_state_differences(Move move, double factor, real[:, ::1] state) no
 
 
 cdef void add_pair_differences(Move move, double factor, Search search) noexcept nogil:
-    """Add to the weights what the features of pairs differ by."""
+    """Add the differences of the features at pairs to the weights."""
     cdef int64_t n = search.step.n, m, pair
     for m in range(move.n_entries):
         search.pairs.weights[move.place[m]] += factor * move.amount[m]
@@ -308,7 +308,7 @@ cdef void add_pair_differences(Move move, double factor, Search search) noexcept
 
 
 cdef void shift_weight(Move move, double size, ActivePaths active) noexcept nogil:
-    """Move weight, and forget the paths that are left without."""
+    """Move weight, and drop active paths whose weight becomes zero."""
     cdef:
         int64_t k, kept = 0, n_bytes = move.length * sizeof(int32_t)
         double *alpha = &active.alpha[move.s, 0]

@@ -4,8 +4,9 @@ A path y of a sequence of length n scores
 
     begin[y_0] + sum_t state[t, y_t] + sum_{t>0} transition_t(y_{t-1}, y_t) + end[y_{n-1}]
 
-where transition_t(i, j) is an entry of the sparse row of edge scores of token t, if it has one
-for (i, j), and transition[i, j] otherwise. An edge score is never below the transition score.
+where transition_t(i, j) is the score of the edge (i, j) of token t, if there is one, and
+transition[i, j] otherwise. Edges are the entries of the sparse rows of TokenTransitions. An edge
+never scores less than transition[i, j].
 """
 
 from libc.math cimport INFINITY
@@ -39,7 +40,7 @@ cdef inline Edges edges_of(
 cdef inline int64_t first_entry(
     Edges edges, int64_t start, int64_t stop, int64_t label
 ) noexcept nogil:
-    """The first of the entries from start to stop whose current label is not below ``label``."""
+    """The first entry from start to stop whose current label is not below ``label``."""
     cdef int64_t middle
     while start < stop:
         middle = (start + stop) // 2

@@ -9,16 +9,16 @@ from sklearn_crcrf._kernels.vectors cimport real
 
 def some_entries(
     const int64_t[::1] indptr,     # (n_rows + 1,) of a CSR matrix IN
-    const int32_t[::1] columns,    # (n_entries,) -1 for what is left out IN
+    const int32_t[::1] columns,    # (n_entries,) -1 for entries to leave out IN
     const real[::1] values,        # (n_entries,) IN
-    const int32_t[::1] renamed=None,  # (n_columns,) new names, -1 for what is left out IN
+    const int32_t[::1] renamed=None,  # (n_columns,) new columns, -1 for columns to leave out IN
 ):
     """The values, columns and indptr of the entries that are not left out."""
     cdef:
         int64_t n_kept = 0, r, e
         bint rename = renamed is not None
         int64_t[::1] starts = np.zeros(len(indptr), dtype=np.int64)
-        # What is left out is written as well, and then written over: faster than to choose.
+        # Entries to leave out are written, too, and then overwritten: faster than a branch.
         int32_t[::1] kept = np.empty(len(columns) + 1, dtype=np.int32)
         real[::1] kept_values = np.empty(len(columns) + 1, dtype=np.asarray(values).dtype)
     with nogil:

@@ -7,18 +7,18 @@ from libc.stdint cimport int32_t, int64_t
 
 def split_by_rows(
     const int64_t[::1] indptr,     # (n_rows + 1,) of a CSR matrix IN
-    const int32_t[::1] indices,    # all different in a row IN
+    const int32_t[::1] indices,    # no index twice in a row IN
     int32_t[::1] group,            # (n_columns,) numbered from 0 INOUT
     int64_t n_groups,
 ):
-    """Split groups of columns until those of a group are in the same rows; return how many."""
+    """Split groups until the columns of a group have the same rows; return the number of groups."""
     cdef:
         int64_t n_columns = group.shape[0], r, k
         int32_t old
-        # Of each group: how many columns it has, and how many of them the present row has.
+        # For each group, its number of columns, and how many of these the current row has.
         int32_t[::1] size = np.zeros(n_columns, dtype=np.int32)
         int32_t[::1] present = np.zeros(n_columns, dtype=np.int32)
-        # Which group took columns out of it last, and for which row.
+        # For each group, the group last split off from it, and the row that split it.
         int32_t[::1] part = np.zeros(n_columns, dtype=np.int32)
         int64_t[::1] row_of_part = np.full(n_columns, -1, dtype=np.int64)
     with nogil:
@@ -46,10 +46,10 @@ def split_by_rows(
 
 def number_by_appearance(
     const int32_t[::1] indices,    # (n_entries,) of a CSR matrix IN
-    int32_t[::1] group,            # (n_columns,) IN, their numbers in the order of entries OUT
+    int32_t[::1] group,            # (n_columns,) IN, renumbered OUT
     int64_t n_groups,
 ):
-    """Number groups of columns as the entries first have them; return how many each has."""
+    """Number groups in the order of their first entries; return the number of entries of each."""
     cdef:
         int64_t n_numbered = 0, k
         int32_t g

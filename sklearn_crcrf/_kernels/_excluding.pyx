@@ -1,7 +1,8 @@
-"""Transitions of a chain with one label more, n, that stands for the labels of a path y.
+"""Transitions of a chain with one more label, n, which stands for the labels of a path y.
 
-A token t has the edges of the chain without it, and one into n from each label i of t - 1, which
-scores transition_t(i, y_t). That from y_{t-1} itself comes from n instead.
+The edges of token t are the edges of the given chain, and transitions into label n: one from each
+label i of token t - 1, with the score transition_t(i, y_t). Only the transition with i = y_{t-1}
+comes from label n instead.
 """
 
 import numpy as np
@@ -21,7 +22,7 @@ def fill_edges(
     const int32_t[::1] edge_current,
     const double[::1] edge_score,
     int64_t[::1] row,              # (n_tokens,) OUT
-    const int64_t[::1] indptr,     # (n_rows + 1,) one row for each token that has one before it IN
+    const int64_t[::1] indptr,     # (n_rows + 1,) a row for each token with a token before it IN
     int32_t[::1] previous,         # (n_entries,) OUT
     int32_t[::1] current,          # (n_entries,) OUT
     double[::1] score,             # (n_entries,) OUT
@@ -67,11 +68,11 @@ def add_edge_counts(
     const int32_t[::1] edge_previous,
     const int32_t[::1] edge_current,
     const int64_t[::1] indptr,
-    const double[::1] counts,      # (n_entries,) of the transitions that fill_edges made IN
-    double[:, ::1] transposed,     # (n_labels, n_labels) counts of transition.T INOUT
-    double[::1] edge_counts,       # of the edges of the chain without n INOUT
+    const double[::1] counts,      # (n_entries,) derivatives by the scores of fill_edges IN
+    double[:, ::1] transposed,     # (n_labels, n_labels) derivatives by transition.T INOUT
+    double[::1] edge_counts,       # derivatives by the edges of the given chain INOUT
 ):
-    """Add the counts of transitions to those of what they stand for."""
+    """Add derivatives to those by the transitions and edges that the scores were copied from."""
     cdef:
         int64_t n = transposed.shape[0], s, t, i, k, entry, r = 0
         double[::1] into = np.empty(n)

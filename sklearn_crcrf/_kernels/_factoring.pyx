@@ -1,4 +1,4 @@
-"""Which attributes come together wherever one of them comes."""
+"""Which attributes are in every row that has a given attribute."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from sklearn_crcrf._kernels.vectors cimport prefetch, real
 
-# Rows so many entries ahead are fetched from memory.
+# Rows are fetched from memory this number of entries ahead.
 cdef enum: AHEAD = 8
 
 
@@ -15,7 +15,7 @@ def column_values(
     const real[::1] values,        # (n_entries,) IN
     int64_t n_columns,
 ):
-    """A value of each column, and whether it is that of all its entries."""
+    """The first value of each column, and whether all its entries have this value."""
     cdef:
         int64_t k
         real[::1] value = np.zeros(n_columns, dtype=np.asarray(values).dtype)
@@ -35,24 +35,25 @@ def column_values(
 
 def find_companions(
     const int64_t[::1] indptr,     # (n_rows + 1,) of a CSR matrix IN
-    int32_t[::1] indices,          # all different in a row IN, -1 for what is left out OUT
+    int32_t[::1] indices,          # no index twice in a row IN, -1 for entries left out OUT
     const int64_t[::1] by_indptr,  # (n_attributes + 1,) of its transpose IN
     const int32_t[::1] by_row,     # (n_entries,) the row of each entry of the transpose IN
     const int32_t[::1] by_entry,   # (n_entries,) its place in the matrix IN
-    const int32_t[::1] order,      # the attributes to look at, those of most rows first IN
+    const int32_t[::1] order,      # the attributes to look at, frequent ones first IN
     const uint8_t[::1] is_even,    # (n_attributes,) which may be companions IN
     int64_t fewest,
 ):
-    """Leave out of the rows of each attribute what all of them have in common besides it.
+    """Find the companions of each attribute, which all its rows have, and leave them out there.
 
-    Each attribute sees what those before it have left, and has companions only if ``fewest`` rows
-    or more have it still. Returns the attributes that have companions; where their companions
-    begin and end; and the companions.
+    An attribute that was left out of a row for an earlier attribute no longer counts there. An
+    attribute has companions only if at least ``fewest`` rows still have it. Returns the attributes
+    that have companions, called owners; where the companions of each owner begin and end; and the
+    companions.
     """
     cdef:
         int32_t[::1] owners = np.empty(len(order), dtype=np.int32)
         int64_t[::1] starts = np.zeros(len(order) + 1, dtype=np.int64)
-        # At least ``fewest`` entries are left out for each; then there are those to choose from.
+        # A companion is left out of at least ``fewest`` rows; one row of candidates comes on top.
         int64_t longest = np.diff(indptr).max(initial=0)
         int32_t[::1] companions = np.empty(len(indices) // fewest + longest + 1, dtype=np.int32)
         int64_t n_owners = 0, n_rows, n_common, i, k, stop
@@ -112,7 +113,7 @@ cdef inline int64_t keep_common(
     int32_t *common,
     int64_t n_common,
 ) noexcept nogil:
-    """What is in the row besides a, and was in the rows before it; return how much that is."""
+    """Reduce ``common`` to the attributes of this row (the first row sets it); return how many."""
     cdef:
         int64_t c, e, kept = 0
         bint found
@@ -123,7 +124,7 @@ cdef inline int64_t keep_common(
                 kept += 1
         return kept
     for c in range(n_common):
-        # Without a way out of it, compilers look at several entries at once.
+        # The loop has no early exit, so compilers can compare several entries at once.
         found = False
         for e in range(n):
             found |= row[e] == common[c]

@@ -1,4 +1,4 @@
-"""Take feature dicts apart."""
+"""Feature dicts split into keys and values."""
 
 import numpy as np
 
@@ -52,7 +52,7 @@ def split_items(list dicts not None, StringTable keys not None):
     Returns
     -------
     key_ids : int32 (n_items,)
-        -1 where a key is no string.
+        -1 where a key is not a string.
     values : list of n_items values
     starts : int64 (n + 1,)
         The items of ``dicts[i]`` are ``starts[i]`` to ``starts[i + 1]``.
@@ -64,7 +64,7 @@ def split_items(list dicts not None, StringTable keys not None):
         int64_t[::1] ends
         int32_t[::1] ids
         list values
-        Place[REMEMBERED] places  # dicts that are made alike have the same key objects in a place
+        Place[REMEMBERED] places  # dicts made by the same code have the same keys in each place
         Place *place
         PyObject *key
         PyObject *value
@@ -108,8 +108,8 @@ def split_values(
 ):
     """Fill ``ids`` for strings, and ``numbers`` for float, int and bool.
 
-    The id of what is no string is -1, the number of what is no number is 1. Returns the indices of
-    the values that are neither, or too large, as a list.
+    The id of a value that is not a string is -1; the number of a value that is not a number is 1.
+    Returns a list of the indices of values that are neither string nor number, or too large.
     """
     cdef:
         PyObject *items = <PyObject *>values

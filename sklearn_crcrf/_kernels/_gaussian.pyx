@@ -7,9 +7,9 @@ ctypedef fused real:
     double
 
 cdef enum:
-    # Weights that stay in the cache while two things are done with them.
+    # Number of weights that stay in the cache for two passes over them.
     BLOCK = 1024
-    # Sums that a compiler can keep in vector registers.
+    # Number of sums that a compiler can keep in vector registers.
     N_LANES = 8
 
 

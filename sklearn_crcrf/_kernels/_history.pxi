@@ -1,4 +1,4 @@
-# The last steps of a quasi-Newton method: two passes over them make an iteration.
+# The last steps of a quasi-Newton method; an iteration makes two passes over this history.
 #
 # Steps s and changes of the gradient y are kept in single precision, or in half of its bytes, block
 # by block. Inner products are taken in double precision and per block, so that they do not depend
@@ -11,8 +11,8 @@ from sklearn_crcrf._kernels._turns cimport give_turn, take_turn
 from sklearn_crcrf._kernels.vectors cimport prefetch
 
 cdef enum:
-    # A page of single precision. Processors look no further ahead than to the end of a page, so
-    # that the next block of each row has to be fetched.
+    # A page of numbers in single precision. Processors prefetch only to the end of a page, so the
+    # next block of each row has to be prefetched explicitly.
     BLOCK = 1024
     N_LANES = 8
 
@@ -85,7 +85,7 @@ def keep_step(
     Py_ssize_t last_block,
     kept[:, :, ::1] history,       # (2 * memory, n_blocks, BLOCK) rows of s, rows of y INOUT
     Py_ssize_t slot,               # which s and which y to replace
-    Py_ssize_t n_slots,            # how many of each there are then, the first ones
+    Py_ssize_t n_slots,            # number of slots in use after this, from the first
     const real[::1] x,             # (n,) IN
     const real[::1] x_new,         # (n,) IN
     real[::1] gradient,            # (n,) at x IN, at x_new OUT
@@ -95,8 +95,8 @@ def keep_step(
 ):
     """Keep s = x_new - x and y = gradient_new - gradient; then take inner products.
 
-    ``products[:, 0]`` are those of all rows, then of ``steepest`` itself, with ``steepest``;
-    ``products[:, 1]`` are theirs with y.
+    ``products[:, 0]`` are the inner products of ``steepest`` with all rows, then with itself;
+    ``products[:, 1]`` are the inner products of y with all rows, then with ``steepest``.
     """
     cdef:
         Py_ssize_t n_rows = history.shape[0], b, i, j, k, start, width
@@ -148,7 +148,7 @@ def combine(
     cdef:
         Py_ssize_t memory = history.shape[0] // 2, b, i, j, start, width
         real of_steepest = <real>coefficients[2 * memory]
-        # The history has no more digits.
+        # The history has no more than single precision.
         float a, c
         float[BLOCK] total
         const kept *s

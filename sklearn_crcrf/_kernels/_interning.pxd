@@ -14,7 +14,7 @@ cdef struct Text:
     const char *data
     Py_ssize_t length
     int kind  # bytes per character
-    PyObject *string  # what holds the data; NULL for that of no string object
+    PyObject *string  # the object that holds the data; NULL if there is none
 
 
 cdef class StringTable:

@@ -105,7 +105,7 @@ cdef inline bint equal(PyObject *string, Text text) noexcept nogil:
         return True
     if PyUnicode_GET_LENGTH(string) != text.length or PyUnicode_KIND(string) != text.kind:
         return False
-    # What is empty may be at no address, which memcmp must not get.
+    # The address of an empty string may be NULL, which memcmp must not get.
     return text.length == 0 or memcmp(data, text.data, text.length * text.kind) == 0
 
 
@@ -172,7 +172,7 @@ cdef class StringTable:
     def add(self, list tokens not None, int32_t[::1] ids not None):
         """Fill ``ids``, numbering new strings; return the index of the first non-string, or -1.
 
-        Where there is a non-string, nothing is done.
+        If there is a non-string, nothing is changed.
         """
         return self.intern(tokens, ids, True)
 
@@ -199,7 +199,7 @@ cdef class StringTable:
         const int32_t[:, ::1] codes not None,  # (n_parts, n_strings) IN
         int32_t[::1] ids not None,             # (n_strings,) OUT
     ):
-        """The same, with -1 for unknown strings."""
+        """As :meth:`add_joined`, with -1 for unknown strings."""
         self.intern_joined(prefix, separator, parts, codes, ids, False)
 
     cdef int32_t add_one(self, PyObject *string) except -2:
@@ -245,7 +245,7 @@ cdef class StringTable:
         return 0
 
     cdef int number(self, const Text *texts, int n_texts, int32_t *ids, bint append) except -1:
-        """One batch: every step asks the memory for what the next one needs."""
+        """Number one batch of strings: each step prefetches the memory that the next step reads."""
         cdef:
             PyObject *symbols = <PyObject *>self.symbols
             uint32_t[BATCH] hashes
@@ -316,7 +316,7 @@ cdef class StringTable:
 
 
 cdef class Joiner:
-    """Joins strings in a buffer, so that no object is made of those that are only looked up."""
+    """Joins strings in a buffer, so that strings that are only looked up need no object."""
 
     cdef list strings    # the prefix and the separator are kept alive
     cdef list parts
@@ -342,7 +342,7 @@ cdef class Joiner:
         free(self.buffer)
 
     cdef int join(self, const int32_t *codes, Py_ssize_t stride, Text *joined) except -1:
-        """The string with these codes; its data is where in the buffer it begins."""
+        """Join the string with these codes; ``joined.data`` is its offset in the buffer."""
         cdef:
             PyObject *parts = <PyObject *>self.parts
             Text *pieces = self.pieces

@@ -2,8 +2,8 @@
 
     delta_t(j, r) = state[t, j] + the r-th largest of all delta_{t-1}(i, q) + transition_t(i, j)
 
-Over q, delta_{t-1}(i, q) decreases: the lists of all labels i are merged with a heap (Huang and
-Chiang 2005, algorithm 2), in n + k log n steps.
+As delta_{t-1}(i, q) decreases in q, the lists of all labels i are merged with a heap, in
+n + k log n steps (Huang and Chiang 2005, algorithm 2).
 """
 
 import numpy as np
@@ -23,7 +23,7 @@ cdef struct Heap:
 cdef inline bint comes_first(
     double score, int32_t label, double other, int32_t other_label
 ) noexcept nogil:
-    """Of equal scores, that of the smaller label comes first."""
+    """Whether an entry comes first: by its higher score, or by its smaller label at a tie."""
     return score > other or (score == other and label < other_label)
 
 
@@ -40,7 +40,7 @@ cdef inline void insert(
 
 
 cdef inline void sink(Heap *heap, int64_t at) noexcept nogil:
-    """Move an entry down, until none below it comes first."""
+    """Move an entry down until no entry below it comes first."""
     cdef:
         double score = heap.score[at]
         int32_t label = heap.label[at]

@@ -3,15 +3,15 @@
 #
 #     alpha_t(j) = v_t(j) sum_i alpha_{t-1}(i) e_t(i, j) / c_{t-1},    c_t = sum_j alpha_t(j)
 #     beta_t(i)  = sum_j e_{t+1}(i, j) v_{t+1}(j) beta_{t+1}(j) / c_{t+1}
-#     log Z      = sum_t log c_t + what was left out of the logarithms of v and e
+#     log Z      = sum_t log c_t + the maxima subtracted in v and e
 #     p(y_t = j) = alpha_t(j) beta_t(j) / c_t
 #
-# with v = exp(state - the maximum of the token, where that is needed) and
-# e = exp(transition - its maximum). Backwards, what is kept of a step is beta_t / c_t times the
-# weight of the sequence.
+# with v = exp(state), where needed with the maximum over labels subtracted from state first, and
+# e = exp(transition - maximum of transition). The backward half keeps beta_t / c_t of each step,
+# times the weight of the sequence.
 #
-# A sequence in which a probability that is not zero could come near the smallest number there is
-# gets no result here: its log_z is NaN.
+# A sequence in which a nonzero probability could come near the smallest representable number gets
+# no result here: its log_z is NaN.
 
 
 def sum_forward(
@@ -31,8 +31,8 @@ def sum_forward(
     const double[::1] edge_potential,  # (n_entries,) exp(score - top) IN
     real[:, ::1] v,                # (n_tokens + SPARE, n_labels) in lock-step order OUT, or fewer
     real[:, ::1] alpha,            # (n_tokens, width) in lock-step order OUT
-    double[:, ::1] scaling,        # (n_tokens, 2) 1 / c, and what was left out of log v OUT
-    double[::1] log_z,             # (n_sequences,) OUT, NaN where it has no result
+    double[:, ::1] scaling,        # (n_tokens, 2) 1 / c, and the maximum subtracted in v OUT
+    double[::1] log_z,             # (n_sequences,) OUT, NaN for no result
 ):
     """Log-partition of each sequence."""
     cdef:
@@ -67,10 +67,10 @@ def sum_forward(
 
 
 cdef struct Running:
-    # Of each sequence of a block, so far
+    # Running values for each sequence of a block
     double[BLOCK] total            # c_t
-    double[BLOCK] inverse          # 1 / c_t, then of the step before
-    double[BLOCK] factor           # product of c_t of which no logarithm was taken yet
+    double[BLOCK] inverse          # 1 / c_t, then 1 / c_{t-1} at the next step
+    double[BLOCK] factor           # product of the c_t whose logarithm is still to be added
     double[BLOCK] log_z
 
 
@@ -89,7 +89,7 @@ cdef void sum_forward_block(
 ) noexcept nogil:
     cdef:
         int64_t t, b, j, r, n_active, width = scores.width
-        # Later rows cannot be read to their width.
+        # The last rows cannot be read up to their padded width.
         const real *last_whole = &state[0, 0] + state.shape[0] * scores.n - width
         bint keeps = v.shape[0] > BLOCK + SPARE
         Running running
@@ -102,7 +102,7 @@ cdef void sum_forward_block(
     for b in range(block.active[0]):
         running.inverse[b] = running.factor[b] = 1.0
         running.log_z[b] = 0.0
-    # One thing at a time for all sequences, so that they do not wait for each other.
+    # Each operation is done for all sequences in a row, so that its results need not wait.
     for t in range(block.n_steps):
         n_active = block.active[t]
         for b in range(n_active):
@@ -138,16 +138,16 @@ cdef void sum_forward_block(
 cdef void find_far(
     const Scores *scores,
     int64_t n_rows,
-    real least,                    # none of the rows that is finite is less
+    real least,                    # lower bound of the finite entries of the rows
     const real *rows,              # (n_rows, n_labels) logarithms of v_t
     const real *before,            # (n_rows, width) alpha_{t-1}, NULL at the first step
     Running *running,
 ) noexcept nogil:
-    """Give up sequences in which a probability could be too near to zero."""
+    """Mark sequences as failed in which a probability could be too close to zero."""
     cdef:
         int64_t b
         double inverse, reach, limit = 600.0 if real is double else 65.0
-        # What is not yet scaled is multiplied first.
+        # alpha is multiplied before it is divided by c: 1 / c must be below this.
         double few = 1e30 if real is double else 1e8
     if (
         not scores.forbids
@@ -162,7 +162,7 @@ cdef void find_far(
             reach -= log(least_positive(before + b * scores.width, scores.width) * inverse)
         if inverse > few:
             reach += log(inverse)
-        # The least of all rows may be that of another one.
+        # The lower bound may come from another row.
         if not reach - least < limit:
             if not reach - least_finite(rows + b * scores.n, scores.n) < limit:
                 running.log_z[b] = NAN
@@ -171,15 +171,15 @@ cdef void find_far(
 cdef void scale_rows(
     int64_t n_rows,
     int64_t width,
-    const real *top,               # (n_rows,) what was left out of the logarithms of v_t
+    const real *top,               # (n_rows,) the maxima subtracted in v_t
     real *alpha,                   # (n_rows, width) alpha_t INOUT
     Running *running,
     double *scaling,               # (n_rows, 2) OUT
 ) noexcept nogil:
-    """Take the sums of rows, by which the next ones are divided, into log Z."""
+    """Add the logarithms of the sums of rows to log Z; the next rows are divided by these sums."""
     cdef:
         int64_t b
-        # Backwards, two steps are divided by c at once.
+        # The backward half divides by the c of two steps at once.
         double most = 1e100 if real is double else 1e12, tiny = 1e-40
     if not are_between(running.total, n_rows, 0, most):
         for b in range(n_rows):

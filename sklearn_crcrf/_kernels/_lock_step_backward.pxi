@@ -1,7 +1,7 @@
 # Expected counts in lock step: the backward half of the recursion in _lock_step.pxi.
 
-# Rows of which the expected transitions are summed at once: a column of tiles fits the fastest
-# memory.
+# Number of rows over which expected transitions are summed at once: a column of tiles fits into the
+# first-level cache.
 cdef enum: PANEL = 128
 
 
@@ -25,7 +25,7 @@ def sum_backward(
     double[:, ::1] scaling,        # (n_tokens, 2) of sum_forward IN
     double[::1] log_z,             # (n_sequences,) OUT, or None after sum_forward
     double[::1] weight,            # (n_sequences,) INOUT, 0 where log_z has no result
-    bint adds,                     # to the marginals there are, which are overwritten otherwise
+    bint adds,                     # whether to add to the marginals, not overwrite them
     real[:, ::1] marginals,        # (n_tokens, n_labels) INOUT, or OUT
     double[:, ::1] transitions,    # (n_labels, n_labels) INOUT
     double[::1] begins,            # (n_labels,) INOUT
@@ -34,8 +34,8 @@ def sum_backward(
 ):
     """Add the expected counts of each sequence, times its weight; nothing where that is 0.
 
-    Given log_z, this does the forward half too, block by block, so that all it needs of a block
-    is at hand: v, alpha and scaling are work space for the tokens of the largest block.
+    If log_z is given, this does the forward half too, block by block, so that the values of a block
+    are still in the cache: v, alpha and scaling are work space for the tokens of the largest block.
     """
     cdef:
         Scores scores = scores_of(
@@ -73,7 +73,7 @@ def sum_backward(
                         log_z,
                     )
                     leave_out_failed(&block, log_z, weight)
-                # Sums of many blocks would lose digits in single precision.
+                # In single precision, sums over many blocks would lose digits.
                 memset(&outer[0, 0], 0, n * width * sizeof(real))
                 sum_backward_block(
                     &block, &scores, state, begin, end, packed, v, alpha, scaling, weight,
@@ -116,8 +116,8 @@ cdef void sum_backward_block(
 ) noexcept nogil:
     cdef:
         int64_t t, b, j, token, n_active, n_ahead = 0, width = scores.width
-        # Rows of later steps follow those of earlier ones, as in alpha: from ``latest`` on, and so
-        # many of them are not yet in the outer products.
+        # Rows from ``latest`` on are in the order of steps, as in alpha. The first ``pending`` rows
+        # are not yet in the outer products.
         int64_t latest = PANEL + BLOCK, pending = 0
         bint keeps = v.shape[0] > BLOCK + SPARE
         double w
@@ -132,20 +132,20 @@ cdef void sum_backward_block(
         row = &ahead[latest, 0] if n_ahead else NULL
         product(row, n_ahead, packed, scores.n, width, &beta[0, 0])
         if t == 0 or latest < n_active or block.active[t - 1] > n_active:
-            # The rows of alpha do not go on, or there is no room.
+            # The rows of alpha are not contiguous, or there is no room.
             outer_products(&alpha[block.row[t], 0], row, pending, scores.n, width, &outer[0, 0])
             pending = 0
         if latest < n_active:
-            # The edges of this step need the rows that are ahead of them.
+            # The edges into tokens t + 1 still need the rows of these tokens.
             latest = PANEL + BLOCK - n_ahead
             memcpy(&ahead[latest, 0], row, n_ahead * width * sizeof(real))
         for b in range(n_ahead, n_active):
-            # Its sequence ends here.
+            # The sequence ends here.
             w = of_sequence[b] * scaling[block.row[t] + b, 0] if of_sequence[b] != 0 else 0
             for j in range(width):
                 beta[b, j] = <real>w
         for b in range(n_ahead if scores.has_edges else 0):
-            # Its scores may be infinite where the weight is zero.
+            # Where the weight is zero, scores may be infinite.
             if of_sequence[b] != 0:
                 token = block.origin[b] + t + 1
                 add_edges(scores, token, &ahead[latest + b, 0], &beta[b, 0], True)
@@ -196,7 +196,7 @@ cdef void make_potentials(
     const Block *block, int64_t t, const real[:, ::1] state, const double[::1] begin,
     const double[::1] end, const double[:, ::1] scaling, int64_t width, real *out,
 ) noexcept nogil:
-    """v of token t of each sequence, as it was in the forward half."""
+    """v of token t of each sequence, computed again as in the forward half."""
     cdef:
         int64_t b, n = state.shape[1]
         const real *score
@@ -207,7 +207,7 @@ cdef void make_potentials(
 
 
 cdef void leave_out_unreachable(const real *alpha, int64_t width, real *beta) noexcept nogil:
-    """Nothing limits what comes after a label that no path comes to."""
+    """Set beta to 0 for labels that no path reaches, where nothing limits its size."""
     cdef int64_t j
     for j in range(width):
         beta[j] = beta[j] if alpha[j] > 0 else 0

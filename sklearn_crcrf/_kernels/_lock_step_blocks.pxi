@@ -1,6 +1,6 @@
-# What sums in lock step are made of: scores as they are multiplied, and blocks of sequences; see
-# _lock_step.pxi. In lock-step order come the first tokens of all sequences of a block, then their
-# second ones, and so on.
+# The parts of sums in lock step: exponentials of scores, and blocks of sequences; see
+# _lock_step.pxi. Lock-step order has the first tokens of all sequences of a block, then the second
+# tokens, and so on.
 
 import numpy as np
 
@@ -18,18 +18,18 @@ from sklearn_crcrf._kernels.vectors cimport (
 
 FLOAT, DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
 
-# Sequences that go in lock step.
+# Number of sequences that go in lock step.
 cdef enum: BLOCK = 16
-# Bytes of the largest vectors: those that do not begin at a multiple of them are slow.
+# Bytes of the largest vectors: vectors that are not aligned to them are slow.
 cdef enum: ALIGNMENT = 64
 
 
 cdef struct Scores:
-    # What both directions read
+    # Read by the forward and the backward half
     int64_t n                      # labels
     int64_t width                  # of a row, padded
     double top                     # of all transition scores
-    double spread                  # the most that two possible transition scores differ
+    double spread                  # largest difference of possible transition scores
     bint forbids                   # whether some transitions are impossible
     const double *potential        # (n, n) exp(transition - top)
     bint has_edges
@@ -37,25 +37,25 @@ cdef struct Scores:
 
 
 cdef struct Block:
-    # Sequences in lock step: row[t] + b is the row of token t of the b-th of them
+    # Sequences in lock step: row[t] + b is the row of token t of sequence b of the block
     int64_t n_steps
-    int64_t *active                # (n_steps + 1,) how many of them have a token t
+    int64_t *active                # (n_steps + 1,) how many sequences have a token t
     int64_t *row                   # (n_steps + 1,)
-    const int64_t *order           # (active[0],) which sequences they are, longest first
-    int64_t[BLOCK] origin          # the first token of each
+    const int64_t *order           # (active[0],) numbers of the sequences, longest first
+    int64_t[BLOCK] origin          # the first token of each sequence
     int64_t[BLOCK] length
 
 
-# Rows of v are not padded, but read to the end of a vector: so many more rows are enough for that.
+# Rows of v are not padded, but read to the end of a vector; this number of extra rows allows it.
 cdef enum: SPARE = 16
 BLOCK_SIZE = BLOCK
-# With a row of v for each sequence of a block, sum_forward does not keep what sum_backward needs
-# again.
+# If v has only BLOCK_SIZE + SPARE_ROWS rows, enough for one step of a block, sum_forward does not
+# keep v, and sum_backward computes it again.
 SPARE_ROWS = SPARE
 
 
 def empty_rows(int64_t n_rows, int64_t n, dtype):
-    """Padded rows of n numbers, of any values, in memory that begins a vector."""
+    """Padded rows of n numbers, not initialised, in memory aligned to vectors."""
     cdef int64_t itemsize = dtype.itemsize, start
     cdef int64_t width = padded_d(n) if itemsize == 8 else padded_f(n)
     memory = np.empty(n_rows * width + ALIGNMENT // itemsize, dtype)
@@ -144,7 +144,7 @@ cdef inline const real *state_scores(
     const Block *block, int64_t b, int64_t t, const real[:, ::1] state, const double[::1] begin,
     const double[::1] end, int64_t width, real *work,
 ) noexcept nogil:
-    """The state scores of token t of sequence b, with those of the ends; may be read to width."""
+    """The state scores of token t of sequence b, with begin and end; readable to ``width``."""
     cdef:
         int64_t j, n = state.shape[1], token = block.origin[b] + t
         bint is_last = t + 1 == block.length[b]
@@ -186,7 +186,7 @@ cdef void count_edges(
     double[:, ::1] transitions,
     double[::1] edge_counts,
 ) noexcept nogil:
-    """The expected counts of the edges into a token, in place of those of the transitions."""
+    """The expected counts of the edges into a token, instead of the transitions they replace."""
     cdef:
         int64_t k, i, j, row = scores.edges.row[token]
         double both

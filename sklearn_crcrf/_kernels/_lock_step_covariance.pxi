@@ -1,6 +1,6 @@
-# Covariances of what a path uses with a sum of values of its labels, in lock step as the sums of
-# _lock_step.pxi, whose alpha, beta, c, v and e these are. With values x_t(j) that are zero in the
-# mean at every token,
+# Covariances of how often a path uses each score and the sum of the values of its labels, in lock
+# step. _lock_step.pxi defines alpha, beta, c, v and e. For values x_t(j) with mean zero at each
+# token,
 #
 #     A_t(j) = alpha_t(j) x_t(j) + v_t(j) sum_i A_{t-1}(i) e_t(i, j) / c_{t-1}
 #     B_t(i) = sum_j e_{t+1}(i, j) v_{t+1}(j) (beta_{t+1}(j) x_{t+1}(j) + B_{t+1}(j)) / c_{t+1}
@@ -9,7 +9,7 @@
 #     Cov(t, i, j) = e_t(i, j) v_t(j) / (c_{t-1} c_t)
 #                    * (A_{t-1}(i) beta_t(j) + alpha_{t-1}(i) (beta_t(j) x_t(j) + B_t(j)))
 #
-# A / alpha and B / beta are the means of what comes up to a token and after it, given its label.
+# A / alpha and B / beta are the mean sums of values up to a token and after it, given its label.
 
 from libc.stdint cimport uint8_t
 
@@ -86,7 +86,7 @@ cdef inline const double *potentials_of(
     const double[::1] begin, const double[::1] end, const double[:, ::1] v,
     const double[:, ::1] scaling, double *work,
 ) noexcept nogil:
-    """v of token t of sequence b, as it was kept or made again."""
+    """v of token t of sequence b, kept or computed again."""
     cdef:
         int64_t r = block.row[t] + b
         const double *score
@@ -173,7 +173,7 @@ cdef void add_block_covariances(
         product(&ahead[latest, 0], 2 * n_ahead, packed, scores.n, width, &beta[0, 0])
         if filled >= PANEL:
             outer_products(&before[0, 0], &ahead[0, 0], filled, scores.n, width, &outer[0, 0])
-            # The edges of the next step need the rows that are ahead of them.
+            # The edges into tokens t + 1 still need the rows of these tokens.
             memcpy(&ahead[0, 0], &ahead[latest, 0], 2 * n_ahead * width * sizeof(double))
             memset(&before[0, 0], 0, 2 * n_ahead * width * sizeof(double))
             latest = 0

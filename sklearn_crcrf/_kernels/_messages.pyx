@@ -3,11 +3,11 @@
     alpha_t(j) = state[t, j] + log sum_i exp(alpha_{t-1}(i) + transition_t(i, j)) - c_t
     beta_t(i)  = log sum_j exp(transition_{t+1}(i, j) + state[t+1, j] + beta_{t+1}(j)) - d_t
 
-where the state scores include those of the begin and the end, and c_t and d_t are such that
-exp(alpha_t) and exp(alpha_t + beta_t) sum to one. So the latter are the marginals, log Z is the
-sum of c_t, and rounding errors do not grow with the length of a sequence.
+where the state scores include begin and end scores, and c_t and d_t are such that exp(alpha_t) and
+exp(alpha_t + beta_t) sum to one. So exp(alpha_t + beta_t) are the marginals, log Z is the sum of
+c_t, and rounding errors do not grow with the length of a sequence.
 
-The sums are products with exp(transition). Those that underflow are taken in logarithms.
+The sums are products with exp(transition). Sums that underflow are computed again in logarithms.
 """
 
 import numpy as np
@@ -19,7 +19,7 @@ from sklearn_crcrf._kernels._edges cimport Edges, edges_of, maximum
 from sklearn_crcrf._kernels._pairs cimport Pairs, pairs_of, set_pairs
 from sklearn_crcrf._kernels._turns cimport give_turn, take_turn
 
-# Sums of probabilities below this are summed again as logarithms.
+# Sums of probabilities below this are computed again in logarithms.
 cdef double UNDERFLOW = 1e-280
 
 
@@ -217,7 +217,7 @@ def add_expected_pairs(
     double[:, ::1] transitions,    # (n_labels, n_labels) INOUT
     double[::1] edge_counts,       # (n_entries,) INOUT
 ):
-    """Add how often each transition and edge is expected, times the weight of the sequence."""
+    """Add the expected counts of transitions and edges, times the weight of each sequence."""
     cdef:
         int64_t n = transition.shape[0], s, t, i, j, k, row
         double[:, ::1] work = np.empty((n + 2, n))

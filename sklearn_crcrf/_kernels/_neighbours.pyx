@@ -1,7 +1,7 @@
-"""Transition scores between labels of tokens and a given label of a token next to each.
+"""Transition scores between the labels of tokens and the given label of a neighbour of each token.
 
-That token is one step before (step = -1) or after (step = 1). Transitions are seen from it: the
-row of a matrix, and the source of an edge, is its label. See _edges.pxd for the scores.
+The neighbour is the token before (step = -1) or after (step = 1). The label of the neighbour is the
+row of transition matrices, and the first label of edges. See _edges.pxd for the scores.
 """
 
 import numpy as np
@@ -24,7 +24,7 @@ def add_transition_scores(
     const double[::1] edge_score,
     real[:, ::1] scores,           # (n_tokens, n_labels) INOUT
 ):
-    """Add the scores of the transitions between each label and the neighbour's in y."""
+    """Add the scores of the transitions between each label and the neighbour's label in y."""
     cdef:
         int64_t n = transition.shape[0], s, t, j, k, row, neighbour
         int32_t i
@@ -63,7 +63,7 @@ def add_transition_counts(
     double[:, ::1] transition,     # (n_labels, n_labels) INOUT
     double[::1] edge_counts,       # (n_entries,) INOUT
 ):
-    """Add the weights of the labels of tokens to the transitions that score them."""
+    """Add the weight of each label of each token to the transition that scores this label."""
     cdef:
         int64_t n = transition.shape[0], s, t, j, k, row, neighbour
         int32_t i

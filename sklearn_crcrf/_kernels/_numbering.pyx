@@ -102,7 +102,7 @@ def number_keys(const int64_t[::1] keys not None):
     Parameters
     ----------
     keys : int64 (n_keys,)
-        A negative key is none.
+        A negative number means no key.
 
     Returns
     -------
@@ -134,12 +134,12 @@ def number_keys(const int64_t[::1] keys not None):
 
 
 def distinct_codes(const int32_t[::1] codes not None):
-    """The codes that occur, in the order in which they do so first.
+    """The codes that occur, in the order of their first occurrence.
 
     Parameters
     ----------
     codes : int32 (n_tokens,)
-        The time and memory taken are linear in the largest. A negative code is none.
+        Time and memory are linear in the largest code. A negative number means no code.
 
     Returns
     -------

@@ -27,7 +27,7 @@ def pseudo_gradient(
     const real[:] c,               # (n,) not negative IN
     real[::1] pseudo,              # (n,) OUT
 ):
-    """The shortest subgradient: zero where neither way from x[k] = 0 leads down."""
+    """The shortest subgradient: zero where x[k] = 0 and no change of x[k] leads down."""
     cdef:
         Py_ssize_t k
         real g, penalty
@@ -48,9 +48,9 @@ def project(
     const real[::1] pseudo,        # (n,) IN
     real[::1] x_new,               # (n,) INOUT
 ):
-    """Bring x_new into the orthant of x, and undo what does not go against ``pseudo``.
+    """Project x_new to the orthant of x, and undo changes that do not go against ``pseudo``.
 
-    Where x is zero, the orthant is the one that ``-pseudo`` points to.
+    Where x is zero, ``-pseudo`` points to the orthant.
 
     Returns
     -------

@@ -1,6 +1,6 @@
 """Which pairs of attribute and label occur at some token, and how often.
 
-Tokens are gone through label by label: an attribute has all entries of a pair one after the other.
+Tokens are visited label by label, so that an attribute's entries for one label come in a row.
 """
 
 import numpy as np
@@ -11,8 +11,8 @@ from sklearn_crcrf._kernels.vectors cimport fetch_row, prefetch, real
 
 from sklearn_crcrf._kernels.sizes import check_number
 
-# Rows of tokens so many ahead are fetched from memory, and the pairs of the next token. This is
-# written out twice, since compilers leave out functions that only fetch.
+# Rows are fetched from memory this number of tokens ahead, and the pairs of the next token. This is
+# written out twice, as compilers drop calls of functions that only prefetch.
 cdef enum: AHEAD = 8
 
 
@@ -25,14 +25,14 @@ def count_pairs(
     const int64_t[::1] indptr,     # (n_tokens + 1,) of a CSR matrix IN
     const int32_t[::1] indices,    # (n_entries,) attributes IN
     const real[::1] values,        # (n_entries,) IN
-    const int32_t[::1] y,          # (n_tokens,) label ids, -1 where it is not known IN
+    const int32_t[::1] y,          # (n_tokens,) label ids, -1 for unknown labels IN
     int64_t n_attributes,
 ):
     """The sums of values, the labels, and the indptr of all pairs, attribute by attribute."""
     cdef:
         const int64_t[::1] tokens = np.argsort(y, kind="stable")[np.count_nonzero(np.less(y, 0)) :]
         int64_t n = tokens.shape[0], a
-        # The last pair that each attribute has had, numbered from 0.
+        # The latest pair of each attribute, numbered from 0.
         int32_t[:, ::1] latest = np.full((n_attributes, 2), -1, dtype=np.int32)
         Pair *pairs = <Pair *>&latest[0, 0]
         int64_t[::1] starts = np.zeros(n_attributes + 1, dtype=np.int64)

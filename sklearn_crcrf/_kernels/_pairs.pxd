@@ -1,4 +1,4 @@
-"""Marginals of two labels in a row, from the messages of _messages.pyx."""
+"""Marginals of the labels of two neighbouring tokens, from the messages of _messages.pyx."""
 
 from libc.math cimport exp
 from libc.stdint cimport int64_t
@@ -10,7 +10,7 @@ cdef enum: LARGEST_POWER = 230
 
 
 cdef struct Pairs:
-    # Marginals of two labels in a row, of one token after the other
+    # Marginals of the labels of tokens t - 1 and t, for one t after the other
     int64_t n                      # labels
     double top                     # maximum of the finite transition scores
     const double *transition       # (n, n)
@@ -72,7 +72,7 @@ cdef inline Pairs pairs_of(
     p.transition = &transition[0, 0]
     p.potential = &potential[0, 0]
     p.edges = edges
-    # Of no tokens these are addresses that are never read.
+    # Without tokens these are addresses that are never read.
     p.state = &state[0, 0]
     p.alpha = &alpha[0, 0]
     p.beta = &beta[0, 0]

@@ -1,4 +1,4 @@
-"""Scores of single paths of a chain, and which parts they use; see _edges.pxd for the scores."""
+"""Scores of given paths of a chain, and how often the paths use each score; see _edges.pxd."""
 
 from libc.stdint cimport int32_t, int64_t
 
@@ -6,7 +6,7 @@ from sklearn_crcrf._kernels._edges cimport Edges, edges_of, find_entry
 from sklearn_crcrf._kernels._turns cimport give_turn, take_turn
 from sklearn_crcrf._kernels.vectors cimport prefetch, real
 
-# Scores of tokens so many ahead are fetched from memory.
+# Scores are fetched from memory this number of tokens ahead.
 cdef enum: AHEAD = 24
 
 
@@ -34,7 +34,7 @@ def path_scores(
         for s in range(offsets.shape[0] - 1):
             first = offsets[s]
             stop = offsets[s + 1]
-            # Two sums, so that none of them waits for the other.
+            # Two sums, so that neither has to wait for the other.
             of_state = of_edges = 0.0
             if stop > first:
                 of_edges = begin[y[first]] + end[y[stop - 1]]
@@ -64,7 +64,7 @@ def path_counts(
     double[::1] end,               # (n_labels,) INOUT
     double[::1] edge_counts,       # (n_entries,) INOUT
 ):
-    """Add the weight of each sequence to all parts that its path y uses."""
+    """Add the weight of each sequence to the derivatives by all scores that its path y uses."""
     cdef:
         Edges edges = edges_of(edge_row, edge_indptr, edge_previous, edge_current, edge_score)
         int64_t s, t, k, first, stop

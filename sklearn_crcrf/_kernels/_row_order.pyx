@@ -1,8 +1,8 @@
-"""Whether the rows of a sparse matrix are as all other kernels take them."""
+"""Whether the rows of a sparse matrix are valid, as all other kernels assume."""
 
 from libc.stdint cimport int32_t, int64_t
 
-# So many entries are looked at together, unless one row has more.
+# About this number of entries is checked at once, or one row if it has more.
 cdef enum: BLOCK = 1 << 12
 
 ctypedef fused index:
@@ -15,9 +15,9 @@ def has_sound_rows(
     const index[::1] indices,      # (n_entries,) IN
     int64_t n_columns,             # below 2 ** 31
 ):
-    """Whether every row has columns that exist, in rising order and each only once.
+    """Whether the columns of every row exist and are strictly increasing.
 
-    The numbers may be any: none is used as an index before it is known to be one.
+    The arrays may hold any numbers: no number is used as an index before it is checked.
     """
     cdef:
         int64_t n_rows = indptr.shape[0] - 1, n_entries = indices.shape[0]
@@ -30,7 +30,7 @@ def has_sound_rows(
 cdef bint are_in_order(
     const index *indptr, int64_t n_rows, const index *indices, int64_t n_entries, int64_t n_columns
 ) noexcept nogil:
-    """Rows are looked at in blocks that stay in the cache."""
+    """Rows are checked in blocks that stay in the cache."""
     cdef int64_t first = 0, r
     for r in range(n_rows):
         if indptr[r + 1] > n_entries or not 0 <= indptr[r + 1] - indptr[r] <= n_columns:
@@ -45,9 +45,9 @@ cdef bint are_in_order(
 cdef inline bint is_block_in_order(
     const index *indptr, const index *indices, int64_t start, int64_t stop, index n_columns
 ) noexcept nogil:
-    """Whether there are as many entries that do not rise as rows that begin with one.
+    """Whether every entry that does not exceed the entry before it begins a row.
 
-    No entry is jumped over, so compilers look at several at once.
+    Both kinds of entries are counted without branches, so compilers look at several at once.
     """
     cdef:
         int64_t low = indptr[start], k, r, at

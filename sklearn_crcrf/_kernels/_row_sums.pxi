@@ -7,7 +7,7 @@ from libc.stdint cimport int32_t, int64_t
 from sklearn_crcrf._kernels._turns cimport give_turn, take_turn
 from sklearn_crcrf._kernels.vectors cimport add_row, add_sum, fetch_row, real
 
-# Rows of the result so many ahead are fetched from memory.
+# Rows of the result are fetched from memory this number of entries ahead.
 cdef enum: NEXT = 8
 
 

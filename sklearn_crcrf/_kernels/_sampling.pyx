@@ -14,7 +14,7 @@ from sklearn_crcrf._kernels._edges cimport Edges, edges_of, first_entry, maximum
 
 
 cdef int32_t draw(double *scores, int64_t n, double uniform) noexcept nogil:
-    """A label with probability proportional to exp(scores), by a number from [0, 1)."""
+    """A label drawn with probability proportional to exp(scores), by a number in [0, 1)."""
     cdef:
         int64_t i
         int32_t label = 0

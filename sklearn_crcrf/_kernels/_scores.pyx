@@ -7,7 +7,7 @@ from sklearn_crcrf._kernels._turns cimport give_turn, take_turn
 
 def add_rows(
     const int32_t[:, ::1] rows,    # (n_tokens, n_slots) rows of the weights, -1 for none IN
-    const int8_t[::1] kind,        # (n_tokens,) which row of exponents a token has IN
+    const int8_t[::1] kind,        # (n_tokens,) the row of exponents of each token IN
     const double[:, ::1] exponents,  # (n_kinds, n_slots) IN
     const int64_t[::1] indptr,     # the weights, CSR (n_rows, n_labels) IN
     const int32_t[::1] indices,

@@ -7,7 +7,7 @@ from sklearn_crcrf._kernels.vectors cimport add_row, add_sum
 
 
 cdef struct AttributePairs:
-    # Attributes of two neighbours, a CSR matrix with a row for the second of them
+    # Attributes of pairs of neighbours, a CSR matrix with a row for the second token
     int64_t n_attributes
     const int64_t *indptr          # (n_tokens + 1,)
     const int32_t *indices
@@ -20,9 +20,9 @@ cdef struct AttributePairs:
 cdef class Search:
     """Work space for a sequence.
 
-    offsets (n_sequences + 1,); what is added to the scores of begin (n,), end (n,) and pairs
-    (n, n), row = label: 0 or -inf; indptr, indices and values of the attributes of pairs; and
-    their weights (n_attributes, n * n), which may change between searches.
+    offsets (n_sequences + 1,); begin (n,), end (n,) and forbidden (n, n), row = label, which are
+    added to scores: 0 or -inf; indptr, indices and values of the attributes of pairs; and weights
+    of pairs (n_attributes, n * n), which may change between searches.
     """
 
     cdef:
@@ -32,7 +32,7 @@ cdef class Search:
         const double[::1] begin, end
         double[:, ::1] scores, delta   # (longest, width) of the tokens, with begin and end
         double[:, ::1] transition, transposed  # (n, width) of all tokens, -inf if there are none
-        bint has_changed               # whether transitions have since the last search
+        bint has_changed               # whether transitions have changed since the last search
         list kept                      # the memory that pointers point to
 
     def __init__(self, offsets, begin, end, forbidden, indptr, indices, values, weights):
@@ -68,7 +68,7 @@ cdef list use_pairs(
 
 
 cdef list make_step(Search search, const double[::1] of_pairs):
-    """What the recursion reads: transitions of all tokens, or edges of each but the first."""
+    """The scores of the recursion: common transitions, or edges for each token but the first."""
     cdef:
         Step *step = &search.step
         int64_t n = search.begin.shape[0]
@@ -84,7 +84,7 @@ cdef list make_step(Search search, const double[::1] of_pairs):
 
 
 cdef inline void read_transition(Search search, int64_t previous, int64_t label) noexcept nogil:
-    """Score a transition, whose weight has changed."""
+    """Compute the score of a transition whose weight has changed."""
     cdef int64_t place = label * search.step.n + previous
     if search.pairs.n_attributes == 1:
         search.transposed[label, previous] = (
@@ -103,7 +103,7 @@ cdef bint read_scores(
     const real[:, ::1] state,      # (n_attributes, n) weights IN
     real[::1] row,                 # (n,) work space
 ) noexcept nogil:
-    """Score the labels of the tokens of sequence s, and its pairs; whether the labels' are finite."""
+    """Compute the scores of sequence s; return whether its state scores are finite."""
     cdef:
         int64_t first = search.offsets[s], length = search.offsets[s + 1] - first
         int64_t t, j, start, stop, end = indptr[first + length]
@@ -118,7 +118,7 @@ cdef bint read_scores(
             )
         for j in range(row.shape[0]):
             search.scores[t, j] = row[j]
-            # One that is not finite makes the sum so.
+            # A score that is not finite makes the sum not finite.
             total += row[j]
     for j in range(row.shape[0]):
         search.scores[0, j] += search.begin[j]
@@ -131,7 +131,7 @@ cdef bint read_scores(
 cdef void read_pairs(
     AttributePairs *pairs, int64_t first, int64_t length, int64_t n_pairs
 ) noexcept nogil:
-    """Score the pairs of labels of each token and the one before it."""
+    """Compute the scores of the pairs of labels of each token and the token before it."""
     cdef:
         int64_t t, k
         double *scores
@@ -148,10 +148,10 @@ cdef void find_path(
     Search search,
     int64_t s,
     const int32_t *gold,           # (length,) IN
-    double cost,                   # of each label that is not gold
+    double cost,                   # added to each label that is not gold
     int32_t *path,                 # (length,) OUT
 ) noexcept nogil:
-    """The path of the sequence whose scores were read that is best with its costs."""
+    """The path with the best score plus cost, of the sequence whose scores were read last."""
     cdef:
         int64_t t, length = search.offsets[s + 1] - search.offsets[s]
         Team team
@@ -170,7 +170,7 @@ cdef void find_path(
 
 
 cdef double score_path(Search search, int64_t s, const int32_t *path) noexcept nogil:
-    """The score of a path of the sequence whose scores were read."""
+    """The score of a path of the sequence whose scores were read last."""
     cdef:
         int64_t n = search.step.n, t, length = search.offsets[s + 1] - search.offsets[s]
         double score = search.scores[0, path[0]]

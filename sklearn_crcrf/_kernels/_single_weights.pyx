@@ -9,7 +9,7 @@ from sklearn_crcrf._kernels.vectors cimport fetch_row, real
 
 from sklearn_crcrf._kernels.sizes import check_number
 
-# Weights so many entries ahead are fetched from memory.
+# Weights are fetched from memory this number of entries ahead.
 cdef enum: AHEAD = 24
 
 
@@ -22,7 +22,7 @@ def find_single_weights(
     const uint8_t[::1] is_single,    # (n_attributes,) IN
     int64_t n_labels,
 ):
-    """All entries of pairs of attributes that are single: what the other functions take."""
+    """The entries of attributes with single weights, as the other functions take them."""
     cdef:
         int64_t n_tokens = indptr.shape[0] - 1, n_cells = 0, t, k, p
         int32_t a

@@ -1,14 +1,14 @@
 """Best paths that contain a span of labelled tokens, and best paths that do not.
 
-A path contains the span of labels k_a ... k_{b-1} if these are its labels of the tokens a to b - 1,
-and its labels of the tokens before and after them are allowed there. One that does not leaves the
-span at the first token at which this fails. Up to there it is known, and before and after there
-it is a best one: with
+A path contains the span of labels k_a ... k_{b-1} if these are its labels at the tokens a to b - 1,
+and its labels at the tokens before and after the span are allowed there. A path that does not
+contain the span leaves it at the first token at which this fails. Within the span its labels are
+known up to this token, and outside its prefix and its suffix must be the best ones: with
 
     delta_t(j) = state[t, j] + max_i delta_{t-1}(i) + transition_t(i, j)
     ahead_t(j) = state[t, j] + max_i transition_{t+1}(j, i) + ahead_{t+1}(i)
 
-all that is left is one maximum over labels at each token of a span. See _edges.pxd for the scores.
+one maximum over labels remains to be taken at each token of a span. See _edges.pxd for the scores.
 """
 
 import numpy as np
@@ -33,7 +33,7 @@ cdef struct Lattice:
 
 
 cdef struct Path:
-    # A path that has labels of a span up to the one before token, and is a best one elsewhere
+    # A best path among those that have the labels of a span before ``token``
     double score
     int64_t before                 # its label before the span, -1 for none
     int64_t token                  # where it leaves the span, -1 if it is impossible
@@ -51,13 +51,13 @@ def span_margins(
     const int32_t[::1] edge_previous,
     const int32_t[::1] edge_current,
     const double[::1] edge_score,
-    const int64_t[:, ::1] bounds,  # (n_spans, 4) a, b, and those of the sequence IN
+    const int64_t[:, ::1] bounds,  # (n_spans, 4) a, b, start and stop of the sequence IN
     const int64_t[::1] place,      # (n_spans,) where the labels of each span begin IN
     const int32_t[::1] labels,     # of all spans IN
     const uint8_t[:, ::1] preceding,  # (n_spans, n_labels) allowed before a span IN
-    const uint8_t[:, ::1] following,  # (n_spans, n_labels) allowed after it IN
-    double[:, ::1] score,          # (n_spans, 2) of the best path with it, and without OUT
-    int64_t[:, :, ::1] path,       # (n_spans, 2, 3) the rest of Path OUT
+    const uint8_t[:, ::1] following,  # (n_spans, n_labels) allowed after a span IN
+    double[:, ::1] score,          # (n_spans, 2) of the best path with, and without the span OUT
+    int64_t[:, :, ::1] path,       # (n_spans, 2, 3) before, token and label of these OUT
 ):
     cdef:
         int64_t r, k, n_spans = bounds.shape[0]
@@ -88,8 +88,8 @@ cdef void best_inside_and_outside(
     const int32_t *labels,         # (b - a,)
     const uint8_t *preceding,      # (n,)
     const uint8_t *following,      # (n,)
-    Path *inside,                  # the best that contains the span OUT
-    Path *outside,                 # the best that does not OUT
+    Path *inside,                  # the best path that contains the span OUT
+    Path *outside,                 # the best path that does not OUT
 ) noexcept nogil:
     cdef:
         int64_t a = bounds[0], b = bounds[1], first = bounds[2], stop = bounds[3]
@@ -149,7 +149,7 @@ cdef void improve(
 cdef int64_t best_of(
     const double *x, const double *y, int64_t n, const uint8_t *allowed, uint8_t wanted
 ) noexcept nogil:
-    """The first i of those wanted with the largest x[i] + y[i], -1 if all are -inf."""
+    """The first i with allowed[i] == wanted and the largest x[i] + y[i]; -1 if all are -inf."""
     cdef:
         int64_t i, best = -1
         double score = -INFINITY
@@ -191,7 +191,7 @@ cdef void go(const Lattice *lattice, int64_t t, int64_t label) noexcept nogil:
 
 
 cdef void through(const Lattice *lattice, int64_t t, int64_t label) noexcept nogil:
-    """scores[j] = that of the best path through j, but through the label."""
+    """scores[j] = score of the best path through label j of token t; -inf for the given label."""
     cdef:
         int64_t j, at = t * lattice.n
     for j in range(lattice.n):
@@ -262,7 +262,7 @@ def add_span_counts(
     double[:, ::1] transitions,    # (n_labels, n_labels) INOUT
     double[::1] edge_counts,       # (n_entries,) INOUT
 ):
-    """Add the weights of spans to the counts of the paths with them, and subtract without them."""
+    """Add the weight of each span for the best path with it, subtract it for the one without."""
     cdef:
         int64_t s, r, n = state.shape[1]
         double[:, ::1] work = np.zeros((2, n))
@@ -305,7 +305,7 @@ cdef void count_span(
     double *ending,
     double *starting,
 ) noexcept nogil:
-    """Count a path within a span, and hand on the weight of what is before and after."""
+    """Count a path within a span, and pass its weight on to its prefix and its suffix."""
     cdef:
         int64_t t, n = counts.lattice.n, previous = path[0], token = path[1], label = path[2]
     if token < 0:

@@ -1,10 +1,10 @@
-"""Products of sparse matrices that become dense."""
+"""Products of two sparse matrices, as dense matrices."""
 
 from libc.stdint cimport int32_t, int64_t
 
 from sklearn_crcrf._kernels.vectors cimport prefetch, real
 
-# Where a row begins is fetched from memory so many entries ahead, then its first numbers.
+# How many entries ahead the start of a row is fetched from memory, then its first numbers.
 cdef enum: FAR = 32
 cdef enum: NEAR = 16
 

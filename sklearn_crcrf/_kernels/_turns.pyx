@@ -1,9 +1,9 @@
 """Threads that wait for each other without being put to sleep.
 
-A thread that has to wait for the interpreter sleeps until it is free, and a processor with nothing
-to do is lent to others: it comes back late, and what is computed next takes longer. For kernels of
-less than a millisecond that costs more than there is to gain by a second thread. The threads of a
-team therefore take turns in the interpreter: whoever wants it stays awake until it is free.
+A thread that waits for the interpreter lock sleeps until the lock is free. The operating system may
+give its processor to another program meanwhile, so the thread wakes up late, with a cold cache. For
+kernels of less than a millisecond that costs more than a second thread gains. The threads of a team
+therefore take turns in the interpreter: a thread that wants it stays awake until it is free.
 """
 
 cdef extern from "turns.h" nogil:
@@ -27,7 +27,7 @@ cdef void give_turn() noexcept nogil:
 
 
 cdef void take_turn() noexcept nogil:
-    """Wait until no other thread of the team has the interpreter, but not forever."""
+    """Wait, for a limited time, until no other thread of the team has the interpreter."""
     cdef:
         Turn *turn = get_turn()
         long k = 0
@@ -39,12 +39,12 @@ cdef void take_turn() noexcept nogil:
 
 
 cdef class Turns:
-    """The turns of a team of threads, and signals that there is something new.
+    """The turns of a team of threads, and signals between its threads.
 
     Parameters
     ----------
     patience : int
-        For how long a thread stays awake: for so many times some microseconds.
+        How long a waiting thread stays awake, in units of a few microseconds.
 
     Attributes
     ----------
@@ -61,22 +61,22 @@ cdef class Turns:
         return LOAD(&self.turn.n_signals)
 
     def join(self):
-        """Be one of the team from now on; this thread has the interpreter."""
+        """Make this thread, which has the interpreter, a member of the team."""
         set_turn(&self.turn)
         with nogil:
             take_turn()
 
     def leave(self):
-        """Be none of the team any more."""
+        """Remove this thread from the team."""
         give_turn()
         set_turn(NULL)
 
     def signal(self):
-        """Tell those who wait."""
+        """Send a signal to the threads that wait for one."""
         INCREMENT(&self.turn.n_signals)
 
     def wait(self, long n_seen):
-        """Wait until there were other than so many signals, or for too long."""
+        """Wait until the number of signals differs from ``n_seen``, but for a limited time."""
         cdef long k = 0
         with nogil:
             give_turn()

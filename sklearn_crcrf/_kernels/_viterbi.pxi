@@ -6,8 +6,8 @@
 #
 #     delta_{t-1}(i) + max_j (transition(i, j) - transition(b, j)) <= delta_{t-1}(b)
 #
-# Rows of delta are padded with NaN, which is never the largest, nor equal to it: labels are found
-# among those of the chain, whatever the scores are.
+# Rows of delta are padded with NaN, which is never a maximum and never equal to one, so that only
+# labels of the chain can be found, for any scores.
 
 import numpy as np
 
@@ -37,21 +37,21 @@ cdef extern from "maxima.h" nogil:
         double *out
     )
 
-# Sequences that go in lock step, at most.
+# Largest number of sequences that go in lock step.
 cdef enum: TEAM = 8
 
 
 cdef struct Team:
-    # Sequences, the longest first: row t * ways + b is that of token t of the b-th of them
+    # Sequences, the longest first: row t * ways + b is for token t of sequence b
     int64_t size
     int64_t ways
-    int64_t[TEAM] first            # the first token of each
+    int64_t[TEAM] first            # the first token of each sequence
     int64_t[TEAM] length
-    bint[TEAM] is_proper           # whether none of its state scores is NaN or inf
+    bint[TEAM] is_proper           # whether no state score is NaN or inf
 
 
 cdef struct Step:
-    # What each step reads, in rows padded with -inf, and its work space
+    # The scores that each step reads, in rows padded with -inf, and work space
     int64_t n                      # labels
     int64_t width                  # of a row, padded
     const double *transition       # (n, width)
@@ -66,7 +66,7 @@ cdef struct Step:
 
 
 cdef inline int64_t n_active(const Team *team, int64_t t) noexcept nogil:
-    """How many of the sequences have a token t."""
+    """The number of sequences that have a token t."""
     cdef int64_t n = team.size
     while n > 0 and team.length[n - 1] <= t:
         n -= 1
@@ -79,14 +79,14 @@ cdef inline int64_t edges_into(const Step *step, int64_t t) noexcept nogil:
 
 
 def rows_of(int64_t n_rows, int64_t width, padding=-np.inf):
-    """Rows of one number, from where a vector does not cross a line of the cache."""
+    """Rows filled with ``padding``, aligned so that vectors do not cross cache lines."""
     memory = np.full(n_rows * width + 8, padding)
     start = -memory.ctypes.data % 64 // 8
     return memory[start : start + n_rows * width].reshape(n_rows, width)
 
 
 cdef list make_work_space(Step *step, int64_t n):
-    """Set all but what is scored; return the memory that pointers point to."""
+    """Set all fields but the scores; return the memory that pointers point to."""
     cdef:
         int64_t width = padded_d(n), j
         double[:, ::1] rows = rows_of(n + 2, width)
@@ -109,7 +109,7 @@ def padded_matrix(matrix):
 
 
 cdef void max_forward(const Step *step, const Team *team, double *delta) noexcept nogil:
-    """Turn the scores of the tokens into those of the best ways to them."""
+    """Turn the scores of the tokens into the scores of their best prefixes."""
     cdef int64_t t, stride = team.ways * step.width
     if team.size == 1:
         max_forward_alone(step, team.first[0], team.length[0], stride, delta)
@@ -124,7 +124,7 @@ cdef void max_forward(const Step *step, const Team *team, double *delta) noexcep
 cdef void max_forward_alone(
     const Step *step, int64_t first, int64_t length, int64_t stride, double *delta
 ) noexcept nogil:
-    """The same with one sequence: only labels that can win are looked at."""
+    """The same for a single sequence, trying only labels that can win."""
     cdef:
         int64_t t, best
         vector_d top
@@ -166,7 +166,7 @@ cdef void best_edges(
     const double *delta,           # (width,) of token t - 1 IN
     const double *state,           # (width,) of token t IN
 ) noexcept nogil:
-    """The best way into each label over the edges; impossible labels are passed over."""
+    """The best edge into each label; impossible labels are skipped."""
     cdef:
         int64_t k, j, row = step.edges.row[t], stop = step.edges.indptr[row + 1]
         double score
@@ -189,7 +189,7 @@ cdef void best_edges(
 cdef void trace_back(
     const Step *step, const Team *team, const double *delta, int32_t *labels
 ) noexcept nogil:
-    """The labels of the best paths; of equals the lowest."""
+    """The labels of the best paths; at a tie the lowest label."""
     cdef:
         int64_t t, b, token
         const double *row
@@ -209,7 +209,7 @@ cdef int64_t previous_label(
     const double *delta,           # (width,) of token t - 1 IN
     int64_t label,
 ) noexcept nogil:
-    """The label of token t - 1 on the best path into ``label`` at t; the lowest of equals."""
+    """The label of token t - 1 on the best path into ``label`` at t; at a tie the lowest."""
     cdef:
         const double *into = step.transposed + label * step.width
         int64_t best = first_largest(delta, into, step.width)

@@ -1,4 +1,4 @@
-/* Numbers in the upper half of the bytes of a float: its range, and the precision of 8 bits. */
+/* The upper half of a float: a number with the range of float and 8 bits of precision. */
 
 #ifndef SKLEARN_CRCRF_BFLOAT16_H
 #define SKLEARN_CRCRF_BFLOAT16_H
@@ -13,7 +13,7 @@ static inline float widen(uint16_t half) {
     return x;
 }
 
-/* The nearest one, that with an even last bit of two. */
+/* The nearest such number; at a tie the one whose last bit is 0. */
 static inline uint16_t narrow(float x) {
     uint32_t bits;
     memcpy(&bits, &x, sizeof bits);

@@ -11,10 +11,10 @@ typedef double vector_d;
 #endif
 #define LANES ((int)(sizeof(vector_d) / sizeof(double)))
 #define AT(address) (*(vector_d *)(address))
-/* Vectors of a row that the registers can hold. */
+/* The number of vectors of a row that the registers can hold. */
 #define TILE 8
 
-/* The lanes of a that are above those of b, or equal to them, as bits. */
+/* Bits of the lanes in which a is above b, or equal to b. */
 #if defined(__AVX512F__)
 #define ABOVE(a, b) ((uint64_t)_mm512_cmp_pd_mask((__m512d)(a), (__m512d)(b), _CMP_GT_OQ))
 #define EQUAL(a, b) ((uint64_t)_mm512_cmp_pd_mask((__m512d)(a), (__m512d)(b), _CMP_EQ_OQ))
@@ -43,7 +43,7 @@ INLINE int lowest_bit(uint64_t bits) {
 #endif
 }
 
-/* Copy a row of n scores, and add them to a sum: one that is not finite shows there. */
+/* Copy a row of n scores, and add it to a sum, which shows whether all scores are finite. */
 #define COPY_SCORES(name, real, WIDE_AT)                                                \
     static inline void name(const real *scores, int64_t n, double *out, vector_d *sum) { \
         if (n < LANES) {                                                                \
@@ -76,7 +76,7 @@ static inline int is_finite(vector_d x) {
     return EQUAL(x - x, splat_d(0)) == ((uint64_t)1 << LANES) - 1;
 }
 
-/* The vector at j of x + y; y is NULL where there is only x. */
+/* The vector at j of x + y, or of x if y is NULL. */
 INLINE vector_d sum_at(const double *x, const double *y, int64_t j) {
     vector_d sum = AT(x + j);
     if (y) sum += AT(y + j);
@@ -123,7 +123,7 @@ INLINE int64_t first_largest_tile(const int vectors, const double *x, const doub
     return bits ? lowest_bit(bits) : 0;
 }
 
-/* The same of any row. */
+/* The same for any row. */
 INLINE int64_t first_largest(const double *x, const double *y, int64_t width) {
     switch (width / LANES) {
         case 1: return first_largest_tile(1, x, y);
@@ -140,7 +140,7 @@ INLINE int64_t first_largest(const double *x, const double *y, int64_t width) {
     return first_equal(x, y, width, largest_everywhere(largest));
 }
 
-/* found[i / 64] has the bit i % 64 where x[i] + gain[i] > x[best]. */
+/* Set bit i % 64 of found[i / 64] where x[i] + gain[i] > x[best], clear it elsewhere. */
 INLINE void find_rivals(const double *x, const double *gain, int64_t best, int64_t width,
                         uint64_t *found) {
     vector_d limit = splat_d(x[best]);
@@ -172,8 +172,8 @@ INLINE vector_d maxima_tile(const int vectors, int64_t best, const uint64_t *fou
     return largest;
 }
 
-/* out[j] += max(least[j], max_i x[i] + matrix[i, j]), over best and the i found; return the
-   largest. */
+/* out[j] += max(least[j], max_i x[i] + matrix[i, j]), over best and the i in found; return the
+   largest out[j]. */
 static inline vector_d add_maxima(int64_t best, const uint64_t *found, const double *x,
                                 const double *matrix, int64_t width, const double *least,
                                 double *out) {

@@ -1,8 +1,8 @@
 /* Products of matrices and sums of their rows; included by vectors.h for each type, after
    vectors_of_type.h. */
 
-/* A matrix of n rows and columns, its numbers so far apart, as panels of TILE_VECTORS vectors, in
-   the order in which products read it; padded with zeros. */
+/* Pack a matrix of n rows and columns, with the given strides, into panels of TILE_VECTORS vectors,
+   in the order in which products read it; padded with zeros. */
 static inline void NAME(pack)(const double *matrix, int64_t n, int64_t row_stride,
                               int64_t column_stride, REAL *out) {
     for (int64_t p = 0; p < n; p += TILE_VECTORS * LANES) {
@@ -39,7 +39,7 @@ INLINE void NAME(product_panel)(const int vectors, const REAL *a, int64_t n_rows
         NAME(product_tile)(1, vectors, a + r * width, panel, n, width, out + r * width);
 }
 
-/* out = a @ matrix, (n_rows, n) by (n, n), the matrix packed. */
+/* out = a @ matrix, (n_rows, n) by (n, n); the matrix is packed. */
 static void NAME(product)(const REAL *a, int64_t n_rows, const REAL *packed, int64_t n,
                           int64_t width, REAL *out) {
     for (int64_t p = 0; p < width; p += TILE_VECTORS * LANES) {
@@ -52,7 +52,7 @@ static void NAME(product)(const REAL *a, int64_t n_rows, const REAL *packed, int
 INLINE void NAME(outer_tile)(const int rows, const int vectors, const REAL *a, const REAL *b,
                              int64_t n_rows, int64_t width, REAL *out) {
     VECTOR sum[TILE_ROWS][TILE_VECTORS], other[TILE_ROWS][TILE_VECTORS];
-    /* In a small tile, every other row has sums of its own, which do not wait for the others. */
+    /* In a small tile, every other row is summed apart, so that additions can overlap. */
     const int is_small = rows * vectors <= 4;
     int64_t k = 0;
     for (int r = 0; r < rows; r++)
@@ -94,7 +94,7 @@ static void NAME(outer_products)(const REAL *a, const REAL *b, int64_t n_rows, i
     }
 }
 
-/* Rows of a matrix that are so many entries ahead are fetched from memory. */
+/* Rows of a matrix are fetched from memory this number of entries ahead. */
 #define AHEAD 24
 
 static inline void NAME(fetch_row)(const REAL *row, int64_t n) {
@@ -138,7 +138,7 @@ static inline void NAME(add_sum)(const int32_t *index, const REAL *value, int64_
         return;
     }
     for (int64_t start = 0, size; start < n; start += size) {
-        /* What is left after these vectors is nothing, or at least one vector. */
+        /* After these vectors nothing is left, or at least one vector. */
         int64_t rest = n - start;
         size = rest <= 8 * LANES ? rest : rest < 9 * LANES ? 7 * LANES : 8 * LANES;
         int64_t last = start + size - LANES;

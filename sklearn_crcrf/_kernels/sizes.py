@@ -1,4 +1,4 @@
-"""What can be numbered by integers of 32 bits."""
+"""How many things 32-bit integers can number."""
 
 __all__ = ["LARGEST", "check_number"]
 
@@ -6,7 +6,7 @@ LARGEST = 2**31 - 1
 
 
 def check_number(n: int, what: str, largest: int = LARGEST) -> None:
-    """Raise OverflowError if there are more than ``largest``; ``what`` is the noun it is said of.
+    """Raise OverflowError if n exceeds ``largest``; ``what`` is the noun for the message.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-/* What threads that take turns need of the compiler and the system. */
+/* Turns of threads: atomic operations and pauses, by compiler and system. */
 
 #ifndef SKLEARN_CRCRF_TURNS_H
 #define SKLEARN_CRCRF_TURNS_H
@@ -25,21 +25,21 @@
 #define YIELD() sched_yield()
 #endif
 
-/* What the threads of a team share. */
+/* The state that the threads of a team share. */
 typedef struct {
     long is_taken;
     long n_signals;
     long patience;
 } Turn;
 
-/* That of the team of this thread, if it has one. */
+/* The state of the team of this thread; 0 if it is in no team. */
 static THREAD_LOCAL Turn *turn_of_thread = 0;
 
 static inline Turn *get_turn(void) { return turn_of_thread; }
 
 static inline void set_turn(Turn *turn) { turn_of_thread = turn; }
 
-/* Stay awake until a number is another one; threads that are ready to run come first. */
+/* Wait awake, briefly, for a number to change; then let other threads run first. */
 static inline void await(const long *number, long seen) {
     for (int k = 0; k < 64 && LOAD(number) == seen; k++) PAUSE();
     if (LOAD(number) == seen) YIELD();

@@ -1,4 +1,4 @@
-"""The kernels that are compiled for several instruction sets, in the best that can run here.
+"""Kernels compiled for several instruction sets, in the best set that the processor has.
 
 The environment variable ``SKLEARN_CRCRF_INSTRUCTIONS`` chooses another one: "baseline", "avx2" or
 "avx512".
@@ -17,7 +17,7 @@ SETS = ("baseline", "avx2", "avx512")
 
 
 def _compiled(name: str, instructions: str) -> ModuleType | None:
-    """A kernel in one instruction set, if it is there."""
+    """A kernel compiled for an instruction set, or None."""
     try:
         return import_module(f"{__package__}._{instructions}.{name}")
     except ModuleNotFoundError:

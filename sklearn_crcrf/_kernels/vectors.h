@@ -2,7 +2,7 @@
 
    The functions are made for float and for double, with the suffix _f or _d. A vector is as wide
    as the instructions allow that this file is compiled for; where a compiler has no vector types,
-   it is one number. Rows are padded to a multiple of a vector, unless it is said otherwise. */
+   it is one number. Rows are padded to a multiple of a vector unless stated otherwise. */
 
 #ifndef SKLEARN_CRCRF_VECTORS_H
 #define SKLEARN_CRCRF_VECTORS_H
@@ -35,7 +35,7 @@
 #define UNROLL
 #endif
 
-/* A function of the number of vectors in a row, compiled for each small one. */
+/* Call a function with the number of vectors in a row, compiled for each small number. */
 #define BY_VECTORS(vectors, function, ...)                \
     switch (vectors) {                                    \
         case 1: function(1, __VA_ARGS__); break;          \
@@ -45,9 +45,9 @@
         default: function(vectors, __VA_ARGS__);          \
     }
 
-/* Rows of a tile of a product, and vectors in each of them: what the registers can hold. Where
-   products are not added in one instruction, some are needed in between; and where it takes an
-   instruction of its own to fill a vector with a number, few rows are better. */
+/* The number of rows in a tile of a product, and of vectors in a row, that the registers can hold.
+   Without fused multiply-add, products need registers of their own; and if to fill a vector with a
+   number takes a separate instruction, few rows are better. */
 #if defined(__AVX512F__)
 #define TILE_ROWS 8
 #define TILE_VECTORS 3
@@ -59,7 +59,7 @@
 #define TILE_VECTORS 6
 #endif
 
-/* A function of the number of vectors in a tile, as many as there are left. */
+/* Call a function with the number of vectors in a tile: all that are left, if they fit. */
 #define FITTING(vectors) ((vectors) < TILE_VECTORS ? (vectors) : TILE_VECTORS)
 #define BY_TILE(vectors, function, ...)                           \
     switch (FITTING(vectors)) {                                   \
@@ -71,7 +71,7 @@
         default: function(TILE_VECTORS, __VA_ARGS__);             \
     }
 
-/* Numbers next to zero are slow and change nothing here: they are taken as zero. */
+/* Denormal numbers are slow and change nothing here: they are treated as zero. */
 static inline unsigned flush_denormals(void) {
 #if defined(__SSE2__)
     unsigned state = _mm_getcsr();

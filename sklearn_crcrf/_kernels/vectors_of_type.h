@@ -24,7 +24,7 @@ INLINE VECTOR NAME(smaller)(VECTOR a, VECTOR b) { return (VECTOR)MINIMUM(a, b); 
 INLINE VECTOR NAME(larger)(VECTOR a, VECTOR b) { return NAME(select)(a > b, a, b); }
 INLINE VECTOR NAME(smaller)(VECTOR a, VECTOR b) { return NAME(select)(a < b, a, b); }
 #endif
-/* The lanes of each half of so many lanes change places. */
+/* Swap neighbouring groups of ``half`` lanes. */
 INLINE VECTOR NAME(swap)(VECTOR x, const int half) {
     VECTOR swapped;
     UNROLL for (int i = 0; i < LANES; i++) swapped[i] = x[i ^ half];
@@ -49,7 +49,7 @@ INLINE VECTOR NAME(exp_vector)(VECTOR x) {
     VECTOR n = shifted - rounding;
     VECTOR r = x - n * (REAL)(is_double ? 6.93145751953125e-1 : 0.693359375);
     r = r - n * (REAL)(is_double ? 1.42860682030941723212e-6 : -2.12194440e-4);
-    /* Even and odd powers apart, which do not wait for each other. */
+    /* Even and odd powers are summed apart, so that additions can overlap. */
     VECTOR even = NAME(splat)((REAL)(1.0 / 720)), odd = NAME(splat)((REAL)(1.0 / 5040)), rr = r * r;
     if (is_double) {
         even = rr * (REAL)(1.0 / 479001600) + (REAL)(1.0 / 3628800);
@@ -89,8 +89,8 @@ INLINE int64_t NAME(place)(int64_t j, int64_t n) {
     return j + LANES <= n || n < LANES ? j : n - LANES;
 }
 
-/* The vector at a place of a row of n numbers, with something else where the row is shorter: what
-   follows in memory may be anything. */
+/* The vector at a place of a row of n numbers. If the row is shorter than a vector, ``otherwise``
+   fills the lanes behind it: memory there may hold any values. */
 INLINE VECTOR NAME(load)(const REAL *row, int64_t place, int64_t n, REAL otherwise) {
 #if defined(VECTOR_BYTES)
     if (n < LANES) {
@@ -102,8 +102,8 @@ INLINE VECTOR NAME(load)(const REAL *row, int64_t place, int64_t n, REAL otherwi
     return AT(row + place);
 }
 
-/* A row of n scores without what is left out of it, and the least and the largest of it that is
-   finite, if they are below and above those so far. */
+/* A row of n scores minus shift; lowers low to its least finite value, and raises high to its
+   largest. */
 INLINE void NAME(shift_row)(const REAL *row, int64_t n, VECTOR shift, REAL *out, VECTOR *low,
                             VECTOR *high) {
     for (int64_t j = 0; j < n; j += LANES) {
@@ -124,14 +124,14 @@ INLINE void NAME(copy_rows)(const int64_t vectors, const REAL *const *scores, in
             int64_t place = v == vectors - 1 && vectors > 1 ? n - LANES : v * LANES;
             VECTOR x = vectors > 1 ? AT(scores[b] + place) : NAME(load)(scores[b], 0, n, 0);
             AT(out + place) = x;
-            /* What is no number is left out, as it comes first. */
+            /* NaN is ignored, as it is the first argument. */
             high = NAME(larger)(x, high);
             low = NAME(smaller)(x, low);
             sum += x;
         }
     }
     *largest = NAME(largest_lane)(NAME(larger)(high, -low));
-    /* The sum of what is moderate is not NaN unless a score is. */
+    /* If scores are moderate, their sum is NaN only if a score is. */
     REAL total = NAME(add_lanes)(sum);
     if (total != total) *largest = INFINITY;
 }
@@ -143,9 +143,9 @@ INLINE int NAME(has_nan)(const REAL *row, int64_t n) {
     return found;
 }
 
-/* Rows of n scores, less the maximum of each to which exp cannot be applied as it is; what is left
-   out of them to top. Returns a limit below zero: none of the differences that is finite is less.
-   No row is padded; of a row that is shorter than a vector, a vector is read and written. */
+/* Rows of n scores; rows for which exp could overflow or underflow have their maximum subtracted,
+   which is written to top, else 0. Returns a lower bound, at most zero, of the finite results. No
+   row is padded, but a whole vector is read and written for a row that is shorter. */
 static inline REAL NAME(shift_rows)(const REAL *const *scores, int64_t n_rows, int64_t n, REAL *out,
                                     REAL *top) {
     const REAL moderate = sizeof(REAL) == 8 ? 60 : 20;
@@ -170,7 +170,7 @@ static inline REAL NAME(shift_rows)(const REAL *const *scores, int64_t n_rows, i
     return -NAME(largest_lane)(-low);
 }
 
-/* The least of n numbers that is finite, as they are read by shift_rows; inf if there is none. */
+/* The least finite number of a row of n, read as by shift_rows; inf if there is none. */
 static inline REAL NAME(least_finite)(const REAL *row, int64_t n) {
     VECTOR low = NAME(splat)(INFINITY);
     for (int64_t j = 0; j < n; j += LANES) {
@@ -190,11 +190,11 @@ static inline REAL NAME(least_positive)(const REAL *row, int64_t width) {
     return -NAME(largest_lane)(-low);
 }
 
-/* out = exp(score - top), of n scores, as they are read by shift_rows. */
+/* out = exp(score - top), of n scores, read as by shift_rows. */
 static inline void NAME(exponentiate)(const REAL *score, int64_t n, REAL top, REAL *out) {
     VECTOR shift = NAME(splat)(top > -INFINITY ? top : 0);
     int64_t last = n < LANES ? 0 : n - LANES;
-    /* It may be done in place. */
+    /* out may be score. */
     VECTOR end = NAME(exp_vector)(NAME(load)(score, last, n, -INFINITY) - shift);
     for (int64_t j = 0; j < last; j += LANES)
         AT(out + j) = NAME(exp_vector)(NAME(load)(score, j, n, -INFINITY) - shift);
@@ -219,8 +219,8 @@ INLINE void NAME(multiply_vectors)(const int64_t vectors, const double *factor, 
     }
 }
 
-/* a *= factor * b, of rows whose sums are taken. Those of b are not padded, but read to the end of
-   a vector. */
+/* a *= factor * b, and the sums of the rows of the result. Rows of b are not padded, but read to
+   the end of a vector. */
 static inline void NAME(multiply)(const double *factor, int64_t n_rows, const REAL *b, int64_t n,
                                   REAL *a, double *sum) {
     BY_VECTORS(NAME(padded)(n) / LANES, NAME(multiply_vectors), factor, n_rows, b, n, a, sum);
@@ -256,9 +256,9 @@ INLINE void NAME(both_products_vectors)(const int64_t vectors, const double *fac
     }
 }
 
-/* Of rows: out = base + a * b, and products = factor * b * c. The base is one row, or NULL if it is
-   out. Those of c and out are not padded, but those of c are read to the end of a vector. What is
-   so many rows back, and the row before each of out, are fetched from memory. */
+/* For each row: out = base + a * b, and products = factor * b * c. The base is one row, or NULL to
+   add to out. Rows of c and out are not padded, but rows of c are read to the end of a vector. The
+   rows that are ``back`` rows before, and the row before each of out, are fetched from memory. */
 static inline void NAME(both_products)(const double *factor, int64_t n_rows, int64_t back,
                                        const REAL *a, const REAL *b, const REAL *c, int64_t n,
                                        REAL *products, const REAL *base, REAL *const *out) {
