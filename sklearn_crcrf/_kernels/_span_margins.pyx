@@ -57,7 +57,7 @@ def span_margins(
     const uint8_t[:, ::1] preceding,  # (n_spans, n_labels) allowed before a span IN
     const uint8_t[:, ::1] following,  # (n_spans, n_labels) allowed after a span IN
     double[:, ::1] score,          # (n_spans, 2) of the best path with, and without the span OUT
-    int64_t[:, :, ::1] path,       # (n_spans, 2, 3) before, token and label of these OUT
+    int64_t[:, :, ::1] path,       # (n_spans, 2, 3) before, token, label of these paths OUT
 ):
     cdef:
         int64_t r, k, n_spans = bounds.shape[0]

@@ -91,7 +91,10 @@ class MCE(Criterion):
 
     @property
     def start(self) -> str:
-        """Where training starts: with kinks not at zero, where all labellings tie."""
+        """Where training starts: "zeros" if the loss is convex and smooth, else "log_loss".
+
+        At zero all labellings tie, so the loss has a kink there if psi is infinite.
+        """
         return "zeros" if self.convex and np.isfinite(self.psi) else "log_loss"
 
     def __call__(

@@ -1,4 +1,4 @@
-"""Segment F-score: smooth counts of the segments that are missed and of false segments."""
+"""Segment F-score, from smooth counts of missed segments and of false segments."""
 
 from copy import copy
 from numbers import Real

@@ -23,7 +23,10 @@ Matrix = sp.csr_array | np.ndarray
 
 
 class AttributeEncoder:
-    """Encodes tokens as rows of attributes: numbers stay, symbols and dicts are one-hot encoded.
+    """Encodes tokens as rows of attributes.
+
+    Numeric columns are attributes as they are. For symbols, token strings and feature dicts, a
+    vocabulary of attributes is learned.
 
     Parameters
     ----------

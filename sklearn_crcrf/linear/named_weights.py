@@ -41,7 +41,7 @@ class NamedWeights(NamedTuple):
     def matching(
         self, names: np.ndarray, edge_attributes: np.ndarray, classes: np.ndarray
     ) -> Weights:
-        """The weights in the order of other attributes and labels; new ones have none, or zero."""
+        """Weights rearranged for other attributes and labels; zero, or no entry, for new ones."""
         label = _find(self.classes.tolist(), classes.tolist())
         attribute = _find(self.names.tolist(), names.tolist())
         edge = _find(self.names[self.edge_attributes].tolist(), names[edge_attributes].tolist())

@@ -103,7 +103,7 @@ class Objective:
         return weights._replace(node=self.design.weights(weights.node))
 
     def derivatives(self, vector: np.ndarray) -> TermWeights:
-        """The derivatives in a vector, arranged for chunks to add to them."""
+        """The derivatives in a vector, arranged so that the gradients of chunks can be added."""
         derivatives = self.terms.split(vector)
         return derivatives._replace(node=self.design.derivatives(derivatives.node))
 

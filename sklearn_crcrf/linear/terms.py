@@ -100,7 +100,7 @@ class Term(ABC):
 
 
 class Transition(Term):
-    """A weight for pairs of the labels of linked tokens.
+    """A weight for pairs of labels of linked tokens.
 
     Parameters
     ----------
@@ -188,7 +188,7 @@ class Forbidden(Term):
 
 
 class TransitionFeature(Term):
-    """A weight for pairs of the labels of linked tokens and attributes of the later token.
+    """A weight for each pair of labels of linked tokens and each attribute of the later token.
 
     Parameters
     ----------

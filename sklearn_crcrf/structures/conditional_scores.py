@@ -65,5 +65,5 @@ class ConditionalScores:
 
 
 def _seen_from(step: int, transition: np.ndarray) -> np.ndarray:
-    """Transitions with the labels of neighbours as rows; applied twice, as they were."""
+    """Transitions, transposed if the neighbour is the later token: its label is the row."""
     return transition if step < 0 else np.ascontiguousarray(transition.T)

@@ -49,7 +49,10 @@ class PathsExcluding:
         return np.where(path == self._n_labels, self._y, path)
 
     def counts(self, counts: ScoreGradient, out: AddTo = None) -> ScoreGradient:
-        """The score gradient, given that of the chain with one more label; added to ``out``."""
+        """Turn the score gradient of the chain with one more label into one of the given scores.
+
+        It is added to ``out``.
+        """
         out = ScoreGradient.of(out, self._given)
         state = counts.state[:, :-1]
         state[np.arange(len(state)), self._y] += counts.state[:, -1]

@@ -11,7 +11,7 @@ __all__ = ["Maxima"]
 
 
 class Maxima:
-    """The best prefixes of paths up to each label of each token, and the best suffixes from it.
+    """The best prefixes up to each label of each token, and the best suffixes from it on.
 
     Parameters
     ----------

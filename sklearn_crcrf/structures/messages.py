@@ -11,7 +11,7 @@ __all__ = ["Messages", "ends", "with_ends"]
 
 
 class Messages:
-    """Forward messages, from the scores up to a token, and backward messages, from those after it.
+    """Forward messages, from the scores up to a token, and backward messages, from later scores.
 
     Parameters
     ----------
