@@ -221,7 +221,7 @@ class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, 
                 spelled.after,
                 spelled.before,
             )
-            found = [[] for _ in structure.offsets[1:]]
+            found: list[list[tuple]] = [[] for _ in structure.offsets[1:]]
             for s, *span in zip(
                 sequence, start.tolist(), end.tolist(), kind, np.exp(value).tolist(), strict=True
             ):

@@ -50,7 +50,12 @@ class Contributions(NamedTuple):
 
     @classmethod
     def of(
-        cls, kind: str, position: Any, name: Sequence[str], weight: Any, factor: Any = 1.0
+        cls,
+        kind: str,
+        position: Any,
+        name: Sequence[str] | np.ndarray,
+        weight: Any,
+        factor: Any = 1.0,
     ) -> "Contributions":
         """Entries of one kind; position, weight and factor are broadcast to the names."""
         n = len(name)

@@ -31,15 +31,16 @@ class SummaryMixin:
 
     def _facts(self) -> dict[str, str]:
         """Facts about a fitted estimator, by name; empty before ``fit``."""
-        facts = {}
+        facts: dict[str, str] = {}
         classes = getattr(self, "classes_", None)
         if classes is None:
             return facts
         names = [str(label) for label in classes[:MOST_LABELS]]
         more = ["..."] if len(classes) > MOST_LABELS else []
         facts["labels"] = f"{len(classes)}: {', '.join(names + more)}"
-        if getattr(self, "coef_", None) is not None:
-            facts["attributes"] = f"{self.coef_.shape[0]:,}"
+        coef = getattr(self, "coef_", None)
+        if coef is not None:
+            facts["attributes"] = f"{coef.shape[0]:,}"
             n_weights = sum(_n_nonzero(getattr(self, name, None)) for name in WEIGHTS)
             facts["weights"] = f"{n_weights:,} not zero"
         if hasattr(self, "n_iter_"):
@@ -48,7 +49,8 @@ class SummaryMixin:
         return facts
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
-        return {**super()._repr_mimebundle_(**kwargs), "text/plain": str(self)}
+        bundle = super()._repr_mimebundle_(**kwargs)  # type: ignore[misc]  # BaseEstimator has it
+        return {**bundle, "text/plain": str(self)}
 
     def _get_fitted_attr_html(self, doc_link: str = "") -> Any:
         # To list a million weights by name would take seconds, each time a notebook shows them.

@@ -1,6 +1,6 @@
 """BoostedCRF: a chain whose state scores are sums of regression trees."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from copy import copy
 from numbers import Integral, Real
 from typing import Any
@@ -259,23 +259,26 @@ class BoostedCRF(CallbackSupportMixin, BaseSequenceClassifier):
         rng = check_random_state(self.random_state)
         corpus = self._read(X, y, sample_weight, goes_on)
         corpus, held_out = hold_out_of(corpus, self.validation_fraction, rng)
-        data, validation = (
-            part and TrainingData(part, self._forbidden(), effective_n_jobs(self.n_jobs))
-            for part in (corpus, held_out)
-        )
+        data = self._training_data(corpus)
+        validation = None if held_out is None else self._training_data(held_out)
         if not goes_on:
             self.baseline_ = log_frequencies(data, self.l2_regularization)
-            self.estimators_, self.transitions_ = [], np.zeros(2 * self.baseline_.shape)
+            self.estimators_: list[Any] = []
+            self.transitions_ = np.zeros(2 * self.baseline_.shape)
         booster = Booster(data, self._state_scores(data.corpus.X), self.transitions_)
         self._boost(booster, validation, rng, progress)
         progress.finish(lambda: vars(self))
+
+    def _training_data(self, corpus: Corpus) -> TrainingData:
+        return TrainingData(corpus, self._forbidden(), effective_n_jobs(self.n_jobs))
 
     def _read(self, X: Any, y: Any, sample_weight: Any, goes_on: bool) -> Corpus:
         """Encode and check the training data."""
         sequences, weights = self._check_training(X, y, sample_weight, reset=not goes_on)
         rows, offsets = as_rows(sequences.X), sequences.X.offsets
         known = self.classes_ if goes_on else None
-        self.classes_, ids, allowed = encode_partial_labels(sequences.y, known)
+        classes, ids, allowed = encode_partial_labels(sequences.y, known)
+        self.classes_: np.ndarray = classes
         weights = weights * label_weights(self.class_weight, self.classes_, ids)
         self._constraints = as_constraints(self.constraints, self.classes_)
         structure = structure_of(sequences.X)
@@ -296,17 +299,21 @@ class BoostedCRF(CallbackSupportMixin, BaseSequenceClassifier):
     def _boost(self, booster: Booster, validation: TrainingData | None, rng, progress) -> None:
         """Set the trees and the transitions, round by round."""
         before = self.estimators_
-        trees, transitions = [], [booster.transition]
-        held_out = validation and HeldOut(validation, self._state_scores(validation.corpus.X))
+        trees: list[Any] = []
+        transitions = [booster.transition]
+        validate = None
+        if validation is not None:
+            held_out = HeldOut(validation, self._state_scores(validation.corpus.X))
+            validate = _loss_of_last(held_out, trees, transitions)
 
-        def fitted() -> dict[str, Any]:
+        def fitted() -> Mapping[str, Any]:
             twin = copy(self)
             twin._set_fitted(before, trees, transitions, training)
             return vars(twin)
 
         training = Training(
             self.verbose,
-            held_out and (lambda x: held_out.loss(trees[-1], transitions[-1])),
+            validate,
             self.n_iter_no_change,
             notify=lambda x: progress.iterated(fitted),
         )
@@ -374,3 +381,8 @@ class BoostedCRF(CallbackSupportMixin, BaseSequenceClassifier):
         state = self._state_scores(prepared[batch.start : batch.stop])
         forbidden, *ends = self._forbidden()
         return Scores.of(state, self.transitions_ + forbidden, *ends)
+
+
+def _loss_of_last(held_out: HeldOut, trees: list, transitions: list) -> Callable[[Any], float]:
+    """A function that adds the last tree to the held-out scores, and returns their loss."""
+    return lambda x: held_out.loss(trees[-1], transitions[-1])

@@ -1,6 +1,6 @@
 """One round of boosting: a tree of state scores, and a change of the transition scores."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -32,10 +32,10 @@ class Step(NamedTuple):
 
 def newton_step(
     tree: DecisionTreeRegressor,
-    X: np.ndarray | sp.csr_array,
+    X: Any,
     residuals: Residuals,
     weight: np.ndarray,
-    tokens: np.ndarray,
+    tokens: np.ndarray | slice,
     *,
     rate: float,
     penalty: float,

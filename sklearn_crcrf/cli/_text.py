@@ -70,7 +70,7 @@ class Text(NamedTuple):
     """
 
     X: list
-    y: list | None
+    y: Any
     known: list | None
     columns: list[str | None]
 
@@ -145,7 +145,8 @@ def read_text(source: Source, columns: Columns | None, labelled: bool = False) -
     ValueError
         If the text is not in columns; the message names the file and the line.
     """
-    names = default_columns(source.width) if columns is None else list(columns)
+    given: Columns = default_columns(source.width) if columns is None else columns
+    names = list(given)
     try:
         X, y = read_conll(io.BytesIO(source.data), names, sep=source.separator, max_bytes=None)
     except ValueError as error:
@@ -224,6 +225,6 @@ def open_output(path: str) -> Iterator[IO[str]]:
         text.flush()
 
 
-def _packing(file: IO[bytes], path: str) -> AbstractContextManager[IO[bytes]]:
+def _packing(file: IO[bytes], path: str) -> AbstractContextManager[Any]:
     """A stream that compresses if the path ends in ".gz"; it leaves the file open."""
     return gzip.GzipFile("", "wb", fileobj=file) if path.endswith(".gz") else nullcontext(file)

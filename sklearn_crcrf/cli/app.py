@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Sequence
 from importlib import import_module
 from types import ModuleType
-from typing import Any
+from typing import Any, NoReturn
 
 from .._version import __version__
 from ..utils import interruption
@@ -33,7 +33,7 @@ DEBUG = "SKLEARN_CRCRF_DEBUG"
 class Parser(argparse.ArgumentParser):
     """A parser that reports errors in one line."""
 
-    def error(self, message: str) -> None:
+    def error(self, message: str) -> NoReturn:
         self.exit(BAD_INPUT, f"sklearn-crcrf: error: {message} (see {self.prog} --help)\n")
 
 

@@ -4,7 +4,7 @@ import argparse
 import io
 import warnings
 from collections.abc import Callable
-from typing import IO, Any
+from typing import Any
 
 from ..conversion import read_crfpp_model, read_crfsuite_dump
 from ..crf import CRFsuiteCRF
@@ -14,7 +14,7 @@ from ._text import Source, add_columns, add_file, check_output, read_source
 
 __all__ = ["add_arguments", "run"]
 
-READERS: dict[str, Callable[[IO], Any]] = {
+READERS: dict[str, Callable[..., Any]] = {
     "crfsuite": read_crfsuite_dump,
     "crf++": read_crfpp_model,
 }

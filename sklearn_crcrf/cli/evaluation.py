@@ -154,18 +154,21 @@ def _tell(
     print()
     print_accuracy(result)
     if result.scheme is not None:
-        options = {"scheme": result.scheme, "digits": 4, "zero_division": np.nan}
-        print(f"\n{segment_report(result.y, result.predicted, **options)}", end="")
+        report = segment_report(
+            result.y, result.predicted, scheme=result.scheme, digits=4, zero_division=np.nan
+        )
+        print(f"\n{report}", end="")
 
 
 def _figures(result: Evaluation) -> dict[str, Any]:
-    figures = {"sequences": len(result.y), "tokens": sum(map(len, result.y))}
+    figures: dict[str, Any] = {"sequences": len(result.y), "tokens": sum(map(len, result.y))}
     figures["accuracy"] = {name: _number(share) for name, share in result.accuracy.items()}
     if result.n_unknown is not None:
         figures["unknown_tokens"] = result.n_unknown
     if result.scheme is not None:
-        options = {"scheme": result.scheme, "output_dict": True, "zero_division": np.nan}
-        report = segment_report(result.y, result.predicted, **options)
+        report = segment_report(
+            result.y, result.predicted, scheme=result.scheme, output_dict=True, zero_division=np.nan
+        )
         figures["segments"] = {
             kind: {name: _number(value) for name, value in row.items()}
             for kind, row in report.items()
@@ -184,8 +187,7 @@ def print_accuracy(result: Evaluation) -> None:
         more = f"   ({result.n_unknown:,} tokens)" if name == "unknown" else ""
         print(f"{f'accuracy, {name} tokens':26} {_percent(share)}{more}")
     if result.scheme is not None:
-        options = {"scheme": result.scheme, "zero_division": np.nan}
-        f1 = segment_f1(result.y, result.predicted, **options)
+        f1 = segment_f1(result.y, result.predicted, scheme=result.scheme, zero_division=np.nan)
         print(f"{'F1 of segments':26} {_percent(f1)}")
 
 

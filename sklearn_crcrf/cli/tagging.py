@@ -99,8 +99,11 @@ def read_words(
 
 def _fitting_columns(trained: list[str | None], width: int, labelled: bool) -> list[str | None]:
     """The columns of training, perhaps without the label or the columns that were left out."""
-    unlabelled, observed = [name for name in trained if name != "label"], _observed(trained)
-    layouts = [trained, [*observed, "label"]] if labelled else [unlabelled, observed, trained]
+    unlabelled: list[str | None] = [name for name in trained if name != "label"]
+    observed: list[str | None] = [*_observed(trained)]
+    layouts: list[list[str | None]] = [unlabelled, observed, trained]
+    if labelled:
+        layouts = [trained, [*observed, "label"]]
     return next((names for names in layouts if len(names) == width), layouts[0])
 
 
@@ -118,7 +121,7 @@ def _check_known(known: list | None, estimator: Any, name: str) -> None:
 
 
 def _observed(columns: list[str | None]) -> list[str]:
-    return [name for name in columns if name not in (None, "label", KNOWN)]
+    return [name for name in columns if name is not None and name not in ("label", KNOWN)]
 
 
 def _tag(estimator: Any, X: list, known: list | None, options: argparse.Namespace) -> Tagged:

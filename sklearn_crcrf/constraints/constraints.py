@@ -48,7 +48,8 @@ class Constraints(NamedTuple):
 
     def scores(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Terms to add to transition, begin and end scores: 0 if allowed, else -inf."""
-        return tuple(np.where(allowed, 0.0, -np.inf) for allowed in self)
+        transition, begin, end = (np.where(allowed, 0.0, -np.inf) for allowed in self)
+        return transition, begin, end
 
     def violations(self, y: np.ndarray, previous: np.ndarray, current: np.ndarray) -> np.ndarray:
         """The tokens whose labels break the constraints.

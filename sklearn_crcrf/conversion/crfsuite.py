@@ -89,7 +89,8 @@ def read_crfsuite_dump(
 
 def _sections(lines: list[str]) -> dict[str, list[tuple[int, str]]]:
     """The numbered lines of each section."""
-    sections, name = {}, None
+    sections: dict[str, list[tuple[int, str]]] = {}
+    name = None
     for number, line in enumerate(lines, start=1):
         if name is None and line.endswith(" = {"):
             name = line.removesuffix(" = {")
@@ -113,7 +114,7 @@ def _sections(lines: list[str]) -> dict[str, list[tuple[int, str]]]:
 
 def _names(lines: list[tuple[int, str]]) -> list[str]:
     """The names in a section whose lines are numbered from 0."""
-    names = []
+    names: list[str] = []
     for number, line in lines:
         index, colon, name = line.partition(": ")
         if not colon or index.strip() != str(len(names)):

@@ -89,7 +89,7 @@ class Counts(Mapping):
             for _, a, b in self._pairs(other)
         )
 
-    __hash__ = None
+    __hash__ = None  # type: ignore[assignment]  # mutable objects have no hash
 
     def __repr__(self) -> str:
         n_events = sum(len(table.weights) for table in self.values())
@@ -101,7 +101,7 @@ class Counts(Mapping):
 
     def __setstate__(self, state: dict) -> None:
         with setting_state("Counts"):
-            self.__init__(zip(state["templates"], state["tables"], strict=True))
+            Counts.__init__(self, dict(zip(state["templates"], state["tables"], strict=True)))
 
     def _pairs(self, other: "Counts") -> Iterator[tuple[Template, Table, Table]]:
         if self.keys() != other.keys():

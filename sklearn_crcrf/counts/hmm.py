@@ -42,7 +42,7 @@ class EncodedRows(NamedTuple):
     """
 
     rows: np.ndarray
-    attributes: sp.csr_array | None
+    attributes: Any
 
 
 @documented
@@ -197,7 +197,7 @@ class HMM(CountingClassifier):
             n_symbols = len(self.encoder_.symbols(column))
             self.intercept_ += np.log(k / (n_tokens + k * (len(keys) + 1)))
             blocks.append(place_rows(_association(by_label, k), keys[:, 0], n_symbols))
-        self._attribute_weight = None
+        self._attribute_weight: np.ndarray | None = None
         if ATTRIBUTES in counts:
             keys, by_label = label_counts(counts[ATTRIBUTES], n)
             total = by_label.sum(axis=0) + k * self.encoder_.n_attributes

@@ -81,7 +81,7 @@ class Lexicon:
         spelling = np.empty((len(ids), len(self.features)), dtype=np.int32)
         known = ids >= 0
         spelling[known] = self.spelling[ids[known]]
-        unknown = [words[i] for i in np.flatnonzero(~known)]
+        unknown = [words[i] for i in np.flatnonzero(~known).tolist()]
         spelling[~known] = mark_unknown(self._spell(unknown, Vocabulary.lookup))
         return ids, spelling
 

@@ -85,7 +85,7 @@ class Observations(NamedTuple):
     word: np.ndarray
     ids: np.ndarray
     spelling: np.ndarray
-    attributes: sp.csr_array | None = None
+    attributes: Any = None
 
     def split(self, token: int) -> tuple["Observations", "Observations"]:
         """The tokens before ``token``, and the tokens from it on."""
@@ -122,7 +122,7 @@ class Encoder:
         n_attributes: int | None,
     ):
         self.names = tuple(names)
-        self.n_attributes = n_attributes
+        self.n_attributes: Any = n_attributes
         self.lexicon = Lexicon(features, symbols)
         self._vocabularies = {name: Vocabulary() for name in self.names[1:]}
 
@@ -132,7 +132,7 @@ class Encoder:
     def __setstate__(self, state: dict[str, Any]) -> None:
         with setting_state(type(self).__name__):
             vars(self).update(state)
-            self._vocabularies = dict(zip(self.names[1:], self._vocabularies, strict=True))
+            self._vocabularies = dict(zip(self.names[1:], state["_vocabularies"], strict=True))
 
     def learn(self, table: SymbolTable, attributes: sp.csr_array | None) -> Observations:
         """Encode tokens, and give ids to new symbols; new columns are an error."""

@@ -35,7 +35,7 @@ def encoder_requirements(encoder: Encoder, n_columns: Any) -> Iterator[Requireme
     are_known = all(isinstance(v, Vocabulary) for v in [*in_lexicon, *vocabularies.values()])
     yield Fact("_vocabularies", are_known, "must be Vocabularies")
     n = encoder.n_attributes
-    are_columns = n is None or (isinstance(n, Integral) and 0 <= n == n_columns)
+    are_columns = n is None or (isinstance(n, Integral) and 0 <= int(n) == n_columns)
     yield Fact("n_attributes", are_columns, f"must be the number of columns, {n_columns}")
     yield from below("lexicon", _lexicon_requirements(encoder.lexicon))
 

@@ -35,7 +35,8 @@ class Table(NamedTuple):
 
 def aggregate(columns: Iterable[np.ndarray], weights: np.ndarray, n_events: int) -> Table:
     """Sum the weights of equal rows; the columns hold ids from BOUNDARY upwards."""
-    keys, widths = np.zeros(n_events, dtype=np.uint64), []
+    keys = np.zeros(n_events, dtype=np.uint64)
+    widths: list[int] = []
     ranked = []
     for ids in columns:
         if sum(widths) + _width(ids) > _KEY_BITS:

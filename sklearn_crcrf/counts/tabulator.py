@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_array, has_fit_parameter
 
 from ..data.numbers import as_numbers
 from ..data.ragged import SequenceArray
-from ..data.symbols import SymbolTable, symbolize
+from ..data.symbols import SymbolTable, join_columns, symbolize
 from ..utils.soundness import Fact, Requirement
 from .binning import EqualFrequencyBins
 
@@ -48,7 +48,7 @@ class Tabulator:
         yield Fact("_words", isinstance(self._words, str), "must be a str")
         are_names = all(isinstance(name, str) for name in self._numbers)
         yield Fact("_numbers", isinstance(self._numbers, list) and are_names, "must be strings")
-        is_width = isinstance(self._n_columns, Integral) and self._n_columns >= 0
+        is_width = isinstance(self._n_columns, Integral) and int(self._n_columns) >= 0
         yield Fact("_n_columns", is_width, "must be the number of columns")
         yield Fact("_binning", hasattr(self._binning, "transform"), "must be a transformer")
 
@@ -83,7 +83,7 @@ class Tabulator:
         if self._kind == "attributes":
             return _same_words(data.shape[0]), _attributes(data)
         if self._kind == "numbers":
-            rows = as_numbers(X, np.float64)
+            rows: Any = as_numbers(X, np.float64)
             rows = rows.toarray() if sp.issparse(rows) else rows
             names = [f"x{j}" for j in range(rows.shape[1])]
             return _join(_same_words(len(rows)), self._bin(rows, names)), None
@@ -132,7 +132,7 @@ class Tabulator:
         self._binning.fit(values[counted], **weights)
 
     def _bin(self, values: np.ndarray, names: Sequence[str]) -> SymbolTable:
-        codes = self._binning.transform(values)
+        codes: Any = self._binning.transform(values)
         codes = np.asarray(codes.toarray() if sp.issparse(codes) else codes)
         if not np.array_equal(codes, np.round(codes)):
             raise ValueError(f"binning must give integers, but {self._binning} does not")
@@ -183,7 +183,7 @@ def _same_words(n_tokens: int) -> SymbolTable:
 
 def _table_of_objects(data: np.ndarray) -> SymbolTable:
     """Columns of symbols from the columns of a 2-D array with strings."""
-    missing = np.argwhere(np.equal(data, None) | (data != data))
+    missing = np.argwhere(np.equal(data, np.array(None)) | (data != data))
     if len(missing):
         row, column = missing[0]
         raise ValueError(f"X, row {row}, column {column}: {data[row, column]} is not a symbol")
@@ -204,4 +204,4 @@ def _choose(table: SymbolTable, names: Sequence[str]) -> SymbolTable:
 
 
 def _join(a: SymbolTable, b: SymbolTable) -> SymbolTable:
-    return np.concatenate([a, b], axis=1)
+    return join_columns([a, b])

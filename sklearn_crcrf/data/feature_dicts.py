@@ -93,7 +93,9 @@ def invalid_token(what: str, offsets: np.ndarray, token: int, value: Any) -> Val
 
 def _unfold(items: Items, nested: set[type]) -> Items:
     """The same items, with dicts and lists replaced by their items."""
-    keys, values, ends = [], [], [0]
+    keys: list[str] = []
+    values: list[Any] = []
+    ends = [0]
     for i, (k, value) in enumerate(zip(items.key_ids.tolist(), items.values, strict=True)):
         if type(value) in nested:
             inner = _inner_items(items, i, value)

@@ -114,12 +114,12 @@ class Rows(Layout):
 class Sequences(NamedTuple):
     """An input, flattened, and its layout.
 
-    ``mirror`` takes one value or row per token of ``X`` and returns them in the container of the
-    input.
+    ``y`` is a SequenceArray, or None if no labels were given. ``mirror`` takes one value or row
+    per token of ``X`` and returns them in the container of the input.
     """
 
     X: SequenceArray
-    y: SequenceArray | None
+    y: Any
     mirror: Layout
 
 

@@ -85,7 +85,7 @@ def _no_number(X: SequenceArray, at: tuple, dtype: np.dtype) -> ValueError:
     return ValueError(f"{_place(X, at)}: {value} is not a finite number of type {dtype}")
 
 
-def _first_odd(values: np.ndarray, dtype: np.dtype) -> tuple:
+def _first_odd(values: np.ndarray, dtype: np.dtype) -> Any:
     """The first value that cannot be converted."""
     wrong = [not _converts(value, dtype) for value in values.ravel()]
     return _first(np.reshape(wrong, values.shape))

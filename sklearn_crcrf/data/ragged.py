@@ -45,7 +45,7 @@ class SequenceArray:
     """
 
     __slots__ = ("data", "offsets")
-    __hash__ = None
+    __hash__ = None  # type: ignore[assignment]  # mutable objects have no hash
 
     def __init__(self, data: Any, offsets: Any):
         if not getattr(data, "shape", ()):
@@ -245,7 +245,7 @@ def join_sequences(sequences: Iterable[Any], name: str) -> SequenceArray:
     except TypeError:
         kind = type(sequences).__name__
         raise ValueError(f"{name} must be a list of sequences, but is of type {kind}") from None
-    lengths = [n_tokens(s) for s in sequences]
+    lengths: list[Any] = [n_tokens(s) for s in sequences]
     if None in lengths:
         i = lengths.index(None)
         raise ValueError(

@@ -55,7 +55,7 @@ class SymbolTable:
     """
 
     __slots__ = ("_categories", "_places", "_texts", "codes", "edges", "keys", "names", "numbers")
-    __hash__ = None
+    __hash__ = None  # type: ignore[assignment]  # mutable objects have no hash
 
     def __init__(
         self,
@@ -79,10 +79,10 @@ class SymbolTable:
         if len(self._places) != len(names):
             raise ValueError(f"the names of the columns must differ, got {list(names)}")
         self.codes = np.asfortranarray(codes)
-        self._categories = tuple(
+        self._categories: tuple[JoinedStrings | np.ndarray, ...] = tuple(
             c if isinstance(c, JoinedStrings) else np.asarray(c, dtype=object) for c in categories
         )
-        self._texts = None
+        self._texts: tuple[np.ndarray, ...] | None = None
         if given.dtype != np.int32 and not np.array_equal(given, codes):
             raise ValueError("codes must be integers of at most 32 bits")
         for codes, symbols, name in zip(self.codes.T, self._categories, names, strict=True):
@@ -142,7 +142,7 @@ class SymbolTable:
                 "first, as in make_pipeline(Window(), SequenceVectorizer())"
             )
         axis = kwargs.get("axis", args[1] if len(args) > 1 else 0)
-        return _join_rows(args[0]) if axis == 0 else _join_columns(args[0])
+        return _join_rows(args[0]) if axis == 0 else join_columns(args[0])
 
     def copy(self) -> "SymbolTable":
         """A copy that shares no codes with the original."""
@@ -165,7 +165,7 @@ class SymbolTable:
     def column(self, name: str) -> np.ndarray:
         """The symbols of one column, an object array of shape (n_tokens,); None where absent."""
         j = self.place(name)
-        return np.append(self.categories[j], None)[self.codes[:, j]]
+        return np.append(self.categories[j], np.array(None))[self.codes[:, j]]
 
     def attributes(self, j: int, codes: np.ndarray, separator: str = "=") -> JoinedStrings:
         """``"key=symbol"`` for some of the codes of one column."""
@@ -293,7 +293,8 @@ def _texts(items: Items) -> list[str]:
     return [value if isinstance(value, str) else str(value) for value in items.values]
 
 
-def _join_columns(tables: Sequence[SymbolTable]) -> SymbolTable:
+def join_columns(tables: Sequence[SymbolTable]) -> SymbolTable:
+    """One table with the columns of all tables."""
     return SymbolTable(
         np.concatenate([t.codes for t in tables], axis=1),
         [c for t in tables for c in t._categories],

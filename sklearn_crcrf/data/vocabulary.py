@@ -126,7 +126,7 @@ class Vocabulary:
     """
 
     __slots__ = ("_table",)
-    __hash__ = None
+    __hash__ = None  # type: ignore[assignment]  # mutable objects have no hash
 
     def __init__(self, symbols: Iterable[str] = ()):
         self._table = StringTable()
@@ -137,7 +137,7 @@ class Vocabulary:
         """The strings, in the order of their ids."""
         return self._table.symbols.copy()
 
-    def add(self, tokens: Iterable[str]) -> np.ndarray:
+    def add(self, tokens: Iterable[str] | JoinedStrings) -> np.ndarray:
         """The ids of the tokens; new strings are given the next ids.
 
         Parameters
@@ -157,7 +157,7 @@ class Vocabulary:
             return _fill_joined(self._table.add_joined, tokens)
         return _fill(self._table.add, tokens)
 
-    def lookup(self, tokens: Iterable[str]) -> np.ndarray:
+    def lookup(self, tokens: Iterable[str] | JoinedStrings) -> np.ndarray:
         """The ids of the tokens, -1 if a string was never added.
 
         Parameters
@@ -202,7 +202,7 @@ class Vocabulary:
             text, lengths = state["text"].decode("utf-8", "surrogatepass"), state["lengths"]
         require("Vocabulary", _requirements(text, lengths))
         ends = np.append(0, np.cumsum(lengths)).tolist()
-        self.__init__([text[start:end] for start, end in pairwise(ends)])
+        Vocabulary.__init__(self, [text[start:end] for start, end in pairwise(ends)])
 
 
 def _requirements(text: str, lengths: Any) -> Iterator[Requirement]:
@@ -219,7 +219,7 @@ def describe(token: Any) -> str:
     return f"of type {type(token).__name__}"
 
 
-def _fill(method: Any, tokens: Iterable[str]) -> np.ndarray:
+def _fill(method: Any, tokens: Any) -> np.ndarray:
     if isinstance(tokens, np.ndarray):
         if tokens.ndim != 1:
             raise ValueError(f"tokens must be one-dimensional, got shape {tokens.shape}")

@@ -84,7 +84,7 @@ def _expand(
             tokens.append(part)
             labels.append("O" if label is None else "I-" + label)
     if symbol in types:
-        labels[start] = "B-" + label
+        labels[start] = "B-" + types[symbol]
 
 
 @cache

@@ -145,14 +145,14 @@ def _check_values(
 
 
 def _problem_finder(forbidden: str, encoding: str) -> Callable[[Any], str | None]:
-    forbidden = set(forbidden)
+    characters = set(forbidden)
 
     def problem(value: Any) -> str | None:
         if not isinstance(value, str):
             return "is not a string"
         if not value.strip(" \t"):
             return "is empty"
-        if not forbidden.isdisjoint(value):
+        if not characters.isdisjoint(value):
             return "holds a separator or a line end"
         try:
             value.encode(encoding)

@@ -218,13 +218,15 @@ def _fetch(
     choices = list(dict.fromkeys([*corpus.parts, "all"]))
     if subset not in choices:
         raise ValueError(f"subset must be one of {choices}, got {subset!r}")
-    X, y, filenames = [], [], []
+    X: list[Any] = []
+    y: list[Any] = []
+    filenames = []
     for name, part in corpus.parts.items():
         if subset in (name, "all"):
             text, path = find_part(corpus, part, **options)
             X_part, y_part = read_conll(io.StringIO(text), corpus.columns, sep="\t")
             X += X_part
-            y += y_part
+            y += y_part or []
             filenames.append(str(path))
     if return_X_y:
         return X, y

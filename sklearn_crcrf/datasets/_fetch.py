@@ -43,7 +43,7 @@ class CorpusSource:
     description: str
     columns: tuple[str, ...]
     parts: dict[str, Part]
-    parse: Callable[[str], tuple[list, list]]
+    parse: Callable[[str], tuple[list, list | None]]
     repair: Callable[[str], str] = str
 
 

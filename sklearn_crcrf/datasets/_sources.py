@@ -52,7 +52,7 @@ for use with Digital Computers", Brown University, 1964, revised 1971, revised a
 """
 
 
-def _parse_columns(*columns: str) -> Callable[[str], tuple[list, list]]:
+def _parse_columns(*columns: str) -> Callable[[str], tuple[list, list | None]]:
     return lambda text: read_conll(io.StringIO(text), columns)
 
 

@@ -23,7 +23,7 @@ class Estimate(NamedTuple):
         P(label | attribute) for each entry of ``counts``.
     """
 
-    index: KeyIndex
+    index: KeyIndex  # type: ignore[assignment]  # hides tuple.index
     counts: sp.csr_array
     probability: np.ndarray
 

@@ -43,7 +43,7 @@ from .trigrams import TRIGRAMS, TrigramRates
 
 __all__ = ["EmpiricalCRF"]
 
-SPELLINGS = {
+SPELLINGS: dict[str, Any] = {
     "product": ProductSpelling,
     "joint": JointSpelling,
     "mean": MeanSpelling,
@@ -416,7 +416,7 @@ class EmpiricalCRF(CountingClassifier):
         options = {"strength": strength, "mu_oov": self.mu_oov, "exponents": self._exponents}
         spelling = SPELLINGS[self.spelling]
         if self.zeros == "smoothed":
-            self.model_ = SmoothedModel(statistics, spelling, **options)
+            self.model_: Any = SmoothedModel(statistics, spelling, **options)
         else:
             floor = FLOOR if self.zeros == "floored" else -np.inf
             self.model_ = FrequencyModel(statistics, spelling, floor=floor, **options)

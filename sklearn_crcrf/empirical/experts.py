@@ -97,6 +97,7 @@ def context_experts(names: Sequence[str], features: Iterable[str]) -> Iterator[C
 def _more_experts(
     word: str, others: Sequence[str], features: Iterable[str]
 ) -> Iterator[ContextExpert]:
+    offsets: tuple[int, ...]
     if "suffix3" in features:
         for offsets in ((-1,), (1,), (-1, 1)):
             yield _expert(_at(f"{word}:suffix3", *offsets))
@@ -133,8 +134,8 @@ def _expert(
     symbols: Symbols, known: float = 0.0, unseen: float = 0.0, broader: Symbols | None = None
 ) -> ContextExpert:
     name = "|".join(symbol_names(symbols))
-    broader = Template(broader) if broader else None
-    return ContextExpert(name, Template(tuple(symbols)), known, unseen, broader)
+    prior = Template(tuple(broader)) if broader else None
+    return ContextExpert(name, Template(tuple(symbols)), known, unseen, prior)
 
 
 def symbol_names(symbols: Symbols) -> list[str]:

@@ -1,6 +1,6 @@
 """Statistics of words and encoded attributes, shared by both kinds of empirical models."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -76,11 +76,11 @@ class Prepared(NamedTuple):
     kind: np.ndarray
     edges: np.ndarray
     first: np.ndarray
-    attributes: sp.csr_array | None = None
+    attributes: Any = None
 
     def slice(self, start: int, stop: int) -> "Prepared":
         """The tokens from ``start`` to ``stop``."""
-        return Prepared(*(None if part is None else part[start:stop] for part in self))
+        return Prepared._make(None if part is None else part[start:stop] for part in self)
 
 
 def word_kinds(n_seen: np.ndarray, observations: Observations) -> tuple[np.ndarray, np.ndarray]:

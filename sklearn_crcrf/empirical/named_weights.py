@@ -32,7 +32,7 @@ def named_weights(model: SmoothedModel, classes: np.ndarray) -> NamedWeights:
     if n_attributes is not None:
         names = [f"x{j}" for j in range(n_attributes)]
         blocks.append((names, model.exponents["attributes"] * model.attributes))
-    names = np.array([name for block_names, _ in blocks for name in block_names], dtype=object)
+    all_names = np.array([name for block_names, _ in blocks for name in block_names], dtype=object)
     n = len(classes)
     weights = Weights(
         sp.vstack([coef for _, coef in blocks], format="csr"),
@@ -40,7 +40,7 @@ def named_weights(model: SmoothedModel, classes: np.ndarray) -> NamedWeights:
         *model.boundaries(),
         np.empty((0, n, n)),
     )
-    return NamedWeights(names, np.empty(0, dtype=np.int64), classes, weights)
+    return NamedWeights(all_names, np.empty(0, dtype=np.int64), classes, weights)
 
 
 def _words(model: SmoothedModel) -> tuple[list[str], sp.csr_array]:

@@ -1,6 +1,7 @@
 """Unknown words as a product of experts on their spelling."""
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -70,7 +71,7 @@ class ProductSpelling(Storable):
     """
 
     features = tuple(expert.feature for expert in EXPERTS)
-    symbols = {}
+    symbols: dict[str, Sequence[str]] = {}
     has_zeros = False
 
     def __init__(self, lexicon: Lexicon, counts: sp.csr_array, label_prior, strength: float):
@@ -80,7 +81,8 @@ class ProductSpelling(Storable):
         base = counts.sum(axis=0) + label_prior
         base /= base.sum()
         blocks = [sp.csr_array(np.log(base / base.min())[None, :])]
-        self._indexes, estimates = [], {}
+        self._indexes = []
+        estimates: dict[str, Any] = {}
         for j, (feature, _, shorter) in enumerate(EXPERTS):
             keys, first, which = rank_rows(lexicon.spelling[rare][:, [j]])
             grouped = sum_rows(counts, which, len(keys))

@@ -10,6 +10,7 @@ References
 .. [2] Zhu et al., "Closed Form Maximum Likelihood Estimator of CRFs", 2013.
 """
 
+from collections.abc import Callable
 from itertools import product
 
 import numpy as np
@@ -72,6 +73,10 @@ class SignatureSpelling(Storable):
     names = ["signature"]
     exponents = np.ones(1)
     has_zeros = True
+    # Subclasses implement these.
+    _fit: Callable[[np.ndarray], np.ndarray]
+    _fit_pairs: Callable[[sp.csr_array], None]
+    _joint: Callable[[np.ndarray, np.ndarray], sp.csr_array]
 
     def __init__(self, lexicon: Lexicon, counts: sp.csr_array, label_prior, strength: float):
         self.label_prior = label_prior

@@ -6,6 +6,7 @@ multiplied by an exponent; see :func:`~sklearn_crcrf.counts.rows.association`.
 
 from collections.abc import Mapping
 from copy import copy
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -142,6 +143,7 @@ class SmoothedModel(Storable):
         """The contributions that sum to the score of a path of one sequence."""
         encoder, exponents = self.statistics.encoder, self.exponents
         outer = exponents["transition"], exponents["boundary"]
+        inner, begin, end = self.transitions
         sequence = Chain(np.array([0, len(y)]))
         rows = np.where(prepared.edges < 0, -1, prepared.edges + self._edge_starts)
         edges = edge_contributions(
@@ -154,7 +156,7 @@ class SmoothedModel(Storable):
         )
         entries = [
             state_contributions(self.state, prepared, y, self.attribute_keys(), encoder),
-            transition_contributions(*self.transitions, y, classes, sequence, *outer),
+            transition_contributions(inner, begin, end, y, classes, sequence, *outer),
             edges._replace(factor=exponents["edges"] * edges.factor),
         ]
         if prepared.attributes is not None:
@@ -195,8 +197,8 @@ class SmoothedModel(Storable):
         gradient["boundary"] += weight.end @ self.transitions.end
         gradient["edges"] = weight.token_transitions @ raised / self.exponents["edges"]
         if prepared.attributes is not None:
-            scores = prepared.attributes @ self.attributes
-            gradient["attributes"] = scores.multiply(weight.state).sum()
+            state_scores = prepared.attributes @ self.attributes
+            gradient["attributes"] = state_scores.multiply(weight.state).sum()
         return np.array(list(gradient.values()))
 
     def _fit_state(self, spelling: type, mu_oov: float, exponents: Mapping[str, float]) -> None:
@@ -209,10 +211,10 @@ class SmoothedModel(Storable):
         ]
         edges = edge_experts(stats.encoder.names)
         # Only estimates that serve as priors are kept.
-        self._priors = {template for edge in edges for template, _ in (edge.before, edge.here)}
-        self._priors |= {expert.broader for expert in experts}
+        self._priors: set[Template | None] = {expert.broader for expert in experts}
+        self._priors |= {template for edge in edges for template, _ in (edge.before, edge.here)}
         blocks = self._fit_words(spelling)
-        self._contexts = []
+        self._contexts: list[Any] = []
         blocks += [self._fit_context(expert) for expert in experts]
         entries = state_entries(self.spelling, 1.0, mu_oov, experts)
         entries += [Entry("transition", 1.0), Entry("boundary", BOUNDARY_EXPONENT)]

@@ -32,7 +32,8 @@ class Expansion:
         """The column of a template; its symbols are all different."""
         macros = [macro._replace(where="") for macro in template.macros]
         if not macros:
-            column = Column(np.zeros(self.n_tokens, dtype=np.int32), ["".join(template.parts)])
+            text = "".join(map(str, template.parts))
+            column = Column(np.zeros(self.n_tokens, dtype=np.int32), [text])
         elif len(template.parts) == 1:
             column = self.symbols(macros[0])
         else:
@@ -49,7 +50,7 @@ class Expansion:
         inserted = zip([column.symbols for column in columns], combinations, strict=True)
         text_code = np.zeros(combinations.shape[1], dtype=np.int32)
         joined = [next(inserted) if isinstance(p, Macro) else ([p], text_code) for p in parts]
-        symbols = JoinedStrings(*map(list, zip(*joined, strict=True)))
+        symbols = JoinedStrings([texts for texts, _ in joined], [code for _, code in joined])
         return _merge_alike(Column(codes, symbols), self.doubtful(parts, macros, combinations))
 
     def doubtful(

@@ -1,7 +1,7 @@
 """The symbols of neighbouring tokens, and the combinations that occur."""
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,7 +24,7 @@ class Column(NamedTuple):
     """
 
     codes: np.ndarray
-    symbols: Sequence[str]
+    symbols: Any
 
 
 class Neighbours:

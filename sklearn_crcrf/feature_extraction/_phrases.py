@@ -27,7 +27,7 @@ class Phrases:
         node = np.zeros(len(phrases), dtype=np.int64)
         # Every level has a key for each pair of a node of the previous level and the next token,
         # and whether a phrase ends there.
-        self.levels = []
+        self.levels: list[tuple[np.ndarray, np.ndarray]] = []
         while len(lengths) and lengths.max() > len(self.levels):
             going_on = lengths > len(self.levels)
             lengths, place, node = lengths[going_on], place[going_on], node[going_on]

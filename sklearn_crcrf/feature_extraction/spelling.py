@@ -88,10 +88,10 @@ def spelling_table(words: Iterable[str], features: Sequence[str] = DEFAULT_FEATU
     suffix3 ['ike', '^of']
     hyphen_part ['like', '']
     """
-    words = _Words(list(words))
-    columns = [_feature(name)(words) for name in features]
+    unique = _Words(list(words))
+    columns = [_feature(name)(unique) for name in features]
     codes = np.array([codes for codes, _ in columns], dtype=np.int32)
-    codes = codes.reshape(len(columns), len(words.words)).T
+    codes = codes.reshape(len(columns), len(unique.words)).T
     return SymbolTable(codes, [categories for _, categories in columns], list(features))
 
 

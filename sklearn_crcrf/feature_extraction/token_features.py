@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..data.symbols import SymbolTable
+from ..data.symbols import SymbolTable, join_columns
 from ..utils.names import check_several
 from ._base import SymbolTransformer, column_number
 from .spelling import DEFAULT_FEATURES, SIMPLE_FEATURES, spelling_table
@@ -65,10 +65,10 @@ class TokenFeatures(SymbolTransformer):
         j = column_number(self.column, table.names)
         spelled = spelling_table(table.categories[j], self._features())
         # The last row is for tokens without a symbol, whose code is -1.
-        codes = [np.append(column, np.int32(-1))[table.codes[:, j]] for column in spelled.codes.T]
-        codes = np.array(codes, dtype=np.int32).reshape(len(codes), len(table)).T
+        columns = [np.append(column, np.int32(-1))[table.codes[:, j]] for column in spelled.codes.T]
+        codes = np.array(columns, dtype=np.int32).reshape(len(columns), len(table)).T
         added = SymbolTable(codes, spelled.categories, spelled.names)
-        return np.concatenate([table, added], axis=1)
+        return join_columns([table, added])
 
     def _features(self) -> Sequence[str]:
         if isinstance(self.features, str):

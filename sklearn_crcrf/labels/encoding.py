@@ -215,11 +215,11 @@ def number_objects(labels: list) -> tuple[list, np.ndarray]:
             ids.append(numbers.setdefault(label, len(numbers)))  # noqa: PERF401
     except TypeError:
         raise InvalidLabelError(len(ids)) from None
-    ids = np.array(ids, dtype=np.int32)
+    y = np.array(ids, dtype=np.int32)
     for i, label in enumerate(numbers):
         if not is_label(label):
-            raise InvalidLabelError(int(np.argmax(ids == i)))
-    return [as_python(label) for label in numbers], ids
+            raise InvalidLabelError(int(np.argmax(y == i)))
+    return [as_python(label) for label in numbers], y
 
 
 def find_labels(

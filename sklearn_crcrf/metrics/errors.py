@@ -156,7 +156,7 @@ def match_segments(
 
 def _overlapping(places, type_of_true, type_of_pred, free_true, free_pred):
     """Pairs of segments of one type that overlap, as many as there can be."""
-    by_type = {}
+    by_type: dict[int, tuple[list[int], list[int]]] = {}
     for which, (free, types) in enumerate(((free_true, type_of_true), (free_pred, type_of_pred))):
         for k in free.tolist():
             by_type.setdefault(types[k], ([], []))[which].append(k)

@@ -1,7 +1,7 @@
 """The table of segment scores by type."""
 
 from numbers import Integral
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 from sklearn.utils import check_scalar
@@ -11,6 +11,34 @@ from .flatten import ZeroDivision, divide
 from .segments import SegmentScores, count, scores
 
 __all__ = ["segment_report"]
+
+
+@overload
+def segment_report(
+    y_true: Any,
+    y_pred: Any,
+    *,
+    scheme: str = ...,
+    reading: str = ...,
+    sample_weight: Any = ...,
+    digits: int = ...,
+    output_dict: Literal[False] = ...,
+    zero_division: ZeroDivision = ...,
+) -> str: ...
+
+
+@overload
+def segment_report(
+    y_true: Any,
+    y_pred: Any,
+    *,
+    scheme: str = ...,
+    reading: str = ...,
+    sample_weight: Any = ...,
+    digits: int = ...,
+    output_dict: Literal[True],
+    zero_division: ZeroDivision = ...,
+) -> dict[str, dict[str, float]]: ...
 
 
 @of_segments
@@ -100,7 +128,8 @@ def _average(
         averages.append(
             divide((weight * values)[there].sum(), total, zero_division, "average of segments")
         )
-    return SegmentScores(*averages, support)
+    precision, recall, f1 = averages
+    return SegmentScores(precision, recall, f1, support)
 
 
 def _table(rows: dict[str, SegmentScores], averages: dict[str, SegmentScores], digits: int) -> str:

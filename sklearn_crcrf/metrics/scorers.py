@@ -119,7 +119,7 @@ _PREDICT = {
     "segment_precision": (segment_precision, {}),
     "segment_recall": (segment_recall, {}),
 }
-_MORE_THAN_PREDICT = {
+_MORE_THAN_PREDICT: dict[str, tuple[Callable[..., float], Callable[[Any, Any], tuple], int]] = {
     "known_accuracy": (known_accuracy, _labels_and_known, 1),
     "unknown_accuracy": (unknown_accuracy, _labels_and_known, 1),
     "neg_log_loss": (token_log_loss, _probabilities_and_classes, -1),

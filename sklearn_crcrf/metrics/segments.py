@@ -257,11 +257,12 @@ def _f1(counts: SegmentCounts, zero_division: ZeroDivision) -> Any:
     return divide(2 * counts.correct, both, zero_division, "segment F1")
 
 
-def scores(counts: SegmentCounts, zero_division: ZeroDivision) -> SegmentScores:
+def scores(counts: SegmentCounts, zero_division: ZeroDivision) -> Any:
     """Scores of one count, or arrays of scores of the counts of all types."""
+    support: Any = counts.true if np.ndim(counts.true) else float(counts.true)
     return SegmentScores(
         _precision(counts, zero_division),
         _recall(counts, zero_division),
         _f1(counts, zero_division),
-        counts.true if np.ndim(counts.true) else float(counts.true),
+        support,
     )

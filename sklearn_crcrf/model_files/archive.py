@@ -87,7 +87,9 @@ def checked_archive(data: bytes, max_bytes: int | None) -> io.BytesIO:
 
 def _checked_members(schema: Any, members: Mapping[str, bytes], budget: Budget) -> dict[str, bytes]:
     """The members that are read, after a check of their content."""
-    checked, kinds, read = {}, {}, set()
+    checked: dict[str, bytes] = {}
+    kinds: dict[str, str] = {}
+    read = set()
     for kind, name, number in files_of(schema):
         if kinds.setdefault(name, kind) != kind:
             raise ValueError(f"{name} is of two kinds")

@@ -21,7 +21,7 @@ from typing import IO, NamedTuple
 try:
     import fcntl
 except ImportError:  # Windows, where no other process can remove an open file
-    fcntl = None
+    fcntl = None  # type: ignore[assignment]
 
 __all__ = ["check_replaceable", "replacing"]
 

@@ -157,12 +157,12 @@ def _check_shared(schema: Any, members: Mapping[str, bytes]) -> None:
         """A number for the content of a node, apart from numbers of objects and names of files."""
         if isinstance(part, dict):
             number, file = part.get("__id__"), part.get("file")
-            says = frozenset(
+            items = frozenset(
                 (key, content(value))
                 for key, value in part.items()
                 if key not in ("__id__", "file") or isinstance(value, dict)
             )
-            says = says, members[file] if isinstance(file, str) else None
+            says: Any = items, members[file] if isinstance(file, str) else None
         elif isinstance(part, list):
             number, says = None, tuple(map(content, part))
         else:

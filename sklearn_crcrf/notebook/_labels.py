@@ -42,7 +42,8 @@ def runs_of_segments(labels: Sequence[Any], scheme: str) -> list[tuple[int, int,
     """A sequence split into segments and single tokens between: start, end, and type or None."""
     flat = SequenceArray.from_sequences([list(labels)])
     found = find_segments(flat, scheme, "conlleval", "labels")
-    runs, here = [], 0
+    runs: list[tuple[int, int, str | None]] = []
+    here = 0
     for start, end, kind in zip(found.start.tolist(), found.end.tolist(), found.type, strict=True):
         runs += [(t, t + 1, None) for t in range(here, start)]
         runs.append((start, end, kind))

@@ -120,8 +120,8 @@ class LabelComparison(NotebookDisplay):
         """A line for each wrong segment."""
         if self.scheme is None:
             return []
-        labels = (SequenceArray.from_sequences([y]) for y in (self.gold, self.predicted))
-        match = match_segments(*labels, self.scheme, "conlleval")
+        gold, predicted = (SequenceArray.from_sequences([y]) for y in (self.gold, self.predicted))
+        match = match_segments(gold, predicted, self.scheme, "conlleval")
         lines = []
         for kind, *segments in zip(match.kind, match.of_true, match.of_pred, strict=True):
             said = [

@@ -115,7 +115,7 @@ class TaggedSequence(NotebookDisplay):
         return " ".join(pieces)
 
     def _body(self) -> list[Markup]:
-        text = self._words() if self.scheme is None else self._segments()
+        text = self._words() if self.scheme is None else self._segments(self.scheme)
         body = [element("p", *[piece for part in text for piece in (part, " ")])]
         if self.marginals is not None:
             hint = f"Point at a token for its probabilities; dotted: below {SURE}."
@@ -135,11 +135,13 @@ class TaggedSequence(NotebookDisplay):
             for t, label in enumerate(self.labels)
         ]
 
-    def _segments(self) -> list[Markup]:
-        style = colours(kind_of_label(label, self.scheme) for label in self.classes or self.labels)
+    def _segments(self, scheme: str) -> list[Markup]:
+        style = colours(kind_of_label(label, scheme) for label in self.classes or self.labels)
         pieces = []
-        for start, end, kind in runs_of_segments(self.labels, self.scheme):
-            tokens = [piece for t in range(start, end) for piece in (self._token(t), " ")][:-1]
+        for start, end, kind in runs_of_segments(self.labels, scheme):
+            tokens: list[Any] = [self._token(start)]
+            for t in range(start + 1, end):
+                tokens += " ", self._token(t)
             if kind is None:
                 pieces.append(tokens[0])
             else:
@@ -154,15 +156,15 @@ class TaggedSequence(NotebookDisplay):
         text = element("bdi", self.tokens[t])
         if self.marginals is None:
             return element("span", text, class_="token")
-        shares = dict(zip(self.classes, self.marginals[t].tolist(), strict=True))
+        shares = dict(zip(self.classes or (), self.marginals[t].tolist(), strict=True))
         unsure = " unsure" if shares.get(self.labels[t], 0.0) < SURE else ""
         likeliest = sorted(shares.items(), key=lambda item: -item[1])[:MOST_LABELS]
-        tip = [
+        lines = [
             element("span", _bar(p), f"{label} {p:.2f}", class_="share")
             for label, p in likeliest
             if p >= LEAST
         ]
-        tip = element("span", element("b", text), *tip, class_="tip")
+        tip = element("span", element("b", text), *lines, class_="tip")
         return element("span", text, tip, class_=f"token{unsure}", tabindex="0")
 
 

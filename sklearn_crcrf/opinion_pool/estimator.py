@@ -201,7 +201,8 @@ class OpinionPoolCRF(CallbackSupportMixin, MetaSequenceClassifier, _BaseComposit
         self._check_experts()
         sequences, weight = self._check_training(*samples, reset=True)
         n_experts = len(self._names())
-        self.loss_curve_, self.n_iter_, self.converged_ = [], 0, True
+        self.loss_curve_: list[float] = []
+        self.n_iter_, self.converged_ = 0, True
         if self.weights is not None:
             self.weights_ = _as_weights(self.weights, n_experts)
         elif n_experts == 1:

@@ -1,7 +1,7 @@
 """LabelConfusionDisplay: the confusion matrix of labels."""
 
 from collections.abc import Collection, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from sklearn.metrics import ConfusionMatrixDisplay
@@ -75,7 +75,7 @@ class LabelConfusionDisplay(ConfusionMatrixDisplay):
         labels: Sequence[Any] | None = None,
         exclude: Collection[Any] = (),
         sample_weight: Any = None,
-        normalize: str | None = None,
+        normalize: Literal["true", "pred", "all"] | None = None,
         ax: Any = None,
         **options: Any,
     ) -> "LabelConfusionDisplay":

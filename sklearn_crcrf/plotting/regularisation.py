@@ -61,7 +61,7 @@ class RegularisationDisplay:
         self.values, self.scores, self.deviations = values, scores, deviations
         self.param, self.by, self.metric = param, by, metric
         tops = {key: np.nanmax(of) for key, of in scores.items() if not np.isnan(of).all()}
-        best = max(tops, key=tops.get)
+        best = max(tops, key=lambda key: tops[key])
         self.best = float(values[np.nanargmax(scores[best])]), best
 
     @classmethod

@@ -133,8 +133,10 @@ class ReliabilityDisplay:
         bins = _bins(probability, n_bins, strategy)
         n_tokens = np.bincount(bins, minlength=n_bins)
         used = n_tokens > 0
-        means = (np.bincount(bins, v, n_bins)[used] / n_tokens[used] for v in (probability, right))
-        return cls(*means, n_tokens[used], label).plot(ax=ax, **options)
+        mean, share = (
+            np.bincount(bins, v, n_bins)[used] / n_tokens[used] for v in (probability, right)
+        )
+        return cls(mean, share, n_tokens[used], label).plot(ax=ax, **options)
 
     def plot(self, ax: Any = None, *, name: str | None = None) -> "ReliabilityDisplay":
         """Draw.

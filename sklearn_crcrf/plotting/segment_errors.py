@@ -102,8 +102,8 @@ class SegmentErrorsDisplay:
         -------
         SegmentErrorsDisplay
         """
-        types, correct, *wrong = self.errors
-        wrong = np.reshape(wrong, (len(SEGMENT_ERRORS), len(types)))
+        types, correct, *by_error = self.errors
+        wrong = np.reshape(by_error, (len(SEGMENT_ERRORS), len(types)))
         if normalize:
             true = correct + wrong[:-1].sum(axis=0)
             wrong = wrong / np.where(true > 0, true, 1.0)

@@ -83,10 +83,12 @@ def read_labels(
     """
     check_option("scheme", scheme, PREFIXES)
     labels = labels.tolist() if isinstance(labels, np.ndarray) else list(labels)
-    parsed = [_split(label, PREFIXES[scheme]) for label in labels]
-    if None in parsed:
-        i = parsed.index(None)
-        raise ValueError(f"{name}: label {labels[i]!r}{place(i)} does not fit the scheme {scheme}")
+    parsed = []
+    for i, label in enumerate(labels):
+        parts = _split(label, PREFIXES[scheme])
+        if parts is None:
+            raise ValueError(f"{name}: label {label!r}{place(i)} does not fit the scheme {scheme}")
+        parsed.append(parts)
     types = sorted({kind for prefix, kind in parsed if prefix != "O"})
     place_of_type = {kind: i for i, kind in enumerate(types)}
     kind = [-1 if prefix == "O" else place_of_type[kind] for prefix, kind in parsed]

@@ -2,6 +2,7 @@
 
 from collections import deque
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from scipy.optimize import OptimizeResult
@@ -71,7 +72,7 @@ class Progress:
 
     def __init__(
         self,
-        fun: Objective,
+        fun: Any,
         max_iter: int,
         tol: float,
         callback: Callable | None = None,
@@ -79,7 +80,7 @@ class Progress:
     ):
         self.fun, self.max_iter, self.tol, self.callback = fun, max_iter, tol, callback
         self.nit, self.nfev, self.success, self.message = 0, 0, False, ""
-        self._losses = deque(maxlen=period + 1)
+        self._losses: deque[float] = deque(maxlen=period + 1)
 
     @property
     def decrease(self) -> float:

@@ -65,21 +65,28 @@ def scipy_minimize(
         if progress.message:
             raise StopIteration
 
-    def product(x: np.ndarray, v: np.ndarray) -> np.ndarray:
-        curvature = np.asarray(hessp(x.astype(x0.dtype), v.astype(x0.dtype)), dtype=float)
-        if not np.isfinite(curvature).all():
-            raise ValueError(f"hessp is not finite; {SMALLER}")
-        return curvature
-
     if not progress.message:
-        given = {"jac": True, "callback": observe, "options": {"maxiter": max_iter, **options}}
-        given |= {} if hessp is None else {"hessp": product}
+        options = {"maxiter": max_iter, **options}
+        given: dict[str, Any] = {"jac": True, "callback": observe, "options": options}
+        given |= {} if hessp is None else {"hessp": _finite(hessp, x0.dtype)}
         found = minimize(objective, x0.astype(float), method=method, **given)
     if not progress.message:
         square = float(current.gradient.astype(float) @ current.gradient)
         at_minimum = negligible(min(progress.decrease, square), current.loss, x0.dtype)
         progress.stop(at_minimum, LIMIT if at_minimum else f"no lower point: {found.message}")
     return progress.result(*current)
+
+
+def _finite(hessp: Callable, dtype: np.dtype) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
+    """The product of the Hessian and a vector, computed in ``dtype``; an error if not finite."""
+
+    def product(x: np.ndarray, v: np.ndarray) -> np.ndarray:
+        curvature = np.asarray(hessp(x.astype(dtype), v.astype(dtype)), dtype=float)
+        if not np.isfinite(curvature).all():
+            raise ValueError(f"hessp is not finite; {SMALLER}")
+        return curvature
+
+    return product
 
 
 def _evaluate(progress: Progress, x: np.ndarray) -> _Point:

@@ -1,6 +1,7 @@
 """Non-linear conjugate gradients."""
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from scipy.optimize import OptimizeResult
@@ -51,5 +52,5 @@ def conjugate_gradient(
     >>> conjugate_gradient(lambda x: (float(x @ x), 2 * x), np.ones(3)).success
     True
     """
-    run = {"max_iter": max_iter, "tol": tol, "callback": callback}
+    run: dict[str, Any] = {"max_iter": max_iter, "tol": tol, "callback": callback}
     return scipy_minimize("CG", fun, x0, options={"gtol": 0.0}, **run)

@@ -1,6 +1,7 @@
 """Newton's method with conjugate gradients."""
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from scipy.optimize import OptimizeResult
@@ -57,5 +58,5 @@ def newton_cg(
     array([1., 1.])
     """
     options = {"gtol": 0.0, "max_trust_radius": np.inf}
-    run = {"max_iter": max_iter, "tol": tol, "callback": callback}
+    run: dict[str, Any] = {"max_iter": max_iter, "tol": tol, "callback": callback}
     return scipy_minimize("trust-ncg", fun, x0, hessp=hessp, options=options, **run)

@@ -1,6 +1,7 @@
 """Orthant-wise limited-memory quasi-Newton."""
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from scipy.optimize import OptimizeResult
@@ -81,7 +82,7 @@ def owlqn(
     return descend(progress, start, steepest_of, restrict, memory, n_threads)
 
 
-def _penalties(c1: float | np.ndarray, x0: np.ndarray) -> np.ndarray:
+def _penalties(c1: Any, x0: np.ndarray) -> np.ndarray:
     if np.ndim(c1):
         c1 = check_array(c1, dtype=x0.dtype, ensure_2d=False, input_name="c1")
         if c1.shape != x0.shape:

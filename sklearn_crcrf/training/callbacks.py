@@ -1,13 +1,13 @@
 """Notifies scikit-learn's callbacks during fit (scikit-learn 1.9 or newer)."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 try:
     from sklearn.callback import CallbackSupportMixin
 except ImportError:
 
-    class CallbackSupportMixin:
+    class CallbackSupportMixin:  # type: ignore[no-redef]
         """Stands in where scikit-learn has no callbacks."""
 
 
@@ -32,7 +32,7 @@ class FitProgress:
             self._task = estimator._init_callback_context(max_subtasks=max_iter)
             self._task.call_on_fit_task_begin(**self._data)
 
-    def iterated(self, fitted: Callable[[], dict[str, Any]]) -> bool:
+    def iterated(self, fitted: Callable[[], Mapping[str, Any]]) -> bool:
         """Report an iteration; return whether a callback wants training to stop.
 
         Parameters
@@ -46,7 +46,7 @@ class FitProgress:
         step.call_on_fit_task_begin(**self._data)
         return bool(step.call_on_fit_task_end(**self._data, reconstruction_attributes=fitted))
 
-    def finish(self, fitted: Callable[[], dict[str, Any]]) -> None:
+    def finish(self, fitted: Callable[[], Mapping[str, Any]]) -> None:
         """Report the end of training."""
         if self._task is not None:
             self._task.call_on_fit_task_end(**self._data, reconstruction_attributes=fitted)

@@ -1,6 +1,6 @@
 """Fits replace the fitted state of an estimator completely or not at all."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from inspect import signature
 from typing import Any, Self
@@ -39,6 +39,7 @@ class FittedState:
     (2, 1.5)
     """
 
+    get_params: Callable[..., dict[str, Any]]
     _added_parameters: tuple[str, ...] = ()
 
     def _unfitted(self) -> Self:
@@ -69,4 +70,4 @@ class FittedState:
     def __setstate__(self, state: dict[str, Any]) -> None:
         parameters = signature(type(self)).parameters
         defaults = {name: parameters[name].default for name in self._added_parameters}
-        super().__setstate__({**defaults, **state})
+        super().__setstate__({**defaults, **state})  # type: ignore[misc]  # BaseEstimator has it

@@ -95,7 +95,8 @@ class Training:
         self._verbose, self._validate, self._patience = verbose, validate, patience
         self._notify = notify
         self._start = time.perf_counter()
-        self._losses, self._validation_losses = [], []
+        self._losses: list[float] = []
+        self._validation_losses: list[float] = []
         self.n_iter, self.x = 0, None
 
     @property
@@ -112,7 +113,7 @@ class Training:
         check_not_stopped()
         x = intermediate_result.x
         if self._validate is not None:
-            x = self._best(x)
+            x = self._best(x, float(self._validate(x)))
         self._losses.append(float(intermediate_result.fun))
         # Both in one step: an interrupt comes before or after it.
         vars(self).update(x=x, n_iter=len(self._losses))
@@ -125,9 +126,8 @@ class Training:
         """Whether training may end at an interrupt and keep its weights, without an exception."""
         return self.x is not None and not is_nested()
 
-    def _best(self, x: np.ndarray) -> np.ndarray | None:
+    def _best(self, x: np.ndarray, loss: float) -> np.ndarray | None:
         """The weights with the least validation loss so far."""
-        loss = float(self._validate(x))
         best = x.copy() if loss < min(self._validation_losses, default=np.inf) else self.x
         self._validation_losses.append(loss)
         return best

@@ -1,6 +1,6 @@
 """Sequences held out of training for validation."""
 
-from typing import Protocol, Self
+from typing import Protocol, Self, TypeVar
 
 import numpy as np
 
@@ -47,15 +47,20 @@ def hold_out(
 class Sequences(Protocol):
     """Sequences that have weights, and of which some can be taken."""
 
-    weight: np.ndarray
+    @property
+    def weight(self) -> np.ndarray:
+        """The weights of the sequences."""
 
     def take(self, sequences: np.ndarray) -> Self:
         """Some of the sequences."""
 
 
+WeightedSequences = TypeVar("WeightedSequences", bound=Sequences)
+
+
 def hold_out_of(
-    corpus: Sequences, fraction: float | None, rng: np.random.RandomState
-) -> tuple[Sequences, Sequences | None]:
+    corpus: WeightedSequences, fraction: float | None, rng: np.random.RandomState
+) -> tuple[WeightedSequences, WeightedSequences | None]:
     """What is trained on, and what is held out, of sequences that all have a weight.
 
     Parameters

@@ -7,7 +7,7 @@ of its arrays, and they are checked when the state of an object is set.
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -32,16 +32,6 @@ LARGEST_INT = np.iinfo(np.int64).max
 KINDS = {"f": "floats", "iu": "integers", "b": "bools", "OUS": "strings"}
 # Errors raised when an attribute of an object is missing or of an unexpected type.
 ERRORS = (AttributeError, IndexError, KeyError, OverflowError, TypeError)
-
-
-class Requirement(Protocol):
-    """A condition that a sound object meets."""
-
-    name: str
-
-    @property
-    def problem(self) -> str | None:
-        """The violation, for an error message; None if the condition is met."""
 
 
 class Array(NamedTuple):
@@ -125,6 +115,10 @@ class Fact(NamedTuple):
         return None if self.holds else self.otherwise
 
 
+# A condition that a sound object meets.
+Requirement = Array | Fact
+
+
 class Sound:
     """Mixin of estimators whose arrays are checked when their state is set.
 
@@ -147,7 +141,7 @@ class Sound:
         return iter(())
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(state)
+        super().__setstate__(state)  # type: ignore[misc]  # BaseEstimator has it
         check_sound(self)
 
 

@@ -165,7 +165,7 @@ class _Team:
         self.turns.wait(n_seen)
         if self.turns.n_signals == n_seen:
             self.turns.leave()
-            bell = SimpleQueue()
+            bell: SimpleQueue[None] = SimpleQueue()
             self._bells.append(bell)
             # Any signal from here on rings the bell.
             if self.turns.n_signals == n_seen:

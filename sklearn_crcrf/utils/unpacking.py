@@ -68,14 +68,14 @@ def read_text(
         raise _cannot_be_decoded(error, 0) from error
 
 
-def read_limited(file: IO, max_bytes: int | None) -> Any:
+def read_limited(file: Any, max_bytes: int | None) -> Any:
     """The content of a file; ValueError if it is larger than ``max_bytes``.
 
     A file object that decodes or unpacks its content may find it damaged: also a ValueError.
     """
     # Data that cannot be compressed becomes a little longer when it is packed.
     most = inf if max_bytes is None else max_bytes + max_bytes // 1000 + 1000
-    pieces = []
+    pieces: list[Any] = []
     try:
         pieces.extend(_read_pieces(file, most))
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
@@ -98,7 +98,7 @@ def _read_pieces(file: IO, most: float) -> Iterator[Any]:
     read = file.readline if is_text else file.read
     while most >= 0:
         # Python allocates as much memory as it is asked to read, even if the file is shorter.
-        asked = min(BLOCK, most + 1)
+        asked = int(min(BLOCK, most + 1))
         piece = read(asked)
         yield piece
         most -= len(piece)
