@@ -1,7 +1,5 @@
 """Scores with a cost added to wrong labels."""
 
-from numbers import Real
-
 import numpy as np
 
 from ..structures import Scores
@@ -9,7 +7,7 @@ from ..structures import Scores
 __all__ = ["with_cost"]
 
 
-def with_cost(scores: Scores, y: np.ndarray, cost: Real) -> Scores:
+def with_cost(scores: Scores, y: np.ndarray, cost: float) -> Scores:
     """Scores with ``cost`` added to the state scores of wrong labels.
 
     Raises

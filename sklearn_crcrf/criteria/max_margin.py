@@ -1,7 +1,5 @@
 """The structured hinge loss."""
 
-from numbers import Real
-
 import numpy as np
 
 from ..structures import AddTo, Pullback, ScoreGradient, Scores, Structure
@@ -48,7 +46,7 @@ class MaxMargin(Criterion):
     # At zero weights all labellings tie, and training takes long to leave that point.
     start = "log_loss"
 
-    def __init__(self, cost: Real = 1.0):
+    def __init__(self, cost: float = 1.0):
         self.cost = cost
 
     def __call__(

@@ -1,7 +1,5 @@
 """Minimum classification error: a smooth count of the sequences with a wrong labelling."""
 
-from numbers import Real
-
 import numpy as np
 
 from ..segments.schemes import check_option
@@ -68,9 +66,9 @@ class MCE(Criterion):
     def __init__(
         self,
         smoothing: str = "sigmoid",
-        slope: Real = 1.0,
-        offset: Real = 0.0,
-        psi: Real = np.inf,
+        slope: float = 1.0,
+        offset: float = 0.0,
+        psi: float = np.inf,
         averaged: bool = False,
     ):
         self.smoothing = smoothing
@@ -80,12 +78,12 @@ class MCE(Criterion):
         self.averaged = averaged
 
     @property
-    def requires(self) -> tuple[str, ...]:
+    def requires(self) -> tuple[str, ...]:  # type: ignore[override]
         """The capabilities that a structure must have."""
         return ("best_excluding",) if np.isinf(self.psi) else ("log_partition_excluding",)
 
     @property
-    def convex(self) -> bool:
+    def convex(self) -> bool:  # type: ignore[override]
         """Whether the loss is a convex function of the scores."""
         return self.smoothing == "logistic"
 

@@ -1,7 +1,6 @@
 """Segment F-score, from smooth counts of missed segments and of false segments."""
 
 from copy import copy
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -74,9 +73,9 @@ class MCEF1(Criterion):
     def __init__(
         self,
         scheme: str = "IOB2",
-        gamma: Real = 1.0,
-        slope: Real = 1.0,
-        offset: Real = 0.0,
+        gamma: float = 1.0,
+        slope: float = 1.0,
+        offset: float = 0.0,
     ):
         self.scheme = scheme
         self.gamma = gamma

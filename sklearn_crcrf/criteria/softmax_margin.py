@@ -1,7 +1,5 @@
 """The log loss with a margin."""
 
-from numbers import Real
-
 import numpy as np
 
 from ..structures import AddTo, Pullback, ScoreGradient, Scores, Structure
@@ -42,7 +40,7 @@ class SoftmaxMargin(Criterion):
     array([0.25])
     """
 
-    def __init__(self, cost: Real = 1.0):
+    def __init__(self, cost: float = 1.0):
         self.cost = cost
 
     def __call__(

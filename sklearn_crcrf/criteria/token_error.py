@@ -1,7 +1,5 @@
 """The number of wrong labels, smoothed."""
 
-from numbers import Real
-
 import numpy as np
 
 from ..structures import AddTo, Pullback, ScoreGradient, Scores, Structure
@@ -45,7 +43,7 @@ class TokenError(Criterion):
     convex = False
     decoding = "marginal"
 
-    def __init__(self, slope: Real = 5.0):
+    def __init__(self, slope: float = 5.0):
         self.slope = slope
 
     def __call__(
