@@ -101,7 +101,11 @@ class Contributions(NamedTuple):
 
 
 def attribute_contributions(
-    attributes: Any, coef: Any, y: np.ndarray, names: Sequence[str], factor: float = 1.0
+    attributes: Any,
+    coef: Any,
+    y: np.ndarray,
+    names: Sequence[str] | np.ndarray,
+    factor: float = 1.0,
 ) -> Contributions:
     """Contributions of ``attributes @ coef`` for the labels of a path.
 

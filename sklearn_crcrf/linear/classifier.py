@@ -89,14 +89,16 @@ class LinearChainClassifier(BaseSequenceClassifier):
         sequences, weights = self._check_training(X, y, sample_weight, reset=not extend)
         offsets = sequences.X.offsets
         if extend:
-            self._encoder = copy(self._encoder)
+            encoder = copy(self._encoder)
             classes = _all_classes(self.classes_, sequences.y, classes)
         else:
-            self._encoder = AttributeEncoder(self.min_freq, self.dtype, self.edge_columns)
+            encoder = AttributeEncoder(self.min_freq, self.dtype, self.edge_columns)
+        self._encoder: AttributeEncoder = encoder
         attributes = self._encoder.fit_transform(sequences.X, extend=extend)
         check_magnitude(attributes, offsets)
         self.attribute_names_ = self._encoder.names
-        self.classes_, ids, allowed = encode_partial_labels(sequences.y, classes)
+        classes, ids, allowed = encode_partial_labels(sequences.y, classes)
+        self.classes_: np.ndarray = classes
         weights = weights * label_weights(self.class_weight, self.classes_, ids)
         self._constraints = as_constraints(self.constraints, self.classes_)
         structure = structure_of(sequences.X)
@@ -152,12 +154,12 @@ class LinearChainClassifier(BaseSequenceClassifier):
     def _contributions(self, prepared: Any, batch: Batch, y: np.ndarray) -> Contributions:
         attributes, edge_attributes, forbidden = prepared
         weights = self.transitions_, self.begin_, self.end_
-        scores = [w + f for w, f in zip(weights, forbidden, strict=True)]
+        transition, begin, end = (w + f for w, f in zip(weights, forbidden, strict=True))
         of_state = attributes[batch.start : batch.stop], self.coef_, y, self.attribute_names_
         return Contributions.join(
             [
                 attribute_contributions(*of_state),
-                transition_contributions(*scores, y, self.classes_, batch.structure),
+                transition_contributions(transition, begin, end, y, self.classes_, batch.structure),
                 self._edge_contributions(edge_attributes, batch, y),
             ]
         )

@@ -113,7 +113,7 @@ class Corpus(NamedTuple):
             start, stop = int(self.offsets[first]), int(self.offsets[last])
             y = self.y[start:stop]
             if (y < 0).any():
-                y = self.allowed[start:stop]
+                y = self.allowed[start:stop]  # type: ignore[index]  # given if y has -1
             structure = self.structure.take(slice(first, last))
             none = TokenTransitions.none(stop - start)
             chunks.append(Chunk(start, stop, structure, y, self.weight[first:last], none))

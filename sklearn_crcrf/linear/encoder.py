@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterator
 from copy import copy
 from numbers import Integral
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -19,7 +19,7 @@ from ..utils.soundness import Array, Fact, Requirement, indices
 
 __all__ = ["AttributeEncoder"]
 
-Matrix = sp.csr_array | np.ndarray
+Matrix: TypeAlias = sp.csr_array | np.ndarray
 
 
 class AttributeEncoder:
@@ -79,7 +79,7 @@ class AttributeEncoder:
             yield Fact("_vectorizer.vocabulary_", known, f"must have {n} symbols")
             yield Fact("has_columns", isinstance(self.has_columns, bool), "must be a bool")
             return
-        is_width = isinstance(n_columns, Integral) and n_columns >= 0
+        is_width = isinstance(n_columns, Integral) and int(n_columns) >= 0
         yield Fact("n_features_in_", is_width, "must be the number of columns")
         if self._kept is None:
             yield Fact("names", n == n_columns, f"must be the names of {n_columns} columns")
@@ -97,7 +97,9 @@ class AttributeEncoder:
         """
         if extend:
             return self._extend(X)
-        self._vectorizer, self._kept, self._keys = None, None, set()
+        self._vectorizer: Any = None
+        self._kept: np.ndarray | None = None
+        self._keys: set[str] = set()
         self.only_edges = np.empty(0, dtype=np.int64)
         self.has_columns = not _is_strings(X.data)
         if _is_numeric(X.data):

@@ -63,7 +63,8 @@ class Coefficients(NamedTuple):
         coef, ends = self.state, np.zeros((2, n))
         if boundaries:
             coef, ends = coef[:-2], coef[-2:].astype(float)
-        return Weights(coef, pairs[0], *ends, pairs[1:])
+        begin, end = ends
+        return Weights(coef, pairs[0], begin, end, pairs[1:])
 
     def squared_norm(self) -> float:
         """The sum of the squares."""
@@ -130,7 +131,7 @@ class Examples:
         edge_attributes: np.ndarray,
         boundaries: bool,
         forbidden: tuple,
-        only_edges: Sequence[int] = (),
+        only_edges: Sequence[int] | np.ndarray = (),
     ) -> "Examples":
         """From a corpus.
 
@@ -306,7 +307,7 @@ class Examples:
         return {}
 
 
-def _without_columns(X: sp.csr_array, columns: Sequence[int]) -> sp.csr_array:
+def _without_columns(X: sp.csr_array, columns: Sequence[int] | np.ndarray) -> sp.csr_array:
     """X with zeros in some of the columns."""
     if len(columns) == 0:
         return X

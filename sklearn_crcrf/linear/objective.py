@@ -145,7 +145,7 @@ class Objective:
         with my_threads(self._n_threads) as threads:
             return self.combined(self._sum(self.weights(w), threads))
 
-    def combined(self, counted: float | np.ndarray) -> float:
+    def combined(self, counted: Any) -> float:
         """The loss, given the weighted sum over all units of what the criterion returns."""
         criterion = self._criterion
         return float(counted if criterion.is_sum else criterion.combine(counted)[0])
@@ -179,7 +179,7 @@ class Objective:
         gradient = pullback(np.multiply.outer(chunk.weight, slope), state)
         return counted, _written(gradient, state)
 
-    def _sum(self, weights: TermWeights, threads: Threads) -> float | np.ndarray:
+    def _sum(self, weights: TermWeights, threads: Threads) -> Any:
         """The weighted sum over all units of what the criterion returns."""
         return sum(threads.map(lambda chunk: self.loss(chunk, weights), self.chunks))
 
@@ -214,7 +214,8 @@ class Objective:
             if sums is not None:
                 sums.results()
             sums = self._start_sums(number, total, threads)
-        sums.results()
+        if sums is not None:
+            sums.results()
         return counted
 
     def _start_block(
@@ -223,7 +224,7 @@ class Objective:
         """Start to compute the losses and score gradients of the chunks of a block."""
         block, scores = self._blocks[number], self._scores_of(number)
 
-        def of_chunk(chunk: Chunk) -> tuple[float, ScoreGradient]:
+        def of_chunk(chunk: Chunk) -> tuple[float | np.ndarray, ScoreGradient]:
             start = chunk.start - block[0].start
             state = scores[start : start + chunk.stop - chunk.start]
             return self.loss_gradient(chunk, weights, 1.0, state, slope)

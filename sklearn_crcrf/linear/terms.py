@@ -198,7 +198,8 @@ class TransitionFeature(Term):
     """
 
     def __init__(self, attributes: sp.csr_array, n_labels: int):
-        self._attributes, self._n_labels, self._found = attributes, n_labels, {}
+        self._attributes, self._n_labels = attributes, n_labels
+        self._found: dict[tuple, tuple] = {}
         super().__init__((attributes.shape[1], n_labels, n_labels))
 
     def add_scores(self, array: np.ndarray, chunk: Any, scores: Scores) -> Scores:
@@ -380,7 +381,8 @@ class Terms:
         """The weights of a vector, by name."""
         node, shared = self.split(vector)
         n = self.n_labels
-        weights = Weights(node, *map(np.copy, self._zeros), np.zeros((0, n, n)))
+        transition, begin, end = map(np.copy, self._zeros)
+        weights = Weights(node, transition, begin, end, np.zeros((0, n, n)))
         for term, array in zip(self.shared, shared, strict=True):
             weights = term.insert(array, weights)
         return weights
