@@ -89,11 +89,8 @@ class PathsExcluding:
         row = given.row[has_one_before]
         n_given = np.where(row >= 0, np.append(np.diff(given.indptr), 0)[row], 0)
         indptr = np.append(0, np.cumsum(n_given + self._n_labels))
-        edges = TokenTransitions(
-            np.empty(len(self._y), dtype=np.int64),
-            indptr,
-            *np.empty((2, indptr[-1]), dtype=np.int32),
-            np.empty(indptr[-1]),
-        )
+        previous, current = np.empty((2, indptr[-1]), dtype=np.int32)
+        row = np.empty(len(self._y), dtype=np.int64)
+        edges = TokenTransitions(row, indptr, previous, current, np.empty(indptr[-1]))
         fill_edges(self._offsets, self._y, np.ascontiguousarray(transition.T), *given, *edges)
         return edges

@@ -170,7 +170,8 @@ class Scores(NamedTuple):
         """All scores times a positive number, of the same type."""
         factor = float(factor)
         edges = self.token_transitions._replace(score=factor * self.token_transitions.score)
-        return Scores(*(factor * part for part in self[:4]), edges)
+        state, transition, begin, end = (factor * part for part in self[:4])
+        return Scores(state, transition, begin, end, edges)
 
     def reversed(self) -> "Scores":
         """The scores of the batch read backwards: its last sequence first, from end to begin."""
@@ -183,11 +184,12 @@ class Scores(NamedTuple):
         state = np.ascontiguousarray(self.state[::-1])
         return Scores(state, np.ascontiguousarray(self.transition.T), self.end, self.begin, edges)
 
-    def tokens(self, which: np.ndarray) -> "Scores":
+    def tokens(self, which: np.ndarray | slice) -> "Scores":
         """The scores of some of the tokens, in double precision."""
         edges = self.token_transitions._replace(row=self.token_transitions.row[which])
-        shared = (np.ascontiguousarray(part, dtype=float) for part in self[1:4])
-        return Scores(np.asarray(self.state[which], dtype=float), *shared, edges)
+        transition, begin, end = (np.ascontiguousarray(part, dtype=float) for part in self[1:4])
+        state = np.asarray(self.state[which], dtype=float)
+        return Scores(state, transition, begin, end, edges)
 
 
 class ScoreGradient(NamedTuple):

@@ -115,9 +115,11 @@ class PathSums:
     ) -> ScoreGradient:
         """The score gradient; and the log-partitions, written to ``log_z`` if it is given."""
         adds = isinstance(out, ScoreGradient)
-        if out is None:
-            out = np.empty_like(self._given.state)
-        gradient = out if adds else ScoreGradient.zeros(self._given, out)
+        if isinstance(out, ScoreGradient):
+            gradient = out
+        else:
+            state = np.empty_like(self._given.state) if out is None else out
+            gradient = ScoreGradient.zeros(self._given, state)
         in_probabilities = np.array(weight, dtype=float)
         if log_z is None:
             in_probabilities[self._in_logarithms] = 0.0

@@ -32,8 +32,8 @@ class WeightedSum:
         edges, of_chains = _join_edges(scores)
         self._edges = edges
         self._chains = [
-            Scores(
-                *(np.asarray(part, dtype=float) for part in chain[:4]), edges._replace(score=own)
+            Scores._make(
+                [*(np.asarray(part, dtype=float) for part in chain[:4]), edges._replace(score=own)]
             )
             for chain, own in zip(scores, of_chains, strict=True)
         ]
@@ -50,15 +50,16 @@ class WeightedSum:
         -------
         Scores
         """
-        sums = [self._sum(part, weights) for part in range(4)]
+        state, transition, begin, end = (self._sum(part, weights) for part in range(4))
         score = sum(
             w * chain.token_transitions.score
             for w, chain in zip(weights, self._chains, strict=True)
             if w > 0
         )
         # Rounding must not put a token transition below the common score.
-        common = sums[1][self._edges.previous, self._edges.current]
-        return Scores(*sums, self._edges._replace(score=np.maximum(score, common)))
+        common = transition[self._edges.previous, self._edges.current]
+        edges = self._edges._replace(score=np.maximum(score, common))
+        return Scores(state, transition, begin, end, edges)
 
     def pullback(self, counts: ScoreGradient) -> np.ndarray:
         """Derivatives by the weights, given the score gradient.
