@@ -1,7 +1,7 @@
 """CRF: the linear-chain conditional random field of iterative training."""
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from copy import copy
 from numbers import Integral, Real
 from typing import Any
@@ -290,7 +290,7 @@ default="auto"
             problem, start = problem.merge_duplicates(start)
         x0 = problem.vector(start)
 
-        def fitted(x: np.ndarray) -> dict[str, Any]:
+        def fitted(x: np.ndarray) -> Mapping[str, Any]:
             twin = copy(self)
             twin._set_weights(problem, x)
             return vars(twin)

@@ -138,7 +138,7 @@ class Problem(NamedTuple):
     ) -> Objective:
         X = self.corpus.X
         if self.pairs is not None:
-            design = ObservedDesign(sp.csr_array(X), self.pairs, slices, **options)
+            design: Any = ObservedDesign(sp.csr_array(X), self.pairs, slices, **options)
         elif sp.issparse(X):
             design = sparse(X, self.n_labels, slices)
         else:
@@ -155,4 +155,4 @@ class Problem(NamedTuple):
 
 def _numbers(coef: np.ndarray | sp.csr_array) -> np.ndarray:
     """The entries of a matrix in one dimension."""
-    return coef.data if sp.issparse(coef) else coef.reshape(-1)
+    return coef.reshape(-1) if isinstance(coef, np.ndarray) else coef.data
