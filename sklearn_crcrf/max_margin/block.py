@@ -96,7 +96,9 @@ class Block:
         weights.pairs[self._pair_attributes] += factor * used.pairs
 
 
-def _used(matrix: sp.csr_array, always: np.ndarray = ()) -> tuple[np.ndarray, sp.csr_array]:
+def _used(
+    matrix: sp.csr_array, always: np.ndarray | tuple[int, ...] = ()
+) -> tuple[np.ndarray, sp.csr_array]:
     """The columns that are not empty or in ``always``, and the matrix of these columns."""
     columns = np.union1d(matrix.indices, always).astype(np.int64)
     indices = np.searchsorted(columns, matrix.indices)

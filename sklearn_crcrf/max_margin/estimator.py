@@ -1,7 +1,7 @@
 """MaxMarginCRF: a chain trained so that gold paths are best by a margin."""
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from copy import copy
 from numbers import Integral, Real
 from typing import Any
@@ -229,9 +229,9 @@ class MaxMarginCRF(CallbackSupportMixin, LinearChainClassifier):
         problem = MarginProblem(examples, self.C)
         if len(problem.sequences) == 0:
             raise ValueError("sample_weight and class_weight leave no sequence with any weight")
-        duals = []
+        duals: list[float] = []
 
-        def fitted(x: Coefficients) -> dict[str, Any]:
+        def fitted(x: Coefficients) -> Mapping[str, Any]:
             twin = copy(self)
             twin._set_fitted(x, training, duals)
             return vars(twin)

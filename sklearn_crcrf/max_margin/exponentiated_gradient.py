@@ -52,7 +52,7 @@ def exponentiated_gradient(
     """
     examples, bounds = problem.examples, Bounds(problem, max_iter, tol, callback)
     weights, wrong = examples.zeros(), np.zeros(examples.n_sequences)
-    chains = {s: _Chain(Block(examples, s), problem.bound[s]) for s in problem.sequences}
+    chains = {s: _Chain(Block(examples, s), problem.bound[s]) for s in problem.sequences.tolist()}
     for chain in chains.values():
         chain.start(weights)
     while not bounds.message:

@@ -52,5 +52,6 @@ def frank_wolfe(
         With x, fun, dual, nit, success and message; x are Coefficients, and the minimum is
         between dual and fun.
     """
-    options = {"max_iter": max_iter, "tol": tol, "callback": callback, "rng": rng}
-    return ascend(problem, FROM_ALL, CORRECTIONS, **options)
+    return ascend(
+        problem, FROM_ALL, CORRECTIONS, max_iter=max_iter, tol=tol, callback=callback, rng=rng
+    )

@@ -40,5 +40,6 @@ def minimal_optimisation(
     OptimizeResult
         As in :func:`frank_wolfe`.
     """
-    options = {"max_iter": max_iter, "tol": tol, "callback": callback, "rng": rng}
-    return ascend(problem, FROM_WORST, PAIRS, **options)
+    return ascend(
+        problem, FROM_WORST, PAIRS, max_iter=max_iter, tol=tol, callback=callback, rng=rng
+    )

@@ -91,7 +91,8 @@ class Bounds:
     ):
         self._problem, self._max_iter, self._tol = problem, max_iter, tol
         self._callback = callback
-        self.x, self.fun, self.dual = None, np.inf, -np.inf
+        self.x: Coefficients | None = None
+        self.fun, self.dual = np.inf, -np.inf
         self.nit, self.success, self.message = 0, False, ""
 
     def advance(self, weights: Coefficients, dual: float) -> None:

@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.optimize import OptimizeResult
@@ -97,7 +97,8 @@ class Training:
         self._start = time.perf_counter()
         self._losses: list[float] = []
         self._validation_losses: list[float] = []
-        self.n_iter, self.x = 0, None
+        self.n_iter = 0
+        self.x: Any = None
 
     @property
     def losses(self) -> list[float]:
