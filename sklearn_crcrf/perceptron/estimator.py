@@ -1,6 +1,6 @@
 """StructuredPerceptron: a linear chain with error-driven online training."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from copy import copy
 from numbers import Integral
 from typing import Any
@@ -23,7 +23,7 @@ from ..training.validation import hold_out
 from ..utils.soundness import Array, Fact, Requirement, below, matrix
 from .learning import LEARNERS, LastWeights, Learned
 from .resuming import Known
-from .voting import count_votes
+from .voting import WeightHistory, count_votes
 
 __all__ = ["StructuredPerceptron"]
 
@@ -280,7 +280,7 @@ class StructuredPerceptron(CallbackSupportMixin, LinearChainClassifier):
         best = super().predict(X, allowed)
         if self._history is None:
             return best
-        votes, mirror = self._votes(X, allowed)
+        votes, mirror = self._votes(self._history, X, allowed)
         return mirror(self.classes_[votes.argmax(axis=1)])
 
     def _marginals(self, X: Any) -> tuple[np.ndarray, Callable]:
@@ -288,10 +288,12 @@ class StructuredPerceptron(CallbackSupportMixin, LinearChainClassifier):
         marginals = super()._marginals(X)
         if self._history is None:
             return marginals
-        votes, mirror = self._votes(X)
+        votes, mirror = self._votes(self._history, X)
         return votes / self._n_seen, mirror
 
-    def _votes(self, X: Any, allowed: Any = None) -> tuple[np.ndarray, Callable]:
+    def _votes(
+        self, history: WeightHistory, X: Any, allowed: Any = None
+    ) -> tuple[np.ndarray, Callable]:
         """Numbers of votes, (n_tokens, n_labels), and the layout of X."""
         sequences = self._check_X(X)
         offsets, masks = sequences.X.offsets, None
@@ -301,7 +303,7 @@ class StructuredPerceptron(CallbackSupportMixin, LinearChainClassifier):
         examples = self._examples(
             Corpus(self._prepare(sequences.X)[0], y, self._structure(sequences.X), weight)
         )
-        return count_votes(self._history, examples, masks), sequences.mirror
+        return count_votes(history, examples, masks), sequences.mirror
 
     def _examples(self, corpus: Corpus) -> Examples:
         forbidden = forbidden_scores(self._constraints, len(self.classes_))
@@ -320,7 +322,7 @@ class StructuredPerceptron(CallbackSupportMixin, LinearChainClassifier):
         order, held_out = self._hold_out(examples, rng)
         learner = LEARNERS[self.averaging](start)
 
-        def fitted(x: LastWeights) -> dict[str, Any]:
+        def fitted(x: LastWeights) -> Mapping[str, Any]:
             twin = copy(self)
             twin._set_fitted(x, training)
             return vars(twin)
@@ -374,8 +376,8 @@ class StructuredPerceptron(CallbackSupportMixin, LinearChainClassifier):
             yield Array(f"_last.{name}", value, shape)
         if self._history is not None:
             n_rows = n_attributes + 2 * bool(self.boundaries)
-            shapes = (n_rows, n), (1 + n_edges, n * n)
-            yield from below("_history", self._history.requirements(*shapes))
+            state_shape, pair_shape = (n_rows, n), (1 + n_edges, n * n)
+            yield from below("_history", self._history.requirements(state_shape, pair_shape))
             is_seen = self._history.n_seen == self._n_seen
             yield Fact("_n_seen", is_seen, "must be the number of votes")
 
