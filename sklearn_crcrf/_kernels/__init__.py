@@ -1,4 +1,4 @@
-"""Compiled kernels: arrays in, arrays out. README.md says which kernels there are, and why."""
+"""Compiled kernels: arrays in, arrays out. Each source file begins with what it computes."""
 
 from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path

@@ -11,9 +11,9 @@ from .scores import AddTo, ScoreGradient, Scores
 __all__ = ["Pullback", "Structure"]
 
 Pullback = Callable[..., ScoreGradient]
-"""A function of a weight for each unit and of an ``AddTo`` that returns a ScoreGradient.
+"""A function of an array of weights, one for each unit, and of an ``AddTo``.
 
-It holds the derivatives of the weighted sum over units, added to the ``AddTo``.
+It returns the score gradient of the weighted sum of the values of all units.
 """
 
 
