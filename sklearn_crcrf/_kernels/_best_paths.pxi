@@ -38,6 +38,7 @@ def viterbi(
         double[:, ::1] transposed = padded_matrix(np.transpose(transition))
         Step step
         Team team
+        int32_t *path = &labels[0] if labels.shape[0] else NULL
     kept = make_work_space(&step, n)
     step.transition = &matrix[0, 0]
     step.transposed = &transposed[0, 0]
@@ -48,7 +49,7 @@ def viterbi(
             team = make_team(offsets, order, start, ways)
             fill(&team, state, begin, end, delta)
             max_forward(&step, &team, &delta[0, 0])
-            trace_back(&step, &team, &delta[0, 0], &labels[0])
+            trace_back(&step, &team, &delta[0, 0], path)
             finish(&team, delta, labels, &order[start], values, prefixes)
             start += team.size
         take_turn()

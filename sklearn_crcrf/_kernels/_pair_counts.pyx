@@ -34,10 +34,13 @@ def count_pairs(
         int64_t n = tokens.shape[0], a
         # The latest pair of each attribute, numbered from 0.
         int32_t[:, ::1] latest = np.full((n_attributes, 2), -1, dtype=np.int32)
-        Pair *pairs = <Pair *>&latest[0, 0]
+        Pair *pairs
         int64_t[::1] starts = np.zeros(n_attributes + 1, dtype=np.int64)
         int32_t[::1] labels
         double[::1] sums
+    if n == 0 or indices.shape[0] == 0:
+        return np.zeros(0), np.zeros(0, dtype=np.int32), np.asarray(starts)
+    pairs = <Pair *>&latest[0, 0]
     with nogil:
         number_pairs(&indptr[0], &indices[0], &y[0], &tokens[0], n, pairs)
         for a in range(n_attributes):

@@ -27,6 +27,7 @@ def write_row_sums(
         # Rows behind the last entry begin where there is none.
         const int32_t *columns = &indices[0] if indices.shape[0] else NULL
         const real *factors = &values[0] if values.shape[0] else NULL
+        const real *summands = &matrix[0, 0] if matrix.shape[0] and n else NULL
     if n == 0:
         return
     with nogil:
@@ -35,7 +36,7 @@ def write_row_sums(
             after = indptr[r + 1]
             add_sum(
                 columns + indptr[r], factors + indptr[r], after - indptr[r], indptr[stop] - after,
-                &matrix[0, 0], n, &zeros[0], &out[r - start, 0],
+                summands, n, &zeros[0], &out[r - start, 0],
             )
         take_turn()
 

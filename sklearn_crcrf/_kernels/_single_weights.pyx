@@ -68,7 +68,10 @@ def add_weights_to_scores(
     """Add value[k] * weights[pair[k]] to the scores at place[k], for the entries k of tokens."""
     cdef:
         int64_t k, last = indptr[stop], origin = start * scores.shape[1]
-        real *score = &scores[0, 0]
+        real *score
+    if indptr[start] == last:
+        return
+    score = &scores[0, 0]
     with nogil:
         give_turn()
         for k in range(indptr[start], last):
@@ -91,7 +94,10 @@ def add_scores_to_weights(
     """Add value[k] times the score at place[k] to weights[pair[k]], for the entries k of tokens."""
     cdef:
         int64_t k, last = indptr[stop], origin = start * scores.shape[1]
-        const real *score = &scores[0, 0]
+        const real *score
+    if indptr[start] == last:
+        return
+    score = &scores[0, 0]
     with nogil:
         give_turn()
         for k in range(indptr[start], last):

@@ -20,15 +20,22 @@ def add_product(
     real[:, ::1] out,              # (n_out, n) INOUT
 ):
     """out[r] += left[start + r] @ right"""
-    cdef int64_t r, k, m, first, inner, end = indptr[start + out.shape[0]]
+    cdef:
+        int64_t r, k, m, first, inner, end = indptr[start + out.shape[0]]
+        const int32_t *columns
+        const real *values
+    if right_indices.shape[0] == 0:
+        return
+    # Rows behind the last entry begin where there is none.
+    columns, values = &right_indices[0], &right_data[0]
     with nogil:
         for r in range(out.shape[0]):
             for k in range(indptr[start + r], indptr[start + r + 1]):
                 if k + FAR < end:
                     prefetch(&right_indptr[indices[k + FAR]])
                     first = right_indptr[indices[k + NEAR]]
-                    prefetch(&right_indices[first])
-                    prefetch(&right_data[first])
+                    prefetch(columns + first)
+                    prefetch(values + first)
                 inner = indices[k]
                 for m in range(right_indptr[inner], right_indptr[inner + 1]):
                     out[r, right_indices[m]] += data[k] * right_data[m]
