@@ -10,7 +10,8 @@ from .named_weights import NamedWeights
 from .objective import Objective
 from .single_weights import observed_pairs
 from .sums import state_scores
-from .terms import Terms, TransitionFeature, edge_columns, shared_terms
+from .transition_feature import TransitionFeature, edge_columns
+from .weight_vector import Terms, shared_terms
 from .weights import Weights
 
 __all__ = [

@@ -8,7 +8,7 @@ from scipy.linalg import get_blas_funcs
 
 from .corpus import Chunk
 from .objective import Objective
-from .terms import TermWeights
+from .weight_vector import TermWeights
 
 __all__ = ["BatchObjective"]
 

@@ -13,7 +13,7 @@ from ..structures import Scores
 from ..utils.csr import csr_arrays
 from .corpus import Chunk, Corpus
 from .correcting import correct_one_by_one
-from .terms import TransitionFeature, edge_columns
+from .transition_feature import TransitionFeature, edge_columns
 from .weights import Weights
 
 __all__ = ["Coefficients", "Differences", "Examples"]

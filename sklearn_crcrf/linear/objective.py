@@ -13,7 +13,7 @@ from ..structures import ScoreGradient, Scores
 from ..utils.memory import retain_freed_memory
 from ..utils.threads import Started, Threads, my_threads
 from .corpus import Chunk
-from .terms import Terms, TermWeights
+from .weight_vector import Terms, TermWeights
 
 __all__ = ["Objective"]
 

@@ -1,0 +1,99 @@
+"""The term of transitions that depend on attributes of a token."""
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..data.ragged import joined_ranges
+from ..structures import ScoreGradient, Scores, Structure, TokenTransitions
+from .terms import Term
+from .weights import Weights
+
+__all__ = ["TransitionFeature", "edge_columns"]
+
+
+class TransitionFeature(Term):
+    """A weight for each pair of labels of linked tokens and each attribute of the later token.
+
+    Parameters
+    ----------
+    attributes : CSR of shape (n_tokens, n_edge_attributes)
+        The attributes of all tokens on which transitions depend.
+    n_labels : int
+    """
+
+    def __init__(self, attributes: sp.csr_array, n_labels: int):
+        self._attributes, self._n_labels = attributes, n_labels
+        self._found: dict[tuple, tuple] = {}
+        super().__init__((attributes.shape[1], n_labels, n_labels))
+
+    def add_scores(self, array: np.ndarray, chunk: Any, scores: Scores) -> Scores:
+        row, combinations = self._combinations(chunk)
+        n_rows, n = combinations.shape[0], self._n_labels
+        gains = self._gains(combinations, array)
+        lowest = scores.transition + np.minimum(gains.min(axis=0, initial=0.0), 0.0)
+        labels, starts = np.arange(n, dtype=np.int32), np.arange(n_rows + 1, dtype=np.int64) * n * n
+        previous, current = np.tile(labels, n_rows * n), np.tile(np.repeat(labels, n), n_rows)
+        of_pairs = _by_current(scores.transition + gains)
+        transitions = TokenTransitions(row, starts, previous, current, of_pairs)
+        return scores._replace(transition=lowest, token_transitions=transitions)
+
+    def along(self, array: np.ndarray, chunk: Any, direction: ScoreGradient) -> ScoreGradient:
+        gains = self._gains(self._combinations(chunk)[1], array)
+        return direction._replace(token_transitions=_by_current(direction.transition + gains))
+
+    def add_gradient(self, chunk: Any, gradient: ScoreGradient, out: np.ndarray) -> ScoreGradient:
+        _, combinations = self._combinations(chunk)
+        n = self._n_labels
+        pairs = gradient.token_transitions.reshape(-1, n, n).transpose(0, 2, 1)
+        out += (combinations.T @ pairs.reshape(-1, n * n)).reshape(out.shape)
+        return gradient._replace(transition=gradient.transition + pairs.sum(axis=0))
+
+    def select(self, weights: Weights) -> np.ndarray:
+        return weights.edges
+
+    def insert(self, array: np.ndarray, weights: Weights) -> Weights:
+        return weights._replace(edges=array)
+
+    def _gains(self, combinations: sp.csr_array, array: np.ndarray) -> np.ndarray:
+        """What attributes add to transition scores; (n_combinations, n_labels, n_labels)."""
+        n = self._n_labels
+        return (combinations @ array.reshape(-1, n * n)).reshape(-1, n, n)
+
+    def _combinations(self, chunk: Any) -> tuple[np.ndarray, sp.csr_array]:
+        """Which distinct row of attributes each token has, -1 without a link into it; the rows."""
+        where = chunk.start, chunk.stop
+        if where not in self._found:
+            self._found[where] = _different_rows(self._attributes, *where, chunk.structure)
+        return self._found[where]
+
+
+def _by_current(scores: np.ndarray) -> np.ndarray:
+    """Scores of all pairs of labels, in the order of the current label."""
+    return scores.transpose(0, 2, 1).reshape(-1)
+
+
+def _different_rows(
+    attributes: sp.csr_array, start: int, stop: int, structure: Structure
+) -> tuple[np.ndarray, sp.csr_array]:
+    """Which distinct row each token has, -1 without a link into it; the distinct rows."""
+    attributes = sp.csr_array(attributes[start:stop])
+    attributes.sum_duplicates()
+    n_entries = np.diff(attributes.indptr)
+    token = np.repeat(np.arange(stop - start), n_entries)
+    entry = joined_ranges(np.zeros(stop - start, dtype=np.int64), n_entries)
+    table = np.zeros((2, stop - start, entry.max(initial=0) + 1))
+    table[:, token, entry] = attributes.indices + 1, attributes.data
+    both = np.concatenate(table, axis=1)
+    _, example, row = np.unique(both, axis=0, return_index=True, return_inverse=True)
+    row = row.reshape(-1).astype(np.int64)
+    row[structure.first_tokens()] = -1
+    return row, attributes[example]
+
+
+def edge_columns(X: sp.csr_array | np.ndarray, columns: np.ndarray) -> sp.csr_array:
+    """The attributes of all tokens on which transitions depend."""
+    if len(columns) == 0:
+        return sp.csr_array((X.shape[0], 0))
+    return sp.csr_array(X[:, columns])
