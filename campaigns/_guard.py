@@ -4,9 +4,13 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib import import_module
+from pkgutil import walk_packages
 from typing import Any
 
 from _campaign import Wrong
+
+import sklearn_crcrf
 
 __all__ = ["guarded"]
 
@@ -20,6 +24,14 @@ WRITES |= {"os.chown", "tempfile.mkstemp"}
 WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 
 _is_on, _is_installed, _writable, _tried = False, False, None, []
+
+
+def import_all() -> None:
+    """Import the whole package, so that its own imports are not taken for those of a file."""
+    for module in walk_packages(sklearn_crcrf.__path__, f"{sklearn_crcrf.__name__}."):
+        # Kernels are imported by the modules that use them, for the instruction set in use.
+        if "._kernels" not in module.name and not module.name.endswith("__main__"):
+            import_module(module.name)
 
 
 @contextmanager
@@ -38,6 +50,7 @@ def guarded(writable: str | None = None) -> Iterator[None]:
     """
     global _is_on, _is_installed, _writable
     if not _is_installed:
+        import_all()
         sys.addaudithook(_watch)
         sys.dont_write_bytecode = True
         _is_installed = True
