@@ -65,7 +65,7 @@ class Structure(Capabilities, ABC):
 
         Parameters
         ----------
-        units : slice, or ndarray of int
+        units : slice of step 1, or ndarray of int
 
         Returns
         -------

@@ -107,3 +107,11 @@ def test_one_label():
     assert_allclose(value, 3.0)
     assert_array_equal(y, 0)
     assert_allclose(Chain(np.array([0, 2])).marginals(scores)[1], 1.0)
+
+
+@pytest.mark.parametrize(("start", "stop"), [(0, 5), (1, 4), (2, 2), (4, 5)])
+def test_a_run_of_sequences_is_taken_as_their_numbers_are(start, stop):
+    chain = Chain(np.array([0, 2, 2, 5, 6, 9]))
+    taken = chain.take(slice(start, stop))
+    assert_array_equal(taken.offsets, chain.take(np.arange(start, stop)).offsets)
+    assert_array_equal(taken.offsets, chain.offsets[start : stop + 1] - chain.offsets[start])
