@@ -50,6 +50,8 @@ def count_pairs(
         pairs[a] = Pair(-1, <int32_t>(starts[a] - 1))
     labels = np.empty(starts[n_attributes], dtype=np.int32)
     sums = np.zeros(starts[n_attributes])
+    if labels.shape[0] == 0:
+        return np.asarray(sums), np.asarray(labels), np.asarray(starts)
     with nogil:
         sum_pairs(
             &indptr[0], &indices[0], &values[0], &y[0], &tokens[0], n, pairs, &labels[0], &sums[0]
