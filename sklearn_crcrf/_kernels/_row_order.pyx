@@ -21,9 +21,10 @@ def has_sound_rows(
     """
     cdef:
         int64_t n_rows = indptr.shape[0] - 1, n_entries = indices.shape[0]
+        const index *first_index = &indices[0] if n_entries else NULL
         bint is_sound
     with nogil:
-        is_sound = are_in_order(&indptr[0], n_rows, &indices[0], n_entries, n_columns)
+        is_sound = are_in_order(&indptr[0], n_rows, first_index, n_entries, n_columns)
     return is_sound and indptr[n_rows] == n_entries
 
 
