@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from example_paths import cases, flat
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn_crcrf._kernels._learning import FROM_ALL, FROM_WORST, ActivePaths, take_steps
@@ -95,7 +95,6 @@ def expected_step(dual, choice, s):
 
 
 @pytest.mark.parametrize("choice", [FROM_ALL, FROM_WORST], ids=["all", "worst"])
-@settings(max_examples=50)
 @given(case=cases(dtypes=[np.float64]), factor=FACTORS, seed=st.integers(0, 2**32 - 1))
 def test_each_step_is_the_best_one(choice, case, factor, seed):
     dual = Dual(case, factor)
@@ -112,7 +111,6 @@ def test_each_step_is_the_best_one(choice, case, factor, seed):
 
 
 @pytest.mark.parametrize("choice", [FROM_ALL, FROM_WORST], ids=["all", "worst"])
-@settings(max_examples=50)
 @given(case=cases(), factor=FACTORS)
 def test_pairwise_steps_raise_the_dual_as_well(choice, case, factor):
     every = np.arange(len(case.corpus.weight))

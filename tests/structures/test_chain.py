@@ -15,7 +15,7 @@ from scipy.special import logsumexp
 from sklearn_crcrf.structures import Chain, ScoreGradient, Scores, TokenTransitions
 
 
-@settings(max_examples=60)
+@settings(max_examples=150)
 @given(chains())
 def test_maximum_is_the_best_of_all_paths(chain):
     offsets, scores = chain
@@ -37,7 +37,7 @@ def test_marginals_are_the_expected_counts_of_labels(chain):
     assert_array_equal(marginals, pullback(np.ones(len(log_z))).state)
 
 
-@settings(max_examples=50)
+@settings(max_examples=100)
 @given(chains(), st.integers(1, 6))
 def test_k_best_are_the_k_best_of_all_paths(chain, k):
     offsets, scores = chain

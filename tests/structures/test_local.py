@@ -24,7 +24,7 @@ def local_scores(offsets, scores, t):
     ) + (state)
 
 
-@settings(max_examples=50)
+@settings(max_examples=100)
 @given(chains())
 def test_sums_over_the_labels_of_a_token(chain):
     offsets, scores = chain
@@ -34,7 +34,7 @@ def test_sums_over_the_labels_of_a_token(chain):
         assert_allclose(row, logsumexp(local_scores(offsets, scores, t), axis=1), rtol=1e-9)
 
 
-@settings(max_examples=50)
+@settings(max_examples=100)
 @given(chains())
 def test_probabilities_are_products_of_local_ones(chain):
     offsets, scores = chain

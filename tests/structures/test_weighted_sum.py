@@ -46,7 +46,7 @@ def several_chains(draw, impossible=True):
     return np.append(0, np.cumsum(lengths)), chains, weights
 
 
-@settings(max_examples=60)
+@settings(max_examples=150)
 @given(several_chains())
 def test_scores_of_paths_are_weighted_sums(several):
     offsets, chains, weights = several
@@ -61,7 +61,7 @@ def test_scores_of_paths_are_weighted_sums(several):
         assert_allclose(scores, expected, atol=1e-12)
 
 
-@settings(max_examples=50)
+@settings(max_examples=100)
 @given(several_chains())
 def test_sums_over_paths(several):
     """The edges are such as the kernels take."""
