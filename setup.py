@@ -24,7 +24,7 @@ FOLDER = "sklearn_crcrf/_kernels"
 PACKAGE = FOLDER.replace("/", ".")
 # What Cython needs in all kernels that have views of arrays is compiled once.
 MEMORYVIEWS = f"{PACKAGE}._memoryviews"
-# Files that are written here, and the C files, in folders as those of the sources.
+# Generated sources and C files, in the same folders as the sources.
 WRITTEN, TRANSLATED = "build/kernels", "build/c"
 
 # The packages of the vector types, and the options of gcc that allow their instructions.
@@ -114,7 +114,7 @@ def write_kernel(path):
 
 
 def with_included(headers):
-    """C headers, and those of ours that they include."""
+    """The C headers, and the headers of this package that they include."""
     found, todo = set(), list(headers)
     while todo:
         header = todo.pop()

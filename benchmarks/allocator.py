@@ -76,7 +76,7 @@ def cost(task: str, n_lines: int, kept: bool) -> Cost:
 
 
 def measured(run: Callable[[], object]) -> Cost:
-    """What a function takes; the peak is that of the whole process."""
+    """CPU time and page faults of a function, and the peak memory of the whole process."""
     before, start = resource.getrusage(resource.RUSAGE_SELF), time.perf_counter()
     run()
     after, wall = resource.getrusage(resource.RUSAGE_SELF), time.perf_counter() - start

@@ -27,7 +27,7 @@ _is_on, _is_installed, _writable, _tried = False, False, None, []
 
 
 def import_all() -> None:
-    """Import the whole package, so that its own imports are not taken for those of a file."""
+    """Import the whole package: its imports must not look like actions of a file."""
     for module in walk_packages(sklearn_crcrf.__path__, f"{sklearn_crcrf.__name__}."):
         # Kernels are imported by the modules that use them, for the instruction set in use.
         if "._kernels" not in module.name and not module.name.endswith("__main__"):

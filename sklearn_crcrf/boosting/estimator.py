@@ -80,9 +80,9 @@ class BoostedCRF(CallbackSupportMixin, BaseSequenceClassifier):
         Attributes considered at each split, as in ``DecisionTreeRegressor``; None is all.
     l2_regularization : float, default=1.0
         Added to the curvature in each leaf, and to the counts of labels and of pairs of labels;
-        in (0, inf). It is ``1 / sigma ** 2`` for the sigma of :class:`CRF`, if the prior is that of
-        the value of a leaf, and has the name that it has in scikit-learn's
-        ``HistGradientBoostingClassifier``, as it holds for each tree and not for their sum.
+        in (0, inf). It corresponds to ``1 / sigma ** 2`` of :class:`CRF`, with a Gaussian prior of
+        the value of each leaf. The name is taken from scikit-learn's
+        ``HistGradientBoostingClassifier``, as the prior holds for each tree, not for their sum.
     subsample : float, default=1.0
         Fraction of the sequences that each tree is fitted to, in (0, 1].
     {constraints}

@@ -343,7 +343,7 @@ default="auto"
             boundaries=self.boundaries,
             criterion=as_criterion(self.criterion).for_labels(self.classes_),
             forbidden=forbidden_scores(self._constraints, n_labels),
-            # The penalty is shared by all sequences, those of earlier scores too.
+            # All sequences share the penalty, also the sequences of earlier calls of partial_fit.
             sigma=self.sigma * np.sqrt(self._n_seen / corpus.weight.sum()),
             n_threads=effective_n_jobs(self.n_jobs),
         )

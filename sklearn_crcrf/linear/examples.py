@@ -271,13 +271,10 @@ class Examples:
 
     def unit(self, u: int) -> "Examples":
         """The examples of unit u alone."""
-        if u not in self._units:
-            start, stop = self.offsets[u : u + 2]
-            structure, y = self.structure.take(slice(u, u + 1)), self.y[start:stop]
-            corpus = Corpus(None, y, structure, self.weight[u : u + 1])
-            rows = self.state[start:stop], self.pairs[start:stop]
-            self._units[u] = Examples(*rows, corpus, self.forbidden)
-        return self._units[u]
+        start, stop = self.offsets[u : u + 2]
+        structure, y = self.structure.take(slice(u, u + 1)), self.y[start:stop]
+        corpus = Corpus(None, y, structure, self.weight[u : u + 1])
+        return Examples(self.state[start:stop], self.pairs[start:stop], corpus, self.forbidden)
 
     def scores(self, coefficients: Coefficients, cost: float = 0.0) -> Scores:
         """The scores of all tokens, with a cost added to each wrong label."""
@@ -301,10 +298,6 @@ class Examples:
     @cached_property
     def _is_sequential(self) -> bool:
         return self.structure.is_sequential()
-
-    @cached_property
-    def _units(self) -> dict[int, "Examples"]:
-        return {}
 
 
 def _without_columns(X: sp.csr_array, columns: Sequence[int] | np.ndarray) -> sp.csr_array:
