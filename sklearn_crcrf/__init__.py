@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from .counts.hmm import HMM
     from .crf import CRF, CRFsuiteCRF
     from .crf.memm import MEMM
+    from .data.graphs import GraphArray
     from .data.ragged import SequenceArray
     from .data.sequences import as_sequences
     from .empirical import EmpiricalCRF
@@ -39,6 +40,7 @@ _HOMES = {
     "CRFsuiteCRF": "crf",
     "EmpiricalCRF": "empirical",
     "Gazetteer": "feature_extraction",
+    "GraphArray": "data.graphs",
     "MaxMarginCRF": "max_margin",
     "OpinionPoolCRF": "opinion_pool",
     "SequenceArray": "data.ragged",
@@ -61,6 +63,7 @@ __all__ = [
     "CRFsuiteCRF",
     "EmpiricalCRF",
     "Gazetteer",
+    "GraphArray",
     "MaxMarginCRF",
     "OpinionPoolCRF",
     "SequenceArray",

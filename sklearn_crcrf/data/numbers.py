@@ -7,7 +7,7 @@ import scipy.sparse as sp
 
 from .ragged import SequenceArray, locate, object_array
 
-__all__ = ["as_numbers", "check_finite"]
+__all__ = ["as_numbers", "check_finite", "first_not_finite"]
 
 
 def check_finite(X: SequenceArray) -> None:
@@ -18,15 +18,29 @@ def check_finite(X: SequenceArray) -> None:
     X : SequenceArray
         Any data; only data of a floating-point type is checked.
     """
-    values = _values(X.data)
+    found = first_not_finite(X.data)
+    if found is not None:
+        token, value = found
+        sequence, position = locate(X.offsets, token)
+        raise ValueError(f"X, sequence {sequence}, position {position}: {value} is not finite")
+
+
+def first_not_finite(data: Any) -> tuple[int, Any] | None:
+    """The row and the value of the first number that is not finite; None if all are.
+
+    Parameters
+    ----------
+    data : ndarray, CSR or SymbolTable
+        Only data of a floating-point type is checked.
+    """
+    values = _values(data)
     if not isinstance(values, np.ndarray) or values.dtype.kind != "f":
-        return
+        return None
     with np.errstate(all="ignore"):
         if np.isfinite(values.sum()):  # faster than a look at each value
-            return
+            return None
     at = _first(~np.isfinite(values))
-    if at is not None:
-        raise ValueError(f"{_place(X, at)}: {values[at]} is not finite")
+    return None if at is None else (_row(data, at), values[at])
 
 
 def as_numbers(X: SequenceArray, dtype: Any) -> np.ndarray | sp.csr_array:
@@ -108,10 +122,14 @@ def _first(wrong: np.ndarray) -> tuple | None:
     return tuple(found[0]) if len(found) else None
 
 
+def _row(data: Any, at: tuple) -> int:
+    """The row of a value."""
+    return int(
+        np.searchsorted(data.indptr, at[0], side="right") - 1 if sp.issparse(data) else at[0]
+    )
+
+
 def _place(X: SequenceArray, at: tuple) -> str:
     """The sequence and position of a value, for an error message."""
-    token = at[0]
-    if sp.issparse(X.data):
-        token = np.searchsorted(X.data.indptr, token, side="right") - 1
-    sequence, position = locate(X.offsets, token)
+    sequence, position = locate(X.offsets, _row(X.data, at))
     return f"X, sequence {sequence}, position {position}"

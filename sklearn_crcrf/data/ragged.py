@@ -11,7 +11,15 @@ from numpy.lib.array_utils import normalize_axis_index
 
 from ..utils.csr import sound_csr, stackable, stacked
 
-__all__ = ["SequenceArray", "join_sequences", "locate", "n_tokens", "object_array"]
+__all__ = [
+    "SequenceArray",
+    "join_rows",
+    "join_sequences",
+    "locate",
+    "n_tokens",
+    "object_array",
+    "same_rows",
+]
 
 
 class SequenceArray:
@@ -79,7 +87,7 @@ class SequenceArray:
         >>> SequenceArray.from_lengths(np.arange(3), [1, 2]).tolist()
         [[0], [1, 2]]
         """
-        lengths = _as_integers(lengths, "lengths")
+        lengths = as_integers(lengths, "lengths")
         if (lengths < 0).any():
             raise ValueError(f"lengths[{int(np.argmax(lengths < 0))}] is negative")
         if lengths.sum() != data.shape[0]:
@@ -164,7 +172,7 @@ class SequenceArray:
             axis = kwargs.get("axis", args[1] if len(args) > 1 else 0)
         else:
             return NotImplemented
-        return _concatenate(args[0], axis)
+        return self._concatenated(list(args[0]), normalize_axis_index(axis, self.ndim))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, SequenceArray):
@@ -172,7 +180,7 @@ class SequenceArray:
         return (
             self.shape == other.shape
             and np.array_equal(self.offsets, other.offsets)
-            and _same_rows(self.data, other.data)
+            and same_rows(self.data, other.data)
         )
 
     def __repr__(self) -> str:
@@ -185,6 +193,68 @@ class SequenceArray:
         """A copy that shares no memory with the original."""
         return SequenceArray(self.data.copy(), self.offsets.copy())
 
+    def with_data(self, data: Any) -> "SequenceArray":
+        """The same sequences with other data.
+
+        Parameters
+        ----------
+        data : ndarray, CSR or SymbolTable with n_tokens rows
+
+        Returns
+        -------
+        SequenceArray
+            Of the same class.
+
+        Examples
+        --------
+        >>> X = SequenceArray.from_sequences([["the", "dog"], ["barks"]])
+        >>> X.with_data(np.array([3, 3, 5])).tolist()
+        [[3, 3], [5]]
+        """
+        return SequenceArray(data, self.offsets)
+
+    def checked(self, name: str) -> "SequenceArray":
+        """The array, checked again: its arrays may have been changed since it was made.
+
+        Parameters
+        ----------
+        name : str
+            Name of the array in error messages.
+
+        Returns
+        -------
+        SequenceArray
+            The array itself, or one with a sound copy of sparse data.
+
+        Raises
+        ------
+        ValueError
+            As of the constructor.
+
+        Examples
+        --------
+        >>> X = SequenceArray.from_sequences([["the", "dog"], ["barks"]])
+        >>> X.checked("X") is X
+        True
+        """
+        offsets = checked_offsets(self.offsets, self.data.shape[0])
+        data = sound_rows(self.data, offsets, name)
+        return self if data is self.data else SequenceArray._of(data, offsets)
+
+    @staticmethod
+    def _concatenated(parts: list, axis: int) -> "SequenceArray":
+        """The sequences of all parts, or with axis 1 their attributes, beside each other."""
+        if not all(isinstance(part, SequenceArray) for part in parts):
+            raise TypeError("a SequenceArray can be joined only with another SequenceArray")
+        first = parts[0]
+        data = join_rows([part.data for part in parts], axis)
+        if axis == 0:
+            lengths = np.concatenate([part.lengths for part in parts])
+            return SequenceArray.from_lengths(data, lengths)
+        if any(not np.array_equal(part.offsets, first.offsets) for part in parts):
+            raise ValueError("attributes can be joined only if the sequences have the same lengths")
+        return SequenceArray(data, first.offsets)
+
     def tolist(self) -> list:
         """A list of sequences: lists of symbols or labels, or arrays of rows."""
         if isinstance(self.data, np.ndarray) and self.ndim == 1:
@@ -193,15 +263,17 @@ class SequenceArray:
         return list(self)
 
 
-def checked_offsets(offsets: Any, n_tokens: int) -> np.ndarray:
-    """The offsets as int64; ValueError unless they are offsets of ``n_tokens`` tokens."""
-    offsets = _as_integers(offsets, "offsets")
+def checked_offsets(
+    offsets: Any, n_items: int, name: str = "offsets", items: str = "tokens"
+) -> np.ndarray:
+    """The offsets as int64; ValueError unless they are offsets of ``n_items`` tokens or edges."""
+    offsets = as_integers(offsets, name)
     if offsets.ndim != 1 or len(offsets) == 0 or offsets[0] != 0:
-        raise ValueError("offsets must be one-dimensional and start at 0")
+        raise ValueError(f"{name} must be one-dimensional and start at 0")
     if (np.diff(offsets) < 0).any():
-        raise ValueError("offsets must not decrease")
-    if offsets[-1] != n_tokens:
-        raise ValueError(f"offsets end at {offsets[-1]}, but data has {n_tokens} tokens")
+        raise ValueError(f"{name} must not decrease")
+    if offsets[-1] != n_items:
+        raise ValueError(f"{name} end at {offsets[-1]}, but data has {n_items} {items}")
     return offsets
 
 
@@ -284,7 +356,8 @@ def _n_dimensions(s: Any) -> int:
     return getattr(s, "ndim", 1)
 
 
-def _as_integers(values: Any, name: str) -> np.ndarray:
+def as_integers(values: Any, name: str) -> np.ndarray:
+    """An int64 array; ValueError for values of another type."""
     values = np.asarray(values)
     if values.size and values.dtype.kind not in "iu":
         raise ValueError(f"{name} must be integers, not of type {values.dtype}")
@@ -303,24 +376,11 @@ def _stack_rows(sequences: list, name: str) -> Any:
                 )
         elif len(s) or _n_dimensions(s) > 2:
             raise ValueError(f"{name}, sequence {i}: it must be a 2-D array, like other sequences")
-    return _join(rows, axis=0)
+    return join_rows(rows, axis=0)
 
 
-def _concatenate(parts: Any, axis: int) -> SequenceArray:
-    parts = list(parts)
-    if not all(isinstance(part, SequenceArray) for part in parts):
-        raise TypeError("a SequenceArray can be joined only with another SequenceArray")
-    first = parts[0]
-    axis = normalize_axis_index(axis, first.ndim)
-    data = _join([part.data for part in parts], axis)
-    if axis == 0:
-        return SequenceArray.from_lengths(data, np.concatenate([part.lengths for part in parts]))
-    if any(not np.array_equal(part.offsets, first.offsets) for part in parts):
-        raise ValueError("attributes can be joined only if the sequences have the same lengths")
-    return SequenceArray(data, first.offsets)
-
-
-def _join(pieces: list, axis: int) -> Any:
+def join_rows(pieces: list, axis: int) -> Any:
+    """Data of tokens below each other, or with axis 1 beside each other."""
     sparse = any(sp.issparse(p) for p in pieces)
     if sparse and all(sp.issparse(p) or isinstance(p, np.ndarray) for p in pieces):
         if axis == 0:
@@ -329,7 +389,7 @@ def _join(pieces: list, axis: int) -> Any:
     return np.concatenate(pieces, axis=axis)
 
 
-def _same_rows(a: Any, b: Any) -> bool:
+def same_rows(a: Any, b: Any) -> bool:
     """Whether data of the same shape is equal."""
     if sp.issparse(a) and sp.issparse(b):
         return (a != b).nnz == 0

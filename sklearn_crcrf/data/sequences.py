@@ -12,7 +12,7 @@ from ..utils.csr import sound_csr
 from .frames import frame_sequences
 from .layout import Layout, Lists, Ragged, Rows, Sequences
 from .numbers import check_finite
-from .ragged import SequenceArray, checked_offsets, join_sequences, n_tokens, sound_rows
+from .ragged import SequenceArray, join_sequences, n_tokens
 
 __all__ = ["as_sequences", "is_table", "sound_table"]
 
@@ -112,13 +112,6 @@ def sound_table(X: Any) -> Any:
     return sound_csr(X, "X", "X, row {}".format) if sp.issparse(X) else X
 
 
-def _check_again(X: SequenceArray) -> SequenceArray:
-    """Check X again: its arrays may have been changed since it was made."""
-    offsets = checked_offsets(X.offsets, X.data.shape[0])
-    data = sound_rows(X.data, offsets, "X")
-    return X if data is X.data else SequenceArray._of(data, offsets)
-
-
 def _check_kind(data: Any) -> None:
     """Raise ValueError unless tokens may be of this type."""
     is_array = isinstance(data, np.ndarray) or sp.issparse(data)
@@ -137,7 +130,7 @@ def _read(X: Any, check_table: Callable[[Any], Any]) -> tuple[SequenceArray, Lay
         table = _checked(X, check_table)
         offsets = np.arange(table.shape[0] + 1)
         return SequenceArray._of(table, offsets), Rows(offsets)
-    sequences = _check_again(X) if isinstance(X, SequenceArray) else join_sequences(X, "X")
+    sequences = X.checked("X") if isinstance(X, SequenceArray) else join_sequences(X, "X")
     check_finite(sequences)
     mirror = Ragged if isinstance(X, SequenceArray) else Lists
     return sequences, mirror(sequences.offsets)

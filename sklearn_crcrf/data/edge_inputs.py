@@ -1,0 +1,267 @@
+"""Edges as users give them: parents, heads, lists of pairs, matrices, NetworkX and images."""
+
+from collections.abc import Iterable, Mapping
+from numbers import Integral, Number
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..utils.csr import sound_csr
+from .edges import Edges, check_parents
+from .layout import Ragged
+from .ragged import SequenceArray, join_sequences, locate, object_array
+from .sequences import as_sequences
+
+__all__ = [
+    "edges_of_heads",
+    "edges_of_lists",
+    "edges_of_matrices",
+    "edges_of_parents",
+    "read_grids",
+    "read_networkx",
+    "samples_of",
+]
+
+_DIRECTIONS = np.array(["left", "right"], dtype=object)
+_ORIENTATIONS = np.array(["horizontal", "vertical"], dtype=object)
+
+
+def samples_of(X: Any) -> SequenceArray:
+    """The tokens of all samples; a GraphArray loses its edges when others are given."""
+    if getattr(X, "ndim", 1) > 1 and not isinstance(X, SequenceArray):
+        raise ValueError(
+            f"X must be a list with an item for each sample, but is a {type(X).__name__}; "
+            "to pass a single sample, put it into a list: [X]"
+        )
+    return join_sequences(X, "X").checked("X")
+
+
+def edges_of_parents(nodes: SequenceArray, parents: Any, edge_type: Any) -> Edges:
+    """The edges of forests from the positions of parents; -1 stands for none."""
+    values = Ragged(nodes.offsets).flat(parents, "parents")
+    return _forest_edges(nodes, _whole_numbers(values, "parents"), edge_type, "parents", root=-1)
+
+
+def edges_of_heads(X: Any, head: str, edge_type: Any) -> tuple[SequenceArray, Edges]:
+    """The tokens without their heads, and the edges from heads to dependents."""
+    nodes, heads = _split_frame(X, head) if hasattr(X, "iloc") else _split_dicts(X, head)
+    return nodes, _forest_edges(nodes, _whole_numbers(heads, head), edge_type, head, root=0)
+
+
+def edges_of_lists(nodes: SequenceArray, edges: Any, edge_data: Any) -> Edges:
+    """The edges from pairs, and the types or attributes, of each sample."""
+    if not isinstance(edges, SequenceArray):
+        edges = SequenceArray.from_sequences([_pairs(pairs, i) for i, pairs in enumerate(edges)])
+    _check_count(nodes, len(edges), "edges")
+    if edge_data is None:
+        return Edges(edges.data if len(edges) else [], edges.offsets)
+    edge_data = join_sequences(edge_data, "edge_data")
+    _check_count(nodes, len(edge_data), "edge_data")
+    differ = np.flatnonzero(edges.lengths != edge_data.lengths)
+    if len(differ):
+        i = differ[0]
+        raise ValueError(
+            f"sample {i} has {edges.lengths[i]} edges, but {edge_data.lengths[i]} in edge_data"
+        )
+    return Edges(edges.data, edges.offsets, edge_data.data)
+
+
+def edges_of_matrices(nodes: SequenceArray, matrices: Iterable[Any]) -> Edges:
+    """The edges from adjacency matrices; each edge of a symmetric matrix is there once."""
+    matrices = list(matrices)
+    _check_count(nodes, len(matrices), "matrices")
+    lengths = nodes.lengths
+    entries = [
+        _entries(matrix, n, f"matrices, sample {i}")
+        for i, (matrix, n) in enumerate(zip(matrices, lengths.tolist(), strict=True))
+    ]
+    if not entries:
+        return Edges(np.empty((0, 2), dtype=np.int64), np.zeros(1, dtype=np.int64))
+    rows, columns, values = map(np.concatenate, zip(*entries, strict=True))
+    counts = [len(found) for found, _, _ in entries]
+    sample = np.repeat(np.arange(len(nodes)), counts)
+
+    longest = lengths.max(initial=0)
+    keys = (nodes.offsets[sample] + rows) * longest + columns  # increasing
+    opposite = (nodes.offsets[sample] + columns) * longest + rows
+    at = np.searchsorted(keys, opposite)
+    at[at == len(keys)] = 0
+    differs = (keys[at] != opposite) | (values[at] != values)
+    is_symmetric = np.bincount(sample, differs, minlength=len(nodes)) == 0
+
+    kept = np.flatnonzero((rows <= columns) | ~is_symmetric[sample])
+    offsets = np.searchsorted(sample[kept], np.arange(len(nodes) + 1))
+    data = values[kept, np.newaxis] if (values != 1).any() else None
+    return Edges(np.column_stack([rows[kept], columns[kept]]), offsets, data)
+
+
+def read_networkx(
+    graphs: Iterable[Any], attribute: Any, edge_attribute: Any
+) -> tuple[SequenceArray, Edges]:
+    """The nodes and edges of graphs of NetworkX."""
+    if hasattr(graphs, "nodes"):
+        raise ValueError("graphs must be a list; to pass a single graph, put it into a list: [G]")
+    graphs, edges = list(graphs), []
+    for graph in graphs:
+        number = {node: k for k, node in enumerate(graph.nodes)}
+        edges.append([(number[a], number[b]) for a, b in graph.edges()])
+    tokens = _attributes([graph.nodes.items() for graph in graphs], attribute, "node")
+    nodes = samples_of(_with_rows(tokens, (Number, list, np.ndarray), "nodes"))
+    if edge_attribute is None:
+        return nodes, edges_of_lists(nodes, edges, None)
+    edge_data = _attributes([graph.edges.items() for graph in graphs], edge_attribute, "edge")
+    edge_data = _with_rows(edge_data, (float, list, np.ndarray), "edges")
+    return nodes, edges_of_lists(nodes, edges, edge_data)
+
+
+def read_grids(images: Iterable[Any]) -> tuple[SequenceArray, Edges]:
+    """The pixels of images, and the edges between neighbours."""
+    pixels, edges, types = [], [], []
+    for i, image in enumerate(images):
+        image = np.asarray(image)
+        if image.ndim not in (2, 3):
+            raise ValueError(
+                f"images, sample {i}: it must be of shape (height, width) or (height, width, "
+                f"n_attributes), but is of shape {image.shape}"
+            )
+        height, width = image.shape[:2]
+        is_symbols = image.ndim == 2 and image.dtype.kind not in "biufc"
+        n_attributes = image.shape[2] if image.ndim == 3 else 1
+        pixels.append(image.ravel() if is_symbols else image.reshape(height * width, n_attributes))
+        numbers = np.arange(height * width).reshape(height, width)
+        across = np.stack([numbers[:, :-1], numbers[:, 1:]], axis=-1).reshape(-1, 2)
+        down = np.stack([numbers[:-1], numbers[1:]], axis=-1).reshape(-1, 2)
+        edges.append(np.concatenate([across, down]))
+        types.append(np.repeat(_ORIENTATIONS, [len(across), len(down)]))
+    nodes = join_sequences(pixels, "images")
+    return nodes, edges_of_lists(nodes, edges, types)
+
+
+def _forest_edges(
+    nodes: SequenceArray, parents: np.ndarray, edge_type: Any, name: str, root: int
+) -> Edges:
+    """The edges from parents to children; ``root`` is the parent of a root."""
+    parents = parents - (root + 1)
+    check_parents(parents, nodes.offsets, name, root)
+    is_child = parents >= 0
+    positions = np.arange(len(parents)) - np.repeat(nodes.offsets[:-1], nodes.lengths)
+    pairs = np.column_stack([parents[is_child], positions[is_child]])
+    edge_offsets = np.append(0, np.cumsum(is_child))[nodes.offsets]
+    if edge_type is None:
+        return Edges(pairs, edge_offsets)
+    if not isinstance(edge_type, str):
+        types = Ragged(nodes.offsets).flat(edge_type, "edge_type").data
+        return Edges(pairs, edge_offsets, types[is_child])
+    if edge_type != "direction":
+        raise ValueError(f"edge_type must be 'direction' or types of tokens, got {edge_type!r}")
+    return Edges(pairs, edge_offsets, _DIRECTIONS[(pairs[:, 0] > pairs[:, 1]).astype(np.intp)])
+
+
+def _split_frame(X: Any, head: str) -> tuple[SequenceArray, SequenceArray]:
+    """The columns of a DataFrame as sequences, and the heads."""
+    if X.ndim == 1 or head not in X.columns:
+        raise ValueError(f"X has no column {head!r}")
+    if X.index.nlevels == 1:
+        raise ValueError("X must have an index of two levels: sample and position")
+    nodes, _, mirror = as_sequences(X.drop(columns=head))
+    return nodes, mirror.flat(X[head], head)
+
+
+def _split_dicts(X: Any, head: str) -> tuple[SequenceArray, SequenceArray]:
+    """The tokens without the key of the head, and the heads."""
+    nodes = samples_of(X)
+    tokens: list[Any] = nodes.data.tolist() if isinstance(nodes.data, np.ndarray) else [None]
+    for i, token in enumerate(tokens):
+        if not isinstance(token, Mapping) or head not in token:
+            sample, position = locate(nodes.offsets, i)
+            raise ValueError(
+                f"X, sample {sample}, position {position}: the token must be a dict with the key "
+                f"{head!r}"
+            )
+    heads = object_array([token[head] for token in tokens])
+    others = [{key: value for key, value in t.items() if key != head} for t in tokens]
+    return nodes.with_data(object_array(others)), nodes.with_data(heads)
+
+
+def _whole_numbers(values: SequenceArray, name: str) -> np.ndarray:
+    """One integer for each token; strings of digits are integers too."""
+    if values.data.dtype.kind in "iu":
+        return values.data.astype(np.int64)
+    given = values.data.tolist()
+    try:
+        number = {value: _whole_number(value) for value in set(given)}
+        return np.array([number[value] for value in given], dtype=np.int64)
+    except TypeError:  # a value is not hashable, or its number is None
+        pass
+    i = next(i for i, value in enumerate(given) if _whole_number(value) is None)
+    sample, position = locate(values.offsets, i)
+    raise ValueError(f"{name}, sample {sample}, position {position}: {given[i]!r} is no integer")
+
+
+def _whole_number(value: Any) -> int | None:
+    """The value of an integer of 64 bits, or of a str of digits; else None."""
+    if isinstance(value, str):
+        return int(value) if value.isascii() and value.isdigit() and len(value) < 19 else None
+    is_integer = isinstance(value, Integral) and not isinstance(value, bool)
+    return int(value) if is_integer and -(2**63) <= value < 2**63 else None
+
+
+def _check_count(nodes: SequenceArray, n_samples: int, name: str) -> None:
+    if n_samples != len(nodes):
+        raise ValueError(f"X has {len(nodes)} samples, but {name} has {n_samples}")
+
+
+def _pairs(edges: Any, sample: int) -> np.ndarray:
+    """The edges of one sample as an array of two columns."""
+    try:
+        pairs = np.asarray(edges)
+    except ValueError:  # the items differ in length
+        pairs = np.empty(0, dtype=object)
+    if pairs.shape == (0,) and len(edges) == 0:
+        return np.empty((0, 2), dtype=np.int64)
+    if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu":
+        raise ValueError(f"edges, sample {sample}: they must be pairs of integers")
+    return pairs
+
+
+def _entries(matrix: Any, n_tokens: int, name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The rows, columns and values of the entries of a matrix other than 0, row by row."""
+    matrix = sp.csr_array(matrix) if isinstance(matrix, np.ndarray) else matrix
+    if not sp.issparse(matrix) or matrix.dtype.kind not in "biuf":
+        raise ValueError(f"{name}: it must be a sparse matrix of real numbers")
+    if matrix.shape != (n_tokens, n_tokens):
+        raise ValueError(
+            f"{name}: it must be of shape {(n_tokens, n_tokens)}, but is of shape {matrix.shape}"
+        )
+    matrix = sound_csr(matrix, name, f"{name}, row {{}}".format)
+    rows = np.repeat(np.arange(n_tokens), np.diff(matrix.indptr))
+    kept = np.flatnonzero(matrix.data)
+    return rows[kept], matrix.indices[kept].astype(np.int64), matrix.data[kept].astype(float)
+
+
+def _attributes(samples: list, attribute: Any, noun: str) -> list[list]:
+    """One attribute, or all of them as a dict, of each node or edge of each graph."""
+    found: list[list] = []
+    for i, items in enumerate(samples):
+        found.append([])
+        for item, attributes in items:
+            if attribute is not None and attribute not in attributes:
+                raise ValueError(
+                    f"graphs, sample {i}: {noun} {item!r} has no attribute {attribute!r}"
+                )
+            found[-1].append(dict(attributes) if attribute is None else attributes[attribute])
+    return found
+
+
+def _with_rows(samples: list[list], kinds: tuple[type, ...], name: str) -> list:
+    """The values of each sample; as rows of an array if a value is of one of these kinds."""
+    if not any(isinstance(value, kinds) for values in samples for value in values):
+        return samples
+    rows: list[Any] = []
+    for i, values in enumerate(samples):
+        try:
+            rows.append(np.array(values, dtype=float).reshape(len(values), -1) if values else [])
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"graphs, {name} of sample {i}: {error}") from None
+    return rows
