@@ -79,15 +79,16 @@ def edges_of_matrices(nodes: SequenceArray, matrices: Iterable[Any]) -> Edges:
     if not entries:
         return Edges(np.empty((0, 2), dtype=np.int64), np.zeros(1, dtype=np.int64))
     rows, columns, values = map(np.concatenate, zip(*entries, strict=True))
-    counts = [len(found) for found, _, _ in entries]
-    sample = np.repeat(np.arange(len(nodes)), counts)
+    sample = np.repeat(np.arange(len(nodes)), [len(found) for found, _, _ in entries])
+    starts, n_tokens = nodes.offsets[sample], nodes.offsets[-1]
 
-    longest = lengths.max(initial=0)
-    keys = (nodes.offsets[sample] + rows) * longest + columns  # increasing
-    opposite = (nodes.offsets[sample] + columns) * longest + rows
-    at = np.searchsorted(keys, opposite)
-    at[at == len(keys)] = 0
-    differs = (keys[at] != opposite) | (values[at] != values)
+    # Transposing is a stable sort by columns, so a symmetric matrix has its entries in the same
+    # places again.
+    indptr = np.append(0, np.cumsum(np.bincount(rows + starts, minlength=n_tokens)))
+    matrix = sp.csr_array((values, columns + starts, indptr), shape=(n_tokens, n_tokens))
+    opposite = matrix.T.tocsr().tocoo()
+    differs = (opposite.row != rows + starts) | (opposite.col != columns + starts)
+    differs |= opposite.data != values
     is_symmetric = np.bincount(sample, differs, minlength=len(nodes)) == 0
 
     kept = np.flatnonzero((rows <= columns) | ~is_symmetric[sample])

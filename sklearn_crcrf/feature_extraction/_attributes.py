@@ -10,19 +10,26 @@ from .._kernels._feature_dicts import split_values
 from .._kernels._interning import StringTable
 from .._kernels._numbering import distinct_codes, number_keys
 from ..data.feature_dicts import Items, invalid_token, read_items
+from ..data.ragged import SequenceArray
 from ..data.sequences import as_sequences
 from ..data.symbols import SymbolTable
 from ..data.vocabulary import JoinedStrings
 from ._base import as_symbols, is_frame
 
+# Ids, values and starts, as in Attributes.
+_Entries = tuple[np.ndarray, np.ndarray, np.ndarray]
+
 
 class Attributes(NamedTuple):
-    """The attributes of all tokens; token i has attributes ``ids[starts[i]:starts[i + 1]]``."""
+    """The attributes of all tokens; token i has attributes ``ids[starts[i]:starts[i + 1]]``.
+
+    ``sequences`` are the sequences of the tokens.
+    """
 
     ids: np.ndarray
     values: np.ndarray
     starts: np.ndarray
-    offsets: np.ndarray
+    sequences: SequenceArray
 
 
 def read_attributes(X: Any, number: Callable, separator: str) -> Attributes:
@@ -34,7 +41,7 @@ def read_attributes(X: Any, number: Callable, separator: str) -> Attributes:
     sequences = as_symbols(X) if is_frame(X) else as_sequences(X).X
     data, offsets = sequences.data, sequences.offsets
     if isinstance(data, SymbolTable):
-        return _of_columns(data, number, separator, offsets)
+        return Attributes(*_of_columns(data, number, separator), sequences)
     if getattr(data, "ndim", 2) != 1 or data.dtype.kind not in "OUbiu":
         raise ValueError(
             "X must hold token strings, feature dicts or columns of symbols, "
@@ -44,15 +51,13 @@ def read_attributes(X: Any, number: Callable, separator: str) -> Attributes:
     kinds = set(map(type, tokens))
     if kinds <= {str}:
         ids = number(tokens)
-        return Attributes(ids, _ones(ids), np.arange(len(ids) + 1), offsets)
+        return Attributes(ids, _ones(ids), np.arange(len(ids) + 1), sequences)
     if kinds != {dict}:
         tokens = _as_dicts(tokens, offsets)
-    return _of_items(read_items(tokens, offsets), number, separator)
+    return Attributes(*_of_items(read_items(tokens, offsets), number, separator), sequences)
 
 
-def _of_columns(
-    table: SymbolTable, number: Callable, separator: str, offsets: np.ndarray
-) -> Attributes:
+def _of_columns(table: SymbolTable, number: Callable, separator: str) -> _Entries:
     ids = np.empty(table.shape[::-1], dtype=np.int32)
     values = np.ones(table.shape if table.numbers else ())
     for j, codes in enumerate(table.codes.T):
@@ -65,7 +70,7 @@ def _of_columns(
             id_of_code[occurring] = number(table.attributes(j, occurring, separator))
         np.take(id_of_code, codes, out=ids[j], mode="wrap")
     ids, starts = ids.T.ravel(), np.arange(len(table) + 1) * len(ids)
-    return Attributes(ids, np.broadcast_to(values.ravel(), ids.shape), starts, offsets)
+    return ids, np.broadcast_to(values.ravel(), ids.shape), starts
 
 
 def _column_numbers(table: SymbolTable, j: int) -> np.ndarray:
@@ -76,7 +81,7 @@ def _column_numbers(table: SymbolTable, j: int) -> np.ndarray:
     return numbers
 
 
-def _of_items(items: Items, number: Callable, separator: str) -> Attributes:
+def _of_items(items: Items, number: Callable, separator: str) -> _Entries:
     table = StringTable()
     value_ids = np.empty(len(items.values), dtype=np.int32)
     numbers = np.empty(len(items.values))
@@ -91,7 +96,7 @@ def _of_items(items: Items, number: Callable, separator: str) -> Attributes:
     endings = ["", *(separator + symbol for symbol in table.symbols)]
     unique = np.array([items.key_ids[first], value_ids[first] + 1])
     ids = number(JoinedStrings([items.keys, endings], unique))[ids]
-    return Attributes(ids, numbers, items.starts, items.offsets)
+    return ids, numbers, items.starts
 
 
 def _as_number(value: Any) -> float:

@@ -9,6 +9,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils._set_output import _get_output_config
 
 from ..data.frames import as_frame, column_symbols, numeric_columns
+from ..data.graphs import GraphArray
 from ..data.ragged import SequenceArray
 from ..data.sequences import as_sequences, is_table
 from ..data.symbols import SymbolTable, symbolize
@@ -35,6 +36,8 @@ class SequenceTransformer(Sound, TransformerMixin, BaseEstimator):
                 f"the output of {type(self).__name__} can be 'default' or 'pandas', "
                 f"not {container!r}"
             )
+        if isinstance(result, GraphArray):
+            raise ValueError("a DataFrame has no edges: a GraphArray needs the output 'default'")
         return _as_frame(result, X, self.get_feature_names_out())
 
 
@@ -133,7 +136,7 @@ class SymbolTransformer(SequenceTransformer):
 
     def _made(self, sequences: SequenceArray, X: Any) -> Any:
         table = self._transform(sequences.data, sequences.lengths)
-        return self._output(SequenceArray(table, sequences.offsets), X)
+        return self._output(sequences.with_data(table), X)
 
     @abstractmethod
     def _names_out(self, names: tuple[str, ...]) -> list[str]: ...
@@ -160,7 +163,7 @@ def as_symbols(X: Any) -> SequenceArray:
     """Convert the input of a transformer to a SequenceArray of a SymbolTable."""
     if not is_frame(X):
         sequences = as_sequences(X).X
-        return SequenceArray(symbolize(sequences), sequences.offsets)
+        return sequences.with_data(symbolize(sequences))
     X = as_frame(X)
     rows = _rows_in_order(X)
     columns = [column_symbols(X.iloc[:, j].iloc[rows.data]) for j in range(X.shape[1])]

@@ -184,7 +184,7 @@ class SequenceVectorizer(SequenceTransformer):
         return attributes
 
     def _rows(self, attributes: Attributes) -> SequenceArray:
-        ids, values, starts, offsets = attributes
+        ids, values, starts, sequences = attributes
         if (ids < 0).any():
             values, ids, starts = some_entries(starts, ids, np.ascontiguousarray(values))
         shape = (len(starts) - 1, len(self.vocabulary_))
@@ -192,6 +192,6 @@ class SequenceVectorizer(SequenceTransformer):
             with np.errstate(over="raise", invalid="raise"):
                 values = np.require(values, self.dtype, ["C_CONTIGUOUS", "WRITEABLE"])
         except FloatingPointError:
-            raise self._too_large(values, starts, offsets) from None
+            raise self._too_large(values, starts, sequences.offsets) from None
         # SequenceArray sorts the ids of a row, and adds the values of one that occurs twice
-        return SequenceArray(sp.csr_matrix((values, ids, starts), shape=shape), offsets)
+        return sequences.with_data(sp.csr_matrix((values, ids, starts), shape=shape))

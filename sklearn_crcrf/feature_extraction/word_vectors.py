@@ -123,7 +123,7 @@ class WordVectors(SequenceTransformer):
         # The last row is for tokens without a symbol, whose code is -1.
         rows = np.tile(self.unknown_, (len(ids) + 1, 1))
         rows[known] = self.vectors_[ids[known]]
-        return self._output(SequenceArray(rows[table.codes[:, j]], sequences.offsets), X)
+        return self._output(sequences.with_data(rows[table.codes[:, j]]), X)
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Names of the columns: ``"vector0"``, ``"vector1"``, ...

@@ -92,9 +92,9 @@ class RandomAttributes(Sound, TransformerMixin, BaseEstimator):
         2-D array or CSR for a table, else SequenceArray
         """
         check_is_fitted(self)
-        rows, offsets = self._rows(X, reset=False)
+        rows, sequences = self._rows(X, reset=False)
         kept = rows[:, self.columns_]
-        return kept if offsets is None else SequenceArray(kept, offsets)
+        return kept if sequences is None else sequences.with_data(kept)
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Names of the kept columns.
@@ -114,15 +114,15 @@ class RandomAttributes(Sound, TransformerMixin, BaseEstimator):
     def _requirements(self) -> Iterator[Requirement]:
         yield indices("columns_", self.columns_, (len(self.columns_),), self.n_features_in_)
 
-    def _rows(self, X: Any, reset: bool) -> tuple[Any, np.ndarray | None]:
-        """The rows of all tokens, and the offsets of sequences, None if X is a table."""
-        offsets, X = None, sound_table(X)
+    def _rows(self, X: Any, reset: bool) -> tuple[Any, SequenceArray | None]:
+        """The rows of all tokens, and the sequences, None if X is a table."""
+        sequences, X = None, sound_table(X)
         if not is_table(X):
             sequences = as_sequences(X).X
-            X, offsets = sequences.data, sequences.offsets
+            X = sequences.data
             if not (sp.issparse(X) or (isinstance(X, np.ndarray) and X.ndim == 2)):
                 raise ValueError(
                     "X must have rows of numbers; turn strings or feature dicts into rows with "
                     "SequenceVectorizer"
                 )
-        return validate_data(self, X, accept_sparse="csr", reset=reset), offsets
+        return validate_data(self, X, accept_sparse="csr", reset=reset), sequences
