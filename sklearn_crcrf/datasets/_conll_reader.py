@@ -10,7 +10,15 @@ import numpy as np
 from ..utils.names import check_no_string, default_columns
 from ..utils.unpacking import MAX_BYTES, read_text
 
-__all__ = ["read_conll"]
+__all__ = [
+    "as_tokens",
+    "check_separator",
+    "check_widths",
+    "cut",
+    "read_conll",
+    "sequence_bounds",
+    "split_lines",
+]
 
 
 def read_conll(
@@ -76,19 +84,19 @@ def read_conll(
     ([['Good', 'morning']], None)
     """
     check_separator(sep)
-    lines, sep = _split_lines(
+    lines, sep = split_lines(
         read_text(path_or_file, encoding, max_bytes).removeprefix("\ufeff"), sep
     )
     tokens = [line for line in lines if line]
     width = tokens[0].count(sep) + 1 if tokens else 2
     names = default_columns(width) if columns is None else _checked_columns(columns)
-    _check_widths(lines, sep, len(names))
+    check_widths(lines, sep, len(names))
 
     fields = sep.join(tokens).split(sep) if tokens else []
     table = {name: fields[j :: len(names)] for j, name in enumerate(names) if name is not None}
     labels = table.pop("label", None)
-    bounds = _sequence_bounds(lines)
-    return _cut(_as_tokens(table), bounds), None if labels is None else _cut(labels, bounds)
+    bounds = sequence_bounds(lines)
+    return cut(as_tokens(table), bounds), None if labels is None else cut(labels, bounds)
 
 
 def check_separator(sep: str | None) -> None:
@@ -97,7 +105,7 @@ def check_separator(sep: str | None) -> None:
         raise ValueError(f"sep must be None or one character other than a line end, got {sep!r}")
 
 
-def _split_lines(text: str, sep: str | None) -> tuple[list[str], str]:
+def split_lines(text: str, sep: str | None) -> tuple[list[str], str]:
     """The lines, blank ones as empty strings, and the one character between their columns."""
     text = text.replace("\r\n", "\n")
     if sep is not None:
@@ -119,7 +127,8 @@ def _checked_columns(columns: Sequence[str | None]) -> list[str | None]:
     return columns
 
 
-def _check_widths(lines: list[str], sep: str, width: int) -> None:
+def check_widths(lines: list[str], sep: str, width: int) -> None:
+    """Raise ValueError unless all lines that are not blank have this number of columns."""
     if {line.count(sep) + 1 for line in lines if line} <= {width}:
         return
     for number, line in enumerate(lines, start=1):
@@ -128,18 +137,21 @@ def _check_widths(lines: list[str], sep: str, width: int) -> None:
             raise ValueError(f"line {number} has {found} columns, expected {width}: {line[:80]!r}")
 
 
-def _as_tokens(table: dict[str, list[str]]) -> list:
+def as_tokens(table: dict[str, list[str]]) -> list:
+    """The tokens of a table: strings from a single column, else dicts."""
     if len(table) == 1:
         return next(iter(table.values()))
     names = tuple(table)
     return [dict(zip(names, row, strict=True)) for row in zip(*table.values(), strict=True)]
 
 
-def _sequence_bounds(lines: list[str]) -> list[int]:
+def sequence_bounds(lines: list[str]) -> list[int]:
+    """Where each sequence begins and ends among the lines that are not blank."""
     filled = np.fromiter(map(bool, lines), dtype=bool, count=len(lines))
     edges = np.flatnonzero(np.diff(filled, prepend=False, append=False))
     return np.cumsum(np.append(0, edges[1::2] - edges[::2])).tolist()
 
 
-def _cut(flat: list, bounds: list[int]) -> list[list]:
+def cut(flat: list, bounds: list[int]) -> list[list]:
+    """The items between each bound and the next."""
     return [flat[a:b] for a, b in pairwise(bounds)]
