@@ -28,13 +28,10 @@ _ORIENTATIONS = np.array(["horizontal", "vertical"], dtype=object)
 
 
 def samples_of(X: Any) -> SequenceArray:
-    """The tokens of all samples; a GraphArray loses its edges when others are given."""
+    """The tokens of all samples."""
     if getattr(X, "ndim", 1) > 1 and not isinstance(X, SequenceArray):
-        raise ValueError(
-            f"X must be a list with an item for each sample, but is a {type(X).__name__}; "
-            "to pass a single sample, put it into a list: [X]"
-        )
-    return join_sequences(X, "X").checked("X")
+        raise _not_listed(X, "X")
+    return join_sequences(X, "X")
 
 
 def edges_of_parents(nodes: SequenceArray, parents: Any, edge_type: Any) -> Edges:
@@ -52,7 +49,8 @@ def edges_of_heads(X: Any, head: str, edge_type: Any) -> tuple[SequenceArray, Ed
 def edges_of_lists(nodes: SequenceArray, edges: Any, edge_data: Any) -> Edges:
     """The edges from pairs, and the types or attributes, of each sample."""
     if not isinstance(edges, SequenceArray):
-        edges = SequenceArray.from_sequences([_pairs(pairs, i) for i, pairs in enumerate(edges)])
+        lists = _listed(edges, "edges")
+        edges = SequenceArray.from_sequences([_pairs(pairs, i) for i, pairs in enumerate(lists)])
     _check_count(nodes, len(edges), "edges")
     if edge_data is None:
         return Edges(edges.data if len(edges) else [], edges.offsets)
@@ -69,7 +67,7 @@ def edges_of_lists(nodes: SequenceArray, edges: Any, edge_data: Any) -> Edges:
 
 def edges_of_matrices(nodes: SequenceArray, matrices: Iterable[Any]) -> Edges:
     """The edges from adjacency matrices; each edge of a symmetric matrix is there once."""
-    matrices = list(matrices)
+    matrices = _listed(matrices, "matrices")
     _check_count(nodes, len(matrices), "matrices")
     lengths = nodes.lengths
     entries = [
@@ -101,10 +99,10 @@ def read_networkx(
     graphs: Iterable[Any], attribute: Any, edge_attribute: Any
 ) -> tuple[SequenceArray, Edges]:
     """The nodes and edges of graphs of NetworkX."""
-    if hasattr(graphs, "nodes"):
-        raise ValueError("graphs must be a list; to pass a single graph, put it into a list: [G]")
-    graphs, edges = list(graphs), []
-    for graph in graphs:
+    graphs, edges = _listed(graphs, "graphs"), []
+    for i, graph in enumerate(graphs):
+        if not hasattr(graph, "nodes"):
+            raise ValueError(f"graphs, sample {i}: it must be a graph of NetworkX")
         number = {node: k for k, node in enumerate(graph.nodes)}
         edges.append([(number[a], number[b]) for a, b in graph.edges()])
     tokens = _attributes([graph.nodes.items() for graph in graphs], attribute, "node")
@@ -119,8 +117,11 @@ def read_networkx(
 def read_grids(images: Iterable[Any]) -> tuple[SequenceArray, Edges]:
     """The pixels of images, and the edges between neighbours."""
     pixels, edges, types = [], [], []
-    for i, image in enumerate(images):
-        image = np.asarray(image)
+    for i, image in enumerate(_listed(images, "images")):
+        try:
+            image = np.asarray(image)
+        except ValueError as error:
+            raise ValueError(f"images, sample {i}: {error}") from None
         if image.ndim not in (2, 3):
             raise ValueError(
                 f"images, sample {i}: it must be of shape (height, width) or (height, width, "
@@ -206,6 +207,20 @@ def _whole_number(value: Any) -> int | None:
         return int(value) if value.isascii() and value.isdigit() and len(value) < 19 else None
     is_integer = isinstance(value, Integral) and not isinstance(value, bool)
     return int(value) if is_integer and -(2**63) <= value < 2**63 else None
+
+
+def _listed(samples: Any, name: str) -> list:
+    """The items of all samples."""
+    if sp.issparse(samples) or hasattr(samples, "nodes") or not isinstance(samples, Iterable):
+        raise _not_listed(samples, name)
+    return list(samples)
+
+
+def _not_listed(samples: Any, name: str) -> ValueError:
+    return ValueError(
+        f"{name} must be a list with an item for each sample, but is of type "
+        f"{type(samples).__name__}; to pass a single sample, put it into a list: [{name}]"
+    )
 
 
 def _check_count(nodes: SequenceArray, n_samples: int, name: str) -> None:

@@ -188,13 +188,15 @@ def _check_no_cycle(parents: np.ndarray, offsets: np.ndarray, name: str) -> None
     )
     if token is None:
         return
-    sample, position = locate(offsets, token)
-    cycle = [position]
-    while len(cycle) == 1 or cycle[-1] != position:
-        cycle.append(parents[offsets[sample] + cycle[-1]].item())
-    shown = cycle if len(cycle) <= 10 else [*cycle[:8], "...", position]
+    cycle = [token]
+    while (parent := parents[cycle[-1]] + starts[token]) != token:
+        cycle.append(int(parent))
+    at = cycle.index(min(cycle))
+    sample, first = locate(offsets, cycle[at])
+    cycle = [t - offsets[sample] for t in cycle[at:] + cycle[:at]]
+    shown = [*map(str, cycle if len(cycle) <= 8 else [*cycle[:7], "..."]), str(first)]
     raise ValueError(
-        f"{name}sample {sample} has a cycle; from child to parent: {' -> '.join(map(str, shown))}"
+        f"{name}sample {sample} has a cycle; from child to parent: {' -> '.join(shown)}"
     )
 
 
@@ -221,8 +223,8 @@ def _checked_data(data: Any, edge_offsets: np.ndarray) -> Any:
         return None
     if sp.issparse(data):
         data = sound_csr(data, "edge_data", lambda edge: _place("edge_data", edge_offsets, edge))
-    elif getattr(data, "ndim", 1) == 1:
-        data = _as_objects(data)
+    else:
+        data = np.asarray(data) if getattr(data, "ndim", 1) > 1 else _as_objects(data)
     if data.ndim not in (1, 2):
         raise ValueError(
             f"edge_data must have one or two dimensions, but its shape is {data.shape}"
@@ -241,7 +243,10 @@ def _checked_data(data: Any, edge_offsets: np.ndarray) -> Any:
     return data
 
 
-def _as_objects(types: Iterable[Any]) -> np.ndarray:
+def _as_objects(types: Any) -> np.ndarray:
+    if isinstance(types, str) or not isinstance(types, Iterable):
+        kind = type(types).__name__
+        raise ValueError(f"edge_data must be a list or an array, but is of type {kind}")
     if isinstance(types, np.ndarray):
         return types.astype(object, copy=False)
     types = list(types)

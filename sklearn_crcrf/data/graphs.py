@@ -310,6 +310,18 @@ class GraphArray(SequenceArray):
         nodes, edges = read_grids(images)
         return cls(nodes.data, nodes.offsets, *edges)
 
+    @classmethod
+    def from_lengths(cls, data: Any, lengths: Any) -> "GraphArray":
+        """As :meth:`SequenceArray.from_lengths`; the graphs have no edges."""
+        nodes = SequenceArray.from_lengths(data, lengths)
+        return cls.from_edges(nodes, [[]] * len(nodes))
+
+    @classmethod
+    def from_sequences(cls, sequences: Iterable[Any]) -> "GraphArray":
+        """As :meth:`SequenceArray.from_sequences`; the graphs have no edges."""
+        nodes = SequenceArray.from_sequences(sequences)
+        return cls.from_edges(nodes, [[]] * len(nodes))
+
     @property
     def n_edges(self) -> int:
         """Number of edges of all samples."""
