@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from sklearn_crcrf import SequenceArray, as_sequences
+from sklearn_crcrf import GraphArray, SequenceArray, as_sequences
 
 try:
     import pandas as pd
@@ -107,6 +107,28 @@ def _sequence_array(rng: Random, lengths: list[int]) -> Any:
         return SequenceArray.from_lengths(np.ones((sum(lengths), 2)), lengths)
 
 
+def _graph_array(rng: Random, lengths: list[int]) -> Any:
+    """Forests and graphs with cycles; some of them are damaged, as after a change in place."""
+    X = _sequence_array(rng, lengths)
+    sizes = X.lengths.tolist()
+    if rng.random() < 0.6:
+        parents = [[rng.randrange(-1, k) for k in range(n)] for n in sizes]
+        graphs = GraphArray.from_parents(X, parents, rng.choice([None, "direction", parents]))
+    else:
+        pairs = [[(a, b) for a in range(n) for b in range(a)] for n in sizes]
+        edges = [rng.sample(sample, min(len(sample), 5)) for sample in pairs]
+        data = [rng.choice([np.ones, sparse.csr_array])((len(sample), 2)) for sample in edges]
+        graphs = GraphArray.from_edges(X, edges, rng.choice([None, data]))
+    if graphs.n_edges and rng.random() < 0.2:
+        part = rng.choice([graphs.edges, graphs.edge_offsets, graphs.edge_data])
+        if isinstance(part, np.ndarray):
+            wrong = [-1, 0, 1, 2, 100, 2**31, -(2**62)]
+            part.flat[rng.randrange(part.size)] = rng.choice(wrong)
+        elif part is not None:
+            _damage(rng, part)
+    return graphs
+
+
 def _damaged_sparse(rng: Random, lengths: list[int]) -> Any:
     """Matrices with inconsistent arrays, as after a computation in place."""
     generator, form = _generator(rng), rng.choice([sparse.csr_array, sparse.csc_array])
@@ -187,6 +209,7 @@ KINDS: dict[str, tuple[float, Callable[[Random, list[int]], Any]]] = {
     "numbers": (4, _arrays),
     "sparse": (3, _sparse),
     "SequenceArray": (2, _sequence_array),
+    "GraphArray": (1, _graph_array),
     "damaged sparse": (1, _damaged_sparse),
     "table": (1, _table),
     "frame": (1, _frame),

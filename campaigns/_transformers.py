@@ -14,7 +14,7 @@ from sklearn_crcrf import SequenceArray
 
 __all__ = ["CAMPAIGN"]
 
-KINDS = ["words", "words", "words", "dicts", "dicts", "frame", "SequenceArray", None]
+KINDS = ["words", "words", "words", "dicts", "dicts", "frame", "SequenceArray", "GraphArray", None]
 COLUMNS = [None, "token", "w", "word", "nonsense", 0]
 # Values of parameters; transformers that are not listed have the defaults.
 PARAMETERS: dict[str, dict[str, Callable[[Random], list]]] = {

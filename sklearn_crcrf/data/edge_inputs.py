@@ -53,7 +53,7 @@ def edges_of_lists(nodes: SequenceArray, edges: Any, edge_data: Any) -> Edges:
         edges = SequenceArray.from_sequences([_pairs(pairs, i) for i, pairs in enumerate(lists)])
     _check_count(nodes, len(edges), "edges")
     if edge_data is None:
-        return Edges(edges.data if len(edges) else [], edges.offsets)
+        return Edges(edges.data, edges.offsets)
     edge_data = join_sequences(edge_data, "edge_data")
     _check_count(nodes, len(edge_data), "edge_data")
     differ = np.flatnonzero(edges.lengths != edge_data.lengths)
@@ -231,10 +231,10 @@ def _check_count(nodes: SequenceArray, n_samples: int, name: str) -> None:
 def _pairs(edges: Any, sample: int) -> np.ndarray:
     """The edges of one sample as an array of two columns."""
     try:
-        pairs = np.asarray(edges)
-    except ValueError:  # the items differ in length
-        pairs = np.empty(0, dtype=object)
-    if pairs.shape == (0,) and len(edges) == 0:
+        pairs = np.asarray(edges if hasattr(edges, "shape") else list(edges))
+    except (TypeError, ValueError):  # no list, or the items differ in length
+        pairs = np.array(None)
+    if pairs.shape == (0,):
         return np.empty((0, 2), dtype=np.int64)
     if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu":
         raise ValueError(f"edges, sample {sample}: they must be pairs of integers")

@@ -47,6 +47,7 @@ def as_sequences(
     -------
     Sequences
         ``X`` and ``y`` as SequenceArray, and ``mirror``, which restores the layout of the input.
+        If X is a GraphArray, it keeps its edges.
 
     Raises
     ------

@@ -210,7 +210,12 @@ def test_edges_of_all_containers():
     assert graphs.edges.tolist() == [[0, 1], [2, 1], [1, 0]]
     assert graphs.edge_offsets.tolist() == [0, 2, 2, 3]
     arrays = [np.array(p, dtype=np.int32).reshape(-1, 2) for p in pairs]
-    for given_edges in (arrays, [*map(tuple, pairs)], SequenceArray.from_sequences(arrays)):
+    for given_edges in (
+        arrays,
+        [*map(tuple, pairs)],
+        [*map(iter, pairs)],
+        SequenceArray.from_sequences(arrays),
+    ):
         assert GraphArray.from_edges(X, given_edges) == graphs
     for given_data, kept in (
         ([["x", "y"], [], ["x"]], ["x", "y", "x"]),
