@@ -135,9 +135,8 @@ class GraphArray(SequenceArray):
             :func:`~sklearn_crcrf.datasets.read_conll` reads it.
         head : str, default="head"
             The key, or the column, of the head. The tokens of the result do not have it.
-        edge_type : "direction" or a key of the dicts or column of the DataFrame, optional
-            The type of the edge into each token, as in :meth:`from_parents`. The tokens of the
-            result keep the key.
+        edge_type : "direction", list of lists, or SequenceArray, optional
+            The type of the edge into each token, as in :meth:`from_parents`.
 
         Returns
         -------
@@ -152,7 +151,7 @@ class GraphArray(SequenceArray):
 
         See Also
         --------
-        sklearn_crcrf.datasets.read_conllu : Reads the tokens of a treebank.
+        sklearn_crcrf.datasets.read_conllu : Reads a treebank.
 
         Examples
         --------
@@ -163,6 +162,19 @@ class GraphArray(SequenceArray):
         >>> trees = GraphArray.from_heads(X)
         >>> trees.parents.tolist(), trees.data.tolist()
         ([1, -1], [{'form': 'Dogs', 'tag': 'N'}, {'form': 'bark', 'tag': 'V'}])
+
+        The trees and labels of a DataFrame:
+
+        >>> import pandas as pd
+        >>> from sklearn_crcrf import as_sequences
+        >>> frame = pd.DataFrame(
+        ...     {"form": ["Dogs", "bark"], "head": [2, 0], "label": ["nsubj", "root"]},
+        ...     index=pd.MultiIndex.from_tuples([(0, 1), (0, 2)]),
+        ... )
+        >>> trees = GraphArray.from_heads(frame[["form", "head"]])
+        >>> y = as_sequences(frame, frame["label"]).y
+        >>> trees.parents.tolist(), y.tolist()
+        ([1, -1], [['nsubj', 'root']])
         """
         nodes, edges = edges_of_heads(X, head, edge_type)
         return cls(nodes.data, nodes.offsets, *edges)

@@ -41,6 +41,10 @@ class SequenceArray:
         If the offsets do not start at 0, decrease, or do not end at ``n_tokens``; or if the
         arrays of a sparse matrix contradict each other.
 
+    See Also
+    --------
+    GraphArray : Samples that also hold edges between their tokens.
+
     Examples
     --------
     >>> import numpy as np
