@@ -71,7 +71,7 @@ def transform(rng: Random, number: int) -> str:
     features = TemplateFeatures(text, syntax)
     table = features.fit_transform(X)
     if len(table.data) != 3 or list(table.lengths) != [2, 1, 0]:
-        raise Wrong("other lengths than those of X", table.lengths)
+        raise Wrong("lengths differ from the lengths of X", table.lengths)
     names = table.data.names
     if len(set(names)) < len(names) or list(features.get_feature_names_out()) != list(names):
         raise Wrong("the names of the columns are not right", names)
@@ -93,7 +93,7 @@ def match(rng: Random, number: int) -> str:
         expected = reference.search(word)
         found = None if a < 0 else (a, b)
         if found != (expected and expected.span()):
-            raise Wrong("another match than that of Python", f"{text!r} in {word!r}: {found}")
+            raise Wrong("match differs from the match of Python", f"{text!r} in {word!r}: {found}")
     return "found as in Python"
 
 

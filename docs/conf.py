@@ -33,7 +33,7 @@ extensions = [
 exclude_patterns = ["_build", "auto_examples/**.ipynb", "auto_examples/**.py"]
 templates_path = ["_templates"]
 nitpicky = True  # every reference must have a target
-smartquotes = False  # quotes are mostly those of values
+smartquotes = False  # most quotes enclose values of parameters
 
 html_theme = "pydata_sphinx_theme"
 html_title = f"sklearn_crcrf {version}"

@@ -66,8 +66,8 @@ class CRFsuiteCRF(FittedState, Sound, SummaryMixin, BaseEstimator):
         have weights too. None is False.
     c1, c2 : float, default=None
         Strengths of the penalties ``c1 * |w|`` and ``c2 * ||w||^2``. None is 0 for c1, which
-        only "lbfgs" can have, and 1 for c2. They have the names that they have in CRFsuite; c1 is
-        that of :class:`CRF`, and c2 is ``1 / (2 sigma ** 2)``.
+        only "lbfgs" can have, and 1 for c2. Both are named as in CRFsuite; c1 is the same
+        as in :class:`CRF`, and c2 is ``1 / (2 sigma ** 2)``.
     max_iterations : int, default=None
         None is no limit for "lbfgs", and 1000 for "l2sgd".
     period : int, default=None

@@ -69,9 +69,9 @@ default="auto"
     init : {"auto", "zeros", "empirical", "log_loss"}, estimator or Weights, default="auto"
         Where training starts: "empirical" counts how often attributes and labels occur together,
         "log_loss" is the maximum of the likelihood with a sigma of 1, and an estimator of this
-        package with ``coef_`` is trained first: its weights are those of the attributes that have
-        the same names. :class:`EmpiricalCRF` (``zeros="smoothed"``) and :class:`HMM` share those
-        of words and other symbols, and of the columns of a sparse X. "auto" is "zeros", or
+        package with ``coef_`` is trained first, and attributes of the same name get its weights.
+        :class:`EmpiricalCRF` (``zeros="smoothed"``) and :class:`HMM` give weights to words and
+        other symbols, and to the columns of a sparse X. "auto" is "zeros", or
         "log_loss" if the criterion is not convex or not smooth.
     {warm_start}
     {class_weight}
@@ -217,7 +217,7 @@ default="auto"
         {X}
         y : list of label lists, SequenceArray or 1-D array
             Any hashable labels; None for a label that is not known, and a set for one of
-            several: then the likelihood is that of all labellings that agree.
+            several: then the likelihood is the sum over all labellings that agree.
         {sample_weight}
 
         Returns

@@ -60,7 +60,7 @@ class MaxMarginCRF(CallbackSupportMixin, LinearChainClassifier):
     C : float, default=1.0
         Weight of the margin relative to the norm of the weights; in (0, inf). It is
         ``sigma ** 2`` for the sigma of :class:`CRF`, whose penalty is ``||w||^2 / (2 C)`` as well.
-        The name is that of scikit-learn's support vector machines, of which this is one. The
+        Named ``C`` as in scikit-learn's support vector machines, since this estimator is one. The
         larger it is, the more passes are needed.
     solver : {"bcfw", "smo", "eg", "subgradient"}, default="bcfw"
         Block-coordinate Frank-Wolfe [2]_; sequential minimal optimisation over pairs of
