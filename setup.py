@@ -36,12 +36,19 @@ VECTOR_TYPES = {
 VECTOR_KERNELS = {
     "history": ["_history.pxi"],
     "lock_step": [
+        "_scaled_scores.pxi",
         "_lock_step_blocks.pxi",
         "_lock_step.pxi",
         "_lock_step_backward.pxi",
         "_lock_step_covariance.pxi",
     ],
     "row_sums": ["_row_sums.pxi"],
+    "trees": [
+        "_scaled_scores.pxi",
+        "_tree_sums.pxi",
+        "_tree_sums_down.pxi",
+        "_tree_maxima.pxi",
+    ],
     "viterbi": ["_viterbi.pxi", "_best_paths.pxi"],
 }
 DIRECTIVES = {

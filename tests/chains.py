@@ -1,4 +1,4 @@
-"""Random chains for property tests."""
+"""Random chains and forests for property tests."""
 
 import itertools
 
@@ -12,11 +12,11 @@ SCALES = (1.0, 30.0, 1000.0, 10_000.0)
 
 
 @st.composite
-def chains(draw, scales=SCALES, dtypes=(np.float64, np.float32)):
+def chains(draw, scales=SCALES, dtypes=(np.float64, np.float32), most_labels=4, longest=4):
     """A few short sequences with random scores of a random scale; some edges, some -inf."""
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
-    n_labels = draw(st.integers(1, 4))
-    lengths = draw(st.lists(st.integers(0, 4), min_size=1, max_size=4))
+    n_labels = draw(st.integers(1, most_labels))
+    lengths = draw(st.lists(st.integers(0, longest), min_size=1, max_size=4))
     scale, dtype = draw(st.sampled_from(scales)), draw(st.sampled_from(dtypes))
     n_tokens, n_rows = sum(lengths), 3
 
@@ -32,6 +32,25 @@ def chains(draw, scales=SCALES, dtypes=(np.float64, np.float32)):
     state = scores(n_tokens, n_labels).astype(dtype)
     scores = Scores(state, transition, scores(n_labels), scores(n_labels), edges)
     return np.append(0, np.cumsum(lengths)), scores
+
+
+@st.composite
+def forests(draw, scales=SCALES, dtypes=(np.float64, np.float32)):
+    """Offsets, parents and scores of a few small forests: the scores are as of chains."""
+    offsets, scores = draw(chains(scales, dtypes, most_labels=3, longest=6))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    return offsets, random_parents(offsets, rng, draw(st.sampled_from([0.0, 0.3]))), scores
+
+
+def random_parents(offsets, rng, rootless=0.0):
+    """The parents of random trees: any token but the first of a random order may have no parent."""
+    parent = np.full(offsets[-1], -1)
+    for a, b in itertools.pairwise(offsets):
+        order = a + rng.permutation(b - a)
+        for k in range(1, b - a):
+            if rng.random() >= rootless:
+                parent[order[k]] = order[rng.integers(k)]
+    return parent
 
 
 def random_direction(scores, seed=0):

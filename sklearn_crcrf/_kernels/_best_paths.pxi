@@ -71,15 +71,6 @@ cdef Team make_team(
     return team
 
 
-cdef inline void copy_scores(
-    const real *scores, int64_t n, double *out, vector_d *sum
-) noexcept nogil:
-    if real is double:
-        copy_scores_d(scores, n, out, sum)
-    else:
-        copy_scores_f(scores, n, out, sum)
-
-
 cdef void find_improper(Team *team, const real[:, ::1] state) noexcept nogil:
     """Mark the sequences that have a state score of NaN or inf."""
     cdef int64_t b, t, j

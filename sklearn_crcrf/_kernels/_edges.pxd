@@ -70,6 +70,19 @@ cdef inline int64_t find_entry(
     return -1
 
 
+cdef inline void fill_transitions(
+    Edges edges, const double *transition, int64_t n, int64_t t, int64_t previous, double *out
+) noexcept nogil:
+    """The scores of the transitions from a label into each label of token t."""
+    cdef int64_t j, k, row = edges.row[t] if edges.score != NULL else -1
+    for j in range(n):
+        out[j] = transition[previous * n + j]
+    if row >= 0:
+        for k in range(edges.indptr[row], edges.indptr[row + 1]):
+            if edges.previous[k] == previous:
+                out[edges.current[k]] = edges.score[k]
+
+
 cdef inline double maximum_sum(const double *x, const double *y, int64_t n) noexcept nogil:
     """max_i x[i] + y[i], in lanes that a compiler can keep in vector registers."""
     cdef:

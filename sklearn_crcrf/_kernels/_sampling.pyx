@@ -1,8 +1,11 @@
-"""Paths drawn at random from the distribution of a chain; see _messages.pyx for alpha.
+"""Labellings drawn at random from the distribution of a chain or of trees.
 
     p(y_{t-1} = i | y_t = j) is proportional to exp(alpha_{t-1}(i) + transition_t(i, j))
 
-(forward filtering, backward sampling; Carter & Kohn 1994).
+on a chain, with alpha of _messages.pyx (forward filtering, backward sampling; Carter & Kohn 1994),
+and for a node c of a tree with the parent p, with up of _tree_messages.pyx,
+
+    p(y_c = j | y_p = i) is proportional to exp(transition_c(i, j) + up_c(j)).
 """
 
 import numpy as np
@@ -10,7 +13,9 @@ import numpy as np
 from libc.math cimport exp
 from libc.stdint cimport int32_t, int64_t
 
-from sklearn_crcrf._kernels._edges cimport Edges, edges_of, first_entry, maximum
+from sklearn_crcrf._kernels._edges cimport (
+    Edges, edges_of, fill_transitions, first_entry, maximum
+)
 
 
 cdef int32_t draw(double *scores, int64_t n, double uniform) noexcept nogil:
@@ -65,3 +70,36 @@ def draw_paths(
                                 scores[i] = alpha[t, i] + edges.score[k]
                                 k += 1
                     y[r, t] = draw(&scores[0], n, uniform[r, t])
+
+
+def draw_labellings(
+    const int64_t[::1] token,      # (n_tokens,) the token of each row of _tree_order.pyx IN
+    const int64_t[::1] parent,     # (n_tokens,) the parent of each token, -1 for a root IN
+    const double[:, ::1] transition,
+    const int64_t[::1] edge_row,
+    const int64_t[::1] edge_indptr,
+    const int32_t[::1] edge_previous,
+    const int32_t[::1] edge_current,
+    const double[::1] edge_score,
+    const double[:, ::1] up,       # (n_tokens, n_labels) IN
+    const double[:, ::1] uniform,  # (n_samples, n_tokens) from [0, 1) IN
+    int32_t[:, ::1] y,             # (n_samples, n_tokens) OUT
+):
+    """Labellings of trees; :func:`draw_paths` is for chains."""
+    cdef:
+        int64_t n = transition.shape[0], row, t, j, r
+        double[::1] scores = np.empty(n)
+        Edges edges = edges_of(edge_row, edge_indptr, edge_previous, edge_current, edge_score)
+    with nogil:
+        for row in range(token.shape[0]):
+            t = token[row]
+            for r in range(y.shape[0]):
+                if parent[t] < 0:
+                    scores[:] = 0.0
+                else:
+                    fill_transitions(
+                        edges, &transition[0, 0], n, t, y[r, parent[t]], &scores[0]
+                    )
+                for j in range(n):
+                    scores[j] += up[t, j]
+                y[r, t] = draw(&scores[0], n, uniform[r, t])

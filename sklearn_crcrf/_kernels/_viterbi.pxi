@@ -15,27 +15,11 @@ from libc.math cimport INFINITY, NAN
 from libc.stdint cimport int8_t, int32_t, int64_t, uint64_t
 
 from sklearn_crcrf._kernels._edges cimport Edges, edges_of, first_entry
+from sklearn_crcrf._kernels.maxima cimport (
+    add_all_maxima, add_maxima, copy_scores, find_rivals, first_equal, first_largest, is_finite,
+    splat_d, vector_d
+)
 from sklearn_crcrf._kernels.vectors cimport padded_d, real
-
-cdef extern from "maxima.h" nogil:
-    ctypedef double vector_d
-    void copy_scores_d(const double *scores, int64_t n, double *out, vector_d *sum)
-    void copy_scores_f(const float *scores, int64_t n, double *out, vector_d *sum)
-    bint is_finite(vector_d x)
-    vector_d splat_d(double x)
-    int64_t first_equal(const double *x, const double *y, int64_t width, vector_d top)
-    int64_t first_largest(const double *x, const double *y, int64_t width)
-    void find_rivals(
-        const double *x, const double *gain, int64_t best, int64_t width, uint64_t *found
-    )
-    vector_d add_maxima(
-        int64_t best, const uint64_t *found, const double *x, const double *matrix,
-        int64_t width, const double *least, double *out
-    )
-    void add_all_maxima(
-        const double *x, int64_t n_rows, const double *matrix, int64_t n, int64_t width,
-        double *out
-    )
 
 # Largest number of sequences that go in lock step.
 cdef enum: TEAM = 8

@@ -47,6 +47,10 @@ cdef extern from "vectors.h" nogil:
     )
     void products_d(double factor, const double *a, const double *b, int64_t width, double *out)
     void products_f(float factor, const float *a, const float *b, int64_t width, float *out)
+    void quotients_d(const double *a, const double *b, int64_t width, double *out)
+    void quotients_f(const float *a, const float *b, int64_t width, float *out)
+    void multiply_positive_d(const double *b, int64_t width, double *a)
+    void multiply_positive_f(const float *b, int64_t width, float *a)
     void scale_d(double factor, const double *a, int64_t width, double *out)
     void scale_f(float factor, const float *a, int64_t width, float *out)
     void pack_d(
@@ -153,6 +157,22 @@ cdef inline void products(
         products_d(factor, a, b, width, out)
     else:
         products_f(factor, a, b, width, out)
+
+
+cdef inline void quotients(
+    const real *a, const real *b, int64_t width, real *out
+) noexcept nogil:
+    if real is double:
+        quotients_d(a, b, width, out)
+    else:
+        quotients_f(a, b, width, out)
+
+
+cdef inline void multiply_positive(const real *b, int64_t width, real *a) noexcept nogil:
+    if real is double:
+        multiply_positive_d(b, width, a)
+    else:
+        multiply_positive_f(b, width, a)
 
 
 cdef inline void scale(real factor, const real *a, int64_t width, real *out) noexcept nogil:

@@ -289,3 +289,17 @@ static inline void NAME(add_row)(REAL factor, const REAL *row, int64_t n, REAL *
     for (int64_t j = 0; j < last; j += LANES) AT(out + j) += factor * AT(row + j);
     AT(out + last) = end;
 }
+
+/* out = a / b, zero where b is not above zero */
+static inline void NAME(quotients)(const REAL *a, const REAL *b, int64_t width, REAL *out) {
+    const VECTOR zero = NAME(splat)(0);
+    for (int64_t j = 0; j < width; j += LANES)
+        AT(out + j) = NAME(select)(AT(b + j) > zero, AT(a + j) / AT(b + j), zero);
+}
+
+/* a *= b, zero where b is not above zero */
+static inline void NAME(multiply_positive)(const REAL *b, int64_t width, REAL *a) {
+    const VECTOR zero = NAME(splat)(0);
+    for (int64_t j = 0; j < width; j += LANES)
+        AT(a + j) = NAME(select)(AT(b + j) > zero, AT(a + j) * AT(b + j), zero);
+}

@@ -179,10 +179,13 @@ class MEMM(CRF):
         return batch.structure.locally_normalised(scores)
 
     def _contributions(self, prepared: Any, batch: Batch, y: np.ndarray) -> Contributions:
-        log_z = local_partition(batch.structure.offsets, super()._scores(prepared, batch))
-        names = [f"log Z given {label}" for label in self.classes_[y[:-1]]]
-        tokens, given = np.arange(len(y)), np.append(y[:1], y[:-1])
+        log_z = local_partition(batch.structure, super()._scores(prepared, batch))
+        previous, current = batch.structure.links()
+        tokens, given = np.arange(len(y)), y.copy()
+        given[current] = y[previous]
+        names = np.full(len(y), "log Z", dtype=object)
+        names[current] = [f"log Z given {label}" for label in self.classes_[y[previous]]]
         normalisers = Contributions.of(
-            "normalisation", tokens, ["log Z", *names][: len(y)], -log_z[tokens, given]
+            "normalisation", tokens, names.tolist(), -log_z[tokens, given]
         )
         return Contributions.join([super()._contributions(prepared, batch, y), normalisers])

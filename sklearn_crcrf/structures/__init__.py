@@ -3,6 +3,7 @@
 from .base import Pullback, Structure
 from .capabilities import Capabilities, Unsupported
 from .chain import Chain
+from .forest import Forest
 from .of_data import single_tokens, structure_of
 from .scores import AddTo, ScoreGradient, Scores, TokenTransitions
 from .second_order import SecondOrderChain
@@ -11,6 +12,7 @@ __all__ = [
     "AddTo",
     "Capabilities",
     "Chain",
+    "Forest",
     "Pullback",
     "ScoreGradient",
     "Scores",

@@ -1,6 +1,5 @@
 """The linear chain: best paths, sums over paths, and marginals."""
 
-from collections.abc import Collection
 from functools import cached_property
 from itertools import pairwise
 from math import log2
@@ -8,19 +7,17 @@ from math import log2
 import numpy as np
 
 from .._kernels._k_best import k_best
-from .._kernels._paths import path_counts, path_scores
 from .._kernels.sizes import check_number
 from .._kernels.vectorized import viterbi
 from ..data.ragged import longest_first
-from .base import Pullback, Structure
-from .conditional_scores import ConditionalScores
-from .covariance import PathMeans, entropy
+from .base import Pullback
+from .covariance import PathMeans
+from .ends import Ends, ends
 from .excluding import PathsExcluding
-from .local import locally_normalised
-from .marginals import TokenMarginals
-from .messages import Messages, with_ends
+from .messages import Messages
 from .pieces import Pieces
-from .sampling import sample
+from .rooted import Rooted
+from .sampling import sample_paths
 from .scores import AddTo, ScoreGradient, Scores
 from .span_margins import SpanMargins
 from .spans import span_log_probability
@@ -29,7 +26,7 @@ from .sums import PathSums
 __all__ = ["Chain"]
 
 
-class Chain(Structure):
+class Chain(Rooted):
     """Linear chains of labels over the sequences of a batch.
 
     A chain has all capabilities. Each method is documented where it is declared, in
@@ -55,8 +52,19 @@ class Chain(Structure):
     """
 
     @cached_property
-    def _longest_first(self) -> np.ndarray:
+    def longest_first(self) -> np.ndarray:
+        """The sequences by decreasing length."""
         return longest_first(self.offsets)
+
+    @cached_property
+    def before(self) -> np.ndarray:
+        before = np.arange(-1, self.n_tokens - 1)
+        before[self.ends[0]] = -1
+        return before
+
+    @cached_property
+    def ends(self) -> Ends:
+        return ends(self.offsets)
 
     def take(self, units: slice | np.ndarray) -> "Chain":
         if isinstance(units, slice):
@@ -66,38 +74,26 @@ class Chain(Structure):
         lengths = self.offsets[units + 1] - self.offsets[units]
         return Chain(np.append(0, np.cumsum(lengths)))
 
-    def links(self) -> tuple[np.ndarray, np.ndarray]:
-        current = np.delete(np.arange(self.n_tokens), self.offsets[:-1][np.diff(self.offsets) > 0])
-        return current - 1, current
+    def sums(self, scores: Scores) -> PathSums:
+        return PathSums(self, scores)
 
-    def score(self, scores: Scores, y: np.ndarray) -> tuple[np.ndarray, Pullback]:
-        y = np.ascontiguousarray(y, dtype=np.int32)
-        value = np.empty(self.n_units)
-        path_scores(self.offsets, y, *scores[:4], *scores.token_transitions, value)
+    def messages(self, scores: Scores) -> Messages:
+        return Messages(self.offsets, scores)
 
-        def pullback(weight: np.ndarray, out: AddTo = None) -> ScoreGradient:
-            gradient = ScoreGradient.of(out, scores)
-            path_counts(self.offsets, y, *scores.token_transitions, weight, *gradient)
-            return gradient
-
-        return value, pullback
-
-    def log_partition(self, scores: Scores) -> tuple[np.ndarray, Pullback]:
-        sums = PathSums(self.offsets, self._longest_first, scores)
-        return sums.sum_forward(), sums.pullback
-
-    def log_partition_and_gradient(
-        self, scores: Scores, weight: np.ndarray, out: AddTo = None
-    ) -> tuple[np.ndarray, ScoreGradient]:
-        sums = PathSums(self.offsets, self._longest_first, scores)
-        gradient = sums.counts(weight, out)
-        return sums.log_z, gradient
+    def means(
+        self,
+        messages: Messages,
+        v_state: np.ndarray,
+        v_transition: np.ndarray,
+        v_edges: np.ndarray,
+    ) -> PathMeans:
+        return PathMeans(messages, v_state, v_transition, v_edges)
 
     def maximum(self, scores: Scores) -> tuple[np.ndarray, np.ndarray]:
         """As :meth:`Structure.maximum`; of ties, the path with the lowest labels at its end."""
         y = np.zeros(len(scores.state), dtype=np.int32)
         value = np.empty(self.n_units)
-        order = self._longest_first
+        order = self.longest_first
         viterbi.viterbi(self.offsets, order, *scores[:4], *scores.token_transitions, None, y, value)
         return value, y
 
@@ -122,35 +118,8 @@ class Chain(Structure):
 
         return np.where(np.diff(self.offsets) == 0, -np.inf, value), pullback
 
-    def conditional_scores(
-        self, scores: Scores, y: np.ndarray, neighbours: Collection[int] = (-1, 1)
-    ) -> tuple[np.ndarray, Pullback]:
-        given = ConditionalScores(self.offsets, scores, y, neighbours)
-        return given.scores, given.pullback
-
-    def locally_normalised(self, scores: Scores) -> Scores:
-        return locally_normalised(self.offsets, scores)
-
     def pieces(self, scores: Scores, with_tokens: bool = False) -> Pieces:
-        return Pieces(self.offsets, scores, with_tokens, Chain)
-
-    def token_marginals(self, scores: Scores) -> tuple[np.ndarray, Pullback]:
-        marginals = TokenMarginals(self.offsets, self._longest_first, scores)
-        return marginals.value, marginals.pullback
-
-    def covariance(self, scores: Scores, direction: ScoreGradient) -> tuple[np.ndarray, Pullback]:
-        v_state = with_ends(self.offsets, direction)
-        messages = Messages(self.offsets, scores)
-        means = PathMeans(messages, v_state, direction.transition, direction.token_transitions)
-
-        def pullback(weight: np.ndarray, out: AddTo = None) -> ScoreGradient:
-            return means.pullback(weight, ScoreGradient.of(out, scores))
-
-        return means.mean, pullback
-
-    def entropy(self, scores: Scores) -> np.ndarray:
-        """As :meth:`Capabilities.entropy` (Hernando et al. 2005)."""
-        return entropy(self.offsets, scores)
+        return Pieces(self, scores, with_tokens, Chain)
 
     def k_best(self, scores: Scores, k: int) -> list[tuple[np.ndarray, np.ndarray]]:
         scores = scores.tokens(slice(None))
@@ -176,7 +145,7 @@ class Chain(Structure):
     def sample(
         self, scores: Scores, n_samples: int, rng: np.random.Generator | np.random.RandomState
     ) -> np.ndarray:
-        return sample(self.offsets, scores, n_samples, rng)
+        return sample_paths(self.messages(scores), n_samples, rng)
 
     def span_log_probability(
         self,

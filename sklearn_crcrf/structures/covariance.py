@@ -1,10 +1,14 @@
 """Means of linear functions of paths, and their derivatives: covariances."""
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
 from .._kernels._covariance import add_covariances, average_prefixes
-from .messages import Messages, ends
-from .scores import ScoreGradient, Scores
+from .ends import add_with_ends, ends
+from .messages import Messages
+from .scores import ScoreGradient
 
 __all__ = ["PathMeans", "entropy"]
 
@@ -60,22 +64,33 @@ class PathMeans:
             out.transition,
             out.token_transitions,
         )
-        first, last = ends(self._offsets)
-        out.state[:] += covariance
-        out.begin[:] += covariance[first].sum(axis=0)
-        out.end[:] += covariance[last].sum(axis=0)
+        add_with_ends(out, covariance, ends(self._offsets))
         return out
 
 
-def entropy(offsets: np.ndarray, scores: Scores) -> np.ndarray:
-    """log Z - E[score], token by token, so that large scores do not hide small entropies."""
-    messages = Messages(offsets, scores)
+def entropy(
+    messages: Any, means: Callable[..., Any], lengths: np.ndarray
+) -> np.ndarray:
+    """log Z - E[score], token by token, so that large scores do not hide small entropies.
+
+    Parameters
+    ----------
+    messages : Messages or TreeMessages
+    means : callable
+        Makes the means of a linear function: PathMeans or TreeMeans.
+    lengths : ndarray of shape (n_units,)
+        The number of tokens of each unit.
+
+    Returns
+    -------
+    ndarray of shape (n_units,)
+    """
     surprise = _finite(messages.increment)[:, None] - _finite(messages.state)
     transition, edges = -_finite(messages.transition), -_finite(messages.token_transitions.score)
-    mean = PathMeans(messages, surprise, transition, edges).mean
-    # Where scores are so large that rounding hides differences, one path has all probability.
+    mean = means(messages, surprise, transition, edges).mean
+    # Where scores are so large that rounding hides differences, one labelling has all probability.
     mean[np.isnan(mean) & np.isfinite(messages.log_z)] = 0.0
-    return np.clip(mean, 0.0, np.diff(offsets) * np.log(scores.state.shape[1]))
+    return np.clip(mean, 0.0, lengths * np.log(messages.state.shape[1]))
 
 
 def _finite(scores: np.ndarray) -> np.ndarray:

@@ -3,7 +3,7 @@
 import numpy as np
 
 from .._kernels._excluding import add_edge_counts, fill_edges
-from .messages import ends, with_ends
+from .ends import add_with_ends, ends, with_ends
 from .scores import AddTo, ScoreGradient, Scores, TokenTransitions
 
 __all__ = ["PathsExcluding"]
@@ -35,7 +35,7 @@ class PathsExcluding:
     def __init__(self, offsets: np.ndarray, scores: Scores, y: np.ndarray):
         self._offsets, self._given, self._n_labels = offsets, scores, len(scores.transition)
         self._y = np.ascontiguousarray(y, dtype=np.int32)
-        self._first, self._last = ends(offsets)
+        self._ends = ends(offsets)
         transition, nothing = (
             np.asarray(scores.transition, dtype=float),
             np.zeros(self._n_labels + 1),
@@ -56,9 +56,7 @@ class PathsExcluding:
         out = ScoreGradient.of(out, self._given)
         state = counts.state[:, :-1]
         state[np.arange(len(state)), self._y] += counts.state[:, -1]
-        out.state[:] += state
-        out.begin[:] += state[self._first].sum(axis=0)
-        out.end[:] += state[self._last].sum(axis=0)
+        add_with_ends(out, state, self._ends)
         into_y = np.zeros(out.transition.shape)
         indptr = self._edges.indptr
         edges = self._given.token_transitions[:4]
@@ -75,17 +73,17 @@ class PathsExcluding:
         return out
 
     def _states(self) -> np.ndarray:
-        given = with_ends(self._offsets, self._given)
+        given, (first, last) = with_ends(self._given, self._ends), self._ends
         state = np.column_stack([given, given[np.arange(len(given)), self._y]])
-        state[self._first, -1] = -np.inf
-        state[self._last, self._y[self._last]] = -np.inf
+        state[first, -1] = -np.inf
+        state[last, self._y[last]] = -np.inf
         return state
 
     def _with_edges_into_y(self, transition: np.ndarray) -> TokenTransitions:
         """The given token transitions, and the transitions into the new label."""
         given = self._given.token_transitions
         has_one_before = np.ones(len(self._y), dtype=bool)
-        has_one_before[self._first] = False
+        has_one_before[self._ends[0]] = False
         row = given.row[has_one_before]
         n_given = np.where(row >= 0, np.append(np.diff(given.indptr), 0)[row], 0)
         indptr = np.append(0, np.cumsum(n_given + self._n_labels))

@@ -1,8 +1,11 @@
 """Conditional Markov models: probabilities of each label, given the label before it."""
 
 import numpy as np
+import scipy.sparse as sp
 
-from .messages import Messages, ends, with_ends
+from .base import Structure
+from .ends import with_ends
+from .messages import Messages
 from .scores import Scores
 
 __all__ = ["local_partition", "locally_normalised"]
@@ -11,37 +14,44 @@ __all__ = ["local_partition", "locally_normalised"]
 UNDERFLOW = 1e-280
 
 
-def local_partition(offsets: np.ndarray, scores: Scores) -> np.ndarray:
+def local_partition(structure: Structure, scores: Scores) -> np.ndarray:
     """Logarithms of the sums of exp(score) over the labels of a token, given the label before.
 
     Parameters
     ----------
-    offsets : ndarray of shape (n_sequences + 1,), int64
+    structure : Structure
+        With at most one link into each token.
     scores : Scores
 
     Returns
     -------
     ndarray of shape (n_tokens, n_labels)
-        Columns are labels of the token before, -inf where no label can follow. At the first token
-        of a sequence, with no token before it, all columns are equal.
+        Columns are labels of the token before, -inf where no label can follow. If there is no
+        token before, all columns are equal.
     """
-    state = with_ends(offsets, scores)
+    first = structure.first_tokens()
+    state = with_ends(scores, (first, structure.last_tokens()))
     sums = _sum_products(state, scores.transition)
     # Where the sum underflows, and where a token has transition scores of its own.
     inexact = np.isneginf(sums).any(axis=1) | (scores.token_transitions.row >= 0)
-    first, _ = ends(offsets)
     inexact[first] = False
     sums[inexact] = _sum_pairs(state[inexact], scores, np.flatnonzero(inexact))
     sums[first] = np.logaddexp.reduce(state[first], axis=1)[:, None]
     return sums
 
 
-def locally_normalised(offsets: np.ndarray, scores: Scores) -> Scores:
+def locally_normalised(structure: Structure, scores: Scores) -> Scores:
     """The conditional Markov model; see :meth:`Capabilities.locally_normalised`."""
-    state, sums = with_ends(offsets, scores), local_partition(offsets, scores)
-    first, last = ends(offsets)
-    before = np.setdiff1d(np.arange(len(state)), last, assume_unique=True)
-    for tokens, divisors in ((before, sums[before + 1]), (first, sums[first])):
+    sums, first = local_partition(structure, scores), structure.first_tokens()
+    state = with_ends(scores, (first, structure.last_tokens()))
+    previous, current = structure.links()
+    by_previous = np.argsort(previous, kind="stable")
+    starts = np.append(0, np.cumsum(np.bincount(previous, minlength=len(state))))
+    into = sp.csr_array(
+        (np.ones(len(current)), current[by_previous], starts), shape=(len(state), len(state))
+    )
+    every = np.arange(len(state))
+    for tokens, divisors in ((every, into @ sums), (first, sums[first])):
         impossible = np.isneginf(divisors)
         divided = state[tokens] - np.where(impossible, 0.0, divisors)
         state[tokens] = np.where(impossible, -np.inf, divided)

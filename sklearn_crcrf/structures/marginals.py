@@ -2,9 +2,10 @@
 
 import numpy as np
 
-from .messages import ends
+from .base import Structure
+from .ends import add_with_ends
+from .scaled_sums import ScaledSums
 from .scores import AddTo, ScoreGradient, Scores
-from .sums import PathSums
 
 __all__ = ["TokenMarginals"]
 
@@ -14,29 +15,33 @@ class TokenMarginals:
 
     Marginals are in double precision, as derivatives by marginals may be of any size.
 
+    Parameters
+    ----------
+    structure : Structure
+    scores : Scores
+    sums : ScaledSums
+        Of the same scores in double precision.
+
     Attributes
     ----------
     value : ndarray of shape (n_tokens, n_labels)
     """
 
-    def __init__(self, offsets: np.ndarray, order: np.ndarray, scores: Scores):
-        self._offsets, self._scores = offsets, scores
-        self._sums = PathSums(offsets, order, scores.tokens(slice(None)))
-        self._sums.sum_forward()
-        self.value = self._sums.pullback(np.ones(len(order))).state
+    def __init__(self, structure: Structure, scores: Scores, sums: ScaledSums):
+        self._ends = structure.first_tokens(), structure.last_tokens()
+        self._scores, self._sums = scores, sums
+        sums.log_partition()
+        self.value = sums.pullback(np.ones(structure.n_units)).state
 
     def pullback(self, weight: np.ndarray, out: AddTo = None) -> ScoreGradient:
         """The score gradient of the sum of all marginals times their weights, added to ``out``.
 
-        It is the covariance of how often a path uses each score and the sum of the weights of its
-        labels.
+        It is the covariance of how often a labelling uses each score and the sum of the weights
+        of its labels.
         """
         gradient = ScoreGradient.of(out, self._scores)
         mean = np.einsum("tj,tj->t", weight, self.value)
         states = np.zeros_like(self.value)
         self._sums.add_covariances(weight - mean[:, None], gradient._replace(state=states))
-        first, last = ends(self._offsets)
-        gradient.state[:] += states
-        gradient.begin[:] += states[first].sum(axis=0)
-        gradient.end[:] += states[last].sum(axis=0)
+        add_with_ends(gradient, states, self._ends)
         return gradient

@@ -4,7 +4,7 @@ import numpy as np
 
 from .._kernels.vectorized import viterbi
 from ..data.ragged import longest_first
-from .messages import with_ends
+from .ends import ends, with_ends
 from .scores import Scores
 
 __all__ = ["Maxima"]
@@ -28,7 +28,7 @@ class Maxima:
     """
 
     def __init__(self, offsets: np.ndarray, scores: Scores):
-        self.state = with_ends(offsets, scores)
+        self.state = with_ends(scores, ends(offsets))
         self.until = _best_prefixes(offsets, scores)
         backwards = offsets[-1] - offsets[::-1]
         self.since = np.ascontiguousarray(_best_prefixes(backwards, scores.reversed())[::-1])

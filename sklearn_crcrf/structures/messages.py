@@ -5,9 +5,10 @@ from functools import cached_property
 import numpy as np
 
 from .._kernels._messages import add_expected_pairs, backward_messages, forward_messages
-from .scores import ScoreGradient, Scores
+from .ends import ends, with_ends
+from .scores import Scores
 
-__all__ = ["Messages", "ends", "with_ends"]
+__all__ = ["Messages", "transition_potentials"]
 
 
 class Messages:
@@ -37,7 +38,7 @@ class Messages:
             scores.transition,
             scores.token_transitions,
         )
-        self.state = with_ends(offsets, scores)
+        self.state = with_ends(scores, ends(offsets))
         self.forward = np.empty_like(self.state)
         self.increment = np.empty(len(self.state))
         self.log_z = np.empty(len(offsets) - 1)
@@ -46,13 +47,13 @@ class Messages:
     @cached_property
     def scores(self) -> tuple:
         """The first arguments of kernels: offsets, scores and potentials."""
-        return self.offsets, self.state, *_potentials(self.transition), *self.token_transitions
+        return self.offsets, self.state, *transition_potentials(self.transition), *self.token_transitions
 
     @cached_property
     def backward(self) -> np.ndarray:
         """Messages such that exp(forward + backward) are the marginals; (n_tokens, n_labels)."""
         backward = np.empty_like(self.state)
-        transposed = _potentials(np.ascontiguousarray(self.transition.T))
+        transposed = transition_potentials(np.ascontiguousarray(self.transition.T))
         backward_messages(
             self.offsets, self.state, *transposed, *self.token_transitions, self.forward, backward
         )
@@ -88,22 +89,7 @@ class Messages:
         return marginals / np.maximum(marginals.sum(axis=1, keepdims=True), 1.0)
 
 
-def ends(offsets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The first and the last token of each sequence that has any."""
-    filled = np.diff(offsets) > 0
-    return offsets[:-1][filled], offsets[1:][filled] - 1
-
-
-def with_ends(offsets: np.ndarray, scores: Scores | ScoreGradient) -> np.ndarray:
-    """``state`` with ``begin`` and ``end`` added at the ends of sequences; a new array."""
-    state = np.array(scores.state, dtype=float)
-    first, last = ends(offsets)
-    state[first] += scores.begin
-    state[last] += scores.end
-    return state
-
-
-def _potentials(transition: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
+def transition_potentials(transition: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
     """Transition scores, exp(transition - top), and top."""
     top = transition.max()
     top = top if np.isfinite(top) else 0.0

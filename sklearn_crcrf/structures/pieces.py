@@ -1,11 +1,12 @@
-"""Pieces of sequences: linked tokens and single tokens, each as a sequence of its own."""
+"""Pieces of units: linked tokens and single tokens, each as a sequence of its own."""
 
 from collections.abc import Callable
 
 import numpy as np
 import scipy.sparse as sp
 
-from .messages import ends, with_ends
+from .base import Structure
+from .ends import add_with_ends, with_ends
 from .scores import AddTo, ScoreGradient, Scores
 
 __all__ = ["Pieces"]
@@ -16,7 +17,8 @@ class Pieces:
 
     Parameters
     ----------
-    offsets : ndarray of shape (n_sequences + 1,), int64
+    structure : Structure
+        With at most one link into each token.
     scores : Scores
     with_tokens : bool
     chain : callable
@@ -29,43 +31,45 @@ class Pieces:
     tokens : ndarray of shape (n_copies,), int64
         The token that each token of the pieces is a copy of.
     sequence : ndarray of shape (n_pieces,), int64
-        Which sequence each piece belongs to.
+        Which unit each piece belongs to.
     scores : Scores
     """
 
-    def __init__(self, offsets: np.ndarray, scores: Scores, with_tokens: bool, chain: Callable):
-        first, last = ends(offsets)
-        before, alone, after = np.ones((3, offsets[-1]), dtype=np.int64)
-        before[first] = after[last] = 0
-        alone[:] = with_tokens | (before + after == 0)
-        # Pieces are ordered by their last token, so that the copies of a token lie side by side.
-        lengths = np.stack([2 * before, alone], axis=1)
+    def __init__(self, structure: Structure, scores: Scores, with_tokens: bool, chain: Callable):
+        self._whole, self._ends = scores, (structure.first_tokens(), structure.last_tokens())
+        previous, current = structure.links()
+        n_tokens = structure.n_tokens
+        copies = np.bincount(previous, minlength=n_tokens) + np.bincount(
+            current, minlength=n_tokens
+        )
+        alone = with_tokens | (copies == 0)
+        copies += alone
+        # Pieces are ordered by their last token. A pair has the number of tokens 2 there.
+        lengths = np.stack([np.zeros(n_tokens, dtype=np.int64), alone], axis=1)
+        lengths[current, 0] = 2
         token, kind = np.nonzero(lengths)
-        self.structure = chain(np.append(0, np.cumsum(lengths[token, kind])))
-        self.sequence = np.searchsorted(offsets, token, side="right") - 1
-        copies = before + alone + after
-        self.tokens = np.repeat(np.arange(len(copies)), copies)
-        self._ends, self._whole = (first, last), scores
+        offsets = np.append(0, np.cumsum(lengths[token, kind]))
+        self.structure = chain(offsets)
+        self.sequence = np.searchsorted(structure.offsets, token, side="right") - 1
+        self.tokens = np.empty(offsets[-1], dtype=np.int64)
+        self.tokens[offsets[1:] - 1] = token
+        self.tokens[offsets[:-1][kind == 0]] = previous
         # Row t has the share of the scores of token t that each of its copies gets.
         share = np.repeat((1.0 / copies).astype(scores.state.dtype), copies)
-        columns, starts = np.arange(len(share)), np.append(0, np.cumsum(copies))
-        self._share = sp.csr_array((share, columns, starts), shape=(len(copies), len(share)))
-        self.scores = self._cut(offsets)
+        columns, starts = np.argsort(self.tokens, kind="stable"), np.append(0, np.cumsum(copies))
+        self._share = sp.csr_array((share, columns, starts), shape=(n_tokens, len(share)))
+        self.scores = self._cut()
 
-    def _cut(self, offsets: np.ndarray) -> Scores:
+    def _cut(self) -> Scores:
         scores, zeros = self._whole, np.zeros(len(self._whole.transition))
-        state = with_ends(offsets, scores).astype(scores.state.dtype, copy=False)
+        state = with_ends(scores, self._ends).astype(scores.state.dtype, copy=False)
         edges = scores.token_transitions._replace(row=scores.token_transitions.row[self.tokens])
         return Scores(self._share.T @ state, scores.transition, zeros, zeros, edges)
 
     def pullback(self, of_pieces: ScoreGradient, out: AddTo = None) -> ScoreGradient:
-        """The score gradient of the sequences, given the score gradient of their pieces."""
+        """The score gradient of the units, given the score gradient of their pieces."""
         gradient = ScoreGradient.of(out, self._whole)
-        first, last = self._ends
-        state = self._share @ of_pieces.state
-        gradient.state[:] += state
-        gradient.begin[:] += state[first].sum(axis=0, dtype=float)
-        gradient.end[:] += state[last].sum(axis=0, dtype=float)
+        add_with_ends(gradient, self._share @ of_pieces.state, self._ends)
         gradient.transition[:] += of_pieces.transition
         gradient.token_transitions[:] += of_pieces.token_transitions
         return gradient

@@ -4,7 +4,7 @@ import numpy as np
 
 from .._kernels._span_margins import add_span_counts, span_margins
 from .maxima import Maxima
-from .messages import ends
+from .ends import add_with_ends, ends
 from .scores import AddTo, ScoreGradient, Scores
 from .spans import check_spans
 
@@ -70,10 +70,7 @@ class SpanMargins:
             gradient.transition,
             gradient.token_transitions,
         )
-        first, last = ends(self._offsets)
-        gradient.state[:] += state
-        gradient.begin[:] += state[first].sum(axis=0)
-        gradient.end[:] += state[last].sum(axis=0)
+        add_with_ends(gradient, state, ends(self._offsets))
         return gradient
 
 

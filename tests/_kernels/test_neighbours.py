@@ -43,6 +43,12 @@ def pairs(step):
         yield from ((t, t + step) for t in range(start, stop) if start <= t + step < stop)
 
 
+def links(step, edges):
+    """Tokens, their neighbours, and the row of the edges of each link."""
+    token, neighbour = (np.array(tokens) for tokens in zip(*pairs(step), strict=True))
+    return token, neighbour, edges.row[np.maximum(token, neighbour)]
+
+
 def seen_from(step, matrix):
     return matrix if step < 0 else np.ascontiguousarray(matrix.T)
 
@@ -60,8 +66,9 @@ def test_scores(dtype, step, n):
     for t, neighbour in pairs(step):
         score, _ = entries(transition, edges, max(t, neighbour))
         expected[t] += seen_from(step, score)[y[neighbour]]
-    matrix, of_edges = seen_from(step, transition), (edges.row, edges.indptr, *ends(step, edges))
-    add_transition_scores(OFFSETS, y, step, matrix, *of_edges, edges.score, out)
+    matrix, (token, neighbour, row) = seen_from(step, transition), links(step, edges)
+    of_edges = row, edges.indptr, *ends(step, edges)
+    add_transition_scores(token, neighbour, y, matrix, *of_edges, edges.score, out)
     assert_allclose(out, expected, atol=1e-6 if dtype == np.float32 else 1e-12)
 
 
@@ -80,7 +87,8 @@ def test_counts(dtype, step, n):
                 expected_of_edges[edge[j]] += weight[t, j]
             else:
                 expected[y[neighbour], j] += weight[t, j]
-    given = edges.row, edges.indptr, *ends(step, edges)
-    add_transition_counts(OFFSETS, y, step, *given, weight, counts, of_edges)
+    token, neighbour, row = links(step, edges)
+    given = row, edges.indptr, *ends(step, edges)
+    add_transition_counts(token, neighbour, y, *given, weight, counts, of_edges)
     assert_allclose(counts, expected, rtol=1e-12, atol=1e-12)
     assert_allclose(of_edges, expected_of_edges, rtol=1e-12, atol=1e-12)

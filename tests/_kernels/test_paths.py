@@ -7,13 +7,15 @@ import oracle
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn_crcrf._kernels._paths import path_counts, path_scores
+from sklearn_crcrf._kernels._paths import labelling_counts, labelling_scores
 
 from sklearn_crcrf.structures import ScoreGradient, Scores, TokenTransitions
 
 both_types = pytest.mark.parametrize("dtype", [np.float64, np.float32])
 LENGTHS = [0, 1, 7, 0, 20, 2]
 OFFSETS = np.append(0, np.cumsum(LENGTHS)).astype(np.int64)
+TOKENS = np.arange(OFFSETS[-1])
+LINKS = np.where(np.isin(TOKENS, OFFSETS), -1, TOKENS - 1), np.isin(TOKENS + 1, OFFSETS).view(np.uint8)
 
 
 def example(n_labels, dtype, density=0.3):
@@ -35,9 +37,9 @@ def example(n_labels, dtype, density=0.3):
 def test_scores_and_counts_of_paths(dtype, n_labels, density):
     scores, y = example(n_labels, dtype, density)
     value, weight = np.empty(len(LENGTHS)), np.linspace(-2.0, 3.0, len(LENGTHS))
-    path_scores(OFFSETS, y, *scores[:4], *scores.token_transitions, value)
+    labelling_scores(OFFSETS, *LINKS, y, *scores[:4], *scores.token_transitions, value)
     counts, expected = ScoreGradient.zeros(scores), ScoreGradient.zeros(scores)
-    path_counts(OFFSETS, y, *scores.token_transitions, weight, *counts)
+    labelling_counts(OFFSETS, *LINKS, y, *scores.token_transitions, weight, *counts)
     for s, (a, b) in enumerate(itertools.pairwise(OFFSETS)):
         assert_allclose(value[s], oracle.score(scores, a, y[a:b]), rtol=1e-6, atol=1e-6)
         oracle.count(scores, a, y[a:b], weight[s], expected)
@@ -50,5 +52,5 @@ def test_an_impossible_path():
     state = scores.state.copy()
     state[3, y[3]] = -np.inf
     value = np.empty(len(LENGTHS))
-    path_scores(OFFSETS, y, state, *scores[1:4], *scores.token_transitions, value)
+    labelling_scores(OFFSETS, *LINKS, y, state, *scores[1:4], *scores.token_transitions, value)
     assert_array_equal(np.isneginf(value), [False, False, True, False, False, False])

@@ -11,12 +11,12 @@ from scipy.special import logsumexp
 
 from sklearn_crcrf.structures import Chain, Scores
 from sklearn_crcrf.structures.local import local_partition
-from sklearn_crcrf.structures.messages import with_ends
+from sklearn_crcrf.structures.ends import ends, with_ends
 
 
 def local_scores(offsets, scores, t):
     """Scores of the labels of a token, in one row for each label before it."""
-    state, n = with_ends(offsets, scores)[t], len(scores.transition)
+    state, n = with_ends(scores, ends(offsets))[t], len(scores.transition)
     if t in offsets:
         return np.tile(state, (n, 1))
     return np.array(
@@ -28,7 +28,7 @@ def local_scores(offsets, scores, t):
 @given(chains())
 def test_sums_over_the_labels_of_a_token(chain):
     offsets, scores = chain
-    sums = local_partition(offsets, scores)
+    sums = local_partition(Chain(offsets), scores)
     assert sums.shape == scores.state.shape
     for t, row in enumerate(sums):
         assert_allclose(row, logsumexp(local_scores(offsets, scores, t), axis=1), rtol=1e-9)

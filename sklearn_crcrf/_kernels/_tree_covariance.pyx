@@ -1,0 +1,177 @@
+"""Covariances of how often a labelling y of trees uses each score, f(y), and <v, f(y)>.
+
+With the probabilities of _conditionals.pxd, for a node c with the parent p,
+
+    u_c(i) = sum_j p(y_c = j | y_p = i) (v_c(i, j) + a_c(j))
+    a_p(i) = v_p(i) + sum_c u_c(i) - m_p
+    o_c(i) = a_p(i) - u_c(i) + b_p(i)
+    b_c(j) = sum_i p(y_p = i | y_c = j) (v_c(i, j) + o_c(i))
+
+where m_p is such that the mean of a_p is zero: the mean of <v, f(y)> is the sum of all m. So a_c is
+the mean of the terms of the subtree of c given the label of c, and b_c of all other terms, both
+without their mean (the recursions of Kakade, Teh & Roweis 2002, on trees). Then
+
+    Cov(c, i, j) = p(y_p = i, y_c = j) (o_c(i) + v_c(i, j) + a_c(j))
+    Cov(c, j)    = p(y_c = j) (a_c(j) + b_c(j))
+"""
+
+import numpy as np
+
+from libc.math cimport INFINITY, NAN
+from libc.stdint cimport int32_t, int64_t
+
+from sklearn_crcrf._kernels._conditionals cimport (
+    Conditionals, conditionals_of, entries_into, set_conditionals
+)
+from sklearn_crcrf._kernels._edges cimport Edges, edges_of
+
+
+cdef struct Direction:
+    # v
+    const double *transition       # (n_labels, n_labels)
+    const double *edges            # (n_entries,)
+
+
+cdef void average_subtree(
+    Conditionals q,                # with the conditionals of token t
+    int64_t t,
+    Direction v,
+    const double *a,               # (n,) a_t IN
+    double *out,                   # (n,) u_t OUT
+) noexcept nogil:
+    cdef int64_t i, j, k, start, stop, n = q.n
+    for i in range(n):
+        out[i] = 0.0
+        for j in range(n):
+            out[i] += q.common[i * n + j] * (v.transition[i * n + j] + a[j])
+    entries_into(q.edges, t, &start, &stop)
+    for k in range(start, stop):
+        out[q.edges.previous[k]] += q.raised[k] * (v.edges[k] + a[q.edges.current[k]])
+
+
+def average_subtrees(
+    const int64_t[::1] token,
+    const int64_t[::1] unit,
+    const int64_t[::1] parent,
+    const double[:, ::1] transition,
+    const double[:, ::1] potential,  # (n_labels, n_labels) exp(transition - top) IN
+    double top,
+    const int64_t[::1] edge_row,
+    const int64_t[::1] edge_indptr,
+    const int32_t[::1] edge_previous,
+    const int32_t[::1] edge_current,
+    const double[::1] edge_score,
+    const double[:, ::1] up,       # (n_tokens, n_labels) IN
+    const double[::1] log_z,       # (n_units,) IN
+    const double[:, ::1] marginals,  # (n_tokens, n_labels) IN
+    const double[:, ::1] v_state,  # (n_tokens, n_labels) direction, with begin and end IN
+    const double[:, ::1] v_transition,
+    const double[::1] v_edges,
+    double[:, ::1] a,              # (n_tokens, n_labels) OUT
+    double[::1] mean,              # (n_units,) NaN where no labelling is possible OUT
+):
+    """The recursion of a, and the means of <v, f(y)>."""
+    cdef:
+        int64_t n = transition.shape[0], u, r, t, j
+        double[:, ::1] work = np.empty((n + 3, n))
+        double[::1] raised = np.empty_like(edge_score)
+        Edges edges = edges_of(edge_row, edge_indptr, edge_previous, edge_current, edge_score)
+        Conditionals q = conditionals_of(transition, potential, top, edges, up, work, raised)
+        Direction v = direction_of(v_transition, v_edges)
+        double m
+    with nogil:
+        for u in range(mean.shape[0]):
+            mean[u] = 0.0 if log_z[u] > -INFINITY else NAN
+        a[:] = v_state
+        for r in range(token.shape[0] - 1, -1, -1):
+            t = token[r]
+            if log_z[unit[r]] == -INFINITY:
+                continue
+            m = 0.0
+            for j in range(n):
+                m += marginals[t, j] * a[t, j]
+            for j in range(n):
+                a[t, j] -= m
+            mean[unit[r]] += m
+            if parent[t] >= 0:
+                set_conditionals(q, t)
+                average_subtree(q, t, v, &a[t, 0], &work[n + 2, 0])
+                for j in range(n):
+                    a[parent[t], j] += work[n + 2, j]
+
+
+def add_tree_covariances(
+    const int64_t[::1] token,
+    const int64_t[::1] unit,
+    const int64_t[::1] parent,
+    const double[:, ::1] transition,
+    const double[:, ::1] potential,  # (n_labels, n_labels) exp(transition - top) IN
+    double top,
+    const int64_t[::1] edge_row,
+    const int64_t[::1] edge_indptr,
+    const int32_t[::1] edge_previous,
+    const int32_t[::1] edge_current,
+    const double[::1] edge_score,
+    const double[:, ::1] up,       # (n_tokens, n_labels) IN
+    const double[::1] log_z,       # (n_units,) IN
+    const double[:, ::1] marginals,  # (n_tokens, n_labels) IN
+    const double[:, ::1] v_transition,
+    const double[::1] v_edges,
+    const double[:, ::1] a,        # (n_tokens, n_labels) IN
+    const double[::1] weight,      # (n_units,) IN
+    double[:, ::1] states,         # (n_tokens, n_labels) OUT
+    double[:, ::1] transitions,    # (n_labels, n_labels) INOUT
+    double[::1] edge_counts,       # (n_entries,) INOUT
+):
+    """Covariances times the weight of each unit."""
+    cdef:
+        int64_t n = transition.shape[0], r, t, i, j, k, start, stop
+        double[:, ::1] work = np.empty((n + 4, n)), b = np.zeros((len(token), n))
+        double[::1] raised = np.empty_like(edge_score)
+        Edges edges = edges_of(edge_row, edge_indptr, edge_previous, edge_current, edge_score)
+        Conditionals q = conditionals_of(transition, potential, top, edges, up, work, raised)
+        Direction v = direction_of(v_transition, v_edges)
+        double *others = &work[n + 2, 0]
+        double *mass = &work[n + 3, 0]
+        double w, pair
+    with nogil:
+        for r in range(token.shape[0]):
+            t = token[r]
+            w = weight[unit[r]]
+            if log_z[unit[r]] == -INFINITY or w == 0.0:
+                for j in range(n):
+                    states[t, j] = 0.0
+                continue
+            if parent[t] >= 0:
+                set_conditionals(q, t)
+                average_subtree(q, t, v, &a[t, 0], others)
+                for i in range(n):
+                    others[i] = a[parent[t], i] - others[i] + b[parent[t], i]
+                    mass[i] = 0.0
+                for i in range(n):
+                    for j in range(n):
+                        pair = marginals[parent[t], i] * q.common[i * n + j]
+                        mass[j] += pair
+                        b[t, j] += pair * (others[i] + v_transition[i, j])
+                        transitions[i, j] += w * pair * (others[i] + v_transition[i, j] + a[t, j])
+                entries_into(edges, t, &start, &stop)
+                for k in range(start, stop):
+                    i = edges.previous[k]
+                    j = edges.current[k]
+                    pair = marginals[parent[t], i] * q.raised[k]
+                    mass[j] += pair
+                    b[t, j] += pair * (others[i] + v.edges[k])
+                    edge_counts[k] += w * pair * (others[i] + v.edges[k] + a[t, j])
+                for j in range(n):
+                    b[t, j] = b[t, j] / mass[j] if mass[j] > 0.0 else 0.0
+            for j in range(n):
+                states[t, j] = w * marginals[t, j] * (a[t, j] + b[t, j])
+
+
+cdef Direction direction_of(
+    const double[:, ::1] transition, const double[::1] edges
+) noexcept:
+    cdef Direction v
+    v.transition = &transition[0, 0]
+    v.edges = &edges[0] if edges.shape[0] else NULL
+    return v

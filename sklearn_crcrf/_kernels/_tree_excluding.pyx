@@ -1,0 +1,275 @@
+"""Sums over all labellings of trees but a given one, y, and expected counts; see _edges.pxd for the
+scores, in which the parent is the token before, and _tree_order.pyx for the rows.
+
+For a node c whose parent has its label in y, let free_c be the logarithm of the sum over the
+labellings of the subtree of c, gold_c of y alone, and differ_c of all labellings but y. With the
+messages of _tree_messages.pyx and e_c(j) the score of the transition from the label of the parent,
+
+    free_c   = log sum_j exp(e_c(j) + up_c(j))
+    differ_c = log (sum_{j != y_c} exp(e_c(j) + up_c(j)) + exp(e_c(y_c) + below_c))
+    below_v  = state[v, y_v] - z_v
+               + log sum_c exp(sum_{c' < c} gold_c' + differ_c + sum_{c' > c} free_c')
+
+where below_v is for the labellings in which v has its label in y and a node below it has not: c is
+the first child of v whose subtree differs from y. No sum has y itself, so nothing cancels, however
+much y outweighs the other labellings. The roots of a unit are like the children of one more node.
+"""
+
+import numpy as np
+
+from libc.math cimport INFINITY, NAN, exp, log, log1p
+from libc.stdint cimport int32_t, int64_t
+
+from sklearn_crcrf._kernels._conditionals cimport Conditionals, add_pairs, conditionals_of
+from sklearn_crcrf._kernels._edges cimport (
+    Edges, edges_of, fill_transitions, find_entry, maximum
+)
+from sklearn_crcrf._kernels._turns cimport give_turn, take_turn
+
+
+cdef struct Terms:
+    # Logarithms of a row
+    double free
+    double gold
+    double differ
+    double below
+    double free_after              # the sum of free of the later siblings
+    double differ_after            # that a later sibling differs
+    double differ_from             # that this or a later sibling differs
+
+
+cdef struct Modes:
+    # Probabilities of a row whose parent has its label in y
+    double free                    # an earlier sibling differs
+    double differ                  # this subtree is the first that differs
+    double gold                    # this subtree does not differ
+
+
+N_TERMS, N_MODES = sizeof(Terms) // sizeof(double), sizeof(Modes) // sizeof(double)
+
+
+cdef inline double log_add(double a, double b) noexcept nogil:
+    if b > a:
+        return b + log1p(exp(a - b))
+    return a + log1p(exp(b - a)) if b > -INFINITY else a
+
+
+cdef inline double log_sum(const double *x, int64_t n) noexcept nogil:
+    cdef:
+        int64_t j
+        double top = maximum(x, n), total = 0.0
+    if top == -INFINITY:
+        return top
+    for j in range(n):
+        total += exp(x[j] - top)
+    return top + log(total)
+
+
+cdef double join_siblings(Terms *terms, int64_t first, int64_t stop) noexcept nogil:
+    """Fill the last fields of siblings; return the logarithm of the sum in which one differs."""
+    cdef:
+        int64_t k
+        double differs = -INFINITY, free = 0.0
+    for k in range(stop - 1, first - 1, -1):
+        terms[k].free_after = free
+        terms[k].differ_after = differs
+        differs = log_add(terms[k].differ + free, terms[k].gold + differs)
+        terms[k].differ_from = differs
+        free += terms[k].free
+    return differs
+
+
+cdef inline int64_t last_root(
+    const int64_t *unit, const int64_t *parent_row, int64_t r, int64_t n_rows
+) noexcept nogil:
+    """The row after the roots of a unit, of which ``r`` is the first."""
+    cdef int64_t u = unit[r]
+    while r < n_rows and unit[r] == u and parent_row[r] < 0:
+        r += 1
+    return r
+
+
+def sum_other_labellings(
+    const int64_t[::1] token,
+    const int64_t[::1] unit,
+    const int64_t[::1] parent_row,
+    const int64_t[::1] first_child,
+    const int64_t[::1] n_children,
+    const int32_t[::1] y,          # (n_tokens,) IN
+    const double[:, ::1] state,    # (n_tokens, n_labels) with begin and end IN
+    const double[:, ::1] transition,
+    const int64_t[::1] edge_row,
+    const int64_t[::1] edge_indptr,
+    const int32_t[::1] edge_previous,
+    const int32_t[::1] edge_current,
+    const double[::1] edge_score,
+    const double[:, ::1] up,       # (n_tokens, n_labels) IN
+    const double[::1] increment,   # (n_tokens,) z IN
+    const double[::1] log_z,       # (n_units,) IN
+    double[:, ::1] numbers,        # (n_tokens, N_TERMS) of each row OUT
+    double[::1] value,             # (n_units,) OUT, -inf where no other labelling is possible
+):
+    cdef:
+        int64_t n = transition.shape[0], n_rows = token.shape[0], r, t, u, k, stop
+        double[::1] into = np.empty(n)
+        Edges edges = edges_of(edge_row, edge_indptr, edge_previous, edge_current, edge_score)
+        Terms *terms = <Terms *>&numbers[0, 0]
+        Terms *row
+        double alone, gold
+    with nogil:
+        give_turn()
+        value[:] = -INFINITY
+        for r in range(n_rows - 1, -1, -1):
+            t = token[r]
+            u = unit[r]
+            if log_z[u] == -INFINITY:
+                continue
+            row = &terms[r]
+            stop = first_child[r] + n_children[r]
+            alone = state[t, y[t]] - increment[t]
+            row.below = alone + join_siblings(terms, first_child[r], stop)
+            gold = alone
+            for k in range(first_child[r], stop):
+                gold += terms[k].gold
+            fill_into(edges, transition, token, parent_row, y, r, &into[0])
+            row.gold = into[y[t]] + gold
+            row.differ = into[y[t]] + row.below
+            for k in range(n):
+                into[k] += up[t, k]
+            row.free = log_sum(&into[0], n)
+            into[y[t]] = row.differ
+            row.differ = log_sum(&into[0], n)
+            if parent_row[r] < 0 and (r == 0 or unit[r - 1] != u):
+                stop = last_root(&unit[0], &parent_row[0], r, n_rows)
+                value[u] = log_z[u] + join_siblings(terms, r, stop)
+        take_turn()
+
+
+cdef void fill_into(
+    Edges edges,
+    const double[:, ::1] transition,
+    const int64_t[::1] token,
+    const int64_t[::1] parent_row,
+    const int32_t[::1] y,
+    int64_t r,
+    double *out,                   # (n_labels,) OUT
+) noexcept nogil:
+    """The scores of the transitions into a row from the label of its parent in y."""
+    cdef int64_t j, n = transition.shape[0]
+    if parent_row[r] >= 0:
+        fill_transitions(edges, &transition[0, 0], n, token[r], y[token[parent_row[r]]], out)
+    else:
+        for j in range(n):
+            out[j] = 0.0
+
+
+cdef void split_siblings(
+    const Terms *terms, int64_t first, int64_t stop, double below, double gold, Modes *modes
+) noexcept nogil:
+    """The modes of siblings, of probability ``below`` that one differs and ``gold`` that none does.
+    """
+    cdef:
+        int64_t k
+        double free = 0.0
+    for k in range(first, stop):
+        modes[k].free = free
+        modes[k].differ = modes[k].gold = 0.0
+        if below != 0.0:
+            modes[k].differ = below * exp(
+                terms[k].differ + terms[k].free_after - terms[k].differ_from
+            )
+            below *= exp(terms[k].gold + terms[k].differ_after - terms[k].differ_from)
+        modes[k].gold = gold + below
+        free += modes[k].differ
+
+
+def add_counts_of_others(
+    const int64_t[::1] token,
+    const int64_t[::1] unit,
+    const int64_t[::1] parent_row,
+    const int64_t[::1] first_child,
+    const int64_t[::1] n_children,
+    const int32_t[::1] y,
+    const double[:, ::1] transition,
+    const double[:, ::1] potential,  # (n_labels, n_labels) exp(transition - top) IN
+    double top,
+    const int64_t[::1] edge_row,
+    const int64_t[::1] edge_indptr,
+    const int32_t[::1] edge_previous,
+    const int32_t[::1] edge_current,
+    const double[::1] edge_score,
+    const double[:, ::1] up,       # (n_tokens, n_labels) IN
+    const double[:, ::1] numbers,  # (n_tokens, N_TERMS) of sum_other_labellings IN
+    const double[::1] value,       # (n_units,) of sum_other_labellings IN
+    const double[::1] weight,      # (n_units,) IN
+    double[:, ::1] states,         # (n_tokens, n_labels) OUT
+    double[:, ::1] transitions,    # (n_labels, n_labels) INOUT
+    double[::1] edge_counts,       # (n_entries,) INOUT
+):
+    """Expected counts over all labellings but y, times the weight of each unit."""
+    cdef:
+        int64_t n = transition.shape[0], n_rows = token.shape[0], r, t, p, u, j, stop
+        double[:, ::1] work = np.empty((n + 4, n)), free = np.zeros((n_rows, n))
+        double[::1] raised = np.empty_like(edge_score)
+        double[:, ::1] probabilities = np.zeros((n_rows, N_MODES))
+        Edges edges = edges_of(edge_row, edge_indptr, edge_previous, edge_current, edge_score)
+        Conditionals q = conditionals_of(transition, potential, top, edges, up, work, raised)
+        double *before = &work[n + 2, 0]
+        double *into = &work[n + 3, 0]
+        const Terms *terms = <const Terms *>&numbers[0, 0]
+        Modes *modes = <Modes *>&probabilities[0, 0]
+        double below, total
+    with nogil:
+        give_turn()
+        for r in range(n_rows):
+            t = token[r]
+            u = unit[r]
+            for j in range(n):
+                states[t, j] = 0.0
+            if value[u] == -INFINITY or weight[u] == 0.0:
+                continue
+            p = token[parent_row[r]] if parent_row[r] >= 0 else -1
+            if p >= 0:
+                for j in range(n):
+                    before[j] = free[p, j]
+                before[y[p]] += modes[r].free
+                add_pairs(q, t, before, &free[t, 0], transitions, edge_counts)
+            else:
+                if r == 0 or unit[r - 1] != u:
+                    stop = last_root(&unit[0], &parent_row[0], r, n_rows)
+                    split_siblings(terms, r, stop, weight[u], 0.0, modes)
+                for j in range(n):
+                    free[t, j] = modes[r].free * exp(up[t, j])
+            below = 0.0
+            if modes[r].differ != 0.0:
+                fill_into(edges, transition, token, parent_row, y, r, into)
+                for j in range(n):
+                    into[j] += terms[r].below if j == y[t] else up[t, j]
+                total = log_sum(into, n)
+                for j in range(n):
+                    into[j] = modes[r].differ * exp(into[j] - total)
+                    if p >= 0:
+                        add_count(edges, t, y[p], <int32_t>j, into[j], transitions, edge_counts)
+                below = into[y[t]]
+                into[y[t]] = 0.0
+                for j in range(n):
+                    free[t, j] += into[j]
+            if p >= 0:
+                add_count(edges, t, y[p], y[t], modes[r].gold, transitions, edge_counts)
+            for j in range(n):
+                states[t, j] = free[t, j]
+            states[t, y[t]] += below + modes[r].gold
+            stop = first_child[r] + n_children[r]
+            split_siblings(terms, first_child[r], stop, below, modes[r].gold, modes)
+        take_turn()
+
+
+cdef inline void add_count(
+    Edges edges, int64_t t, int32_t i, int32_t j, double weight, double[:, ::1] transitions,
+    double[::1] edge_counts,
+) noexcept nogil:
+    cdef int64_t k = find_entry(edges, t, i, j)
+    if k < 0:
+        transitions[i, j] += weight
+    else:
+        edge_counts[k] += weight

@@ -1,0 +1,305 @@
+# Sums over all labellings of trees, in probabilities: the rows of a level go together, so that the
+# recursion becomes products of matrices. See _edges.pxd for the scores, in which the parent is the
+# token before, and _tree_order.pyx for the rows.
+#
+#     b_v(j) = exp(state_v(j)) prod_c m_c(j) / z_v      (c: the children of v)
+#     m_c(i) = sum_j e_c(i, j) b_c(j)
+#     log Z  = sum_v log z_v + the maxima subtracted in state and e
+#
+# with e = exp(transition - maximum of transition) and z_v such that b_v sums to one: b_v are the
+# probabilities of the labels of v, given the scores of its subtree. From the roots down,
+#
+#     p(y_v = j)            = b_v(j)                                        (v: a root)
+#     p(y_p = i, y_c = j)   = d_c(i) e_c(i, j) b_c(j),    d_c(i) = p(y_p = i) / m_c(i)
+#     p(y_c = j)            = b_c(j) sum_i d_c(i) e_c(i, j)
+#
+# where d is zero if m is (Pearl 1988). Nothing can grow on the way down, so only the way up needs
+# care: a unit in which a nonzero probability could come near the smallest representable number
+# gets no result here, and its log_z is NaN.
+
+# Number of rows that go together.
+cdef enum: STRIP = 32
+# Number of rows over which expected transitions are summed at once.
+cdef enum: TREE_PANEL = 128
+# Rows of the result are fetched from memory this number of rows ahead.
+cdef enum: AHEAD = 8
+
+
+cdef struct Trees:
+    # The rows of all blocks; see _tree_order.pyx
+    const int64_t *level_start     # (n_levels + 1,)
+    const int64_t *token           # (n_tokens,)
+    const int64_t *unit            # (n_tokens,)
+    const int64_t *parent_row      # (n_tokens,)
+    const int64_t *first_child     # (n_tokens,)
+    const int64_t *n_children      # (n_tokens,)
+
+
+cdef struct Sums:
+    # Running values for each unit, and for each row
+    double tiny                    # what probabilities must not fall below
+    double small                   # its square root
+    double *factor                 # (n_units,) product of the z_v whose logarithm is to be added
+    double *log_z                  # (n_units,)
+    double *least                  # (n_rows,) lower bound of the nonzero m of a row
+
+
+cdef Trees trees_of(
+    const int64_t[::1] level_start,
+    const int64_t[::1] token,
+    const int64_t[::1] unit,
+    const int64_t[::1] parent_row,
+    const int64_t[::1] first_child,
+    const int64_t[::1] n_children,
+) noexcept:
+    cdef Trees trees
+    trees.level_start = &level_start[0]
+    # Without tokens these are addresses that are never read.
+    trees.token = &token[0]
+    trees.unit = &unit[0]
+    trees.parent_row = &parent_row[0]
+    trees.first_child = &first_child[0]
+    trees.n_children = &n_children[0]
+    return trees
+
+
+def sum_up(
+    const int64_t[::1] level_start,
+    const int64_t[::1] block_level,
+    const int64_t[::1] token,
+    const int64_t[::1] unit,
+    const int64_t[::1] parent_row,
+    const int64_t[::1] first_child,
+    const int64_t[::1] n_children,
+    const real[:, ::1] state,      # (n_tokens, n_labels) IN
+    const double[::1] begin,
+    const double[::1] end,
+    const double[:, ::1] potential,  # (n_labels, n_labels) exp(transition - top) IN
+    double top,
+    double spread,
+    bint forbids,
+    const int64_t[::1] edge_row,
+    const int64_t[::1] edge_indptr,
+    const int32_t[::1] edge_previous,
+    const int32_t[::1] edge_current,
+    const double[::1] edge_potential,  # (n_entries,) exp(score - top) IN
+    real[:, ::1] b,                # (n_tokens, width) OUT
+    real[:, ::1] m,                # (n_tokens, width) OUT
+    double[::1] log_z,             # (n_units,) OUT, NaN for no result
+):
+    """Log-partition of each unit."""
+    cdef:
+        Scores scores = scores_of(
+            potential, b.shape[1], top, spread, forbids,
+            edges_of(edge_row, edge_indptr, edge_previous, edge_current, edge_potential),
+        )
+        Trees trees = trees_of(level_start, token, unit, parent_row, first_child, n_children)
+        int64_t n_blocks = block_level.shape[0] - 1, block
+        object dtype = DOUBLE if real is double else FLOAT
+        real[:, ::1] rows = empty_rows(2 * STRIP + SPARE + scores.n, scores.n, dtype)
+        const real *packed = packed_potential(potential, True, rows[2 * STRIP + SPARE :])
+        double[::1] factor = np.ones(len(log_z)), least = np.empty(len(token))
+        Sums sums
+        unsigned denormals
+    sums.tiny = 1e-260 if real is double else 1e-28
+    sums.small = 1e-130 if real is double else 1e-14
+    sums.factor, sums.log_z, sums.least = &factor[0], &log_z[0], &least[0]
+    with nogil:
+        give_turn()
+        denormals = flush_denormals()
+        log_z[:] = 0.0
+        for block in range(n_blocks):
+            sum_up_block(
+                &trees, block_level[block], block_level[block + 1], 0, &scores, state, begin, end,
+                packed, rows, b, m, &sums,
+            )
+        add_factors(factor, log_z)
+        restore_denormals(denormals)
+        take_turn()
+
+
+cdef void add_factors(const double[::1] factor, double[::1] log_z) noexcept nogil:
+    cdef int64_t u
+    for u in range(log_z.shape[0]):
+        log_z[u] += log(factor[u])
+
+
+cdef void sum_up_block(
+    const Trees *trees,
+    int64_t first_level,
+    int64_t last_level,
+    int64_t origin,                # the row whose values are first in b, m and sums.least
+    const Scores *scores,
+    const real[:, ::1] state,
+    const double[::1] begin,
+    const double[::1] end,
+    const real *packed,
+    real[:, ::1] rows,             # (2 STRIP + SPARE, width) work space
+    real[:, ::1] b,
+    real[:, ::1] m,
+    Sums *sums,
+) noexcept nogil:
+    cdef:
+        int64_t start = trees.level_start[first_level], level, first, stop, r, n_rows, k
+        int64_t width = scores.width
+        real top[STRIP]
+        double least
+        double total[STRIP]
+        double one[STRIP]
+        real *v = &rows[STRIP, 0]  # exponentials of scores, in rows that are not padded
+        const real *score[STRIP]
+    for k in range(STRIP):
+        one[k] = 1.0
+    for level in range(last_level - 1, first_level - 1, -1):
+        stop = trees.level_start[level + 1]
+        while stop > trees.level_start[level]:
+            n_rows = min(<int64_t>STRIP, stop - trees.level_start[level])
+            first = stop - n_rows
+            for k in range(n_rows):
+                # The rows before these are next.
+                if first + k >= start + STRIP:
+                    fetch_row(&state[trees.token[first + k - STRIP], 0], scores.n)
+                score[k] = node_scores(trees, first + k, state, begin, end, width, &rows[k, 0])
+            least = exp(<double>shift_rows(score, n_rows, scores.n, v, top))
+            for k in range(n_rows):
+                multiply_messages(
+                    trees, first + k, origin, scores, least, v + k * scores.n, m,
+                    &b[first + k - origin, 0], sums,
+                )
+            exponentials(v, n_rows * scores.n)
+            memset(v + n_rows * scores.n, 0, ALIGNMENT)
+            multiply(one, n_rows, v, scores.n, &b[first - origin, 0], total)
+            scale_nodes(trees, first, n_rows, origin, scores, top, total, b, sums)
+            if level > first_level:
+                product(
+                    &b[first - origin, 0], n_rows, packed, scores.n, width, &m[first - origin, 0]
+                )
+                for r in range(first, stop if scores.has_edges else first):
+                    add_edges(
+                        scores, trees.token[r], &b[r - origin, 0], &m[r - origin, 0], True
+                    )
+            stop = first
+
+
+cdef inline const real *node_scores(
+    const Trees *trees, int64_t r, const real[:, ::1] state, const double[::1] begin,
+    const double[::1] end, int64_t width, real *work,
+) noexcept nogil:
+    """The state scores of a row, with begin and end; readable to ``width``."""
+    cdef:
+        int64_t j, n = state.shape[1], token = trees.token[r]
+        bint is_root = trees.parent_row[r] < 0, is_leaf = trees.n_children[r] == 0
+    if not is_root and not is_leaf and token * n + width <= state.shape[0] * n:
+        return &state[token, 0]
+    for j in range(n):
+        work[j] = state[token, j]
+    if is_root:
+        for j in range(n):
+            work[j] += <real>begin[j]
+    if is_leaf:
+        for j in range(n):
+            work[j] += <real>end[j]
+    return work
+
+
+cdef void multiply_messages(
+    const Trees *trees,
+    int64_t r,
+    int64_t origin,
+    const Scores *scores,
+    double least,                  # lower bound of the nonzero exponentials of the state scores
+    const real *logarithms,        # (n_labels,) of these exponentials
+    const real[:, ::1] m,
+    real *row,                     # (width,) product of the messages of the children OUT
+    Sums *sums,
+) noexcept nogil:
+    cdef:
+        int64_t j, c, first = trees.first_child[r], stop = first + trees.n_children[r]
+        int64_t width = scores.width
+        double bound = 1.0
+    for c in range(first, stop):
+        bound *= sums.least[c - origin]
+    if first == stop:
+        for j in range(width):
+            row[j] = j < scores.n
+    else:
+        memcpy(row, &m[first - origin, 0], width * sizeof(real))
+        if bound > sums.small:
+            for c in range(first + 1, stop):
+                products(1, row, &m[c - origin, 0], width, row)
+        else:
+            bound = multiply_carefully(trees, r, origin, width, m, row, sums)
+    # The lower bound of the scores may come from another row.
+    if bound * least < sums.tiny and bound * exp(<double>least_finite(logarithms, scores.n)) < sums.tiny:
+        sums.log_z[trees.unit[r]] = NAN
+
+
+cdef double multiply_carefully(
+    const Trees *trees, int64_t r, int64_t origin, int64_t width, const real[:, ::1] m, real *row,
+    Sums *sums,
+) noexcept nogil:
+    """Multiply the messages of all but the first child to row, scaled in between.
+
+    Returns a lower bound of the products that are not zero, or zero where one could be lost.
+    """
+    cdef:
+        int64_t j, c, first = trees.first_child[r], u = trees.unit[r]
+        double bound = least_positive(row, width), of_child
+        real top
+    for c in range(first + 1, first + trees.n_children[r]):
+        of_child = sums.least[c - origin]
+        if bound * of_child < sums.tiny:
+            of_child = least_positive(&m[c - origin, 0], width)
+            top = 0
+            for j in range(width):
+                top = max(top, row[j])
+            if top > 0:
+                sums.log_z[u] += log(top)
+                scale(1 / top, row, width, row)
+            bound = least_positive(row, width)
+            if bound * of_child < sums.tiny:
+                return 0
+        bound *= of_child
+        products(1, row, &m[c - origin, 0], width, row)
+    return bound
+
+
+cdef void scale_nodes(
+    const Trees *trees,
+    int64_t first,
+    int64_t n_rows,
+    int64_t origin,
+    const Scores *scores,
+    const real *top,               # (n_rows,) the maxima subtracted in the state scores
+    const double *total,           # (n_rows,) z
+    real[:, ::1] b,
+    Sums *sums,
+) noexcept nogil:
+    """Divide rows by their sums z, and add the logarithms of these sums to log Z."""
+    cdef:
+        int64_t k, r, u, width = scores.width
+        double most = 1e100 if real is double else 1e12, rarely = 1e-40
+        double shrinks = exp(-scores.spread), least
+        real *row
+    for k in range(n_rows):
+        r = first + k
+        u = trees.unit[r]
+        row = &b[r - origin, 0]
+        least = 1.0
+        if 0 < total[k] < most:
+            scale(<real>(1 / total[k]), row, width, row)
+            sums.factor[u] *= total[k]
+            if not rarely < sums.factor[u] < 1 / rarely:
+                sums.log_z[u] += log(sums.factor[u])
+                sums.factor[u] = 1.0
+            sums.log_z[u] += top[k]
+            if trees.parent_row[r] >= 0:
+                sums.log_z[u] += scores.top
+                # If no transition is impossible, any label has a part in all messages.
+                least = shrinks * (least_positive(row, width) if scores.forbids else 1.0)
+        else:
+            memset(row, 0, width * sizeof(real))
+            sums.log_z[u] = NAN
+        if least < sums.tiny:
+            sums.log_z[u] = NAN
+        sums.least[r - origin] = least

@@ -1,0 +1,174 @@
+"""Sums over all labellings in scaled probabilities, and the expected counts: their derivatives."""
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+
+from .._kernels.vectorized import lock_step
+from ..data.ragged import joined_ranges
+from .base import Structure
+from .ends import Ends
+from .scores import AddTo, ScoreGradient, Scores
+
+__all__ = ["ScaledSums"]
+
+
+class ScaledSums(ABC):
+    """The log-partition of each unit, and what is needed for its derivative.
+
+    Probabilities are scaled. A unit in which a probability could underflow is summed again in
+    logarithms. Either :meth:`log_partition` sums all units, and :meth:`pullback` finds the counts
+    when it is called; or, if the weights are known, :meth:`counts` finds both block by block: then
+    it keeps few probabilities, which are still in the cache when they are needed.
+
+    Parameters
+    ----------
+    structure : Structure
+    scores : Scores
+
+    Attributes
+    ----------
+    log_z : ndarray of shape (n_units,)
+        -inf where no labelling is possible, 0 for a unit without tokens.
+    """
+
+    def __init__(self, structure: Structure, scores: Scores):
+        self._structure, self._given = structure, scores
+        self._scores = (scores.state, scores.begin, scores.end, *_potentials(scores))
+        self.log_z = np.empty(structure.n_units)
+
+    def log_partition(self) -> np.ndarray:
+        """Compute the log-partitions, and keep what the pullback needs."""
+        self._work = self._work_of(self._structure.n_tokens)
+        self._sum(self._work)
+        self._sum_in_logarithms()
+        return self.log_z
+
+    def counts(self, weight: np.ndarray, out: AddTo = None) -> ScoreGradient:
+        """Compute the log-partitions, and return their score gradient, at once."""
+        return self._gradient(self._work_of(self._largest_block()), self.log_z, weight, out)
+
+    def pullback(self, weight: np.ndarray, out: AddTo = None) -> ScoreGradient:
+        """The score gradient of the log-partitions times their weights, added to ``out``.
+
+        Parameters
+        ----------
+        weight : ndarray of shape (n_units,)
+        out : ScoreGradient or ndarray, optional
+
+        Returns
+        -------
+        ScoreGradient
+        """
+        return self._gradient(self._work, None, weight, out)
+
+    @abstractmethod
+    def add_covariances(self, values: np.ndarray, out: ScoreGradient) -> None:
+        """Add the covariances of two functions of labellings to a score gradient.
+
+        The first function is how often a labelling uses each score, the second is the sum of the
+        values of its labels. Nothing is added to ``begin`` and ``end``. The scores must be in
+        double precision, and :meth:`log_partition` must have been called.
+
+        Parameters
+        ----------
+        values : ndarray of shape (n_tokens, n_labels)
+            With a mean of zero at every token.
+        out : ScoreGradient
+        """
+
+    @abstractmethod
+    def _work_of(self, n_tokens: int) -> tuple[np.ndarray, ...]:
+        """The arrays for sums over ``n_tokens`` tokens."""
+
+    @abstractmethod
+    def _largest_block(self) -> int:
+        """The number of tokens of the largest block."""
+
+    @abstractmethod
+    def _sum(self, work: tuple[np.ndarray, ...]) -> None:
+        """Compute the log-partitions: NaN where a probability could underflow."""
+
+    @abstractmethod
+    def _add_counts(
+        self,
+        work: tuple[np.ndarray, ...],
+        log_z: np.ndarray | None,
+        weight: np.ndarray,
+        adds: bool,
+        gradient: ScoreGradient,
+    ) -> None:
+        """Add the expected counts to a gradient, whose ``state`` is overwritten unless ``adds``.
+
+        If ``log_z`` is given, compute the log-partitions too, and set the weight of units to zero
+        whose log-partition is NaN.
+        """
+
+    @abstractmethod
+    def _messages(self, structure: Any, scores: Scores) -> Any:
+        """Sums in logarithms."""
+
+    def _gradient(
+        self,
+        work: tuple[np.ndarray, ...],
+        log_z: np.ndarray | None,
+        weight: np.ndarray,
+        out: AddTo,
+    ) -> ScoreGradient:
+        """The score gradient; and the log-partitions, written to ``log_z`` if it is given."""
+        adds = isinstance(out, ScoreGradient)
+        if isinstance(out, ScoreGradient):
+            gradient = out
+        else:
+            state = np.empty_like(self._given.state) if out is None else out
+            gradient = ScoreGradient.zeros(self._given, state)
+        in_probabilities = np.array(weight, dtype=float)
+        if log_z is None:
+            in_probabilities[self._in_logarithms] = 0.0
+        self._add_counts(work, log_z, in_probabilities, adds, gradient)
+        if log_z is not None:
+            self._sum_in_logarithms()
+        if len(self._in_logarithms):
+            self._add_in_logarithms(np.asarray(weight, dtype=float), gradient)
+        return gradient
+
+    def _sum_in_logarithms(self) -> None:
+        """Sum the units again, in logarithms, whose log-partition is NaN."""
+        self._in_logarithms = np.flatnonzero(np.isnan(self.log_z))
+        if len(self._in_logarithms):
+            structure, self._tokens, scores = self._take(self._in_logarithms)
+            self._logarithms = self._messages(structure, scores)
+            self._ends: Ends = structure.first_tokens(), structure.last_tokens()
+            self.log_z[self._in_logarithms] = self._logarithms.log_z
+
+    def _add_in_logarithms(self, weight: np.ndarray, counts: ScoreGradient) -> None:
+        """Add the expected counts of the units that are summed in logarithms."""
+        marginals = self._logarithms.add_expected(
+            weight[self._in_logarithms], counts.transition, counts.token_transitions
+        )
+        first, last = self._ends
+        counts.state[self._tokens] += marginals
+        counts.begin[:] += marginals[first].sum(axis=0)
+        counts.end[:] += marginals[last].sum(axis=0)
+
+    def _take(self, units: np.ndarray) -> tuple[Structure, np.ndarray, Scores]:
+        """Structure, tokens and scores of some of the units, in double precision."""
+        start, stop = self._structure.offsets[units], self._structure.offsets[units + 1]
+        tokens = joined_ranges(start, stop - start)
+        return self._structure.take(units), tokens, self._given.tokens(tokens)
+
+
+def _potentials(scores: Scores) -> tuple:
+    """exp(transition - top), top, the range of scores, if any is -inf, and token transitions."""
+    potential = np.empty(scores.transition.shape)
+    top, lowest, forbids = lock_step.potentials(scores.transition, potential)
+    edges, highest = scores.token_transitions, top
+    raised = edges.score
+    if len(raised):
+        highest = max(top, raised.max())
+        lowest = min(lowest, raised.min(initial=top, where=raised > -np.inf))
+        # A huge score overflows; the probabilities of its unit show that later.
+        with np.errstate(over="ignore"):
+            raised = np.exp(raised - top)
+    return potential, top, highest - lowest, forbids, *edges[:4], raised

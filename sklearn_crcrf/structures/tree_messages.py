@@ -1,0 +1,89 @@
+"""Messages of the sum over all labellings, from the leaves of trees to their roots."""
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .._kernels._tree_messages import add_tree_counts, upward_messages
+from .ends import with_ends
+from .messages import transition_potentials
+from .scores import Scores
+
+if TYPE_CHECKING:
+    from .forest import Forest
+
+__all__ = ["TreeMessages"]
+
+
+class TreeMessages:
+    """Sums over the labellings of the nodes below each node, in logarithms.
+
+    Parameters
+    ----------
+    forest : Forest
+    scores : Scores
+
+    Attributes
+    ----------
+    state : ndarray of shape (n_tokens, n_labels)
+        State scores, with begin and end scores added.
+    up : ndarray of shape (n_tokens, n_labels)
+        Logarithms of the probabilities of labels, given the scores of the node and below it.
+    increment : ndarray of shape (n_tokens,)
+        What each token adds to the log-partition.
+    log_z : ndarray of shape (n_units,)
+        -inf where no labelling is possible, 0 for a unit without tokens.
+    """
+
+    def __init__(self, forest: "Forest", scores: Scores):
+        scores = scores.tokens(slice(None))
+        self.forest, self.transition = forest, scores.transition
+        self.token_transitions = scores.token_transitions
+        self.state = with_ends(scores, forest.ends)
+        self.up = np.empty_like(self.state)
+        self.increment = np.empty(len(self.state))
+        self.log_z = np.empty(forest.n_units)
+        transposed = transition_potentials(np.ascontiguousarray(self.transition.T))
+        upward_messages(
+            *self.rows,
+            self.state,
+            *transposed,
+            *self.token_transitions,
+            self.up,
+            self.increment,
+            self.log_z,
+        )
+
+    @property
+    def rows(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The first arguments of kernels: tokens and units of rows, and parents of tokens."""
+        order = self.forest.order
+        return order.token, order.unit, self.forest.parent
+
+    @cached_property
+    def scores(self) -> tuple:
+        """Further arguments of kernels: transition scores, their potentials, and messages."""
+        return *transition_potentials(self.transition), *self.token_transitions, self.up
+
+    def add_expected(
+        self, weight: np.ndarray, transition: np.ndarray, edges: np.ndarray
+    ) -> np.ndarray:
+        """Add expected counts of all transitions, times the weight of each unit.
+
+        Parameters
+        ----------
+        weight : ndarray of shape (n_units,)
+        transition : ndarray of shape (n_labels, n_labels)
+        edges : ndarray of shape (n_entries,)
+            Of the token transitions.
+
+        Returns
+        -------
+        ndarray of shape (n_tokens, n_labels)
+            Marginals of the tokens, times the weight.
+        """
+        marginals = np.empty_like(self.up)
+        weight = np.asarray(weight, dtype=float)
+        add_tree_counts(*self.rows, *self.scores, self.log_z, weight, marginals, transition, edges)
+        return marginals
