@@ -42,6 +42,7 @@ VECTOR_KERNELS = {
         "_lock_step_backward.pxi",
         "_lock_step_covariance.pxi",
     ],
+    "propagation": ["_propagation.pxi"],
     "row_sums": ["_row_sums.pxi"],
     "trees": [
         "_scaled_scores.pxi",

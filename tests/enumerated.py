@@ -16,12 +16,15 @@ class Enumerated(Structure):
     offsets : ndarray of shape (n_units + 1,)
     previous, current : ndarray of shape (n_links,)
         The tokens that each link leads from and into.
+    by_link : bool
+        Whether each link has a row of token transitions, as in graphs, or each token.
     """
 
-    def __init__(self, offsets, previous, current):
+    def __init__(self, offsets, previous, current, by_link=False):
         super().__init__(offsets)
         assert np.diff(self.offsets).max(initial=0) <= 8
         self._links = np.asarray(previous, dtype=np.int64), np.asarray(current, dtype=np.int64)
+        self._by_link = by_link
 
     def take(self, units):
         units = np.arange(self.n_units)[units]
@@ -32,10 +35,14 @@ class Enumerated(Structure):
             start, stop = self.offsets[u : u + 2]
             inside = (self._links[0] >= start) & (self._links[0] < stop)
             links.append(np.stack([end[inside] - start + origin for end in self._links]))
-        return Enumerated(offsets, *np.concatenate([np.zeros((2, 0), dtype=int), *links], axis=1))
+        ends = np.concatenate([np.zeros((2, 0), dtype=int), *links], axis=1)
+        return Enumerated(offsets, *ends, by_link=self._by_link)
 
     def links(self):
         return self._links
+
+    def rows_of_links(self):
+        return np.arange(len(self._links[0])) if self._by_link else self._links[1]
 
     def score(self, scores, y):
         y = np.asarray(y, dtype=np.int64)
@@ -116,17 +123,17 @@ class Enumerated(Structure):
         given[self.first_tokens()] += scores.begin
         given[self.last_tokens()] += scores.end
         terms = list(self._conditional_terms(len(scores.begin), y, neighbours))
-        for token, labels, previous, current, into in terms:
-            np.add.at(given, (token, labels), scores.of_transitions(into, previous, current))
+        for token, labels, previous, current, row in terms:
+            np.add.at(given, (token, labels), scores.of_transitions(row, previous, current))
 
         def pullback(weight, out=None):
             gradient = ScoreGradient.of(out, scores)
             gradient.state[:] += weight
             gradient.begin[:] += weight[self.first_tokens()].sum(axis=0)
             gradient.end[:] += weight[self.last_tokens()].sum(axis=0)
-            for token, labels, previous, current, into in terms:
+            for token, labels, previous, current, row in terms:
                 by_label = np.asarray(weight[token, labels], dtype=float)
-                gradient.add_transitions(scores, into, previous, current, by_label)
+                gradient.add_transitions(scores, row, previous, current, by_label)
             return gradient
 
         return given.astype(scores.state.dtype), pullback
@@ -135,10 +142,11 @@ class Enumerated(Structure):
         """Token and label of each conditional score, and the transitions that are in it."""
         previous, current = (np.repeat(end, n_labels) for end in self._links)
         labels, y = np.tile(np.arange(n_labels), len(self._links[0])), np.asarray(y, dtype=int)
+        rows = np.repeat(self.rows_of_links(), n_labels)
         if -1 in neighbours:
-            yield current, labels, y[previous], labels, current
+            yield current, labels, y[previous], labels, rows
         if 1 in neighbours:
-            yield previous, labels, labels, y[current], current
+            yield previous, labels, labels, y[current], rows
 
     def _tokens(self, u):
         return np.arange(*self.offsets[u : u + 2])
@@ -157,33 +165,33 @@ class Enumerated(Structure):
         ]
 
     def _used(self, u):
-        """The tokens that begin, those that end, and the links, of one unit."""
+        """The tokens that begin, those that end, and the ends and rows of links, of one unit."""
         tokens = self._tokens(u)
         inside = np.isin(self._links[1], tokens)
-        links = [end[inside] for end in self._links]
+        links = [end[inside] for end in (*self._links, self.rows_of_links())]
         return np.setdiff1d(tokens, links[1]), np.setdiff1d(tokens, links[0]), *links
 
     def _scores(self, scores, u, paths):
         """The scores of some labellings of a unit, of shape (n_labellings,)."""
-        first, last, previous, current = self._used(u)
+        first, last, *links = self._used(u)
         tokens, a = self._tokens(u), self.offsets[u]
         value = np.asarray(scores.state, dtype=float)[tokens, paths].sum(axis=1)
         value = value + scores.begin[paths[:, first - a]].sum(axis=1)
         value += scores.end[paths[:, last - a]].sum(axis=1)
-        for p, c in zip(previous, current, strict=True):
-            into = np.full(len(paths), c)
+        for p, c, row in zip(*links, strict=True):
+            into = np.full(len(paths), row)
             value += scores.of_transitions(into, paths[:, p - a], paths[:, c - a])
         return value
 
     def _add(self, scores, u, paths, weight, gradient):
         """Add the scores that labellings use, times a weight of each labelling."""
-        first, last, previous, current = self._used(u)
+        first, last, *links = self._used(u)
         tokens, a = self._tokens(u), self.offsets[u]
         np.add.at(gradient.state, (tokens, paths), weight[:, None])
         np.add.at(gradient.begin, paths[:, first - a], weight[:, None])
         np.add.at(gradient.end, paths[:, last - a], weight[:, None])
-        for p, c in zip(previous, current, strict=True):
-            into = np.full(len(paths), c)
+        for p, c, row in zip(*links, strict=True):
+            into = np.full(len(paths), row)
             gradient.add_transitions(scores, into, paths[:, p - a], paths[:, c - a], weight)
 
     def _distributions(self, scores, every):

@@ -10,7 +10,16 @@ from types import ModuleType
 
 from ._cpu import instruction_sets
 
-__all__ = ["INSTRUCTIONS", "VARIABLE", "history", "lock_step", "row_sums", "trees", "viterbi"]
+__all__ = [
+    "INSTRUCTIONS",
+    "VARIABLE",
+    "history",
+    "lock_step",
+    "propagation",
+    "row_sums",
+    "trees",
+    "viterbi",
+]
 
 VARIABLE = "SKLEARN_CRCRF_INSTRUCTIONS"
 SETS = ("baseline", "avx2", "avx512")
@@ -41,7 +50,7 @@ def _choose() -> str:
 
 
 INSTRUCTIONS = _choose()
-lock_step, row_sums, viterbi, history, trees = (
+lock_step, row_sums, viterbi, history, trees, propagation = (
     import_module(f"{__package__}._{INSTRUCTIONS}.{name}")
-    for name in ("lock_step", "row_sums", "viterbi", "history", "trees")
+    for name in ("lock_step", "row_sums", "viterbi", "history", "trees", "propagation")
 )

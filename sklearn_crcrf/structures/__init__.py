@@ -4,6 +4,7 @@ from .base import Pullback, Structure
 from .capabilities import Capabilities, Unsupported
 from .chain import Chain
 from .forest import Forest
+from .graph import Graph
 from .of_data import single_tokens, structure_of
 from .scores import AddTo, ScoreGradient, Scores, TokenTransitions
 from .second_order import SecondOrderChain
@@ -13,6 +14,7 @@ __all__ = [
     "Capabilities",
     "Chain",
     "Forest",
+    "Graph",
     "Pullback",
     "ScoreGradient",
     "Scores",

@@ -81,6 +81,16 @@ class Structure(Capabilities, ABC):
         previous, current : ndarray of shape (n_links,), int64
         """
 
+    def rows_of_links(self) -> np.ndarray:
+        """Where in ``Scores.token_transitions.row`` the entry of each link is.
+
+        Returns
+        -------
+        ndarray of shape (n_links,), int64
+            By default the tokens that links lead into, as each has one such link at most.
+        """
+        return self.links()[1]
+
     @abstractmethod
     def score(self, scores: Scores, y: np.ndarray) -> tuple[np.ndarray, Pullback]:
         """Scores of given labellings.

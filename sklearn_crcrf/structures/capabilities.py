@@ -35,7 +35,7 @@ class Unsupported(ValueError):
     """
 
     def __init__(self, structure: "Capabilities", capability: str, asker: str | None = None):
-        name = type(structure).__name__
+        name = structure.title
         super().__init__(
             f"{name} does not have {capability}"
             if asker is None
@@ -56,6 +56,11 @@ class Capabilities:
     >>> chain.can("entropy"), chain.can("pieces")
     (True, False)
     """
+
+    @property
+    def title(self) -> str:
+        """The name of the structure in messages."""
+        return type(self).__name__
 
     def can(self, capability: str) -> bool:
         """Whether the structure has this capability, or it is a method of all structures."""

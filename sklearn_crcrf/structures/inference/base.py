@@ -1,0 +1,109 @@
+"""What all engines of inference have in common."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from ..capabilities import Unsupported
+
+if TYPE_CHECKING:
+    from ..base import Pullback
+    from ..graph import Graph
+    from ..scores import ScoreGradient, Scores
+
+__all__ = ["Convergence", "Inference", "Report"]
+
+
+class Convergence(NamedTuple):
+    """How an iterative engine ended for each unit.
+
+    Parameters
+    ----------
+    n_iter : ndarray of shape (n_units,), int64
+        The number of iterations.
+    residual : ndarray of shape (n_units,)
+        The largest change of a message in the last iteration.
+    tol : float
+        The residual at which an engine stops.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_crcrf.structures.inference import Convergence
+    >>> Convergence(np.array([3, 100]), np.array([1e-7, 0.1]), 1e-6).converged
+    array([ True, False])
+    """
+
+    n_iter: np.ndarray
+    residual: np.ndarray
+    tol: float
+
+    @property
+    def converged(self) -> np.ndarray:
+        """Whether the residual of each unit is at most ``tol``."""
+        return self.residual <= self.tol
+
+
+Report = Callable[[Convergence], Any]
+"""Called with the convergence of a batch of units after each inference."""
+
+
+class Inference:
+    """How sums and maxima over the labellings of graphs are found; an engine.
+
+    An engine holds settings only: one engine serves many graphs. What it computes once for a graph
+    is its plan. The other methods are capabilities, documented in
+    :class:`~sklearn_crcrf.structures.Structure` and
+    :class:`~sklearn_crcrf.structures.capabilities.Capabilities`; here they take the graph first. An
+    engine overrides what it can do, and the graph has those capabilities.
+
+    Examples
+    --------
+    >>> from sklearn_crcrf.structures.inference import Cut, Exact
+    >>> Exact().can("entropy"), Cut().can("entropy")
+    (True, False)
+    """
+
+    name: ClassVar[str]
+    """The name of the engine, in messages and in the registry."""
+
+    def can(self, capability: str) -> bool:
+        """Whether the engine has a capability."""
+        method = getattr(type(self), capability, None)
+        return method is not None and method is not getattr(Inference, capability, None)
+
+    def plan(self, graph: "Graph") -> Any:
+        """What is computed once for a graph, and kept in ``graph.plan``."""
+
+    def log_partition(self, graph: "Graph", scores: "Scores") -> "tuple[np.ndarray, Pullback]":
+        """As :meth:`Structure.log_partition`: exact, an approximation or a bound."""
+        raise Unsupported(graph, "log_partition")
+
+    def maximum(self, graph: "Graph", scores: "Scores") -> tuple[np.ndarray, np.ndarray]:
+        """As :meth:`Structure.maximum`; the value is the score of the labelling found."""
+        raise Unsupported(graph, "maximum")
+
+    def token_marginals(self, graph: "Graph", scores: "Scores") -> "tuple[np.ndarray, Pullback]":
+        """As :meth:`Capabilities.token_marginals`."""
+        raise Unsupported(graph, "token_marginals")
+
+    def covariance(
+        self, graph: "Graph", scores: "Scores", direction: "ScoreGradient"
+    ) -> "tuple[np.ndarray, Pullback]":
+        """As :meth:`Capabilities.covariance`."""
+        raise Unsupported(graph, "covariance")
+
+    def entropy(self, graph: "Graph", scores: "Scores") -> np.ndarray:
+        """As :meth:`Capabilities.entropy`."""
+        raise Unsupported(graph, "entropy")
+
+    def sample(
+        self,
+        graph: "Graph",
+        scores: "Scores",
+        n_samples: int,
+        rng: np.random.Generator | np.random.RandomState,
+    ) -> np.ndarray:
+        """As :meth:`Capabilities.sample`."""
+        raise Unsupported(graph, "sample")

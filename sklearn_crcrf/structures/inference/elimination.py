@@ -1,0 +1,204 @@
+"""Orders in which the tokens of graphs can be eliminated, and how wide the junction trees are."""
+
+from collections.abc import Iterator
+from functools import cached_property
+from heapq import heapify, heappop, heappush
+from typing import Any
+
+import numpy as np
+
+from .junction_trees import JunctionTrees
+
+__all__ = ["Elimination"]
+
+Neighbours = dict[int, set[int]]
+
+
+class Elimination:
+    """The elimination of the tokens of all units, one after another.
+
+    The separator of a token are its neighbours when it is eliminated, which are joined to each
+    other. The largest number of separators in the best possible order is the treewidth. Tokens
+    with up to two neighbours go first, for as long as there are any: no other order is better. The
+    tokens that are left are the core of a unit. networkx orders a core, by the number of neighbours
+    that have to be joined (min-fill).
+
+    Parameters
+    ----------
+    offsets : ndarray of shape (n_units + 1,), int64
+    previous, current : ndarray of shape (n_links,), int64
+        The ends of the links.
+
+    Attributes
+    ----------
+    cores : dict of int to dict
+        The neighbours of each token of the core, for the units that have one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_crcrf.structures.inference.elimination import Elimination
+    >>> ring = Elimination(np.array([0, 4]), np.array([0, 1, 2, 0]), np.array([1, 2, 3, 3]))
+    >>> ring.width(0), ring.cores
+    (2, {})
+    """
+
+    def __init__(self, offsets: np.ndarray, previous: np.ndarray, current: np.ndarray):
+        self._offsets, self._ends = offsets, (previous, current)
+        neighbours: list[set[int]] = [set() for _ in range(int(offsets[-1]))]
+        for a, b in zip(previous.tolist(), current.tolist(), strict=True):
+            neighbours[a].add(b)
+            neighbours[b].add(a)
+        self._separators = dict(_few_neighbours_first(neighbours))
+        self.cores: dict[int, Neighbours] = {}
+        left = np.array([t for t in range(len(neighbours)) if t not in self._separators], dtype=int)
+        unit = np.searchsorted(offsets, left, side="right") - 1
+        for u, token in zip(unit.tolist(), left.tolist(), strict=True):
+            self.cores.setdefault(u, {})[token] = neighbours[token]
+        self._separators_of_cores: dict[int, dict[int, set[int]]] = {}
+        self._first_wider: dict[int, int | None] = {}
+
+    def is_wider(self, unit: int, width: int) -> bool:
+        """Whether the junction tree of a unit is wider than a width, found in little time if so."""
+        if self._widths_outside[unit] > width:
+            return True
+        if unit not in self.cores:
+            return False
+        return _has_larger_bound(self.cores[unit], width) or self.width(unit) > width
+
+    def width(self, unit: int) -> int:
+        """The width of the junction tree of a unit: the largest number of separators of a token.
+
+        Raises
+        ------
+        ImportError
+            If the unit has a core, but networkx is not installed.
+        """
+        of_core = self._core_separators(unit).values() if unit in self.cores else ()
+        return max(int(self._widths_outside[unit]), max(map(len, of_core), default=0))
+
+    def first_wider(self, width: int) -> int | None:
+        """The first unit whose junction tree is wider than a width, if there is one."""
+        if width not in self._first_wider:
+            wider = (u for u in range(len(self._offsets) - 1) if self.is_wider(u, width))
+            self._first_wider[width] = next(wider, None)
+        return self._first_wider[width]
+
+    @cached_property
+    def trees(self) -> JunctionTrees:
+        """The junction trees of all units."""
+        separators = dict(self._separators)
+        for unit in self.cores:
+            separators |= self._core_separators(unit)
+        order = np.array(list(separators), dtype=np.int64)
+        unit_of = np.searchsorted(self._offsets, order, side="right")
+        order = order[np.argsort(unit_of, kind="stable")]
+        return JunctionTrees.of(order, [separators[t] for t in order.tolist()], *self._ends)
+
+    @cached_property
+    def _widths_outside(self) -> np.ndarray:
+        """The largest number of separators of the tokens of each unit that are not in its core."""
+        token = np.array(list(self._separators), dtype=np.int64)
+        lengths = np.array([len(tokens) for tokens in self._separators.values()], dtype=np.int64)
+        widths = np.zeros(len(self._offsets) - 1, dtype=np.int64)
+        np.maximum.at(widths, np.searchsorted(self._offsets, token, side="right") - 1, lengths)
+        return widths
+
+    def _core_separators(self, unit: int) -> dict[int, set[int]]:
+        """The separators of the tokens of a core, in the order in which they are eliminated."""
+        if unit not in self._separators_of_cores:
+            core = self.cores[unit]
+            left = {token: set(others) for token, others in core.items()}
+            found = {token: _eliminate(left, token) for token in _min_fill_order(core)}
+            self._separators_of_cores[unit] = found
+        return self._separators_of_cores[unit]
+
+
+def _eliminate(neighbours: Any, token: int) -> set[int]:
+    """Join the neighbours of a token to each other instead of the token; return them."""
+    separators = neighbours[token]
+    for other in separators:
+        neighbours[other] |= separators
+        neighbours[other] -= {token, other}
+    return separators
+
+
+def _few_neighbours_first(neighbours: list[set[int]]) -> Iterator[tuple[int, set[int]]]:
+    """Eliminate tokens with at most one neighbour, then with two, as long as there are any.
+
+    A token with two neighbours is eliminated only where all others have at least as many, so that
+    there is a cycle, and no order has fewer separators.
+    """
+    queues: tuple[list[int], list[int]] = [], []
+    is_left = [True] * len(neighbours)
+
+    def enqueue(token: int) -> None:
+        if len(neighbours[token]) <= 2:
+            queues[len(neighbours[token]) == 2].append(token)
+
+    for token in reversed(range(len(neighbours))):
+        enqueue(token)
+    while queues[0] or queues[1]:
+        is_second = not queues[0]
+        token = queues[is_second].pop()
+        # It may have other neighbours by now; then it is elsewhere too.
+        if is_left[token] and (len(neighbours[token]) == 2) == is_second:
+            is_left[token] = False
+            separators = _eliminate(neighbours, token)
+            yield token, separators
+            for other in separators:
+                enqueue(other)
+
+
+def _has_larger_bound(core: Neighbours, width: int) -> bool:
+    """Whether a lower bound of the treewidth exceeds a width.
+
+    To contract a link never makes a graph wider, and a graph with at least d neighbours of every
+    token is at least d wide. The token with the fewest neighbours is contracted with the neighbour
+    that shares the fewest neighbours with it (Bodlaender & Koster, Inform. Comput. 209, 2011).
+    """
+    left = {token: set(others) for token, others in core.items()}
+    queue = [(len(others), token) for token, others in left.items()]
+    heapify(queue)
+    while queue:
+        degree, token = heappop(queue)
+        if token not in left or len(left[token]) != degree:
+            continue
+        if degree > width:
+            return True
+        others = left.pop(token)
+        for other in others:
+            left[other].discard(token)
+        if others:
+            kept = min(others, key=lambda other: (len(left[other] & others), other))
+            others.discard(kept)
+            left[kept] |= others
+            for other in others:
+                left[other].add(kept)
+            others.add(kept)
+        for other in others:
+            heappush(queue, (len(left[other]), other))
+    return False
+
+
+def _min_fill_order(core: Neighbours) -> list[int]:
+    """The order of networkx, read off its tree of bags: leaves first, what no other bag needs."""
+    try:
+        import networkx as nx
+        from networkx.algorithms.approximation import treewidth_min_fill_in
+    except ImportError as error:
+        raise ImportError(
+            "exact inference on graphs that are not trees or simple cycles needs networkx, which "
+            "orders the tokens: pip install networkx"
+        ) from error
+    graph = nx.Graph()
+    graph.add_nodes_from(core)
+    graph.add_edges_from((a, b) for a, others in core.items() for b in sorted(others))
+    _, bags = treewidth_min_fill_in(graph)
+    order: list[int] = []
+    for component in nx.connected_components(bags):
+        root = next(bag for bag in bags if bag in component)
+        parents = dict(nx.bfs_predecessors(bags, root))
+        for bag in nx.dfs_postorder_nodes(bags, root):
+            order += sorted(bag - parents.get(bag, frozenset()))
+    return order

@@ -1,0 +1,37 @@
+"""Best labellings by integer programs."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..integer_program import best_labelling
+from ..scores import Scores
+from .base import Inference
+
+if TYPE_CHECKING:
+    from ..graph import Graph
+
+__all__ = ["IntegerProgram"]
+
+
+class IntegerProgram(Inference):
+    """Best labellings by integer programming, with :func:`scipy.optimize.milp`.
+
+    It is exact for any links, and the time that it takes is not bounded: some hundred tokens are
+    quick where the linear program is tight, which is often so on sparse graphs. It has no
+    log-partition.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_crcrf.structures import Graph, Scores
+    >>> ring = Graph(np.array([0, 3]), np.array([[0, 1], [1, 2], [0, 2]]), "ilp")
+    >>> value, _ = ring.maximum(Scores.of(np.zeros((3, 2)), 1 - np.eye(2)))
+    >>> value  # two of the labels must be equal
+    array([2.])
+    """
+
+    name = "ilp"
+
+    def maximum(self, graph: "Graph", scores: Scores) -> tuple[np.ndarray, np.ndarray]:
+        return best_labelling(graph, scores)
