@@ -46,6 +46,9 @@ class Structure(Capabilities, ABC):
     own_scores = False
     """Whether the score of a labelling has parts that :class:`Scores` does not hold."""
 
+    has_parents = True
+    """Whether the token before a link is a parent of the token after it, given with the data."""
+
     def __init__(self, offsets: np.ndarray):
         self.offsets = np.ascontiguousarray(offsets, dtype=np.int64)
 
