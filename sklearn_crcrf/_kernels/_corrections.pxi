@@ -1,49 +1,49 @@
-# Corrections of the weights by the paths that were found in place of the gold paths.
+# Corrections of the weights by the labellings that were found in place of the gold labellings.
 
 
 def correct(
     Search search,
-    const int64_t[::1] order,      # sequences, in the order in which they are learned from IN
+    const int64_t[::1] order,      # units, in the order in which they are learned from IN
     const int32_t[::1] gold,       # (n_tokens,) IN
-    const double[::1] rate,        # (n_sequences,) size of corrections; 0 for none IN
-    const double[::1] cost,        # (n_sequences,) cost of each wrong label IN
+    const double[::1] rate,        # (n_units,) size of corrections; 0 for none IN
+    const double[::1] cost,        # (n_units,) cost of each wrong label IN
     const int64_t[::1] indptr,     # attributes of tokens, CSR (n_tokens, n_attributes) IN
     const int32_t[::1] indices,
     const real[::1] values,
     real[:, ::1] state,            # (n_attributes, n) weights INOUT
-    int32_t[::1] found,            # (n_tokens,) the paths with the best score plus cost OUT
-    double[::1] losses,            # (n_sequences,) their score plus cost minus gold score OUT
+    int32_t[::1] found,            # (n_tokens,) the labels with the best score plus cost OUT
+    double[::1] losses,            # (n_units,) their score plus cost minus gold score OUT
 ):
-    """weights += rate * (features of the gold path - features of the path found)
+    """weights += rate * (features of the gold labelling - features of the labelling found)
 
-    A sequence whose scores are not finite corrects nothing: its loss becomes NaN.
+    A unit whose scores are not finite corrects nothing: its loss becomes NaN.
     """
     cdef:
-        int64_t position, s, first, length
+        int64_t position, u, first, length
         bint are_finite
         real[::1] row = np.empty(state.shape[1], dtype=np.asarray(state).dtype)
     with nogil:
         for position in range(order.shape[0]):
-            s = order[position]
-            first, length = search.offsets[s], search.offsets[s + 1] - search.offsets[s]
-            losses[s] = 0.0
+            u = order[position]
+            first, length = search.offsets[u], search.offsets[u + 1] - search.offsets[u]
+            losses[u] = 0.0
             if length == 0:
                 continue
-            are_finite = read_scores(search, s, indptr, indices, values, state, row)
-            find_path(search, s, &gold[first], cost[s], &found[first])
-            losses[s] = (
-                cost[s] * n_wrong(&found[first], &gold[first], length)
-                + score_path(search, s, &found[first])
-                - score_path(search, s, &gold[first])
+            are_finite = read_scores(search, u, indptr, indices, values, state, row)
+            find_best(search, u, &gold[first], cost[u], &found[first])
+            losses[u] = (
+                cost[u] * n_wrong(&found[first], &gold[first], length)
+                + score_labels(search, u, &found[first])
+                - score_labels(search, u, &gold[first])
             )
-            if rate[s] != 0 and not (are_finite and isfinite(losses[s])):
-                losses[s] = NAN
-            elif rate[s] != 0:
+            if rate[u] != 0 and not (are_finite and isfinite(losses[u])):
+                losses[u] = NAN
+            elif rate[u] != 0:
                 add_tokens(
-                    rate[s], first, length, &gold[first], &found[first], indptr, indices, values,
+                    rate[u], first, length, &gold[first], &found[first], indptr, indices, values,
                     state,
                 )
-                add_pairs_between(search, rate[s], first, length, &gold[first], &found[first])
+                add_links(search, rate[u], first, length, &gold[first], &found[first])
 
 
 cdef void add_tokens(
@@ -57,7 +57,7 @@ cdef void add_tokens(
     const real[::1] values,
     real[:, ::1] state,
 ) noexcept nogil:
-    """Add the difference of the features of two paths at tokens."""
+    """Add the difference of the features of two labellings at tokens."""
     cdef int64_t t, k
     cdef real step
     for t in range(length):
@@ -69,7 +69,7 @@ cdef void add_tokens(
             state[indices[k], found[t]] -= step
 
 
-cdef void add_pairs_between(
+cdef void add_links(
     Search search,
     double rate,
     int64_t first,
@@ -77,17 +77,18 @@ cdef void add_pairs_between(
     const int32_t *gold,
     const int32_t *found,
 ) noexcept nogil:
-    """Add the difference of the features of two paths at pairs of tokens."""
+    """Add the difference of the features of two labellings at links."""
     cdef:
-        AttributePairs *pairs = &search.pairs
-        int64_t n = search.step.n, t, k
+        LinkAttributes *links = &search.links
+        int64_t n = search.steps.n, t, k, p
         double *weights
-    for t in range(1, length):
-        if found[t] == gold[t] and found[t - 1] == gold[t - 1]:
+    for t in range(length):
+        p = search.previous[first + t]
+        if p < 0 or (found[t] == gold[t] and found[p] == gold[p]):
             continue
-        for k in range(pairs.indptr[first + t], pairs.indptr[first + t + 1]):
-            weights = pairs.weights + pairs.indices[k] * n * n
-            weights[gold[t] * n + gold[t - 1]] += rate * pairs.values[k]
-            weights[found[t] * n + found[t - 1]] -= rate * pairs.values[k]
-        read_transition(search, gold[t - 1], gold[t])
-        read_transition(search, found[t - 1], found[t])
+        for k in range(links.indptr[first + t], links.indptr[first + t + 1]):
+            weights = links.weights + links.indices[k] * n * n
+            weights[gold[t] * n + gold[p]] += rate * links.values[k]
+            weights[found[t] * n + found[p]] -= rate * links.values[k]
+        read_transition(search, gold[p], gold[t])
+        read_transition(search, found[p], found[t])

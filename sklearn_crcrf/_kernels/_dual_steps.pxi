@@ -1,6 +1,6 @@
 # Steps of the dual of the max-margin problem.
 #
-# The dual variables of a sequence are weights alpha, which sum to 1, of its active paths. A step
+# The dual variables of a unit are weights alpha, which sum to 1, of its active paths. A step
 # moves weight to one path from the other paths, from path k the share beta_k:
 #
 #     alpha += size * (1[path] - beta)
@@ -11,14 +11,14 @@
 #
 #     size * gain - size ** 2 * bound / 2 * ||sum_k beta_k * features(path_k) - features(path)||^2
 #
-# is largest: the dual rises by this, times the weight of the sequence.
+# is largest: the dual rises by this, times the weight of the unit.
 
 
 cdef class ActivePaths:
-    """The active paths of all sequences.
+    """The active paths, that is labellings, of all units.
 
-    paths (capacity, n_tokens), int32; alpha (n_sequences, capacity); number (n_sequences,) of
-    active paths, int64, less than the capacity; wrong (n_sequences,), their mean number of wrong
+    paths (capacity, n_tokens), int32; alpha (n_units, capacity); number (n_units,) of
+    active paths, int64, less than the capacity; wrong (n_units,), their mean number of wrong
     labels.
     """
 
@@ -33,10 +33,10 @@ cdef class ActivePaths:
 
 
 cdef class Move:
-    """A step of one sequence, and work space for it."""
+    """A step of one unit, and work space for it."""
 
     cdef:
-        int64_t s, first, length, n_paths
+        int64_t u, first, length, n_paths
         int32_t[::1] path              # (longest,) that weight is moved to
         double[::1] value, beta        # (capacity,) of the active paths
         double gain, wrong             # value and wrong labels of the path minus the beta means
@@ -47,24 +47,26 @@ cdef class Move:
         int32_t[::1] attribute         # (n_rows,)
         int32_t[::1] row_of            # (n_attributes,) -1 between steps
         double[:, ::1] rows            # (n_rows, n)
-        # Differences of the features at pairs, where there are any
+        int8_t[::1] differs            # (longest,) whether the paths of a step differ at a token
+        # Differences of the features at links, where there are any
         int64_t n_entries
         int64_t[::1] place             # (n_entries,)
         double[::1] amount             # (n_entries,)
-        double[::1] at_place           # (n_pair_attributes * n * n,) 0 between steps
+        double[::1] at_place           # (n_link_attributes * n * n,) 0 between steps
 
     def __init__(self, Search search, const int64_t[::1] indptr, n_attributes, capacity):
-        n, offsets = search.step.n, np.asarray(search.offsets)
+        n, offsets = search.steps.n, np.asarray(search.offsets)
         most_entries = np.max(np.diff(np.asarray(indptr)[offsets]), initial=1)
-        most_pairs = np.max(np.diff(np.asarray(search.pair_indptr)[offsets]), initial=1)
+        most_at_links = np.max(np.diff(np.asarray(search.link_indptr)[offsets]), initial=1)
         self.path = np.empty(search.scores.shape[0], dtype=np.int32)
+        self.differs = np.empty(search.scores.shape[0], dtype=np.int8)
         self.value, self.beta, self.token = np.empty(capacity), np.empty(capacity), np.empty(n)
         self.attribute = np.empty(min(most_entries, n_attributes), dtype=np.int32)
         self.row_of = np.full(n_attributes, -1, dtype=np.int32)
         self.rows = np.empty((len(self.attribute), n))
-        self.place = np.empty(most_pairs * capacity, dtype=np.int64)
-        self.amount = np.empty(most_pairs * capacity)
-        self.at_place = np.zeros(search.pairs.n_attributes * n * n)
+        self.place = np.empty(most_at_links * capacity, dtype=np.int64)
+        self.amount = np.empty(most_at_links * capacity)
+        self.at_place = np.zeros(search.n_attributes * n * n)
 
 
 # Chooses the shares beta of n paths by their weights alpha and values; returns the largest size.
@@ -113,18 +115,18 @@ def take_steps(
     Choice choice,
     int64_t n_pairwise,
     Search search,
-    const int64_t[::1] order,      # sequences, in the order of their steps IN
+    const int64_t[::1] order,      # units, in the order of their steps IN
     const int32_t[::1] gold,       # (n_tokens,) IN
-    const double[::1] bound,       # (n_sequences,) C times the weight of the sequence IN
+    const double[::1] bound,       # (n_units,) C times the weight of the unit IN
     const int64_t[::1] indptr,     # attributes of tokens, CSR (n_tokens, n_attributes) IN
     const int32_t[::1] indices,
     const real[::1] values,
     real[:, ::1] state,            # (n_attributes, n) weights INOUT
     ActivePaths active,            # INOUT
 ):
-    """For each sequence a step to its best path, and some from its worst to its best active path.
+    """For each unit a step to its best path, and some from its worst to its best active path.
 
-    A sequence whose scores are not finite takes no step; its number of wrong labels becomes NaN.
+    A unit whose scores are not finite takes no step; its number of wrong labels becomes NaN.
     """
     cdef:
         int64_t position, step
@@ -133,31 +135,31 @@ def take_steps(
         double squares, size
     with nogil:
         for position in range(order.shape[0]):
-            move.s = order[position]
-            move.first = search.offsets[move.s]
-            move.length = search.offsets[move.s + 1] - move.first
+            move.u = order[position]
+            move.first = search.offsets[move.u]
+            move.length = search.offsets[move.u + 1] - move.first
             for step in range(1 + n_pairwise if move.length else 0):
-                if not read_scores(search, move.s, indptr, indices, values, state, row):
-                    active.wrong[move.s] = NAN
+                if not read_scores(search, move.u, indptr, indices, values, state, row):
+                    active.wrong[move.u] = NAN
                     break
                 value_paths(move, search, &gold[move.first], active)
                 if step == 0:
-                    find_path(search, move.s, &gold[move.first], 1.0, &move.path[0])
+                    find_best(search, move.u, &gold[move.first], 1.0, &move.path[0])
                     value_move(move, choice.choose, search, &gold[move.first], active)
                 else:
                     take_best(move, active)
                     value_move(move, from_worst, search, &gold[move.first], active)
                 if not isfinite(move.gain):
-                    active.wrong[move.s] = NAN
+                    active.wrong[move.u] = NAN
                 if not 0 < move.gain < INFINITY:
                     break
                 squares = subtract_tokens(move, indptr, indices, values, active)
-                squares += subtract_pairs(move, search, active)
+                squares += subtract_links(move, search, active)
                 size = move.most
-                if size * bound[move.s] * squares > move.gain:
-                    size = move.gain / (bound[move.s] * squares)
-                add_state_differences(move, size * bound[move.s], state)
-                add_pair_differences(move, size * bound[move.s], search)
+                if size * bound[move.u] * squares > move.gain:
+                    size = move.gain / (bound[move.u] * squares)
+                add_state_differences(move, size * bound[move.u], state)
+                add_link_differences(move, size * bound[move.u], search)
                 shift_weight(move, size, active)
 
 
@@ -167,10 +169,10 @@ cdef void value_paths(
     """The values of the active paths."""
     cdef int64_t k
     cdef const int32_t *path
-    move.n_paths = active.number[move.s]
+    move.n_paths = active.number[move.u]
     for k in range(move.n_paths):
         path = &active.paths[k, move.first]
-        move.value[k] = score_path(search, move.s, path) + n_wrong(path, gold, move.length)
+        move.value[k] = score_labels(search, move.u, path) + n_wrong(path, gold, move.length)
 
 
 cdef void take_best(Move move, ActivePaths active) noexcept nogil:
@@ -187,24 +189,15 @@ cdef void value_move(
 ) noexcept nogil:
     """Choose the paths to take weight from, and compute the gain."""
     cdef int64_t k
-    move.most = choose(&active.alpha[move.s, 0], &move.value[0], move.n_paths, &move.beta[0])
+    move.most = choose(&active.alpha[move.u, 0], &move.value[0], move.n_paths, &move.beta[0])
     move.wrong = n_wrong(&move.path[0], gold, move.length)
-    move.gain = score_path(search, move.s, &move.path[0]) + move.wrong
+    move.gain = score_labels(search, move.u, &move.path[0]) + move.wrong
     for k in range(move.n_paths):
         if move.beta[k] != 0:
             move.gain -= move.beta[k] * move.value[k]
             move.wrong -= move.beta[k] * n_wrong(
                 &active.paths[k, move.first], gold, move.length
             )
-
-
-cdef bint differs(Move move, int64_t t, ActivePaths active) noexcept nogil:
-    """Whether a path that weight is taken from has another label at a token."""
-    cdef int64_t k
-    for k in range(move.n_paths):
-        if move.beta[k] != 0 and active.paths[k, move.first + t] != move.path[t]:
-            return True
-    return False
 
 
 cdef double subtract_tokens(
@@ -221,7 +214,11 @@ cdef double subtract_tokens(
         double squares = 0.0
     move.n_rows = 0
     for t in range(move.length):
-        if not differs(move, t, active):
+        move.differs[t] = False
+        for k in range(move.n_paths):
+            if move.beta[k] != 0 and active.paths[k, move.first + t] != move.path[t]:
+                move.differs[t] = True
+        if not move.differs[t]:
             continue
         move.token[:] = 0.0
         move.token[move.path[t]] = -1.0
@@ -249,21 +246,20 @@ cdef int32_t row_for(Move move, int32_t attribute) noexcept nogil:
     return row
 
 
-cdef double subtract_pairs(Move move, Search search, ActivePaths active) noexcept nogil:
-    """Set the differences of the features at pairs; return the sum of their squares."""
+cdef double subtract_links(Move move, Search search, ActivePaths active) noexcept nogil:
+    """Set the differences of the features at links; return the sum of their squares."""
     cdef:
-        int64_t t, k, m
+        int64_t t, k, m, previous
         double squares = 0.0
-        bint before, now = differs(move, 0, active)
     move.n_entries = 0
-    for t in range(1, move.length):
-        before, now = now, differs(move, t, active)
-        if not (before or now):
+    for t in range(move.length):
+        previous = search.previous[move.first + t]
+        if previous < 0 or not (move.differs[t] or move.differs[previous]):
             continue
-        subtract_pair(move, t, -1.0, &move.path[0], search)
+        subtract_link(move, t, -1.0, &move.path[0], search)
         for k in range(move.n_paths):
             if move.beta[k] != 0:
-                subtract_pair(move, t, move.beta[k], &active.paths[k, move.first], search)
+                subtract_link(move, t, move.beta[k], &active.paths[k, move.first], search)
     for m in range(move.n_entries):
         # If a place has several entries, the first entry gets the whole amount.
         move.amount[m] = move.at_place[move.place[m]]
@@ -272,19 +268,19 @@ cdef double subtract_pairs(Move move, Search search, ActivePaths active) noexcep
     return squares
 
 
-cdef void subtract_pair(
+cdef void subtract_link(
     Move move, int64_t t, double share, const int32_t *path, Search search
 ) noexcept nogil:
-    """Add the features of a path at a pair, times a share."""
+    """Add the features of a path at the link into token t, times a share."""
     cdef:
-        AttributePairs *pairs = &search.pairs
-        int64_t n = search.step.n, k, place
-    for k in range(pairs.indptr[move.first + t], pairs.indptr[move.first + t + 1]):
-        place = (pairs.indices[k] * n + path[t]) * n + path[t - 1]
+        LinkAttributes *links = &search.links
+        int64_t n = search.steps.n, previous = search.previous[move.first + t], k, place
+    for k in range(links.indptr[move.first + t], links.indptr[move.first + t + 1]):
+        place = (links.indices[k] * n + path[t]) * n + path[previous]
         if move.at_place[place] == 0:
             move.place[move.n_entries] = place
             move.n_entries += 1
-        move.at_place[place] += share * pairs.values[k]
+        move.at_place[place] += share * links.values[k]
 
 
 cdef void add_state_differences(Move move, double factor, real[:, ::1] state) noexcept nogil:
@@ -298,11 +294,11 @@ cdef void add_state_differences(Move move, double factor, real[:, ::1] state) no
             weights[j] += <real>(factor * move.rows[row, j])
 
 
-cdef void add_pair_differences(Move move, double factor, Search search) noexcept nogil:
-    """Add the differences of the features at pairs to the weights."""
-    cdef int64_t n = search.step.n, m, pair
+cdef void add_link_differences(Move move, double factor, Search search) noexcept nogil:
+    """Add the differences of the features at links to the weights."""
+    cdef int64_t n = search.steps.n, m, pair
     for m in range(move.n_entries):
-        search.pairs.weights[move.place[m]] += factor * move.amount[m]
+        search.links.weights[move.place[m]] += factor * move.amount[m]
         pair = move.place[m] % (n * n)
         read_transition(search, pair % n, pair // n)
 
@@ -311,7 +307,7 @@ cdef void shift_weight(Move move, double size, ActivePaths active) noexcept nogi
     """Move weight, and drop active paths whose weight becomes zero."""
     cdef:
         int64_t k, kept = 0, n_bytes = move.length * sizeof(int32_t)
-        double *alpha = &active.alpha[move.s, 0]
+        double *alpha = &active.alpha[move.u, 0]
         bint is_new = True
     for k in range(move.n_paths):
         alpha[k] -= size * move.beta[k]
@@ -328,5 +324,5 @@ cdef void shift_weight(Move move, double size, ActivePaths active) noexcept nogi
         alpha[kept] = size
         memcpy(&active.paths[kept, move.first], &move.path[0], n_bytes)
         kept += 1
-    active.number[move.s] = kept
-    active.wrong[move.s] += size * move.wrong
+    active.number[move.u] = kept
+    active.wrong[move.u] += size * move.wrong

@@ -1,4 +1,14 @@
-# The scores of one sequence and its best path, under weights that change; see _learning.pyx.
+# The scores of one unit and its best labelling, under weights that change; see _learning.pyx.
+#
+# The links of a unit make a forest. Each token sends a message to one token that it is linked to,
+# after it has got all messages to itself:
+#
+#     delta_t(j) = score_t(j) + sum_s max_i delta_s(i) + transition_s(i, j)    (s: all that send to t)
+#
+# where transition_s are the scores of the link between s and t. A token that sends to no other one
+# takes the best label of its delta; then each token takes the best label, given the label of the
+# token that it sends to. In a chain messages go to the next token, in a tree to the parent. Labels
+# that cannot win are ruled out as in _viterbi.pxi.
 
 from libc.math cimport isfinite
 from libc.string cimport memcmp, memcpy, memset
@@ -6,106 +16,135 @@ from libc.string cimport memcmp, memcpy, memset
 from sklearn_crcrf._kernels.vectors cimport add_row, add_sum
 
 
-cdef struct AttributePairs:
-    # Attributes of pairs of neighbours, a CSR matrix with a row for the second token
-    int64_t n_attributes
-    const int64_t *indptr          # (n_tokens + 1,)
+cdef struct LinkAttributes:
+    # Attributes of links, rows of a CSR matrix, and their weights
+    const int64_t *indptr
     const int32_t *indices
     const double *values
     double *weights                # (n_attributes, n * n), column = n * label + previous label
     const double *forbidden        # (n * n,) 0, or -inf for what is impossible
-    double *scores                 # (longest, n * n) work space, if there is more than one
 
 
 cdef class Search:
-    """Work space for a sequence.
+    """Work space for a unit.
 
-    offsets (n_sequences + 1,); begin (n,), end (n,) and forbidden (n, n), row = label, which are
-    added to scores: 0 or -inf; indptr, indices and values of the attributes of pairs; and weights
-    of pairs (n_attributes, n * n), which may change between searches.
+    offsets (n_units + 1,). Each token has, as positions within its unit: order (n_tokens,), in
+    which tokens send messages; to (n_tokens,), the token that it sends to, -1 for none; and
+    previous (n_tokens,), the token that the link into it leads from, -1 for none. is_last
+    (n_tokens,), int8, says whether no link leads from it, and upwards whether to is previous.
+
+    begin (n,), end (n,) and forbidden (n, n), row = label, are added to scores: 0 or -inf. indptr,
+    indices and values are the attributes of the link into each token, and weights
+    (n_attributes, n * n) may change between searches.
+
+    Links with the same attributes share a table of transition scores: row (n_tokens,) is the table
+    of the link into each token; table_indptr, table_indices and table_values are the attributes of
+    each table. If there are no tables, the scores of each link are computed when it is searched.
     """
 
     cdef:
-        Step step
-        AttributePairs pairs
-        const int64_t[::1] offsets, pair_indptr
+        const int64_t[::1] offsets, order, to, previous, row
+        const int8_t[::1] is_last
+        bint upwards
         const double[::1] begin, end
+        const int64_t[::1] link_indptr
+        int64_t n_tables, n_attributes   # of tables, and of links
+        LinkAttributes links, tables
+        Step *steps                    # (n_tables,), or one for all links
+        # For each step n rows of the labels that send, then n rows of the labels that are sent to
+        double[:, ::1] transitions     # (n_steps * 2 * n, width)
         double[:, ::1] scores, delta   # (longest, width) of the tokens, with begin and end
-        double[:, ::1] transition, transposed  # (n, width) of all tokens, -inf if there are none
-        bint has_changed               # whether transitions have changed since the last search
+        bint has_changed               # whether tables have changed since the last search
         list kept                      # the memory that pointers point to
 
-    def __init__(self, offsets, begin, end, forbidden, indptr, indices, values, weights):
+    def __init__(
+        self, offsets, order, to, previous, is_last, upwards, begin, end, forbidden,
+        indptr, indices, values, row, table_indptr, table_indices, table_values, weights,
+    ):
         cdef int64_t n = len(begin), longest = np.max(np.diff(offsets), initial=1), i, j
-        self.offsets, self.pair_indptr, self.begin, self.end = offsets, indptr, begin, end
+        self.offsets, self.order, self.to, self.previous = offsets, order, to, previous
+        self.is_last, self.upwards, self.begin, self.end = is_last, upwards, begin, end
+        self.row, self.link_indptr = row, indptr
+        self.n_tables, self.n_attributes = len(table_indptr) - 1, len(weights)
         self.scores, self.delta = (rows_of(longest, padded_d(n), np.nan) for _ in range(2))
-        self.transition, self.transposed = (rows_of(n, padded_d(n)) for _ in range(2))
-        of_pairs = np.empty(longest * n * n if len(weights) > 1 else 1)
-        self.kept = use_pairs(&self.pairs, indptr, indices, values, weights, forbidden, of_pairs)
-        self.kept += make_step(self, of_pairs)
+        self.kept = make_steps(self, n)
+        self.kept += use_attributes(&self.links, indptr, indices, values, weights, forbidden)
+        self.kept += use_attributes(
+            &self.tables, table_indptr, table_indices, table_values, weights, forbidden
+        )
         for i in range(n):
             for j in range(n):
                 read_transition(self, i, j)
 
 
-cdef list use_pairs(
-    AttributePairs *pairs,
+cdef list use_attributes(
+    LinkAttributes *links,
     const int64_t[::1] indptr,
     const int32_t[::1] indices,
     const double[::1] values,
     double[:, ::1] weights,
     const double[:, ::1] forbidden,
-    double[::1] scores,
 ):
-    pairs.n_attributes = weights.shape[0]
-    pairs.indptr = &indptr[0]
-    pairs.indices = &indices[0] if indices.shape[0] else NULL
-    pairs.values = &values[0] if values.shape[0] else NULL
-    pairs.weights = &weights[0, 0]
-    pairs.forbidden = &forbidden[0, 0]
-    pairs.scores = &scores[0]
-    return [indptr, indices, values, weights, forbidden, scores]
+    links.indptr = &indptr[0]
+    links.indices = &indices[0] if indices.shape[0] else NULL
+    links.values = &values[0] if values.shape[0] else NULL
+    links.weights = &weights[0, 0]
+    links.forbidden = &forbidden[0, 0]
+    return [indptr, indices, values, weights, forbidden]
 
 
-cdef list make_step(Search search, const double[::1] of_pairs):
-    """The scores of the recursion: common transitions, or edges for each token but the first."""
+cdef list make_steps(Search search, int64_t n):
     cdef:
-        Step *step = &search.step
-        int64_t n = search.begin.shape[0]
-        int64_t longest = search.scores.shape[0]
-        int64_t n_rows = longest if search.pairs.n_attributes > 1 else 0
-        int64_t[::1] row = np.arange(longest) if n_rows else np.full(longest, -1)
-        int64_t[::1] starts = np.arange(n_rows + 1) * n * n
-        int32_t[::1] previous = np.tile(np.arange(n, dtype=np.int32), n * n_rows)
-        int32_t[::1] current = np.tile(np.repeat(np.arange(n, dtype=np.int32), n), n_rows)
-    step.transition, step.transposed = &search.transition[0, 0], &search.transposed[0, 0]
-    step.edges = edges_of(row, starts, previous, current, of_pairs)
-    return [row, starts, previous, current, *make_work_space(step, n)]
+        int64_t n_steps = max(search.n_tables, <int64_t>1), i
+        int8_t[::1] memory = np.zeros(n_steps * sizeof(Step), dtype=np.int8)
+        list kept = [memory]
+    search.transitions = rows_of(n_steps * 2 * n, padded_d(n))
+    search.steps = <Step *>&memory[0]
+    for i in range(n_steps):
+        search.steps[i].transition = &search.transitions[2 * i * n, 0]
+        search.steps[i].transposed = &search.transitions[(2 * i + 1) * n, 0]
+        kept += make_work_space(&search.steps[i], n)
+    return kept
 
 
-cdef inline void read_transition(Search search, int64_t previous, int64_t label) noexcept nogil:
-    """Compute the score of a transition whose weight has changed."""
-    cdef int64_t place = label * search.step.n + previous
-    if search.pairs.n_attributes == 1:
-        search.transposed[label, previous] = (
-            search.pairs.weights[place] + search.pairs.forbidden[place]
-        )
-        search.transition[previous, label] = search.transposed[label, previous]
-        search.has_changed = True
+cdef double transition_score(
+    const LinkAttributes *links, int64_t row, int64_t n, int64_t previous, int64_t label
+) noexcept nogil:
+    """The score of a transition at a link with the attributes of a row."""
+    cdef:
+        int64_t place = label * n + previous, k
+        double score = links.forbidden[place]
+    for k in range(links.indptr[row], links.indptr[row + 1]):
+        score += links.values[k] * links.weights[links.indices[k] * n * n + place]
+    return score
+
+
+cdef void read_transition(Search search, int64_t previous, int64_t label) noexcept nogil:
+    """Compute the score of a transition, whose weights have changed, in all tables."""
+    cdef:
+        int64_t n = search.steps.n, i
+        int64_t sender = label if search.upwards else previous
+        int64_t receiver = previous if search.upwards else label
+        double score
+    for i in range(search.n_tables):
+        score = transition_score(&search.tables, i, n, previous, label)
+        search.transitions[2 * i * n + sender, receiver] = score
+        search.transitions[(2 * i + 1) * n + receiver, sender] = score
+    search.has_changed = True
 
 
 cdef bint read_scores(
     Search search,
-    int64_t s,
+    int64_t u,
     const int64_t[::1] indptr,     # attributes of tokens, CSR (n_tokens, n_attributes) IN
     const int32_t[::1] indices,
     const real[::1] values,
     const real[:, ::1] state,      # (n_attributes, n) weights IN
     real[::1] row,                 # (n,) work space
 ) noexcept nogil:
-    """Compute the scores of sequence s; return whether its state scores are finite."""
+    """Compute the scores of the tokens of unit u; return whether all without ends are finite."""
     cdef:
-        int64_t first = search.offsets[s], length = search.offsets[s + 1] - first
+        int64_t first = search.offsets[u], length = search.offsets[u + 1] - first
         int64_t t, j, start, stop, end = indptr[first + length]
         double total = 0.0
     for t in range(length):
@@ -120,72 +159,128 @@ cdef bint read_scores(
             search.scores[t, j] = row[j]
             # A score that is not finite makes the sum not finite.
             total += row[j]
-    for j in range(row.shape[0]):
-        search.scores[0, j] += search.begin[j]
-        search.scores[length - 1, j] += search.end[j]
-    if search.pairs.n_attributes > 1:
-        read_pairs(&search.pairs, first, length, search.step.n * search.step.n)
+        if search.previous[first + t] < 0:
+            for j in range(row.shape[0]):
+                search.scores[t, j] += search.begin[j]
+        if search.is_last[first + t]:
+            for j in range(row.shape[0]):
+                search.scores[t, j] += search.end[j]
     return isfinite(total)
 
 
-cdef void read_pairs(
-    AttributePairs *pairs, int64_t first, int64_t length, int64_t n_pairs
-) noexcept nogil:
-    """Compute the scores of the pairs of labels of each token and the token before it."""
-    cdef:
-        int64_t t, k
-        double *scores
-    for t in range(1, length):
-        scores = pairs.scores + t * n_pairs
-        memcpy(scores, pairs.forbidden, n_pairs * sizeof(double))
-        for k in range(pairs.indptr[first + t], pairs.indptr[first + t + 1]):
-            add_row[double](
-                pairs.values[k], pairs.weights + pairs.indices[k] * n_pairs, n_pairs, scores
-            )
-
-
-cdef void find_path(
+cdef void find_best(
     Search search,
-    int64_t s,
+    int64_t u,
     const int32_t *gold,           # (length,) IN
     double cost,                   # added to each label that is not gold
-    int32_t *path,                 # (length,) OUT
+    int32_t *labels,               # (length,) OUT
 ) noexcept nogil:
-    """The path with the best score plus cost, of the sequence whose scores were read last."""
+    """The labelling with the best score plus cost, of the unit whose scores were read last."""
     cdef:
-        int64_t t, length = search.offsets[s + 1] - search.offsets[s]
-        Team team
-    memcpy(&search.delta[0, 0], &search.scores[0, 0], length * search.step.width * sizeof(double))
+        int64_t first = search.offsets[u], length = search.offsets[u + 1] - first, i, t
+    memcpy(&search.delta[0, 0], &search.scores[0, 0], length * search.steps.width * sizeof(double))
     if cost != 0:
         for t in range(length):
             search.delta[t, gold[t]] -= cost
     if search.has_changed:
-        memset(search.step.has_gains, 0, search.step.n)
+        for i in range(search.n_tables):
+            memset(search.steps[i].has_gains, 0, search.steps.n)
         search.has_changed = False
-    team.size = team.ways = 1
-    team.first[0] = 0
-    team.length[0] = length
-    max_forward(&search.step, &team, &search.delta[0, 0])
-    trace_back(&search.step, &team, &search.delta[0, 0], path)
+    for i in range(length):
+        send_message(search, first, search.order[first + i])
+    for i in range(length - 1, -1, -1):
+        t = search.order[first + i]
+        labels[t] = <int32_t>best_label(search, first, t, labels)
 
 
-cdef double score_path(Search search, int64_t s, const int32_t *path) noexcept nogil:
-    """The score of a path of the sequence whose scores were read last."""
+cdef inline int64_t link_of(Search search, int64_t first, int64_t t) noexcept nogil:
+    """The token whose row has the attributes of the link that t sends its message along."""
+    return first + (t if search.upwards else search.to[first + t])
+
+
+cdef void send_message(Search search, int64_t first, int64_t t) noexcept nogil:
+    """Add the maxima over the labels of token t to the delta of the token that it sends to."""
     cdef:
-        int64_t n = search.step.n, t, length = search.offsets[s + 1] - search.offsets[s]
-        double score = search.scores[0, path[0]]
-    for t in range(1, length):
-        score += search.scores[t, path[t]]
-        if search.pairs.n_attributes == 1:
-            score += search.transposed[path[t], path[t - 1]]
-        else:
-            score += search.pairs.scores[(t * n + path[t]) * n + path[t - 1]]
+        int64_t to = search.to[first + t], width = search.steps.width, link, best = 0
+        const double *delta = &search.delta[t, 0]
+        const uint64_t *rivals = search.steps.all
+        Step *step = search.steps
+    if to < 0:
+        return
+    link = link_of(search, first, t)
+    if search.n_tables == 0:
+        fill_step(search, link)
+    else:
+        step += search.row[link]
+        best = first_largest(delta, NULL, width)
+        find_rivals(delta, gain_row(step, best), best, width, step.found)
+        rivals = step.found
+    add_maxima(
+        best, rivals, delta, step.transition, width, step.nothing, &search.delta[to, 0]
+    )
+
+
+cdef void fill_step(Search search, int64_t link) noexcept nogil:
+    """Compute the scores of all transitions at a link, if links have no tables."""
+    cdef:
+        LinkAttributes *links = &search.links
+        int64_t n = search.steps.n, label, previous, k
+        double *scores
+    for label in range(n):
+        # Where tokens send to their next tokens, these rows become columns in the end.
+        scores = &search.transitions[label if search.upwards else n + label, 0]
+        memcpy(scores, links.forbidden + label * n, n * sizeof(double))
+        for k in range(links.indptr[link], links.indptr[link + 1]):
+            add_row[double](
+                links.values[k], links.weights + (links.indices[k] * n + label) * n, n, scores
+            )
+    if not search.upwards:
+        for label in range(n):
+            for previous in range(n):
+                search.transitions[previous, label] = search.transitions[n + label, previous]
+
+
+cdef int64_t best_label(
+    Search search, int64_t first, int64_t t, const int32_t *labels
+) noexcept nogil:
+    """The best label of token t, given the label of the token that it sends to; at a tie the
+    lowest."""
+    cdef:
+        int64_t to = search.to[first + t], n = search.steps.n, width = search.steps.width, link, j
+        const double *delta = &search.delta[t, 0]
+        const double *transition = search.steps.into
+    if to < 0:
+        return first_largest(delta, NULL, width)
+    link = link_of(search, first, t)
+    if search.n_tables:
+        transition = search.steps[search.row[link]].transposed + labels[to] * width
+    else:
+        for j in range(n):
+            if search.upwards:
+                search.steps.into[j] = transition_score(&search.links, link, n, labels[to], j)
+            else:
+                search.steps.into[j] = transition_score(&search.links, link, n, j, labels[to])
+    return first_largest(delta, transition, width)
+
+
+cdef double score_labels(Search search, int64_t u, const int32_t *labels) noexcept nogil:
+    """The score of a labelling of the unit whose scores were read last."""
+    cdef:
+        int64_t first = search.offsets[u], previous, t
+        double score = 0.0
+    for t in range(search.offsets[u + 1] - first):
+        score += search.scores[t, labels[t]]
+        previous = search.previous[first + t]
+        if previous >= 0:
+            score += transition_score(
+                &search.links, first + t, search.steps.n, labels[previous], labels[t]
+            )
     return score
 
 
-cdef int64_t n_wrong(const int32_t *path, const int32_t *gold, int64_t length) noexcept nogil:
+cdef int64_t n_wrong(const int32_t *labels, const int32_t *gold, int64_t length) noexcept nogil:
     """Number of labels that are not gold."""
     cdef int64_t t, wrong = 0
     for t in range(length):
-        wrong += path[t] != gold[t]
+        wrong += labels[t] != gold[t]
     return wrong

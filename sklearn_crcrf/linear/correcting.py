@@ -7,7 +7,7 @@ import numpy as np
 if TYPE_CHECKING:
     from .examples import Coefficients, Examples
 
-__all__ = ["correct_one_by_one"]
+__all__ = ["correct_one_by_one", "find_together"]
 
 
 def correct_one_by_one(
@@ -48,3 +48,20 @@ def correct_one_by_one(
             examples.require_finite(losses)
         for part, new in zip(coefficients, unit.differences(found[tokens]), strict=True):
             np.add.at(part.reshape(-1), new.place, (rate[u] * new.value).astype(part.dtype))
+
+
+def find_together(
+    examples: "Examples", coefficients: "Coefficients", cost: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Find best labellings as :meth:`Examples.find` does, for any structure."""
+    found, losses = examples.y.copy(), np.zeros(examples.n_sequences)
+    for piece in examples.pieces(np.arange(examples.n_sequences)):
+        if len(piece) == 0:
+            continue
+        first, last = piece[0], piece[-1] + 1
+        units, tokens = examples.run(first, last), slice(*examples.offsets[[first, last]])
+        scores = units.scores(coefficients, cost)
+        best, found[tokens] = units.structure.maximum(scores)
+        losses[first:last] = best - units.structure.score(scores, units.y)[0]
+    examples.require_finite(losses)
+    return found, losses

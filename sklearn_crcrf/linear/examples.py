@@ -12,7 +12,9 @@ from ..data.ragged import joined_ranges, locate
 from ..structures import Scores
 from ..utils.csr import csr_arrays
 from .corpus import Chunk, Corpus
-from .correcting import correct_one_by_one
+from .correcting import correct_one_by_one, find_together
+from .link_tables import link_tables
+from .message_order import MessageOrder
 from .transition_feature import TransitionFeature, edge_columns
 from .weights import Weights
 
@@ -120,9 +122,6 @@ class Examples:
         self.structure, self.weight = corpus.structure, np.asarray(corpus.weight, dtype=float)
         self.offsets = corpus.offsets
         self.arguments = self.y, *csr_arrays(state)
-        transition, begin, end = forbidden
-        transposed = np.ascontiguousarray(transition.T)
-        self._search = self.offsets, begin, end, transposed, *csr_arrays(pairs)
 
     @classmethod
     def of(
@@ -175,8 +174,13 @@ class Examples:
         pairs = np.zeros((self.pairs.shape[1], self.n_labels**2))
         return Coefficients(np.zeros(shape, dtype=self.state.dtype), pairs)
 
+    @cached_property
+    def has_kernels(self) -> bool:
+        """Whether kernels can search the units, since their links make forests."""
+        return self._order is not None
+
     def search(self, coefficients: Coefficients) -> Search:
-        """What kernels need to find best paths, and to change the weights of links."""
+        """What kernels need to find best labellings, and to change the weights of links."""
         return Search(*self._search, coefficients.pairs)
 
     def pieces(self, order: np.ndarray) -> list[np.ndarray]:
@@ -218,7 +222,7 @@ class Examples:
             If scores of a sequence are not finite.
         """
         found, losses = self.y.copy(), np.zeros(self.n_sequences)
-        if not self._is_sequential:
+        if not self.has_kernels:
             correct_one_by_one(self, coefficients, order, rate, cost, found, losses)
             return found, losses
         search, (y, *attributes) = self.search(coefficients), self.arguments
@@ -241,6 +245,8 @@ class Examples:
     def find(self, coefficients: Coefficients, cost: float) -> tuple[np.ndarray, np.ndarray]:
         """The best paths with a cost of wrong labels, and their scores minus the gold scores."""
         every, nothing = np.arange(self.n_sequences), np.zeros(self.n_sequences)
+        if not self.has_kernels:
+            return find_together(self, coefficients, cost)
         return self.correct(coefficients, every, nothing, np.full(len(every), float(cost)))
 
     def n_wrong(self, found: np.ndarray) -> np.ndarray:
@@ -271,9 +277,13 @@ class Examples:
 
     def unit(self, u: int) -> "Examples":
         """The examples of unit u alone."""
-        start, stop = self.offsets[u : u + 2]
-        structure, y = self.structure.take(slice(u, u + 1)), self.y[start:stop]
-        corpus = Corpus(None, y, structure, self.weight[u : u + 1])
+        return self.run(u, u + 1)
+
+    def run(self, first: int, last: int) -> "Examples":
+        """The examples of the units ``first`` to ``last - 1``."""
+        start, stop = self.offsets[first], self.offsets[last]
+        structure, y = self.structure.take(slice(first, last)), self.y[start:stop]
+        corpus = Corpus(None, y, structure, self.weight[first:last])
         return Examples(self.state[start:stop], self.pairs[start:stop], corpus, self.forbidden)
 
     def scores(self, coefficients: Coefficients, cost: float = 0.0) -> Scores:
@@ -296,8 +306,15 @@ class Examples:
         return self.structure.links()
 
     @cached_property
-    def _is_sequential(self) -> bool:
-        return self.structure.is_sequential()
+    def _order(self) -> MessageOrder | None:
+        return MessageOrder.of(self.structure)
+
+    @cached_property
+    def _search(self) -> tuple:
+        transition, begin, end = self.forbidden
+        forbidden = begin, end, np.ascontiguousarray(transition.T)
+        links = *csr_arrays(self.pairs), *link_tables(self.pairs, self.n_labels)
+        return self.offsets, *(self._order or ()), *forbidden, *links
 
 
 def _without_columns(X: sp.csr_array, columns: Sequence[int] | np.ndarray) -> sp.csr_array:

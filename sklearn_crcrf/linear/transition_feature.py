@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ..data.ragged import joined_ranges
-from ..structures import ScoreGradient, Scores, Structure, TokenTransitions
+from ..structures import ScoreGradient, Scores, TokenTransitions
+from .link_tables import different_rows
 from .terms import Term
 from .weights import Weights
 
@@ -65,31 +65,15 @@ class TransitionFeature(Term):
         """Which distinct row of attributes each token has, -1 without a link into it; the rows."""
         where = chunk.start, chunk.stop
         if where not in self._found:
-            self._found[where] = _different_rows(self._attributes, *where, chunk.structure)
+            row, combinations = different_rows(self._attributes[slice(*where)])
+            row[chunk.structure.first_tokens()] = -1
+            self._found[where] = row, combinations
         return self._found[where]
 
 
 def _by_current(scores: np.ndarray) -> np.ndarray:
     """Scores of all pairs of labels, in the order of the current label."""
     return scores.transpose(0, 2, 1).reshape(-1)
-
-
-def _different_rows(
-    attributes: sp.csr_array, start: int, stop: int, structure: Structure
-) -> tuple[np.ndarray, sp.csr_array]:
-    """Which distinct row each token has, -1 without a link into it; the distinct rows."""
-    attributes = sp.csr_array(attributes[start:stop])
-    attributes.sum_duplicates()
-    n_entries = np.diff(attributes.indptr)
-    token = np.repeat(np.arange(stop - start), n_entries)
-    entry = joined_ranges(np.zeros(stop - start, dtype=np.int64), n_entries)
-    table = np.zeros((2, stop - start, entry.max(initial=0) + 1))
-    table[:, token, entry] = attributes.indices + 1, attributes.data
-    both = np.concatenate(table, axis=1)
-    _, example, row = np.unique(both, axis=0, return_index=True, return_inverse=True)
-    row = row.reshape(-1).astype(np.int64)
-    row[structure.first_tokens()] = -1
-    return row, attributes[example]
 
 
 def edge_columns(X: sp.csr_array | np.ndarray, columns: np.ndarray) -> sp.csr_array:

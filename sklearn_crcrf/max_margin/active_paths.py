@@ -7,14 +7,16 @@ import numpy as np
 from scipy.optimize import OptimizeResult
 
 from .._kernels._learning import ActivePaths, take_steps
-from ..structures import Unsupported
+from .one_by_one import UnitVariables
 from .problem import Bounds, MarginProblem
 
 __all__ = ["DualVariables", "ascend"]
 
 
 class DualVariables:
-    """The active paths of each sequence and their dual variables; initially the gold path alone.
+    """The active paths of each unit and their dual variables; initially the gold path alone.
+
+    The links of the units must make forests, for which there are kernels.
 
     Parameters
     ----------
@@ -89,16 +91,9 @@ def ascend(
     -------
     OptimizeResult
         With x, fun, dual, nit, success and message.
-
-    Raises
-    ------
-    Unsupported
-        If the structure is not sequential: its best labellings are found by kernels.
     """
-    structure = problem.examples.structure
-    if not structure.is_sequential():
-        raise Unsupported(structure, "links between neighbours and no others", "this solver")
-    variables, bounds = DualVariables(problem), Bounds(problem, max_iter, tol, callback)
+    kind = DualVariables if problem.examples.has_kernels else UnitVariables
+    variables, bounds = kind(problem), Bounds(problem, max_iter, tol, callback)
     while not bounds.message:
         variables.take_steps(choice, n_pairwise, rng.permutation(problem.sequences))
         bounds.advance(variables.weights, problem.lower_bound(variables.weights, variables.wrong))

@@ -60,30 +60,42 @@ class Block:
         none = Scores.of(state, self._transition).token_transitions
         self._chunk = Chunk(0, len(state), unit.structure, unit.y, unit.weight, none)
         self.cost = UnitScores(1.0 - state, np.zeros((len(self._pair_attributes), n * n)))
-        previous, current = unit.structure.links()
-        y = unit.y.astype(np.int64)
-        used = np.zeros((len(y), n * n))
+        self._pairs = pairs
+        self.gold = self.counts(unit.y)
+
+    def counts(self, y: np.ndarray) -> UnitScores:
+        """How often a labelling uses each score."""
+        n, (previous, current) = self._n_labels, self._structure.links()
+        used, y = np.zeros((len(y), n * n)), y.astype(np.int64)
         np.add.at(used, (current, n * y[current] + y[previous]), 1.0)
-        self.gold = UnitScores(state, pairs.T @ used)
+        return UnitScores(np.eye(n)[y], self._pairs.T @ used)
 
     def scores(self, weights: Coefficients) -> UnitScores:
         """State scores, and scores of label pairs by attribute."""
         state = self._state @ weights.state[self._attributes]
         return UnitScores(state, weights.pairs[self._pair_attributes])
 
+    def best(self, theta: UnitScores) -> np.ndarray:
+        """The best labelling under the scores ``theta``, of shape (n_tokens,)."""
+        return self._structure.maximum(self._scores(theta))[1]
+
     def expected(self, theta: UnitScores) -> UnitScores:
         """Expected counts under the distribution with the scores ``theta``."""
-        n = self._n_labels
-        transition, *features = theta.pairs.reshape(-1, n, n).transpose(0, 2, 1)
-        scores = Scores.of(theta.state, transition + self._transition, self._begin, self._end)
-        by_features = np.zeros((len(features), n, n))
-        if features:
-            scores = self._term.add_scores(np.array(features), self._chunk, scores)
+        n, scores = self._n_labels, self._scores(theta)
         _, gradient = self._structure.log_partition_and_gradient(scores, np.ones(1))
-        if features:
+        by_features = np.zeros((len(theta.pairs) - 1, n, n))
+        if len(by_features):
             gradient = self._term.add_gradient(self._chunk, gradient, by_features)
         pairs = np.concatenate([gradient.transition[None], by_features]).transpose(0, 2, 1)
         return UnitScores(gradient.state, pairs.reshape(-1, n * n))
+
+    def _scores(self, theta: UnitScores) -> Scores:
+        n = self._n_labels
+        transition, *features = theta.pairs.reshape(-1, n, n).transpose(0, 2, 1)
+        scores = Scores.of(theta.state, transition + self._transition, self._begin, self._end)
+        if features:
+            scores = self._term.add_scores(np.array(features), self._chunk, scores)
+        return scores
 
     def squared_norm(self, used: UnitScores) -> float:
         """The squared norm of the features, each as often as it is used."""

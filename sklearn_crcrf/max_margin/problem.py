@@ -6,6 +6,7 @@ import numpy as np
 from scipy.optimize import OptimizeResult
 
 from ..linear import Coefficients, Examples
+from ..structures import Unsupported
 
 __all__ = ["Bounds", "MarginProblem"]
 
@@ -30,6 +31,11 @@ class MarginProblem:
     examples : Examples
     C : float
 
+    Raises
+    ------
+    Unsupported
+        If the structure has scores of its own, without weights.
+
     Attributes
     ----------
     bound : ndarray of shape (n_sequences,)
@@ -39,6 +45,8 @@ class MarginProblem:
     """
 
     def __init__(self, examples: Examples, C: float):
+        if examples.structure.own_scores:
+            raise Unsupported(examples.structure, "weights for all scores", "max margin")
         self.examples, self.C = examples, float(C)
         self.bound = self.C * examples.weight
         self.sequences = np.flatnonzero((np.diff(examples.offsets) > 0) & (examples.weight != 0))

@@ -28,6 +28,8 @@ CASES = {
     "transitions by attributes": (3, {"edges": 0.7}),
     "constrained": (3, {"constrained": True, "boundaries": True, "edges": 0.5}),
     "one label": (1, {}),
+    "trees": (3, {"links": "tree", "boundaries": True, "edges": 0.5}),
+    "graphs": (2, {"links": "graph", "edges": 0.5}),
 }
 
 

@@ -20,8 +20,7 @@ def by_definition(case: Case, orders):
         found = {}
         for s in order:
             best, _ = case.best(s, w, 0.0)
-            # The lowest labels at the end.
-            found[s] = min(best, key=lambda path: path[::-1])
+            found[s] = case.taken(s, best)
             if found[s] != case.gold(s):
                 gold = case.features(s, case.gold(s))
                 w = w + case.corpus.weight[s] * (gold - case.features(s, found[s]))
@@ -53,7 +52,7 @@ def votes_by_definition(case, versions, allowed=None):
         for w in versions:
             values = features @ w
             best = [p for p, v in zip(paths, values, strict=True) if v == values.max()]
-            for t, j in enumerate(min(best, key=lambda path: path[::-1])):
+            for t, j in enumerate(case.taken(s, best)):
                 votes[start + t, j] += 1
     return votes
 

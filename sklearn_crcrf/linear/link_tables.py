@@ -1,0 +1,73 @@
+"""Links with equal attributes, which share their transition scores."""
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..data.ragged import joined_ranges
+from ..utils.csr import csr_arrays
+
+__all__ = ["different_rows", "link_tables"]
+
+# Each change of a weight changes all tables. They pay if there are not more than one for this
+# number of pairs of labels. The other number limits their memory: it is of all their scores.
+PAIRS_PER_TABLE, MOST_SCORES = 8, 2**22
+# Rows with more entries than this are rarely equal.
+MOST_ENTRIES = 8
+
+
+def different_rows(matrix: sp.csr_array) -> tuple[np.ndarray, sp.csr_array]:
+    """The different rows of a matrix, and which of them each row is.
+
+    Parameters
+    ----------
+    matrix : CSR of shape (n_rows, n_columns)
+
+    Returns
+    -------
+    which : ndarray of shape (n_rows,), int64
+    different : CSR of shape (n_different, n_columns)
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> from sklearn_crcrf.linear.link_tables import different_rows
+    >>> which, different = different_rows(sp.csr_array([[2.0, 0.0], [1.0, 1.0], [2.0, 0.0]]))
+    >>> which, different.toarray()
+    (array([0, 1, 0]), array([[2., 0.],
+           [1., 1.]]))
+    """
+    matrix = sp.csr_array(matrix, copy=not matrix.has_canonical_format)
+    matrix.sum_duplicates()
+    n_rows, n_entries = matrix.shape[0], np.diff(matrix.indptr)
+    row = np.repeat(np.arange(n_rows), n_entries)
+    entry = joined_ranges(np.zeros(n_rows, dtype=np.int64), n_entries)
+    table = np.zeros((2, n_rows, entry.max(initial=0) + 1))
+    table[:, row, entry] = matrix.indices + 1, matrix.data
+    both = np.concatenate(table, axis=1)
+    _, example, which = np.unique(both, axis=0, return_index=True, return_inverse=True)
+    return which.reshape(-1).astype(np.int64), matrix[example]
+
+
+def link_tables(pairs: sp.csr_array, n_labels: int) -> tuple[np.ndarray, ...]:
+    """The links that share a table of transition scores in a kernel, and attributes of each table.
+
+    Parameters
+    ----------
+    pairs : CSR of shape (n_tokens, n_pair_attributes)
+        Attributes of the link into each token.
+    n_labels : int
+
+    Returns
+    -------
+    row : ndarray of shape (n_tokens,), int64
+        The table of each link.
+    indptr, indices, values : ndarrays
+        The attributes of the tables, a CSR matrix; without rows if most links differ.
+    """
+    row, n_pairs = np.zeros(pairs.shape[0], dtype=np.int64), n_labels**2
+    n_entries = np.diff(pairs.indptr)
+    if n_entries.max(initial=0) <= MOST_ENTRIES:
+        row[n_entries > 0], tables = different_rows(pairs[n_entries > 0])
+        if tables.shape[0] <= max(1, min(n_pairs // PAIRS_PER_TABLE, MOST_SCORES // n_pairs)):
+            return row, *csr_arrays(tables)
+    return row, *csr_arrays(sp.csr_array((0, pairs.shape[1]), dtype=float))

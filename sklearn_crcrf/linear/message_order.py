@@ -1,0 +1,90 @@
+"""The order in which a search goes through the tokens of chains and trees."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..structures import Structure
+
+__all__ = ["MessageOrder"]
+
+
+class MessageOrder(NamedTuple):
+    """The order of the tokens of each unit, in which each sends a message to one linked token.
+
+    A chain sends messages to the next token, as Viterbi's recursion does, so that of several best
+    labellings the same one is found. Other forests send them to the parents.
+
+    Parameters
+    ----------
+    order : ndarray of shape (n_tokens,), int64
+        The tokens of the first unit in their order, then the tokens of the second one, and so on;
+        all as positions within their unit. A token comes after all that send to it.
+    to : ndarray of shape (n_tokens,), int64
+        The position of the token that each token sends to, -1 for none.
+    previous : ndarray of shape (n_tokens,), int64
+        The position of the token that the link into each token leads from, -1 for none.
+    is_last : ndarray of shape (n_tokens,), int8
+        Whether no link leads from a token.
+    upwards : bool
+        Whether ``to`` is ``previous``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_crcrf.linear.message_order import MessageOrder
+    >>> from sklearn_crcrf.structures import Chain
+    >>> found = MessageOrder.of(Chain(np.array([0, 3, 4])))
+    >>> found.to, found.previous
+    (array([ 1,  2, -1, -1]), array([-1,  0,  1, -1]))
+    """
+
+    order: np.ndarray
+    to: np.ndarray
+    previous: np.ndarray
+    is_last: np.ndarray
+    upwards: bool
+
+    @classmethod
+    def of(cls, structure: Structure) -> "MessageOrder | None":
+        """The order for a structure; None if its links make no forest, or it has own scores."""
+        if structure.own_scores:
+            return None
+        source, target = structure.links()
+        n_tokens, offsets = structure.n_tokens, structure.offsets
+        first = np.repeat(offsets[:-1], np.diff(offsets))
+        if np.bincount(target, minlength=1).max() > 1:
+            return None
+        previous, is_last = np.full(n_tokens, -1), np.ones(n_tokens, dtype=np.int8)
+        previous[target] = source
+        is_last[source] = 0
+        upwards = not np.array_equal(source, target - 1)
+        if upwards:
+            depth = _depths(previous)
+            if depth is None:
+                return None
+            order, to = np.lexsort((-depth, first)), previous
+        else:
+            order = np.arange(n_tokens)
+            to = np.where(is_last, -1, order + 1)
+        to, previous = (np.where(ends < 0, -1, ends - first) for ends in (to, previous))
+        return cls(order - first, to, previous, is_last, upwards)
+
+
+def _depths(parent: np.ndarray) -> np.ndarray | None:
+    """The number of ancestors of each token, None if parents make a cycle.
+
+    Parameters
+    ----------
+    parent : ndarray of shape (n_tokens,)
+        -1 for none.
+    """
+    ancestor, depth = parent.copy(), (parent >= 0).astype(np.int64)
+    # Each round doubles the distance of the ancestor.
+    for _ in range(len(parent).bit_length() + 1):
+        below = np.flatnonzero(ancestor >= 0)
+        if len(below) == 0:
+            return depth
+        depth[below] += depth[ancestor[below]]
+        ancestor[below] = ancestor[ancestor[below]]
+    return None
