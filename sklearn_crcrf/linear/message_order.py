@@ -58,7 +58,7 @@ class MessageOrder(NamedTuple):
         previous, is_last = np.full(n_tokens, -1), np.ones(n_tokens, dtype=np.int8)
         previous[target] = source
         is_last[source] = 0
-        upwards = not np.array_equal(source, target - 1)
+        upwards = not structure.is_sequential()
         if upwards:
             depth = _depths(previous)
             if depth is None:

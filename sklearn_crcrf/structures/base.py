@@ -199,6 +199,19 @@ class Structure(Capabilities, ABC):
         log_z, gradient = self.log_partition_and_gradient(scores, np.ones(self.n_units))
         return log_z, gradient.state
 
+    def is_sequential(self) -> bool:
+        """Whether the links are from each token to the next token of its unit, and no others.
+
+        There must be no ``own_scores`` either.
+        """
+        if self.own_scores:
+            return False
+        begins = np.zeros(self.n_tokens + 1, dtype=bool)
+        begins[self.offsets] = True
+        expected = np.flatnonzero(~begins[:-1])
+        previous, current = self.links()
+        return np.array_equal(current, expected) and np.array_equal(previous, expected - 1)
+
     def first_tokens(self) -> np.ndarray:
         """The tokens with no link into them, which have begin scores."""
         return self._without_link(self.links()[1])

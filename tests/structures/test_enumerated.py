@@ -68,6 +68,7 @@ def test_what_is_taken_has_its_own_links():
     assert_array_equal(taken.links(), [[0, 2, 2], [1, 3, 4]])
     assert_array_equal(taken.first_tokens(), [0, 2])
     assert_array_equal(taken.last_tokens(), [1, 3, 4])
+    assert not whole.is_sequential() and taken.take(slice(0, 1)).is_sequential()
 
 
 def test_what_is_missing_is_named():
