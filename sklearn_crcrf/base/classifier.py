@@ -154,6 +154,11 @@ class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, 
         -------
         list of lists of (labels, probability)
             Best first; fewer than k if a sequence has fewer possible paths.
+
+        Raises
+        ------
+        Unsupported
+            If the structure of X cannot do this: only sequences can.
         """
         check_scalar(k, "k", Integral, min_val=1)
 
@@ -167,7 +172,7 @@ class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, 
                 found.append(list(zip(labels, probability.tolist(), strict=True)))
             return found
 
-        results, _ = self._map(X, best)
+        results, _ = self._map(X, best, requires="k_best")
         return [paths for result in results for paths in result]
 
     def confidence(self, X: Any) -> np.ndarray:
@@ -206,6 +211,11 @@ class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, 
             One list for each sequence; ``end`` is the position after the last token. The
             probability is that the tokens have these labels and that the segment neither starts
             earlier nor ends later.
+
+        Raises
+        ------
+        Unsupported
+            If the structure of X cannot do this: only sequences can.
         """
 
         def spans(structure: Structure, scores: Scores, first: int) -> list:
@@ -228,7 +238,7 @@ class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, 
                 found[s].append(tuple(span))
             return found
 
-        results, _ = self._map(X, spans)
+        results, _ = self._map(X, spans, requires="span_log_probability")
         return [found for result in results for found in result]
 
     def sample(self, X: Any, n_samples: int = 1, random_state: Any = None) -> list[Any]:
@@ -366,8 +376,22 @@ class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, 
         raise_if_impossible(value, first)
         return y
 
-    def _map(self, X: Any, function: Callable[[Structure, Scores, int], Any], allowed: Any = None):
+    def _map(
+        self,
+        X: Any,
+        function: Callable[[Structure, Scores, int], Any],
+        allowed: Any = None,
+        requires: str | None = None,
+    ):
         """Apply a function to the scores of every batch, in order, on ``n_jobs`` threads.
+
+        Parameters
+        ----------
+        X, allowed : as in :meth:`predict`
+        function : callable
+            Takes the structure and scores of a batch, and the number of its first sequence.
+        requires : str, optional
+            The capability of the structure that the function needs.
 
         Returns
         -------
@@ -377,6 +401,9 @@ class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, 
         check_is_fitted(self)
         fitted = copy(self)  # another thread may go on training this estimator
         sequences = fitted._check_X(X)
+        structure = fitted._structure(sequences.X)
+        if requires is not None:
+            structure.require([requires], type(self).__name__)
         prepared = fitted._prepare(sequences.X)
         masks = None
         if allowed is not None:
@@ -390,7 +417,6 @@ class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, 
             return function(batch.structure, scores, batch.first)
 
         retain_freed_memory()
-        structure = fitted._structure(sequences.X)
         batches = batches_of(structure, fitted._scores_per_token())
         parallel = Parallel(n_jobs=self.n_jobs, prefer="threads")
         return parallel(delayed(run)(batch) for batch in batches), sequences.mirror

@@ -332,8 +332,8 @@ default="auto"
         if not isinstance(chosen, Features):
             raise TypeError(f"features={features!r} must return Features, got {chosen!r}")
         chosen = chosen if kept is None else chosen.including(kept)
-        shape = corpus.X.shape[1], n_labels
-        pairs, transitions = chosen.without(self._encoder.only_edges, shape)
+        only_edges = self._encoder.only_edges
+        pairs, transitions = chosen.without(only_edges)
         return Problem(
             corpus=corpus,
             edge_attributes=self._encoder.edge_attributes,
@@ -346,6 +346,7 @@ default="auto"
             # All sequences share the penalty, also the sequences of earlier calls of partial_fit.
             sigma=self.sigma * np.sqrt(self._n_seen / corpus.weight.sum()),
             n_threads=effective_n_jobs(self.n_jobs),
+            only_edges=only_edges,
         )
 
     def _start(self, problem: Problem, before: Weights | None) -> Weights:

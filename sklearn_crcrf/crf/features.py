@@ -42,23 +42,14 @@ class Features(NamedTuple):
         pairs = _ones(self.pairs) + _ones(weights.state)
         return Features(pairs, self.transitions | (weights.transition != 0))
 
-    def without(self, attributes: np.ndarray, shape: tuple[int, int]) -> "Features":
-        """These features, without the pairs of the given attributes with labels.
-
-        Parameters
-        ----------
-        attributes : ndarray of int
-        shape : (n_attributes, n_labels)
-        """
-        if len(attributes) == 0:
+    def without(self, attributes: np.ndarray) -> "Features":
+        """These features, without the pairs of the given attributes; all pairs stay all pairs."""
+        if len(attributes) == 0 or self.pairs is None:
             return self
-        kept = np.ones(shape[0])
+        kept = np.ones(self.pairs.shape[0])
         kept[attributes] = 0
-        if self.pairs is None:
-            pairs = sp.csr_array(np.broadcast_to(kept[:, None], shape))
-        else:
-            pairs = sp.csr_array(sp.diags_array(kept) @ self.pairs)
-            pairs.eliminate_zeros()
+        pairs = sp.csr_array(sp.diags_array(kept) @ self.pairs)
+        pairs.eliminate_zeros()
         return self._replace(pairs=pairs)
 
 

@@ -121,6 +121,7 @@ def _flat(coef: sp.csr_array, problem: Problem) -> np.ndarray:
         dense = np.zeros(coef.shape, dtype=problem.corpus.X.dtype)
         coef = sp.coo_array(coef)
         dense[coef.row, coef.col] = coef.data
+        dense[problem.only_edges] = 0
         return dense.reshape(-1)
     attribute = np.repeat(np.arange(coef.shape[0]), np.diff(problem.pairs.indptr))
     found = coef[attribute, problem.pairs.indices]

@@ -21,6 +21,7 @@ from ..linear import (
     find_duplicates,
     shared_terms,
     sparse_design,
+    without_columns,
 )
 
 __all__ = ["Problem"]
@@ -52,6 +53,8 @@ class Problem(NamedTuple):
         Added to transition, begin and end scores: -inf for what is impossible, else 0.
     sigma : float
     n_threads : int
+    only_edges : ndarray of int, optional
+        Columns of ``corpus.X`` whose weights with labels are zero: only transitions depend on them.
     duplicates : DuplicateColumns, optional
         The equal attributes that are merged into one each in ``corpus.X``.
     """
@@ -66,6 +69,7 @@ class Problem(NamedTuple):
     forbidden: tuple
     sigma: float
     n_threads: int
+    only_edges: np.ndarray = np.empty(0, dtype=np.int64)
     duplicates: DuplicateColumns | None = None
 
     def terms(self) -> Terms:
@@ -110,6 +114,7 @@ class Problem(NamedTuple):
             corpus=self.corpus._replace(X=duplicates.merge(X)),
             edge_attributes=duplicates.group[self.edge_attributes],
             pairs=None if self.pairs is None else shared,
+            only_edges=duplicates.group[self.only_edges],
             duplicates=duplicates,
         )
         return problem, start._replace(state=_numbers(shared))
@@ -136,7 +141,7 @@ class Problem(NamedTuple):
     def _over(
         self, blocks: list, slices: list[tuple[int, int]], sparse: Callable, **options: Any
     ) -> Objective:
-        X = self.corpus.X
+        X = without_columns(self.corpus.X, self.only_edges)
         if self.pairs is not None:
             design: Any = ObservedDesign(sp.csr_array(X), self.pairs, slices, **options)
         elif sp.issparse(X):

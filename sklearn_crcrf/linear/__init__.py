@@ -10,7 +10,7 @@ from .named_weights import NamedWeights
 from .objective import Objective
 from .single_weights import observed_pairs
 from .sums import state_scores
-from .transition_feature import TransitionFeature, edge_columns
+from .transition_feature import TransitionFeature, edge_columns, without_columns
 from .weight_vector import Terms, shared_terms
 from .weights import Weights
 
@@ -39,4 +39,5 @@ __all__ = [
     "sparse_design",
     "state_scores",
     "transition_counts",
+    "without_columns",
 ]

@@ -87,7 +87,7 @@ class LinearChainClassifier(BaseSequenceClassifier):
             All sequences in their order, including sequences without tokens or without weight.
         """
         sequences, weights = self._check_training(X, y, sample_weight, reset=not extend)
-        offsets = sequences.X.offsets
+        structure, offsets = structure_of(sequences.X), sequences.X.offsets
         if extend:
             encoder = copy(self._encoder)
             classes = _all_classes(self.classes_, sequences.y, classes)
@@ -101,7 +101,6 @@ class LinearChainClassifier(BaseSequenceClassifier):
         self.classes_: np.ndarray = classes
         weights = weights * label_weights(self.class_weight, self.classes_, ids)
         self._constraints = as_constraints(self.constraints, self.classes_)
-        structure = structure_of(sequences.X)
         corpus = Corpus(attributes, ids, structure, sequence_weights(weights, offsets), allowed)
         check_possible(corpus, self._constraints)
         return corpus

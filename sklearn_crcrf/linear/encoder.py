@@ -15,7 +15,8 @@ from ..data.symbols import SymbolTable
 from ..data.vocabulary import Vocabulary
 from ..feature_extraction import SequenceVectorizer
 from ..utils.names import check_no_string
-from ..utils.soundness import Array, Fact, Requirement, indices
+from ..utils.soundness import Array, Fact, Requirement, below, indices
+from .edge_data import EdgeEncoder
 
 __all__ = ["AttributeEncoder"]
 
@@ -26,7 +27,8 @@ class AttributeEncoder:
     """Encodes tokens as rows of attributes.
 
     Numeric columns are attributes as they are. For symbols, token strings and feature dicts, a
-    vocabulary of attributes is learned.
+    vocabulary of attributes is learned. The edge data of a GraphArray makes the last attributes, on
+    which transitions alone depend.
 
     Parameters
     ----------
@@ -54,6 +56,9 @@ class AttributeEncoder:
         check_no_string(edge_columns, "edge_columns")
         self._min_freq, self._edge_columns = min_freq, list(edge_columns)
         self._dtype = None if dtype is None else np.dtype(dtype).name
+        self._edges = EdgeEncoder()
+        self.names = np.empty(0, dtype=object)
+        self.edge_attributes = self.only_edges = np.empty(0, dtype=np.int64)
 
     def __getstate__(self) -> dict[str, Any]:
         return packed(vars(self), "names")
@@ -61,7 +66,8 @@ class AttributeEncoder:
     def __setstate__(self, state: dict[str, Any]) -> None:
         # The first release called ``has_columns`` ``_has_columns``.
         renamed = {"has_columns" if k == "_has_columns" else k: v for k, v in state.items()}
-        vars(self).update(unpacked(renamed, "names"))
+        # Models stored before there were edge data have no encoder for it.
+        vars(self).update({"_edges": EdgeEncoder(), **unpacked(renamed, "names")})
 
     def requirements(self, n_attributes: int, n_columns: Any) -> Iterator[Requirement]:
         """What must hold for an encoder with these numbers of attributes, and columns if any."""
@@ -73,6 +79,9 @@ class AttributeEncoder:
             yield Fact(name, bool((np.diff(chosen) > 0).all()), "must rise")
         is_type = self._dtype in (None, "float32", "float64")
         yield Fact("_dtype", is_type, f"is {self._dtype!r}")
+        yield Fact("_edges", isinstance(self._edges, EdgeEncoder), "must be an EdgeEncoder")
+        yield from below("_edges", self._edges.requirements())
+        n -= len(self._edges.names)
         if self._vectorizer is not None:
             is_vocabulary = isinstance(self._vectorizer.vocabulary_, Vocabulary)
             known = is_vocabulary and len(self._vectorizer.vocabulary_) == n
@@ -95,8 +104,22 @@ class AttributeEncoder:
         extend : bool
             Whether to keep the attributes learned before, and add new ones.
         """
-        if extend:
-            return self._extend(X)
+        encoded = self._extend(X) if extend else self._learn(X)
+        self._edges = copy(self._edges)
+        edges = self._edges.fit_transform(X, extend)
+        known = set(self.names)
+        for name in self._edges.names:
+            if name in known:
+                raise ValueError(f"X has an attribute of tokens named {name!r}, like edge data")
+        n_own, n_edges = len(self.names), len(self._edges.names)
+        of_edges = np.arange(n_own, n_own + n_edges)
+        self.names = np.concatenate([self.names, self._edges.names])
+        self.only_edges = np.concatenate([self.only_edges, of_edges])
+        self.edge_attributes = np.concatenate([self.edge_attributes, of_edges])
+        return _joined(encoded, edges)
+
+    def _learn(self, X: SequenceArray) -> Matrix:
+        """Learn the attributes of tokens without edge data, and encode them."""
         self._vectorizer: Any = None
         self._kept: np.ndarray | None = None
         self._keys: set[str] = set()
@@ -109,7 +132,7 @@ class AttributeEncoder:
             self.names = np.array([f"x{j}" for j in columns], dtype=object)
             wanted = np.isin(columns, self._edge_columns)
             self.edge_attributes = np.flatnonzero(wanted)
-            encoded = self.transform(X)
+            encoded = self._encode(X)
         else:
             self._dtype = self._dtype or "float64"
             self._vectorizer = SequenceVectorizer(self._min_freq, self._dtype)
@@ -120,13 +143,18 @@ class AttributeEncoder:
         return encoded
 
     def _extend(self, X: SequenceArray) -> Matrix:
-        if self._vectorizer is not None:
+        if self._vectorizer is None:
+            n_own = len(self.names) - len(self._edges.names)
+            self.names = self.names[:n_own]
+            self.only_edges = self.only_edges[self.only_edges < n_own]
+            self.edge_attributes = self.edge_attributes[self.edge_attributes < n_own]
+        else:
             new = SequenceVectorizer(dtype=self._dtype).fit(X).vocabulary_
             known = dict.fromkeys([*self._vectorizer.vocabulary_.symbols, *new.symbols])
             self._vectorizer = copy(self._vectorizer)
             self._vectorizer.vocabulary_ = Vocabulary(list(known))
             self._set_names(X)
-        return self.transform(X)
+        return self._encode(X)
 
     def _set_names(self, X: SequenceArray) -> None:
         self.names = self._vectorizer.get_feature_names_out()
@@ -144,7 +172,16 @@ class AttributeEncoder:
         Returns
         -------
         ndarray or CSR of shape (n_tokens, n_attributes)
+
+        Raises
+        ------
+        ValueError
+            If X, or its edge data, is not of the kind that was learned.
         """
+        return _joined(self._encode(X), self._edges.transform(X))
+
+    def _encode(self, X: SequenceArray) -> Matrix:
+        """Encode the tokens without edge data."""
         if self._vectorizer is not None:
             return _as_csr(self._vectorizer.transform(X).data)
         if not _is_numeric(X.data):
@@ -158,6 +195,16 @@ class AttributeEncoder:
 
 def _is_numeric(data: Any) -> bool:
     return sp.issparse(data) or (isinstance(data, np.ndarray) and data.ndim == 2)
+
+
+def _joined(encoded: Matrix, edges: sp.csr_array) -> Matrix:
+    """The attributes of tokens, followed by the attributes of the edges into them."""
+    if edges.shape[1] == 0:
+        return encoded
+    edges = edges.astype(encoded.dtype)
+    if sp.issparse(encoded):
+        return _as_csr(sp.hstack([encoded, edges], format="csr"))
+    return np.hstack([encoded, edges.toarray()])
 
 
 def _as_csr(data: Any) -> sp.csr_array:

@@ -15,7 +15,7 @@ from .corpus import Chunk, Corpus
 from .correcting import correct_one_by_one, find_together
 from .link_tables import link_tables
 from .message_order import MessageOrder
-from .transition_feature import TransitionFeature, edge_columns
+from .transition_feature import TransitionFeature, edge_columns, without_columns
 from .weights import Weights
 
 __all__ = ["Coefficients", "Differences", "Examples"]
@@ -156,7 +156,7 @@ class Examples:
                 f"y, sequence {sequence}, position {position}: the label is not known, but this "
                 "estimator needs fully labelled sequences (CRF accepts partial labels)"
             )
-        state = _without_columns(sp.csr_array(corpus.X), only_edges)
+        state = sp.csr_array(without_columns(corpus.X, only_edges))
         first, last = corpus.structure.first_tokens(), corpus.structure.last_tokens()
         pairs = _pairs(edge_columns(corpus.X, edge_attributes), first)
         if boundaries:
@@ -315,17 +315,6 @@ class Examples:
         forbidden = begin, end, np.ascontiguousarray(transition.T)
         links = *csr_arrays(self.pairs), *link_tables(self.pairs, self.n_labels)
         return self.offsets, *(self._order or ()), *forbidden, *links
-
-
-def _without_columns(X: sp.csr_array, columns: Sequence[int] | np.ndarray) -> sp.csr_array:
-    """X with zeros in some of the columns."""
-    if len(columns) == 0:
-        return X
-    kept = np.ones(X.shape[1], dtype=X.dtype)
-    kept[columns] = 0
-    X = sp.csr_array(X @ sp.diags_array(kept))
-    X.eliminate_zeros()
-    return X
 
 
 def _with_ends(X: sp.csr_array, first: np.ndarray, last: np.ndarray) -> sp.csr_array:

@@ -1,5 +1,6 @@
 """The term of transitions that depend on attributes of a token."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from .link_tables import different_rows
 from .terms import Term
 from .weights import Weights
 
-__all__ = ["TransitionFeature", "edge_columns"]
+__all__ = ["TransitionFeature", "edge_columns", "without_columns"]
 
 
 class TransitionFeature(Term):
@@ -81,3 +82,18 @@ def edge_columns(X: sp.csr_array | np.ndarray, columns: np.ndarray) -> sp.csr_ar
     if len(columns) == 0:
         return sp.csr_array((X.shape[0], 0))
     return sp.csr_array(X[:, columns])
+
+
+def without_columns(
+    X: sp.csr_array | np.ndarray, columns: Sequence[int] | np.ndarray
+) -> sp.csr_array | np.ndarray:
+    """X with zeros in some of the columns."""
+    if len(columns) == 0:
+        return X
+    kept = np.ones(X.shape[1], dtype=X.dtype)
+    kept[columns] = 0
+    if not sp.issparse(X):
+        return X * kept
+    X = sp.csr_array(X @ sp.diags_array(kept))
+    X.eliminate_zeros()
+    return X

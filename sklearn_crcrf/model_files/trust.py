@@ -56,6 +56,7 @@ OBJECTS = {
     "feature_extraction.word_clusters": ["WordClusters"],
     "feature_extraction.word_vectors": ["WordVectors"],
     "labels.encoding": ["LabelIds"],
+    "linear.edge_data": ["EdgeEncoder"],
     "linear.encoder": ["AttributeEncoder"],
     "max_margin.estimator": ["MaxMarginCRF"],
     "opinion_pool.estimator": ["OpinionPoolCRF"],

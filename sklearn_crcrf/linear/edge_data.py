@@ -1,0 +1,123 @@
+"""Types and attributes of edges, as attributes of the tokens that the edges lead into."""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..data.ragged import SequenceArray
+from ..utils.soundness import Array, Fact, Requirement
+
+__all__ = ["EdgeEncoder"]
+
+KINDS = {
+    "none": "edges without types or attributes",
+    "types": "types of edges",
+    "attributes": "attributes of edges",
+}
+
+
+class EdgeEncoder:
+    """Encodes the edge data of a forest: each token gets the attributes of the edge into it.
+
+    Each type of edges that occurs in ``fit`` is an attribute of value 1; types are told apart by
+    their str. Attributes of edges stay as they are. Where there is no edge data, there are no
+    attributes.
+
+    Attributes
+    ----------
+    kind : {"none", "types", "attributes"}
+    names : ndarray of str objects of shape (n_attributes,)
+        Such as ``"edge=left"`` for a type, or ``"edge0"`` for the first attribute.
+
+    Examples
+    --------
+    >>> from sklearn_crcrf import GraphArray
+    >>> from sklearn_crcrf.linear.edge_data import EdgeEncoder
+    >>> X = GraphArray.from_parents([["Dogs", "bark", "!"]], [[1, -1, 1]], edge_type="direction")
+    >>> encoder = EdgeEncoder()
+    >>> encoder.fit_transform(X).toarray()
+    array([[0., 1.],
+           [0., 0.],
+           [1., 0.]])
+    >>> encoder.names.tolist()
+    ['edge=left', 'edge=right']
+    """
+
+    def __init__(self):
+        self.kind, self.names = "none", _names([])
+
+    def fit_transform(self, X: SequenceArray, extend: bool = False) -> sp.csr_array:
+        """Learn which types or attributes there are, and encode all tokens.
+
+        Parameters
+        ----------
+        X : SequenceArray
+            A GraphArray, whose samples are forests, may have ``edge_data``.
+        extend : bool, default=False
+            Whether to keep the types learned before, and add new ones.
+
+        Returns
+        -------
+        CSR of shape (n_tokens, n_attributes)
+        """
+        data: Any = getattr(X, "edge_data", None)
+        if not extend:
+            self.kind, self.names = _kind(data), _names([])
+        if self.kind == "types" and _kind(data) == "types":
+            found = {_name(kind) for kind in set(data.tolist())}
+            self.names = _names([*self.names, *sorted(found - set(self.names))])
+        elif self.kind == "attributes" and not extend:
+            self.names = _names(f"edge{k}" for k in range(data.shape[1]))
+        return self.transform(X)
+
+    def transform(self, X: SequenceArray) -> sp.csr_array:
+        """Encode all tokens; types that were not learned have no attribute.
+
+        Raises
+        ------
+        ValueError
+            If the edge data is not of the kind that was learned.
+        """
+        data = getattr(X, "edge_data", None)
+        kind = _kind(data)
+        if kind != self.kind:
+            raise ValueError(f"X has {KINDS[kind]}, but in fit it had {KINDS[self.kind]}")
+        shape = X.data.shape[0], len(self.names)
+        if data is None:
+            return sp.csr_array(shape)
+        child = X.token_edges[:, 1]  # type: ignore[attr-defined]  # a GraphArray, as it has edge data
+        if kind == "types":
+            column = {name: k for k, name in enumerate(self.names)}
+            of_type = {kind: column.get(_name(kind), -1) for kind in set(data.tolist())}
+            columns = np.array([of_type[kind] for kind in data.tolist()], dtype=np.int64)
+            known = columns >= 0
+            entries = np.ones(known.sum()), (child[known], columns[known])
+            return sp.csr_array(entries, shape=shape)
+        if data.shape[1] != shape[1]:
+            raise ValueError(
+                f"X has {data.shape[1]} attributes of edges, but in fit it had {shape[1]}"
+            )
+        n_edges = len(child)
+        entries = np.ones(n_edges), (child, np.arange(n_edges))
+        return sp.csr_array(sp.csr_array(entries, (shape[0], n_edges)) @ sp.csr_array(data))
+
+    def requirements(self) -> Iterator[Requirement]:
+        """What must hold for an encoder."""
+        yield Fact("kind", self.kind in KINDS, f"is {self.kind!r}")
+        yield Array("names", self.names, (len(self.names),), kind="O")
+
+
+def _kind(data: Any) -> str:
+    if data is None:
+        return "none"
+    return "types" if data.ndim == 1 else "attributes"
+
+
+def _name(kind: Any) -> str:
+    return f"edge={kind}"
+
+
+def _names(names: Iterable[str]) -> np.ndarray:
+    return np.array(list(names), dtype=object)
