@@ -7,5 +7,6 @@ dark scheme of the page, or else of the browser, and can be printed.
 from .comparison import LabelComparison
 from .lattice import Lattice
 from .tagged import TaggedSequence
+from .tree import TaggedTree
 
-__all__ = ["LabelComparison", "Lattice", "TaggedSequence"]
+__all__ = ["LabelComparison", "Lattice", "TaggedSequence", "TaggedTree"]

@@ -60,6 +60,10 @@ line-height:1.6}
 .crcrf svg .grid{stroke:var(--line)}
 .crcrf svg circle{fill:var(--quiet);stroke:var(--paper)}
 .crcrf svg .path{fill:none;stroke:hsl(var(--h) var(--edge));stroke-linejoin:round}
+.crcrf svg .label{font-size:11px;font-weight:600}
+.crcrf svg .link{stroke:var(--quiet)}
+.crcrf svg .box{fill:hsl(var(--h,210) var(--tint));stroke:hsl(var(--h,210) var(--edge))}
+.crcrf svg .share{stroke:hsl(var(--h,210) var(--edge));stroke-width:3}
 .crcrf .whole{white-space:nowrap}
 .crcrf li svg{display:inline-block;vertical-align:middle;margin-right:.4em}
 .crcrf table{border-collapse:collapse;border:0;margin:0;font-size:14px;color:var(--ink);

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from ._drawing import drawing, line, text
 from ._labels import colours
 from ._markup import Markup, NotebookDisplay, element
 from ._text import aligned
@@ -139,11 +140,11 @@ class Lattice(NotebookDisplay):
         width, height = left + column * len(self.tokens), ROW * (len(shown) + 1)
         x = left + column * (np.arange(len(self.tokens)) + 0.5)
         y = {self.classes[j]: ROW * (row + 1.5) for row, j in enumerate(shown)}
-        lines = [_line("grid", left, at, width, at, stroke_dasharray="1 4") for at in y.values()]
-        names = [_text(left - 12, at, label, 24, "end") for label, at in y.items()]
+        lines = [line("grid", left, at, width, at, stroke_dasharray="1 4") for at in y.values()]
+        names = [text(left - 12, at, label, 24, "end") for label, at in y.items()]
         letters = int(column / LETTER)
         heads = [
-            _text(at, ROW / 2, token, letters, "middle")
+            text(at, ROW / 2, token, letters, "middle")
             for at, token in zip(x, self.tokens, strict=True)
         ]
         paths = [self._path(rank, x, y, column) for rank in reversed(range(len(self.paths)))]
@@ -153,20 +154,8 @@ class Lattice(NotebookDisplay):
             for j in shown
             if self.marginals[t, j] >= LEAST / 10
         ]
-        return element(
-            "svg",
-            *lines,
-            *paths,
-            *circles,
-            *names,
-            *heads,
-            xmlns="http://www.w3.org/2000/svg",
-            width=width,
-            height=height,
-            viewBox=f"0 0 {width} {height}",
-            role="img",
-            aria_label="lattice of labels",
-        )
+        parts = *lines, *paths, *circles, *names, *heads
+        return drawing(width, height, "lattice of labels", *parts)
 
     def _path(self, rank: int, x: np.ndarray, y: dict[Any, float], column: float) -> Markup:
         """The line of a path, a little apart from the others."""
@@ -193,22 +182,9 @@ class Lattice(NotebookDisplay):
 
     def _legend(self, rank: int) -> Markup:
         labels, probability = self.paths[rank]
-        line = _line("path", 0, 5, 40, 5, **self._stroke(rank))
-        swatch = element("svg", line, width=40, height=10)
+        stroke = line("path", 0, 5, 40, 5, **self._stroke(rank))
+        swatch = element("svg", stroke, width=40, height=10)
         names = [
             piece for label in labels for piece in (" ", element("span", label, class_="whole"))
         ]
         return element("li", swatch, f"{probability:.3f} ", *names)
-
-
-def _line(class_: str, x1: float, y1: float, x2: float, y2: float, **attributes: Any) -> Markup:
-    return element("line", class_=class_, x1=x1, y1=y1, x2=x2, y2=y2, **attributes)
-
-
-def _text(x: float, y: float, text: Any, letters: int, anchor: str) -> Markup:
-    """A text, cut if it is long; pointing at it then shows the whole text."""
-    text = str(text)
-    short = text if len(text) <= letters else f"{text[: letters - 1]}…"
-    title = [] if short == text else [element("title", text)]
-    place = {"x": f"{x:.1f}", "y": f"{y:.1f}", "text_anchor": anchor}
-    return element("text", *title, short, dominant_baseline="middle", **place)

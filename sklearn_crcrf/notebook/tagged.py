@@ -6,16 +6,12 @@ from typing import Any
 import numpy as np
 
 from ._labels import colours, find_scheme, kind_of_label, runs_of_segments
+from ._marginals import SURE, Marginals
 from ._markup import Markup, NotebookDisplay, element
 from ._text import aligned
 from .single import single
 
 __all__ = ["TaggedSequence"]
-
-# A label with a lower probability is marked as unsure.
-SURE = 0.9
-# Labels with a lower probability are not listed.
-LEAST, MOST_LABELS = 0.005, 5
 
 
 class TaggedSequence(NotebookDisplay):
@@ -61,18 +57,18 @@ class TaggedSequence(NotebookDisplay):
         scheme: str | None = "auto",
     ):
         self.tokens, self.labels = [str(token) for token in tokens], list(labels)
-        self.marginals = None if marginals is None else np.asarray(marginals, dtype=float)
         self.classes = None if classes is None else np.asarray(classes).tolist()
         if len(self.tokens) != len(self.labels):
             raise ValueError(f"there are {len(self.tokens)} tokens, but {len(self.labels)} labels")
-        if self.marginals is not None:
-            shape = (len(self.tokens), len(self.classes or []))
-            if self.marginals.shape != shape:
-                raise ValueError(
-                    f"marginals has shape {self.marginals.shape}, "
-                    f"but tokens and classes are {shape}"
-                )
+        self._marginals = None
+        if marginals is not None:
+            self._marginals = Marginals(marginals, self.classes, len(self.tokens))
         self.scheme = find_scheme(scheme, self.classes or self.labels)
+
+    @property
+    def marginals(self) -> np.ndarray | None:
+        """Probabilities of the labels of each token, if they are given."""
+        return None if self._marginals is None else self._marginals.values
 
     @classmethod
     def from_estimator(
@@ -117,7 +113,7 @@ class TaggedSequence(NotebookDisplay):
     def _body(self) -> list[Markup]:
         text = self._words() if self.scheme is None else self._segments(self.scheme)
         body = [element("p", *[piece for part in text for piece in (part, " ")])]
-        if self.marginals is not None:
+        if self._marginals is not None:
             hint = f"Point at a token for its probabilities; dotted: below {SURE}."
             body.append(element("p", hint, class_="quiet hint"))
         return body
@@ -154,15 +150,12 @@ class TaggedSequence(NotebookDisplay):
     def _token(self, t: int) -> Markup:
         """A token, and the tip that is shown when it is pointed at."""
         text = element("bdi", self.tokens[t])
-        if self.marginals is None:
+        if self._marginals is None:
             return element("span", text, class_="token")
-        shares = dict(zip(self.classes or (), self.marginals[t].tolist(), strict=True))
-        unsure = " unsure" if shares.get(self.labels[t], 0.0) < SURE else ""
-        likeliest = sorted(shares.items(), key=lambda item: -item[1])[:MOST_LABELS]
+        unsure = " unsure" if self._marginals.of(t, self.labels[t]) < SURE else ""
         lines = [
             element("span", _bar(p), f"{label} {p:.2f}", class_="share")
-            for label, p in likeliest
-            if p >= LEAST
+            for label, p in self._marginals.likeliest(t)
         ]
         tip = element("span", element("b", text), *lines, class_="tip")
         return element("span", text, tip, class_=f"token{unsure}", tabindex="0")

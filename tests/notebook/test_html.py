@@ -13,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn_crcrf import CRF, CRFsuiteCRF, EmpiricalCRF, TokenFeatures, Window, explain
 from sklearn_crcrf.base.contributions import Contributions
 from sklearn_crcrf.datasets import make_addresses
-from sklearn_crcrf.notebook import LabelComparison, Lattice, TaggedSequence
+from sklearn_crcrf.notebook import LabelComparison, Lattice, TaggedSequence, TaggedTree
 from sklearn_crcrf.notebook._labels import find_scheme, runs_of_segments
 from sklearn_crcrf.notebook._markup import Markup, element
 from sklearn_crcrf.notebook.explanation import Explanation
@@ -22,10 +22,11 @@ X, Y = make_addresses(40, random_state=0)
 TAGS = {
     *("div", "style", "p", "span", "b", "i", "bdi", "mark", "ul", "ol", "li"),
     *("table", "tr", "th", "td", "svg", "line", "polyline", "circle", "text", "title"),
+    *("g", "rect"),
 }
 ATTRIBUTES = {
     *("class", "style", "tabindex", "colspan", "role", "aria-label", "xmlns", "width", "height"),
-    *("viewbox", "points", "cx", "cy", "r", "x", "y", "x1", "x2", "y1", "y2", "text-anchor"),
+    *("viewbox", "points", "cx", "cy", "r", "rx", "x", "y", "x1", "x2", "y1", "y2", "text-anchor"),
     *("stroke-width", "stroke-dasharray", "fill-opacity", "dominant-baseline"),
 }
 EVIL = [
@@ -70,6 +71,8 @@ def displays(tokens, labels, others):
     """All kinds of displays of one sequence."""
     classes = list(dict.fromkeys([*labels, *others]))
     marginals = np.full((len(tokens), len(classes)), 1 / len(classes))
+    parents = np.arange(1, len(tokens) + 1) % len(tokens)
+    parents[-1] = -1
     entries = Contributions.of(
         "attribute", np.arange(len(tokens)), tokens, np.arange(len(tokens)) + 1.0, 0.5
     )
@@ -77,6 +80,8 @@ def displays(tokens, labels, others):
         TaggedSequence(tokens, labels),
         TaggedSequence(tokens, labels, marginals=marginals, classes=classes, scheme=None),
         TaggedSequence(tokens, ["B-" + str(x) for x in labels]),
+        TaggedTree(tokens, labels, parents),
+        TaggedTree(tokens, labels, parents, marginals=marginals, classes=classes),
         LabelComparison(tokens, labels, others),
         LabelComparison(tokens, [f"B-{x}" for x in labels], [f"I-{x}" for x in others]),
         Lattice(tokens, classes, marginals, [(labels, 0.5), (others, 0.25)]),
@@ -85,7 +90,7 @@ def displays(tokens, labels, others):
     ]
 
 
-@pytest.mark.parametrize("i", range(8))
+@pytest.mark.parametrize("i", range(10))
 def test_what_looks_like_markup_is_text(i):
     display = displays(EVIL, EVIL[::-1], EVIL)[i]
     source = display._repr_html_()
@@ -235,6 +240,35 @@ def test_a_lattice_shows_labels_of_paths_and_likely_ones():
     assert str(display).splitlines()[1] == "1. 0.500 L3 L28"
 
 
+def test_a_tree_shows_parents_above_their_children():
+    marginals = [[0.05, 0.95], [0.2, 0.8], [1.0, 0.0], [0.001, 0.999]]
+    display = TaggedTree([*"abcd"], [*"YYXY"], [1, -1, 1, -1], marginals=marginals, classes=[*"XY"])
+    assert str(display).splitlines() == ["b Y 0.80", "├─ a Y 0.95", "└─ c X 1.00", "d Y 1.00"]
+    page = Page(display._repr_html_())
+    assert page.tags.count("rect") == 4 and page.tags.count("line") == 2 + 4
+    tops = [float(value) for name, value in page.attributes if name == "y"][::3]
+    assert tops[0] == tops[2] > tops[1] == tops[3]
+    assert page.attributes.count(("stroke-dasharray", "4 3")) == 1  # of 0.8
+    assert "a\nY 0.95\nX 0.05" in page.texts and "d\nY 1.00" in page.texts
+    plain = TaggedTree(["a", "b"], ["X", "Y"], [-1, 0])
+    assert str(plain) == "a X\n└─ b Y"
+    assert "Point at" not in Page(plain._repr_html_()).text
+
+
+def test_deep_and_wide_trees_are_shown():
+    n = 1000
+    for parents in (range(-1, n - 1), [-1] + [0] * (n - 1), [-1] * n):
+        display = TaggedTree(["a"] * n, ["X"] * n, list(parents))
+        assert len(str(display).splitlines()) == n
+        assert Page(display._repr_html_()).tags.count("rect") == n
+
+
+@pytest.mark.parametrize("parents", [[0, -1], [1, 0], [2, -1]])
+def test_parents_make_a_tree(parents):
+    with pytest.raises(ValueError, match="parents"):
+        TaggedTree(["a", "b"], ["X", "Y"], parents)
+
+
 @pytest.mark.parametrize(
     "wrong",
     [
@@ -242,6 +276,9 @@ def test_a_lattice_shows_labels_of_paths_and_likely_ones():
         lambda: TaggedSequence(["a"], ["A"], marginals=[[1.0]]),
         lambda: TaggedSequence(["a"], ["A"], marginals=[[0.5, 0.5]], classes=["A"]),
         lambda: LabelComparison(["a"], ["A"], []),
+        lambda: TaggedTree(["a"], ["A", "A"], [-1]),
+        lambda: TaggedTree(["a"], ["A"], [-1], marginals=[[0.5, 0.5]], classes=["A"]),
+        lambda: TaggedTree(["a"], ["A"], [-1, -1]),
         lambda: Lattice(["a"], ["A"], [[0.5, 0.5]], []),
         lambda: Lattice(["a"], ["A"], [[1.0]], [(["A", "A"], 1.0)]),
     ],
@@ -255,6 +292,7 @@ def test_nothing_is_shown_as_nothing():
     empty = [
         TaggedSequence([], []),
         LabelComparison([], [], []),
+        TaggedTree([], [], []),
         Lattice([], ["A"], np.empty((0, 1)), [([], 1.0)]),
     ]
     for display in empty:
