@@ -14,11 +14,12 @@ PARAMETERS = entries_of("""
     min_freq : int, default=1
         Attributes of fewer tokens are left out.
     boundaries : bool, default=False
-        Whether the first and the last labels of sequences have weights too.
+        Whether the first and the last labels of sequences have weights too, or in trees the labels
+        of roots and of leaves.
     edge_columns : collection of str or int, default=()
         Columns of X, or keys of feature dicts, whose attributes also have a weight for every
         pair of labels: the transition into a token depends on them. Token strings are the
-        column "token".
+        column "token". On types and attributes of the edges of trees transitions always depend.
     constraints : None, {"IOB1", "IOB2", "IOBES"}, mapping or array, default=None
         The labels that may follow each label: a scheme of segments, a mapping from label to
         labels, or a bool array of shape (n_labels, n_labels). All other transitions are
@@ -56,6 +57,9 @@ ATTRIBUTES = entries_of("""
         Weights of the first and last labels; zero unless there are ``boundaries``.
     attribute_names_ : ndarray of shape (n_attributes,)
         The attribute of each row of ``coef_``.
+    edge_attribute_names_ : ndarray of shape (n_edge_attributes,)
+        The attribute of each table of ``edge_coef_``; ``"edge=left"`` is the type "left" of the
+        edges of trees, and ``"edge0"`` the first of their attributes.
     state_features_ : dict
         The weights of pairs of attribute and label that are not zero.
     transition_features_ : dict
@@ -82,10 +86,10 @@ ATTRIBUTES = entries_of("""
     """)
 
 ARGUMENTS = entries_of("""
-    X : list of sequences, SequenceArray, 2-D array, CSR or DataFrame
+    X : list of sequences, SequenceArray, GraphArray, 2-D array, CSR or DataFrame
         Sequences of token strings, of feature dicts, or of rows of numbers; the rows of a
         2-D array are sequences of one token, and a DataFrame with the index
-        (sequence, position) has a token in each row.
+        (sequence, position) has a token in each row. The samples of a GraphArray are trees.
     sample_weight : array-like of shape (n_samples,), nested list or SequenceArray, optional
         One weight for each sequence, or for each row of a table, or for each token; the weight
         of a sequence is then the mean over its tokens.

@@ -85,7 +85,7 @@ def _top_edges(classifier: Any, places: list[int], n: int) -> list[tuple[str, st
     order = np.argsort(-weights, kind="stable")
     best = [k for k in order[:n] if weights[k] > 0]
     worst = [k for k in order[::-1][:n] if weights[k] < 0][::-1]
-    names = classifier.attribute_names_[classifier._encoder.edge_attributes]
+    names = classifier.edge_attribute_names_
     labels = [str(classifier.classes_[j]) for j in places]
     found = []
     for k in [*best, *worst]:

@@ -68,6 +68,11 @@ class LinearChainClassifier(BaseSequenceClassifier):
         weights = self.transitions_[previous, current]
         return _mapping(self.classes_[previous], self.classes_[current], weights)
 
+    @property
+    def edge_attribute_names_(self) -> np.ndarray:
+        """The attribute of each table of ``edge_coef_``."""
+        return self.attribute_names_[self._encoder.edge_attributes]
+
     def _read(
         self, X: Any, y: Any, sample_weight: Any, classes: Any = None, extend: bool = False
     ) -> Corpus:
@@ -172,7 +177,7 @@ class LinearChainClassifier(BaseSequenceClassifier):
         link, attribute = rows.coords
         weight = self.edge_coef_[attribute, y[previous[link]], y[current[link]]]
         pairs = transition_names(y[previous], y[current], self.classes_)
-        names = self.attribute_names_[self._encoder.edge_attributes]
+        names = self.edge_attribute_names_
         named = [f"{pairs[k]} | {names[a]}" for k, a in zip(link, attribute, strict=True)]
         return Contributions.of("transition", current[link], named, weight, rows.data)
 

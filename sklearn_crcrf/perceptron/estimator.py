@@ -82,6 +82,7 @@ class StructuredPerceptron(CallbackSupportMixin, LinearChainClassifier):
     transitions_ : ndarray of shape (n_labels, n_labels), row = previous label
     {begin_, end_}
     edge_coef_ : ndarray of shape (n_edge_attributes, n_labels, n_labels)
+    {edge_attribute_names_}
     attribute_names_ : ndarray of shape (n_attributes,)
     {state_features_}
     {transition_features_}

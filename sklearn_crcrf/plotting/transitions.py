@@ -49,7 +49,13 @@ class TransitionDisplay:
 
     @classmethod
     def from_estimator(
-        cls, estimator: Any, *, labels: Sequence[Any] | None = None, ax: Any = None, **options: Any
+        cls,
+        estimator: Any,
+        *,
+        labels: Sequence[Any] | None = None,
+        attribute: str | None = None,
+        ax: Any = None,
+        **options: Any,
     ) -> "TransitionDisplay":
         """Draw the transitions of a fitted estimator.
 
@@ -59,6 +65,10 @@ class TransitionDisplay:
             It must have ``transitions_``.
         labels : sequence of labels, optional
             The labels to show, in this order; by default all.
+        attribute : str, optional
+            One of the ``edge_attribute_names_`` of the estimator, such as ``"edge=left"``: then the
+            scores of transitions are shown where this attribute is 1 and no other attribute is
+            there on which transitions depend. By default none is there.
         ax : matplotlib Axes, optional
         **options
             As in :meth:`plot`.
@@ -70,10 +80,13 @@ class TransitionDisplay:
         Raises
         ------
         ValueError
-            If the estimator has no ``transitions_``, such as OpinionPoolCRF.
+            If the estimator has no ``transitions_``, such as OpinionPoolCRF, or its transitions do
+            not depend on ``attribute``.
         """
         classifier = classifier_with(estimator, "transitions_")
         classes, scores = classifier.classes_, np.array(classifier.transitions_, dtype=float)
+        if attribute is not None:
+            scores += _gains(classifier, attribute)
         ends = [getattr(classifier, name, np.zeros(len(classes))) for name in ("begin_", "end_")]
         forbidden = forbidden_scores(getattr(classifier, "_constraints", None), len(classes))
         scores, begin, end = (a + b for a, b in zip((scores, *ends), forbidden, strict=True))
@@ -139,3 +152,11 @@ class TransitionDisplay:
 
 
 _IMPOSSIBLE = {"facecolor": "none", "edgecolor": "gray", "hatch": "////", "linewidth": 0.0}
+
+
+def _gains(classifier: Any, attribute: str) -> np.ndarray:
+    """What an attribute adds to the scores of transitions."""
+    names: list[str] = list(getattr(classifier, "edge_attribute_names_", ()))
+    if attribute not in names:
+        raise ValueError(f"attribute: {attribute!r} is not among the edge attributes {names[:5]}")
+    return classifier.edge_coef_[names.index(attribute)]

@@ -107,6 +107,17 @@ def test_ends_and_what_is_impossible_are_shown():
         TransitionDisplay.from_estimator(crf, labels=["no"])
 
 
+def test_transitions_at_an_attribute():
+    crf = CRF(edge_columns=["token"], tol=1e-2).fit(X, Y)
+    name = crf.edge_attribute_names_[2]
+    assert crf.edge_attribute_names_.shape == crf.edge_coef_.shape[:1]
+    display = TransitionDisplay.from_estimator(crf, attribute=name)
+    np.testing.assert_array_equal(display.scores, crf.transitions_ + crf.edge_coef_[2])
+    for model in (crf, EmpiricalCRF().fit(X, Y)):
+        with pytest.raises(ValueError, match="attribute: 'edge=left' is not among"):
+            TransitionDisplay.from_estimator(model, attribute="edge=left")
+
+
 @pytest.mark.parametrize("params", [{}, {"features": "observed"}, {"c1": 0.5}])
 def test_top_attributes_are_the_extremes(params, tmp_path):
     pipeline = make_pipeline(TokenFeatures(["shape"]), Window([-1, 0]), CRF(tol=1e-3, **params))
