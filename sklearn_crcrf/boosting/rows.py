@@ -15,9 +15,15 @@ def as_rows(X: SequenceArray) -> np.ndarray | sp.csr_array:
     Raises
     ------
     ValueError
-        If tokens are not rows of numbers, or a number is not finite in single precision.
+        If tokens are not rows of numbers, a number is not finite in single precision, or edges have
+        types or attributes.
     """
     data = X.data
+    if getattr(X, "edge_data", None) is not None:
+        raise ValueError(
+            "X has types or attributes of edges, but all transitions of a BoostedCRF have the same "
+            "scores; make X without edge_data"
+        )
     if sp.issparse(data):
         rows = sp.csr_array(as_numbers(X, np.float32))
         rows.indices, rows.indptr = (ids.astype(np.int32) for ids in (rows.indices, rows.indptr))
