@@ -13,6 +13,7 @@ from ..base.classifier import BaseSequenceClassifier
 from ..data.ragged import SequenceArray
 from ..labels.encoding import LabelIds
 from ..linear import NamedWeights
+from ..structures import structure_of
 from ..utils.soundness import Fact, Requirement, below, labels
 from .counts import Counts, Template
 from .observations import Encoder, LabelledObservations, Observations, count_corpus
@@ -145,17 +146,19 @@ class CountingClassifier(BaseSequenceClassifier):
         self.tabulator_ = self._new_tabulator()
         table, attributes = self.tabulator_.fit_transform(sequences.X, weights)
         n_attributes = None if attributes is None else attributes.shape[1]
-        self.encoder_ = self._new_encoder(table.names, n_attributes)
+        structure = structure_of(sequences.X)
+        linked = not structure.always_sequential
+        self.encoder_ = self._new_encoder(table.names, n_attributes, linked)
         self._label_ids = LabelIds(classes)
         observations = self.encoder_.learn(table, attributes)
         labels = self._label_ids.learn(sequences.y)
-        return LabelledObservations(observations, labels, sequences.X.offsets, weights)
+        return LabelledObservations(observations, labels, structure, weights)
 
     def _new_tabulator(self) -> Tabulator:
         return Tabulator(None, self.binning)
 
-    def _new_encoder(self, names: Sequence[str], n_attributes: int | None) -> Encoder:
-        return Encoder(names, (), {}, n_attributes)
+    def _new_encoder(self, names: Sequence[str], n_attributes: int | None, linked: bool) -> Encoder:
+        return Encoder(names, (), {}, n_attributes, linked)
 
     def _update(self, X: Any, y: Any, sample_weight: Any, combine: Callable) -> None:
         """Combine the counts with the counts of more data."""
@@ -163,7 +166,8 @@ class CountingClassifier(BaseSequenceClassifier):
         self.encoder_, self._label_ids = self.encoder_.copy(), self._label_ids.copy()
         observations = self.encoder_.learn(*self.tabulator_.transform(sequences.X))
         labels = self._label_ids.learn(sequences.y)
-        more = self._count(LabelledObservations(observations, labels, sequences.X.offsets, weights))
+        structure = structure_of(sequences.X)
+        more = self._count(LabelledObservations(observations, labels, structure, weights))
         self._estimate(combine(self.counts_, more))
 
     def _count(self, corpus: LabelledObservations) -> Counts:

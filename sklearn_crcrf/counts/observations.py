@@ -9,9 +9,12 @@ import scipy.sparse as sp
 
 from ..data.symbols import SymbolTable
 from ..data.vocabulary import Vocabulary
+from ..structures import Structure
 from ..utils.soundness import setting_state
-from .counts import BOUNDARY, Counts, Table, Template, count_folds, count_tokens
+from .counting import count_folds, count_tokens
+from .counts import BOUNDARY, Counts, Table, Template
 from .lexicon import Lexicon, mark_unknown
+from .links import Links
 from .tables import aggregate
 
 __all__ = [
@@ -21,6 +24,7 @@ __all__ = [
     "Observations",
     "count_corpus",
     "count_folds_of_corpus",
+    "links_of",
     "relabel",
 ]
 
@@ -112,7 +116,11 @@ class Encoder:
         Symbols of a feature that are numbered first.
     n_attributes : int or None
         Number of columns of a sparse X.
+    linked : bool
+        Whether tokens may have other links than to the next token of their sequence.
     """
+
+    linked = False  # of models that were stored before tokens had links
 
     def __init__(
         self,
@@ -120,9 +128,11 @@ class Encoder:
         features: Sequence[str],
         symbols: Mapping,
         n_attributes: int | None,
+        linked: bool = False,
     ):
         self.names = tuple(names)
         self.n_attributes: Any = n_attributes
+        self.linked = linked
         self.lexicon = Lexicon(features, symbols)
         self._vocabularies = {name: Vocabulary() for name in self.names[1:]}
 
@@ -187,35 +197,47 @@ class LabelledObservations(NamedTuple):
     ----------
     observations : Observations
     labels : ndarray of shape (n_tokens,), int32
-    offsets : ndarray of shape (n_sequences + 1,), int64
+    structure : Structure
     weights : ndarray of shape (n_tokens,)
     """
 
     observations: Observations
     labels: np.ndarray
-    offsets: np.ndarray
+    structure: Structure
     weights: np.ndarray
 
-    def split(self, sequence: int) -> tuple["LabelledObservations", "LabelledObservations"]:
-        """The sequences before number ``sequence``, and the sequences from it on."""
-        cut = self.offsets[sequence]
+    @property
+    def offsets(self) -> np.ndarray:
+        """Where each unit begins among all tokens, int64 of shape (n_units + 1,)."""
+        return self.structure.offsets
+
+    def split(self, unit: int) -> tuple["LabelledObservations", "LabelledObservations"]:
+        """The units before number ``unit``, and the units from it on."""
+        cut = self.offsets[unit]
         before, after = self.observations.split(cut)
+        first, rest = (self.structure.take(units) for units in (slice(unit), slice(unit, None)))
         return (
-            LabelledObservations(
-                before, self.labels[:cut], self.offsets[: sequence + 1], self.weights[:cut]
-            ),
-            LabelledObservations(
-                after, self.labels[cut:], self.offsets[sequence:] - cut, self.weights[cut:]
-            ),
+            LabelledObservations(before, self.labels[:cut], first, self.weights[:cut]),
+            LabelledObservations(after, self.labels[cut:], rest, self.weights[cut:]),
         )
+
+
+def links_of(structure: Structure) -> Links | None:
+    """The links of a structure; None if they are from each token to the next one."""
+    if structure.is_sequential():
+        return None
+    return Links(*structure.links(), structure.n_tokens)
 
 
 def count_corpus(corpus: LabelledObservations, templates: Sequence[Template]) -> Counts:
     """Count encoded sequences; see :func:`~sklearn_crcrf.counts.count_tokens`."""
-    observations, labels, offsets, weights = corpus
+    observations, labels, structure, weights = corpus
     if len(weights) and (weights == weights[0]).all():
         weights = weights[:1]
-    counts = count_tokens(observations.columns, labels, offsets, templates, weights)
+    links = links_of(structure)
+    counts = count_tokens(
+        observations.columns, labels, structure.offsets, templates, weights, links
+    )
     if observations.attributes is None:
         return counts
     return Counts({**counts, ATTRIBUTES: _count_attributes(corpus, corpus.weights)})
@@ -225,8 +247,11 @@ def count_folds_of_corpus(
     corpus: LabelledObservations, templates: Sequence[Template], fold_of_sequence: np.ndarray
 ) -> list[Counts]:
     """Count the folds of encoded sequences; see :func:`~sklearn_crcrf.counts.count_folds`."""
-    observations, labels, offsets, weights = corpus
-    folds = count_folds(observations.columns, labels, offsets, templates, fold_of_sequence, weights)
+    observations, labels, structure, weights = corpus
+    offsets, links = structure.offsets, links_of(structure)
+    folds = count_folds(
+        observations.columns, labels, offsets, templates, fold_of_sequence, weights, links
+    )
     if observations.attributes is None:
         return folds
     fold_of_token = np.repeat(fold_of_sequence, np.diff(offsets))

@@ -55,7 +55,7 @@ class Tabulator:
     def fit_transform(self, X: SequenceArray, sample_weight: np.ndarray):
         """Fit, then transform the same data; it is turned into symbols only once."""
         if _kind(X.data) == "symbols":
-            X = SequenceArray(self._as_symbols(X), X.offsets)
+            X = X.with_data(self._as_symbols(X))
         return self.fit(X, sample_weight).transform(X)
 
     def fit(self, X: SequenceArray, sample_weight: np.ndarray) -> "Tabulator":

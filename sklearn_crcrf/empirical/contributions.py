@@ -9,6 +9,7 @@ from ..base.contributions import Contributions, entries_at, transition_names
 from ..counts.observations import Encoder
 from ..counts.rows import FLOOR
 from ..counts.state_weights import StateWeights
+from ..structures import Structure
 from .experts import Symbols, symbol_names
 from .model import Prepared
 
@@ -18,7 +19,9 @@ Blocks = Sequence[tuple[Symbols, np.ndarray]]
 """For each block of rows: the symbols of its attributes, and their ids (n_rows, n_symbols)."""
 
 
-def attribute_names(blocks: Blocks, encoder: Encoder, rows: np.ndarray | None = None) -> np.ndarray:
+def attribute_names(
+    blocks: Blocks, encoder: Encoder, rows: np.ndarray | None = None, linked: bool = False
+) -> np.ndarray:
     """Names such as ``"token[-1]=the|token[0]=dog"`` of rows, by default of all rows.
 
     Parameters
@@ -27,6 +30,8 @@ def attribute_names(blocks: Blocks, encoder: Encoder, rows: np.ndarray | None = 
     encoder : Encoder
     rows : int ndarray, optional
         Row numbers, counted through all blocks.
+    linked : bool
+        Whether the offsets of the symbols are along links.
 
     Returns
     -------
@@ -43,7 +48,7 @@ def attribute_names(blocks: Blocks, encoder: Encoder, rows: np.ndarray | None = 
         ids = keys[rows[chosen] - starts[block]]
         parts = []
         for (column, _), where, of_column in zip(
-            symbols, symbol_names(symbols), ids.T, strict=True
+            symbols, symbol_names(symbols, linked), ids.T, strict=True
         ):
             if column not in symbols_of:
                 # The last entry is the name of id -1.
@@ -108,6 +113,7 @@ def edge_contributions(
     y: np.ndarray,
     classes: np.ndarray,
     names: np.ndarray,
+    structure: Structure,
 ) -> Contributions:
     """Contributions of the transitions that depend on symbols.
 
@@ -123,15 +129,17 @@ def edge_contributions(
     classes : ndarray of shape (n_labels,)
     names : object ndarray of shape (n_tokens, n_slots)
         Names of the attributes of the rows.
+    structure : Structure
 
     Returns
     -------
     Contributions
     """
-    before, slot = np.nonzero(rows[1:] >= 0)
-    token = before + 1
+    previous, current = structure.links()
+    link, slot = np.nonzero(rows[current] >= 0)
+    token, before = current[link], previous[link]
     pair = y[token].astype(np.int64) * len(classes) + y[before]
     weight = entries_at(coef, rows[token, slot], pair) / exponents[slot]
-    pairs = transition_names(y[:-1], y[1:], classes)
-    named = [f"{pairs[t]} | {name}" for t, name in zip(before, names[token, slot], strict=True)]
+    pairs = transition_names(y[before], y[token], classes)
+    named = [f"{pair} | {name}" for pair, name in zip(pairs, names[token, slot], strict=True)]
     return Contributions.of("transition", token, named, weight, exponents[slot])

@@ -27,7 +27,7 @@ from ..data.layout import Sequences
 from ..data.ragged import SequenceArray
 from ..labels.encoding import encode_labels
 from ..linear import NamedWeights
-from ..structures import Scores, SecondOrderChain, Structure
+from ..structures import Scores, SecondOrderChain, Structure, structure_of
 from ..training.monitor import Training
 from ..utils.soundness import Requirement, below, indices
 from .contributions import attribute_names
@@ -330,9 +330,9 @@ class EmpiricalCRF(CountingClassifier):
     def _new_tabulator(self) -> Tabulator:
         return Tabulator(self.observation, self.binning)
 
-    def _new_encoder(self, names: Sequence[str], n_attributes: int | None) -> Encoder:
+    def _new_encoder(self, names: Sequence[str], n_attributes: int | None, linked: bool) -> Encoder:
         spelling = SPELLINGS[self.spelling]
-        return Encoder(names, spelling.features, spelling.symbols, n_attributes)
+        return Encoder(names, spelling.features, spelling.symbols, n_attributes, linked)
 
     def _fit_with_exponents(self, corpus: LabelledObservations) -> None:
         """Count all but the last sequences, fit the exponents on these, then count these too."""
@@ -346,9 +346,9 @@ class EmpiricalCRF(CountingClassifier):
             raise ValueError('exponents="fit" needs tokens before the held-out sequences')
         counts = self._count(counted)
         self._estimate(counts, more_labels=corpus.labels)
-        prepared = self.model_.prepare(held_out.observations, held_out.offsets)
+        prepared = self.model_.prepare(held_out.observations, held_out.structure)
         weight = sequence_weights(held_out.weights, held_out.offsets)
-        self._fit_exponents(prepared, self._rank[held_out.labels], held_out.offsets, weight)
+        self._fit_exponents(prepared, self._rank[held_out.labels], held_out.structure, weight)
         self._estimate(counts + self._count(held_out))
 
     def _fit_exponents_to(self, X: Any, y: Any, sample_weight: Any) -> None:
@@ -365,7 +365,7 @@ class EmpiricalCRF(CountingClassifier):
         X = sequences.X[usable]
         ids = SequenceArray(ids, sequences.X.offsets)[usable].data
         weight = sequence_weights(weights, sequences.X.offsets)[usable]
-        self._fit_exponents(self._prepare(X), ids, X.offsets, weight)
+        self._fit_exponents(self._prepare(X), ids, structure_of(X), weight)
 
     def _predict_out_of_fold(self, X: Any, y: Any, cv: Any, sample_weight: Any) -> Any:
         corpus = self._start(X, y, sample_weight, None)
@@ -435,7 +435,7 @@ class EmpiricalCRF(CountingClassifier):
             yield from below("_trigrams", trigram_requirements(self._trigrams, n))
 
     def _fit_exponents(
-        self, prepared: Prepared, labels: np.ndarray, offsets: np.ndarray, weight: np.ndarray
+        self, prepared: Prepared, labels: np.ndarray, structure: Structure, weight: np.ndarray
     ) -> None:
         """Set the exponents that maximise the likelihood of the labels."""
         model = self.model_.copy()
@@ -444,7 +444,7 @@ class EmpiricalCRF(CountingClassifier):
             model,
             prepared,
             labels,
-            offsets,
+            structure,
             sigma=self.sigma,
             weight=weight,
             callback=training,
@@ -480,14 +480,14 @@ class EmpiricalCRF(CountingClassifier):
         return named_weights(self.model_, self.classes_)
 
     def _prepare(self, X: SequenceArray) -> Prepared:
-        return self.model_.prepare(self._encode(X), X.offsets)
+        return self.model_.prepare(self._encode(X), structure_of(X))
 
     def _scores(self, prepared: Prepared, batch: Batch) -> Scores:
         return self.model_.scores(prepared.slice(batch.start, batch.stop))
 
     def _contributions(self, prepared: Prepared, batch: Batch, y: np.ndarray) -> Contributions:
         entries = self.model_.contributions(
-            prepared.slice(batch.start, batch.stop), y, self.classes_
+            prepared.slice(batch.start, batch.stop), y, self.classes_, batch.structure
         )
         if self._trigrams is None or len(y) < 3:
             return entries

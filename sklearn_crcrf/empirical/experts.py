@@ -111,18 +111,30 @@ def _more_experts(
             yield _expert([(word, word_offset), (column, offset)])
 
 
-def edge_experts(names: Sequence[str]) -> Iterator[EdgeExpert]:
-    """The experts on transitions; parameters as in :func:`context_experts`."""
+def edge_experts(names: Sequence[str], linked: bool = False) -> Iterator[EdgeExpert]:
+    """The experts on transitions.
+
+    Parameters
+    ----------
+    names : sequence of str
+        As in :func:`context_experts`.
+    linked : bool, default=False
+        Whether transitions are along links other than from each token to the next one.
+
+    Yields
+    ------
+    EdgeExpert
+    """
     word, *others = names
-    this_word, next_word = Template(_at(word, 0)), Template(_at(word, 1))
-    pair = Template(_at(word, -1, 0), (-1, 0))
+    this_word, next_word = Template(_at(word, 0)), Template(_at(word, 1), linked=linked)
+    pair = Template(_at(word, -1, 0), (-1, 0), linked)
     yield EdgeExpert(pair, 0.75, 1.6, before=(this_word, 0), here=(this_word, 1))
     single = Template(_at(word, 0), (-1, 0))
     yield EdgeExpert(single, 0.35, 6.0, before=(next_word, 0), here=(this_word, 0))
     scale = max(1, len(others)) ** -0.5
     for column in others:
         this = Template(_at(column, 0))
-        pair = Template(_at(column, -1, 0), (-1, 0))
+        pair = Template(_at(column, -1, 0), (-1, 0), linked)
         yield EdgeExpert(pair, 0.8 * scale, 3.0, before=(this, 0), here=(this, 1))
 
 
@@ -138,6 +150,7 @@ def _expert(
     return ContextExpert(name, Template(tuple(symbols)), known, unseen, prior)
 
 
-def symbol_names(symbols: Symbols) -> list[str]:
-    """Names such as ``"token[-1]"``."""
-    return [f"{column}[{offset:+d}]" if offset else f"{column}[0]" for column, offset in symbols]
+def symbol_names(symbols: Symbols, linked: bool = False) -> list[str]:
+    """Names such as ``"token[-1]"``, or ``"token[parent]"`` where offsets are along links."""
+    places = {0: "0", -1: "parent"} if linked else {0: "0"}
+    return [f"{column}[{places.get(offset, f'{offset:+d}')}]" for column, offset in symbols]

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.optimize import OptimizeResult, minimize
 
 from ..criteria import log_loss
-from ..structures import Chain
+from ..structures import Structure
 from .model import Prepared
 from .smoothed import SmoothedModel
 
@@ -28,7 +28,7 @@ def fit_exponents(
     model: SmoothedModel,
     prepared: Prepared,
     y: np.ndarray,
-    offsets: np.ndarray,
+    structure: Structure,
     *,
     sigma: float,
     weight: np.ndarray | None = None,
@@ -49,10 +49,10 @@ def fit_exponents(
         Tokens that were not counted.
     y : ndarray of shape (n_tokens,)
         Label ids of the tokens.
-    offsets : ndarray of shape (n_sequences + 1,)
+    structure : Structure
     sigma : float
         Width of the Gaussian prior around the initial values.
-    weight : ndarray of shape (n_sequences,), optional
+    weight : ndarray of shape (n_units,), optional
     max_iter : int
     callback : callable, optional
         Called with an OptimizeResult (x, fun), its argument ``intermediate_result``, after every
@@ -65,8 +65,8 @@ def fit_exponents(
     converged : bool
         Whether they had come to rest after ``max_iter`` iterations.
     """
-    weight = np.ones(len(offsets) - 1) if weight is None else weight
-    objective = _Objective(model, prepared, y, offsets, weight, sigma)
+    weight = np.ones(structure.n_units) if weight is None else weight
+    objective = _Objective(model, prepared, y, structure, weight, sigma)
     bounds = [
         (SMALLEST_EDGE_EXPONENT, None) if name == "edges" else (None, None)
         for name in model.exponents.names
@@ -91,9 +91,9 @@ def fit_exponents(
 class _Objective:
     """The penalised negative log-likelihood and its gradient in the exponents."""
 
-    def __init__(self, model, prepared, y, offsets, weight, sigma):
+    def __init__(self, model, prepared, y, structure, weight, sigma):
         self._model, self._prepared, self._y, self._weight = model, prepared, y, weight
-        self._structure = Chain(offsets)
+        self._structure = structure
         self._prior, self._penalty = model.exponents.values.copy(), (PRIOR_WIDTH * sigma) ** -2
 
     def __call__(self, values: np.ndarray) -> tuple[float, np.ndarray]:

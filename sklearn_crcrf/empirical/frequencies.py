@@ -17,16 +17,16 @@ import scipy.sparse as sp
 
 from ..base.contributions import Contributions, entries_at, transition_names
 from ..counts import ColumnWindow, Template
-from ..counts.observations import Encoder, Observations
+from ..counts.observations import Encoder, Observations, links_of
 from ..counts.rows import FLOOR, KeyIndex, pair_counts, sum_rows
 from ..counts.state_weights import StateWeights
 from ..counts.storage import Storable
-from ..structures import Scores, TokenTransitions
+from ..structures import Scores, Structure, TokenTransitions
 from .contributions import attribute_names, state_contributions
 from .estimates import entry_values
 from .experts import Symbols
 from .exponents import Entry, Exponents, state_entries
-from .model import Prepared, Statistics, first_tokens, spelling_keys, word_kinds
+from .model import Prepared, Statistics, are_first, spelling_keys, word_kinds
 
 __all__ = ["FrequencyModel"]
 
@@ -56,7 +56,8 @@ class FrequencyModel(Storable):
     def templates(encoder: Encoder) -> list[Template]:
         """The templates of the events that are counted."""
         word = encoder.names[0]
-        return [Template(((word, 0),)), Template(((word, -1), (word, 0)), (-1, 0))]
+        pair = Template(((word, -1), (word, 0)), (-1, 0), encoder.linked)
+        return [Template(((word, 0),)), pair]
 
     def __init__(
         self,
@@ -84,14 +85,15 @@ class FrequencyModel(Storable):
         self._has_zeros = np.array([True, True, self.spelling.has_zeros])
         self._fit_pairs(frequency)
 
-    def prepare(self, observations: Observations, offsets: np.ndarray) -> Prepared:
+    def prepare(self, observations: Observations, structure: Structure) -> Prepared:
         """Look up the attributes of tokens."""
         word, kind = word_kinds(self.statistics.n_seen, observations)
         spelling = self.spelling.rows(observations.spelling)[observations.word]
         rows = np.column_stack([spelling, np.where(word < 0, -1, word + self.state.starts[1])])
-        window = ColumnWindow(observations.columns, None, offsets)
-        edges = self._edge_rows(window, word >= 0)[:, None]
-        return Prepared(rows.astype(np.int32), kind, edges, first_tokens(offsets))
+        links = links_of(structure)
+        window = ColumnWindow(observations.columns, None, structure.offsets, links)
+        edges = self._edge_rows(window, word >= 0, structure)[:, None]
+        return Prepared(rows.astype(np.int32), kind, edges, are_first(structure))
 
     def scores(self, prepared: Prepared) -> Scores:
         """Scores of prepared tokens."""
@@ -122,12 +124,14 @@ class FrequencyModel(Storable):
         return [*spelling_keys(self.spelling, word), words]
 
     def contributions(
-        self, prepared: Prepared, y: np.ndarray, classes: np.ndarray
+        self, prepared: Prepared, y: np.ndarray, classes: np.ndarray, structure: Structure
     ) -> Contributions:
-        """The contributions that sum to the score of a path of one sequence."""
+        """The contributions that sum to the score of a labelling of one unit."""
         keys, encoder = self.attribute_keys(), self.statistics.encoder
         state = state_contributions(self.state, prepared, y, keys, encoder, self._has_zeros)
-        return Contributions.join([state, self._edge_contributions(prepared, y, classes)])
+        return Contributions.join(
+            [state, self._edge_contributions(prepared, y, classes, structure)]
+        )
 
     def common_transitions(self) -> np.ndarray:
         """Transition scores that are the same for all tokens, (n_labels, n_labels)."""
@@ -157,11 +161,16 @@ class FrequencyModel(Storable):
         self._label_pairs = _with_data(everything, np.log(_label_rate(everything, stats.n_labels)))
         self.spelling.fit_pairs(stats.encoder.lexicon, keys, by_pair)
 
-    def _edge_rows(self, window: ColumnWindow, is_known: np.ndarray) -> np.ndarray:
+    def _edge_rows(
+        self, window: ColumnWindow, is_known: np.ndarray, structure: Structure
+    ) -> np.ndarray:
         """Rows of pairs of words; higher numbers code pairs of spellings if a word is unseen."""
-        row = self._index.rows(window.symbols(self.templates(self.statistics.encoder)[1]))
-        code = self._pairs.shape[0] + self.spelling.pair_codes(window, self.statistics.word)
-        both_known = is_known & np.append(False, is_known[:-1])[: len(is_known)]
+        pair = self.templates(self.statistics.encoder)[1]
+        row = self._index.rows(window.symbols(pair))
+        code = self._pairs.shape[0] + self.spelling.pair_codes(window, pair)
+        previous, current = structure.links()
+        both_known = np.zeros_like(is_known)
+        both_known[current] = is_known[current] & is_known[previous]
         return np.where(row >= 0, row, np.where(both_known, LABELS_ONLY, code)).astype(np.int32)
 
     def _edge_gains(self, prepared: Prepared) -> tuple[np.ndarray, sp.csr_array]:
@@ -182,26 +191,27 @@ class FrequencyModel(Storable):
         return row, gains
 
     def _edge_contributions(
-        self, prepared: Prepared, y: np.ndarray, classes: np.ndarray
+        self, prepared: Prepared, y: np.ndarray, classes: np.ndarray, structure: Structure
     ) -> Contributions:
         """One contribution for each transition, named by its condition."""
+        previous, current = structure.links()
         row, gains = self._edge_gains(prepared)
-        row, wanted, n_pairs = row[1:], prepared.edges[1:, 0], self._pairs.shape[0]
-        pair = y[1:].astype(np.int64) * len(classes) + y[:-1]
+        row, wanted, n_pairs = row[current], prepared.edges[current, 0], self._pairs.shape[0]
+        pair = y[current].astype(np.int64) * len(classes) + y[previous]
         above = entries_at(gains, row, pair)
         score = np.where(above != 0, above + FLOOR, self._floor)
         exponent = self.exponents["edges"]
         factor = np.where((above != 0) & (exponent != 0), exponent, 1.0)
         template = self.templates(self.statistics.encoder)[1]
         words = np.where(wanted < n_pairs, wanted, -1)
-        given = attribute_names(
-            [(template.symbols, self._index.keys)], self.statistics.encoder, words
-        )
+        encoder = self.statistics.encoder
+        keys = [(template.symbols, self._index.keys)]
+        given = attribute_names(keys, encoder, words, encoder.linked)
         given[words < 0] = "spelling"
         given[row == gains.shape[0] - 1] = "labels"
-        pairs = zip(transition_names(y[:-1], y[1:], classes), given, strict=True)
+        pairs = zip(transition_names(y[previous], y[current], classes), given, strict=True)
         names = [f"{labels} | {condition}" for labels, condition in pairs]
-        return Contributions.of("transition", np.arange(1, len(y)), names, score / factor, factor)
+        return Contributions.of("transition", current, names, score / factor, factor)
 
 
 def _with_data(matrix: sp.csr_array, data: np.ndarray) -> sp.csr_array:

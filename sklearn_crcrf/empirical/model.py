@@ -10,6 +10,7 @@ from ..counts.observations import Encoder, Observations
 from ..counts.rows import label_counts, place_rows
 from ..counts.state_weights import FREQUENT, SELDOM, UNSEEN
 from ..counts.storage import Storable
+from ..structures import Structure
 
 __all__ = ["Prepared", "Statistics"]
 
@@ -68,7 +69,7 @@ class Prepared(NamedTuple):
     edges : int32 ndarray of shape (n_tokens, n_edge_slots)
         Rows of the edge weights.
     first : bool ndarray of shape (n_tokens,)
-        Which tokens begin a sequence.
+        Which tokens have no link into them.
     attributes : CSR of shape (n_tokens, n_attributes) or None
     """
 
@@ -97,8 +98,8 @@ def word_kinds_of(n_seen: np.ndarray) -> np.ndarray:
     return kind.astype(np.int8)
 
 
-def first_tokens(offsets: np.ndarray) -> np.ndarray:
-    """Which tokens begin a sequence, bool of shape (n_tokens,)."""
-    first = np.zeros(offsets[-1], dtype=bool)
-    first[offsets[:-1][np.diff(offsets) > 0]] = True
+def are_first(structure: Structure) -> np.ndarray:
+    """Which tokens have no link into them, bool of shape (n_tokens,)."""
+    first = np.zeros(structure.n_tokens, dtype=bool)
+    first[structure.first_tokens()] = True
     return first

@@ -128,9 +128,9 @@ class ProductSpelling(Storable):
         """Store an empty row: this model has no estimates for pairs of words."""
         self._no_pairs = sp.csr_array((1, counts.shape[1]))
 
-    def pair_codes(self, window: ColumnWindow, word: str) -> np.ndarray:
+    def pair_codes(self, window: ColumnWindow, pair: Template) -> np.ndarray:
         """The same code for all pairs."""
-        return np.zeros_like(window.symbols(Template(((word, 0),)))[0])
+        return np.zeros_like(window.symbols(pair)[0])
 
     def co_occurrence(self, codes: np.ndarray) -> sp.csr_array:
         """Empty rows, unlike in

@@ -107,10 +107,10 @@ class SignatureSpelling(Storable):
         before, after = lexicon.spelling[words, 0].T
         self._fit_pairs(sum_rows(counts, before * N_SIGNATURES + after, N_SIGNATURES**2))
 
-    def pair_codes(self, window: ColumnWindow, word: str) -> np.ndarray:
-        """The codes that :meth:`co_occurrence` takes: of each token and the previous one."""
-        column = f"{word}:{self.features[0]}"
-        before, after = window.symbols(Template(((column, -1), (column, 0))))
+    def pair_codes(self, window: ColumnWindow, pair: Template) -> np.ndarray:
+        """The codes that :meth:`co_occurrence` takes, of pairs of words."""
+        symbols = tuple((f"{word}:{self.features[0]}", offset) for word, offset in pair.symbols)
+        before, after = window.symbols(pair._replace(symbols=symbols))
         return np.maximum(before, 0) * N_SIGNATURES + after
 
     def co_occurrence(self, codes: np.ndarray) -> sp.csr_array:

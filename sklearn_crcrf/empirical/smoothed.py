@@ -13,7 +13,7 @@ import scipy.sparse as sp
 
 from ..base.contributions import Contributions, attribute_contributions, transition_contributions
 from ..counts import ColumnWindow, Template
-from ..counts.observations import ATTRIBUTES, Encoder, Observations
+from ..counts.observations import ATTRIBUTES, Encoder, Observations, links_of
 from ..counts.rows import (
     WEAKEST,
     KeyIndex,
@@ -25,12 +25,12 @@ from ..counts.rows import (
 )
 from ..counts.state_weights import StateWeights
 from ..counts.storage import Storable
-from ..structures import Chain, ScoreGradient, Scores, TokenTransitions
+from ..structures import ScoreGradient, Scores, Structure, TokenTransitions
 from .contributions import attribute_names, edge_contributions, state_contributions
 from .estimates import Estimate, smooth
-from .experts import ContextExpert, Symbols, context_experts, edge_experts
+from .experts import ContextExpert, EdgeExpert, Symbols, context_experts, edge_experts
 from .exponents import Entry, Exponents, state_entries
-from .model import Prepared, Statistics, first_tokens, spelling_keys, word_kinds
+from .model import Prepared, Statistics, are_first, spelling_keys, word_kinds
 from .transitions import label_transitions
 
 __all__ = ["SmoothedModel"]
@@ -75,7 +75,7 @@ class SmoothedModel(Storable):
         word = statistics.word
         self.transitions = label_transitions(
             statistics.counts[Template(((word, 0),), (-1, 0))],
-            statistics.counts[Template(((word, 1),))],
+            statistics.counts[Template(((word, 1),), linked=statistics.encoder.linked)],
             statistics.label_prior,
             self._strength,
         )
@@ -88,13 +88,16 @@ class SmoothedModel(Storable):
         names = encoder.names
         experts = context_experts(names, encoder.lexicon.features)
         used = [e.template for e in experts if exponents is None or _is_used(e, exponents)]
-        edges = [edge.template for edge in edge_experts(names)]
-        return [Template(((names[0], 0),)), *used, *edges]
+        edges = list(edge_experts(names, encoder.linked))
+        of_edges = [template for edge in edges for template, _ in (edge.before, edge.here)]
+        templates = [Template(((names[0], 0),)), *used, *(e.template for e in edges), *of_edges]
+        return list(dict.fromkeys(templates))
 
-    def prepare(self, observations: Observations, offsets: np.ndarray) -> Prepared:
+    def prepare(self, observations: Observations, structure: Structure) -> Prepared:
         """Look up the attributes of tokens."""
         word, kind = word_kinds(self.statistics.n_seen, observations)
-        window = ColumnWindow(observations.columns, None, offsets)
+        links = links_of(structure)
+        window = ColumnWindow(observations.columns, None, structure.offsets, links)
         n_spelling = len(self.spelling.names)
         rows = np.empty((len(word), self.state.exponents.shape[1]), dtype=np.int32)
         rows[:, :n_spelling] = self.spelling.rows(observations.spelling)[observations.word]
@@ -102,7 +105,7 @@ class SmoothedModel(Storable):
         for slot, (row, start) in enumerate(zip(found, self.state.starts[1:], strict=True)):
             rows[:, n_spelling + slot] = np.where(row < 0, -1, row + start)
         edges = np.stack([i.rows(window.symbols(t)) for t, i in self._edges], axis=1)
-        return Prepared(rows, kind, edges, first_tokens(offsets), observations.attributes)
+        return Prepared(rows, kind, edges, are_first(structure), observations.attributes)
 
     def scores(self, prepared: Prepared) -> Scores:
         """Scores of prepared tokens."""
@@ -138,25 +141,27 @@ class SmoothedModel(Storable):
         return [(template.symbols, index.keys) for template, index in self._contexts]
 
     def contributions(
-        self, prepared: Prepared, y: np.ndarray, classes: np.ndarray
+        self, prepared: Prepared, y: np.ndarray, classes: np.ndarray, structure: Structure
     ) -> Contributions:
-        """The contributions that sum to the score of a path of one sequence."""
+        """The contributions that sum to the score of a labelling of one unit."""
         encoder, exponents = self.statistics.encoder, self.exponents
         outer = exponents["transition"], exponents["boundary"]
         inner, begin, end = self.transitions
-        sequence = Chain(np.array([0, len(y)]))
         rows = np.where(prepared.edges < 0, -1, prepared.edges + self._edge_starts)
         edges = edge_contributions(
             self.edge_coef,
             rows,
-            np.array([expert.exponent for expert in edge_experts(encoder.names)]),
+            np.array([expert.exponent for expert in self._edge_experts()]),
             y,
             classes,
-            attribute_names([(t.symbols, i.keys) for t, i in self._edges], encoder, rows),
+            attribute_names(
+                [(t.symbols, i.keys) for t, i in self._edges], encoder, rows, encoder.linked
+            ),
+            structure,
         )
         entries = [
             state_contributions(self.state, prepared, y, self.attribute_keys(), encoder),
-            transition_contributions(inner, begin, end, y, classes, sequence, *outer),
+            transition_contributions(inner, begin, end, y, classes, structure, *outer),
             edges._replace(factor=exponents["edges"] * edges.factor),
         ]
         if prepared.attributes is not None:
@@ -209,13 +214,16 @@ class SmoothedModel(Storable):
             for expert in context_experts(stats.encoder.names, stats.encoder.lexicon.features)
             if expert.template in stats.counts
         ]
-        edges = edge_experts(stats.encoder.names)
+        edges = self._edge_experts()
         # Only estimates that serve as priors are kept.
         self._priors: set[Template | None] = {expert.broader for expert in experts}
         self._priors |= {template for edge in edges for template, _ in (edge.before, edge.here)}
         blocks = self._fit_words(spelling)
         self._contexts: list[Any] = []
         blocks += [self._fit_context(expert) for expert in experts]
+        for template, _ in (given for edge in edges for given in (edge.before, edge.here)):
+            if template not in self._estimates:
+                self._fit_estimate(template, None)
         entries = state_entries(self.spelling, 1.0, mu_oov, experts)
         entries += [Entry("transition", 1.0), Entry("boundary", BOUNDARY_EXPONENT)]
         entries += [Entry("edges", 1.0)]
@@ -242,20 +250,31 @@ class SmoothedModel(Storable):
 
     def _fit_context(self, expert: ContextExpert) -> sp.csr_array:
         """Estimate one expert; return its weights relative to its prior."""
-        template, stats = expert.template, self.statistics
-        strength = CONTEXT_STRENGTH * self._strength
+        index, counts, prior = self._fit_estimate(expert.template, expert.broader)
+        self._contexts.append((expert.template, index))
+        return association(counts, prior, CONTEXT_STRENGTH * self._strength)
+
+    def _fit_estimate(
+        self, template: Template, broader: Template | None
+    ) -> tuple[KeyIndex, sp.csr_array, np.ndarray]:
+        """The index and the label counts of a template, and the prior of each count.
+
+        The prior is the estimate of a broader template, or the label distribution. The estimate
+        is kept if it is a prior itself.
+        """
+        stats = self.statistics
         keys, counts = label_counts(stats.counts[template], stats.n_labels)
         index = KeyIndex(keys)
-        self._contexts.append((template, index))
-        if expert.broader is None:
+        if broader is None:
             prior = stats.label_prior[counts.indices]
         else:
-            shared = [template.symbols.index(symbol) for symbol in expert.broader.symbols]
+            shared = [template.symbols.index(symbol) for symbol in broader.symbols]
             symbols = np.repeat(keys[:, shared], np.diff(counts.indptr), axis=0)
-            prior = self._estimates[expert.broader].at(list(symbols.T), counts.indices)
+            prior = self._estimates[broader].at(list(symbols.T), counts.indices)
         if template in self._priors:
-            self._estimates[template] = Estimate(index, counts, smooth(counts, prior, strength))
-        return association(counts, prior, strength)
+            probability = smooth(counts, prior, CONTEXT_STRENGTH * self._strength)
+            self._estimates[template] = Estimate(index, counts, probability)
+        return index, counts, prior
 
     def _fit_attributes(self) -> float:
         """Fit weights of the columns of X; return their exponent.
@@ -299,7 +318,7 @@ class SmoothedModel(Storable):
         stats = self.statistics
         rate = np.exp(self.transitions.inner)
         blocks, self._edges = [], []
-        for expert in edge_experts(stats.encoder.names):
+        for expert in self._edge_experts():
             keys, counts = pair_counts(stats.counts[expert.template], stats.n_labels)
             labels = np.divmod(counts.indices, stats.n_labels)[::-1]
             symbols = np.repeat(keys, np.diff(counts.indptr), axis=0)
@@ -314,6 +333,10 @@ class SmoothedModel(Storable):
             self._edges.append((expert.template, KeyIndex(keys)))
         self._edge_starts = np.cumsum([0, *(b.shape[0] for b in blocks[:-1])], dtype=np.int32)
         self.edge_coef = sp.vstack([short_ids(block) for block in blocks], format="csr")
+
+    def _edge_experts(self) -> list[EdgeExpert]:
+        encoder = self.statistics.encoder
+        return list(edge_experts(encoder.names, encoder.linked))
 
     def _edge_gains(self, prepared: Prepared) -> sp.csr_array:
         """Scores that the edges add to transitions, CSR of shape (n_tokens, n_labels ** 2)."""

@@ -48,6 +48,8 @@ class Structure(Capabilities, ABC):
 
     has_parents = True
     """Whether the token before a link is a parent of the token after it, given with the data."""
+    always_sequential = False
+    """Whether all structures of this class are sequential, whatever their tokens."""
 
     def __init__(self, offsets: np.ndarray):
         self.offsets = np.ascontiguousarray(offsets, dtype=np.int64)
@@ -204,8 +206,8 @@ class Structure(Capabilities, ABC):
 
         There must be no ``own_scores`` either.
         """
-        if self.own_scores:
-            return False
+        if self.always_sequential or self.own_scores:
+            return self.always_sequential
         begins = np.zeros(self.n_tokens + 1, dtype=bool)
         begins[self.offsets] = True
         expected = np.flatnonzero(~begins[:-1])

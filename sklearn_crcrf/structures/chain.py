@@ -51,6 +51,8 @@ class Chain(Rooted):
            [0.483, 0.517]])
     """
 
+    always_sequential = True
+
     @cached_property
     def longest_first(self) -> np.ndarray:
         """The sequences by decreasing length."""

@@ -116,18 +116,18 @@ def held_out(request):
     tokens = request.param(X)
     crf = EmpiricalCRF(exponents="fit").fit(tokens[:25], Y[:25])
     kept = [(x, y) for x, y in zip(tokens[25:], Y[25:], strict=True) if len(y) > 0]
-    offsets = np.cumsum([0, *(len(y) for _, y in kept)])
+    chain = Chain(np.cumsum([0, *(len(y) for _, y in kept)]))
     prepared = encode(crf, tokens[25:])[1]
     labels = np.searchsorted(crf.classes_, [label for _, y in kept for label in y])
-    return crf.model_, prepared, labels, offsets
+    return crf.model_, prepared, labels, chain
 
 
 def log_likelihood(held_out, values=None):
     """Of the labels of the other half, and its derivative by the exponents."""
-    model, prepared, labels, offsets = held_out
+    model, prepared, labels, chain = held_out
     if values is not None:
         model.set_exponents(values)
-    scores, chain = model.scores(prepared), Chain(offsets)
+    scores = model.scores(prepared)
     loss, pullback = log_loss(chain, scores, labels)
     return -loss.sum(), model.pullback(prepared, scores, pullback(-np.ones_like(loss)))
 
@@ -175,8 +175,8 @@ def test_the_log_likelihood_is_concave(held_out, start):
 
 
 def fitted(held_out, sigma, **options):
-    model, prepared, labels, offsets = held_out
-    exponents, _ = fit_exponents(model, prepared, labels, offsets, sigma=sigma, **options)
+    model, prepared, labels, chain = held_out
+    exponents, _ = fit_exponents(model, prepared, labels, chain, sigma=sigma, **options)
     return np.array(list(exponents.values()))
 
 
@@ -209,9 +209,9 @@ def test_a_narrow_prior_keeps_the_exponents(held_out, start):
 def test_the_exponent_of_the_edges_stays_positive():
     """Even for labels that are never those with which the edges were counted."""
     crf = EmpiricalCRF().fit(X[:25], Y[:25])
-    offsets, prepared = encode(crf, X[:25])
+    chain, prepared = encode(crf, X[:25])
     labels = np.searchsorted(crf.classes_, [label for y in Y[:25] for label in y])
-    values, _ = fit_exponents(crf.model_, prepared, (labels + 1) % 4, offsets, sigma=np.inf)
+    values, _ = fit_exponents(crf.model_, prepared, (labels + 1) % 4, chain, sigma=np.inf)
     assert 0.0 < values["edges"] < 0.01
 
 

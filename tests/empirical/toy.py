@@ -3,6 +3,7 @@
 import numpy as np
 
 from sklearn_crcrf import as_sequences
+from sklearn_crcrf.structures import structure_of
 
 STEMS = ["walk", "Paris", "re", "self-mad", "3", "X", "und", "haus", "Stra"]
 ENDINGS = ["", "s", "ed", "ing", "ly", "ung", "en"]
@@ -34,9 +35,9 @@ def with_tags(X):
 
 
 def encode(crf, X):
-    """Offsets and encoded tokens."""
+    """The structure, and the encoded tokens."""
     sequences = as_sequences(X).X
-    return sequences.offsets, crf._prepare(sequences)
+    return structure_of(sequences), crf._prepare(sequences)
 
 
 def scores_of(crf, X):
