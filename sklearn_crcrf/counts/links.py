@@ -1,11 +1,27 @@
 """Walks along the links between tokens."""
 
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import NamedTuple
+
 import numpy as np
 
-__all__ = ["Links"]
+__all__ = ["Links", "Walks"]
 
-Ends = tuple[np.ndarray, np.ndarray]
-"""The tokens at the other ends of the links of each token: where they start, and the tokens."""
+
+class Walks(NamedTuple):
+    """Walks through tokens: for each token as many as there are choices of links.
+
+    Parameters
+    ----------
+    tokens : dict from offset to int64 ndarray of shape (n_walks,)
+        The token at each offset, -1 where the walk would leave a token that has no link there.
+    links : dict from offset to int64 ndarray of shape (n_walks,)
+        The number of the link to the token at each offset but 0, -1 where there is none.
+    """
+
+    tokens: dict[int, np.ndarray]
+    links: dict[int, np.ndarray]
 
 
 class Links:
@@ -16,22 +32,30 @@ class Links:
     previous, current : ndarray of shape (n_links,)
         The tokens that each link leads from and into.
     n_tokens : int
+    symbols : mapping from column name to int ndarray of shape (n_links,), optional
+        Ids of symbols that links have, such as their types.
 
     Examples
     --------
     >>> links = Links(np.array([0, 0]), np.array([1, 2]), 3)  # token 0 has two children
-    >>> links.walks(-1, 0)
+    >>> links.walks(-1, 0).tokens
     {0: array([0, 1, 2]), -1: array([-1,  0,  0])}
-    >>> links.walks(0, 1)
+    >>> links.walks(0, 1).tokens
     {0: array([0, 0, 1, 2]), 1: array([ 1,  2, -1, -1])}
     """
 
-    def __init__(self, previous: np.ndarray, current: np.ndarray, n_tokens: int):
-        self._n_tokens = n_tokens
-        self._before = _ends(current, previous, n_tokens)
-        self._after = _ends(previous, current, n_tokens)
+    def __init__(
+        self,
+        previous: np.ndarray,
+        current: np.ndarray,
+        n_tokens: int,
+        symbols: Mapping[str, np.ndarray] = MappingProxyType({}),
+    ):
+        self._n_tokens, self.symbols = n_tokens, symbols
+        self._before = _Ends(current, previous, n_tokens)
+        self._after = _Ends(previous, current, n_tokens)
 
-    def walks(self, first: int, last: int) -> dict[int, np.ndarray]:
+    def walks(self, first: int, last: int) -> Walks:
         """All walks over the tokens at the offsets from ``first`` to ``last`` of a token.
 
         Parameters
@@ -43,37 +67,40 @@ class Links:
 
         Returns
         -------
-        dict from offset to int64 ndarray of shape (n_walks,)
-            The token at each offset, -1 where the walk would leave a token that has no link
-            there. For each token there are as many walks as choices of links.
+        Walks
+            In the order of the tokens at offset 0.
         """
-        walks = {0: np.arange(self._n_tokens)}
+        walks = Walks({0: np.arange(self._n_tokens)}, {})
         for offset in range(-1, first - 1, -1):
-            walks = _extended(walks, offset + 1, offset, self._before)
+            walks = self._before.extend(walks, offset + 1, offset)
         for offset in range(1, last + 1):
-            walks = _extended(walks, offset - 1, offset, self._after)
+            walks = self._after.extend(walks, offset - 1, offset)
         return walks
 
 
-def _ends(own: np.ndarray, other: np.ndarray, n_tokens: int) -> Ends:
-    """The other ends of the links, in the order of the own ends, then of the links."""
-    starts = np.append(0, np.cumsum(np.bincount(own, minlength=n_tokens)))
-    return starts, other[np.argsort(own, kind="stable")]
+class _Ends:
+    """The links of each token in one direction, and the tokens at their other ends."""
 
+    def __init__(self, own: np.ndarray, other: np.ndarray, n_tokens: int):
+        self._n_links = np.bincount(own, minlength=n_tokens)
+        self._starts = np.cumsum(self._n_links) - self._n_links
+        # The last entry stands for a token without links.
+        self._links = np.append(np.argsort(own, kind="stable"), -1)
+        self._tokens = np.append(other[self._links[:-1]], -1)
 
-def _extended(walks: dict[int, np.ndarray], last: int, new: int, ends: Ends) -> dict:
-    """The walks with one more offset, next to the offset ``last``."""
-    starts, others = ends
-    token = walks[last]
-    inside = token >= 0
-    n_links = np.where(inside, np.diff(starts)[token], 0)
-    n_walks = np.maximum(n_links, 1)
-    if (n_walks > 1).any():
-        which = np.repeat(np.arange(len(token)), n_walks)
-        walks = {offset: tokens[which] for offset, tokens in walks.items()}
-        nth = np.arange(len(which)) - np.repeat(np.cumsum(n_walks) - n_walks, n_walks)
-    else:
-        which, nth = np.arange(len(token)), np.zeros(len(token), dtype=np.int64)
-    linked = n_links[which] > 0
-    place = np.where(linked, starts[walks[last]] + nth, -1)
-    return {**walks, new: np.append(others, -1)[place]}
+    def extend(self, walks: Walks, last: int, new: int) -> Walks:
+        """The walks with an offset more, after the offset ``last``."""
+        token = walks.tokens[last]
+        is_end = token < 0
+        n_links = np.where(is_end, 0, self._n_links[token])
+        n_walks = np.maximum(n_links, 1)
+        place = np.where(n_links == 0, -1, self._starts[token])
+        if (n_walks > 1).any():
+            which = np.repeat(np.arange(len(token)), n_walks)
+            nth = np.arange(len(which)) - (np.cumsum(n_walks) - n_walks)[which]
+            place = place[which] + nth
+            tokens, links = ({k: ids[which] for k, ids in part.items()} for part in walks)
+            walks = Walks(tokens, links)
+        return Walks(
+            {**walks.tokens, new: self._tokens[place]}, {**walks.links, new: self._links[place]}
+        )

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from .counts import BOUNDARY, Template
-from .links import Links
+from .links import Links, Walks
 
 __all__ = ["ColumnWindow"]
 
@@ -41,7 +41,7 @@ class ColumnWindow:
     ):
         self._columns, self._labels, self._links = columns, labels, links
         self.offsets = np.asarray(offsets, dtype=np.int64)
-        self._walks: dict[tuple[int, int], dict[int, np.ndarray]] = {}
+        self._walks: dict[tuple[int, int], Walks] = {}
 
     def symbols(self, template: Template) -> list[np.ndarray]:
         """The symbols of a template, each as an int32 array of shape (n_events,)."""
@@ -95,10 +95,10 @@ class ColumnWindow:
             return self._moved(values, offset, outside)
         if reach not in self._walks:
             self._walks[reach] = self._links.walks(*reach)
-        walks = self._walks[reach]
+        tokens = self._walks[reach].tokens
         if along_links:
-            return np.append(values, np.array(outside, dtype=values.dtype))[walks[offset]]
-        return self._moved(values, offset, outside)[walks[0]]
+            return np.append(values, np.array(outside, dtype=values.dtype))[tokens[offset]]
+        return self._moved(values, offset, outside)[tokens[0]]
 
     def _moved(self, values: np.ndarray, offset: int, outside: float) -> np.ndarray:
         """The value at an offset from each token in its sequence."""

@@ -31,6 +31,7 @@ from ..structures import Scores, SecondOrderChain, Structure, structure_of
 from ..training.monitor import Training
 from ..utils.soundness import Requirement, below, indices
 from .contributions import attribute_names
+from .experts import ContextExpert, chosen_experts, context_experts
 from .fit_exponents import MAX_ITER, fit_exponents
 from .frequencies import FrequencyModel
 from .model import Prepared, Statistics
@@ -152,10 +153,12 @@ class EmpiricalCRF(CountingClassifier):
     array([list(['D', 'N'])], dtype=object)
     """
 
+    _added_parameters = ("experts",)
     _parameter_constraints: dict = {
         "mu_oov": [Interval(Real, 0, None, closed="left")],
         "spelling": [StrOptions(set(SPELLINGS))],
         "zeros": [StrOptions({"smoothed", "floored", "exact"})],
+        "experts": ["array-like", None],
         "exponents": [None, StrOptions({"fit"}), Mapping],
         "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
         "order": [Interval(Integral, 1, 2, closed="both")],
@@ -170,6 +173,7 @@ class EmpiricalCRF(CountingClassifier):
         *,
         spelling="product",
         zeros="smoothed",
+        experts=None,
         exponents=None,
         validation_fraction=0.1,
         order=1,
@@ -182,6 +186,7 @@ class EmpiricalCRF(CountingClassifier):
         self.sigma = sigma
         self.spelling = spelling
         self.zeros = zeros
+        self.experts = experts
         self.exponents = exponents
         self.validation_fraction = validation_fraction
         self.order = order
@@ -400,12 +405,18 @@ class EmpiricalCRF(CountingClassifier):
         """The templates of the events that are counted."""
         if self.zeros == "smoothed":
             given = None if self.exponents == "fit" else self._exponents
-            templates = SmoothedModel.templates(self.encoder_, given)
+            templates = SmoothedModel.templates(self.encoder_, given, self._context_experts())
         elif self.encoder_.n_attributes is None:
             templates = FrequencyModel.templates(self.encoder_)
         else:
             raise ValueError(f'a sparse X needs zeros="smoothed", got {self.zeros!r}')
         return [*templates, TRIGRAMS] if self.order == 2 else templates
+
+    def _context_experts(self) -> list[ContextExpert]:
+        names, features = self.encoder_.names, self.encoder_.lexicon.features
+        if self.experts is None:
+            return list(context_experts(names, features))
+        return chosen_experts(self.experts, names, features)
 
     def _estimate(self, counts: Counts, more_labels: Any = ()) -> None:
         """Compute the fitted attributes from the counts."""
@@ -416,7 +427,9 @@ class EmpiricalCRF(CountingClassifier):
         options = {"strength": strength, "mu_oov": self.mu_oov, "exponents": self._exponents}
         spelling = SPELLINGS[self.spelling]
         if self.zeros == "smoothed":
-            self.model_: Any = SmoothedModel(statistics, spelling, **options)
+            self.model_: Any = SmoothedModel(
+                statistics, spelling, experts=self._context_experts(), **options
+            )
         else:
             floor = FLOOR if self.zeros == "floored" else -np.inf
             self.model_ = FrequencyModel(statistics, spelling, floor=floor, **options)

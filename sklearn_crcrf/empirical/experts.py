@@ -4,8 +4,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from ..counts import Template
+from ..feature_extraction.window_templates import parse_places, places_name
 
-__all__ = ["ContextExpert", "EdgeExpert", "Symbols", "context_experts", "edge_experts"]
+__all__ = [
+    "ContextExpert",
+    "EdgeExpert",
+    "Symbols",
+    "chosen_experts",
+    "context_experts",
+    "edge_experts",
+]
 
 Symbols = Sequence[tuple[str, int]]
 """Columns, and offsets from the token."""
@@ -111,6 +119,48 @@ def _more_experts(
             yield _expert([(word, word_offset), (column, offset)])
 
 
+def chosen_experts(
+    templates: Sequence[str], names: Sequence[str], features: Iterable[str]
+) -> list[ContextExpert]:
+    """The experts that a user names.
+
+    The prior of an expert is the estimate of the expert with most of its symbols, if another one
+    has some of them.
+
+    Parameters
+    ----------
+    templates : sequence of str
+        Such as ``"tag[-1]|tag[0]"``. The word alone is left out, as it always takes part.
+    names, features : sequences of str
+        As in :func:`context_experts`.
+
+    Returns
+    -------
+    list of ContextExpert
+        Experts with few symbols first.
+
+    Raises
+    ------
+    ValueError
+        If a template is not valid, or there twice.
+    """
+    word = names[0]
+    columns = [*names, *(f"{word}:{feature}" for feature in features)]
+    this_word = _at(word, 0)
+    chosen = [parse_places(template, columns, "experts") for template in templates]
+    of_symbols = {frozenset(symbols): symbols for symbols in [this_word, *chosen]}
+    if len(of_symbols) < len({this_word}.union(chosen)) or len(set(chosen)) < len(chosen):
+        raise ValueError(f"experts: some of {[*templates]} have the same symbols")
+    chosen = sorted((symbols for symbols in chosen if symbols != this_word), key=len)
+    exponent = max(1, len(chosen)) ** -0.5
+    experts = []
+    for symbols in chosen:
+        inside = [s for own, s in of_symbols.items() if own < frozenset(symbols)]
+        broader = max(inside, key=len, default=None)
+        experts.append(_expert(symbols, exponent, exponent, broader))
+    return experts
+
+
 def edge_experts(names: Sequence[str], linked: bool = False) -> Iterator[EdgeExpert]:
     """The experts on transitions.
 
@@ -145,9 +195,8 @@ def _at(column: str, *offsets: int) -> tuple[tuple[str, int], ...]:
 def _expert(
     symbols: Symbols, known: float = 0.0, unseen: float = 0.0, broader: Symbols | None = None
 ) -> ContextExpert:
-    name = "|".join(symbol_names(symbols))
     prior = Template(tuple(broader)) if broader else None
-    return ContextExpert(name, Template(tuple(symbols)), known, unseen, prior)
+    return ContextExpert(places_name(symbols), Template(tuple(symbols)), known, unseen, prior)
 
 
 def symbol_names(symbols: Symbols, linked: bool = False) -> list[str]:

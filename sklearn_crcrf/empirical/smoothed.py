@@ -4,7 +4,7 @@ A state score is a sum of rows of one sparse matrix over (attribute, label) pair
 multiplied by an exponent; see :func:`~sklearn_crcrf.counts.rows.association`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from copy import copy
 from typing import Any
 
@@ -28,7 +28,7 @@ from ..counts.storage import Storable
 from ..structures import ScoreGradient, Scores, Structure, TokenTransitions
 from .contributions import attribute_names, edge_contributions, state_contributions
 from .estimates import Estimate, smooth
-from .experts import ContextExpert, EdgeExpert, Symbols, context_experts, edge_experts
+from .experts import ContextExpert, EdgeExpert, Symbols, edge_experts
 from .exponents import Entry, Exponents, state_entries
 from .model import Prepared, Statistics, are_first, spelling_keys, word_kinds
 from .transitions import label_transitions
@@ -58,6 +58,8 @@ class SmoothedModel(Storable):
         Exponent of the distribution of an unseen word.
     exponents : mapping from name to float
         Exponents that differ from their defaults.
+    experts : sequence of ContextExpert
+        Only the experts that were counted take part.
     """
 
     def __init__(
@@ -68,10 +70,12 @@ class SmoothedModel(Storable):
         strength: float,
         mu_oov: float,
         exponents: Mapping[str, float],
+        experts: Sequence[ContextExpert],
     ):
         self.statistics = statistics
         self._strength = max(strength, WEAKEST)
-        self._fit_state(spelling, mu_oov, exponents)
+        counted = [expert for expert in experts if expert.template in statistics.counts]
+        self._fit_state(spelling, mu_oov, exponents, counted)
         word = statistics.word
         self.transitions = label_transitions(
             statistics.counts[Template(((word, 0),), (-1, 0))],
@@ -83,10 +87,13 @@ class SmoothedModel(Storable):
         del self._priors, self._estimates  # as large as the counts, and not needed to predict
 
     @staticmethod
-    def templates(encoder: Encoder, exponents: Mapping[str, float] | None) -> list[Template]:
+    def templates(
+        encoder: Encoder,
+        exponents: Mapping[str, float] | None,
+        experts: Sequence[ContextExpert],
+    ) -> list[Template]:
         """The templates that are counted if these exponents are set; None for all templates."""
         names = encoder.names
-        experts = context_experts(names, encoder.lexicon.features)
         used = [e.template for e in experts if exponents is None or _is_used(e, exponents)]
         edges = list(edge_experts(names, encoder.linked))
         of_edges = [template for edge in edges for template, _ in (edge.before, edge.here)]
@@ -206,14 +213,15 @@ class SmoothedModel(Storable):
             gradient["attributes"] = state_scores.multiply(weight.state).sum()
         return np.array(list(gradient.values()))
 
-    def _fit_state(self, spelling: type, mu_oov: float, exponents: Mapping[str, float]) -> None:
+    def _fit_state(
+        self,
+        spelling: type,
+        mu_oov: float,
+        exponents: Mapping[str, float],
+        experts: Sequence[ContextExpert],
+    ) -> None:
         """Weights of the spelling, the words and their contexts, and their exponents."""
         stats = self.statistics
-        experts = [
-            expert
-            for expert in context_experts(stats.encoder.names, stats.encoder.lexicon.features)
-            if expert.template in stats.counts
-        ]
         edges = self._edge_experts()
         # Only estimates that serve as priors are kept.
         self._priors: set[Template | None] = {expert.broader for expert in experts}

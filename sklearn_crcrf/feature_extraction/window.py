@@ -1,6 +1,5 @@
 """Neighbouring symbols, alone and joined."""
 
-import re
 from collections.abc import Sequence
 from functools import lru_cache
 
@@ -11,12 +10,11 @@ from ..data.vocabulary import JoinedStrings
 from ..utils.names import check_several
 from ._base import SymbolTransformer
 from ._neighbours import Column, Neighbours, combine
+from .window_templates import Places, parse_places, places_name
 
 __all__ = ["Window"]
 
 _OUTSIDE = "<boundary"
-
-_Template = tuple[tuple[str, int], ...]
 
 
 class Window(SymbolTransformer):
@@ -71,7 +69,7 @@ class Window(SymbolTransformer):
         self.templates = templates
 
     def _names_out(self, names: tuple[str, ...]) -> list[str]:
-        return [_name(template) for template in _expand(self.templates, names)]
+        return [places_name(template) for template in _expand(self.templates, names)]
 
     def _transform(self, table: SymbolTable, lengths: np.ndarray) -> SymbolTable:
         templates = _expand(self.templates, table.names)
@@ -81,7 +79,7 @@ class Window(SymbolTransformer):
         return SymbolTable(
             codes.reshape(len(columns), len(table)).T,
             [c.symbols for c in columns],
-            [_name(template) for template in templates],
+            [places_name(template) for template in templates],
         )
 
 
@@ -114,7 +112,7 @@ class _Symbols:
             for s in self.symbols(name, moved)
         ]
 
-    def join(self, template: _Template) -> Column:
+    def join(self, template: Places) -> Column:
         """The column of a template; its symbols are the combinations that occur."""
         columns = [self.column(*part) for part in template]
         if len(columns) == 1:
@@ -131,19 +129,13 @@ def _outside(distance: int) -> str:
     return f"{_OUTSIDE}{distance:+d}>"
 
 
-def _name(template: _Template) -> str:
-    return "|".join(
-        f"{column}[{offset:+d}]" if offset else f"{column}[0]" for column, offset in template
-    )
-
-
-def _expand(templates: Sequence, names: tuple[str, ...]) -> list[_Template]:
+def _expand(templates: Sequence, names: tuple[str, ...]) -> list[Places]:
     """Every template as pairs of column and offset; without names, once for each column."""
     check_several(templates, "templates")
     expanded = []
     for template in templates:
         if isinstance(template, str):
-            expanded.append(_parse(template, names))
+            expanded.append(parse_places(template, names, "templates"))
         else:
             offsets = template if isinstance(template, tuple) else (template,)
             if not offsets or not all(isinstance(o, (int, np.integer)) for o in offsets):
@@ -152,20 +144,3 @@ def _expand(templates: Sequence, names: tuple[str, ...]) -> list[_Template]:
                 )
             expanded += [tuple((name, int(o)) for o in offsets) for name in names]
     return expanded
-
-
-def _parse(template: str, names: tuple[str, ...]) -> _Template:
-    parts = []
-    for part in re.split(r"(?<=\])\|", template):
-        match = re.fullmatch(r"(.+)\[([+-]?\d+)\]", part, re.DOTALL)
-        if match is None:
-            raise ValueError(
-                f"templates: {template!r} must be made of parts like 'word[-1]', joined by '|'"
-            )
-        if match[1] not in names:
-            raise ValueError(
-                f"templates: {template!r} needs a column {match[1]!r}, "
-                f"but the columns of X are {[*names]}"
-            )
-        parts.append((match[1], int(match[2])))
-    return tuple(parts)

@@ -138,7 +138,7 @@ def test_symbols_of_the_parent(corpus):
 def test_no_links(n_tokens):
     none = np.empty(0, dtype=np.int64)
     walks = Links(none, none, n_tokens).walks(-1, 1)
-    assert {k: tokens.tolist() for k, tokens in walks.items()} == {
+    assert {k: tokens.tolist() for k, tokens in walks.tokens.items()} == {
         0: [*range(n_tokens)],
         -1: [-1] * n_tokens,
         1: [-1] * n_tokens,
