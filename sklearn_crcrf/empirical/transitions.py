@@ -5,11 +5,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ..counts import BOUNDARY, Table
+from ..counts.co_occurrence import boundary_rates, co_occurrence_rates
 
 __all__ = ["Transitions", "label_transitions"]
-
-# Keeps unsmoothed rates above zero, and makes them 1 where nothing was counted.
-TINY = np.finfo(float).tiny
 
 
 class Transitions(NamedTuple):
@@ -27,11 +25,7 @@ class Transitions(NamedTuple):
 
 
 def label_transitions(pairs: Table, ends: Table, label_prior: np.ndarray, strength: float):
-    """Label bigrams with Witten-Bell smoothing towards independence, in both directions.
-
-    The more different labels follow a label, the more probability is left to unseen successors:
-    p(j | i) = (c(i, j) + d_i p(j)) / (c(i) + d_i) with d_i half the number of labels seen after
-    i. The co-occurrence rate is the mean of p(j | i) / p(j) and p(i | j) / p(i).
+    """Rates of label bigrams, and of first and last labels, smoothed towards independence.
 
     Parameters
     ----------
@@ -41,8 +35,7 @@ def label_transitions(pairs: Table, ends: Table, label_prior: np.ndarray, streng
         Events are (next symbol, label); BOUNDARY is after the last token.
     label_prior : ndarray of shape (n_labels,)
     strength : float
-        Multiplies d_i. Half of it is the number of observations that the prior of begin and
-        end counts for.
+        As in :func:`~sklearn_crcrf.counts.co_occurrence.co_occurrence_rates`.
 
     Returns
     -------
@@ -57,24 +50,7 @@ def label_transitions(pairs: Table, ends: Table, label_prior: np.ndarray, streng
     at_end = ends.events[:, 0] == BOUNDARY
     last = np.bincount(ends.events[at_end, -1], ends.weights[at_end], n_labels)
     return Transitions(
-        np.log(_co_occurrence_rate(counts, label_prior, strength)),
-        np.log(_boundary_rate(first, label_prior, strength)),
-        np.log(_boundary_rate(last, label_prior, strength)),
+        np.log(co_occurrence_rates(counts, label_prior, strength)),
+        np.log(boundary_rates(first, label_prior, strength)),
+        np.log(boundary_rates(last, label_prior, strength)),
     )
-
-
-def _co_occurrence_rate(counts: np.ndarray, label_prior: np.ndarray, strength: float):
-    # Marginals of the same pairs, so that numerator and denominator count the same tokens.
-    before = (counts.sum(axis=1) + label_prior) / (counts.sum() + 1.0)
-    after = (counts.sum(axis=0) + label_prior) / (counts.sum() + 1.0)
-
-    def rate(counts, p):
-        kept = 0.5 * strength * (counts > 0).sum(axis=1, keepdims=True) + TINY
-        return (counts / p + kept) / (counts.sum(axis=1, keepdims=True) + kept)
-
-    return 0.5 * (rate(counts, after) + rate(counts.T, before).T)
-
-
-def _boundary_rate(counts: np.ndarray, label_prior: np.ndarray, strength: float) -> np.ndarray:
-    kept = 0.5 * strength + TINY
-    return (counts / label_prior + kept) / (counts.sum() + kept)
