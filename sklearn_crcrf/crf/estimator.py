@@ -18,7 +18,7 @@ from ..base.docstrings import documented
 from ..base.parameters import shared
 from ..counts.classifier import CountingClassifier
 from ..criteria import CRITERIA, as_criterion
-from ..linear import Corpus, NamedWeights, Weights
+from ..linear import Corpus, NamedWeights, Weights, numbered
 from ..linear.classifier import DECODERS, LinearChainClassifier
 from ..linear.constraints import forbidden_scores
 from ..structures import Scores, Structure
@@ -340,7 +340,7 @@ default="auto"
             edge_attributes=self._encoder.edge_attributes,
             n_labels=n_labels,
             pairs=pairs,
-            transitions=transitions,
+            transitions=numbered(transitions),
             boundaries=self.boundaries,
             criterion=as_criterion(self.criterion).for_labels(self.classes_),
             forbidden=forbidden_scores(self._constraints, n_labels),

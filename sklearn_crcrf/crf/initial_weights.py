@@ -23,7 +23,7 @@ PRIOR, TRUST = 1.0, 0.4
 
 
 def _zeros(problem: Problem) -> Weights:
-    n, n_edges = problem.n_labels, len(problem.edge_attributes)
+    n, n_edges = problem.n_labels, problem.n_edge_attributes
     state = np.zeros(problem.terms().n_node_weights, dtype=problem.corpus.X.dtype)
     return Weights(state, np.zeros((n, n)), np.zeros(n), np.zeros(n), np.zeros((n_edges, n, n)))
 
@@ -103,7 +103,7 @@ def given_weights(weights: Weights, problem: Problem) -> Weights:
         If a shape is not what the problem has, or the arrays of a sparse matrix contradict each
         other.
     """
-    n, n_edges = problem.n_labels, len(problem.edge_attributes)
+    n, n_edges = problem.n_labels, problem.n_edge_attributes
     shapes = [(problem.corpus.X.shape[1], n), (n, n), (n,), (n,), (n_edges, n, n)]
     for name, part, shape in zip(Weights._fields, weights, shapes, strict=True):
         if np.shape(part) != shape:

@@ -15,6 +15,7 @@ from ..linear import (
     Objective,
     ObservedDesign,
     SparseDesign,
+    Term,
     Terms,
     Weights,
     edge_columns,
@@ -44,8 +45,9 @@ class Problem(NamedTuple):
     n_labels : int
     pairs : CSR of shape (n_attributes, n_labels) or None
         The pairs of attribute and label that have a weight; None for all.
-    transitions : bool ndarray of shape (n_labels, n_labels)
-        The transitions that have a weight.
+    transitions : ndarray of int of shape (n_labels, n_labels)
+        The number of the weight of each transition, -1 without a weight; transitions with the same
+        number are tied.
     boundaries : bool
         Whether begin and end have weights.
     criterion : Criterion
@@ -72,13 +74,21 @@ class Problem(NamedTuple):
     only_edges: np.ndarray = np.empty(0, dtype=np.int64)
     duplicates: DuplicateColumns | None = None
 
+    @property
+    def n_edge_attributes(self) -> int:
+        """The number of attributes on which transitions depend."""
+        return len(self.edge_attributes)
+
     def terms(self) -> Terms:
         """The terms of scores, which define where weights are in a vector."""
         X, n = self.corpus.X, self.n_labels
         n_node_weights = X.shape[1] * n if self.pairs is None else self.pairs.nnz
-        edges = edge_columns(X, self.edge_attributes)
-        shared = shared_terms(self.transitions, self.boundaries, self.forbidden, edges)
-        return Terms(n_node_weights, shared, n)
+        return Terms(n_node_weights, self.shared_terms(), n)
+
+    def shared_terms(self) -> list[Term]:
+        """The terms of the weights that all units share."""
+        edges = edge_columns(self.corpus.X, self.edge_attributes)
+        return shared_terms(self.transitions, self.boundaries, self.forbidden, edges)
 
     def vector(self, start: Weights) -> np.ndarray:
         """Weights as a vector."""

@@ -10,6 +10,7 @@ from .named_weights import NamedWeights
 from .objective import Objective
 from .single_weights import observed_pairs
 from .sums import state_scores
+from .terms import Term, Transition, numbered
 from .transition_feature import TransitionFeature, edge_columns, without_columns
 from .weight_vector import Terms, shared_terms
 from .weights import Weights
@@ -28,12 +29,15 @@ __all__ = [
     "Objective",
     "ObservedDesign",
     "SparseDesign",
+    "Term",
     "Terms",
+    "Transition",
     "TransitionFeature",
     "Weights",
     "check_magnitude",
     "edge_columns",
     "find_duplicates",
+    "numbered",
     "observed_pairs",
     "shared_terms",
     "sparse_design",

@@ -13,7 +13,7 @@ import numpy as np
 from ..structures import ScoreGradient, Scores
 from .weights import Weights
 
-__all__ = ["Boundary", "Forbidden", "Term", "Transition"]
+__all__ = ["Boundary", "Forbidden", "Term", "Transition", "numbered"]
 
 
 class Term(ABC):
@@ -23,31 +23,40 @@ class Term(ABC):
     ----------
     shape : tuple of int
         Shape of the array of weights from which scores are computed.
-    places : ndarray of int, optional
-        Which entries of the flattened array have a weight; by default all. The other entries are
-        zero.
+    weight_of : ndarray of int of this shape, optional
+        The number of the weight of each entry, -1 for an entry that is always zero. By default
+        each entry has a weight of its own. Entries with the same number are tied: each is the
+        weight divided by the square root of their number, so that the sum of the squares of the
+        weights, which the penalty has, is the sum of the squares of the entries.
 
     Attributes
     ----------
     n_weights : int
     """
 
-    def __init__(self, shape: tuple[int, ...], places: np.ndarray | None = None):
-        self._shape, self._places = shape, places
-        self.n_weights = int(np.prod(shape)) if places is None else len(places)
+    def __init__(self, shape: tuple[int, ...], weight_of: np.ndarray | None = None):
+        self._shape, self._size = shape, int(np.prod(shape))
+        numbers = np.arange(self._size) if weight_of is None else weight_of.reshape(-1)
+        self._entries = np.flatnonzero(numbers >= 0)
+        self._weight = numbers[self._entries]
+        n_tied = np.bincount(self._weight)
+        self._share = np.sqrt(1.0 / n_tied[self._weight])
+        self.n_weights = len(n_tied)
 
     def array(self, flat: np.ndarray) -> np.ndarray:
         """A vector of weights as a new array, in double precision."""
-        if self._places is None:
-            return np.array(flat, dtype=float).reshape(self._shape)
-        weights = np.zeros(int(np.prod(self._shape)))
-        weights[self._places] = flat
+        weights = np.zeros(self._size)
+        weights[self._entries] = self._share * flat[self._weight]
         return weights.reshape(self._shape)
 
     def flat(self, array: np.ndarray) -> np.ndarray:
-        """The inverse of :meth:`array`; entries without a weight are left out."""
-        flat = array.reshape(-1)
-        return flat if self._places is None else flat[self._places]
+        """The inverse of :meth:`array`, and for derivatives by the array its transpose.
+
+        Entries without a weight are left out. If tied entries differ, the result is the vector of
+        the nearest array whose tied entries are equal.
+        """
+        of_entries = self._share * array.reshape(-1)[self._entries]
+        return np.bincount(self._weight, of_entries, minlength=self.n_weights)
 
     @abstractmethod
     def add_scores(self, array: np.ndarray, chunk: Any, scores: Scores) -> Scores:
@@ -91,12 +100,12 @@ class Transition(Term):
 
     Parameters
     ----------
-    has_weight : bool ndarray of shape (n_labels, n_labels)
+    weight_of : ndarray of int of shape (n_labels, n_labels)
+        As in :class:`Term`.
     """
 
-    def __init__(self, has_weight: np.ndarray):
-        places = None if has_weight.all() else np.flatnonzero(has_weight)
-        super().__init__(has_weight.shape, places)
+    def __init__(self, weight_of: np.ndarray):
+        super().__init__(weight_of.shape, weight_of)
 
     def add_scores(self, array: np.ndarray, chunk: Any, scores: Scores) -> Scores:
         return scores._replace(transition=scores.transition + array)
@@ -172,3 +181,25 @@ class Forbidden(Term):
 
     def insert(self, array: np.ndarray, weights: Weights) -> Weights:
         return weights
+
+
+def numbered(has_weight: np.ndarray) -> np.ndarray:
+    """Numbers of weights, as in :class:`Term`, for entries that have a weight of their own.
+
+    Parameters
+    ----------
+    has_weight : bool ndarray
+
+    Returns
+    -------
+    ndarray of int of the same shape
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> numbered(np.array([[True, False], [True, True]]))
+    array([[ 0, -1],
+           [ 1,  2]])
+    """
+    numbers = np.cumsum(has_weight).reshape(has_weight.shape) - 1
+    return np.where(has_weight, numbers, -1)

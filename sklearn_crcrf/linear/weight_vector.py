@@ -24,8 +24,8 @@ def shared_terms(
 
     Parameters
     ----------
-    transitions : bool ndarray of shape (n_labels, n_labels)
-        The transitions that have a weight.
+    transitions : ndarray of int of shape (n_labels, n_labels)
+        The number of the weight of each transition, -1 without a weight.
     boundaries : bool
         Whether begin and end have weights.
     forbidden : tuple of (transition, begin, end)
@@ -80,9 +80,9 @@ class Terms:
     Examples
     --------
     >>> import numpy as np
-    >>> from sklearn_crcrf.linear.terms import Boundary, Transition
+    >>> from sklearn_crcrf.linear.terms import Boundary, Transition, numbered
     >>> from sklearn_crcrf.linear.weight_vector import Terms
-    >>> terms = Terms(3, [Transition(np.eye(2, dtype=bool)), Boundary(2)], 2)
+    >>> terms = Terms(3, [Transition(numbered(np.eye(2) > 0)), Boundary(2)], 2)
     >>> _, (transition, boundary) = terms.split(np.arange(9.0))
     >>> transition
     array([[3., 0.],

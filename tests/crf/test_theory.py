@@ -84,7 +84,7 @@ def objective_of_the_paper():
     blocks = corpus.chunks(2)
     design = SparseDesign(words, 2, [(block[0].start, block[-1].stop) for block in blocks])
     allowed = np.zeros((2, 2)), np.zeros(2), np.zeros(2)
-    shared = shared_terms(np.zeros((2, 2), dtype=bool), False, allowed, pairs)
+    shared = shared_terms(np.full((2, 2), -1), False, allowed, pairs)
     terms = Terms(design.n_weights, shared, 2)
     return Objective(design, terms, blocks, log_loss, sigma=np.inf, n_threads=1)
 

@@ -19,6 +19,7 @@ from sklearn_crcrf.linear import (
     SparseDesign,
     Terms,
     corpus,
+    numbered,
     shared_terms,
 )
 from sklearn_crcrf.linear.factoring import factor
@@ -73,7 +74,7 @@ def make_objective(
     blocks = data.chunks(N_LABELS) if blocks is None else blocks
     slices = [(block[0].start, block[-1].stop) for block in blocks]
     design = FEATURES[features](data.X, pairs_of(features), slices)
-    shared = shared_terms(TRANSITIONS, True, forbidden, data.X[:, edges])
+    shared = shared_terms(numbered(TRANSITIONS), True, forbidden, data.X[:, edges])
     terms = Terms(design.n_weights, shared, N_LABELS)
     return Objective(design, terms, blocks, log_loss, sigma=sigma, n_threads=n_threads)
 

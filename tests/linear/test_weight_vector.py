@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_array_equal
 
-from sklearn_crcrf.linear import Chunk, Terms, Weights, shared_terms
+from sklearn_crcrf.linear import Chunk, Terms, Weights, numbered, shared_terms
 from sklearn_crcrf.structures import Chain, TokenTransitions
 
 SOME = np.array([[True, False, True], [False, False, False], [True, True, True]])
@@ -20,7 +20,7 @@ edges = pytest.mark.parametrize("n_edge_attributes", [0, 2])
 
 def make_terms(n_node_weights, transitions, boundaries, n_edge_attributes, forbidden=NOTHING):
     attributes = sp.csr_array((5, n_edge_attributes))
-    shared = shared_terms(transitions, boundaries, forbidden, attributes)
+    shared = shared_terms(numbered(transitions), boundaries, forbidden, attributes)
     return Terms(n_node_weights, shared, len(transitions))
 
 

@@ -69,7 +69,7 @@ def make_problem(data, criterion=log_loss, **changes):
         edge_attributes=EDGES,
         n_labels=N_LABELS,
         pairs=None,
-        transitions=np.ones((N_LABELS, N_LABELS), dtype=bool),
+        transitions=np.arange(N_LABELS**2).reshape(N_LABELS, N_LABELS),
         boundaries=True,
         criterion=criterion.for_labels(CLASSES),
         forbidden=forbidden,
