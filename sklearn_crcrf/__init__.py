@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         WordClusters,
         WordVectors,
     )
+    from .graphs import AssociativeMarkovNetwork, GraphCRF
     from .max_margin import MaxMarginCRF
     from .notebook.explanation import explain
     from .opinion_pool import OpinionPoolCRF
@@ -36,11 +37,13 @@ _HOMES = {
     "CRF": "crf",
     "HMM": "counts.hmm",
     "MEMM": "crf.memm",
+    "AssociativeMarkovNetwork": "graphs",
     "BoostedCRF": "boosting",
     "CRFsuiteCRF": "crf",
     "EmpiricalCRF": "empirical",
     "Gazetteer": "feature_extraction",
     "GraphArray": "data.graphs",
+    "GraphCRF": "graphs",
     "MaxMarginCRF": "max_margin",
     "OpinionPoolCRF": "opinion_pool",
     "SequenceArray": "data.ragged",
@@ -59,11 +62,13 @@ __all__ = [
     "CRF",
     "HMM",
     "MEMM",
+    "AssociativeMarkovNetwork",
     "BoostedCRF",
     "CRFsuiteCRF",
     "EmpiricalCRF",
     "Gazetteer",
     "GraphArray",
+    "GraphCRF",
     "MaxMarginCRF",
     "OpinionPoolCRF",
     "SequenceArray",

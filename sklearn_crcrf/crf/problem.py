@@ -90,6 +90,10 @@ class Problem(NamedTuple):
         edges = edge_columns(self.corpus.X, self.edge_attributes)
         return shared_terms(self.transitions, self.boundaries, self.forbidden, edges)
 
+    def lower_bounds(self) -> np.ndarray | None:
+        """The least value of each weight, -inf for a weight without a bound; None for no bounds."""
+        return None
+
     def vector(self, start: Weights) -> np.ndarray:
         """Weights as a vector."""
         terms = self.terms()

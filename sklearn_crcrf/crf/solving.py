@@ -8,6 +8,8 @@ from scipy.optimize import OptimizeResult
 
 from ..criteria import LocalLogLoss, LogLoss, PlainCriterion
 from ..solvers import (
+    bounded_lbfgs,
+    bundle,
     conjugate_gradient,
     iterative_scaling,
     lbfgs,
@@ -63,13 +65,17 @@ def check_supported(name: str, problem: Problem) -> None:
     Unsupported
         If the structure lacks a capability; the message names it.
     ValueError
-        If the solver needs second derivatives, which the criterion does not have.
+        If the solver needs second derivatives, which the criterion does not have, or cannot keep
+        weights within their bounds.
     """
     structure, criterion, solver = problem.corpus.structure, problem.criterion, SOLVERS[name]
     structure.require(criterion.requires, f"criterion={criterion}")
     structure.require(solver.requires, f'solver="{name}"')
     if "covariance" in solver.requires and not criterion.has_curvature:
         raise ValueError(f'solver="{name}" needs a criterion with curvature, not {criterion}')
+    if problem.lower_bounds() is not None and not solver.keeps_bounds:
+        able = ", ".join(f'"{other}"' for other, it in SOLVERS.items() if it.keeps_bounds)
+        raise ValueError(f'solver="{name}" cannot keep weights within bounds, but {able} can')
 
 
 def choose_solver(name: str, c1: float, preferred: str = "lbfgs") -> str:
@@ -88,6 +94,9 @@ def choose_solver(name: str, c1: float, preferred: str = "lbfgs") -> str:
 
 
 def _lbfgs(problem: Problem, x0: np.ndarray, *, c1, stochastic, **options) -> OptimizeResult:
+    lower = problem.lower_bounds()
+    if lower is not None:
+        return bounded_lbfgs(problem.objective(), x0, lower=lower, **options)
     return lbfgs(problem.objective(), x0, n_threads=problem.n_threads, overwrite_x0=True, **options)
 
 
@@ -99,6 +108,13 @@ def _owlqn(problem: Problem, x0: np.ndarray, *, c1, stochastic, **options) -> Op
 
 def _sgd(problem: Problem, x0: np.ndarray, *, c1, stochastic, **options) -> OptimizeResult:
     return sgd(problem.batches(), x0, **stochastic, **options)
+
+
+def _bundle(problem: Problem, x0: np.ndarray, *, c1, stochastic, **options) -> OptimizeResult:
+    if not np.isfinite(problem.sigma):
+        raise ValueError('solver="bundle" needs a finite sigma')
+    lower = problem.lower_bounds()
+    return bundle(problem.objective(), x0, sigma=problem.sigma, lower=lower, **options)
 
 
 def _of_objective(minimise: Callable[..., OptimizeResult]) -> Callable[..., OptimizeResult]:
@@ -147,14 +163,17 @@ class Solver(NamedTuple):
         Takes a problem, ``x0`` and the options of :func:`solve`.
     requires : tuple of str
         Capabilities of the structure.
+    keeps_bounds : bool
+        Whether it keeps weights within bounds.
     """
 
     run: Callable[..., OptimizeResult]
     requires: tuple[str, ...] = ()
+    keeps_bounds: bool = False
 
 
 SOLVERS: dict[str, Solver] = {
-    "lbfgs": Solver(_lbfgs),
+    "lbfgs": Solver(_lbfgs, keeps_bounds=True),
     "owlqn": Solver(_owlqn),
     "sgd": Solver(_sgd),
     "newton-cg": Solver(_newton_cg, ("covariance",)),
@@ -162,6 +181,7 @@ SOLVERS: dict[str, Solver] = {
     "rprop": Solver(_of_objective(rprop)),
     "quickprop": Solver(_of_objective(quickprop)),
     "gis": Solver(_iterative_scaling),
+    "bundle": Solver(_bundle, keeps_bounds=True),
 }
 """Solvers by name, and what they need."""
 

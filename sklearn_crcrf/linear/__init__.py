@@ -4,14 +4,16 @@ from .batches import BatchObjective
 from .corpus import Chunk, Corpus, transition_counts
 from .designs import DenseDesign, FactoredDesign, ObservedDesign, SparseDesign, sparse_design
 from .duplicate_columns import DuplicateColumns, find_duplicates
+from .edge_data import EdgeEncoder
 from .examples import Coefficients, Differences, Examples
+from .link_tables import different_rows
 from .magnitude import check_magnitude
 from .named_weights import NamedWeights
 from .objective import Objective
 from .single_weights import observed_pairs
 from .sums import state_scores
 from .terms import Term, Transition, numbered
-from .transition_feature import TransitionFeature, edge_columns, without_columns
+from .transition_feature import TransitionFeature, TransitionTables, edge_columns, without_columns
 from .weight_vector import Terms, shared_terms
 from .weights import Weights
 
@@ -23,6 +25,7 @@ __all__ = [
     "DenseDesign",
     "Differences",
     "DuplicateColumns",
+    "EdgeEncoder",
     "Examples",
     "FactoredDesign",
     "NamedWeights",
@@ -33,8 +36,10 @@ __all__ = [
     "Terms",
     "Transition",
     "TransitionFeature",
+    "TransitionTables",
     "Weights",
     "check_magnitude",
+    "different_rows",
     "edge_columns",
     "find_duplicates",
     "numbered",

@@ -20,7 +20,7 @@ from ..data.packing import packed, unpacked
 from ..data.ragged import SequenceArray
 from ..labels.encoding import LabelIds, sort_labels
 from ..labels.partial import encode_partial_labels
-from ..structures import Scores, structure_of
+from ..structures import Scores
 from ..utils.soundness import Array, Requirement, below, labels, matrix
 from . import (
     Corpus,
@@ -92,14 +92,14 @@ class LinearChainClassifier(BaseSequenceClassifier):
             All sequences in their order, including sequences without tokens or without weight.
         """
         sequences, weights = self._check_training(X, y, sample_weight, reset=not extend)
-        structure, offsets = structure_of(sequences.X), sequences.X.offsets
+        structure, offsets = self._structure(sequences.X), sequences.X.offsets
         if extend:
             encoder = copy(self._encoder)
             classes = _all_classes(self.classes_, sequences.y, classes)
         else:
             encoder = AttributeEncoder(self.min_freq, self.dtype, self.edge_columns)
         self._encoder: AttributeEncoder = encoder
-        attributes = self._encoder.fit_transform(sequences.X, extend=extend)
+        attributes = self._encoder.fit_transform(self._tokens(sequences.X), extend=extend)
         check_magnitude(attributes, offsets)
         self.attribute_names_ = self._encoder.names
         classes, ids, allowed = encode_partial_labels(sequences.y, classes)
@@ -109,6 +109,10 @@ class LinearChainClassifier(BaseSequenceClassifier):
         corpus = Corpus(attributes, ids, structure, sequence_weights(weights, offsets), allowed)
         check_possible(corpus, self._constraints)
         return corpus
+
+    def _tokens(self, X: SequenceArray) -> SequenceArray:
+        """X as the encoder sees it; the attributes of edges become attributes of tokens."""
+        return X
 
     def _named_weights(self) -> NamedWeights:
         return NamedWeights(
@@ -121,7 +125,7 @@ class LinearChainClassifier(BaseSequenceClassifier):
     def _requirements(self) -> Iterator[Requirement]:
         yield from labels("classes_", self.classes_)
         n, n_attributes = len(self.classes_), len(self.attribute_names_)
-        n_edges = len(self._encoder.edge_attributes)
+        n_edges = len(self.edge_attribute_names_)
         yield Array("attribute_names_", self.attribute_names_, (n_attributes,), kind="OUS")
         yield from matrix("coef_", self.coef_, (n_attributes, n))
         yield Array("transitions_", self.transitions_, (n, n))
@@ -160,20 +164,21 @@ class LinearChainClassifier(BaseSequenceClassifier):
         weights = self.transitions_, self.begin_, self.end_
         transition, begin, end = (w + f for w, f in zip(weights, forbidden, strict=True))
         of_state = attributes[batch.start : batch.stop], self.coef_, y, self.attribute_names_
+        _, current = batch.structure.links()
         return Contributions.join(
             [
                 attribute_contributions(*of_state),
                 transition_contributions(transition, begin, end, y, self.classes_, batch.structure),
-                self._edge_contributions(edge_attributes, batch, y),
+                self._edge_contributions(edge_attributes[batch.start + current], batch, y),
             ]
         )
 
     def _edge_contributions(
-        self, edge_attributes: sp.csr_array, batch: Batch, y: np.ndarray
+        self, of_links: sp.csr_array, batch: Batch, y: np.ndarray
     ) -> Contributions:
-        """The contributions of the attributes on which transitions depend."""
+        """The contributions of the attributes of links on which transitions depend."""
         previous, current = batch.structure.links()
-        rows = sp.coo_array(edge_attributes[batch.start + current])
+        rows = sp.coo_array(of_links)
         link, attribute = rows.coords
         weight = self.edge_coef_[attribute, y[previous[link]], y[current[link]]]
         pairs = transition_names(y[previous], y[current], self.classes_)

@@ -1,4 +1,4 @@
-"""Types and attributes of edges, as attributes of the tokens that the edges lead into."""
+"""Types and attributes of edges, as attributes of edges or of the tokens they lead into."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -19,7 +19,7 @@ KINDS = {
 
 
 class EdgeEncoder:
-    """Encodes the edge data of a forest: each token gets the attributes of the edge into it.
+    """Encodes the edge data of graphs. In a forest a token gets the attributes of the edge into it.
 
     Each type of edges that occurs in ``fit`` is an attribute of value 1; types are told apart by
     their str. Attributes of edges stay as they are. Where there is no edge data, there are no
@@ -62,6 +62,10 @@ class EdgeEncoder:
         -------
         CSR of shape (n_tokens, n_attributes)
         """
+        return self.fit(X, extend).transform(X)
+
+    def fit(self, X: SequenceArray, extend: bool = False) -> "EdgeEncoder":
+        """Learn which types or attributes there are; parameters as of :meth:`fit_transform`."""
         data: Any = getattr(X, "edge_data", None)
         if not extend:
             self.kind, self.names = _kind(data), _names([])
@@ -70,10 +74,31 @@ class EdgeEncoder:
             self.names = _names([*self.names, *sorted(found - set(self.names))])
         elif self.kind == "attributes" and not extend:
             self.names = _names(f"edge{k}" for k in range(data.shape[1]))
-        return self.transform(X)
+        return self
 
     def transform(self, X: SequenceArray) -> sp.csr_array:
-        """Encode all tokens; types that were not learned have no attribute.
+        """Encode all tokens of forests; types that were not learned have no attribute.
+
+        Raises
+        ------
+        ValueError
+            If the edge data is not of the kind that was learned.
+        """
+        of_edges = self.transform_edges(X)
+        n_edges, n_tokens = of_edges.shape[0], X.data.shape[0]
+        if n_edges == 0:
+            return sp.csr_array((n_tokens, len(self.names)))
+        child = X.token_edges[:, 1]  # type: ignore[attr-defined]  # a GraphArray, as it has edges
+        entries = np.ones(n_edges), (child, np.arange(n_edges))
+        return sp.csr_array(sp.csr_array(entries, (n_tokens, n_edges)) @ of_edges)
+
+    def transform_edges(self, X: SequenceArray) -> sp.csr_array:
+        """Encode all edges; types that were not learned have no attribute.
+
+        Returns
+        -------
+        CSR of shape (n_edges, n_attributes)
+            Without rows if X is no GraphArray.
 
         Raises
         ------
@@ -84,29 +109,26 @@ class EdgeEncoder:
         kind = _kind(data)
         if kind != self.kind:
             raise ValueError(f"X has {KINDS[kind]}, but in fit it had {KINDS[self.kind]}")
-        shape = X.data.shape[0], len(self.names)
+        shape = getattr(X, "n_edges", 0), len(self.names)
         if data is None:
             return sp.csr_array(shape)
-        child = X.token_edges[:, 1]  # type: ignore[attr-defined]  # a GraphArray, as it has edge data
         if kind == "types":
             column = {name: k for k, name in enumerate(self.names)}
             of_type = {kind: column.get(_name(kind), -1) for kind in set(data.tolist())}
             columns = np.array([of_type[kind] for kind in data.tolist()], dtype=np.int64)
             known = columns >= 0
-            entries = np.ones(known.sum()), (child[known], columns[known])
-            return sp.csr_array(entries, shape=shape)
+            indptr = np.append(0, np.cumsum(known))
+            return sp.csr_array((np.ones(indptr[-1]), columns[known], indptr), shape)
         if data.shape[1] != shape[1]:
             raise ValueError(
                 f"X has {data.shape[1]} attributes of edges, but in fit it had {shape[1]}"
             )
-        n_edges = len(child)
-        entries = np.ones(n_edges), (child, np.arange(n_edges))
-        return sp.csr_array(sp.csr_array(entries, (shape[0], n_edges)) @ sp.csr_array(data))
+        return sp.csr_array(data, dtype=float)
 
     def requirements(self) -> Iterator[Requirement]:
         """What must hold for an encoder."""
         yield Fact("kind", self.kind in KINDS, f"is {self.kind!r}")
-        yield Array("names", self.names, (len(self.names),), kind="O")
+        yield Array("names", self.names, (len(self.names),), kind="OUS")
 
 
 def _kind(data: Any) -> str:

@@ -1,5 +1,6 @@
-"""The term of transitions that depend on attributes of a token."""
+"""Terms of transitions that depend on attributes, of a token or of a link."""
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,23 +12,33 @@ from .link_tables import different_rows
 from .terms import Term
 from .weights import Weights
 
-__all__ = ["TransitionFeature", "edge_columns", "without_columns"]
+__all__ = ["TransitionFeature", "TransitionTables", "edge_columns", "without_columns"]
 
 
-class TransitionFeature(Term):
-    """A weight for each pair of labels of linked tokens and each attribute of the later token.
+class TransitionTables(Term):
+    """A weight for each attribute and each pair of labels, or each group of tied pairs.
+
+    Links with equal attributes share a table of transition scores.
 
     Parameters
     ----------
-    attributes : CSR of shape (n_tokens, n_edge_attributes)
-        The attributes of all tokens on which transitions depend.
-    n_labels : int
+    n_attributes, n_labels : int
+    weight_of : ndarray of int of shape (n_labels, n_labels), optional
+        The number of the weight of each pair of labels, as in
+        :class:`~sklearn_crcrf.linear.terms.Term`.
     """
 
-    def __init__(self, attributes: sp.csr_array, n_labels: int):
-        self._attributes, self._n_labels = attributes, n_labels
+    def __init__(self, n_attributes: int, n_labels: int, weight_of: np.ndarray | None = None):
+        self._n_labels = n_labels
         self._found: dict[tuple, tuple] = {}
-        super().__init__((attributes.shape[1], n_labels, n_labels))
+        if weight_of is not None:
+            first = (weight_of.max(initial=-1) + 1) * np.arange(n_attributes)[:, None, None]
+            weight_of = np.where(weight_of < 0, -1, weight_of + first)
+        super().__init__((n_attributes, n_labels, n_labels), weight_of)
+
+    @abstractmethod
+    def _different_rows(self, chunk: Any) -> tuple[np.ndarray, sp.csr_array]:
+        """The table of each row of ``token_transitions``, -1 for none; attributes of the tables."""
 
     def add_scores(self, array: np.ndarray, chunk: Any, scores: Scores) -> Scores:
         row, combinations = self._combinations(chunk)
@@ -63,13 +74,31 @@ class TransitionFeature(Term):
         return (combinations @ array.reshape(-1, n * n)).reshape(-1, n, n)
 
     def _combinations(self, chunk: Any) -> tuple[np.ndarray, sp.csr_array]:
-        """Which distinct row of attributes each token has, -1 without a link into it; the rows."""
+        """The same as :meth:`_different_rows`, found once for each chunk."""
         where = chunk.start, chunk.stop
         if where not in self._found:
-            row, combinations = different_rows(self._attributes[slice(*where)])
-            row[chunk.structure.first_tokens()] = -1
-            self._found[where] = row, combinations
+            self._found[where] = self._different_rows(chunk)
         return self._found[where]
+
+
+class TransitionFeature(TransitionTables):
+    """A weight for each pair of labels of linked tokens and each attribute of the later token.
+
+    Parameters
+    ----------
+    attributes : CSR of shape (n_tokens, n_edge_attributes)
+        The attributes of all tokens on which transitions depend.
+    n_labels : int
+    """
+
+    def __init__(self, attributes: sp.csr_array, n_labels: int):
+        super().__init__(attributes.shape[1], n_labels)
+        self._attributes = attributes
+
+    def _different_rows(self, chunk: Any) -> tuple[np.ndarray, sp.csr_array]:
+        row, combinations = different_rows(self._attributes[chunk.start : chunk.stop])
+        row[chunk.structure.first_tokens()] = -1
+        return row, combinations
 
 
 def _by_current(scores: np.ndarray) -> np.ndarray:

@@ -55,6 +55,8 @@ OBJECTS = {
     "feature_extraction.window": ["Window"],
     "feature_extraction.word_clusters": ["WordClusters"],
     "feature_extraction.word_vectors": ["WordVectors"],
+    "graphs.associative": ["AssociativeMarkovNetwork"],
+    "graphs.estimator": ["GraphCRF"],
     "labels.encoding": ["LabelIds"],
     "linear.edge_data": ["EdgeEncoder"],
     "linear.encoder": ["AttributeEncoder"],
@@ -63,6 +65,12 @@ OBJECTS = {
     "opinion_pool.merged_labels": ["MergedLabels"],
     "opinion_pool.random_attributes": ["RandomAttributes"],
     "perceptron.estimator": ["StructuredPerceptron"],
+    "structures.inference.auto": ["Auto"],
+    "structures.inference.cut": ["Cut"],
+    "structures.inference.exact": ["Exact"],
+    "structures.inference.ilp": ["IntegerProgram"],
+    "structures.inference.loopy": ["Loopy"],
+    "structures.inference.tree_reweighted": ["TreeReweighted"],
 }
 
 NAMED_TUPLES = {

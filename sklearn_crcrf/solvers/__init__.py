@@ -1,5 +1,7 @@
 """Solvers: plain functions that minimise ``fun(x) -> (objective, gradient)``."""
 
+from .bounded import bounded_lbfgs
+from .bundle import bundle
 from .conjugate_gradient import conjugate_gradient
 from .iterative_scaling import iterative_scaling
 from .lbfgs import lbfgs
@@ -10,6 +12,8 @@ from .rprop import rprop
 from .sgd import sgd
 
 __all__ = [
+    "bounded_lbfgs",
+    "bundle",
     "conjugate_gradient",
     "iterative_scaling",
     "lbfgs",

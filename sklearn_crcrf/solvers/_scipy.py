@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.optimize import OptimizeResult, minimize
+from scipy.optimize import Bounds, OptimizeResult, minimize
 
 from ._progress import LIMIT, SMALLER, Objective, Progress, as_weights, negligible
 
@@ -26,6 +26,7 @@ def scipy_minimize(
     tol: float,
     callback: Callable[[OptimizeResult], None] | None,
     hessp: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None,
+    bounds: Bounds | None = None,
     options: dict[str, Any],
 ) -> OptimizeResult:
     """Minimise by a method of scipy, which computes in double precision.
@@ -35,6 +36,7 @@ def scipy_minimize(
     method : str
     fun, x0, max_iter, tol, callback : as in all solvers
     hessp : callable, optional
+    bounds : Bounds, optional
     options : dict
         Options of the method. They should disable its own stopping rule.
 
@@ -69,6 +71,7 @@ def scipy_minimize(
         options = {"maxiter": max_iter, **options}
         given: dict[str, Any] = {"jac": True, "callback": observe, "options": options}
         given |= {} if hessp is None else {"hessp": _finite(hessp, x0.dtype)}
+        given |= {} if bounds is None else {"bounds": bounds}
         found = minimize(objective, x0.astype(float), method=method, **given)
     if not progress.message:
         square = float(current.gradient.astype(float) @ current.gradient)

@@ -68,9 +68,7 @@ class PathMeans:
         return out
 
 
-def entropy(
-    messages: Any, means: Callable[..., Any], lengths: np.ndarray
-) -> np.ndarray:
+def entropy(messages: Any, means: Callable[..., Any], lengths: np.ndarray) -> np.ndarray:
     """log Z - E[score], token by token, so that large scores do not hide small entropies.
 
     Parameters

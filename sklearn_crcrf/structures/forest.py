@@ -116,9 +116,7 @@ class Forest(Rooted):
         """As :meth:`Structure.maximum`; of ties, the lowest labels of the nodes next to a root."""
         return self._maximum(scores, None)
 
-    def _maximum(
-        self, scores: Scores, best: np.ndarray | None
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def _maximum(self, scores: Scores, best: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
         value, y = np.empty(self.n_units), np.empty(self.n_tokens, dtype=np.int32)
         trees.max_trees(*self.order, *scores[:4], *scores.token_transitions, best, y, value)
         return value, y

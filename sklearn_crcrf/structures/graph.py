@@ -5,6 +5,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from ..data.ragged import joined_ranges, locate
 from .base import Pullback, Structure
@@ -51,6 +52,8 @@ class Graph(Structure):
     inference : str or Inference, default="auto"
         The engine, or its name: a key of
         :data:`~sklearn_crcrf.structures.inference.INFERENCE`.
+    link_attributes : CSR of shape (n_links, n_attributes), optional
+        What transition scores of links depend on; kept with the links. By default nothing.
 
     Raises
     ------
@@ -70,21 +73,35 @@ class Graph(Structure):
     (True, False)
     """
 
-    def __init__(self, offsets: np.ndarray, edges: np.ndarray, inference: str | Inference = "auto"):
+    def __init__(
+        self,
+        offsets: np.ndarray,
+        edges: np.ndarray,
+        inference: str | Inference = "auto",
+        link_attributes: sp.csr_array | None = None,
+    ):
         super().__init__(offsets)
         edges = np.asarray(edges, dtype=np.int64).reshape(-1, 2)
         self._ends = np.ascontiguousarray(edges.T)
         self.inference = as_inference(inference)
+        nothing = sp.csr_array((len(edges), 0))
+        self.link_attributes = nothing if link_attributes is None else link_attributes
         self.link_offsets = self._checked_links()
 
     @classmethod
     def _of(
-        cls, offsets: np.ndarray, ends: np.ndarray, link_offsets: np.ndarray, inference: Inference
+        cls,
+        offsets: np.ndarray,
+        ends: np.ndarray,
+        link_offsets: np.ndarray,
+        link_attributes: sp.csr_array,
+        inference: Inference,
     ) -> "Graph":
         """A graph of arrays that are sound."""
         graph = cls.__new__(cls)
         Structure.__init__(graph, offsets)
         graph._ends, graph.link_offsets, graph.inference = ends, link_offsets, inference
+        graph.link_attributes = link_attributes
         return graph
 
     def _checked_links(self) -> np.ndarray:
@@ -149,20 +166,26 @@ class Graph(Structure):
             offsets, links = (
                 bounds[start : stop + 1] for bounds in (self.offsets, self.link_offsets)
             )
-            ends = np.ascontiguousarray(self._ends[:, links[0] : links[-1]] - offsets[0])
-            return Graph._of(offsets - offsets[0], ends, links - links[0], self.inference)
+            which = slice(links[0], links[-1])
+            ends = np.ascontiguousarray(self._ends[:, which] - offsets[0])
+            attributes = self.link_attributes[which]
+            starts = offsets - offsets[0], ends, links - links[0], attributes
+            return Graph._of(*starts, self.inference)
         n_tokens, n_links = (
             bounds[units + 1] - bounds[units] for bounds in (self.offsets, self.link_offsets)
         )
         offsets, links = (np.append(0, np.cumsum(n)) for n in (n_tokens, n_links))
         moved = np.repeat(offsets[:-1] - self.offsets[units], n_links)
-        ends = self._ends[:, joined_ranges(self.link_offsets[units], n_links)] + moved
-        return Graph._of(offsets, np.ascontiguousarray(ends), links, self.inference)
+        chosen = joined_ranges(self.link_offsets[units], n_links)
+        ends = np.ascontiguousarray(self._ends[:, chosen] + moved)
+        attributes = self.link_attributes[chosen]
+        return Graph._of(offsets, ends, links, attributes, self.inference)
 
     def with_inference(self, inference: str | Inference) -> "Graph":
         """The same graphs with another engine."""
         engine = as_inference(inference)
-        return Graph._of(self.offsets, self._ends, self.link_offsets, engine)
+        links = self._ends, self.link_offsets, self.link_attributes
+        return Graph._of(self.offsets, *links, engine)
 
     def links(self) -> tuple[np.ndarray, np.ndarray]:
         return self._ends[0], self._ends[1]

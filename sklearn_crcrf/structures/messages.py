@@ -47,7 +47,12 @@ class Messages:
     @cached_property
     def scores(self) -> tuple:
         """The first arguments of kernels: offsets, scores and potentials."""
-        return self.offsets, self.state, *transition_potentials(self.transition), *self.token_transitions
+        return (
+            self.offsets,
+            self.state,
+            *transition_potentials(self.transition),
+            *self.token_transitions,
+        )
 
     @cached_property
     def backward(self) -> np.ndarray:

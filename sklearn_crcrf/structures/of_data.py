@@ -5,9 +5,11 @@ from typing import Any
 
 import numpy as np
 
+from ..data.graphs import GraphArray
 from ..data.ragged import SequenceArray
 from .base import Structure
 from .chain import Chain
+from .forest import Forest
 
 __all__ = ["single_tokens", "structure_of"]
 
@@ -21,7 +23,7 @@ def structure_of(X: Any) -> Structure:
     Parameters
     ----------
     X : SequenceArray
-        Its samples are chains.
+        Its samples are chains; the samples of a GraphArray are forests.
 
     Returns
     -------
@@ -31,6 +33,8 @@ def structure_of(X: Any) -> Structure:
     ------
     TypeError
         If no structure is registered for the type.
+    ValueError
+        If a sample of a GraphArray is no forest; the message names it.
 
     Examples
     --------
@@ -45,6 +49,19 @@ def structure_of(X: Any) -> Structure:
 @structure_of.register
 def _(X: SequenceArray) -> Structure:
     return Chain(X.offsets)
+
+
+@structure_of.register
+def _(X: GraphArray) -> Structure:
+    try:
+        parents = X.parents
+    except ValueError as error:
+        raise ValueError(
+            f"{error}; this estimator needs forests, in which each token has one parent at most, but "
+            "GraphCRF takes graphs with cycles"
+        ) from None
+    first = np.repeat(X.offsets[:-1], X.lengths)
+    return Forest(X.offsets, np.where(parents < 0, -1, parents + first))
 
 
 def single_tokens(n_tokens: int) -> Structure:

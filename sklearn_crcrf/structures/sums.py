@@ -79,9 +79,7 @@ class PathSums(ScaledSums):
         adds: bool,
         gradient: ScoreGradient,
     ) -> None:
-        lock_step.sum_backward(
-            *self._where, *self._scores, *work, log_z, weight, adds, *gradient
-        )
+        lock_step.sum_backward(*self._where, *self._scores, *work, log_z, weight, adds, *gradient)
 
     @property
     def _where(self) -> tuple[np.ndarray, np.ndarray]:

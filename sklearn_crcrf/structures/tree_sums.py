@@ -29,9 +29,7 @@ class TreeSums(ScaledSums):
             nothing.transition,
             nothing.token_transitions,
         )
-        means.pullback(
-            np.ones(len(self.log_z)), out._replace(begin=nothing.begin, end=nothing.end)
-        )
+        means.pullback(np.ones(len(self.log_z)), out._replace(begin=nothing.begin, end=nothing.end))
 
     def _work_of(self, n_tokens: int) -> tuple[np.ndarray, ...]:
         """b and m."""

@@ -7,7 +7,7 @@ import numpy as np
 from ...data.ragged import joined_ranges
 from ..base import Pullback
 from ..scores import AddTo, ScoreGradient, Scores
-from .base import Inference
+from .base import Inference, Report
 from .elimination import Elimination
 from .exact import Exact, widest_of
 from .loopy import Loopy
@@ -51,6 +51,9 @@ class Auto(Inference):
     def __init__(self, exact: Exact | None = None, loopy: Loopy | None = None):
         self.exact = Exact(max_table=10_000) if exact is None else exact
         self.loopy = Loopy() if loopy is None else loopy
+
+    def reporting(self, report: Report) -> "Auto":
+        return Auto(self.exact, self.loopy.reporting(report))
 
     def plan(self, graph: "Graph") -> "_Split":
         return _Split(graph, self)

@@ -73,6 +73,10 @@ class Inference:
         method = getattr(type(self), capability, None)
         return method is not None and method is not getattr(Inference, capability, None)
 
+    def reporting(self, report: Report) -> "Inference":
+        """A copy that reports its convergence; an engine that does not iterate has none."""
+        return self
+
     def plan(self, graph: "Graph") -> Any:
         """What is computed once for a graph, and kept in ``graph.plan``."""
 

@@ -1,6 +1,7 @@
 """What loopy and tree-reweighted belief propagation have in common."""
 
 from abc import abstractmethod
+from copy import copy
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -43,6 +44,11 @@ class Propagation(Inference):
         self.tol = tol
         self.damping = damping
         self.report = report
+
+    def reporting(self, report: Report) -> "Propagation":
+        twin = copy(self)
+        twin.report = report
+        return twin
 
     @abstractmethod
     def _messages(self, graph: "Graph", scores: Scores, is_max: bool) -> Messages:

@@ -1,0 +1,119 @@
+"""AssociativeMarkovNetwork: linked nodes tend to have equal labels, trained for a margin."""
+
+from numbers import Integral
+from typing import Any
+
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from ..base.docstrings import documented
+from ..base.parameters import shared
+from ..criteria import MaxMargin
+from ..structures.inference import INFERENCE, Inference
+from .estimator import GraphCRF
+
+__all__ = ["AssociativeMarkovNetwork"]
+
+
+@documented
+class AssociativeMarkovNetwork(GraphCRF):
+    """Associative Markov network: edges reward equal labels, trained for a margin [1]_.
+
+    It is a :class:`GraphCRF` with ``associative=True`` that minimises the structured hinge loss
+
+        max_y' [score(y') + d(y, y')] - score(y)
+
+    with d the number of nodes whose labels differ, plus ``||w||^2 / (2 sigma^2)``. As edges only
+    reward equal labels, cuts find the best labelling for two labels exactly, and for more labels
+    one within a factor of two of it, by expansion moves. It has no probabilities. For graphs whose
+    edges join different labels, use :class:`GraphCRF`.
+
+    Parameters
+    ----------
+    {sigma}
+    inference : {"auto", "exact", "loopy", "trw", "cut", "ilp"} or Inference, default="cut"
+        How the best labellings are found, as in :class:`GraphCRF`.
+    {min_freq}
+    max_iter : int, default=200
+        Maximum number of iterations.
+    tol : float, default=1e-2
+        Stop when the objective is within this fraction of its minimum.
+    {dtype}
+    {sample_unit}
+    n_jobs : int, default=None
+        Number of threads.
+    {verbose}
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_labels,)
+    coef_ : ndarray of shape (n_attributes, n_labels)
+    transitions_ : ndarray of shape (n_labels, n_labels)
+        Diagonal, and not negative.
+    edge_coef_ : ndarray of shape (n_edge_attributes, n_labels, n_labels)
+        What each type or attribute of edges adds to it.
+    edge_attribute_names_ : ndarray of shape (n_edge_attributes,)
+    attribute_names_ : ndarray of shape (n_attributes,)
+    begin_, end_ : ndarray of shape (n_labels,)
+        Zero: nodes of graphs have no order.
+    {state_features_}
+    {transition_features_}
+    {loss_curve_}
+    {validation_curve_}
+    {n_iter_}
+    {converged_}
+    n_inference_iter_ : int
+        The most iterations that inference took in training; 0 for cuts.
+    {n_features_in_}
+    {feature_names_in_}
+
+    References
+    ----------
+    .. [1] Taskar, Chatalbashev, Koller, "Learning Associative Markov Networks", ICML 2004.
+
+    Examples
+    --------
+    >>> from sklearn_crcrf import AssociativeMarkovNetwork, GraphArray
+    >>> words = [["red", "red", "grey", "blue"]]
+    >>> ring = GraphArray.from_edges(words, [[(0, 1), (1, 2), (2, 3), (3, 0)]])
+    >>> network = AssociativeMarkovNetwork().fit(ring, [["R", "R", "R", "B"]])
+    >>> network.predict(ring).tolist()
+    [['R', 'R', 'R', 'B']]
+    """
+
+    _parameter_constraints: dict = {
+        "inference": [StrOptions(set(INFERENCE)), Inference],
+        "max_iter": [Interval(Integral, 0, None, closed="left")],
+        **shared("sigma", "min_freq", "tol", "dtype", "sample_unit", "n_jobs", "verbose"),
+    }
+
+    def __init__(
+        self,
+        sigma=1.0,
+        *,
+        inference="cut",
+        min_freq=1,
+        max_iter=200,
+        tol=1e-2,
+        dtype=None,
+        sample_unit="sequence",
+        n_jobs=None,
+        verbose=0,
+    ):
+        super().__init__(
+            MaxMargin(),
+            sigma,
+            inference=inference,
+            associative=True,
+            min_freq=min_freq,
+            solver="bundle",
+            max_iter=max_iter,
+            tol=tol,
+            decoding="viterbi",
+            dtype=dtype,
+            sample_unit=sample_unit,
+            n_jobs=n_jobs,
+            verbose=verbose,
+        )
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "AssociativeMarkovNetwork":
+        return super().fit(X, y, sample_weight)
