@@ -22,6 +22,7 @@ from ..structures import Scores, Structure, structure_of
 from ..training import FittedState
 from ..utils.memory import retain_freed_memory
 from ..utils.soundness import Sound
+from .constrained import SubjectTo, refuse_subject_to
 from .contributions import Contributions, path_contributions
 from .docstrings import documented
 from .sample_weight import token_weights
@@ -84,13 +85,14 @@ class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, 
             tags.estimator_type = None
         return tags
 
-    def predict(self, X: Any, allowed: Any = None) -> Any:
+    def predict(self, X: Any, allowed: Any = None, subject_to: Any = None) -> Any:
         """The labels of the best path of each sequence.
 
         Parameters
         ----------
         X : list of sequences, SequenceArray, 2-D array, CSR or DataFrame
         {allowed}
+        {subject_to}
 
         Returns
         -------
@@ -101,17 +103,19 @@ class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, 
         Raises
         ------
         ValueError
-            If ``allowed`` does not fit X, or no path that it allows is possible.
+            If ``allowed`` or ``subject_to`` does not fit X, or no path that they allow is possible.
         """
-        results, mirror = self._map(X, self._decode, allowed)
+        results, mirror = self._map(X, self._decode, allowed, subject_to=subject_to)
         return mirror(self.classes_[np.concatenate(results)])
 
-    def predict_proba(self, X: Any) -> Any:
+    def predict_proba(self, X: Any, subject_to: None = None) -> Any:
         """Marginal probabilities of the labels of each token, by forward-backward.
 
         Parameters
         ----------
         X : as in :meth:`predict`
+        subject_to : None
+            There are no probabilities under constraints; anything but None is an error.
 
         Returns
         -------
@@ -122,22 +126,24 @@ class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, 
         Raises
         ------
         ValueError
-            If no path of a sequence is possible.
+            If no path of a sequence is possible, or ``subject_to`` is not None.
         """
+        refuse_subject_to(subject_to, "predict_proba")
         marginals, mirror = self._marginals(X)
         return _as_list(mirror(marginals))
 
-    def predict_log_proba(self, X: Any) -> Any:
+    def predict_log_proba(self, X: Any, subject_to: None = None) -> Any:
         """Logarithms of :meth:`predict_proba`.
 
         Parameters
         ----------
-        X : as in :meth:`predict`
+        X, subject_to : as in :meth:`predict_proba`
 
         Returns
         -------
         log_proba : in the layout of :meth:`predict_proba`
         """
+        refuse_subject_to(subject_to, "predict_log_proba")
         marginals, mirror = self._marginals(X)
         with np.errstate(divide="ignore"):
             return _as_list(mirror(np.log(marginals)))
@@ -382,14 +388,16 @@ class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, 
         function: Callable[[Structure, Scores, int], Any],
         allowed: Any = None,
         requires: str | None = None,
+        subject_to: Any = None,
     ):
         """Apply a function to the scores of every batch, in order, on ``n_jobs`` threads.
 
         Parameters
         ----------
-        X, allowed : as in :meth:`predict`
+        X, allowed, subject_to : as in :meth:`predict`
         function : callable
-            Takes the structure and scores of a batch, and the number of its first sequence.
+            Takes the structure and scores of a batch, and the number of its first sequence. If
+            there are constraints, ``subject_to``, it must return label ids.
         requires : str, optional
             The capability of the structure that the function needs.
 
@@ -404,6 +412,10 @@ class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, 
         structure = fitted._structure(sequences.X)
         if requires is not None:
             structure.require([requires], type(self).__name__)
+        constrained = None
+        if subject_to is not None:
+            of_X = sequences.mirror, structure, fitted.classes_
+            constrained = SubjectTo(subject_to, *of_X)
         prepared = fitted._prepare(sequences.X)
         masks = None
         if allowed is not None:
@@ -414,7 +426,10 @@ class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, 
             if masks is not None:
                 scores = scores.allow(masks[batch.start : batch.stop])
             check_shared_scores(scores)
-            return function(batch.structure, scores, batch.first)
+            result = function(batch.structure, scores, batch.first)
+            if constrained is None:
+                return result
+            return constrained.enforce(result, batch.structure, scores, batch.first)
 
         retain_freed_memory()
         batches = batches_of(structure, fitted._scores_per_token())

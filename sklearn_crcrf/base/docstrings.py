@@ -99,6 +99,10 @@ ARGUMENTS = entries_of("""
     allowed : list of lists or SequenceArray, optional
         Known labels: for each token its label, a set of labels that it may have, or None if
         any is possible.
+    subject_to : list of constraints, optional
+        Constraints on the labels of whole sequences, such as
+        :class:`~sklearn_crcrf.constraints.AtMost`. A sequence whose labels break one has the
+        labels of the path with the highest score that satisfies all, found by integer programming.
     """)
 
 documented = filling({**PARAMETERS, **ATTRIBUTES, **ARGUMENTS})

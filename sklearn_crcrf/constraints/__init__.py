@@ -1,5 +1,20 @@
-"""Constraints: which labels may follow each label, begin a sequence or end it."""
+"""Constraints: on transitions, and on the labels of whole samples."""
 
 from .constraints import Constraints, as_constraints, segment_constraints
+from .global_constraint import GlobalConstraint
+from .implies import Implies
+from .linear import AtLeast, AtMost, Exactly, Linear
+from .same_label import SameLabel
 
-__all__ = ["Constraints", "as_constraints", "segment_constraints"]
+__all__ = [
+    "AtLeast",
+    "AtMost",
+    "Constraints",
+    "Exactly",
+    "GlobalConstraint",
+    "Implies",
+    "Linear",
+    "SameLabel",
+    "as_constraints",
+    "segment_constraints",
+]

@@ -197,18 +197,25 @@ class CRFsuiteCRF(FittedState, Sound, SummaryMixin, BaseEstimator):
             twin.crf_.attribute_names_ = twin.vectorizer_.get_feature_names_out()
         return self
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: Any, *, subject_to: Any = None) -> np.ndarray:
         """The labels of the best path of each sequence.
 
         Parameters
         ----------
         X : as in :meth:`fit`
+        {subject_to}
 
         Returns
         -------
         ndarray of n_sequences lists of labels
+
+        Raises
+        ------
+        ValueError
+            If ``subject_to`` does not fit X, or no path that satisfies it is possible.
         """
-        return object_array(self._fitted().predict(self._rows(X)).tolist())
+        labels = self._fitted().predict(self._rows(X), subject_to=subject_to)
+        return object_array(labels.tolist())
 
     def predict_single(self, xseq: Any) -> list:
         """The labels of the best path of one sequence.

@@ -79,12 +79,10 @@ class Expert(NamedTuple):
 class MetaSequenceClassifier(BaseSequenceClassifier):
     """Base of the classifiers that pass X on to other estimators, in its original container."""
 
-    def _map(
-        self, X: Any, function: Callable, allowed: Any = None, requires: str | None = None
-    ) -> Any:
+    def _map(self, X: Any, function: Callable, allowed: Any = None, **options: Any) -> Any:
         twin = copy(self)
         twin._given = X
-        return super(MetaSequenceClassifier, twin)._map(X, function, allowed, requires)
+        return super(MetaSequenceClassifier, twin)._map(X, function, allowed, **options)
 
     def _as_given(self, X: SequenceArray) -> Any:
         """X in its original container; if none is known, as inside a pool, X itself."""

@@ -10,13 +10,16 @@ from scipy.optimize import OptimizeResult
 from sklearn.base import _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
 
 from ..base.docstrings import documented
 from ..base.parameters import shared
+from ..data.layout import Layout
 from ..labels.partial import encode_allowed
 from ..linear import Corpus, Examples, Weights
 from ..linear.classifier import LinearChainClassifier
 from ..linear.constraints import forbidden_scores
+from ..structures import Scores, Structure
 from ..training.callbacks import CallbackSupportMixin, FitProgress
 from ..training.monitor import Training
 from ..training.validation import hold_out
@@ -257,13 +260,14 @@ class StructuredPerceptron(CallbackSupportMixin, LinearChainClassifier):
                 start = known.start(*names, self.boundaries, nothing.state.dtype)
         self._train(corpus, examples, start, progress)
 
-    def predict(self, X: Any, allowed: Any = None) -> Any:
+    def predict(self, X: Any, allowed: Any = None, subject_to: Any = None) -> Any:
         """The labels of the best path of each sequence, or the labels with the most votes.
 
         Parameters
         ----------
         X : list of sequences, SequenceArray, 2-D array, CSR or DataFrame
         {allowed}
+        {subject_to}
 
         Returns
         -------
@@ -275,14 +279,22 @@ class StructuredPerceptron(CallbackSupportMixin, LinearChainClassifier):
         Raises
         ------
         ValueError
-            If ``allowed`` does not fit X, or no path that it allows is possible.
+            If ``allowed`` or ``subject_to`` does not fit X, or no path that they allow is possible.
         """
-        # Also needed before a vote: it raises an error if no path is possible.
-        best = super().predict(X, allowed)
+        check_is_fitted(self)
         if self._history is None:
-            return best
+            return super().predict(X, allowed, subject_to)
+        super().predict(X, allowed)  # raises an error if no path is possible
         votes, mirror = self._votes(self._history, X, allowed)
-        return mirror(self.classes_[votes.argmax(axis=1)])
+        y = votes.argmax(axis=1)
+        if subject_to is None:
+            return mirror(self.classes_[y])
+
+        def most_votes(structure: Structure, scores: Scores, first: int) -> np.ndarray:
+            return y[mirror.offsets[first] : mirror.offsets[first + structure.n_units]]
+
+        results, _ = self._map(X, most_votes, allowed, subject_to=subject_to)
+        return mirror(self.classes_[np.concatenate(results)])
 
     def _marginals(self, X: Any) -> tuple[np.ndarray, Callable]:
         """Marginals, or with ``averaging="vote"`` the fractions of votes."""
@@ -294,7 +306,7 @@ class StructuredPerceptron(CallbackSupportMixin, LinearChainClassifier):
 
     def _votes(
         self, history: WeightHistory, X: Any, allowed: Any = None
-    ) -> tuple[np.ndarray, Callable]:
+    ) -> tuple[np.ndarray, Layout]:
         """Numbers of votes, (n_tokens, n_labels), and the layout of X."""
         sequences = self._check_X(X)
         offsets, masks = sequences.X.offsets, None

@@ -48,6 +48,7 @@ class Structure(Capabilities, ABC):
 
     has_parents = True
     """Whether the token before a link is a parent of the token after it, given with the data."""
+
     always_sequential = False
     """Whether all structures of this class are sequential, whatever their tokens."""
 

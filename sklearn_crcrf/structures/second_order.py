@@ -43,6 +43,7 @@ class SecondOrderChain(Structure):
     """
 
     own_scores = True
+    has_parents = False
 
     def __init__(
         self,

@@ -1,33 +1,21 @@
 """The base class, over a chain whose scores are read from X itself."""
 
 import numpy as np
-import oracle
 import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from read_scores import BEGIN, END, TRANSITION, ReadScores
+from read_scores import ReadScores, enumerate_paths, fitted
 from scipy.special import logsumexp
 
 from sklearn_crcrf import SequenceArray
 from sklearn_crcrf.base import classifier as base
 from sklearn_crcrf.base.classifier import batches_of
 from sklearn_crcrf.data.sequences import as_sequences
-from sklearn_crcrf.structures import Chain, Scores, TokenTransitions
-
-
-def fitted(**params):
-    return ReadScores(**params).fit([np.zeros((3, 3))], [["A", "B", "C"]])
-
+from sklearn_crcrf.structures import Chain
 
 scores = arrays(np.float64, st.tuples(st.integers(0, 4), st.just(3)), elements=st.floats(-3, 3))
-
-
-def enumerate_paths(s):
-    chain = Scores(s, TRANSITION, BEGIN, END, TokenTransitions.none(len(s)))
-    paths, values = oracle.paths(chain, 0, len(s))
-    return np.array(paths, dtype=int).reshape(len(values), len(s)), values
 
 
 @settings(max_examples=50, deadline=None)

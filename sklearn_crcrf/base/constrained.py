@@ -1,0 +1,129 @@
+"""Prediction under constraints on the labels of whole samples."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..constraints import GlobalConstraint
+from ..constraints.global_constraint import Samples
+from ..constraints.inequalities import Inequalities
+from ..data.layout import Layout
+from ..structures import Scores, Structure, Unsupported
+from ..structures.integer_program import IntegerPrograms
+
+__all__ = ["SubjectTo", "refuse_subject_to"]
+
+
+class SubjectTo:
+    """The constraints that predicted labels are subject to.
+
+    Parameters
+    ----------
+    constraints : list of GlobalConstraint
+    layout : Layout
+        Of X.
+    structure : Structure
+        Of all samples of X.
+    classes : ndarray of shape (n_labels,)
+
+    Raises
+    ------
+    ValueError
+        If a constraint does not fit X or the labels, or ``constraints`` is not a list of them.
+    Unsupported
+        If scores of labels depend on more than one link.
+    """
+
+    def __init__(self, constraints: Any, layout: Layout, structure: Structure, classes: np.ndarray):
+        self._constraints = _checked(constraints)
+        if structure.own_scores:
+            raise Unsupported(structure, "first-order scores", "subject_to")
+        links = structure.links() if structure.has_parents else None
+        samples = Samples(layout, links, classes)
+        self._bound = [
+            constraint.bind(samples, f"subject_to[{i}]")
+            for i, constraint in enumerate(self._constraints)
+        ]
+
+    def enforce(
+        self, y: np.ndarray, structure: Structure, scores: Scores, first: int
+    ) -> np.ndarray:
+        """Replace the labels of samples that break constraints by the best that break none.
+
+        Parameters
+        ----------
+        y : ndarray of shape (n_tokens,)
+            Label ids of a batch.
+        structure, scores : the structure and scores of the batch
+        first : int
+            The number of its first sample.
+
+        Returns
+        -------
+        ndarray of shape (n_tokens,)
+
+        Raises
+        ------
+        ValueError
+            If no labels of a sample satisfy the constraints; the message names constraints that
+            cannot be satisfied together, but without any one of them.
+        """
+        bound = [constraint.take(first, first + structure.n_units) for constraint in self._bound]
+        broken = [np.empty(0, dtype=np.int64), *(c.broken_samples(y) for c in bound)]
+        units = np.unique(np.concatenate(broken)).tolist()
+        if not units:
+            return y
+        programs, y = IntegerPrograms(structure, scores), np.array(y)
+        for unit in units:
+            tokens = slice(*structure.offsets[unit : unit + 2])
+            inequalities = [constraint.take(unit, unit + 1).inequalities() for constraint in bound]
+            used = programs
+            value, y[tokens] = used.best(unit, inequalities)
+            if value == -np.inf and not used.is_possible(unit, []):
+                # Then y had the best label of each token by itself.
+                used = IntegerPrograms(structure, _without_links(scores))
+                value, y[tokens] = used.best(unit, inequalities)
+            if value == -np.inf:
+                reason = self._reason(used, unit, inequalities)
+                raise ValueError(f"X, sequence {first + unit}: no possible labels satisfy {reason}")
+        return y
+
+    def _reason(
+        self, programs: IntegerPrograms, unit: int, inequalities: Sequence[Inequalities]
+    ) -> str:
+        """The names of constraints that no labelling satisfies, but without any one of them."""
+        needed = list(range(len(inequalities)))
+        for i in range(len(inequalities)):
+            others = [j for j in needed if j != i]
+            if not programs.is_possible(unit, [inequalities[j] for j in others]):
+                needed = others
+        return " and ".join(f"subject_to[{i}], {self._constraints[i]}" for i in needed)
+
+
+def refuse_subject_to(subject_to: Any, method: str) -> None:
+    """Raise ValueError if constraints are passed to a method that cannot take them into account."""
+    if subject_to is not None:
+        raise ValueError(
+            f"{method} has no probabilities under constraints: subject_to is for predict, which "
+            "finds the best labels that satisfy them"
+        )
+
+
+def _checked(constraints: Any) -> list[GlobalConstraint]:
+    if not isinstance(constraints, list | tuple):
+        raise ValueError(
+            f"subject_to must be a list of constraints, such as [AtMost(...)], got {constraints!r}"
+        )
+    for i, constraint in enumerate(constraints):
+        if not isinstance(constraint, GlobalConstraint):
+            raise ValueError(
+                f"subject_to[{i}] must be a constraint of sklearn_crcrf.constraints, such as "
+                f"AtMost(...), got {constraint!r}"
+            )
+    return list(constraints)
+
+
+def _without_links(scores: Scores) -> Scores:
+    """The state scores only."""
+    return Scores.of(scores.state, np.zeros_like(scores.transition))
