@@ -48,6 +48,7 @@ VECTOR_KERNELS = {
         "_scaled_scores.pxi",
         "_tree_sums.pxi",
         "_tree_sums_down.pxi",
+        "_tree_sums_covariance.pxi",
         "_tree_maxima.pxi",
     ],
     "viterbi": ["_viterbi.pxi", "_best_paths.pxi"],

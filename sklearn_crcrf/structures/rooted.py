@@ -27,6 +27,10 @@ class Rooted(Structure):
     recursions.
     """
 
+    @abstractmethod
+    def take(self, units: slice | np.ndarray) -> "Rooted":
+        """As :meth:`Structure.take`."""
+
     @property
     @abstractmethod
     def before(self) -> np.ndarray:

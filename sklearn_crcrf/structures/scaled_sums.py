@@ -1,17 +1,21 @@
 """Sums over all labellings in scaled probabilities, and the expected counts: their derivatives."""
 
 from abc import ABC, abstractmethod
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from .._kernels.vectorized import lock_step
 from ..data.ragged import joined_ranges
-from .base import Structure
-from .ends import Ends
 from .scores import AddTo, ScoreGradient, Scores
 
+if TYPE_CHECKING:
+    from .rooted import Rooted
+
 __all__ = ["ScaledSums"]
+
+# Products of probabilities with larger values could overflow.
+LARGEST = 1e20
 
 
 class ScaledSums(ABC):
@@ -24,7 +28,7 @@ class ScaledSums(ABC):
 
     Parameters
     ----------
-    structure : Structure
+    structure : Rooted
     scores : Scores
 
     Attributes
@@ -33,7 +37,7 @@ class ScaledSums(ABC):
         -inf where no labelling is possible, 0 for a unit without tokens.
     """
 
-    def __init__(self, structure: Structure, scores: Scores):
+    def __init__(self, structure: "Rooted", scores: Scores):
         self._structure, self._given = structure, scores
         self._scores = (scores.state, scores.begin, scores.end, *_potentials(scores))
         self.log_z = np.empty(structure.n_units)
@@ -63,7 +67,6 @@ class ScaledSums(ABC):
         """
         return self._gradient(self._work, None, weight, out)
 
-    @abstractmethod
     def add_covariances(self, values: np.ndarray, out: ScoreGradient) -> None:
         """Add the covariances of two functions of labellings to a score gradient.
 
@@ -77,6 +80,23 @@ class ScaledSums(ABC):
             With a mean of zero at every token.
         out : ScoreGradient
         """
+        lengths = np.diff(self._structure.offsets)
+        left_out = np.zeros(len(lengths), dtype=bool)
+        left_out[self._in_logarithms] = True
+        huge = np.flatnonzero(np.abs(values).max(axis=1, initial=0.0) > LARGEST)
+        left_out[np.repeat(np.arange(len(lengths)), lengths)[huge]] = True
+        self._add_covariances(left_out.view(np.uint8), values, out)
+        which = np.flatnonzero(left_out)
+        if len(which):
+            structure, tokens, scores = self._take(which)
+            direction = ScoreGradient.zeros(scores, values[tokens])
+            means = structure.means(
+                structure.messages(scores), *direction[:2], direction.token_transitions
+            )
+            gradient = ScoreGradient.zeros(scores)._replace(
+                transition=out.transition, token_transitions=out.token_transitions
+            )
+            out.state[tokens] += means.pullback(np.ones(len(which)), gradient).state
 
     @abstractmethod
     def _work_of(self, n_tokens: int) -> tuple[np.ndarray, ...]:
@@ -106,8 +126,10 @@ class ScaledSums(ABC):
         """
 
     @abstractmethod
-    def _messages(self, structure: Any, scores: Scores) -> Any:
-        """Sums in logarithms."""
+    def _add_covariances(
+        self, left_out: np.ndarray, values: np.ndarray, out: ScoreGradient
+    ) -> None:
+        """Add the covariances of all units but those that are left out, of shape (n_units,)."""
 
     def _gradient(
         self,
@@ -138,13 +160,12 @@ class ScaledSums(ABC):
         self._in_logarithms = np.flatnonzero(np.isnan(self.log_z))
         if len(self._in_logarithms):
             structure, self._tokens, scores = self._take(self._in_logarithms)
-            self._logarithms = self._messages(structure, scores)
-            self._ends: Ends = structure.first_tokens(), structure.last_tokens()
-            self.log_z[self._in_logarithms] = self._logarithms.log_z
+            self._messages, self._ends = structure.messages(scores), structure.ends
+            self.log_z[self._in_logarithms] = self._messages.log_z
 
     def _add_in_logarithms(self, weight: np.ndarray, counts: ScoreGradient) -> None:
         """Add the expected counts of the units that are summed in logarithms."""
-        marginals = self._logarithms.add_expected(
+        marginals = self._messages.add_expected(
             weight[self._in_logarithms], counts.transition, counts.token_transitions
         )
         first, last = self._ends
@@ -152,7 +173,7 @@ class ScaledSums(ABC):
         counts.begin[:] += marginals[first].sum(axis=0)
         counts.end[:] += marginals[last].sum(axis=0)
 
-    def _take(self, units: np.ndarray) -> tuple[Structure, np.ndarray, Scores]:
+    def _take(self, units: np.ndarray) -> tuple["Rooted", np.ndarray, Scores]:
         """Structure, tokens and scores of some of the units, in double precision."""
         start, stop = self._structure.offsets[units], self._structure.offsets[units + 1]
         tokens = joined_ranges(start, stop - start)

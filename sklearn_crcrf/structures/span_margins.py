@@ -3,8 +3,8 @@
 import numpy as np
 
 from .._kernels._span_margins import add_span_counts, span_margins
-from .maxima import Maxima
 from .ends import add_with_ends, ends
+from .maxima import Maxima
 from .scores import AddTo, ScoreGradient, Scores
 from .spans import check_spans
 

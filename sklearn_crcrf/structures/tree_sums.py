@@ -6,9 +6,7 @@ import numpy as np
 
 from .._kernels.vectorized import trees
 from .scaled_sums import ScaledSums
-from .scores import ScoreGradient, Scores
-from .tree_covariance import TreeMeans
-from .tree_messages import TreeMessages
+from .scores import ScoreGradient
 
 if TYPE_CHECKING:
     from .forest import Forest
@@ -20,16 +18,6 @@ class TreeSums(ScaledSums):
     """Sums over the labellings of trees: the nodes of a level of a block are summed together."""
 
     _structure: "Forest"
-
-    def add_covariances(self, values: np.ndarray, out: ScoreGradient) -> None:
-        scores, nothing = self._given, ScoreGradient.zeros(self._given)
-        means = TreeMeans(
-            self._messages(self._structure, scores),
-            values,
-            nothing.transition,
-            nothing.token_transitions,
-        )
-        means.pullback(np.ones(len(self.log_z)), out._replace(begin=nothing.begin, end=nothing.end))
 
     def _work_of(self, n_tokens: int) -> tuple[np.ndarray, ...]:
         """b and m."""
@@ -53,5 +41,10 @@ class TreeSums(ScaledSums):
         where = self._structure.order
         trees.sum_down(*where, *self._scores, *work, log_z, weight, adds, *gradient)
 
-    def _messages(self, structure: "Forest", scores: Scores) -> TreeMessages:
-        return structure.messages(scores)
+    def _add_covariances(
+        self, left_out: np.ndarray, values: np.ndarray, out: ScoreGradient
+    ) -> None:
+        where, (state, transition, _, _, edges) = self._structure.order, out
+        trees.tree_covariances(
+            *where, *self._scores, *self._work, left_out, values, state, transition, edges
+        )

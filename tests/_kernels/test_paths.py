@@ -15,7 +15,10 @@ both_types = pytest.mark.parametrize("dtype", [np.float64, np.float32])
 LENGTHS = [0, 1, 7, 0, 20, 2]
 OFFSETS = np.append(0, np.cumsum(LENGTHS)).astype(np.int64)
 TOKENS = np.arange(OFFSETS[-1])
-LINKS = np.where(np.isin(TOKENS, OFFSETS), -1, TOKENS - 1), np.isin(TOKENS + 1, OFFSETS).view(np.uint8)
+LINKS = (
+    np.where(np.isin(TOKENS, OFFSETS), -1, TOKENS - 1),
+    np.isin(TOKENS + 1, OFFSETS).view(np.uint8),
+)
 
 
 def example(n_labels, dtype, density=0.3):
