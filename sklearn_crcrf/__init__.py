@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from .notebook.explanation import explain
     from .opinion_pool import OpinionPoolCRF
     from .perceptron import StructuredPerceptron
+    from .separate import SeparateCRF
 
 # Where the public names are defined. What is not used is not imported: the command line starts at
 # once, and a program waits only for the estimators that it has.
@@ -46,6 +47,7 @@ _HOMES = {
     "GraphCRF": "graphs",
     "MaxMarginCRF": "max_margin",
     "OpinionPoolCRF": "opinion_pool",
+    "SeparateCRF": "separate",
     "SequenceArray": "data.ragged",
     "SequenceVectorizer": "feature_extraction",
     "StructuredPerceptron": "perceptron",
@@ -71,6 +73,7 @@ __all__ = [
     "GraphCRF",
     "MaxMarginCRF",
     "OpinionPoolCRF",
+    "SeparateCRF",
     "SequenceArray",
     "SequenceVectorizer",
     "StructuredPerceptron",

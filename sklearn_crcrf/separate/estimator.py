@@ -1,0 +1,239 @@
+"""SeparateCRF: a classifier of nodes, times co-occurrence rates of linked labels to a power."""
+
+from collections.abc import Iterator
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from sklearn.base import _fit_context, clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils.validation import has_fit_parameter
+
+from ..base.classifier import BaseSequenceClassifier, Batch, token_marginals
+from ..base.docstrings import documented
+from ..base.parameters import shared
+from ..data.graphs import GraphArray
+from ..data.ragged import SequenceArray
+from ..labels.partial import encode_partial_labels
+from ..linear.encoder import AttributeEncoder
+from ..structures import Graph, Scores, Structure, structure_of
+from ..structures.inference import INFERENCE, Inference, as_inference
+from ..training import nested_fits
+from ..utils.soundness import Array, Requirement, below, labels
+from .held_out import EXPONENTS, STRENGTHS, HeldOut
+from .rates import count_pairs, expected_pairs, log_rates
+
+__all__ = ["SeparateCRF"]
+
+# A probability of a node is at least this: a classifier that is sure may be wrong.
+FLOOR = 1e-10
+# With fewer pairs of known labels than this, for each pair of labels, rates are estimated again.
+FEW_PAIRS, N_ROUNDS = 10, 2
+
+
+@documented
+class SeparateCRF(BaseSequenceClassifier):
+    """Any classifier of nodes, times counted co-occurrence rates of linked labels [1]_.
+
+    The parts are trained separately, and no sum over labellings is needed for that:
+
+        p(y | x) is proportional to  prod_t p(y_t | x_t) prod_{(s, t)} CR(y_s; y_t) ** exponent,
+
+    with a product over nodes t, whose probabilities are the classifier's, and one over links. The
+    rates CR(i; j) = p(i, j) / (p(i) p(j)) are smoothed frequencies. Where rates say nothing, or
+    nodes say it already, the exponent is near 0. It serves any structure: sequences, forests, and
+    graphs with cycles, as :class:`GraphArray`.
+
+    One graph with some known labels is enough: in ``fit(X, known)`` the label None marks unknown
+    ones, and ``predict(X, allowed=known)`` conditions on the known ones.
+
+    Parameters
+    ----------
+    estimator : classifier with predict_proba, default=None
+        Classifies nodes by their attributes. A search, such as a ``GridSearchCV``, chooses its own
+        parameters. None is ``LogisticRegression`` whose strength is chosen on held-out labels.
+    exponent : "fit" or float, default="fit"
+        The power of the rates, in [0, inf); "fit" chooses it on held-out labels: of nodes, if some
+        labels are unknown, else of whole samples.
+    {sigma}
+    inference : {"auto", "exact", "loopy", "trw", "cut", "ilp"} or Inference, default="auto"
+        How labels are found on graphs with cycles, as in :class:`GraphCRF`.
+    cv : int, default=5
+        Number of folds of held-out labels.
+    {sample_unit}
+    n_jobs : int, default=None
+        Number of threads that predict.
+    random_state : int, RandomState or None, default=0
+        Chooses the folds.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_labels,)
+    estimator_ : classifier
+        Fitted to the nodes whose label is known.
+    exponent_ : float
+    rates_ : ndarray of shape (n_labels, n_labels), row = label of the first end, or of the parent
+        Logarithms of the co-occurrence rates.
+    transitions_ : ndarray of shape (n_labels, n_labels)
+        The transition scores, ``exponent_ * rates_``.
+    attribute_names_ : ndarray of shape (n_attributes,)
+        The columns that the classifier sees.
+    {n_features_in_}
+    {feature_names_in_}
+
+    References
+    ----------
+    .. [1] Zhu, Hiemstra, Apers, Wombacher, "Separate Training for Conditional Random Fields Using
+       Co-occurrence Rate Factorization", 2010.
+
+    Examples
+    --------
+    >>> from sklearn_crcrf import GraphArray, SeparateCRF
+    >>> words = [["red", "red", "grey", "grey", "blue", "blue"]]
+    >>> path = GraphArray.from_edges(words, [[(k, k + 1) for k in range(5)]])
+    >>> known = [["R", "R", None, None, "B", "B"]]
+    >>> crf = SeparateCRF(exponent=1.0).fit(path, known)
+    >>> crf.predict(path, allowed=[["R", "R", None, "R", "B", "B"]]).tolist()
+    [['R', 'R', 'R', 'R', 'B', 'B']]
+    """
+
+    _parameter_constraints: dict = {
+        "estimator": [HasMethods(["fit", "predict_proba"]), None],
+        "exponent": [StrOptions({"fit"}), Interval(Real, 0, None, closed="left")],
+        "inference": [StrOptions(set(INFERENCE)), Inference],
+        "cv": [Interval(Integral, 2, None, closed="left")],
+        **shared("sigma", "sample_unit", "n_jobs", "random_state"),
+    }
+
+    def __init__(
+        self,
+        estimator=None,
+        exponent="fit",
+        *,
+        sigma=1.0,
+        inference="auto",
+        cv=5,
+        sample_unit="sequence",
+        n_jobs=None,
+        random_state=0,
+    ):
+        self.estimator = estimator
+        self.exponent = exponent
+        self.sigma = sigma
+        self.inference = inference
+        self.cv = cv
+        self.sample_unit = sample_unit
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    @_fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "SeparateCRF":
+        """Train the classifier, count the rates, and choose the exponent.
+
+        Parameters
+        ----------
+        {X}
+        y : list of label lists, SequenceArray or 1-D array
+            Any hashable labels; nodes with None, or with a set of labels, are not trained on.
+        {sample_weight}
+
+        Returns
+        -------
+        SeparateCRF
+
+        Raises
+        ------
+        ValueError
+            If there is no token, or input is not valid; the message says where.
+        """
+        with self._replaced_by(self._unfitted()) as twin, nested_fits():
+            twin._fit(X, y, sample_weight)
+        return self
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
+        sequences, weights = self._check_training(X, y, sample_weight, reset=True)
+        self._encoder = AttributeEncoder(1, None, ())
+        attributes = self._encoder.fit_transform(_nodes(sequences.X))
+        self.attribute_names_ = self._encoder.names
+        self.classes_, ids, _ = encode_partial_labels(sequences.y)
+        structure = self._structure(sequences.X)
+        held_out = HeldOut(self, attributes, ids, weights, structure)
+        estimator = self.estimator
+        if estimator is None:
+            strength = held_out.best_strength(STRENGTHS)
+            estimator = LogisticRegression(C=strength, max_iter=1000)
+        self.exponent_ = self.exponent
+        if self.exponent == "fit":
+            self.exponent_ = held_out.best_exponent(estimator, EXPONENTS)
+        self.exponent_ = float(self.exponent_)
+        known = np.flatnonzero(ids >= 0)
+        self.estimator_ = self._trained(estimator, attributes, ids, weights, known)
+        state = self._log_probabilities(self.estimator_, attributes)
+        self.rates_ = self._estimated_rates(structure, ids, state, self.exponent_)
+        self.transitions_ = self.exponent_ * self.rates_
+
+    def _trained(
+        self, estimator: Any, attributes: Any, ids: np.ndarray, weights: np.ndarray, nodes: Any
+    ) -> Any:
+        """A clone of the classifier, fitted to some of the nodes."""
+        options = {}
+        if has_fit_parameter(estimator, "sample_weight") and np.ptp(weights[nodes]) > 0:
+            options["sample_weight"] = weights[nodes]
+        return clone(estimator).fit(attributes[nodes], ids[nodes], **options)
+
+    def _log_probabilities(self, estimator: Any, attributes: Any) -> np.ndarray:
+        """log p(label | attributes) of all nodes; labels unknown to the classifier are unlikely."""
+        scores = np.full((attributes.shape[0], len(self.classes_)), np.log(FLOOR))
+        if attributes.shape[0]:
+            found = np.maximum(estimator.predict_proba(attributes), FLOOR)
+            scores[:, estimator.classes_] = np.log(found)
+        return scores
+
+    def _estimated_rates(
+        self, structure: Structure, ids: np.ndarray, state: np.ndarray, exponent: float
+    ) -> np.ndarray:
+        """Logarithms of rates, counted where labels are known, and if these are few, expected."""
+        n = len(self.classes_)
+        prior = np.bincount(ids[ids >= 0], minlength=n) + 0.1
+        prior /= prior.sum()
+        pairs = count_pairs(structure, ids, n)
+        rates = log_rates(pairs, prior, self.sigma)
+        is_few = pairs.sum() < FEW_PAIRS * n * n and (ids < 0).any()
+        if not is_few or exponent == 0 or not structure.can("log_partition"):
+            return rates
+        given = np.where((ids < 0)[:, None], True, ids[:, None] == np.arange(n))
+        for _ in range(N_ROUNDS):
+            scores = Scores.of(state, exponent * rates).allow(given)
+            rates = log_rates(expected_pairs(structure, scores), prior, self.sigma)
+        return rates
+
+    def _structure(self, X: SequenceArray) -> Structure:
+        if isinstance(X, GraphArray) and not X.is_forest:
+            return Graph(X.offsets, X.token_edges, as_inference(self.inference))
+        return structure_of(X)
+
+    def _prepare(self, X: SequenceArray) -> Any:
+        return self._log_probabilities(self.estimator_, self._encoder.transform(_nodes(X)))
+
+    def _scores(self, prepared: Any, batch: Batch) -> Scores:
+        return Scores.of(prepared[batch.start : batch.stop], self.transitions_)
+
+    def _decode(self, structure: Structure, scores: Scores, first: int) -> np.ndarray:
+        if not structure.can("log_partition"):
+            return super()._decode(structure, scores, first)
+        return token_marginals(structure, scores, first).argmax(axis=1)
+
+    def _requirements(self) -> Iterator[Requirement]:
+        yield from labels("classes_", self.classes_)
+        n, n_attributes = len(self.classes_), len(self.attribute_names_)
+        yield Array("attribute_names_", self.attribute_names_, (n_attributes,), kind="OUS")
+        yield Array("rates_", self.rates_, (n, n))
+        yield Array("transitions_", self.transitions_, (n, n))
+        width = getattr(self, "n_features_in_", None)
+        yield from below("_encoder", self._encoder.requirements(n_attributes, width))
+
+
+def _nodes(X: SequenceArray) -> SequenceArray:
+    """X without its edges, whose types are no attributes of nodes."""
+    return SequenceArray(X.data, X.offsets)

@@ -1,0 +1,133 @@
+"""Which settings are best on labels that were held out."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.linear_model import LogisticRegression
+from sklearn.utils import check_random_state
+
+from ..structures import Scores, Structure
+
+__all__ = ["EXPONENTS", "STRENGTHS", "HeldOut"]
+
+# What is tried: C of LogisticRegression, and exponents of the rates, the smallest first.
+STRENGTHS = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
+EXPONENTS = (0.0, 0.1, 0.2, 0.3, 0.45, 0.65, 0.9, 1.2)
+
+
+class HeldOut:
+    """Labels in folds, each held out of training once.
+
+    If some labels are unknown, single nodes are held out, and predicted with all other known labels
+    given, as unknown labels will be. Else whole samples are held out, and nothing of them is given.
+
+    Parameters
+    ----------
+    model : SeparateCRF
+    attributes : CSR or ndarray of shape (n_tokens, n_attributes)
+    ids : ndarray of shape (n_tokens,)
+        Label ids, -1 for an unknown label.
+    weights : ndarray of shape (n_tokens,)
+    structure : Structure
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        attributes: Any,
+        ids: np.ndarray,
+        weights: np.ndarray,
+        structure: Structure,
+    ):
+        self._model, self._attributes, self._ids = model, attributes, ids
+        self._weights, self._structure = weights, structure
+        self._is_partial = bool((ids < 0).any()) or structure.n_units < model.cv
+        self._fold = self._folds()
+
+    def best_strength(self, strengths: Sequence[float]) -> float:
+        """The C of LogisticRegression whose held-out labels are likeliest, by nodes alone."""
+        if not self._can_be_tested:
+            return 1.0
+        losses = []
+        for strength in strengths:
+            estimator = LogisticRegression(C=strength, max_iter=1000)
+            state = self._out_of_fold(estimator)
+            nodes = np.flatnonzero(self._ids >= 0)
+            losses.append(-state[nodes, self._ids[nodes]] @ self._weights[nodes])
+        return strengths[int(np.argmin(losses))]
+
+    def best_exponent(self, estimator: Any, exponents: Sequence[float]) -> float:
+        """The exponent with the most right held-out labels; the smallest of several."""
+        if not self._can_be_tested:
+            return 1.0
+        state = self._out_of_fold(estimator)
+        right = np.zeros(len(exponents))
+        for number in range(self._model.cv):
+            held_out = self._fold == number
+            trained = np.where(held_out, -1, self._ids)
+            right += [
+                self._n_right(state, trained, held_out, exponent) for exponent in exponents
+            ]
+        return exponents[int(np.argmax(right))]
+
+    @property
+    def _can_be_tested(self) -> bool:
+        """Whether every fold leaves at least two labels to train on."""
+        left = [
+            len(np.unique(self._ids[(self._ids >= 0) & (self._fold != number)]))
+            for number in range(self._model.cv)
+        ]
+        return min(left) > 1
+
+    def _folds(self) -> np.ndarray:
+        """The fold of each token with a known label, -1 for the others."""
+        rng, n_folds = check_random_state(self._model.random_state), self._model.cv
+        if self._is_partial:
+            fold = np.full(len(self._ids), -1)
+            nodes = np.flatnonzero(self._ids >= 0)
+            # Shuffled within each label, so that folds have about the same shares of labels.
+            order = np.argsort(self._ids[nodes] + rng.random(len(nodes)))
+            fold[nodes[order]] = np.arange(len(nodes)) % n_folds
+            return fold
+        of_unit = rng.permutation(self._structure.n_units) % n_folds
+        return np.repeat(of_unit, np.diff(self._structure.offsets))
+
+    def _out_of_fold(self, estimator: Any) -> np.ndarray:
+        """Log-probabilities of all nodes, of a known one by a classifier that has not seen it."""
+        state = np.zeros((len(self._ids), len(self._model.classes_)))
+        for number, nodes in self._parts():
+            trained = np.flatnonzero((self._ids >= 0) & (self._fold != number))
+            fitted = self._model._trained(
+                estimator, self._attributes, self._ids, self._weights, trained
+            )
+            state[nodes] = self._model._log_probabilities(fitted, self._attributes[nodes])
+        return state
+
+    def _parts(self) -> Iterator[tuple[int, np.ndarray]]:
+        """The nodes of each fold, and as fold -1 the nodes without a label."""
+        for number in range(-1, self._model.cv):
+            nodes = np.flatnonzero(self._fold == number)
+            if len(nodes):
+                yield number, nodes
+
+    def _n_right(
+        self, state: np.ndarray, trained: np.ndarray, held_out: np.ndarray, exponent: float
+    ) -> float:
+        """The weight of the held-out nodes whose labels are found."""
+        model, n = self._model, state.shape[1]
+        rates = model._estimated_rates(self._structure, trained, state, exponent)
+        scores = Scores.of(state, exponent * rates)
+        if self._is_partial:
+            known = (trained >= 0)[:, None]
+            scores = scores.allow(~known | (trained[:, None] == np.arange(n)))
+        found = best_labels(self._structure, scores)
+        right = held_out & (found == self._ids)
+        return float(self._weights[right].sum())
+
+
+def best_labels(structure: Structure, scores: Scores) -> np.ndarray:
+    """The label of each node with the highest marginal, or of the best labelling."""
+    if structure.can("log_partition"):
+        return structure.marginals(scores)[1].argmax(axis=1)
+    return structure.maximum(scores)[1]
