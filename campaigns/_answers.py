@@ -15,7 +15,7 @@ __all__ = ["METHODS", "check_answer", "check_answers", "check_probabilities"]
 TOLERANCE = 1e-4  # scores may be of single precision
 
 
-def check_answers(rng: Random, estimator: Any, X: Any, **allowed: Any) -> None:
+def check_answers(rng: Random, estimator: Any, X: Any, **options: Any) -> None:
     """Ask for labels, probabilities and one more answer, and check them.
 
     Parameters
@@ -26,7 +26,7 @@ def check_answers(rng: Random, estimator: Any, X: Any, **allowed: Any) -> None:
         A sequence classifier, or a pipeline that ends in one.
     X : input
         Input in any layout.
-    **allowed
+    **options
         Options of ``predict``.
 
     Raises
@@ -34,7 +34,7 @@ def check_answers(rng: Random, estimator: Any, X: Any, **allowed: Any) -> None:
     Wrong
         If an answer has NaN, impossible probabilities, unknown labels, or another layout than X.
     """
-    show("labels", labels := estimator.predict(X, **allowed))
+    show("labels", labels := estimator.predict(X, **options))
     _check_labels(estimator, X, labels, "predict")
     others = [name for name in METHODS if hasattr(estimator, name) and name != "predict_spans"]
     for name in dict.fromkeys(["predict_proba", rng.choice(others)] if others else []):

@@ -6,6 +6,7 @@ from typing import Any
 
 from _answers import METHODS, check_answer, check_answers
 from _campaign import Campaign, Wrong, show
+from _constraints import subject_to
 from _models import classifiers, examples, kinds_for
 from _parameters import random_estimator
 from _samples import Sample, allowed_labels, labels, sample, weights
@@ -52,10 +53,13 @@ def _ask(rng: Random, estimator: Any, made: Sample, y: Any) -> None:
         check_answers(rng, estimator, made.X)
         check_answer(rng, estimator, made.X, "predict_marginals")
         return
-    options = {}
+    options: dict[str, Any] = {}
     if rng.random() < 0.2:
         options["allowed"] = allowed_labels(rng, made.X, list(estimator.classes_))
         show("allowed", options)
+    if rng.random() < 0.2:
+        options["subject_to"] = subject_to(rng, made, list(estimator.classes_))
+        show("subject_to", options["subject_to"])
     check_answers(rng, estimator, made.X, **options)
     for method in rng.sample(sorted(METHODS.keys() - NOT_FOR_ALL), 2):
         check_answer(rng, estimator, made.X, method)
