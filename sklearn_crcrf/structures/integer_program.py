@@ -57,7 +57,7 @@ def best_labelling(structure: Structure, scores: Scores) -> tuple[np.ndarray, np
 
 
 class IntegerPrograms:
-    """Best labellings of single units of a batch under linear inequalities.
+    """Best labellings of single units of a batch under linear inequalities (Roth & Yih 2005).
 
     The links may form cycles. Without cycles, bounds of the scores of labellings keep programs
     small, see :class:`~sklearn_crcrf.structures.narrowed_program.NarrowedProgram`.
