@@ -66,9 +66,7 @@ class HeldOut:
         for number in range(self._model.cv):
             held_out = self._fold == number
             trained = np.where(held_out, -1, self._ids)
-            right += [
-                self._n_right(state, trained, held_out, exponent) for exponent in exponents
-            ]
+            right += [self._n_right(state, trained, held_out, exponent) for exponent in exponents]
         return exponents[int(np.argmax(right))]
 
     @property
