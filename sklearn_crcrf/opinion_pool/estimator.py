@@ -200,6 +200,7 @@ class OpinionPoolCRF(CallbackSupportMixin, MetaSequenceClassifier, _BaseComposit
     def _fit(self, samples: Samples, progress: FitProgress) -> None:
         self._check_experts()
         sequences, weight = self._check_training(*samples, reset=True)
+        structure_of(sequences.X)  # raises an error for samples that are no chains or forests
         n_experts = len(self._names())
         self.loss_curve_: list[float] = []
         self.n_iter_, self.converged_ = 0, True

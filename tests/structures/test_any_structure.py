@@ -19,7 +19,7 @@ from sklearn_crcrf.max_margin import (
     subgradient,
 )
 from sklearn_crcrf.perceptron.learning import Learned, MeanWeights
-from sklearn_crcrf.structures import Chain, SecondOrderChain, Structure, Unsupported
+from sklearn_crcrf.structures import Chain, Forest, SecondOrderChain, Structure, Unsupported
 
 N_LABELS, N_ATTRIBUTES, EDGES = 3, 5, np.array([1, 3])
 CLASSES = ["O", "B-X", "I-X"]
@@ -83,8 +83,22 @@ def trigrams(i, j, k):
     return 0.3 * np.sin(9 * i + 3 * j + k)
 
 
+# The parent of each token, by its position within its unit.
+PARENTS = [[1, -1, 1, 2], [-1, 0, 0], [1, -1], [-1], [3, 3, -1, 2], [2, 2, -1]]
+
+
+def make_forest():
+    offsets = make_structure().offsets
+    parents = [
+        [-1 if p < 0 else p + int(origin) for p in unit]
+        for unit, origin in zip(PARENTS, offsets, strict=False)
+    ]
+    return Forest(offsets, np.concatenate(parents))
+
+
 STRUCTURES = {
     "graphs": make_structure(),
+    "forests": make_forest(),
     "second order": SecondOrderChain(make_structure().offsets, trigrams, N_LABELS),
     "chains": Chain(make_structure().offsets),
 }
@@ -168,7 +182,7 @@ def make_examples(structure):
     return Examples.of(data, EDGES, True, forbidden)
 
 
-@pytest.mark.parametrize("structure", ["graphs", "second order"])
+@pytest.mark.parametrize("structure", ["graphs", "forests", "second order"])
 def test_the_perceptron_learns(structure):
     examples = make_examples(STRUCTURES[structure])
     zeros = examples.zeros()
@@ -211,8 +225,9 @@ def test_corrections_are_those_of_the_kernel(shape):
 @pytest.mark.parametrize(
     "solver", [subgradient, exponentiated_gradient, frank_wolfe, minimal_optimisation]
 )
-def test_margins_are_trained(solver):
-    problem = MarginProblem(make_examples(STRUCTURES["graphs"]), 1.0)
+@pytest.mark.parametrize("structure", ["graphs", "forests"])
+def test_margins_are_trained(solver, structure):
+    problem = MarginProblem(make_examples(STRUCTURES[structure]), 1.0)
     result = solver(problem, max_iter=300, tol=0.02, rng=np.random.RandomState(0))
     assert result.success and result.fun - result.dual <= 0.02 * result.fun
     assert result.fun < problem.objective(problem.examples.zeros())

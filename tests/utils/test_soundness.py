@@ -21,6 +21,7 @@ from sklearn_crcrf import (
     CRFsuiteCRF,
     EmpiricalCRF,
     Gazetteer,
+    GraphArray,
     MaxMarginCRF,
     OpinionPoolCRF,
     SequenceVectorizer,
@@ -37,6 +38,7 @@ X, y = make_corpus(n_sequences=8)
 DICTS = [[{"w": w, "n": float(len(w))} for w in x] for x in X]
 ROWS = [np.array([[len(w), w.count("a"), w.count("n")] for w in x], dtype=float) for x in X]
 SPARSE = [sp.csr_array(x) for x in ROWS]
+TREES = GraphArray.from_parents(X, [[-1, *[0] * (len(x) - 1)] for x in X], edge_type=X)
 VECTORS = {X[0][0]: [0.0, 1.0], "other": [1.0, 0.0]}
 EMPIRICAL = {
     f"EmpiricalCRF {spelling} {zeros}": (EmpiricalCRF(spelling=spelling, zeros=zeros), X)
@@ -57,6 +59,7 @@ MODELS = {
     "CRF sparse": (CRF(max_iter=2, tol=1.0, c1=1e-3, constraints={"A": list("ABCD")}), SPARSE),
     "CRF rows": (CRF(max_iter=2, tol=1.0, min_freq=2, dtype="float32", boundaries=True), ROWS),
     "CRF edges": (CRF(max_iter=2, tol=1.0, edge_columns=["w"]), DICTS),
+    "CRF trees": (CRF(max_iter=2, tol=1.0), TREES),
     "MaxMarginCRF": (MaxMarginCRF(max_iter=2, tol=1e3), X),
     "StructuredPerceptron": (StructuredPerceptron(max_iter=2), X),
     "StructuredPerceptron vote": (
