@@ -95,7 +95,9 @@ class LinkedUnits:
         previous, current = structure.links()
         order = np.argsort(current, kind="stable")
         self._previous, self._current = previous[order], current[order]
-        self._row = scores.token_transitions.row[structure.rows_of_links()[order]]
+        self._row = np.full(len(order), -1)
+        if len(scores.token_transitions.score):  # else there may be too few rows
+            self._row = scores.token_transitions.row[structure.rows_of_links()[order]]
         self._link_offsets = np.searchsorted(self._current, structure.offsets)
 
     def take(self, unit: int) -> LinkedTokens:

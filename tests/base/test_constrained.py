@@ -3,16 +3,18 @@
 import numpy as np
 import pandas as pd
 import pytest
+from enumerated import Enumerated
 from global_constraints import constraints, is_satisfied
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from read_scores import enumerate_paths, fitted
+from read_scores import ReadScores, enumerate_paths, fitted
 from sklearn.pipeline import make_pipeline
 from test_docstrings import ARGUMENTS, ESTIMATORS
 
 from sklearn_crcrf import (
     CRF,
     EmpiricalCRF,
+    GraphArray,
     SequenceArray,
     SequenceVectorizer,
     StructuredPerceptron,
@@ -109,6 +111,27 @@ def test_pipelines_pass_constraints_on():
     pipeline = make_pipeline(TokenFeatures(["shape"]), SequenceVectorizer(), CRF()).fit(X, y)
     predicted = pipeline.predict(X, subject_to=[Exactly("N", 2)])
     assert [list(labels).count("N") for labels in predicted] == [2] * 4
+
+
+class ReadTrees(ReadScores):
+    """Scores are read from the nodes of trees."""
+
+    def _structure(self, X):
+        return Enumerated(X.offsets, *X.token_edges.T)
+
+
+def test_children_of_a_parent():
+    parents = [[-1, 0, 0, 2, 2], [-1], [1, -1]]
+    rows = [np.tile([8.0, 1.0, 0.0], (len(of), 1)) for of in parents]
+    rows[0][1, 0] = 12.0
+    X = GraphArray.from_parents(rows, parents)
+    trees = ReadTrees().fit([np.zeros((3, 3))], [["A", "B", "C"]])
+    free = trees.predict(X).tolist()
+    assert [labels.count("A") for labels in free] == [5, 1, 2]
+    predicted = trees.predict(X, subject_to=[AtMost("A", 1, per="parent")]).tolist()
+    assert predicted[1:] == free[1:]
+    assert predicted[0][:2].count("A") == 2
+    assert predicted[0][2] != "A" and predicted[0][3:].count("A") == 1
 
 
 def test_allowed_labels_and_constraints():

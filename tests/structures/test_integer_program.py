@@ -173,6 +173,12 @@ def test_each_link_has_its_row_of_transition_scores():
     assert value == [5.0] and y[[0, 2]].tolist() == [1, 0]
 
 
+def test_without_transition_scores_of_links_there_are_no_rows():
+    ring = RowsByLink([0, 3], [0, 1, 0, 2], [1, 2, 2, 1])
+    scores = Scores.of(np.zeros((3, 2)), 1 - np.eye(2))
+    assert best_labelling(ring, scores)[0] == [3.0]
+
+
 def test_what_has_no_best_labelling():
     nothing = Chain(np.array([0, 0]))
     assert best_labelling(nothing, Scores.of(np.zeros((0, 2)), np.zeros((2, 2))))[0] == [0.0]
