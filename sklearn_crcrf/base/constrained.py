@@ -39,7 +39,7 @@ class SubjectTo:
         self._constraints = _checked(constraints)
         if structure.own_scores:
             raise Unsupported(structure, "first-order scores", "subject_to")
-        links = structure.links() if structure.has_parents else None
+        links = None if structure.always_sequential else structure.links()
         samples = Samples(layout, links, classes)
         self._bound = [
             constraint.bind(samples, f"subject_to[{i}]")

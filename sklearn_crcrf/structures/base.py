@@ -46,8 +46,8 @@ class Structure(Capabilities, ABC):
     own_scores = False
     """Whether the score of a labelling has parts that :class:`Scores` does not hold."""
 
-    has_parents = True
-    """Whether the token before a link is a parent of the token after it, given with the data."""
+    always_sequential = False
+    """Whether all structures of this class are sequential, whatever their tokens."""
 
     always_sequential = False
     """Whether all structures of this class are sequential, whatever their tokens."""

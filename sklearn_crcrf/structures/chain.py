@@ -52,7 +52,6 @@ class Chain(Rooted):
     """
 
     always_sequential = True
-    has_parents = False
 
     @cached_property
     def longest_first(self) -> np.ndarray:

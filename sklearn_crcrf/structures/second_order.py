@@ -43,7 +43,6 @@ class SecondOrderChain(Structure):
     """
 
     own_scores = True
-    has_parents = False
 
     def __init__(
         self,
