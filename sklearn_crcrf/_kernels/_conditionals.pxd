@@ -58,6 +58,24 @@ cdef inline void entries_into(Edges edges, int64_t t, int64_t *start, int64_t *s
         stop[0] = edges.indptr[row + 1]
 
 
+cdef inline double sum_of(const double *x, int64_t n) noexcept nogil:
+    """The sum of numbers, in lanes that a compiler can keep in vector registers."""
+    cdef:
+        double lanes[8]
+        double total = 0.0
+        int64_t j, lane
+    for lane in range(8):
+        lanes[lane] = 0.0
+    for j in range(0, n - 7, 8):
+        for lane in range(8):
+            lanes[lane] += x[j + lane]
+    for j in range(n - n % 8, n):
+        total += x[j]
+    for lane in range(8):
+        total += lanes[lane]
+    return total
+
+
 cdef inline void set_conditionals(Conditionals q, int64_t t) noexcept nogil:
     """The probabilities of the labels of token t; zero if the label of the parent is impossible."""
     cdef:
@@ -77,9 +95,7 @@ cdef inline void set_conditionals(Conditionals q, int64_t t) noexcept nogil:
         q.common[i * n + j] = 0.0
         q.raised[k] = exp(q.edges.score[k] - q.top) * q.factor[j]
     for i in range(n):
-        q.total[i] = 0.0
-        for j in range(n):
-            q.total[i] += q.common[i * n + j]
+        q.total[i] = sum_of(q.common + i * n, n)
     for k in range(start, stop):
         q.total[q.edges.previous[k]] += q.raised[k]
     for i in range(n):
@@ -136,12 +152,18 @@ cdef inline void add_pairs(
     cdef:
         int64_t i, j, k, start, stop
         double pair
+        double *row
+        double *out
     set_conditionals(q, t)
     for i in range(q.n):
+        row = q.common + i * q.n
+        out = &transitions[i, 0]
         for j in range(q.n):
-            pair = before[i] * q.common[i * q.n + j]
-            transitions[i, j] += pair
-            marginals[j] += pair
+            row[j] *= before[i]
+        for j in range(q.n):
+            out[j] += row[j]
+        for j in range(q.n):
+            marginals[j] += row[j]
     entries_into(q.edges, t, &start, &stop)
     for k in range(start, stop):
         pair = before[q.edges.previous[k]] * q.raised[k]

@@ -21,7 +21,7 @@ from libc.math cimport INFINITY, NAN
 from libc.stdint cimport int32_t, int64_t
 
 from sklearn_crcrf._kernels._conditionals cimport (
-    Conditionals, conditionals_of, entries_into, set_conditionals
+    Conditionals, conditionals_of, entries_into, set_conditionals, sum_of
 )
 from sklearn_crcrf._kernels._edges cimport Edges, edges_of
 
@@ -41,9 +41,9 @@ cdef void average_subtree(
 ) noexcept nogil:
     cdef int64_t i, j, k, start, stop, n = q.n
     for i in range(n):
-        out[i] = 0.0
         for j in range(n):
-            out[i] += q.common[i * n + j] * (v.transition[i * n + j] + a[j])
+            q.factor[j] = q.common[i * n + j] * (v.transition[i * n + j] + a[j])
+        out[i] = sum_of(q.factor, n)
     entries_into(q.edges, t, &start, &stop)
     for k in range(start, stop):
         out[q.edges.previous[k]] += q.raised[k] * (v.edges[k] + a[q.edges.current[k]])
@@ -149,11 +149,10 @@ def add_tree_covariances(
                     others[i] = a[parent[t], i] - others[i] + b[parent[t], i]
                     mass[i] = 0.0
                 for i in range(n):
-                    for j in range(n):
-                        pair = marginals[parent[t], i] * q.common[i * n + j]
-                        mass[j] += pair
-                        b[t, j] += pair * (others[i] + v_transition[i, j])
-                        transitions[i, j] += w * pair * (others[i] + v_transition[i, j] + a[t, j])
+                    average_label(
+                        n, marginals[parent[t], i], others[i], w, v.transition + i * n, &a[t, 0],
+                        q.common + i * n, q.factor, mass, &b[t, 0], &transitions[i, 0],
+                    )
                 entries_into(edges, t, &start, &stop)
                 for k in range(start, stop):
                     i = edges.previous[k]
@@ -166,6 +165,31 @@ def add_tree_covariances(
                     b[t, j] = b[t, j] / mass[j] if mass[j] > 0.0 else 0.0
             for j in range(n):
                 states[t, j] = w * marginals[t, j] * (a[t, j] + b[t, j])
+
+
+cdef inline void average_label(
+    int64_t n,
+    double probability,            # of label i of the parent
+    double others,                 # o_t(i)
+    double weight,
+    const double *transition,      # (n,) of the direction, from label i IN
+    const double *a,               # (n,) a_t IN
+    double *pairs,                 # (n,) conditional probabilities, given label i INOUT
+    double *mean,                  # (n,) work space
+    double *mass,                  # (n,) INOUT
+    double *b,                     # (n,) b_t times mass INOUT
+    double *covariance,            # (n,) of the transitions from label i INOUT
+) noexcept nogil:
+    cdef int64_t j
+    for j in range(n):
+        pairs[j] *= probability
+        mean[j] = pairs[j] * (others + transition[j])
+    for j in range(n):
+        mass[j] += pairs[j]
+    for j in range(n):
+        b[j] += mean[j]
+    for j in range(n):
+        covariance[j] += weight * (mean[j] + pairs[j] * a[j])
 
 
 cdef Direction direction_of(

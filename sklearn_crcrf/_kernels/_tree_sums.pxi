@@ -40,6 +40,7 @@ cdef struct Sums:
     double tiny                    # what probabilities must not fall below
     double small                   # its square root
     double *factor                 # (n_units,) product of the z_v whose logarithm is to be added
+    double *n_links                # (n_units,) how often the top of transitions is to be added
     double *log_z                  # (n_units,)
     double *least                  # (n_rows,) lower bound of the nonzero m of a row
 
@@ -98,12 +99,10 @@ def sum_up(
         object dtype = DOUBLE if real is double else FLOAT
         real[:, ::1] rows = empty_rows(2 * STRIP + SPARE + scores.n, scores.n, dtype)
         const real *packed = packed_potential(potential, True, rows[2 * STRIP + SPARE :])
-        double[::1] factor = np.ones(len(log_z)), least = np.empty(len(token))
-        Sums sums
+        double[:, ::1] of_units = units_to_sum(len(log_z))
+        double[::1] least = np.empty(len(token))
+        Sums sums = sums_of(sizeof(real) == 8, of_units, least, log_z)
         unsigned denormals
-    sums.tiny = 1e-260 if real is double else 1e-28
-    sums.small = 1e-130 if real is double else 1e-14
-    sums.factor, sums.log_z, sums.least = &factor[0], &log_z[0], &least[0]
     with nogil:
         give_turn()
         denormals = flush_denormals()
@@ -113,15 +112,32 @@ def sum_up(
                 &trees, block_level[block], block_level[block + 1], 0, &scores, state, begin, end,
                 packed, rows, b, m, &sums,
             )
-        add_factors(factor, log_z)
+        finish_sums(&sums, log_z.shape[0], top)
         restore_denormals(denormals)
         take_turn()
 
 
-cdef void add_factors(const double[::1] factor, double[::1] log_z) noexcept nogil:
+def units_to_sum(int64_t n_units):
+    """The fields ``factor`` and ``n_links`` of Sums."""
+    return np.repeat([[1.0], [0.0]], n_units, axis=1)
+
+
+cdef Sums sums_of(
+    bint is_double, double[:, ::1] of_units, double[::1] least, double[::1] log_z
+) noexcept:
+    cdef Sums sums
+    sums.tiny = 1e-260 if is_double else 1e-28
+    sums.small = 1e-130 if is_double else 1e-14
+    # Without units or tokens these are addresses that are never read.
+    sums.factor, sums.n_links = &of_units[0, 0], &of_units[1, 0]
+    sums.log_z, sums.least = &log_z[0], &least[0]
+    return sums
+
+
+cdef void finish_sums(Sums *sums, int64_t n_units, double top) noexcept nogil:
     cdef int64_t u
-    for u in range(log_z.shape[0]):
-        log_z[u] += log(factor[u])
+    for u in range(n_units):
+        sums.log_z[u] += log(sums.factor[u]) + sums.n_links[u] * top
 
 
 cdef void sum_up_block(
@@ -294,7 +310,7 @@ cdef void scale_nodes(
                 sums.factor[u] = 1.0
             sums.log_z[u] += top[k]
             if trees.parent_row[r] >= 0:
-                sums.log_z[u] += scores.top
+                sums.n_links[u] += 1.0
                 # If no transition is impossible, any label has a part in all messages.
                 least = shrinks * (least_positive(row, width) if scores.forbids else 1.0)
         else:

@@ -57,17 +57,17 @@ def sum_down(
         )
         real[:, ::1] p = empty_rows(largest, n, dtype)
         bint is_new = log_z is not None
-        double[::1] factor = np.ones(len(weight)), least = np.empty(largest if is_new else 0)
+        double[:, ::1] of_units = units_to_sum(len(weight))
+        double[::1] least = np.empty(largest if is_new else 0)
         Sums sums
         unsigned denormals
+    if is_new:
+        sums = sums_of(sizeof(real) == 8, of_units, least, log_z)
     with nogil:
         give_turn()
         denormals = flush_denormals()
         if is_new:
             log_z[:] = 0.0
-            sums.tiny = 1e-260 if real is double else 1e-28
-            sums.small = 1e-130 if real is double else 1e-14
-            sums.factor, sums.log_z, sums.least = &factor[0], &log_z[0], &least[0]
         for block in range(n_blocks):
             if is_new:
                 sum_up_block(
@@ -86,7 +86,7 @@ def sum_down(
                 for j in range(n):
                     transitions[i, j] += potential[i, j] * outer[i, j]
         if is_new:
-            add_factors(factor, log_z)
+            finish_sums(&sums, log_z.shape[0], top)
         restore_denormals(denormals)
         take_turn()
 
