@@ -16,6 +16,7 @@ from ..linear import NamedWeights
 from ..structures import structure_of
 from ..utils.soundness import Fact, Requirement, below, labels
 from .counts import Counts, Template
+from .edge_types import edge_types
 from .observations import Encoder, LabelledObservations, Observations, count_corpus
 from .soundness import counts_requirements, encoder_requirements
 from .tabulator import Tabulator
@@ -147,26 +148,31 @@ class CountingClassifier(BaseSequenceClassifier):
         table, attributes = self.tabulator_.fit_transform(sequences.X, weights)
         n_attributes = None if attributes is None else attributes.shape[1]
         structure = structure_of(sequences.X)
-        linked = not structure.always_sequential
-        self.encoder_ = self._new_encoder(table.names, n_attributes, linked)
+        types = edge_types(sequences.X, structure)
+        links = {"linked": not structure.always_sequential, "has_types": types is not None}
+        self.encoder_ = self._new_encoder(table.names, n_attributes, **links)
         self._label_ids = LabelIds(classes)
-        observations = self.encoder_.learn(table, attributes)
+        observations = self.encoder_.learn(table, attributes, types)
         labels = self._label_ids.learn(sequences.y)
         return LabelledObservations(observations, labels, structure, weights)
 
     def _new_tabulator(self) -> Tabulator:
         return Tabulator(None, self.binning)
 
-    def _new_encoder(self, names: Sequence[str], n_attributes: int | None, linked: bool) -> Encoder:
-        return Encoder(names, (), {}, n_attributes, linked)
+    def _new_encoder(
+        self, names: Sequence[str], n_attributes: int | None, **links: bool
+    ) -> Encoder:
+        return Encoder(names, (), {}, n_attributes, **links)
 
     def _update(self, X: Any, y: Any, sample_weight: Any, combine: Callable) -> None:
         """Combine the counts with the counts of more data."""
         sequences, weights = self._check_training(X, y, sample_weight, reset=False)
         self.encoder_, self._label_ids = self.encoder_.copy(), self._label_ids.copy()
-        observations = self.encoder_.learn(*self.tabulator_.transform(sequences.X))
-        labels = self._label_ids.learn(sequences.y)
+        table, attributes = self.tabulator_.transform(sequences.X)
         structure = structure_of(sequences.X)
+        types = edge_types(sequences.X, structure)
+        observations = self.encoder_.learn(table, attributes, types)
+        labels = self._label_ids.learn(sequences.y)
         more = self._count(LabelledObservations(observations, labels, structure, weights))
         self._estimate(combine(self.counts_, more))
 
@@ -199,4 +205,5 @@ class CountingClassifier(BaseSequenceClassifier):
         yield from below("counts_", counts_requirements(self.counts_, self.encoder_, *known))
 
     def _encode(self, X: SequenceArray) -> Observations:
-        return self.encoder_.encode(*self.tabulator_.transform(X))
+        types = edge_types(X, structure_of(X))
+        return self.encoder_.encode(*self.tabulator_.transform(X), types)

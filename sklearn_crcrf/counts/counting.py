@@ -131,9 +131,13 @@ def _check_input(
 ) -> tuple[ColumnWindow, np.ndarray]:
     offsets = SequenceArray(np.asarray(labels), offsets).offsets
     named = {column for template in templates for column, _ in template.symbols}
-    if missing := named - columns.keys():
+    of_links = {} if links is None else links.symbols
+    if missing := named - columns.keys() - of_links.keys():
         raise ValueError(f"columns has no {min(missing, key=str)!r}, which a template names")
-    ids = {name: _check_ids(f"columns[{name!r}]", columns[name], offsets) for name in named}
+    ids = {
+        name: _check_ids(f"columns[{name!r}]", columns[name], offsets)
+        for name in named - of_links.keys()
+    }
     window = ColumnWindow(ids, _check_ids("labels", labels, offsets), offsets, links)
     return window, _check_weights(weights, offsets)
 

@@ -13,9 +13,11 @@ from ..structures import Structure
 from ..utils.soundness import setting_state
 from .counting import count_folds, count_tokens
 from .counts import BOUNDARY, Counts, Table, Template
+from .edge_types import EDGE_TYPE
 from .lexicon import Lexicon, mark_unknown
 from .links import Links
 from .tables import aggregate
+from .window import ColumnWindow
 
 __all__ = [
     "ATTRIBUTES",
@@ -24,7 +26,6 @@ __all__ = [
     "Observations",
     "count_corpus",
     "count_folds_of_corpus",
-    "links_of",
     "relabel",
 ]
 
@@ -83,6 +84,8 @@ class Observations(NamedTuple):
         Ids of the spelling features of the unique words.
     attributes : CSR of shape (n_tokens, n_attributes) or None
         The rows of a sparse X.
+    edge_types : ndarray of shape (n_links,) or None
+        Ids of the types of links.
     """
 
     columns: Columns
@@ -90,17 +93,32 @@ class Observations(NamedTuple):
     ids: np.ndarray
     spelling: np.ndarray
     attributes: Any = None
+    edge_types: np.ndarray | None = None
 
-    def split(self, token: int) -> tuple["Observations", "Observations"]:
-        """The tokens before ``token``, and the tokens from it on."""
-        return self._slice(slice(0, token)), self._slice(slice(token, None))
+    def split(self, token: int, link: int) -> tuple["Observations", "Observations"]:
+        """The tokens and links before these numbers, and the tokens and links from there on."""
+        return self._slice(slice(token), slice(link)), self._slice(
+            slice(token, None), slice(link, None)
+        )
 
-    def _slice(self, tokens: slice) -> "Observations":
+    def _slice(self, tokens: slice, links: slice) -> "Observations":
         return self._replace(
             columns=self.columns.slice(tokens),
             word=self.word[tokens],
             attributes=None if self.attributes is None else self.attributes[tokens],
+            edge_types=None if self.edge_types is None else self.edge_types[links],
         )
+
+    def links(self, structure: Structure) -> Links | None:
+        """The links of these tokens; None if they are from each token to the next one."""
+        symbols = {} if self.edge_types is None else {EDGE_TYPE: self.edge_types}
+        if structure.is_sequential() and not symbols:
+            return None
+        return Links(*structure.links(), structure.n_tokens, symbols)
+
+    def window(self, structure: Structure, labels: np.ndarray | None = None) -> ColumnWindow:
+        """The symbols around these tokens."""
+        return ColumnWindow(self.columns, labels, structure.offsets, self.links(structure))
 
 
 class Encoder:
@@ -118,9 +136,13 @@ class Encoder:
         Number of columns of a sparse X.
     linked : bool
         Whether tokens may have other links than to the next token of their sequence.
+    has_types : bool
+        Whether links have types.
     """
 
-    linked = False  # of models that were stored before tokens had links
+    # Of models that were stored before tokens had links.
+    linked = False
+    edge_types: Vocabulary | None = None
 
     def __init__(
         self,
@@ -129,10 +151,12 @@ class Encoder:
         symbols: Mapping,
         n_attributes: int | None,
         linked: bool = False,
+        has_types: bool = False,
     ):
         self.names = tuple(names)
         self.n_attributes: Any = n_attributes
         self.linked = linked
+        self.edge_types = Vocabulary() if has_types else None
         self.lexicon = Lexicon(features, symbols)
         self._vocabularies = {name: Vocabulary() for name in self.names[1:]}
 
@@ -144,22 +168,35 @@ class Encoder:
             vars(self).update(state)
             self._vocabularies = dict(zip(self.names[1:], state["_vocabularies"], strict=True))
 
-    def learn(self, table: SymbolTable, attributes: sp.csr_array | None) -> Observations:
-        """Encode tokens, and give ids to new symbols; new columns are an error."""
+    def learn(
+        self,
+        table: SymbolTable,
+        attributes: sp.csr_array | None,
+        edge_types: Sequence[str] | None = None,
+    ) -> Observations:
+        """Encode tokens and links, and give ids to new symbols; new columns are an error."""
         new = [name for name in table.names if not self._has(name)]
         if new:
             raise ValueError(f"X has columns {new}, but the first data had {self.names}")
-        return self._encode(table, attributes, _learn_words, Vocabulary.add)
+        observations = self._encode(table, attributes, _learn_words, Vocabulary.add)
+        return self._with_types(observations, edge_types, Vocabulary.add)
 
-    def encode(self, table: SymbolTable, attributes: sp.csr_array | None) -> Observations:
-        """Encode tokens; unknown symbols have the id UNKNOWN."""
-        return self._encode(table, attributes, Lexicon.lookup, _lookup)
+    def encode(
+        self,
+        table: SymbolTable,
+        attributes: sp.csr_array | None,
+        edge_types: Sequence[str] | None = None,
+    ) -> Observations:
+        """Encode tokens and links; unknown symbols have the id UNKNOWN."""
+        observations = self._encode(table, attributes, Lexicon.lookup, _lookup)
+        return self._with_types(observations, edge_types, _lookup)
 
     def copy(self) -> "Encoder":
         """The same ids; either copy can then learn more without the other."""
         twin = copy(self)
         twin.lexicon = self.lexicon.copy()
         twin._vocabularies = {name: known.copy() for name, known in self._vocabularies.items()}
+        twin.edge_types = None if self.edge_types is None else self.edge_types.copy()
         return twin
 
     def symbols(self, column: str) -> list[str]:
@@ -169,6 +206,8 @@ class Encoder:
             return self.lexicon.words.symbols
         if column in self._vocabularies:
             return self._vocabularies[column].symbols
+        if column == EDGE_TYPE and self.edge_types is not None:
+            return self.edge_types.symbols
         return self.lexicon.symbols(column.removeprefix(f"{word}:"))
 
     def _has(self, column: str) -> bool:
@@ -188,6 +227,14 @@ class Encoder:
         features = [f"{self.names[0]}:{feature}" for feature in self.lexicon.features]
         columns = Columns(stored, word, spelling, features)
         return Observations(columns, word, ids, spelling, attributes)
+
+    def _with_types(self, observations, edge_types, encode_symbols) -> Observations:
+        if (edge_types is None) != (self.edge_types is None):
+            has, had = ("types", "none") if self.edge_types is None else ("no types", "types")
+            raise ValueError(f"X: the edges have {has}, but the edges of the first data had {had}")
+        if edge_types is None:
+            return observations
+        return observations._replace(edge_types=encode_symbols(self.edge_types, edge_types))
 
 
 class LabelledObservations(NamedTuple):
@@ -214,7 +261,8 @@ class LabelledObservations(NamedTuple):
     def split(self, unit: int) -> tuple["LabelledObservations", "LabelledObservations"]:
         """The units before number ``unit``, and the units from it on."""
         cut = self.offsets[unit]
-        before, after = self.observations.split(cut)
+        n_links = int(np.count_nonzero(self.structure.links()[1] < cut))
+        before, after = self.observations.split(cut, n_links)
         first, rest = (self.structure.take(units) for units in (slice(unit), slice(unit, None)))
         return (
             LabelledObservations(before, self.labels[:cut], first, self.weights[:cut]),
@@ -222,19 +270,12 @@ class LabelledObservations(NamedTuple):
         )
 
 
-def links_of(structure: Structure) -> Links | None:
-    """The links of a structure; None if they are from each token to the next one."""
-    if structure.is_sequential():
-        return None
-    return Links(*structure.links(), structure.n_tokens)
-
-
 def count_corpus(corpus: LabelledObservations, templates: Sequence[Template]) -> Counts:
     """Count encoded sequences; see :func:`~sklearn_crcrf.counts.count_tokens`."""
     observations, labels, structure, weights = corpus
     if len(weights) and (weights == weights[0]).all():
         weights = weights[:1]
-    links = links_of(structure)
+    links = observations.links(structure)
     counts = count_tokens(
         observations.columns, labels, structure.offsets, templates, weights, links
     )
@@ -248,7 +289,7 @@ def count_folds_of_corpus(
 ) -> list[Counts]:
     """Count the folds of encoded sequences; see :func:`~sklearn_crcrf.counts.count_folds`."""
     observations, labels, structure, weights = corpus
-    offsets, links = structure.offsets, links_of(structure)
+    offsets, links = structure.offsets, observations.links(structure)
     folds = count_folds(
         observations.columns, labels, offsets, templates, fold_of_sequence, weights, links
     )

@@ -16,6 +16,7 @@ __all__ = [
     "pair_counts",
     "place_rows",
     "rank_rows",
+    "rows_at",
     "short_ids",
     "stack_rows",
     "sum_rows",
@@ -181,6 +182,16 @@ def sum_rows(counts: sp.csr_array, which: np.ndarray, n_rows: int) -> sp.csr_arr
     sums = sp.csr_array((ones, (which[used], used)), shape=(n_rows, len(which))) @ counts
     sums.sort_indices()
     return sums
+
+
+def rows_at(matrix: sp.csr_array, rows: np.ndarray) -> sp.csr_array:
+    """The rows of a matrix with these numbers; empty rows for numbers below 0."""
+    used = rows >= 0
+    indptr = np.append(0, np.cumsum(used))
+    which = sp.csr_array(
+        (np.ones(indptr[-1]), rows[used], indptr), shape=(len(rows), matrix.shape[0])
+    )
+    return which @ matrix
 
 
 def place_rows(matrix: sp.csr_array, ids: np.ndarray, n_rows: int) -> sp.csr_array:

@@ -45,17 +45,14 @@ class ColumnWindow:
 
     def symbols(self, template: Template) -> list[np.ndarray]:
         """The symbols of a template, each as an int32 array of shape (n_events,)."""
-        return [
-            self._at(template, self._ids(column), offset, template.linked, BOUNDARY)
-            for column, offset in template.symbols
-        ]
+        return [self._symbol(template, *symbol) for symbol in template.symbols]
 
     def events(self, template: Template) -> Iterator[np.ndarray]:
         """The symbols of a template, then its labels, one array at a time."""
-        for column, offset in template.symbols:
-            yield self._at(template, self._ids(column), offset, template.linked, BOUNDARY)
+        for symbol in template.symbols:
+            yield self._symbol(template, *symbol)
         for offset in template.labels:
-            yield self._at(template, self._ids(None), offset, True, BOUNDARY)
+            yield self._at(template, _ids(self._labels), offset, True, BOUNDARY)
 
     def n_events(self, template: Template) -> int:
         """The number of events: one for each token, or more if tokens have several links."""
@@ -75,9 +72,12 @@ class ColumnWindow:
         offsets = [0, *template.labels]
         return np.minimum.reduce([self._at(template, weights, k, True, np.inf) for k in offsets])
 
-    def _ids(self, column: str | None) -> np.ndarray:
-        """The symbols of a column, or the labels."""
-        return np.asarray(self._labels if column is None else self._columns[column], dtype=np.int32)
+    def _symbol(self, template: Template, column: str, offset: int) -> np.ndarray:
+        """One symbol of each event; a symbol of links is of the link into the token."""
+        if self._links is not None and column in self._links.symbols:
+            into = self._walk(template).links[-1]
+            return np.append(_ids(self._links.symbols[column]), np.int32(BOUNDARY))[into]
+        return self._at(template, _ids(self._columns[column]), offset, template.linked, BOUNDARY)
 
     def _at(
         self,
@@ -88,17 +88,20 @@ class ColumnWindow:
         outside: float,
     ) -> np.ndarray:
         """The value at an offset from the token of each event, ``outside`` where there is none."""
-        if self._links is None:
+        if self._links is None or template.reach == (0, 0):
             return self._moved(values, offset, outside)
-        reach = template.reach
-        if reach == (0, 0):
-            return self._moved(values, offset, outside)
-        if reach not in self._walks:
-            self._walks[reach] = self._links.walks(*reach)
-        tokens = self._walks[reach].tokens
+        tokens = self._walk(template).tokens
         if along_links:
             return np.append(values, np.array(outside, dtype=values.dtype))[tokens[offset]]
         return self._moved(values, offset, outside)[tokens[0]]
+
+    def _walk(self, template: Template) -> Walks:
+        """The walks whose tokens, or labels, are in the events of a template."""
+        reach = template.reach
+        if reach not in self._walks:
+            assert self._links is not None
+            self._walks[reach] = self._links.walks(*reach)
+        return self._walks[reach]
 
     def _moved(self, values: np.ndarray, offset: int, outside: float) -> np.ndarray:
         """The value at an offset from each token in its sequence."""
@@ -111,3 +114,7 @@ class ColumnWindow:
             edge = self.offsets[:-1] + distance if offset < 0 else self.offsets[1:] - 1 - distance
             moved[edge[reaches_out]] = outside
         return moved
+
+
+def _ids(values: Any) -> np.ndarray:
+    return np.asarray(values, dtype=np.int32)

@@ -31,7 +31,7 @@ from ..structures import Scores, SecondOrderChain, Structure, structure_of
 from ..training.monitor import Training
 from ..utils.soundness import Requirement, below, indices
 from .contributions import attribute_names
-from .experts import ContextExpert, chosen_experts, context_experts
+from .experts import Experts, all_experts, chosen_experts
 from .fit_exponents import MAX_ITER, fit_exponents
 from .frequencies import FrequencyModel
 from .model import Prepared, Statistics
@@ -335,9 +335,11 @@ class EmpiricalCRF(CountingClassifier):
     def _new_tabulator(self) -> Tabulator:
         return Tabulator(self.observation, self.binning)
 
-    def _new_encoder(self, names: Sequence[str], n_attributes: int | None, linked: bool) -> Encoder:
+    def _new_encoder(
+        self, names: Sequence[str], n_attributes: int | None, **links: bool
+    ) -> Encoder:
         spelling = SPELLINGS[self.spelling]
-        return Encoder(names, spelling.features, spelling.symbols, n_attributes, linked)
+        return Encoder(names, spelling.features, spelling.symbols, n_attributes, **links)
 
     def _fit_with_exponents(self, corpus: LabelledObservations) -> None:
         """Count all but the last sequences, fit the exponents on these, then count these too."""
@@ -405,18 +407,18 @@ class EmpiricalCRF(CountingClassifier):
         """The templates of the events that are counted."""
         if self.zeros == "smoothed":
             given = None if self.exponents == "fit" else self._exponents
-            templates = SmoothedModel.templates(self.encoder_, given, self._context_experts())
+            templates = SmoothedModel.templates(self.encoder_, given, self._experts())
         elif self.encoder_.n_attributes is None:
             templates = FrequencyModel.templates(self.encoder_)
         else:
             raise ValueError(f'a sparse X needs zeros="smoothed", got {self.zeros!r}')
         return [*templates, TRIGRAMS] if self.order == 2 else templates
 
-    def _context_experts(self) -> list[ContextExpert]:
-        names, features = self.encoder_.names, self.encoder_.lexicon.features
-        if self.experts is None:
-            return list(context_experts(names, features))
-        return chosen_experts(self.experts, names, features)
+    def _experts(self) -> Experts:
+        """The experts that may take part."""
+        encoder = self.encoder_
+        given = encoder.names, encoder.lexicon.features, encoder.linked
+        return all_experts(*given) if self.experts is None else chosen_experts(self.experts, *given)
 
     def _estimate(self, counts: Counts, more_labels: Any = ()) -> None:
         """Compute the fitted attributes from the counts."""
@@ -428,7 +430,7 @@ class EmpiricalCRF(CountingClassifier):
         spelling = SPELLINGS[self.spelling]
         if self.zeros == "smoothed":
             self.model_: Any = SmoothedModel(
-                statistics, spelling, experts=self._context_experts(), **options
+                statistics, spelling, experts=self._experts(), **options
             )
         else:
             floor = FLOOR if self.zeros == "floored" else -np.inf

@@ -9,7 +9,9 @@ from ..feature_extraction.window_templates import parse_places, places_name
 __all__ = [
     "ContextExpert",
     "EdgeExpert",
+    "Experts",
     "Symbols",
+    "all_experts",
     "chosen_experts",
     "context_experts",
     "edge_experts",
@@ -65,6 +67,73 @@ class EdgeExpert(NamedTuple):
     here: tuple[Template, int]
 
 
+class Experts(NamedTuple):
+    """The experts that may take part in a model.
+
+    Parameters
+    ----------
+    contexts : list of ContextExpert
+        A broader template comes before the templates whose prior it is.
+    edges : list of EdgeExpert
+    word : float
+        Default exponent of the words, and of their spelling.
+    """
+
+    contexts: list[ContextExpert]
+    edges: list[EdgeExpert]
+    word: float = 1.0
+
+
+def all_experts(names: Sequence[str], features: Iterable[str], linked: bool) -> Experts:
+    """The experts of which exponents choose; parameters as of the functions below."""
+    return Experts([*context_experts(names, features)], [*edge_experts(names, linked)])
+
+
+def chosen_experts(
+    templates: Sequence[str], names: Sequence[str], features: Iterable[str], linked: bool
+) -> Experts:
+    """The experts that a user names, and the experts on transitions that need only words.
+
+    The prior of an expert is the estimate of the expert with most of its symbols, if another one
+    has some of them. By default all have the same exponent, so that evidence that repeats itself
+    does not add up.
+
+    Parameters
+    ----------
+    templates : sequence of str
+        Such as ``"tag[-1]|tag[0]"``. The word alone is left out, as it always takes part.
+    names, features, linked
+        As in :func:`context_experts` and :func:`edge_experts`.
+
+    Returns
+    -------
+    Experts
+
+    Raises
+    ------
+    ValueError
+        If a template is not valid, or two have the same symbols.
+    """
+    word = names[0]
+    columns = [*names, *(f"{word}:{feature}" for feature in features)]
+    this_word = frozenset(_at(word, 0))
+    by_symbols = {this_word: _at(word, 0)}
+    for template in templates:
+        places = parse_places(template, columns, "experts")
+        symbols = frozenset(places)
+        if symbols in by_symbols and symbols != this_word:
+            raise ValueError(f"experts: {template!r} has the symbols of another template")
+        by_symbols[symbols] = places
+    exponent = len(by_symbols) ** -0.5
+    experts = []
+    for symbols in sorted(by_symbols, key=len):
+        inside = [other for other in by_symbols if other < symbols]
+        broader = by_symbols[max(inside, key=len)] if inside else None
+        if symbols != this_word:
+            experts.append(_expert(by_symbols[symbols], exponent, exponent, broader))
+    return Experts(experts, [*edge_experts([word], linked)], exponent)
+
+
 def context_experts(names: Sequence[str], features: Iterable[str]) -> Iterator[ContextExpert]:
     """All experts for these columns, the first of which holds the words.
 
@@ -117,48 +186,6 @@ def _more_experts(
             yield _expert(_at(column, *offsets))
         for word_offset, offset in ((0, 0), (0, 1), (0, -1), (-1, 0), (1, 0)):
             yield _expert([(word, word_offset), (column, offset)])
-
-
-def chosen_experts(
-    templates: Sequence[str], names: Sequence[str], features: Iterable[str]
-) -> list[ContextExpert]:
-    """The experts that a user names.
-
-    The prior of an expert is the estimate of the expert with most of its symbols, if another one
-    has some of them.
-
-    Parameters
-    ----------
-    templates : sequence of str
-        Such as ``"tag[-1]|tag[0]"``. The word alone is left out, as it always takes part.
-    names, features : sequences of str
-        As in :func:`context_experts`.
-
-    Returns
-    -------
-    list of ContextExpert
-        Experts with few symbols first.
-
-    Raises
-    ------
-    ValueError
-        If a template is not valid, or there twice.
-    """
-    word = names[0]
-    columns = [*names, *(f"{word}:{feature}" for feature in features)]
-    this_word = _at(word, 0)
-    chosen = [parse_places(template, columns, "experts") for template in templates]
-    of_symbols = {frozenset(symbols): symbols for symbols in [this_word, *chosen]}
-    if len(of_symbols) < len({this_word}.union(chosen)) or len(set(chosen)) < len(chosen):
-        raise ValueError(f"experts: some of {[*templates]} have the same symbols")
-    chosen = sorted((symbols for symbols in chosen if symbols != this_word), key=len)
-    exponent = max(1, len(chosen)) ** -0.5
-    experts = []
-    for symbols in chosen:
-        inside = [s for own, s in of_symbols.items() if own < frozenset(symbols)]
-        broader = max(inside, key=len, default=None)
-        experts.append(_expert(symbols, exponent, exponent, broader))
-    return experts
 
 
 def edge_experts(names: Sequence[str], linked: bool = False) -> Iterator[EdgeExpert]:

@@ -95,7 +95,9 @@ class Exponents(Storable):
         return dict(zip(self.names, self.values.tolist(), strict=True))
 
 
-def state_entries(spelling, known_spelling: float, mu_oov: float, experts) -> list[Entry]:
+def state_entries(
+    spelling, known_spelling: float, mu_oov: float, experts, word: float = 1.0
+) -> list[Entry]:
     """Entries of the slots, in the order: spelling, word, context experts.
 
     Parameters
@@ -106,19 +108,21 @@ def state_entries(spelling, known_spelling: float, mu_oov: float, experts) -> li
     mu_oov : float
         Multiplies the exponents of the spelling slots of unseen words.
     experts : sequence of ContextExpert
+    word : float
+        Default exponent of the words; also multiplies the default exponents of their spelling.
     """
     slots = range(len(spelling.names))
-    word = len(spelling.names)
+    word_slot = len(spelling.names)
     entries = [
-        Entry(f"{name}/unseen", float(value), [(UNSEEN, slot)], [mu_oov])
+        Entry(f"{name}/unseen", word * float(value), [(UNSEEN, slot)], [mu_oov])
         for slot, name, value in zip(slots, spelling.names, spelling.exponents, strict=True)
     ]
     for suffix, kind in (("", FREQUENT), ("/seldom", SELDOM)):
-        entries.append(Entry("word" + suffix, 1.0, [(kind, word)], [1.0]))
+        entries.append(Entry("word" + suffix, word, [(kind, word_slot)], [1.0]))
         cells = [(kind, slot) for slot in slots]
-        entries.append(Entry("spelling" + suffix, known_spelling, cells, spelling.exponents))
-        for slot, expert in enumerate(experts, word + 1):
+        entries.append(Entry("spelling" + suffix, word * known_spelling, cells, spelling.exponents))
+        for slot, expert in enumerate(experts, word_slot + 1):
             entries.append(Entry(expert.name + suffix, expert.known, [(kind, slot)], [1.0]))
-    for slot, expert in enumerate(experts, word + 1):
+    for slot, expert in enumerate(experts, word_slot + 1):
         entries.append(Entry(expert.name + "/unseen", expert.unseen, [(UNSEEN, slot)], [1.0]))
     return entries

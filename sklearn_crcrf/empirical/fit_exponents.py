@@ -12,7 +12,7 @@ from scipy.optimize import OptimizeResult, minimize
 from ..criteria import log_loss
 from ..structures import Structure
 from .model import Prepared
-from .smoothed import SmoothedModel
+from .smoothed import RAISING, SmoothedModel
 
 __all__ = ["MAX_ITER", "fit_exponents"]
 
@@ -20,7 +20,7 @@ MAX_ITER = 50
 
 # Standard deviation of the prior around the defaults, relative to sigma.
 PRIOR_WIDTH = 0.3
-# The common exponent of all edges stays positive: an edge may only raise a transition.
+# Rates that may only raise a transition keep a positive exponent.
 SMALLEST_EDGE_EXPONENT = 1e-3
 
 
@@ -68,7 +68,7 @@ def fit_exponents(
     weight = np.ones(structure.n_units) if weight is None else weight
     objective = _Objective(model, prepared, y, structure, weight, sigma)
     bounds = [
-        (SMALLEST_EDGE_EXPONENT, None) if name == "edges" else (None, None)
+        (SMALLEST_EDGE_EXPONENT, None) if name in RAISING else (None, None)
         for name in model.exponents.names
     ]
     start = model.exponents.values

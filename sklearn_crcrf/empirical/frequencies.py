@@ -17,7 +17,7 @@ import scipy.sparse as sp
 
 from ..base.contributions import Contributions, entries_at, transition_names
 from ..counts import ColumnWindow, Template
-from ..counts.observations import Encoder, Observations, links_of
+from ..counts.observations import Encoder, Observations
 from ..counts.rows import FLOOR, KeyIndex, pair_counts, sum_rows
 from ..counts.state_weights import StateWeights
 from ..counts.storage import Storable
@@ -90,8 +90,7 @@ class FrequencyModel(Storable):
         word, kind = word_kinds(self.statistics.n_seen, observations)
         spelling = self.spelling.rows(observations.spelling)[observations.word]
         rows = np.column_stack([spelling, np.where(word < 0, -1, word + self.state.starts[1])])
-        links = links_of(structure)
-        window = ColumnWindow(observations.columns, None, structure.offsets, links)
+        window = observations.window(structure)
         edges = self._edge_rows(window, word >= 0, structure)[:, None]
         return Prepared(rows.astype(np.int32), kind, edges, are_first(structure))
 

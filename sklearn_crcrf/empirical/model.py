@@ -71,6 +71,8 @@ class Prepared(NamedTuple):
     first : bool ndarray of shape (n_tokens,)
         Which tokens have no link into them.
     attributes : CSR of shape (n_tokens, n_attributes) or None
+    types : int32 ndarray of shape (n_tokens,), optional
+        The type of the link into each token, -1 if it is not known or there is none.
     """
 
     rows: np.ndarray
@@ -78,6 +80,7 @@ class Prepared(NamedTuple):
     edges: np.ndarray
     first: np.ndarray
     attributes: Any = None
+    types: Any = None
 
     def slice(self, start: int, stop: int) -> "Prepared":
         """The tokens from ``start`` to ``stop``."""

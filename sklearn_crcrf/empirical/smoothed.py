@@ -6,14 +6,15 @@ multiplied by an exponent; see :func:`~sklearn_crcrf.counts.rows.association`.
 
 from collections.abc import Mapping, Sequence
 from copy import copy
-from typing import Any
+from math import prod
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
 from ..base.contributions import Contributions, attribute_contributions, transition_contributions
-from ..counts import ColumnWindow, Template
-from ..counts.observations import ATTRIBUTES, Encoder, Observations, links_of
+from ..counts import Template
+from ..counts.observations import ATTRIBUTES, Encoder, Observations
 from ..counts.rows import (
     WEAKEST,
     KeyIndex,
@@ -28,10 +29,11 @@ from ..counts.storage import Storable
 from ..structures import ScoreGradient, Scores, Structure, TokenTransitions
 from .contributions import attribute_names, edge_contributions, state_contributions
 from .estimates import Estimate, smooth
-from .experts import ContextExpert, EdgeExpert, Symbols, edge_experts
+from .experts import ContextExpert, EdgeExpert, Experts, Symbols, edge_experts
 from .exponents import Entry, Exponents, state_entries
 from .model import Prepared, Statistics, are_first, spelling_keys, word_kinds
 from .transitions import label_transitions
+from .type_rates import TYPED_PAIRS, TypeRates
 
 __all__ = ["SmoothedModel"]
 
@@ -40,8 +42,25 @@ WORD_STRENGTH = 0.3
 CONTEXT_STRENGTH = 2.0
 # Exponent of the rates of labels with the beginning and the end of a sequence.
 BOUNDARY_EXPONENT = 0.33
+# Default exponent of the rates of types of links, beyond the common rates.
+EDGE_TYPE_EXPONENT = 0.5
+# The exponents of rates that may only raise a transition.
+RAISING = ("edges", "edge types")
 # Number of (word, label) pairs whose scores are computed at once.
 BLOCK = 2**20
+
+
+class LinkRows(NamedTuple):
+    """Attributes on which transitions depend.
+
+    Parameters
+    ----------
+    edges : int32 ndarray of shape (n_rows, n_edge_slots)
+    types : int32 ndarray of shape (n_rows,)
+    """
+
+    edges: np.ndarray
+    types: np.ndarray
 
 
 class SmoothedModel(Storable):
@@ -58,9 +77,11 @@ class SmoothedModel(Storable):
         Exponent of the distribution of an unseen word.
     exponents : mapping from name to float
         Exponents that differ from their defaults.
-    experts : sequence of ContextExpert
+    experts : Experts
         Only the experts that were counted take part.
     """
+
+    type_rates: TypeRates | None = None  # of models that were stored before links had types
 
     def __init__(
         self,
@@ -70,12 +91,11 @@ class SmoothedModel(Storable):
         strength: float,
         mu_oov: float,
         exponents: Mapping[str, float],
-        experts: Sequence[ContextExpert],
+        experts: Experts,
     ):
         self.statistics = statistics
         self._strength = max(strength, WEAKEST)
-        counted = [expert for expert in experts if expert.template in statistics.counts]
-        self._fit_state(spelling, mu_oov, exponents, counted)
+        self._fit_state(spelling, mu_oov, exponents, experts)
         word = statistics.word
         self.transitions = label_transitions(
             statistics.counts[Template(((word, 0),), (-1, 0))],
@@ -84,27 +104,28 @@ class SmoothedModel(Storable):
             self._strength,
         )
         self._fit_edges()
+        self.type_rates = self._fit_types()
         del self._priors, self._estimates  # as large as the counts, and not needed to predict
 
     @staticmethod
     def templates(
-        encoder: Encoder,
-        exponents: Mapping[str, float] | None,
-        experts: Sequence[ContextExpert],
+        encoder: Encoder, exponents: Mapping[str, float] | None, experts: Experts
     ) -> list[Template]:
         """The templates that are counted if these exponents are set; None for all templates."""
-        names = encoder.names
-        used = [e.template for e in experts if exponents is None or _is_used(e, exponents)]
-        edges = list(edge_experts(names, encoder.linked))
-        of_edges = [template for edge in edges for template, _ in (edge.before, edge.here)]
-        templates = [Template(((names[0], 0),)), *used, *(e.template for e in edges), *of_edges]
+        contexts = [e for e in experts.contexts if exponents is None or _is_used(e, exponents)]
+        templates = [
+            Template(((encoder.names[0], 0),)),
+            *(expert.template for expert in contexts),
+            *(expert.template for expert in experts.edges),
+            *_given(experts.edges),
+            *([] if encoder.edge_types is None else [TYPED_PAIRS]),
+        ]
         return list(dict.fromkeys(templates))
 
     def prepare(self, observations: Observations, structure: Structure) -> Prepared:
         """Look up the attributes of tokens."""
         word, kind = word_kinds(self.statistics.n_seen, observations)
-        links = links_of(structure)
-        window = ColumnWindow(observations.columns, None, structure.offsets, links)
+        window = observations.window(structure)
         n_spelling = len(self.spelling.names)
         rows = np.empty((len(word), self.state.exponents.shape[1]), dtype=np.int32)
         rows[:, :n_spelling] = self.spelling.rows(observations.spelling)[observations.word]
@@ -112,7 +133,10 @@ class SmoothedModel(Storable):
         for slot, (row, start) in enumerate(zip(found, self.state.starts[1:], strict=True)):
             rows[:, n_spelling + slot] = np.where(row < 0, -1, row + start)
         edges = np.stack([i.rows(window.symbols(t)) for t, i in self._edges], axis=1)
-        return Prepared(rows, kind, edges, are_first(structure), observations.attributes)
+        types = np.full(len(word), -1, dtype=np.int32)
+        if self.type_rates is not None:
+            types = np.maximum(window.symbols(TYPED_PAIRS)[0], types)
+        return Prepared(rows, kind, edges, are_first(structure), observations.attributes, types)
 
     def scores(self, prepared: Prepared) -> Scores:
         """Scores of prepared tokens."""
@@ -120,9 +144,11 @@ class SmoothedModel(Storable):
         if prepared.attributes is not None:
             state += self.exponents["attributes"] * (prepared.attributes @ self.attributes)
         inner = self.common_transitions()
-        gains = self._edge_gains(prepared)
+        row, links = self._distinct_links(prepared)
+        gains = self._edge_gains(links.edges)
         gains.data *= self.exponents["edges"]
-        row = np.where(prepared.first, -1, np.arange(len(prepared.first)))
+        if self.type_rates is not None:
+            gains = gains + self.exponents["edge types"] * self.type_rates.gains(links.types)
         return Scores(
             state,
             inner,
@@ -207,7 +233,13 @@ class SmoothedModel(Storable):
         gradient["transition"] += weight.token_transitions @ self.transitions.inner[labels]
         gradient["boundary"] = weight.begin @ self.transitions.begin
         gradient["boundary"] += weight.end @ self.transitions.end
-        gradient["edges"] = weight.token_transitions @ raised / self.exponents["edges"]
+        of_edges = weight.token_transitions @ raised
+        if self.type_rates is not None:
+            _, links = self._distinct_links(prepared)
+            of_gains = _gradient_of_gains(scores, weight.token_transitions)
+            gradient["edge types"] = self.type_rates.slope(links.types, of_gains)
+            of_edges -= self.exponents["edge types"] * gradient["edge types"]
+        gradient["edges"] = of_edges / self.exponents["edges"]
         if prepared.attributes is not None:
             state_scores = prepared.attributes @ self.attributes
             gradient["attributes"] = state_scores.multiply(weight.state).sum()
@@ -218,29 +250,32 @@ class SmoothedModel(Storable):
         spelling: type,
         mu_oov: float,
         exponents: Mapping[str, float],
-        experts: Sequence[ContextExpert],
+        experts: Experts,
     ) -> None:
         """Weights of the spelling, the words and their contexts, and their exponents."""
         stats = self.statistics
-        edges = self._edge_experts()
+        contexts = [expert for expert in experts.contexts if expert.template in stats.counts]
+        given = _given(self._edge_experts())
         # Only estimates that serve as priors are kept.
-        self._priors: set[Template | None] = {expert.broader for expert in experts}
-        self._priors |= {template for edge in edges for template, _ in (edge.before, edge.here)}
+        self._priors: set[Template | None] = {*given, *(expert.broader for expert in contexts)}
         blocks = self._fit_words(spelling)
         self._contexts: list[Any] = []
-        blocks += [self._fit_context(expert) for expert in experts]
-        for template, _ in (given for edge in edges for given in (edge.before, edge.here)):
+        blocks += [self._fit_context(expert) for expert in contexts]
+        for template in given:
             if template not in self._estimates:
                 self._fit_estimate(template, None)
-        entries = state_entries(self.spelling, 1.0, mu_oov, experts)
+        entries = state_entries(self.spelling, 1.0, mu_oov, contexts, experts.word)
         entries += [Entry("transition", 1.0), Entry("boundary", BOUNDARY_EXPONENT)]
         entries += [Entry("edges", 1.0)]
+        if stats.encoder.edge_types is not None:
+            entries.append(Entry("edge types", EDGE_TYPE_EXPONENT))
         if ATTRIBUTES in stats.counts:
             entries.append(Entry("attributes", self._fit_attributes()))
-        self.exponents = Exponents(entries, n_slots=len(self.spelling.names) + 1 + len(experts))
+        self.exponents = Exponents(entries, n_slots=len(self.spelling.names) + 1 + len(contexts))
         self.exponents.update(exponents)
-        if self.exponents["edges"] < 0.0:  # an edge may only raise a transition
-            raise ValueError(f"exponents: 'edges' must not be negative, got {exponents['edges']}")
+        for name in RAISING:
+            if name in self.exponents.names and self.exponents[name] < 0.0:
+                raise ValueError(f"exponents: {name!r} must not be negative, got {exponents[name]}")
         self.state = StateWeights(blocks, self.exponents.table())
 
     def _fit_words(self, spelling: type) -> list[sp.csr_array]:
@@ -342,17 +377,61 @@ class SmoothedModel(Storable):
         self._edge_starts = np.cumsum([0, *(b.shape[0] for b in blocks[:-1])], dtype=np.int32)
         self.edge_coef = sp.vstack([short_ids(block) for block in blocks], format="csr")
 
-    def _edge_experts(self) -> list[EdgeExpert]:
-        encoder = self.statistics.encoder
-        return list(edge_experts(encoder.names, encoder.linked))
+    def _fit_types(self) -> TypeRates | None:
+        """The rates of the types of links, if links have types."""
+        stats = self.statistics
+        if stats.encoder.edge_types is None:
+            return None
+        return TypeRates(
+            stats.counts[TYPED_PAIRS],
+            len(stats.encoder.edge_types),
+            np.exp(self.transitions.inner),
+            stats.label_prior,
+            self._strength,
+        )
 
-    def _edge_gains(self, prepared: Prepared) -> sp.csr_array:
-        """Scores that the edges add to transitions, CSR of shape (n_tokens, n_labels ** 2)."""
-        used = (prepared.edges >= 0) & ~prepared.first[:, None]
+    def _edge_experts(self) -> list[EdgeExpert]:
+        """The experts on transitions that were counted."""
+        encoder, counts = self.statistics.encoder, self.statistics.counts
+        experts = edge_experts(encoder.names, encoder.linked)
+        return [expert for expert in experts if expert.template in counts]
+
+    def _distinct_links(self, prepared: Prepared) -> tuple[np.ndarray, LinkRows]:
+        """The row of each token, -1 without a link into it; and the attributes of each row.
+
+        Links with the same attributes share a row where there can be only few different rows.
+        """
+        first = prepared.first
+        links = LinkRows(np.where(first[:, None], -1, prepared.edges), prepared.types)
+        encoder = self.statistics.encoder
+        sizes = [*(len(i.keys) for _, i in self._edges), len(encoder.edge_types or ())]
+        if not encoder.linked or prod(size + 1 for size in sizes) > len(first):
+            return np.where(first, -1, np.arange(len(first))), links
+        ids = [column + 1 for column in (*links.edges.T, links.types)]
+        codes = np.ravel_multi_index(ids, [size + 1 for size in sizes])
+        _, example, row = np.unique(codes, return_index=True, return_inverse=True)
+        return np.where(first, -1, row), LinkRows(links.edges[example], links.types[example])
+
+    def _edge_gains(self, edges: np.ndarray) -> sp.csr_array:
+        """Scores that the edges add to transitions, CSR of shape (n_rows, n_labels ** 2)."""
+        used = edges >= 0
         indptr = np.append(0, np.cumsum(used.sum(axis=1)))
-        columns = (prepared.edges + self._edge_starts)[used]
-        shape = len(prepared.edges), self.edge_coef.shape[0]
+        columns = (edges + self._edge_starts)[used]
+        shape = len(edges), self.edge_coef.shape[0]
         return sp.csr_array((np.ones(len(columns)), columns, indptr), shape) @ self.edge_coef
+
+
+def _gradient_of_gains(scores: Scores, weight: np.ndarray) -> sp.csr_array:
+    """The gradient in the gains of transitions, CSR of shape (n_rows, n_labels ** 2)."""
+    _, indptr, previous, current, _ = scores.token_transitions
+    n_labels = len(scores.transition)
+    columns = current.astype(np.int64) * n_labels + previous
+    return sp.csr_array((weight, columns, indptr), shape=(len(indptr) - 1, n_labels**2))
+
+
+def _given(edges: Sequence[EdgeExpert]) -> list[Template]:
+    """The templates that estimate single labels for the experts on transitions."""
+    return list(dict.fromkeys(t for edge in edges for t, _ in (edge.before, edge.here)))
 
 
 def _is_used(expert: ContextExpert, exponents: Mapping[str, float]) -> bool:
