@@ -78,7 +78,7 @@ def test_rooms_keep_their_private_names():
     assert not wrong
 
 
-STRUCTURES = {"Chain", "SecondOrderChain"}
+STRUCTURES = {"Chain", "Graph", "SecondOrderChain"}
 
 
 def names_a_structure(node: ast.AST) -> bool:

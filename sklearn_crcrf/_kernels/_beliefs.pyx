@@ -17,21 +17,12 @@ with z_i = sum_x exp(b_i(x)), is then a stationary point of the Bethe free energ
 
 import numpy as np
 
-from libc.math cimport INFINITY, exp, log
+from libc.math cimport INFINITY, exp
 from libc.stdint cimport int32_t, int64_t
 
-from sklearn_crcrf._kernels._edges cimport maximum
-from sklearn_crcrf._kernels._slots cimport Slots, score_of, slots_of
-
-
-cdef double log_sum(const double *x, int64_t n) noexcept nogil:
-    """log sum_j exp(x_j), of which some are finite."""
-    cdef:
-        int64_t j
-        double top = maximum(x, n), total = 0.0
-    for j in range(n):
-        total += exp(x[j] - top)
-    return top + log(total)
+from sklearn_crcrf._kernels._log_sums cimport log_of_sum
+from sklearn_crcrf._kernels._slots cimport Slots, slot_score, slots_of
+from sklearn_crcrf._kernels._turns cimport give_turn, take_turn
 
 
 def log_beliefs(
@@ -47,6 +38,7 @@ def log_beliefs(
         int64_t n = state.shape[1], t, s, x
         double factor
     with nogil:
+        give_turn()
         for t in range(state.shape[0]):
             for x in range(n):
                 belief[t, x] = state[t, x]
@@ -54,9 +46,10 @@ def log_beliefs(
                 factor = share[s] if share.shape[0] else 1.0
                 for x in range(n):
                     belief[t, x] += factor * m[s, x]
-            log_z[t] = log_sum(&belief[t, 0], n)
+            log_z[t] = log_of_sum(&belief[t, 0], n)
             for x in range(n):
                 belief[t, x] -= log_z[t]
+        take_turn()
 
 
 cdef inline double pair_scores(
@@ -76,7 +69,7 @@ cdef inline double pair_scores(
         for y in range(n):
             second = own[y] - from_other[y] if back else other[y] - from_own[y]
             out[x * n + y] = first + second + table[x * n + y]
-    return log_sum(out, n * n)
+    return log_of_sum(out, n * n)
 
 
 def energies_of_links(
@@ -97,11 +90,13 @@ def energies_of_links(
         double[::1] work = np.empty(slots.n * slots.n)
         int64_t u, t, s
     with nogil:
+        give_turn()
         for u in range(offsets.shape[0] - 1):
             energy[u] = 0.0
             for t in range(offsets[u], offsets[u + 1]):
                 for s in range(middle[t], start[t + 1]):
                     energy[u] += pair_scores(&slots, t, s, &belief[0, 0], &m[0, 0], &work[0])
+        take_turn()
 
 
 def add_link_beliefs(
@@ -125,6 +120,7 @@ def add_link_beliefs(
         double log_z
         double *out
     with nogil:
+        give_turn()
         for u in range(offsets.shape[0] - 1):
             if weight[u] == 0.0:
                 continue
@@ -134,6 +130,7 @@ def add_link_beliefs(
                     out = &of_tables[key[s] // 2, 0, 0]
                     for k in range(n * n):
                         out[k] += weight[u] * exp(work[k] - log_z)
+        take_turn()
 
 
 def remove_unsupported(
@@ -155,6 +152,7 @@ def remove_unsupported(
         int64_t n = slots.n, u, t, s, x, other
         bint has_changed, is_supported
     with nogil:
+        give_turn()
         for u in range(offsets.shape[0] - 1):
             has_changed = True
             while has_changed:
@@ -168,13 +166,14 @@ def remove_unsupported(
                             for other in range(n):
                                 if (
                                     state[neighbour[s], other] > -INFINITY
-                                    and score_of(&slots, s, x, other) > -INFINITY
+                                    and slot_score(&slots, s, x, other) > -INFINITY
                                 ):
                                     is_supported = True
                                     break
                             if not is_supported:
                                 state[t, x] = -INFINITY
                                 has_changed = True
+        take_turn()
 
 
 def decode(
@@ -205,6 +204,7 @@ def decode(
         double factor
         bint has_changed
     with nogil:
+        give_turn()
         for u in range(offsets.shape[0] - 1):
             for k in range(n_rounds):
                 has_changed = k == 0
@@ -215,7 +215,7 @@ def decode(
                         factor = share[s] if share.shape[0] else 1.0
                         for x in range(n):
                             if k > 0 or s < middle[t]:
-                                work[x] += factor * score_of(&slots, s, x, y[neighbour[s]])
+                                work[x] += factor * slot_score(&slots, s, x, y[neighbour[s]])
                             else:
                                 work[x] += factor * m[s, x]
                     best = 0 if k == 0 else y[t]
@@ -227,3 +227,4 @@ def decode(
                     y[t] = <int32_t>best
                 if not has_changed:
                     break
+        take_turn()

@@ -24,11 +24,12 @@ over the forests that contain it.
 
 import numpy as np
 
-from libc.math cimport INFINITY, exp, log
+from libc.math cimport exp
 from libc.stdint cimport int64_t
 
-from sklearn_crcrf._kernels._edges cimport maximum
-from sklearn_crcrf._kernels._slots cimport Slots, score_of, slots_of
+from sklearn_crcrf._kernels._log_sums cimport log_of_sum
+from sklearn_crcrf._kernels._slots cimport Slots, slot_score, slots_of
+from sklearn_crcrf._kernels._turns cimport give_turn, take_turn
 
 
 cdef struct Forest:
@@ -39,15 +40,16 @@ cdef struct Forest:
     const int64_t *up              # (n_tokens,) slot of the message from the parent, or -1
     double *a                      # (n_tokens, n_labels) work space
     double *u                      # (n_tokens, n_labels) work space
+    double *sum                    # (n_labels,) work space
 
 
-cdef double sum_up(
+cdef double sum_forest(
     const Slots *slots, const Forest *forest, const double *belief, const double *m
 ) noexcept nogil:
     """The log-partition of a forest; sets a and u."""
     cdef:
         int64_t n = slots.n, i, s, x, other, row
-        double top, total, log_z = 0.0
+        double log_z = 0.0
         double *a
         double *above
         double *u
@@ -59,23 +61,15 @@ cdef double sum_up(
         row, s = forest.order[i] - forest.first, forest.up[i]
         a, u = forest.a + row * n, forest.u + row * n
         if s < 0:
-            top, total = maximum(a, n), 0.0
-            for x in range(n):
-                total += exp(a[x] - top)
-            log_z += top + log(total)
+            log_z += log_of_sum(a, n)
             continue
         above = forest.a + (slots.neighbour[s] - forest.first) * n
         down, up = m + s * n, m + slots.reverse[s] * n
         for x in range(n):
-            top, total = -INFINITY, 0.0
             for other in range(n):
-                top = max(top, a[other] - down[other] + score_of(slots, s, other, x))
-            if top > -INFINITY:
-                for other in range(n):
-                    total += exp(a[other] - down[other] + score_of(slots, s, other, x) - top)
-                top += log(total)
-            u[x] = top
-            above[x] += top - up[x]
+                forest.sum[other] = a[other] - down[other] + slot_score(slots, s, other, x)
+            u[x] = log_of_sum(forest.sum, n)
+            above[x] += u[x] - up[x]
     return log_z
 
 
@@ -89,10 +83,10 @@ cdef void add_probabilities(
     double *of_state,              # (n_tokens of all units, n) INOUT
     double *of_tables,             # (n_tables, n, n) INOUT
 ) noexcept nogil:
-    """Add the probabilities of labels in a forest after ``sum_up``."""
+    """Add the probabilities of labels in a forest after ``sum_forest``."""
     cdef:
         int64_t n = slots.n, i, s, x, other, row
-        double top, total, q
+        double log_z, q
         double *own
         const double *a
         const double *u
@@ -103,12 +97,9 @@ cdef void add_probabilities(
         row, s = forest.order[i] - forest.first, forest.up[i]
         a, u, own = forest.a + row * n, forest.u + row * n, p + row * n
         if s < 0:
-            top, total = maximum(a, n), 0.0
+            log_z = log_of_sum(a, n)
             for x in range(n):
-                own[x] = exp(a[x] - top)
-                total += own[x]
-            for x in range(n):
-                own[x] /= total
+                own[x] = exp(a[x] - log_z)
         else:
             above = p + (slots.neighbour[s] - forest.first) * n
             down = m + s * n
@@ -119,7 +110,7 @@ cdef void add_probabilities(
                 if above[other] == 0.0:
                     continue
                 for x in range(n):
-                    q = a[x] - down[x] + score_of(slots, s, x, other) - u[other]
+                    q = a[x] - down[x] + slot_score(slots, s, x, other) - u[other]
                     q = above[other] * exp(q)
                     own[x] += q
                     if slots.key[s] % 2:
@@ -154,12 +145,15 @@ def forest_bounds(
     cdef:
         Slots slots = slots_of(start, middle, neighbour, reverse, key, tables)
         int64_t u, f, s, n_forests
-        int64_t longest = max(1, np.diff(offsets).max(initial=0))
-        double[:, :, ::1] work = np.empty((3, longest, slots.n))
+        int64_t longest = np.diff(offsets).max(initial=0)
+        double[:, :, ::1] work = np.empty((3, longest + 1, slots.n))
         double[::1] of_slots = np.zeros(max(1, share.shape[0]))
+        # Without links this is an address that is never read.
+        const double *messages = &m[0, 0] if m.shape[0] else NULL
         Forest forest
-    forest.a, forest.u = &work[0, 0, 0], &work[1, 0, 0]
+    forest.a, forest.u, forest.sum = &work[0, 0, 0], &work[1, 0, 0], &work[0, longest, 0]
     with nogil:
+        give_turn()
         for u in range(offsets.shape[0] - 1):
             bound[u] = 0.0
             forest.first, forest.n_tokens = offsets[u], offsets[u + 1] - offsets[u]
@@ -171,9 +165,10 @@ def forest_bounds(
                     of_slots[s] = weight[u] / (n_forests * share[s])
             for f in range(first[u], first[u + 1]):
                 forest.order, forest.up = &order[place[f]], &up[place[f]]
-                bound[u] += sum_up(&slots, &forest, &belief[0, 0], &m[0, 0]) / n_forests
+                bound[u] += sum_forest(&slots, &forest, &belief[0, 0], messages) / n_forests
                 if weight.shape[0] and weight[u] != 0.0:
                     add_probabilities(
-                        &slots, &forest, &m[0, 0], &of_slots[0], weight[u] / n_forests,
+                        &slots, &forest, messages, &of_slots[0], weight[u] / n_forests,
                         &work[2, 0, 0], &of_state[0, 0], &of_tables[0, 0, 0],
                     )
+        take_turn()

@@ -20,6 +20,7 @@ import numpy as np
 from libc.math cimport INFINITY, exp, fabs, log
 from libc.stdint cimport int64_t, uint8_t
 
+from sklearn_crcrf._kernels._turns cimport give_turn, take_turn
 from sklearn_crcrf._kernels.vectors cimport (
     add_row_d, exponentials_d, flush_denormals, pack_d, padded_d, prefetch, product_d,
     restore_denormals,
@@ -83,7 +84,7 @@ def packed_tables(double[:, :, ::1] tables, bint is_max):
     return np.asarray(packed)
 
 
-cdef inline double score_of(const Sweep *w, int64_t key, int64_t x, int64_t to) noexcept nogil:
+cdef inline double link_score(const Sweep *w, int64_t key, int64_t x, int64_t to) noexcept nogil:
     """The score of a label of the sender and one of the receiver."""
     cdef const double *table = w.table + key // 2 * w.n * w.n
     return table[to * w.n + x] if key % 2 else table[x * w.n + to]
@@ -98,10 +99,10 @@ cdef void sum_in_logarithms(const Sweep *w, int64_t slot, double *out) noexcept 
     for to in range(n):
         top, total = -INFINITY, 0.0
         for x in range(n):
-            top = max(top, w.belief[x] - m[x] + score_of(w, w.key[slot], x, to))
+            top = max(top, w.belief[x] - m[x] + link_score(w, w.key[slot], x, to))
         if top > -INFINITY:
             for x in range(n):
-                total += exp(w.belief[x] - m[x] + score_of(w, w.key[slot], x, to) - top)
+                total += exp(w.belief[x] - m[x] + link_score(w, w.key[slot], x, to) - top)
             top += log(total)
         out[to] = top
 
@@ -231,6 +232,7 @@ def propagate(
     w.table, w.potential, w.m = &tables[0, 0, 0], &potentials[0, 0], &m[0, 0]
     w.belief, w.block, w.sent = &work[0, 0], &work[1, 0], &work[1 + STRIP, 0]
     with nogil:
+        give_turn()
         mode = flush_denormals()
         for i in range(units.shape[0]):
             u = units[i]
@@ -249,3 +251,4 @@ def propagate(
                 if residual[u] <= tol:
                     break
         restore_denormals(mode)
+        take_turn()

@@ -32,7 +32,7 @@ cdef inline Slots slots_of(
     return slots
 
 
-cdef inline double score_of(
+cdef inline double slot_score(
     const Slots *slots, int64_t slot, int64_t x, int64_t other
 ) noexcept nogil:
     """The score of a label of the token of a slot, and a label of the token at the other end."""

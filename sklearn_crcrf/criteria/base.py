@@ -41,7 +41,7 @@ class Criterion(BaseEstimator, ABC):
     """
 
     requires: tuple[str, ...] = ()
-    """The capabilities that a structure must have, besides the methods of all structures."""
+    """The capabilities that a structure must have."""
 
     convex = True
     """Whether the loss is a convex function of the scores."""

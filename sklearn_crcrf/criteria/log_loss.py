@@ -29,6 +29,8 @@ class LogLoss(Criterion):
     array([0.5])
     """
 
+    requires = ("log_partition",)
+
     def __call__(
         self, structure: Structure, scores: Scores, y: np.ndarray
     ) -> tuple[np.ndarray, Pullback]:

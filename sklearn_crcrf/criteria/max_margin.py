@@ -40,6 +40,8 @@ class MaxMargin(Criterion):
     array([0.5])
     """
 
+    requires = ("maximum",)
+
     # In spite of the kinks, it gets to a lower loss than stochastic descent in the same time.
     solver = "lbfgs"
 

@@ -40,6 +40,8 @@ class SoftmaxMargin(Criterion):
     array([0.25])
     """
 
+    requires = ("log_partition",)
+
     def __init__(self, cost: float = 1.0):
         self.cost = cost
 

@@ -115,7 +115,7 @@ class Corpus(NamedTuple):
             if (y < 0).any():
                 y = self.allowed[start:stop]  # type: ignore[index]  # given if y has -1
             structure = self.structure.take(slice(first, last))
-            none = TokenTransitions.none(stop - start)
+            none = TokenTransitions.none(structure.n_rows)
             chunks.append(Chunk(start, stop, structure, y, self.weight[first:last], none))
             first = last
         return chunks

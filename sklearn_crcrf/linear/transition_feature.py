@@ -97,8 +97,9 @@ class TransitionFeature(TransitionTables):
 
     def _different_rows(self, chunk: Any) -> tuple[np.ndarray, sp.csr_array]:
         row, combinations = different_rows(self._attributes[chunk.start : chunk.stop])
-        row[chunk.structure.first_tokens()] = -1
-        return row, combinations
+        row_of_link = np.full(chunk.structure.n_rows, -1)
+        row_of_link[chunk.structure.rows_of_links()] = row[chunk.structure.links()[1]]
+        return row_of_link, combinations
 
 
 def _by_current(scores: np.ndarray) -> np.ndarray:

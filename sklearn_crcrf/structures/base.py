@@ -49,9 +49,6 @@ class Structure(Capabilities, ABC):
     always_sequential = False
     """Whether all structures of this class are sequential, whatever their tokens."""
 
-    always_sequential = False
-    """Whether all structures of this class are sequential, whatever their tokens."""
-
     def __init__(self, offsets: np.ndarray):
         self.offsets = np.ascontiguousarray(offsets, dtype=np.int64)
 
@@ -86,6 +83,11 @@ class Structure(Capabilities, ABC):
         -------
         previous, current : ndarray of shape (n_links,), int64
         """
+
+    @property
+    def n_rows(self) -> int:
+        """The length of ``Scores.token_transitions.row``."""
+        return self.n_tokens
 
     def rows_of_links(self) -> np.ndarray:
         """Where in ``Scores.token_transitions.row`` the entry of each link is.

@@ -50,8 +50,8 @@ class Graph(Structure):
         The two ends of each link, as numbers of tokens of the batch; the links of the first unit
         come first, then the links of the second, and so on.
     inference : str or Inference, default="auto"
-        The engine, or its name: a key of
-        :data:`~sklearn_crcrf.structures.inference.INFERENCE`.
+        The engine, or its name: "auto", "exact", "loopy", "trw", "cut" or "ilp". The engines are in
+        :mod:`sklearn_crcrf.structures.inference`.
     link_attributes : CSR of shape (n_links, n_attributes), optional
         What transition scores of links depend on; kept with the links. By default nothing.
 
@@ -189,6 +189,10 @@ class Graph(Structure):
 
     def links(self) -> tuple[np.ndarray, np.ndarray]:
         return self._ends[0], self._ends[1]
+
+    @property
+    def n_rows(self) -> int:
+        return self.n_links
 
     def rows_of_links(self) -> np.ndarray:
         return np.arange(self.n_links)

@@ -127,14 +127,13 @@ class _End:
         gradient.transition[:] += common if self._step < 0 else common.T
 
 
-def _indicator(value: np.ndarray, n_values: int) -> sp.csr_array:
+def _indicator(value: np.ndarray, n_values: int) -> sp.csc_array:
     """The matrix of shape (n_values, n) whose column k is 1 in the row that ``value[k]`` names."""
-    order = np.argsort(value, kind="stable")
-    indptr = np.searchsorted(value[order], np.arange(n_values + 1))
-    return sp.csr_array((np.ones(len(value)), order, indptr), shape=(n_values, len(value)))
+    columns = np.arange(len(value) + 1)
+    return sp.csc_array((np.ones(len(value)), value, columns), shape=(n_values, len(value)))
 
 
 def _sums(values: np.ndarray, offsets: np.ndarray) -> np.ndarray:
     """The sums of runs of values."""
     unit = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
-    return np.bincount(unit, values, minlength=len(offsets) - 1)
+    return np.bincount(unit, values, minlength=len(offsets) - 1).astype(float)

@@ -11,7 +11,9 @@ __all__ = ["AddTo", "ScoreGradient", "Scores", "TokenTransitions"]
 class TokenTransitions(NamedTuple):
     """Transition scores of single tokens, where they are above the common transition scores.
 
-    Token ``t`` has the entries of row ``row[t]``, or no entries if ``row[t]`` is -1.
+    Token ``t`` has the entries of row ``row[t]``, or no entries if ``row[t]`` is -1. In a structure
+    whose tokens can have several links into them, ``row`` is of links instead; see
+    :meth:`Structure.rows_of_links`.
 
     Parameters
     ----------

@@ -19,7 +19,14 @@ from sklearn_crcrf.max_margin import (
     subgradient,
 )
 from sklearn_crcrf.perceptron.learning import Learned, MeanWeights
-from sklearn_crcrf.structures import Chain, Forest, SecondOrderChain, Structure, Unsupported
+from sklearn_crcrf.structures import (
+    Chain,
+    Forest,
+    Graph,
+    SecondOrderChain,
+    Structure,
+    Unsupported,
+)
 
 N_LABELS, N_ATTRIBUTES, EDGES = 3, 5, np.array([1, 3])
 CLASSES = ["O", "B-X", "I-X"]
@@ -99,6 +106,9 @@ def make_forest():
 STRUCTURES = {
     "graphs": make_structure(),
     "forests": make_forest(),
+    "junction trees": Graph(
+        make_structure().offsets, np.transpose(make_structure().links()), "exact"
+    ),
     "second order": SecondOrderChain(make_structure().offsets, trigrams, N_LABELS),
     "chains": Chain(make_structure().offsets),
 }

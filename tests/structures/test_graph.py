@@ -177,7 +177,7 @@ def test_wrong_edges(edges, message):
 
 
 def test_engines_by_name():
-    with pytest.raises(ValueError, match="inference must be one of .*'auto'|\"auto\""):
+    with pytest.raises(ValueError, match='inference must be one of "auto", "exact"'):
         Graph(OFFSETS, EDGES, "bethe")
     engine = Exact(max_table=10)
     assert Graph(OFFSETS, EDGES, engine).inference is engine
@@ -196,7 +196,7 @@ def test_an_engine_is_added():
 
     graph, scores = Graph(OFFSETS, EDGES, Independent()), Scores.of(np.eye(8)[:, :2], np.eye(2))
     assert graph.can("maximum") and not graph.can("log_partition")
-    assert_allclose(graph.maximum(scores)[0], [3.0, 0.0, 0.0, 4.0])
+    assert_allclose(graph.maximum(scores)[0], [2.0, 0.0, 0.0, 4.0])
 
 
 def test_copies():

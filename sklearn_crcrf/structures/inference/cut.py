@@ -156,8 +156,8 @@ class _Expansions:
     def _cost(self, y: np.ndarray, label: int, is_free: np.ndarray) -> _Cost:
         """The costs of changes.
 
-        With z = 1 for tokens that change, and A, B, C, D the negated scores of a link of tokens p and
-        q if none of them changes, q, p, or both, its cost is
+        With z = 1 for tokens that change, and A, B, C, D the negated scores of a link of tokens p
+        and q if none of them changes, q, p, or both, its cost is
 
             A + (C - A) z_p + (D - C) z_q + (B + C - A - D) (1 - z_p) z_q
 

@@ -4,13 +4,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..._kernels._junction_trees import (
-    add_expected_uses,
-    add_tree_covariances,
-    maximise_over_trees,
-    sample_from_trees,
-    sum_over_trees,
-)
+from ..._kernels._junction_covariances import add_junction_covariances
+from ..._kernels._junction_labels import maximise_over_junction_trees, sample_from_junction_trees
+from ..._kernels._junction_sums import add_expected_uses, sum_over_junction_trees
 from ..base import Pullback
 from ..link_tables import LinkTables
 from ..scores import AddTo, ScoreGradient, Scores
@@ -67,7 +63,7 @@ class Exact(Inference):
     def maximum(self, graph: "Graph", scores: Scores) -> tuple[np.ndarray, np.ndarray]:
         y, value = np.zeros(graph.n_tokens, dtype=np.int32), np.empty(graph.n_units)
         trees = _TreeScores(graph, scores, self.max_table)
-        maximise_over_trees(*trees.arrays, value, y)
+        maximise_over_junction_trees(*trees.arrays, value, y)
         return value, y
 
     def token_marginals(self, graph: "Graph", scores: Scores) -> tuple[np.ndarray, Pullback]:
@@ -104,7 +100,7 @@ class Exact(Inference):
         if len(impossible):
             raise ValueError(f"no labelling of unit {impossible[0]} is possible")
         y = np.empty((n_samples, graph.n_tokens), dtype=np.int32)
-        sample_from_trees(*sums.arrays, rng.random(y.shape), y)
+        sample_from_junction_trees(*sums.arrays, rng.random(y.shape), y)
         return y
 
 
@@ -149,6 +145,7 @@ class _TreeScores:
         message, state = np.cumsum(lengths) - lengths, graph.with_ends(scores)
         self.arrays = (
             tuple(trees),
+            trees.work_space(),
             graph.offsets,
             self.tables.of_link,
             message,
@@ -170,7 +167,7 @@ class _TreeSums(_TreeScores):
         super().__init__(graph, scores, max_table)
         self._graph, self._scores = graph, scores
         self.log_z = np.empty(graph.n_units)
-        sum_over_trees(*self.arrays, self.log_z)
+        sum_over_junction_trees(*self.arrays, self.log_z)
 
     def expected(self, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Expected uses of the scores of tokens and of tables, and entropies, times weights."""
@@ -196,7 +193,7 @@ class _TreeSums(_TreeScores):
 
         def covariances(weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             of_state, of_tables = np.zeros_like(along_state), np.zeros_like(along)
-            add_tree_covariances(
+            add_junction_covariances(
                 *self.arrays,
                 self.log_z,
                 along_state,

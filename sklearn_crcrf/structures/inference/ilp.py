@@ -34,4 +34,6 @@ class IntegerProgram(Inference):
     name = "ilp"
 
     def maximum(self, graph: "Graph", scores: Scores) -> tuple[np.ndarray, np.ndarray]:
-        return best_labelling(graph, scores)
+        # Scores without scores of single links may have a row of any length.
+        edges = scores.token_transitions._replace(row=graph.rows(scores))
+        return best_labelling(graph, scores._replace(token_transitions=edges))

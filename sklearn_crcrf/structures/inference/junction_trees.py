@@ -9,7 +9,7 @@ __all__ = ["JunctionTrees"]
 
 
 class JunctionTrees(NamedTuple):
-    """The steps of an elimination, one for each token, unit by unit; see ``_junction_trees.pyx``.
+    """The steps of an elimination, one for each token, unit by unit; see ``_junction_trees.pxd``.
 
     The parent of a step is the first step that eliminates one of its separators.
 
@@ -95,6 +95,15 @@ class JunctionTrees(NamedTuple):
             place_of(first, second),
             (first == previous).astype(np.int64),
         )
+
+    def work_space(self) -> np.ndarray:
+        """Work space of kernels for the factors of a step, which must not be shared by threads."""
+        n_axes, n_children, n_links = (
+            int(np.diff(starts).max(initial=0))
+            for starts in (self.start, self.first_child, self.first_link)
+        )
+        size = 1 + max(n_axes, n_children + n_links)
+        return np.empty((4 + n_axes, size), dtype=np.int64)
 
 
 def _by_step(step: np.ndarray, n_steps: int) -> tuple[np.ndarray, np.ndarray]:

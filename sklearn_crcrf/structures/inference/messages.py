@@ -144,7 +144,7 @@ class Messages:
     def sums(self, of_tokens: np.ndarray) -> np.ndarray:
         """The sums of numbers of tokens, in the order of the slots, over each unit."""
         unit = np.repeat(np.arange(self._graph.n_units), np.diff(self._graph.offsets))
-        return np.bincount(unit, of_tokens, minlength=self._graph.n_units)
+        return np.bincount(unit, of_tokens, minlength=self._graph.n_units).astype(float)
 
     def of_possible(self, weight: np.ndarray) -> np.ndarray:
         """The weights of units, zero for those without a possible labelling."""

@@ -36,7 +36,8 @@ class Propagation(Inference):
         The share of the old message in the new one, at least 0 and less than 1, in units with
         cycles. With more damping messages change more slowly, but oscillate less.
     report : callable, optional
-        Called with the :class:`Convergence` of a batch after each inference.
+        Called with the :class:`~sklearn_crcrf.structures.inference.Convergence` of a batch after
+        each inference.
     """
 
     def __init__(self, max_iter: int, tol: float, damping: float, report: Report | None):

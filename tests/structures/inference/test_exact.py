@@ -60,7 +60,6 @@ def test_samples_have_the_marginals():
     y = graph.sample(scores, 20_000, rng)
     found = (y[:, :, None] == np.arange(3)).mean(axis=0)
     assert_allclose(found, graph.marginals(scores)[1], atol=0.015)
-    assert_array_equal(y, graph.sample(scores, 20_000, np.random.default_rng(0))[:0].shape or y)
 
 
 def test_impossible_units_are_not_sampled():
@@ -118,8 +117,8 @@ def test_wide_graphs_are_refused():
     edges = np.stack(np.triu_indices(7, 1), axis=1)
     graph = Graph(np.array([0, 1, 8]), edges + 1, Exact(max_table=3**6))
     scores = Scores.of(np.zeros((8, 3)), np.eye(3))
-    message = r'unit 1: its junction tree is wider than 5, .* "exact" takes with 3 labels: .* 729'
-    with pytest.raises(ValueError, match=message.replace(' "', '="').replace(".*=", ".*")):
+    message = 'unit 1: its junction tree is wider than 5, .*="exact" takes with 3 labels: .*=729'
+    with pytest.raises(ValueError, match=message):
         graph.log_partition(scores)
     assert Graph(graph.offsets, graph.edges, Exact(max_table=3**7)).maximum(scores)[0][1] == 21.0
     narrow = Scores.of(np.zeros((8, 2)), np.eye(2))
@@ -131,7 +130,7 @@ def test_networkx_is_needed_for_cores_only(monkeypatch):
     monkeypatch.setitem(sys.modules, "networkx", None)
     ring = Graph(np.array([0, 4]), np.array([[0, 1], [1, 2], [2, 3], [0, 3]]), "exact")
     scores = Scores.of(np.zeros((4, 2)), np.eye(2))
-    assert_allclose(ring.log_partition(scores), enumerated(ring).log_partition(scores)[0])
+    assert_allclose(ring.log_partition(scores)[0], enumerated(ring).log_partition(scores)[0])
     clique = Graph(np.array([0, 4]), np.stack(np.triu_indices(4, 1), axis=1), "exact")
     with pytest.raises(ImportError, match="pip install networkx"):
         clique.log_partition(scores)
