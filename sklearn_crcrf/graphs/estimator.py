@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from numbers import Integral
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -236,7 +236,7 @@ default="pseudo_likelihood"
         tied = tied_pairs(general.n_labels, symmetric=self.symmetric, associative=self.associative)
         kind = AssociativeProblem if self.associative else GraphProblem
         if self.associative:
-            check_not_negative(corpus.structure.link_attributes)
+            check_not_negative(cast(Graph, corpus.structure).link_attributes)
         return kind(*general._replace(transitions=np.where(general.transitions < 0, -1, tied)))
 
     def _prepare(self, X: SequenceArray) -> Any:
@@ -256,11 +256,12 @@ default="pseudo_likelihood"
     def _contributions(self, prepared: Any, batch: Batch, y: np.ndarray) -> Contributions:
         of_state = prepared[batch.start : batch.stop], self.coef_, y, self.attribute_names_
         shared_table = self.transitions_, self.begin_, self.end_, y, self.classes_, batch.structure
+        of_links = cast(Graph, batch.structure).link_attributes
         return Contributions.join(
             [
                 attribute_contributions(*of_state),
                 transition_contributions(*shared_table),
-                self._edge_contributions(batch.structure.link_attributes, batch, y),
+                self._edge_contributions(of_links, batch, y),
             ]
         )
 

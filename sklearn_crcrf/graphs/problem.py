@@ -1,10 +1,13 @@
 """The training problem of graphs, whose edges have weights of their own."""
 
+from typing import cast
+
 import numpy as np
 import scipy.sparse as sp
 
 from ..crf.problem import Problem
 from ..linear import Term, Transition
+from ..structures import Graph
 from .link_feature import LinkFeature
 
 __all__ = ["AssociativeProblem", "GraphProblem", "check_not_negative", "tied_pairs"]
@@ -16,7 +19,7 @@ class GraphProblem(Problem):
     @property
     def n_edge_attributes(self) -> int:
         """The number of attributes of edges."""
-        return self.corpus.structure.link_attributes.shape[1]
+        return cast(Graph, self.corpus.structure).link_attributes.shape[1]
 
     def shared_terms(self) -> list[Term]:
         """The terms of the weights that all units share."""

@@ -79,10 +79,18 @@ class Expert(NamedTuple):
 class MetaSequenceClassifier(BaseSequenceClassifier):
     """Base of the classifiers that pass X on to other estimators, in its original container."""
 
-    def _map(self, X: Any, function: Callable, allowed: Any = None, **options: Any) -> Any:
+    def _map(
+        self,
+        X: Any,
+        function: Callable,
+        allowed: Any = None,
+        requires: str | None = None,
+        subject_to: Any = None,
+    ) -> Any:
         twin = copy(self)
         twin._given = X
-        return super(MetaSequenceClassifier, twin)._map(X, function, allowed, **options)
+        options = allowed, requires, subject_to
+        return super(MetaSequenceClassifier, twin)._map(X, function, *options)
 
     def _as_given(self, X: SequenceArray) -> Any:
         """X in its original container; if none is known, as inside a pool, X itself."""

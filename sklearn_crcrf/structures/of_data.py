@@ -57,7 +57,7 @@ def _(X: GraphArray) -> Structure:
         parents = X.parents
     except ValueError as error:
         raise ValueError(
-            f"{error}; this estimator needs forests, in which each token has one parent at most, but "
+            f"{error}; this estimator needs forests, in which a token has one parent at most, but "
             "GraphCRF takes graphs with cycles"
         ) from None
     first = np.repeat(X.offsets[:-1], X.lengths)

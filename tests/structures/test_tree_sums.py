@@ -12,9 +12,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from sklearn_crcrf.structures import Chain, Forest, ScoreGradient, Scores, TokenTransitions
+from sklearn_crcrf.structures import (
+    Chain,
+    Forest,
+    ScoreGradient,
+    Scores,
+    TokenTransitions,
+    tree_sums,
+)
 from sklearn_crcrf.structures import forest as forest_module
-from sklearn_crcrf.structures import tree_sums
 
 KERNELS = compiled("trees")
 kernels = pytest.mark.parametrize("kernel", KERNELS)

@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from copy import copy
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
@@ -46,7 +46,7 @@ class Propagation(Inference):
         self.damping = damping
         self.report = report
 
-    def reporting(self, report: Report) -> "Propagation":
+    def reporting(self, report: Report) -> Self:
         twin = copy(self)
         twin.report = report
         return twin
