@@ -21,11 +21,14 @@ from ..structures import Graph, Scores, Structure, structure_of
 from ..structures.inference import INFERENCE, Inference, as_inference
 from ..training import nested_fits
 from ..utils.soundness import Array, Requirement, below, labels
-from .held_out import EXPONENTS, STRENGTHS, HeldOut
-from .rates import count_pairs, expected_pairs, log_rates
+from .held_out import HeldOut
+from .rates import count_pairs, end_marginals, expected_pairs, log_rates
 
 __all__ = ["SeparateCRF"]
 
+# What is tried: C of LogisticRegression, and exponents of the rates, from cautious to bold.
+STRENGTHS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
+EXPONENTS = (0.0, 0.1, 0.2, 0.3, 0.45, 0.65, 0.9, 1.2)
 # A probability of a node is at least this: a classifier that is sure may be wrong.
 FLOOR = 1e-10
 # With fewer pairs of known labels than this, for each pair of labels, rates are estimated again.
@@ -159,19 +162,27 @@ class SeparateCRF(BaseSequenceClassifier):
         self.classes_, ids, _ = encode_partial_labels(sequences.y)
         structure = self._structure(sequences.X)
         held_out = HeldOut(self, attributes, ids, weights, structure)
-        estimator = self.estimator
-        if estimator is None:
-            strength = held_out.best_strength(STRENGTHS)
-            estimator = LogisticRegression(C=strength, max_iter=1000)
-        self.exponent_ = self.exponent
-        if self.exponent == "fit":
-            self.exponent_ = held_out.best_exponent(estimator, EXPONENTS)
-        self.exponent_ = float(self.exponent_)
+        estimator, self.exponent_ = self._best_settings(held_out)
         known = np.flatnonzero(ids >= 0)
         self.estimator_ = self._trained(estimator, attributes, ids, weights, known)
         state = self._log_probabilities(self.estimator_, attributes)
         self.rates_ = self._estimated_rates(structure, ids, state, self.exponent_)
         self.transitions_ = self.exponent_ * self.rates_
+
+    def _best_settings(self, held_out: HeldOut) -> tuple[Any, float]:
+        """The classifier and the exponent with the least loss of held-out labels."""
+        estimators, exponents = [self.estimator], [self.exponent]
+        if self.estimator is None:
+            estimators = [LogisticRegression(C=c, max_iter=1000) for c in STRENGTHS]
+        if self.exponent == "fit":
+            exponents = EXPONENTS
+        if len(estimators) * len(exponents) == 1:
+            return estimators[0], float(exponents[0])
+        if not held_out.can_be_tested:
+            return estimators[-1], float(exponents[0])
+        losses = np.array([held_out.losses(each, exponents) for each in estimators])
+        k, e = np.unravel_index(np.argmin(losses), losses.shape)
+        return estimators[k], float(exponents[e])
 
     def _trained(
         self, estimator: Any, attributes: Any, ids: np.ndarray, weights: np.ndarray, nodes: Any
@@ -195,17 +206,16 @@ class SeparateCRF(BaseSequenceClassifier):
     ) -> np.ndarray:
         """Logarithms of rates, counted where labels are known, and if these are few, expected."""
         n = len(self.classes_)
-        prior = np.bincount(ids[ids >= 0], minlength=n) + 0.1
-        prior /= prior.sum()
+        given = np.where((ids < 0)[:, None], True, ids[:, None] == np.arange(n))
+        marginals = end_marginals(structure, np.exp(state) * given)
         pairs = count_pairs(structure, ids, n)
-        rates = log_rates(pairs, prior, self.sigma)
+        rates = log_rates(pairs, marginals, self.sigma)
         is_few = pairs.sum() < FEW_PAIRS * n * n and (ids < 0).any()
         if not is_few or exponent == 0 or not structure.can("log_partition"):
             return rates
-        given = np.where((ids < 0)[:, None], True, ids[:, None] == np.arange(n))
         for _ in range(N_ROUNDS):
             scores = Scores.of(state, exponent * rates).allow(given)
-            rates = log_rates(expected_pairs(structure, scores), prior, self.sigma)
+            rates = log_rates(expected_pairs(structure, scores), marginals, self.sigma)
         return rates
 
     def _structure(self, X: SequenceArray) -> Structure:

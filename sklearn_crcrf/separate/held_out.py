@@ -4,16 +4,11 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.linear_model import LogisticRegression
 from sklearn.utils import check_random_state
 
 from ..structures import Scores, Structure
 
-__all__ = ["EXPONENTS", "STRENGTHS", "HeldOut"]
-
-# What is tried: C of LogisticRegression, and exponents of the rates, the smallest first.
-STRENGTHS = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
-EXPONENTS = (0.0, 0.1, 0.2, 0.3, 0.45, 0.65, 0.9, 1.2)
+__all__ = ["HeldOut"]
 
 
 class HeldOut:
@@ -45,38 +40,28 @@ class HeldOut:
         self._is_partial = bool((ids < 0).any()) or structure.n_units < model.cv
         self._fold = self._folds()
 
-    def best_strength(self, strengths: Sequence[float]) -> float:
-        """The C of LogisticRegression whose held-out labels are likeliest, by nodes alone."""
-        if not self._can_be_tested:
-            return 1.0
-        losses = []
-        for strength in strengths:
-            estimator = LogisticRegression(C=strength, max_iter=1000)
-            state = self._out_of_fold(estimator)
-            nodes = np.flatnonzero(self._ids >= 0)
-            losses.append(-state[nodes, self._ids[nodes]] @ self._weights[nodes])
-        return strengths[int(np.argmin(losses))]
-
-    def best_exponent(self, estimator: Any, exponents: Sequence[float]) -> float:
-        """The exponent with the most right held-out labels; the smallest of several."""
-        if not self._can_be_tested:
-            return 1.0
-        state = self._out_of_fold(estimator)
-        right = np.zeros(len(exponents))
-        for number in range(self._model.cv):
-            held_out = self._fold == number
-            trained = np.where(held_out, -1, self._ids)
-            right += [self._n_right(state, trained, held_out, exponent) for exponent in exponents]
-        return exponents[int(np.argmax(right))]
-
     @property
-    def _can_be_tested(self) -> bool:
-        """Whether every fold leaves at least two labels to train on."""
+    def can_be_tested(self) -> bool:
+        """Whether every fold leaves at least two different labels to train on."""
         left = [
             len(np.unique(self._ids[(self._ids >= 0) & (self._fold != number)]))
             for number in range(self._model.cv)
         ]
         return min(left) > 1
+
+    def losses(self, estimator: Any, exponents: Sequence[float]) -> list[float]:
+        """The Brier score of the held-out labels with each exponent.
+
+        Unlike the number of right labels it changes smoothly, and unlike the likelihood it forgives
+        the overconfidence of propagation on graphs with cycles.
+        """
+        state, total = self._out_of_fold(estimator), np.zeros(len(exponents))
+        for number in range(self._model.cv):
+            held_out = np.flatnonzero(self._fold == number)
+            if len(held_out):
+                trained = np.where(self._fold == number, -1, self._ids)
+                total += [self._loss(state, trained, held_out, e) for e in exponents]
+        return total.tolist()
 
     def _folds(self) -> np.ndarray:
         """The fold of each token with a known label, -1 for the others."""
@@ -109,23 +94,22 @@ class HeldOut:
             if len(nodes):
                 yield number, nodes
 
-    def _n_right(
+    def _loss(
         self, state: np.ndarray, trained: np.ndarray, held_out: np.ndarray, exponent: float
     ) -> float:
-        """The weight of the held-out nodes whose labels are found."""
+        """The weighted sum over held-out nodes of the squared errors of their probabilities."""
         model, n = self._model, state.shape[1]
         rates = model._estimated_rates(self._structure, trained, state, exponent)
         scores = Scores.of(state, exponent * rates)
         if self._is_partial:
             known = (trained >= 0)[:, None]
             scores = scores.allow(~known | (trained[:, None] == np.arange(n)))
-        found = best_labels(self._structure, scores)
-        right = held_out & (found == self._ids)
-        return float(self._weights[right].sum())
+        error = self._probabilities(scores)[held_out]
+        error[np.arange(len(held_out)), self._ids[held_out]] -= 1.0
+        return float(self._weights[held_out] @ (error**2).sum(axis=1))
 
-
-def best_labels(structure: Structure, scores: Scores) -> np.ndarray:
-    """The label of each node with the highest marginal, or of the best labelling."""
-    if structure.can("log_partition"):
-        return structure.marginals(scores)[1].argmax(axis=1)
-    return structure.maximum(scores)[1]
+    def _probabilities(self, scores: Scores) -> np.ndarray:
+        """Marginals; if inference only finds the best labelling, 1 for its labels."""
+        if self._structure.can("log_partition"):
+            return self._structure.marginals(scores)[1]
+        return np.eye(scores.state.shape[1])[self._structure.maximum(scores)[1]]
