@@ -29,7 +29,9 @@ class AssociativeMarkovNetwork(GraphCRF):
 
     Parameters
     ----------
-    {sigma}
+    sigma : float, default=0.2
+        Standard deviation of the Gaussian prior of every weight, in (0, inf): the loss has the
+        penalty ``||w||^2 / (2 sigma^2)``. ``sigma ** 2`` is the C of a support vector machine.
     inference : {"auto", "exact", "loopy", "trw", "cut", "ilp"} or Inference, default="cut"
         How the best labellings are found, as in :class:`GraphCRF`.
     {min_freq}
@@ -88,7 +90,7 @@ class AssociativeMarkovNetwork(GraphCRF):
 
     def __init__(
         self,
-        sigma=1.0,
+        sigma=0.2,
         *,
         inference="cut",
         min_freq=1,
