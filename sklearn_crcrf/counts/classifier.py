@@ -13,10 +13,10 @@ from ..base.classifier import BaseSequenceClassifier
 from ..data.ragged import SequenceArray
 from ..labels.encoding import LabelIds
 from ..linear import NamedWeights
-from ..structures import structure_of
+from ..structures import Structure, structure_of
 from ..utils.soundness import Fact, Requirement, below, labels
 from .counts import Counts, Template
-from .edge_types import edge_types
+from .edge_types import edge_types, kind_of_links
 from .observations import Encoder, LabelledObservations, Observations, count_corpus
 from .soundness import counts_requirements, encoder_requirements
 from .tabulator import Tabulator
@@ -147,10 +147,10 @@ class CountingClassifier(BaseSequenceClassifier):
         self.tabulator_ = self._new_tabulator()
         table, attributes = self.tabulator_.fit_transform(sequences.X, weights)
         n_attributes = None if attributes is None else attributes.shape[1]
-        structure = structure_of(sequences.X)
+        structure = self._linked(sequences.X)
         types = edge_types(sequences.X, structure)
-        links = {"linked": not structure.always_sequential, "has_types": types is not None}
-        self.encoder_ = self._new_encoder(table.names, n_attributes, **links)
+        kind = kind_of_links(structure)
+        self.encoder_ = self._new_encoder(table.names, n_attributes, kind, types is not None)
         self._label_ids = LabelIds(classes)
         observations = self.encoder_.learn(table, attributes, types)
         labels = self._label_ids.learn(sequences.y)
@@ -160,16 +160,20 @@ class CountingClassifier(BaseSequenceClassifier):
         return Tabulator(None, self.binning)
 
     def _new_encoder(
-        self, names: Sequence[str], n_attributes: int | None, **links: bool
+        self, names: Sequence[str], n_attributes: int | None, links: str, has_types: bool
     ) -> Encoder:
-        return Encoder(names, (), {}, n_attributes, **links)
+        return Encoder(names, (), {}, n_attributes, links, has_types)
+
+    def _linked(self, X: SequenceArray) -> Structure:
+        """The structure along whose links labels are counted."""
+        return structure_of(X)
 
     def _update(self, X: Any, y: Any, sample_weight: Any, combine: Callable) -> None:
         """Combine the counts with the counts of more data."""
         sequences, weights = self._check_training(X, y, sample_weight, reset=False)
         self.encoder_, self._label_ids = self.encoder_.copy(), self._label_ids.copy()
         table, attributes = self.tabulator_.transform(sequences.X)
-        structure = structure_of(sequences.X)
+        structure = self._linked(sequences.X)
         types = edge_types(sequences.X, structure)
         observations = self.encoder_.learn(table, attributes, types)
         labels = self._label_ids.learn(sequences.y)
@@ -205,5 +209,5 @@ class CountingClassifier(BaseSequenceClassifier):
         yield from below("counts_", counts_requirements(self.counts_, self.encoder_, *known))
 
     def _encode(self, X: SequenceArray) -> Observations:
-        types = edge_types(X, structure_of(X))
+        types = edge_types(X, self._linked(X))
         return self.encoder_.encode(*self.tabulator_.transform(X), types)

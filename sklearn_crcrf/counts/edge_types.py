@@ -1,15 +1,32 @@
-"""The types of the links between tokens."""
+"""The links between tokens: how they are, and their types."""
 
 import numpy as np
 
 from ..data.graphs import GraphArray
 from ..data.ragged import SequenceArray
-from ..structures import Structure
+from ..structures import Graph, Structure
+from .counts import Template
 
-__all__ = ["EDGE_TYPE", "edge_types"]
+__all__ = ["EDGE_TYPE", "KINDS_OF_LINKS", "TYPED_PAIRS", "edge_types", "kind_of_links"]
+
+KINDS_OF_LINKS = ("next", "children", "any")
+"""Links from each token to the next one, to any tokens with no other link into them, or any links.
+
+A model of one kind takes the kinds before it too.
+"""
 
 EDGE_TYPE = "<edge>"
 """The column of the types of links, in templates and in the names of attributes."""
+
+TYPED_PAIRS = Template(((EDGE_TYPE, 0),), (-1, 0), linked=True)
+"""The template of the labels of links with types."""
+
+
+def kind_of_links(structure: Structure) -> str:
+    """How tokens of such structures are linked, one of ``KINDS_OF_LINKS``."""
+    if structure.always_sequential:
+        return "next"
+    return "any" if isinstance(structure, Graph) else "children"
 
 
 def edge_types(X: SequenceArray, structure: Structure) -> list[str] | None:

@@ -134,14 +134,15 @@ class Encoder:
         Symbols of a feature that are numbered first.
     n_attributes : int or None
         Number of columns of a sparse X.
-    linked : bool
-        Whether tokens may have other links than to the next token of their sequence.
+    links : {"next", "children", "any"}
+        How tokens are linked: each to the next one, each to any others that have no other link
+        into them, or in any way.
     has_types : bool
         Whether links have types.
     """
 
     # Of models that were stored before tokens had links.
-    linked = False
+    links = "next"
     edge_types: Vocabulary | None = None
 
     def __init__(
@@ -150,12 +151,12 @@ class Encoder:
         features: Sequence[str],
         symbols: Mapping,
         n_attributes: int | None,
-        linked: bool = False,
+        links: str = "next",
         has_types: bool = False,
     ):
         self.names = tuple(names)
         self.n_attributes: Any = n_attributes
-        self.linked = linked
+        self.links = links
         self.edge_types = Vocabulary() if has_types else None
         self.lexicon = Lexicon(features, symbols)
         self._vocabularies = {name: Vocabulary() for name in self.names[1:]}

@@ -47,6 +47,18 @@ class ColumnWindow:
         """The symbols of a template, each as an int32 array of shape (n_events,)."""
         return [self._symbol(template, *symbol) for symbol in template.symbols]
 
+    def of_links(self, template: Template) -> list[np.ndarray]:
+        """The symbols of a template with labels at -1 and 0, for each link in their order."""
+        if self._links is None:
+            is_first = np.zeros(self.offsets[-1], dtype=bool)
+            is_first[self.offsets[:-1][np.diff(self.offsets) > 0]] = True
+            event = np.flatnonzero(~is_first)
+        else:
+            link = self._walk(template).links[-1]
+            inside = np.flatnonzero(link >= 0)
+            event = inside[np.argsort(link[inside], kind="stable")]
+        return [symbol[event] for symbol in self.symbols(template)]
+
     def events(self, template: Template) -> Iterator[np.ndarray]:
         """The symbols of a template, then its labels, one array at a time."""
         for symbol in template.symbols:

@@ -11,7 +11,7 @@ from ..counts.rows import FLOOR
 from ..counts.state_weights import StateWeights
 from ..structures import Structure
 from .experts import Symbols, symbol_names
-from .model import Prepared
+from .prepared import Prepared
 
 __all__ = ["attribute_names", "edge_contributions", "state_contributions"]
 
@@ -122,12 +122,12 @@ def edge_contributions(
     coef : CSR of shape (n_rows, n_labels ** 2)
         Logarithms of rates times exponents; column ``j * n_labels + i`` is for label i before
         label j.
-    rows : int ndarray of shape (n_tokens, n_slots)
-        -1 if a token has no row in a slot.
+    rows : int ndarray of shape (n_rows, n_slots)
+        By row of transitions; -1 if a link has no row in a slot.
     exponents : ndarray of shape (n_slots,)
     y : ndarray of shape (n_tokens,)
     classes : ndarray of shape (n_labels,)
-    names : object ndarray of shape (n_tokens, n_slots)
+    names : object ndarray of shape (n_rows, n_slots)
         Names of the attributes of the rows.
     structure : Structure
 
@@ -136,10 +136,11 @@ def edge_contributions(
     Contributions
     """
     previous, current = structure.links()
-    link, slot = np.nonzero(rows[current] >= 0)
-    token, before = current[link], previous[link]
+    of_links = structure.rows_of_links()
+    link, slot = np.nonzero(rows[of_links] >= 0)
+    token, before, row = current[link], previous[link], of_links[link]
     pair = y[token].astype(np.int64) * len(classes) + y[before]
-    weight = entries_at(coef, rows[token, slot], pair) / exponents[slot]
+    weight = entries_at(coef, rows[row, slot], pair) / exponents[slot]
     pairs = transition_names(y[before], y[token], classes)
-    named = [f"{pair} | {name}" for pair, name in zip(pairs, names[token, slot], strict=True)]
+    named = [f"{pair} | {name}" for pair, name in zip(pairs, names[row, slot], strict=True)]
     return Contributions.of("transition", token, named, weight, exponents[slot])

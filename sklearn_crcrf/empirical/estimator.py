@@ -20,22 +20,26 @@ from ..base.parameters import shared
 from ..base.sample_weight import sequence_weights
 from ..counts import Counts, Template
 from ..counts.classifier import CountingClassifier
+from ..counts.edge_types import KINDS_OF_LINKS, kind_of_links
 from ..counts.observations import Encoder, LabelledObservations, count_folds_of_corpus, relabel
 from ..counts.rows import FLOOR
 from ..counts.tabulator import Tabulator
+from ..data.graphs import GraphArray
 from ..data.layout import Sequences
 from ..data.ragged import SequenceArray
 from ..labels.encoding import encode_labels
 from ..linear import NamedWeights
-from ..structures import Scores, SecondOrderChain, Structure, structure_of
+from ..structures import Graph, Scores, SecondOrderChain, Structure, structure_of
+from ..structures.inference import INFERENCE, Inference
 from ..training.monitor import Training
 from ..utils.soundness import Requirement, below, indices
 from .contributions import attribute_names
 from .experts import Experts, all_experts, chosen_experts
 from .fit_exponents import MAX_ITER, fit_exponents
 from .frequencies import FrequencyModel
-from .model import Prepared, Statistics
+from .model import Statistics
 from .named_weights import named_weights
+from .prepared import Prepared
 from .product_spelling import ProductSpelling
 from .signature_spelling import JointSpelling, MaxEntSpelling, MeanSpelling
 from .smoothed import SmoothedModel
@@ -153,7 +157,7 @@ class EmpiricalCRF(CountingClassifier):
     array([list(['D', 'N'])], dtype=object)
     """
 
-    _added_parameters = ("experts",)
+    _added_parameters = ("experts", "inference")
     _parameter_constraints: dict = {
         "mu_oov": [Interval(Real, 0, None, closed="left")],
         "spelling": [StrOptions(set(SPELLINGS))],
@@ -161,6 +165,7 @@ class EmpiricalCRF(CountingClassifier):
         "experts": ["array-like", None],
         "exponents": [None, StrOptions({"fit"}), Mapping],
         "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
+        "inference": [StrOptions(set(INFERENCE)), Inference],
         "order": [Interval(Integral, 1, 2, closed="both")],
         "observation": [str, None],
         **shared("sigma", "binning", "sample_unit", "n_jobs"),
@@ -176,6 +181,7 @@ class EmpiricalCRF(CountingClassifier):
         experts=None,
         exponents=None,
         validation_fraction=0.1,
+        inference="auto",
         order=1,
         observation=None,
         binning=None,
@@ -189,6 +195,7 @@ class EmpiricalCRF(CountingClassifier):
         self.experts = experts
         self.exponents = exponents
         self.validation_fraction = validation_fraction
+        self.inference = inference
         self.order = order
         self.observation = observation
         self.binning = binning
@@ -336,10 +343,10 @@ class EmpiricalCRF(CountingClassifier):
         return Tabulator(self.observation, self.binning)
 
     def _new_encoder(
-        self, names: Sequence[str], n_attributes: int | None, **links: bool
+        self, names: Sequence[str], n_attributes: int | None, links: str, has_types: bool
     ) -> Encoder:
         spelling = SPELLINGS[self.spelling]
-        return Encoder(names, spelling.features, spelling.symbols, n_attributes, **links)
+        return Encoder(names, spelling.features, spelling.symbols, n_attributes, links, has_types)
 
     def _fit_with_exponents(self, corpus: LabelledObservations) -> None:
         """Count all but the last sequences, fit the exponents on these, then count these too."""
@@ -372,7 +379,7 @@ class EmpiricalCRF(CountingClassifier):
         X = sequences.X[usable]
         ids = SequenceArray(ids, sequences.X.offsets)[usable].data
         weight = sequence_weights(weights, sequences.X.offsets)[usable]
-        self._fit_exponents(self._prepare(X), ids, structure_of(X), weight)
+        self._fit_exponents(self._prepare(X), ids, self._linked(X), weight)
 
     def _predict_out_of_fold(self, X: Any, y: Any, cv: Any, sample_weight: Any) -> Any:
         corpus = self._start(X, y, sample_weight, None)
@@ -401,7 +408,9 @@ class EmpiricalCRF(CountingClassifier):
     def _check_training(self, X, y, sample_weight, reset) -> tuple[Sequences, np.ndarray]:
         if self.exponents == "fit" and self.zeros != "smoothed":
             raise ValueError(f'exponents="fit" needs zeros="smoothed", got {self.zeros!r}')
-        return super()._check_training(X, y, sample_weight, reset)
+        sequences, weights = super()._check_training(X, y, sample_weight, reset)
+        self._check_links(sequences.X, KINDS_OF_LINKS[-1] if reset else self.encoder_.links)
+        return sequences, weights
 
     def _templates(self) -> list[Template]:
         """The templates of the events that are counted."""
@@ -417,7 +426,7 @@ class EmpiricalCRF(CountingClassifier):
     def _experts(self) -> Experts:
         """The experts that may take part."""
         encoder = self.encoder_
-        given = encoder.names, encoder.lexicon.features, encoder.linked
+        given = encoder.names, encoder.lexicon.features, encoder.links
         return all_experts(*given) if self.experts is None else chosen_experts(self.experts, *given)
 
     def _estimate(self, counts: Counts, more_labels: Any = ()) -> None:
@@ -479,10 +488,30 @@ class EmpiricalCRF(CountingClassifier):
             y[impossible] = scores.state[impossible].argmax(axis=1)
         return y
 
+    def _linked(self, X: SequenceArray) -> Structure:
+        if isinstance(X, GraphArray) and not X.is_forest:
+            return Graph(X.offsets, X.token_edges, self.inference)
+        return structure_of(X)
+
     def _structure(self, X: SequenceArray) -> Structure:
         if self._trigrams is None:
-            return super()._structure(X)
+            return self._linked(X)
         return SecondOrderChain(X.offsets, self._trigrams, N_CANDIDATES)
+
+    def _check_links(self, X: SequenceArray, known: str) -> None:
+        """Raise ValueError if tokens have links of a kind that is not supported, or not known."""
+        structure = self._linked(X)
+        kind = "next" if structure.is_sequential() else kind_of_links(structure)
+        if self.order == 2 and kind != "next":
+            raise ValueError(
+                "order=2 needs sequences, in which each token is linked to the next one, but X has "
+                "other links"
+            )
+        if self.zeros != "smoothed" and kind == "any":
+            raise ValueError(f'graphs with cycles need zeros="smoothed", got {self.zeros!r}')
+        if KINDS_OF_LINKS.index(kind) > KINDS_OF_LINKS.index(known):
+            fitted = {"next": "sequences", "children": "forests"}[known]
+            raise ValueError(f"X has other links than the {fitted} that the model was fitted to")
 
     def _scores_per_token(self) -> int:
         return len(self.classes_) if self._trigrams is None else N_CANDIDATES**3
@@ -495,15 +524,15 @@ class EmpiricalCRF(CountingClassifier):
         return named_weights(self.model_, self.classes_)
 
     def _prepare(self, X: SequenceArray) -> Prepared:
-        return self.model_.prepare(self._encode(X), structure_of(X))
+        self._check_links(X, self.encoder_.links)
+        return self.model_.prepare(self._encode(X), self._linked(X))
 
     def _scores(self, prepared: Prepared, batch: Batch) -> Scores:
-        return self.model_.scores(prepared.slice(batch.start, batch.stop))
+        return self.model_.scores(prepared.take(batch))
 
     def _contributions(self, prepared: Prepared, batch: Batch, y: np.ndarray) -> Contributions:
-        entries = self.model_.contributions(
-            prepared.slice(batch.start, batch.stop), y, self.classes_, batch.structure
-        )
+        part = prepared.take(batch)
+        entries = self.model_.contributions(part, y, self.classes_, batch.structure)
         if self._trigrams is None or len(y) < 3:
             return entries
         three = y[:-2], y[1:-1], y[2:]

@@ -84,13 +84,13 @@ class Experts(NamedTuple):
     word: float = 1.0
 
 
-def all_experts(names: Sequence[str], features: Iterable[str], linked: bool) -> Experts:
+def all_experts(names: Sequence[str], features: Iterable[str], links: str) -> Experts:
     """The experts of which exponents choose; parameters as of the functions below."""
-    return Experts([*context_experts(names, features)], [*edge_experts(names, linked)])
+    return Experts([*context_experts(names, features)], [*edge_experts(names, links)])
 
 
 def chosen_experts(
-    templates: Sequence[str], names: Sequence[str], features: Iterable[str], linked: bool
+    templates: Sequence[str], names: Sequence[str], features: Iterable[str], links: str
 ) -> Experts:
     """The experts that a user names, and the experts on transitions that need only words.
 
@@ -102,7 +102,7 @@ def chosen_experts(
     ----------
     templates : sequence of str
         Such as ``"tag[-1]|tag[0]"``. The word alone is left out, as it always takes part.
-    names, features, linked
+    names, features, links
         As in :func:`context_experts` and :func:`edge_experts`.
 
     Returns
@@ -131,7 +131,7 @@ def chosen_experts(
         broader = by_symbols[max(inside, key=len)] if inside else None
         if symbols != this_word:
             experts.append(_expert(by_symbols[symbols], exponent, exponent, broader))
-    return Experts(experts, [*edge_experts([word], linked)], exponent)
+    return Experts(experts, [*edge_experts([word], links)], exponent)
 
 
 def context_experts(names: Sequence[str], features: Iterable[str]) -> Iterator[ContextExpert]:
@@ -188,20 +188,23 @@ def _more_experts(
             yield _expert([(word, word_offset), (column, offset)])
 
 
-def edge_experts(names: Sequence[str], linked: bool = False) -> Iterator[EdgeExpert]:
-    """The experts on transitions.
+def edge_experts(names: Sequence[str], links: str = "next") -> Iterator[EdgeExpert]:
+    """The experts on transitions; none for links of any kind, which have no direction.
 
     Parameters
     ----------
     names : sequence of str
         As in :func:`context_experts`.
-    linked : bool, default=False
-        Whether transitions are along links other than from each token to the next one.
+    links : {"next", "children", "any"}, default="next"
+        How tokens are linked, as in :class:`~sklearn_crcrf.counts.observations.Encoder`.
 
     Yields
     ------
     EdgeExpert
     """
+    if links == "any":
+        return
+    linked = links == "children"
     word, *others = names
     this_word, next_word = Template(_at(word, 0)), Template(_at(word, 1), linked=linked)
     pair = Template(_at(word, -1, 0), (-1, 0), linked)

@@ -11,7 +11,7 @@ from scipy.optimize import OptimizeResult, minimize
 
 from ..criteria import log_loss
 from ..structures import Structure
-from .model import Prepared
+from .prepared import Prepared
 from .smoothed import RAISING, SmoothedModel
 
 __all__ = ["MAX_ITER", "fit_exponents"]

@@ -26,7 +26,8 @@ from .contributions import attribute_names, state_contributions
 from .estimates import entry_values
 from .experts import Symbols
 from .exponents import Entry, Exponents, state_entries
-from .model import Prepared, Statistics, are_first, spelling_keys, word_kinds
+from .model import Statistics, spelling_keys, word_kinds
+from .prepared import Prepared, PreparedLinks
 
 __all__ = ["FrequencyModel"]
 
@@ -56,7 +57,7 @@ class FrequencyModel(Storable):
     def templates(encoder: Encoder) -> list[Template]:
         """The templates of the events that are counted."""
         word = encoder.names[0]
-        pair = Template(((word, -1), (word, 0)), (-1, 0), encoder.linked)
+        pair = Template(((word, -1), (word, 0)), (-1, 0), encoder.links != "next")
         return [Template(((word, 0),)), pair]
 
     def __init__(
@@ -92,7 +93,7 @@ class FrequencyModel(Storable):
         rows = np.column_stack([spelling, np.where(word < 0, -1, word + self.state.starts[1])])
         window = observations.window(structure)
         edges = self._edge_rows(window, word >= 0, structure)[:, None]
-        return Prepared(rows.astype(np.int32), kind, edges, are_first(structure))
+        return Prepared(rows.astype(np.int32), kind, PreparedLinks.of(structure, edges))
 
     def scores(self, prepared: Prepared) -> Scores:
         """Scores of prepared tokens."""
@@ -163,18 +164,20 @@ class FrequencyModel(Storable):
     def _edge_rows(
         self, window: ColumnWindow, is_known: np.ndarray, structure: Structure
     ) -> np.ndarray:
-        """Rows of pairs of words; higher numbers code pairs of spellings if a word is unseen."""
+        """The row of each pair of words; higher numbers code pairs of spellings.
+
+        The spelling counts if a word is unseen.
+        """
         pair = self.templates(self.statistics.encoder)[1]
-        row = self._index.rows(window.symbols(pair))
+        row = self._index.rows(window.of_links(pair))
         code = self._pairs.shape[0] + self.spelling.pair_codes(window, pair)
         previous, current = structure.links()
-        both_known = np.zeros_like(is_known)
-        both_known[current] = is_known[current] & is_known[previous]
+        both_known = is_known[current] & is_known[previous]
         return np.where(row >= 0, row, np.where(both_known, LABELS_ONLY, code)).astype(np.int32)
 
     def _edge_gains(self, prepared: Prepared) -> tuple[np.ndarray, sp.csr_array]:
         """The row of each token, and log CR minus the floor for the rows in use."""
-        wanted = np.where(prepared.first, -1, prepared.edges[:, 0])
+        wanted = prepared.links.edges[:, 0]
         used, row = np.unique(wanted, return_inverse=True)
         n_pairs = self._pairs.shape[0]
         codes = used[(used >= n_pairs) & (used < LABELS_ONLY)] - n_pairs
@@ -195,7 +198,8 @@ class FrequencyModel(Storable):
         """One contribution for each transition, named by its condition."""
         previous, current = structure.links()
         row, gains = self._edge_gains(prepared)
-        row, wanted, n_pairs = row[current], prepared.edges[current, 0], self._pairs.shape[0]
+        rows, n_pairs = structure.rows_of_links(), self._pairs.shape[0]
+        row, wanted = row[rows], prepared.links.edges[rows, 0]
         pair = y[current].astype(np.int64) * len(classes) + y[previous]
         above = entries_at(gains, row, pair)
         score = np.where(above != 0, above + FLOOR, self._floor)
@@ -205,7 +209,7 @@ class FrequencyModel(Storable):
         words = np.where(wanted < n_pairs, wanted, -1)
         encoder = self.statistics.encoder
         keys = [(template.symbols, self._index.keys)]
-        given = attribute_names(keys, encoder, words, encoder.linked)
+        given = attribute_names(keys, encoder, words, encoder.links != "next")
         given[words < 0] = "spelling"
         given[row == gains.shape[0] - 1] = "labels"
         pairs = zip(transition_names(y[previous], y[current], classes), given, strict=True)

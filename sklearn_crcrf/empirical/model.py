@@ -1,7 +1,5 @@
 """Statistics of words and encoded attributes, shared by both kinds of empirical models."""
 
-from typing import Any, NamedTuple
-
 import numpy as np
 import scipy.sparse as sp
 
@@ -10,9 +8,8 @@ from ..counts.observations import Encoder, Observations
 from ..counts.rows import label_counts, place_rows
 from ..counts.state_weights import FREQUENT, SELDOM, UNSEEN
 from ..counts.storage import Storable
-from ..structures import Structure
 
-__all__ = ["Prepared", "Statistics"]
+__all__ = ["Statistics", "spelling_keys", "word_kinds", "word_kinds_of"]
 
 # Words seen at most this often have their own exponents.
 SELDOM_SEEN = 10
@@ -58,35 +55,6 @@ def spelling_keys(spelling, word: str) -> list[tuple[tuple[tuple[str, int], ...]
     ]
 
 
-class Prepared(NamedTuple):
-    """The attributes of tokens, from which scores are computed.
-
-    Parameters
-    ----------
-    rows : int32 ndarray of shape (n_tokens, n_slots)
-        Rows of the state weights.
-    kind : int8 ndarray of shape (n_tokens,)
-    edges : int32 ndarray of shape (n_tokens, n_edge_slots)
-        Rows of the edge weights.
-    first : bool ndarray of shape (n_tokens,)
-        Which tokens have no link into them.
-    attributes : CSR of shape (n_tokens, n_attributes) or None
-    types : int32 ndarray of shape (n_tokens,), optional
-        The type of the link into each token, -1 if it is not known or there is none.
-    """
-
-    rows: np.ndarray
-    kind: np.ndarray
-    edges: np.ndarray
-    first: np.ndarray
-    attributes: Any = None
-    types: Any = None
-
-    def slice(self, start: int, stop: int) -> "Prepared":
-        """The tokens from ``start`` to ``stop``."""
-        return Prepared._make(None if part is None else part[start:stop] for part in self)
-
-
 def word_kinds(n_seen: np.ndarray, observations: Observations) -> tuple[np.ndarray, np.ndarray]:
     """Word ids of the tokens, -1 for unseen words, and the kind of each word."""
     ids = np.where(observations.ids < 0, len(n_seen), observations.ids)
@@ -99,10 +67,3 @@ def word_kinds_of(n_seen: np.ndarray) -> np.ndarray:
     """The kinds of words seen ``n_seen`` times, int8."""
     kind = np.select([n_seen > SELDOM_SEEN, n_seen > 0], [FREQUENT, SELDOM], UNSEEN)
     return kind.astype(np.int8)
-
-
-def are_first(structure: Structure) -> np.ndarray:
-    """Which tokens have no link into them, bool of shape (n_tokens,)."""
-    first = np.zeros(structure.n_tokens, dtype=bool)
-    first[structure.first_tokens()] = True
-    return first

@@ -130,7 +130,7 @@ class ProductSpelling(Storable):
 
     def pair_codes(self, window: ColumnWindow, pair: Template) -> np.ndarray:
         """The same code for all pairs."""
-        return np.zeros_like(window.symbols(pair)[0])
+        return np.zeros_like(window.of_links(pair)[0])
 
     def co_occurrence(self, codes: np.ndarray) -> sp.csr_array:
         """Empty rows, unlike in

@@ -110,7 +110,7 @@ class SignatureSpelling(Storable):
     def pair_codes(self, window: ColumnWindow, pair: Template) -> np.ndarray:
         """The codes that :meth:`co_occurrence` takes, of pairs of words."""
         symbols = tuple((f"{word}:{self.features[0]}", offset) for word, offset in pair.symbols)
-        before, after = window.symbols(pair._replace(symbols=symbols))
+        before, after = window.of_links(pair._replace(symbols=symbols))
         return np.maximum(before, 0) * N_SIGNATURES + after
 
     def co_occurrence(self, codes: np.ndarray) -> sp.csr_array:

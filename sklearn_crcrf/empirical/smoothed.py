@@ -6,14 +6,14 @@ multiplied by an exponent; see :func:`~sklearn_crcrf.counts.rows.association`.
 
 from collections.abc import Mapping, Sequence
 from copy import copy
-from math import prod
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from ..base.contributions import Contributions, attribute_contributions, transition_contributions
-from ..counts import Template
+from ..counts import Table, Template
+from ..counts.edge_types import TYPED_PAIRS
 from ..counts.observations import ATTRIBUTES, Encoder, Observations
 from ..counts.rows import (
     WEAKEST,
@@ -31,9 +31,10 @@ from .contributions import attribute_names, edge_contributions, state_contributi
 from .estimates import Estimate, smooth
 from .experts import ContextExpert, EdgeExpert, Experts, Symbols, edge_experts
 from .exponents import Entry, Exponents, state_entries
-from .model import Prepared, Statistics, are_first, spelling_keys, word_kinds
-from .transitions import label_transitions
-from .type_rates import TYPED_PAIRS, TypeRates
+from .model import Statistics, spelling_keys, word_kinds
+from .prepared import Prepared, PreparedLinks
+from .transitions import LABEL_PAIRS, Transitions, label_transitions, undirected
+from .type_rates import TypeRates
 
 __all__ = ["SmoothedModel"]
 
@@ -48,19 +49,6 @@ EDGE_TYPE_EXPONENT = 0.5
 RAISING = ("edges", "edge types")
 # Number of (word, label) pairs whose scores are computed at once.
 BLOCK = 2**20
-
-
-class LinkRows(NamedTuple):
-    """Attributes on which transitions depend.
-
-    Parameters
-    ----------
-    edges : int32 ndarray of shape (n_rows, n_edge_slots)
-    types : int32 ndarray of shape (n_rows,)
-    """
-
-    edges: np.ndarray
-    types: np.ndarray
 
 
 class SmoothedModel(Storable):
@@ -96,13 +84,7 @@ class SmoothedModel(Storable):
         self.statistics = statistics
         self._strength = max(strength, WEAKEST)
         self._fit_state(spelling, mu_oov, exponents, experts)
-        word = statistics.word
-        self.transitions = label_transitions(
-            statistics.counts[Template(((word, 0),), (-1, 0))],
-            statistics.counts[Template(((word, 1),), linked=statistics.encoder.linked)],
-            statistics.label_prior,
-            self._strength,
-        )
+        self.transitions = self._fit_transitions()
         self._fit_edges()
         self.type_rates = self._fit_types()
         del self._priors, self._estimates  # as large as the counts, and not needed to predict
@@ -118,7 +100,8 @@ class SmoothedModel(Storable):
             *(expert.template for expert in contexts),
             *(expert.template for expert in experts.edges),
             *_given(experts.edges),
-            *([] if encoder.edge_types is None else [TYPED_PAIRS]),
+            *([LABEL_PAIRS] if encoder.links == "any" else []),
+            *([TYPED_PAIRS] if encoder.edge_types is not None else []),
         ]
         return list(dict.fromkeys(templates))
 
@@ -132,11 +115,12 @@ class SmoothedModel(Storable):
         found = [word, *(i.rows(window.symbols(t)) for t, i in self._contexts)]
         for slot, (row, start) in enumerate(zip(found, self.state.starts[1:], strict=True)):
             rows[:, n_spelling + slot] = np.where(row < 0, -1, row + start)
-        edges = np.stack([i.rows(window.symbols(t)) for t, i in self._edges], axis=1)
-        types = np.full(len(word), -1, dtype=np.int32)
-        if self.type_rates is not None:
-            types = np.maximum(window.symbols(TYPED_PAIRS)[0], types)
-        return Prepared(rows, kind, edges, are_first(structure), observations.attributes, types)
+        n_links = len(structure.links()[0])
+        edges = np.empty((n_links, len(self._edges)), dtype=np.int32)
+        for slot, (template, index) in enumerate(self._edges):
+            edges[:, slot] = index.rows(window.of_links(template))
+        links = PreparedLinks.of(structure, edges, observations.edge_types)
+        return Prepared(rows, kind, links, observations.attributes)
 
     def scores(self, prepared: Prepared) -> Scores:
         """Scores of prepared tokens."""
@@ -144,7 +128,7 @@ class SmoothedModel(Storable):
         if prepared.attributes is not None:
             state += self.exponents["attributes"] * (prepared.attributes @ self.attributes)
         inner = self.common_transitions()
-        row, links = self._distinct_links(prepared)
+        row, links = self._distinct(prepared.links)
         gains = self._edge_gains(links.edges)
         gains.data *= self.exponents["edges"]
         if self.type_rates is not None:
@@ -180,7 +164,7 @@ class SmoothedModel(Storable):
         encoder, exponents = self.statistics.encoder, self.exponents
         outer = exponents["transition"], exponents["boundary"]
         inner, begin, end = self.transitions
-        rows = np.where(prepared.edges < 0, -1, prepared.edges + self._edge_starts)
+        rows = np.where(prepared.links.edges < 0, -1, prepared.links.edges + self._edge_starts)
         edges = edge_contributions(
             self.edge_coef,
             rows,
@@ -188,7 +172,10 @@ class SmoothedModel(Storable):
             y,
             classes,
             attribute_names(
-                [(t.symbols, i.keys) for t, i in self._edges], encoder, rows, encoder.linked
+                [(t.symbols, i.keys) for t, i in self._edges],
+                encoder,
+                rows,
+                encoder.links != "next",
             ),
             structure,
         )
@@ -235,7 +222,7 @@ class SmoothedModel(Storable):
         gradient["boundary"] += weight.end @ self.transitions.end
         of_edges = weight.token_transitions @ raised
         if self.type_rates is not None:
-            _, links = self._distinct_links(prepared)
+            _, links = self._distinct(prepared.links)
             of_gains = _gradient_of_gains(scores, weight.token_transitions)
             gradient["edge types"] = self.type_rates.slope(links.types, of_gains)
             of_edges -= self.exponents["edge types"] * gradient["edge types"]
@@ -375,15 +362,29 @@ class SmoothedModel(Storable):
             blocks.append(gains)
             self._edges.append((expert.template, KeyIndex(keys)))
         self._edge_starts = np.cumsum([0, *(b.shape[0] for b in blocks[:-1])], dtype=np.int32)
+        blocks.append(sp.csr_array((0, stats.n_labels**2)))
         self.edge_coef = sp.vstack([short_ids(block) for block in blocks], format="csr")
+
+    def _fit_transitions(self) -> Transitions:
+        """The rates of the labels of links, and of labels with the ends of a sequence."""
+        stats = self.statistics
+        counts, word, links = stats.counts, stats.word, stats.encoder.links
+        if links == "any":
+            pairs = undirected(counts[LABEL_PAIRS])
+            ends = Table(np.empty((0, 2), dtype=np.int32), np.empty(0))
+        else:
+            pairs = counts[Template(((word, 0),), (-1, 0))]
+            ends = counts[Template(((word, 1),), linked=links != "next")]
+        return label_transitions(pairs, ends, stats.label_prior, self._strength)
 
     def _fit_types(self) -> TypeRates | None:
         """The rates of the types of links, if links have types."""
         stats = self.statistics
         if stats.encoder.edge_types is None:
             return None
+        pairs = stats.counts[TYPED_PAIRS]
         return TypeRates(
-            stats.counts[TYPED_PAIRS],
+            undirected(pairs) if stats.encoder.links == "any" else pairs,
             len(stats.encoder.edge_types),
             np.exp(self.transitions.inner),
             stats.label_prior,
@@ -393,24 +394,16 @@ class SmoothedModel(Storable):
     def _edge_experts(self) -> list[EdgeExpert]:
         """The experts on transitions that were counted."""
         encoder, counts = self.statistics.encoder, self.statistics.counts
-        experts = edge_experts(encoder.names, encoder.linked)
+        experts = edge_experts(encoder.names, encoder.links)
         return [expert for expert in experts if expert.template in counts]
 
-    def _distinct_links(self, prepared: Prepared) -> tuple[np.ndarray, LinkRows]:
-        """The row of each token, -1 without a link into it; and the attributes of each row.
-
-        Links with the same attributes share a row where there can be only few different rows.
-        """
-        first = prepared.first
-        links = LinkRows(np.where(first[:, None], -1, prepared.edges), prepared.types)
+    def _distinct(self, links: PreparedLinks) -> tuple[np.ndarray, PreparedLinks]:
+        """The row of each link, and the attributes of the rows; links may share a row."""
         encoder = self.statistics.encoder
-        sizes = [*(len(i.keys) for _, i in self._edges), len(encoder.edge_types or ())]
-        if not encoder.linked or prod(size + 1 for size in sizes) > len(first):
-            return np.where(first, -1, np.arange(len(first))), links
-        ids = [column + 1 for column in (*links.edges.T, links.types)]
-        codes = np.ravel_multi_index(ids, [size + 1 for size in sizes])
-        _, example, row = np.unique(codes, return_index=True, return_inverse=True)
-        return np.where(first, -1, row), LinkRows(links.edges[example], links.types[example])
+        if encoder.links == "next":
+            return links.row(), links
+        n_edges = [len(index.keys) for _, index in self._edges]
+        return links.distinct(n_edges, len(encoder.edge_types or ()))
 
     def _edge_gains(self, edges: np.ndarray) -> sp.csr_array:
         """Scores that the edges add to transitions, CSR of shape (n_rows, n_labels ** 2)."""

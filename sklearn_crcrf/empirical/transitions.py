@@ -4,10 +4,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..counts import BOUNDARY, Table
+from ..counts import BOUNDARY, Table, Template
 from ..counts.co_occurrence import boundary_rates, co_occurrence_rates
+from ..counts.tables import aggregate
 
-__all__ = ["Transitions", "label_transitions"]
+__all__ = ["LABEL_PAIRS", "Transitions", "label_transitions", "undirected"]
+
+LABEL_PAIRS = Template((), (-1, 0))
+"""The template of the labels of links."""
 
 
 class Transitions(NamedTuple):
@@ -54,3 +58,21 @@ def label_transitions(pairs: Table, ends: Table, label_prior: np.ndarray, streng
         np.log(boundary_rates(first, label_prior, strength)),
         np.log(boundary_rates(last, label_prior, strength)),
     )
+
+
+def undirected(pairs: Table) -> Table:
+    """The counts of links that have no direction: each counts half in both.
+
+    Parameters
+    ----------
+    pairs : Table
+        Events end in (label, label); events of tokens without a link are left out.
+
+    Returns
+    -------
+    Table
+    """
+    inner = pairs.events[:, -2] != BOUNDARY
+    events, weights = pairs.events[inner], pairs.weights[inner] / 2
+    both = np.concatenate([events, np.column_stack([events[:, :-2], events[:, :-3:-1]])])
+    return aggregate(both.T, np.concatenate([weights, weights]), len(both))

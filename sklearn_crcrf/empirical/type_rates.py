@@ -3,15 +3,11 @@
 import numpy as np
 import scipy.sparse as sp
 
-from ..counts import Table, Template
-from ..counts.edge_types import EDGE_TYPE
+from ..counts import Table
 from ..counts.rows import association, pair_counts, place_rows, rows_at, sum_rows
 from ..counts.storage import Storable
 
-__all__ = ["TYPED_PAIRS", "TypeRates"]
-
-TYPED_PAIRS = Template(((EDGE_TYPE, 0),), (-1, 0), linked=True)
-"""The template that is counted where links have types."""
+__all__ = ["TypeRates"]
 
 # The common rates count as much as this number of links of each type.
 STRENGTH = 10.0
