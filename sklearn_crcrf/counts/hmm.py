@@ -15,14 +15,17 @@ from ..base.docstrings import documented
 from ..base.parameters import shared
 from ..data.ragged import SequenceArray
 from ..linear import NamedWeights, Weights, state_scores
-from ..structures import Scores
+from ..structures import Scores, structure_of
 from ..utils.soundness import Array, Fact, Requirement, below
 from .classifier import CountingClassifier
 from .counts import BOUNDARY, Counts, Template
+from .edge_types import EDGE_TYPE, TYPED_PAIRS
 from .observations import ATTRIBUTES, relabel
+from .prepared_links import PreparedLinks
 from .rows import label_counts, place_rows
 from .soundness import n_symbols, state_requirements
 from .state_weights import StateWeights
+from .typed_transitions import given_types, link_contributions, with_types
 
 __all__ = ["HMM"]
 
@@ -39,15 +42,18 @@ class EncodedRows(NamedTuple):
     rows : int32 ndarray of shape (n_tokens, n_columns)
         Row of ``coef_`` of each symbol, -1 for unknown symbols.
     attributes : CSR of shape (n_tokens, n_attributes) or None
+    links : PreparedLinks
+        Types of the edges.
     """
 
     rows: np.ndarray
     attributes: Any
+    links: PreparedLinks
 
 
 @documented
 class HMM(CountingClassifier):
-    """Hidden Markov model of labelled sequences, trained by counting [1]_.
+    """Hidden Markov model of labelled sequences or trees, trained by counting [1]_.
 
     It models labels and observations jointly,
 
@@ -61,6 +67,12 @@ class HMM(CountingClassifier):
     where the additional symbol stands for all unknown ones. A label is followed by one of the
     labels or by the end of the sequence. As counts add up, data may arrive in batches, by
     :meth:`partial_fit`, and be removed again, by :meth:`forget`.
+
+    In the forests of a :class:`GraphArray` the label before a label is the label of the parent,
+    y_1 are the labels of roots, and leaves are followed by the end. So p(x) compares observations
+    of the same tree: it does not sum to 1 over trees, as numbers of children have no probability.
+    If edges have types, p(y_t | y_{t-1}) is also given the type of the edge between them, and its
+    prior is the distribution of all types.
 
     Token strings are one column; feature dicts and data frames have a column for each key or
     name, and a missing value is a symbol too. ``binning`` turns numeric columns into symbols:
@@ -88,6 +100,8 @@ class HMM(CountingClassifier):
         log p(y_1), and log p(end | y_n).
     transitions_ : ndarray of shape (n_labels, n_labels), row = previous label
         log p(y_t | y_{t-1}).
+    edge_transitions_ : ndarray of shape (n_edge_types, n_labels, n_labels)
+        The same, given each type of edges, in the order of first occurrence.
     coef_ : CSR of shape (n_attributes, n_labels)
         log p(symbol | label), minus the same for an unknown symbol.
     intercept_ : ndarray of shape (n_labels,)
@@ -166,7 +180,8 @@ class HMM(CountingClassifier):
 
     def _templates(self) -> list[Template]:
         columns = [Template(((name, 0),)) for name in self._columns()]
-        return [LABELS, FROM_PREVIOUS, TO_NEXT, *columns]
+        typed = [] if self.encoder_.edge_types is None else [TYPED_PAIRS]
+        return [LABELS, FROM_PREVIOUS, TO_NEXT, *columns, *typed]
 
     def _estimate(self, counts: Counts) -> None:
         rank = self._set_classes(counts[LABELS].events[:, 0])
@@ -185,6 +200,13 @@ class HMM(CountingClassifier):
         self.begin_ = _log_probability(into[BOUNDARY, :n], self.transition_smoothing)
         following = _log_probability(out[:n], self.transition_smoothing)
         self.transitions_, self.end_ = following[:, :n].copy(), following[:, n].copy()
+        types = self.encoder_.edge_types
+        pairs = np.zeros((0 if types is None else len(types), n, n))
+        if types is not None:
+            events, weights = counts[TYPED_PAIRS]
+            linked = (events >= 0).all(axis=1)
+            pairs[tuple(events[linked].T)] = weights[linked]
+        self._edge_transitions = given_types(pairs, self.transitions_)
 
     def _estimate_symbols(self, counts: Counts) -> None:
         """Set the log-probabilities of symbols, or of attributes, given labels."""
@@ -210,6 +232,12 @@ class HMM(CountingClassifier):
         self._weights = StateWeights(blocks, np.ones((1, n_columns)))
 
     @property
+    def edge_transitions_(self) -> np.ndarray:
+        """log p(y_t | y_{t-1}) for each type of edges, (n_edge_types, n_labels, n_labels)."""
+        n = len(self.classes_)  # models that were stored before edges had types have none
+        return getattr(self, "_edge_transitions", np.empty((0, n, n)))
+
+    @property
     def coef_(self) -> sp.csr_array:
         """Weights of symbols, CSR of shape (n_attributes, n_labels)."""
         return self._weights.coef
@@ -220,6 +248,8 @@ class HMM(CountingClassifier):
         for name, shape in (("begin_", (n,)), ("end_", (n,)), ("transitions_", (n, n))):
             yield Array(name, getattr(self, name), shape, -np.inf, 0.0)
         yield Array("intercept_", self.intercept_, (n,))
+        n_types = len(self.encoder_.edge_types or ())
+        yield Array("_edge_transitions", self.edge_transitions_, (n_types, n, n), -np.inf, 0.0)
         columns = self._columns()
         sizes = [n_symbols(self.encoder_, column) for column in columns]
         if self._attribute_weight is not None:
@@ -249,7 +279,10 @@ class HMM(CountingClassifier):
         rows = np.full((len(observations.word), len(ids)), -1, dtype=np.int32)
         for slot, (of_column, start) in enumerate(zip(ids, self._starts, strict=False)):
             rows[:, slot] = np.where(of_column < 0, -1, of_column + start)
-        return EncodedRows(rows, observations.attributes)
+        structure, types = structure_of(X), observations.edge_types
+        nothing = np.empty((len(structure.links()[0]), 0), dtype=np.int32)
+        links = PreparedLinks.of(structure, nothing, types)
+        return EncodedRows(rows, observations.attributes, links)
 
     def _scores(self, prepared: EncodedRows, batch: Batch) -> Scores:
         tokens = slice(batch.start, batch.stop)
@@ -259,7 +292,8 @@ class HMM(CountingClassifier):
             state += state_scores(prepared.attributes, self.coef_, batch.start, batch.stop)
             n_attributes = prepared.attributes[tokens].sum(axis=1)
             state += np.outer(n_attributes, self._attribute_weight)
-        return Scores.of(state, self.transitions_, self.begin_, self.end_)
+        scores = Scores.of(state, self.transitions_, self.begin_, self.end_)
+        return with_types(scores, self.edge_transitions_, prepared.links.take(batch))
 
     def _contributions(self, prepared: EncodedRows, batch: Batch, y: np.ndarray) -> Contributions:
         tokens = slice(batch.start, batch.stop)
@@ -267,14 +301,17 @@ class HMM(CountingClassifier):
         token, slot = np.nonzero(rows >= 0)
         row = rows[token, slot]
         weight = entries_at(self.coef_, row, y[token])
+        scores, links = self._scores(prepared, batch), prepared.links.take(batch)
+        types = () if self.encoder_.edge_types is None else self.encoder_.symbols(EDGE_TYPE)
+        shared = y, self.classes_, batch.structure
+        none = np.zeros_like(self.transitions_)
         entries = [
             Contributions.of("attribute", token, names[row], weight),
             Contributions.of(
                 "attribute", np.arange(len(y)), ["any symbol"] * len(y), self.intercept_[y]
             ),
-            transition_contributions(
-                self.transitions_, self.begin_, self.end_, y, self.classes_, batch.structure
-            ),
+            link_contributions(scores, links.types, types, *shared),
+            transition_contributions(none, self.begin_, self.end_, *shared),
         ]
         if self._attribute_weight is not None:
             given = sp.coo_array(prepared.attributes[tokens])

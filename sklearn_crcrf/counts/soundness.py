@@ -9,6 +9,7 @@ import numpy as np
 from ..data.vocabulary import Vocabulary
 from ..utils.soundness import Array, Fact, Requirement, below, indices, sparse
 from .counts import BOUNDARY, Counts, Template
+from .edge_types import EDGE_TYPE, KINDS_OF_LINKS
 from .lexicon import Lexicon
 from .observations import ATTRIBUTES, Encoder
 from .rows import KeyIndex
@@ -37,6 +38,10 @@ def encoder_requirements(encoder: Encoder, n_columns: Any) -> Iterator[Requireme
     n = encoder.n_attributes
     are_columns = n is None or (isinstance(n, Integral) and 0 <= int(n) == n_columns)
     yield Fact("n_attributes", are_columns, f"must be the number of columns, {n_columns}")
+    yield Fact("links", encoder.links in KINDS_OF_LINKS, f"must be one of {KINDS_OF_LINKS}")
+    types = encoder.edge_types
+    are_known = types is None or isinstance(types, Vocabulary)
+    yield Fact("edge_types", are_known, "must be a Vocabulary")
     yield from below("lexicon", _lexicon_requirements(encoder.lexicon))
 
 
@@ -57,6 +62,8 @@ def n_symbols(encoder: Encoder, column: str) -> int:
         return len(encoder.lexicon)
     if column in encoder._vocabularies:
         return len(encoder._vocabularies[column])
+    if column == EDGE_TYPE and encoder.edge_types is not None:
+        return len(encoder.edge_types)
     features = encoder.lexicon.features
     return len(encoder.lexicon._spellings[features.index(column.removeprefix(f"{word}:"))])
 

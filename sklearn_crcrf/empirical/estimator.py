@@ -13,7 +13,12 @@ from sklearn.model_selection import check_cv
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from ..base.classifier import Batch, raise_if_impossible, raise_if_not_finite
+from ..base.classifier import (
+    Batch,
+    raise_if_impossible,
+    raise_if_not_finite,
+    token_marginals,
+)
 from ..base.contributions import Contributions
 from ..base.docstrings import documented
 from ..base.parameters import shared
@@ -31,6 +36,7 @@ from ..labels.encoding import encode_labels
 from ..linear import NamedWeights
 from ..structures import Graph, Scores, SecondOrderChain, Structure, structure_of
 from ..structures.inference import INFERENCE, Inference
+from ..structures.inference.convergence import warn_unless_converged
 from ..training.monitor import Training
 from ..utils.soundness import Requirement, below, indices
 from .contributions import attribute_names
@@ -64,7 +70,7 @@ N_CANDIDATES = 8
 
 @documented
 class EmpiricalCRF(CountingClassifier):
-    """Linear-chain CRF trained in closed form, by co-occurrence rates.
+    """CRF over sequences, trees or graphs, trained in closed form, by co-occurrence rates.
 
     The probability of a labelling is a product of unary probabilities and co-occurrence rates,
 
@@ -74,6 +80,13 @@ class EmpiricalCRF(CountingClassifier):
     and each factor is estimated by counting [1]_ [2]_. By default every zero count is smoothed
     from a broader estimate, and unknown words are judged by their spelling and their
     neighbours. :meth:`ecrn` and :meth:`maxent` give the methods of the papers.
+
+    In the forests of a :class:`GraphArray` each rate is of a parent and a child, so this is exact
+    too. The neighbours that predict a label are still the neighbours in the sequence of tokens.
+    Types of edges have rates of their own, smoothed towards the common rates. In graphs with
+    cycles the product counts evidence several times, so the rates have an exponent below 1;
+    ``inference`` says how labels are found, :meth:`predict` gives the best label of each token,
+    and the order of the tokens does not matter.
 
     Parameters
     ----------
@@ -95,15 +108,23 @@ class EmpiricalCRF(CountingClassifier):
         the labels it was seen with; a pair of words not seen together backs off to the spelling
         if one word is unknown, else to the labels alone; wider context is not used; and a pair
         of labels of frequency zero costs a large constant (floored) or is impossible (exact).
+    experts : list of str, default=None
+        The attributes that predict a label, besides the word and its spelling: templates such as
+        ``"tag[-1]|tag[0]"``, as in :class:`~sklearn_crcrf.feature_extraction.Window`. The prior of
+        each is the estimate of the one with most of its symbols. By default they are windows of the
+        words and of all other columns, and rates of labels depend on the columns of both tokens; if
+        experts are given, rates depend on the words only.
     exponents : None, "fit" or dict, default=None
         Exponents of the experts, by name as in ``exponents_``. A dict replaces some of the
         defaults; ``"fit"`` fits all exponents by maximum likelihood on held-out sequences, which
         are counted afterwards.
     validation_fraction : float, default=0.1
         Fraction of sequences, the last ones, held out to fit exponents; at most 20,000 tokens.
+    inference : {"auto", "exact", "loopy", "trw", "cut", "ilp"} or Inference, default="auto"
+        How labels of graphs with cycles are found, as in :class:`GraphCRF`.
     order : {1, 2}, default=1
         2 adds co-occurrence rates of three labels in a row, over the 8 likeliest labels of each
-        token.
+        token of a sequence.
     observation : str, default=None
         The key or column that holds the words, if tokens have several; by default the first
         that is not numeric.
@@ -120,9 +141,10 @@ class EmpiricalCRF(CountingClassifier):
         are not negative, except without smoothing: then they are logarithms of frequencies.
     {attribute_names_}
     transitions_ : ndarray of shape (n_labels, n_labels), row = previous label
-        Transition scores that are the same for all tokens.
+        Transition scores that are the same for all tokens; in forests from parent to child.
     begin_, end_ : ndarray of shape (n_labels,)
-        Scores of the first and last labels; zero unless zeros are smoothed.
+        Scores of the labels of first and last tokens, or of roots and leaves; zero in graphs with
+        cycles, and unless zeros are smoothed.
     exponents_ : dict
         The exponents in use, by name.
     {counts_}
@@ -408,6 +430,8 @@ class EmpiricalCRF(CountingClassifier):
     def _check_training(self, X, y, sample_weight, reset) -> tuple[Sequences, np.ndarray]:
         if self.exponents == "fit" and self.zeros != "smoothed":
             raise ValueError(f'exponents="fit" needs zeros="smoothed", got {self.zeros!r}')
+        if self.experts is not None and self.zeros != "smoothed":
+            raise ValueError(f'experts need zeros="smoothed", got {self.zeros!r}')
         sequences, weights = super()._check_training(X, y, sample_weight, reset)
         self._check_links(sequences.X, KINDS_OF_LINKS[-1] if reset else self.encoder_.links)
         return sequences, weights
@@ -478,7 +502,12 @@ class EmpiricalCRF(CountingClassifier):
         self.model_, self.exponents_ = model, self._exponents
 
     def _decode(self, structure: Structure, scores: Scores, first: int) -> np.ndarray:
-        """The best path of each sequence; the best label of each token if no path is possible."""
+        """The best path of each sequence; the best label of each token if no path is possible.
+
+        In graphs with cycles also the best label of each token, unless there are no probabilities.
+        """
+        if self.encoder_.links == "any" and structure.can("log_partition"):
+            return token_marginals(structure, scores, first).argmax(axis=1)
         value, y = structure.maximum(scores)
         raise_if_not_finite(value, structure, scores, first)
         impossible = np.repeat(np.isneginf(value), np.diff(structure.offsets))
@@ -494,9 +523,13 @@ class EmpiricalCRF(CountingClassifier):
         return structure_of(X)
 
     def _structure(self, X: SequenceArray) -> Structure:
-        if self._trigrams is None:
-            return self._linked(X)
-        return SecondOrderChain(X.offsets, self._trigrams, N_CANDIDATES)
+        if self._trigrams is not None:
+            return SecondOrderChain(X.offsets, self._trigrams, N_CANDIDATES)
+        structure = self._linked(X)
+        if isinstance(structure, Graph):
+            engine = structure.inference.reporting(warn_unless_converged)
+            structure = structure.with_inference(engine)
+        return structure
 
     def _check_links(self, X: SequenceArray, known: str) -> None:
         """Raise ValueError if tokens have links of a kind that is not supported, or not known."""

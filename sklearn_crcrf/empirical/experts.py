@@ -1,6 +1,6 @@
 """The attributes around a token that predict its label, and their default exponents."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from ..counts import Template
@@ -15,6 +15,7 @@ __all__ = [
     "chosen_experts",
     "context_experts",
     "edge_experts",
+    "given_templates",
 ]
 
 Symbols = Sequence[tuple[str, int]]
@@ -43,6 +44,11 @@ class ContextExpert(NamedTuple):
     known: float = 0.0
     unseen: float = 0.0
     broader: Template | None = None
+
+    def is_used(self, exponents: Mapping[str, float]) -> bool:
+        """Whether the expert takes part, given exponents that replace the default."""
+        names = [self.name, f"{self.name}/seldom", f"{self.name}/unseen"]
+        return any([self.known, self.unseen, *(name in exponents for name in names)])
 
 
 class EdgeExpert(NamedTuple):
@@ -83,10 +89,29 @@ class Experts(NamedTuple):
     edges: list[EdgeExpert]
     word: float = 1.0
 
+    def templates(self, exponents: Mapping[str, float] | None) -> list[Template]:
+        """The templates of the experts that take part; of all of them for None.
+
+        An expert takes part if its exponent is given, or by default not 0.
+        """
+        experts: list[ContextExpert | EdgeExpert] = [
+            expert for expert in self.contexts if exponents is None or expert.is_used(exponents)
+        ]
+        experts += self.edges
+        return [*(expert.template for expert in experts), *given_templates(self.edges)]
+
 
 def all_experts(names: Sequence[str], features: Iterable[str], links: str) -> Experts:
-    """The experts of which exponents choose; parameters as of the functions below."""
-    return Experts([*context_experts(names, features)], [*edge_experts(names, links)])
+    """The experts of which exponents choose; parameters as of the functions below.
+
+    Tokens with links of any kind have no order, so there are no experts on their neighbours.
+    """
+    contexts = [
+        expert
+        for expert in context_experts(names, features)
+        if links != "any" or not any(offset for _, offset in expert.template.symbols)
+    ]
+    return Experts(contexts, [*edge_experts(names, links)])
 
 
 def chosen_experts(
@@ -216,6 +241,11 @@ def edge_experts(names: Sequence[str], links: str = "next") -> Iterator[EdgeExpe
         this = Template(_at(column, 0))
         pair = Template(_at(column, -1, 0), (-1, 0), linked)
         yield EdgeExpert(pair, 0.8 * scale, 3.0, before=(this, 0), here=(this, 1))
+
+
+def given_templates(edges: Sequence[EdgeExpert]) -> list[Template]:
+    """The templates that estimate single labels for the experts on transitions."""
+    return list(dict.fromkeys(t for edge in edges for t, _ in (edge.before, edge.here)))
 
 
 def _at(column: str, *offsets: int) -> tuple[tuple[str, int], ...]:

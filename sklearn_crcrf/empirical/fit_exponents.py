@@ -65,6 +65,7 @@ def fit_exponents(
     converged : bool
         Whether they had come to rest after ``max_iter`` iterations.
     """
+    structure.require(log_loss.requires, "fitting exponents")
     weight = np.ones(structure.n_units) if weight is None else weight
     objective = _Objective(model, prepared, y, structure, weight, sigma)
     bounds = [

@@ -18,6 +18,7 @@ import scipy.sparse as sp
 from ..base.contributions import Contributions, entries_at, transition_names
 from ..counts import ColumnWindow, Template
 from ..counts.observations import Encoder, Observations
+from ..counts.prepared_links import PreparedLinks
 from ..counts.rows import FLOOR, KeyIndex, pair_counts, sum_rows
 from ..counts.state_weights import StateWeights
 from ..counts.storage import Storable
@@ -27,7 +28,7 @@ from .estimates import entry_values
 from .experts import Symbols
 from .exponents import Entry, Exponents, state_entries
 from .model import Statistics, spelling_keys, word_kinds
-from .prepared import Prepared, PreparedLinks
+from .prepared import Prepared
 
 __all__ = ["FrequencyModel"]
 

@@ -4,7 +4,7 @@ A state score is a sum of rows of one sparse matrix over (attribute, label) pair
 multiplied by an exponent; see :func:`~sklearn_crcrf.counts.rows.association`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from copy import copy
 from typing import Any
 
@@ -13,8 +13,9 @@ import scipy.sparse as sp
 
 from ..base.contributions import Contributions, attribute_contributions, transition_contributions
 from ..counts import Table, Template
-from ..counts.edge_types import TYPED_PAIRS
+from ..counts.edge_types import EDGE_TYPE, TYPED_PAIRS
 from ..counts.observations import ATTRIBUTES, Encoder, Observations
+from ..counts.prepared_links import PreparedLinks
 from ..counts.rows import (
     WEAKEST,
     KeyIndex,
@@ -29,10 +30,10 @@ from ..counts.storage import Storable
 from ..structures import ScoreGradient, Scores, Structure, TokenTransitions
 from .contributions import attribute_names, edge_contributions, state_contributions
 from .estimates import Estimate, smooth
-from .experts import ContextExpert, EdgeExpert, Experts, Symbols, edge_experts
+from .experts import ContextExpert, EdgeExpert, Experts, Symbols, edge_experts, given_templates
 from .exponents import Entry, Exponents, state_entries
 from .model import Statistics, spelling_keys, word_kinds
-from .prepared import Prepared, PreparedLinks
+from .prepared import Prepared
 from .transitions import LABEL_PAIRS, Transitions, label_transitions, undirected
 from .type_rates import TypeRates
 
@@ -43,6 +44,8 @@ WORD_STRENGTH = 0.3
 CONTEXT_STRENGTH = 2.0
 # Exponent of the rates of labels with the beginning and the end of a sequence.
 BOUNDARY_EXPONENT = 0.33
+# Default exponent of the rates in graphs with cycles, where evidence comes around.
+GRAPH_EXPONENT = 0.5
 # Default exponent of the rates of types of links, beyond the common rates.
 EDGE_TYPE_EXPONENT = 0.5
 # The exponents of rates that may only raise a transition.
@@ -94,12 +97,9 @@ class SmoothedModel(Storable):
         encoder: Encoder, exponents: Mapping[str, float] | None, experts: Experts
     ) -> list[Template]:
         """The templates that are counted if these exponents are set; None for all templates."""
-        contexts = [e for e in experts.contexts if exponents is None or _is_used(e, exponents)]
         templates = [
             Template(((encoder.names[0], 0),)),
-            *(expert.template for expert in contexts),
-            *(expert.template for expert in experts.edges),
-            *_given(experts.edges),
+            *experts.templates(exponents),
             *([LABEL_PAIRS] if encoder.links == "any" else []),
             *([TYPED_PAIRS] if encoder.edge_types is not None else []),
         ]
@@ -184,6 +184,10 @@ class SmoothedModel(Storable):
             transition_contributions(inner, begin, end, y, classes, structure, *outer),
             edges._replace(factor=exponents["edges"] * edges.factor),
         ]
+        if self.type_rates is not None:
+            types = prepared.links.types, encoder.symbols(EDGE_TYPE)
+            exponent = exponents["edge types"]
+            entries.append(self.type_rates.contributions(*types, y, classes, structure, exponent))
         if prepared.attributes is not None:
             names = [f"x{j}" for j in range(encoder.n_attributes)]
             given = prepared.attributes, self.attributes, y, names, exponents["attributes"]
@@ -223,8 +227,8 @@ class SmoothedModel(Storable):
         of_edges = weight.token_transitions @ raised
         if self.type_rates is not None:
             _, links = self._distinct(prepared.links)
-            of_gains = _gradient_of_gains(scores, weight.token_transitions)
-            gradient["edge types"] = self.type_rates.slope(links.types, of_gains)
+            slope = self.type_rates.slope(links.types, scores, weight.token_transitions)
+            gradient["edge types"] = slope
             of_edges -= self.exponents["edge types"] * gradient["edge types"]
         gradient["edges"] = of_edges / self.exponents["edges"]
         if prepared.attributes is not None:
@@ -240,9 +244,9 @@ class SmoothedModel(Storable):
         experts: Experts,
     ) -> None:
         """Weights of the spelling, the words and their contexts, and their exponents."""
-        stats = self.statistics
+        stats, links = self.statistics, self.statistics.encoder.links
         contexts = [expert for expert in experts.contexts if expert.template in stats.counts]
-        given = _given(self._edge_experts())
+        given = given_templates(self._edge_experts())
         # Only estimates that serve as priors are kept.
         self._priors: set[Template | None] = {*given, *(expert.broader for expert in contexts)}
         blocks = self._fit_words(spelling)
@@ -252,7 +256,8 @@ class SmoothedModel(Storable):
             if template not in self._estimates:
                 self._fit_estimate(template, None)
         entries = state_entries(self.spelling, 1.0, mu_oov, contexts, experts.word)
-        entries += [Entry("transition", 1.0), Entry("boundary", BOUNDARY_EXPONENT)]
+        entries.append(Entry("transition", GRAPH_EXPONENT if links == "any" else 1.0))
+        entries.append(Entry("boundary", BOUNDARY_EXPONENT))
         entries += [Entry("edges", 1.0)]
         if stats.encoder.edge_types is not None:
             entries.append(Entry("edge types", EDGE_TYPE_EXPONENT))
@@ -412,21 +417,3 @@ class SmoothedModel(Storable):
         columns = (edges + self._edge_starts)[used]
         shape = len(edges), self.edge_coef.shape[0]
         return sp.csr_array((np.ones(len(columns)), columns, indptr), shape) @ self.edge_coef
-
-
-def _gradient_of_gains(scores: Scores, weight: np.ndarray) -> sp.csr_array:
-    """The gradient in the gains of transitions, CSR of shape (n_rows, n_labels ** 2)."""
-    _, indptr, previous, current, _ = scores.token_transitions
-    n_labels = len(scores.transition)
-    columns = current.astype(np.int64) * n_labels + previous
-    return sp.csr_array((weight, columns, indptr), shape=(len(indptr) - 1, n_labels**2))
-
-
-def _given(edges: Sequence[EdgeExpert]) -> list[Template]:
-    """The templates that estimate single labels for the experts on transitions."""
-    return list(dict.fromkeys(t for edge in edges for t, _ in (edge.before, edge.here)))
-
-
-def _is_used(expert: ContextExpert, exponents: Mapping[str, float]) -> bool:
-    names = [expert.name, f"{expert.name}/seldom", f"{expert.name}/unseen"]
-    return any([expert.known, expert.unseen, *(name in exponents for name in names)])

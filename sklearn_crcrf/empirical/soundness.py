@@ -23,8 +23,9 @@ from .signature_spelling import (
     MeanSpelling,
     SignatureSpelling,
 )
-from .smoothed import SmoothedModel
+from .smoothed import RAISING, SmoothedModel
 from .trigrams import TrigramRates
+from .type_rates import TypeRates
 
 __all__ = ["model_requirements", "trigram_requirements"]
 
@@ -61,7 +62,17 @@ def _(model: SmoothedModel, encoder: Encoder, n_labels: int) -> Iterator[Require
     sizes = [len(index.keys) for _, index in model._edges]
     # An edge may only raise a transition.
     yield from sparse("edge_coef", model.edge_coef, (sum(sizes), n * n), least=0.0)
-    yield Fact("exponents", model.exponents["edges"] >= 0.0, "of edges must not be negative")
+    for name in RAISING:
+        raises = name not in model.exponents.names or model.exponents[name] >= 0.0
+        yield Fact("exponents", raises, f"of {name} must not be negative")
+    if encoder.edge_types is not None:
+        rates: Any = model.type_rates
+        yield Fact("type_rates", isinstance(rates, TypeRates), "must be TypeRates")
+        shape = len(encoder.edge_types), n * n
+        yield from sparse("type_rates.coef", rates.coef, shape, least=0.0)
+        yield Fact("exponents", "edge types" in model.exponents.names, "must have edge types")
+    else:
+        yield Fact("type_rates", model.type_rates is None, "must be None")
     starts = np.cumsum([0, *sizes[:-1]])
     yield indices("_edge_starts", model._edge_starts, starts.shape, sum(sizes) + 1)
     yield Fact("_edge_starts", np.array_equal(model._edge_starts, starts), f"must be {starts}")

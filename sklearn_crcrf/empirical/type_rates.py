@@ -1,11 +1,15 @@
 """Co-occurrence rates of linked labels, given the type of the link."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import scipy.sparse as sp
 
+from ..base.contributions import Contributions, entries_at, transition_names
 from ..counts import Table
 from ..counts.rows import association, pair_counts, place_rows, rows_at, sum_rows
 from ..counts.storage import Storable
+from ..structures import Scores, Structure
 
 __all__ = ["TypeRates"]
 
@@ -63,6 +67,54 @@ class TypeRates(Storable):
         """The rows of ``coef`` of these types, empty rows for types below 0."""
         return rows_at(self.coef, types)
 
-    def slope(self, types: np.ndarray, weight: sp.csr_array) -> float:
-        """The sum over all entries of the gains of these types times ``weight``."""
-        return self.coef.multiply(sum_rows(weight, types, self.coef.shape[0])).sum()
+    def slope(self, types: np.ndarray, scores: Scores, weight: np.ndarray) -> float:
+        """The derivative by a factor of the gains.
+
+        Parameters
+        ----------
+        types : ndarray of shape (n_rows,)
+            Types of the rows of the token transitions.
+        scores : Scores
+        weight : ndarray of shape (n_entries,)
+            The derivatives by the token transitions.
+        """
+        _, indptr, previous, current, _ = scores.token_transitions
+        n_types, n_pairs = self.coef.shape
+        pair = current.astype(np.int64) * len(scores.transition) + previous
+        by_row = sp.csr_array((weight, pair, indptr), shape=(len(types), n_pairs))
+        return self.coef.multiply(sum_rows(by_row, types, n_types)).sum()
+
+    def contributions(
+        self,
+        types: np.ndarray,
+        names: Sequence[str],
+        y: np.ndarray,
+        classes: np.ndarray,
+        structure: Structure,
+        exponent: float,
+    ) -> Contributions:
+        """What the types of the links of one unit contribute to the score of a labelling.
+
+        Parameters
+        ----------
+        types : ndarray of shape (n_rows,)
+            By row of transitions, below 0 for unknown types.
+        names : sequence of n_types str
+        y : ndarray of shape (n_tokens,)
+        classes : ndarray of shape (n_labels,)
+        structure : Structure
+        exponent : float
+
+        Returns
+        -------
+        Contributions
+        """
+        previous, current = structure.links()
+        of_links = types[structure.rows_of_links()]
+        link = np.flatnonzero(of_links >= 0)
+        before, token, kind = previous[link], current[link], of_links[link]
+        pair = y[token].astype(np.int64) * len(classes) + y[before]
+        pairs = transition_names(y[before], y[token], classes)
+        named = [f"{pair} | edge={names[k]}" for pair, k in zip(pairs, kind, strict=True)]
+        weight = entries_at(self.coef, kind, pair)
+        return Contributions.of("transition", token, named, weight, exponent)

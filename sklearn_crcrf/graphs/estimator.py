@@ -26,8 +26,8 @@ from ..linear import Corpus, EdgeEncoder, Weights, state_scores
 from ..linear.classifier import DECODERS
 from ..structures import Graph, Scores, Structure, structure_of
 from ..structures.inference import INFERENCE, Inference, as_inference
+from ..structures.inference.convergence import IterationCount, warn_unless_converged
 from ..utils.soundness import Requirement, below
-from .convergence import IterationCount, warn_unless_converged
 from .labelled import labelled_part
 from .link_feature import LinkFeature
 from .problem import AssociativeProblem, GraphProblem, check_not_negative, tied_pairs

@@ -47,6 +47,7 @@ OBJECTS = {
     "empirical.signature_spelling": ["JointSpelling", "MaxEntSpelling", "MeanSpelling"],
     "empirical.smoothed": ["SmoothedModel"],
     "empirical.trigrams": ["TrigramRates"],
+    "empirical.type_rates": ["TypeRates"],
     "feature_extraction._phrases": ["Phrases"],
     "feature_extraction.gazetteer": ["Gazetteer"],
     "feature_extraction.template_features": ["TemplateFeatures"],

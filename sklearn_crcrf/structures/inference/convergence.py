@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from ..structures.inference import Convergence
+from .base import Convergence
 
 __all__ = ["IterationCount", "warn_unless_converged"]
 
