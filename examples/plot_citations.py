@@ -18,7 +18,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.manifold import MDS
 from sklearn.preprocessing import normalize
 
-from sklearn_crcrf import AssociativeMarkovNetwork, GraphArray, GraphCRF, SeparateCRF
+from sklearn_crcrf import AssociativeMarkovNetwork, GraphArray, GraphCRF
 from sklearn_crcrf.plotting import TransitionDisplay
 
 # %%

@@ -35,6 +35,9 @@ HAS = {
     "BoostedCRF": SHARED - {"sigma"},
     "OpinionPoolCRF": {"validation_fraction", "verbose"},
     "MergedLabels": set(),
+    "GraphCRF": {"sigma", "verbose"},
+    "AssociativeMarkovNetwork": {"sigma", "verbose"},
+    "SeparateCRF": {"sigma"},
 }
 # Strengths of regularisation by other names: how the documentation relates them to sigma.
 RELATED = {

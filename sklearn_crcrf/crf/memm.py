@@ -54,7 +54,8 @@ class MEMM(CRF):
         [1]_, beside the one that they share.
     constraints : None, {"IOB1", "IOB2", "IOBES"}, mapping or array, default=None
         What labels may follow a label. Probabilities are normalised over these.
-    solver : {"auto", "lbfgs", "owlqn", "sgd", "cg", "rprop", "quickprop", "gis"}, default="auto"
+    solver : {"auto", "lbfgs", "owlqn", "sgd", "cg", "rprop", "quickprop", "gis", "bundle"}, \
+default="auto"
         "auto" is "owlqn" if c1 is positive, else "lbfgs".
     {max_iter}
     {tol}

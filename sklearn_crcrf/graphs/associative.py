@@ -49,7 +49,7 @@ class AssociativeMarkovNetwork(GraphCRF):
     ----------
     classes_ : ndarray of shape (n_labels,)
     coef_ : ndarray of shape (n_attributes, n_labels)
-    transitions_ : ndarray of shape (n_labels, n_labels)
+    transitions_ : ndarray of shape (n_labels, n_labels), row = previous label
         Diagonal, and not negative.
     edge_coef_ : ndarray of shape (n_edge_attributes, n_labels, n_labels)
         What each type or attribute of edges adds to it.

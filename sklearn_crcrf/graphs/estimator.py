@@ -97,8 +97,8 @@ default="pseudo_likelihood"
     ----------
     classes_ : ndarray of shape (n_labels,)
     coef_ : ndarray or CSR of shape (n_attributes, n_labels)
-    transitions_ : ndarray of shape (n_labels, n_labels), row = label of the first end
-        The table that all edges share.
+    transitions_ : ndarray of shape (n_labels, n_labels), row = previous label
+        The table that all edges share; the previous label is the label of the first end.
     edge_coef_ : ndarray of shape (n_edge_attributes, n_labels, n_labels)
         What each type or attribute of edges adds to it.
     edge_attribute_names_ : ndarray of shape (n_edge_attributes,)

@@ -76,9 +76,10 @@ class SeparateCRF(BaseSequenceClassifier):
     estimator_ : classifier
         Fitted to the nodes whose label is known.
     exponent_ : float
-    rates_ : ndarray of shape (n_labels, n_labels), row = label of the first end, or of the parent
-        Logarithms of the co-occurrence rates.
-    transitions_ : ndarray of shape (n_labels, n_labels)
+    rates_ : ndarray of shape (n_labels, n_labels), row = previous label
+        Logarithms of the co-occurrence rates; the previous label is the label of the first end, or
+        of the parent.
+    transitions_ : ndarray of shape (n_labels, n_labels), row = previous label
         The transition scores, ``exponent_ * rates_``.
     attribute_names_ : ndarray of shape (n_attributes,)
         The columns that the classifier sees.

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..counts.co_occurrence import co_occurrence_rates
-from ..structures import Graph, Scores, Structure
+from ..structures import Scores, Structure
 
 __all__ = ["count_pairs", "end_marginals", "expected_pairs", "log_rates"]
 
@@ -51,7 +51,7 @@ def end_marginals(structure: Structure, beliefs: np.ndarray) -> tuple[np.ndarray
         What is known of the label of each node: probabilities.
     """
     totals = [beliefs[ends].sum(axis=0) for ends in structure.links()]
-    if isinstance(structure, Graph):
+    if not structure.is_directed:
         totals = [sum(totals)] * 2
     first, second = (t / max(t.sum(), 1.0) + SMALL for t in totals)
     return first / first.sum(), second / second.sum()
@@ -102,4 +102,4 @@ def log_rates(
 
 
 def _undirected(structure: Structure, pairs: np.ndarray) -> np.ndarray:
-    return (pairs + pairs.T) / 2 if isinstance(structure, Graph) else pairs
+    return pairs if structure.is_directed else (pairs + pairs.T) / 2

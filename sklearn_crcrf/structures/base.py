@@ -46,6 +46,9 @@ class Structure(Capabilities, ABC):
     own_scores = False
     """Whether the score of a labelling has parts that :class:`Scores` does not hold."""
 
+    is_directed = True
+    """Whether a link has a direction, so that its two ends may have different distributions."""
+
     always_sequential = False
     """Whether all structures of this class are sequential, whatever their tokens."""
 

@@ -73,6 +73,8 @@ class Graph(Structure):
     (True, False)
     """
 
+    is_directed = False
+
     def __init__(
         self,
         offsets: np.ndarray,
