@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from ..counts import Template
 from ..feature_extraction.window_templates import parse_places, places_name
+from ..utils.names import check_several
 
 __all__ = [
     "ContextExpert",
@@ -143,7 +144,10 @@ def chosen_experts(
     columns = [*names, *(f"{word}:{feature}" for feature in features)]
     this_word = frozenset(_at(word, 0))
     by_symbols = {this_word: _at(word, 0)}
+    check_several(templates, "experts")
     for template in templates:
+        if not isinstance(template, str):
+            raise ValueError(f"experts: {template!r} must be a str")
         places = parse_places(template, columns, "experts")
         symbols = frozenset(places)
         if symbols in by_symbols and symbols != this_word:
