@@ -8,6 +8,7 @@ with citations, and with different shares of known topics.
 """
 
 import os
+import time
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -18,7 +19,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.manifold import MDS
 from sklearn.preprocessing import normalize
 
-from sklearn_crcrf import AssociativeMarkovNetwork, GraphArray, GraphCRF
+from sklearn_crcrf import AssociativeMarkovNetwork, GraphArray, GraphCRF, SeparateCRF
 from sklearn_crcrf.plotting import TransitionDisplay
 
 # %%
@@ -76,19 +77,24 @@ is_known = np.random.default_rng(0).random(len(topic)) < 0.3
 known = labels_of(is_known)
 
 # %%
-# A classifier of single papers, and three models of the graph. The known topics are labels for
+# A classifier of single papers, and three models of the graph. :class:`~sklearn_crcrf.SeparateCRF`
+# adds to the same classifier how often topics cite each other. The known topics are labels for
 # training and, by ``allowed``, evidence for the papers that are linked to them.
-alone = LogisticRegression(max_iter=1000).fit(attributes[is_known], topic[is_known])
+classifier = LogisticRegression(C=3.0, max_iter=1000)
+alone = classifier.fit(attributes[is_known], topic[is_known])
 predicted = {"words alone": alone.predict(attributes)}
 models = {
+    "SeparateCRF": SeparateCRF(classifier),
     "GraphCRF": GraphCRF(symmetric=True),
-    "AssociativeMarkovNetwork": AssociativeMarkovNetwork(),
+    "AssociativeMarkovNetwork": AssociativeMarkovNetwork(tol=0.05),
 }
 for name, model in models.items():
+    start = time.perf_counter()
     (labels,) = model.fit(graph, known).predict(graph, allowed=known)
+    print(f"{name:25} {time.perf_counter() - start:5.1f} s")
     predicted[name] = np.array(labels)
 for name, labels in predicted.items():
-    print(f"{name:26} {np.mean(labels[~is_known] == topic[~is_known]):.1%} of the others right")
+    print(f"{name:25} {np.mean(labels[~is_known] == topic[~is_known]):6.1%} of the others right")
 
 # %%
 # The weights of citations
@@ -128,29 +134,38 @@ for ax, (name, labels) in zip(axes, panels.items(), strict=True):
     for marker, which in (("o", shown[~is_known[shown]]), ("s", shown[is_known[shown]])):
         given = np.where(is_known, topic, labels)[which]
         rings = np.where(given == topic[which], "white", "black")
-        ax.scatter(*place[which].T, 90, colors[given], marker, edgecolors=rings, linewidths=2)
+        ax.scatter(*place[which].T, 90, colors[given], marker=marker, ec=rings, lw=2)
     ax.set(xticks=[], yticks=[], title=name, aspect="equal")
 plt.show()
 
 # %%
 # How many topics must be known?
 # ------------------------------
+# Known topics tell how words and citations are to be used, and are themselves evidence for their
+# neighbours. If one paper in ten is known, both ends of one citation in a hundred are known: too
+# few for weights of citations that are trained. Rates that are counted need fewer of them.
 shares = [0.05, 0.1, 0.2, 0.4, 0.6]
-curves = {name: [] for name in ("words alone", "GraphCRF")}
+names = ["words alone", "GraphCRF", "SeparateCRF"]
+curves = {name: [] for name in names}
 for share in shares:
     is_known = np.random.default_rng(1).random(n) < share
     known = labels_of(is_known)
-    alone.fit(attributes[is_known], topic[is_known])
-    found = {"words alone": alone.predict(attributes)}
-    for name in ("GraphCRF",):
-        (labels,) = models[name].fit(graph, known).predict(graph, allowed=known)
-        found[name] = np.array(labels)
+    found = {
+        "words alone": classifier.fit(attributes[is_known], topic[is_known]).predict(attributes)
+    }
+    for name in names[1:]:
+        (found[name],) = models[name].fit(graph, known).predict(graph, allowed=known)
     for name, labels in found.items():
-        curves[name].append(100 * np.mean(labels[~is_known] == topic[~is_known]))
+        curves[name].append(100 * np.mean((np.array(labels) == topic)[~is_known]))
 
 figure, ax = plt.subplots(figsize=(7, 4.5), layout="constrained")
-for (name, values), color, marker in zip(curves.items(), ["#999999", "#0072b2"], "so", strict=True):
+styles = zip(curves.items(), ["#999999", "#e69f00", "#0072b2"], "sDo", strict=True)
+for (name, values), color, marker in styles:
     ax.plot([100 * share for share in shares], values, marker + "-", color=color, label=name)
-ax.set(xlabel="known topics, per cent of the papers", ylabel="per cent of the others right")
+ax.set(
+    xlabel="known topics, per cent of the papers",
+    ylabel="per cent of the others right",
+    title="Accuracy against the share of known topics",
+)
 ax.legend()
 plt.show()

@@ -71,7 +71,7 @@ models = {
     "single pixels": GraphCRF(),
     "pseudo-likelihood": GraphCRF(inference="loopy"),
     "log loss": GraphCRF("log_loss", inference=TreeReweighted(tol=0.05), tol=1e-2),
-    "associative": AssociativeMarkovNetwork(tol=0.05),
+    "associative": AssociativeMarkovNetwork(sigma=1.0, tol=0.05),
 }
 predicted = {}
 for name, model in models.items():
