@@ -126,6 +126,12 @@ class GlobalConstraint(ABC):
     """Base of the constraints for ``predict(X, subject_to=[...])``.
 
     A subclass is a description only; :meth:`bind` makes it a constraint on certain samples.
+
+    Examples
+    --------
+    >>> from sklearn_crcrf.constraints import AtMost, GlobalConstraint
+    >>> isinstance(AtMost("SUBJECT", 1), GlobalConstraint)
+    True
     """
 
     @abstractmethod

@@ -4,7 +4,7 @@ import numpy as np
 
 from ..data.graphs import GraphArray
 from ..data.ragged import SequenceArray
-from ..structures import Graph, Structure
+from ..structures import Structure
 from .counts import Template
 
 __all__ = ["EDGE_TYPE", "KINDS_OF_LINKS", "TYPED_PAIRS", "edge_types", "kind_of_links"]
@@ -26,7 +26,7 @@ def kind_of_links(structure: Structure) -> str:
     """How tokens of such structures are linked, one of ``KINDS_OF_LINKS``."""
     if structure.always_sequential:
         return "next"
-    return "any" if isinstance(structure, Graph) else "children"
+    return "children" if structure.is_directed else "any"
 
 
 def edge_types(X: SequenceArray, structure: Structure) -> list[str] | None:

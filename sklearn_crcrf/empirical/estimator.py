@@ -35,7 +35,7 @@ from ..data.ragged import SequenceArray
 from ..labels.encoding import encode_labels
 from ..linear import NamedWeights
 from ..structures import Graph, Scores, SecondOrderChain, Structure, structure_of
-from ..structures.inference import INFERENCE, Inference
+from ..structures.inference import INFERENCE, Inference, as_inference
 from ..structures.inference.convergence import warn_unless_converged
 from ..training.monitor import Training
 from ..utils.soundness import Requirement, below, indices
@@ -519,17 +519,14 @@ class EmpiricalCRF(CountingClassifier):
 
     def _linked(self, X: SequenceArray) -> Structure:
         if isinstance(X, GraphArray) and not X.is_forest:
-            return Graph(X.offsets, X.token_edges, self.inference)
+            engine = as_inference(self.inference).reporting(warn_unless_converged)
+            return Graph(X.offsets, X.token_edges, engine)
         return structure_of(X)
 
     def _structure(self, X: SequenceArray) -> Structure:
         if self._trigrams is not None:
             return SecondOrderChain(X.offsets, self._trigrams, N_CANDIDATES)
-        structure = self._linked(X)
-        if isinstance(structure, Graph):
-            engine = structure.inference.reporting(warn_unless_converged)
-            structure = structure.with_inference(engine)
-        return structure
+        return self._linked(X)
 
     def _check_links(self, X: SequenceArray, known: str) -> None:
         """Raise ValueError if tokens have links of a kind that is not supported, or not known."""

@@ -62,7 +62,7 @@ class SeparateCRF(BaseSequenceClassifier):
     {sigma}
     inference : {"auto", "exact", "loopy", "trw", "cut", "ilp"} or Inference, default="auto"
         How labels are found on graphs with cycles, as in :class:`GraphCRF`.
-    cv : int, default=5
+    n_folds : int, default=5
         Number of folds of held-out labels.
     {sample_unit}
     n_jobs : int, default=None
@@ -106,7 +106,7 @@ class SeparateCRF(BaseSequenceClassifier):
         "estimator": [HasMethods(["fit", "predict_proba"]), None],
         "exponent": [StrOptions({"fit"}), Interval(Real, 0, None, closed="left")],
         "inference": [StrOptions(set(INFERENCE)), Inference],
-        "cv": [Interval(Integral, 2, None, closed="left")],
+        "n_folds": [Interval(Integral, 2, None, closed="left")],
         **shared("sigma", "sample_unit", "n_jobs", "random_state"),
     }
 
@@ -117,7 +117,7 @@ class SeparateCRF(BaseSequenceClassifier):
         *,
         sigma=1.0,
         inference="auto",
-        cv=5,
+        n_folds=5,
         sample_unit="sequence",
         n_jobs=None,
         random_state=0,
@@ -126,7 +126,7 @@ class SeparateCRF(BaseSequenceClassifier):
         self.exponent = exponent
         self.sigma = sigma
         self.inference = inference
-        self.cv = cv
+        self.n_folds = n_folds
         self.sample_unit = sample_unit
         self.n_jobs = n_jobs
         self.random_state = random_state

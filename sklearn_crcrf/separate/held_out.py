@@ -37,7 +37,7 @@ class HeldOut:
     ):
         self._model, self._attributes, self._ids = model, attributes, ids
         self._weights, self._structure = weights, structure
-        self._is_partial = bool((ids < 0).any()) or structure.n_units < model.cv
+        self._is_partial = bool((ids < 0).any()) or structure.n_units < model.n_folds
         self._fold = self._folds()
 
     @property
@@ -45,7 +45,7 @@ class HeldOut:
         """Whether every fold leaves at least two different labels to train on."""
         left = [
             len(np.unique(self._ids[(self._ids >= 0) & (self._fold != number)]))
-            for number in range(self._model.cv)
+            for number in range(self._model.n_folds)
         ]
         return min(left) > 1
 
@@ -56,7 +56,7 @@ class HeldOut:
         the overconfidence of propagation on graphs with cycles.
         """
         state, total = self._out_of_fold(estimator), np.zeros(len(exponents))
-        for number in range(self._model.cv):
+        for number in range(self._model.n_folds):
             held_out = np.flatnonzero(self._fold == number)
             if len(held_out):
                 trained = np.where(self._fold == number, -1, self._ids)
@@ -65,7 +65,7 @@ class HeldOut:
 
     def _folds(self) -> np.ndarray:
         """The fold of each token with a known label, -1 for the others."""
-        rng, n_folds = check_random_state(self._model.random_state), self._model.cv
+        rng, n_folds = check_random_state(self._model.random_state), self._model.n_folds
         if self._is_partial:
             fold = np.full(len(self._ids), -1)
             nodes = np.flatnonzero(self._ids >= 0)
@@ -89,7 +89,7 @@ class HeldOut:
 
     def _parts(self) -> Iterator[tuple[int, np.ndarray]]:
         """The nodes of each fold, and as fold -1 the nodes without a label."""
-        for number in range(-1, self._model.cv):
+        for number in range(-1, self._model.n_folds):
             nodes = np.flatnonzero(self._fold == number)
             if len(nodes):
                 yield number, nodes

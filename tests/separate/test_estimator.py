@@ -14,9 +14,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from sklearn_crcrf import GraphArray, SeparateCRF
-from sklearn_crcrf.counts.co_occurrence import co_occurrence_rates
-from sklearn_crcrf.model_files import load_model, save_model
-from sklearn_crcrf.separate.rates import count_pairs
+from sklearn_crcrf.separate.rates import count_pairs, end_marginals, log_rates
 from sklearn_crcrf.structures import Chain, Graph, Scores
 
 LABELS = np.array(["A", "B", "C"])
@@ -61,8 +59,8 @@ def test_sequences_have_the_product_of_both_parts():
     for path in y:
         ids = np.searchsorted(LABELS, path)
         np.add.at(pairs, (ids[:-1], ids[1:]), 1)
-    prior = np.bincount(np.searchsorted(LABELS, labels)) + 0.1
-    rates = np.log(co_occurrence_rates(pairs, prior / prior.sum(), 0.25))
+    every = Chain(np.append(0, np.cumsum([len(path) for path in y])))
+    rates = log_rates(pairs, end_marginals(every, nodes.predict_proba(rows)), 2.0)
     assert_allclose(crf.rates_, rates)
     assert_allclose(crf.transitions_, 0.5 * rates)
     for rows in X[:5]:
@@ -127,7 +125,7 @@ def test_trees_have_rates_from_parent_to_child():
     trees = GraphArray.from_parents(words, [[-1, 0, 0], [-1, 0], [-1]])
     y = [["A", "B", "B"], ["A", "B"], ["A"]]
     crf = SeparateCRF(BernoulliNB(), exponent=1.0).fit(trees, y)
-    assert crf.rates_[0, 1] > 0 > crf.rates_[1, 0]
+    assert crf.rates_[0, 1] > crf.rates_[1, 0]
     assert crf.predict(trees).tolist() == y
     assert crf.predict_proba(trees)[0].shape == (3, 2)
 
@@ -151,17 +149,12 @@ def test_a_fold_may_lack_a_label():
     assert crf.classes_.tolist() == ["A", "B", "C"]
 
 
-def test_it_is_the_same_every_time_and_stored(tmp_path):
+def test_it_is_the_same_every_time_and_pickled():
     graph, y, known = make_graph()
     crf, again = (SeparateCRF().fit(graph, hide(y, known)) for _ in range(2))
     assert crf.exponent_ == again.exponent_
     assert_array_equal(crf.transitions_, again.transitions_)
-    save_model(crf, tmp_path / "separate.skops")
-    for twin in (
-        load_model(tmp_path / "separate.skops").estimator,
-        pickle.loads(pickle.dumps(crf)),
-    ):
-        assert_array_equal(twin.predict(graph)[0], crf.predict(graph)[0])
+    assert_array_equal(pickle.loads(pickle.dumps(crf)).predict(graph)[0], crf.predict(graph)[0])
 
 
 def test_refusals():
@@ -172,6 +165,16 @@ def test_refusals():
         SeparateCRF().fit(graph, [[None] * len(y)])
 
 
-@parametrize_with_checks([SeparateCRF(sample_unit="token")])
+def expected_failures(estimator):
+    reason = "which labels are held out depends on the number of samples"
+    return {
+        "check_sample_weight_equivalence_on_dense_data": reason,
+        "check_sample_weight_equivalence_on_sparse_data": reason,
+    }
+
+
+@parametrize_with_checks(
+    [SeparateCRF(sample_unit="token")], expected_failed_checks=expected_failures
+)
 def test_estimator_checks(estimator, check):
     check(estimator)
