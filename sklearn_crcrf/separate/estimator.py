@@ -1,6 +1,6 @@
 """SeparateCRF: a classifier of nodes, times co-occurrence rates of linked labels to a power."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from numbers import Integral, Real
 from typing import Any
 
@@ -20,6 +20,7 @@ from ..linear.encoder import AttributeEncoder
 from ..structures import Graph, Scores, Structure, structure_of
 from ..structures.inference import INFERENCE, Inference, as_inference
 from ..training import nested_fits
+from ..utils.linear_algebra import in_one_thread
 from ..utils.soundness import Array, Requirement, below, labels
 from .held_out import HeldOut
 from .rates import count_pairs, end_marginals, expected_pairs, log_rates
@@ -151,7 +152,8 @@ class SeparateCRF(BaseSequenceClassifier):
         ValueError
             If there is no token, or input is not valid; the message says where.
         """
-        with self._replaced_by(self._unfitted()) as twin, nested_fits():
+        # The many small products of the classifier are slower in several threads.
+        with self._replaced_by(self._unfitted()) as twin, nested_fits(), in_one_thread():
             twin._fit(X, y, sample_weight)
         return self
 
@@ -172,7 +174,8 @@ class SeparateCRF(BaseSequenceClassifier):
 
     def _best_settings(self, held_out: HeldOut) -> tuple[Any, float]:
         """The classifier and the exponent with the least loss of held-out labels."""
-        estimators, exponents = [self.estimator], [self.exponent]
+        estimators: list[Any] = [self.estimator]
+        exponents: Sequence[Any] = [self.exponent]
         if self.estimator is None:
             estimators = [LogisticRegression(C=c, max_iter=1000) for c in STRENGTHS]
         if self.exponent == "fit":
@@ -182,7 +185,7 @@ class SeparateCRF(BaseSequenceClassifier):
         if not held_out.can_be_tested:
             return estimators[-1], float(exponents[0])
         losses = np.array([held_out.losses(each, exponents) for each in estimators])
-        k, e = np.unravel_index(np.argmin(losses), losses.shape)
+        k, e = map(int, np.unravel_index(np.argmin(losses), losses.shape))
         return estimators[k], float(exponents[e])
 
     def _trained(
