@@ -110,7 +110,7 @@ class EmpiricalCRF(CountingClassifier):
         of labels of frequency zero costs a large constant (floored) or is impossible (exact).
     experts : list of str, default=None
         The attributes that predict a label, besides the word and its spelling: templates such as
-        ``"tag[-1]|tag[0]"``, as in :class:`~sklearn_crcrf.feature_extraction.Window`. The prior of
+        ``"tag[-1]|tag[0]"``, as in :class:`~sklearn_crcrf.Window`. The prior of
         each is the estimate of the one with most of its symbols. By default they are windows of the
         words and of all other columns, and rates of labels depend on the columns of both tokens; if
         experts are given, rates depend on the words only.

@@ -81,25 +81,27 @@ class Inference:
         """What is computed once for a graph, and kept in ``graph.plan``."""
 
     def log_partition(self, graph: "Graph", scores: "Scores") -> "tuple[np.ndarray, Pullback]":
-        """As :meth:`Structure.log_partition`: exact, an approximation or a bound."""
+        """As :meth:`~sklearn_crcrf.structures.Structure.log_partition`:
+        exact, an approximation or a bound.
+        """
         raise Unsupported(graph, "log_partition")
 
     def maximum(self, graph: "Graph", scores: "Scores") -> tuple[np.ndarray, np.ndarray]:
-        """As :meth:`Structure.maximum`; the value is the score of the labelling found."""
+        """As :meth:`~sklearn_crcrf.structures.Structure.maximum`; the value is the score of the labelling found."""
         raise Unsupported(graph, "maximum")
 
     def token_marginals(self, graph: "Graph", scores: "Scores") -> "tuple[np.ndarray, Pullback]":
-        """As :meth:`Capabilities.token_marginals`."""
+        """As :meth:`~sklearn_crcrf.structures.Capabilities.token_marginals`."""
         raise Unsupported(graph, "token_marginals")
 
     def covariance(
         self, graph: "Graph", scores: "Scores", direction: "ScoreGradient"
     ) -> "tuple[np.ndarray, Pullback]":
-        """As :meth:`Capabilities.covariance`."""
+        """As :meth:`~sklearn_crcrf.structures.Capabilities.covariance`."""
         raise Unsupported(graph, "covariance")
 
     def entropy(self, graph: "Graph", scores: "Scores") -> np.ndarray:
-        """As :meth:`Capabilities.entropy`."""
+        """As :meth:`~sklearn_crcrf.structures.Capabilities.entropy`."""
         raise Unsupported(graph, "entropy")
 
     def sample(
@@ -109,5 +111,5 @@ class Inference:
         n_samples: int,
         rng: np.random.Generator | np.random.RandomState,
     ) -> np.ndarray:
-        """As :meth:`Capabilities.sample`."""
+        """As :meth:`~sklearn_crcrf.structures.Capabilities.sample`."""
         raise Unsupported(graph, "sample")

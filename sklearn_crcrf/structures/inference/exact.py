@@ -184,7 +184,7 @@ class _TreeSums(_TreeScores):
         return self._graph.add_gradient(self._scores, self.tables, of_state, of_tables, out)
 
     def covariance(self, direction: ScoreGradient) -> tuple[np.ndarray, Pullback]:
-        """As :meth:`Capabilities.covariance`."""
+        """As :meth:`~sklearn_crcrf.structures.Capabilities.covariance`."""
         along_state = self._graph.with_ends(direction)
         along = self.tables.filled(direction.transition, direction.token_transitions)
         mean = np.empty(len(self.log_z))

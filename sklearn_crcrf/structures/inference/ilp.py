@@ -15,7 +15,7 @@ __all__ = ["IntegerProgram"]
 
 
 class IntegerProgram(Inference):
-    """Best labellings by integer programming, with :func:`scipy.optimize.milp`.
+    """Best labellings by integer programming, with ``scipy.optimize.milp``.
 
     It is exact for any links, and the time that it takes is not bounded: some hundred tokens are
     quick where the linear program is tight, which is often so on sparse graphs. It has no
