@@ -81,13 +81,17 @@ class Inference:
         """What is computed once for a graph, and kept in ``graph.plan``."""
 
     def log_partition(self, graph: "Graph", scores: "Scores") -> "tuple[np.ndarray, Pullback]":
-        """As :meth:`~sklearn_crcrf.structures.Structure.log_partition`:
-        exact, an approximation or a bound.
+        """As :meth:`~sklearn_crcrf.structures.Structure.log_partition`.
+
+        The value is exact, an approximation or a bound.
         """
         raise Unsupported(graph, "log_partition")
 
     def maximum(self, graph: "Graph", scores: "Scores") -> tuple[np.ndarray, np.ndarray]:
-        """As :meth:`~sklearn_crcrf.structures.Structure.maximum`; the value is the score of the labelling found."""
+        """As :meth:`~sklearn_crcrf.structures.Structure.maximum`.
+
+        The value is the score of the labelling found.
+        """
         raise Unsupported(graph, "maximum")
 
     def token_marginals(self, graph: "Graph", scores: "Scores") -> "tuple[np.ndarray, Pullback]":
