@@ -13,7 +13,7 @@ from sklearn_crcrf import SequenceArray
 from sklearn_crcrf.crf.features import FEATURES
 from sklearn_crcrf.crf.problem import Problem
 from sklearn_crcrf.criteria import log_loss
-from sklearn_crcrf.linear import Corpus, state_scores
+from sklearn_crcrf.linear import Corpus, numbered, state_scores
 from sklearn_crcrf.linear.constraints import forbidden_scores
 from sklearn_crcrf.solvers import lbfgs, sgd
 from sklearn_crcrf.structures import Chain, Scores
@@ -79,7 +79,7 @@ def problem_of(
         edge_attributes=np.empty(0, dtype=int),
         n_labels=n_labels,
         pairs=pairs,
-        transitions=transitions,
+        transitions=numbered(transitions),
         boundaries=False,
         criterion=log_loss,
         forbidden=forbidden_scores(None, n_labels),

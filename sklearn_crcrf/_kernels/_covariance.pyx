@@ -104,7 +104,7 @@ def average_prefixes(
                 mean[s] += m[t]
 
 
-cdef void add_pairs(
+cdef void add_path_pairs(
     Pairs p,                       # with the pairs of token t
     int64_t t,
     double weight,
@@ -189,7 +189,7 @@ def add_covariances(
                     set_pairs(p, t + 1)
                     for j in range(n):
                         b[j] += v_state[t + 1, j]
-                    add_pairs(
+                    add_path_pairs(
                         p, t + 1, weight[s], m[t + 1], &a[t, 0], &b[0], &v_transition[0, 0],
                         v_edge, &mass[0], &covariance[0], transitions, edge_values,
                     )

@@ -54,7 +54,7 @@ cdef inline double log_add(double a, double b) noexcept nogil:
     return a + log1p(exp(b - a)) if b > -INFINITY else a
 
 
-cdef inline double log_sum(const double *x, int64_t n) noexcept nogil:
+cdef inline double log_sum_of_array(const double *x, int64_t n) noexcept nogil:
     cdef:
         int64_t j
         double top = maximum(x, n), total = 0.0
@@ -136,9 +136,9 @@ def sum_other_labellings(
             row.differ = into[y[t]] + row.below
             for k in range(n):
                 into[k] += up[t, k]
-            row.free = log_sum(&into[0], n)
+            row.free = log_sum_of_array(&into[0], n)
             into[y[t]] = row.differ
-            row.differ = log_sum(&into[0], n)
+            row.differ = log_sum_of_array(&into[0], n)
             if parent_row[r] < 0 and (r == 0 or unit[r - 1] != u):
                 stop = last_root(&unit[0], &parent_row[0], r, n_rows)
                 value[u] = log_z[u] + join_siblings(terms, r, stop)
@@ -245,7 +245,7 @@ def add_counts_of_others(
                 fill_into(edges, transition, token, parent_row, y, r, into)
                 for j in range(n):
                     into[j] += terms[r].below if j == y[t] else up[t, j]
-                total = log_sum(into, n)
+                total = log_sum_of_array(into, n)
                 for j in range(n):
                     into[j] = modes[r].differ * exp(into[j] - total)
                     if p >= 0:

@@ -77,7 +77,7 @@ class AssociativeMarkovNetwork(GraphCRF):
     >>> from sklearn_crcrf import AssociativeMarkovNetwork, GraphArray
     >>> words = [["red", "red", "grey", "blue"]]
     >>> ring = GraphArray.from_edges(words, [[(0, 1), (1, 2), (2, 3), (3, 0)]])
-    >>> network = AssociativeMarkovNetwork().fit(ring, [["R", "R", "R", "B"]])
+    >>> network = AssociativeMarkovNetwork(sigma=1.0).fit(ring, [["R", "R", "R", "B"]])
     >>> network.predict(ring).tolist()
     [['R', 'R', 'R', 'B']]
     """

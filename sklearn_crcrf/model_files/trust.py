@@ -66,6 +66,7 @@ OBJECTS = {
     "opinion_pool.merged_labels": ["MergedLabels"],
     "opinion_pool.random_attributes": ["RandomAttributes"],
     "perceptron.estimator": ["StructuredPerceptron"],
+    "separate.estimator": ["SeparateCRF"],
     "structures.inference.auto": ["Auto"],
     "structures.inference.cut": ["Cut"],
     "structures.inference.exact": ["Exact"],
@@ -105,6 +106,7 @@ SCIKIT_LEARN = {
     "sklearn.feature_extraction.text": ["TfidfTransformer"],
     "sklearn.feature_selection": ["VarianceThreshold"],
     "sklearn.impute": ["MissingIndicator", "SimpleImputer"],
+    "sklearn.linear_model": ["LogisticRegression"],
     "sklearn.pipeline": ["FeatureUnion", "Pipeline"],
     "sklearn.preprocessing": [
         "Binarizer",

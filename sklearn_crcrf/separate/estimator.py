@@ -211,7 +211,8 @@ class SeparateCRF(BaseSequenceClassifier):
         """Logarithms of rates, counted where labels are known, and if these are few, expected."""
         n = len(self.classes_)
         given = np.where((ids < 0)[:, None], True, ids[:, None] == np.arange(n))
-        marginals = end_marginals(structure, np.exp(state) * given)
+        beliefs = np.where((ids < 0)[:, None], np.exp(state), given)
+        marginals = end_marginals(structure, beliefs)
         pairs = count_pairs(structure, ids, n)
         rates = log_rates(pairs, marginals, self.sigma)
         is_few = pairs.sum() < FEW_PAIRS * n * n and (ids < 0).any()

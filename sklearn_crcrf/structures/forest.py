@@ -58,9 +58,9 @@ class Forest(Rooted):
     (array([3.]), array([0, 0, 0], dtype=int32))
     >>> log_z, marginals = forest.marginals(scores)
     >>> np.round(marginals, 3)
-    array([[0.595, 0.405],
-           [0.764, 0.236],
-           [0.595, 0.405]])
+    array([[0.461, 0.539],
+           [0.633, 0.367],
+           [0.461, 0.539]])
     """
 
     def __init__(self, offsets: np.ndarray, parent: np.ndarray):
