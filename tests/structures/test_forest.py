@@ -148,7 +148,7 @@ def test_covariances(case):
 
 
 @settings(max_examples=60)
-@given(forests())
+@given(forests(MODERATE))
 def test_entropy(case):
     forest, enumerated, scores, _ = both(case)
     atol = 1e-9 + 10 * rounding(scores, float)
