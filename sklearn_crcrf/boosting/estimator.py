@@ -222,7 +222,7 @@ class BoostedCRF(CallbackSupportMixin, BaseSequenceClassifier):
         """
         return np.mean([tree.feature_importances_ for tree in self.estimators_], axis=0)
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @_fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "BoostedCRF":
         """Train.
 

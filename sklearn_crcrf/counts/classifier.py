@@ -49,7 +49,7 @@ class CountingClassifier(BaseSequenceClassifier):
     def _named_weights(self) -> NamedWeights:
         """The weights of single attributes, under the names that a CRF uses."""
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @_fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Count, and estimate.
 
@@ -79,7 +79,7 @@ class CountingClassifier(BaseSequenceClassifier):
             twin._fit(X, y, sample_weight, None)
         return self
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @_fit_context(prefer_skip_nested_validation=False)
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Count more data, and estimate again; the model is the same as after one fit to all data.
 

@@ -169,7 +169,7 @@ class CRFsuiteCRF(FittedState, Sound, SummaryMixin, BaseEstimator):
         tags.target_tags.required = True
         return tags
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @_fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: Any, *, sample_weight: Any = None) -> "CRFsuiteCRF":
         """Train.
 

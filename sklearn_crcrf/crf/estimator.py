@@ -210,7 +210,7 @@ default="log_loss"
         tags.classifier_tags.poor_score = not self.boundaries
         return tags
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @_fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "CRF":
         """Train.
 
@@ -239,7 +239,7 @@ default="log_loss"
             twin._fit(X, y, sample_weight, known, progress=progress)
         return self
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @_fit_context(prefer_skip_nested_validation=False)
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> "CRF":
         """Go once through more data by stochastic descent, from the present weights.
 

@@ -278,7 +278,7 @@ class EmpiricalCRF(CountingClassifier):
             twin._fit_exponents_to(X, y, sample_weight)
         return self
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @_fit_context(prefer_skip_nested_validation=False)
     def predict_out_of_fold(self, X: Any, y: Any, cv: Any = 5, sample_weight: Any = None) -> Any:
         """The labels of all sequences, each predicted by a model trained on the other folds.
 

@@ -193,7 +193,7 @@ class MaxMarginCRF(CallbackSupportMixin, LinearChainClassifier):
         tags.classifier_tags.poor_score = not self.boundaries
         return tags
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @_fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "MaxMarginCRF":
         """Train.
 

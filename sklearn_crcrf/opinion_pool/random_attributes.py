@@ -61,7 +61,7 @@ class RandomAttributes(Sound, TransformerMixin, BaseEstimator):
         tags.input_tags.sparse = True
         return tags
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @_fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: Any = None) -> "RandomAttributes":
         """Choose the columns.
 

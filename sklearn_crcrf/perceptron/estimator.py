@@ -182,7 +182,7 @@ class StructuredPerceptron(CallbackSupportMixin, LinearChainClassifier):
         tags.classifier_tags.poor_score = not self.boundaries
         return tags
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @_fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "StructuredPerceptron":
         """Train.
 
@@ -214,7 +214,7 @@ class StructuredPerceptron(CallbackSupportMixin, LinearChainClassifier):
             twin._fit(X, y, sample_weight, known, progress=progress)
         return self
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @_fit_context(prefer_skip_nested_validation=False)
     def partial_fit(
         self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
     ) -> "StructuredPerceptron":

@@ -7,7 +7,7 @@ from pathlib import Path
 import joblib
 import numpy as np
 import pytest
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.pipeline import make_pipeline
 from toy import make_corpus
 
@@ -69,8 +69,11 @@ def test_other_files_are_refused(tmp_path):
     joblib.dump(HMM(), path)
     with pytest.raises(ValueError, match="is not a model file"):
         load_model(path)
+    skops.dump(SGDClassifier(), path)
+    with pytest.raises(ValueError, match=r"is not trusted: it holds .*SGDClassifier"):
+        load_model(path)
     skops.dump(LogisticRegression(), path)
-    with pytest.raises(ValueError, match=r"is not trusted: it holds .*LogisticRegression"):
+    with pytest.raises(ValueError, match=r"is not a model file .*: it holds a LogisticRegression"):
         load_model(path)
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("schema.json", "[]")

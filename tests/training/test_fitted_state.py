@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from sklearn import config_context
+from sklearn import config_context, get_config
 from sklearn.base import clone
 from sklearn.utils.metadata_routing import get_routing_for_object
 
@@ -203,6 +203,28 @@ def test_an_interrupt_before_the_first_iteration_changes_nothing(estimator):
     y = [list(labels) for labels in y]
     model = clone(estimator).fit(X, y)
     check_unchanged(model, lambda model: model.fit(X, Interrupting(y, 0)), KeyboardInterrupt)
+
+
+class Watched(Interrupting):
+    """An input that notes how scikit-learn is configured when it is read."""
+
+    def __init__(self, labels):
+        super().__init__(labels, 1_000_000)
+        self.configurations = []
+
+    def __iter__(self):
+        self.configurations.append(get_config())
+        return super().__iter__()
+
+
+@estimators
+def test_a_fit_changes_no_configuration_that_an_interrupt_could_leave_behind(estimator):
+    """An interrupt at the very end of a fit would leave parameters unchecked from then on."""
+    X, y = INPUTS[inputs_of(estimator)[0]]
+    y = Watched([list(labels) for labels in y])
+    clone(estimator).fit(X, y)
+    assert y.configurations
+    assert all(seen == get_config() for seen in y.configurations)
 
 
 @estimators
