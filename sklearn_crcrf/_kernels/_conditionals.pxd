@@ -93,7 +93,8 @@ cdef inline void set_conditionals(Conditionals q, int64_t t) noexcept nogil:
         i = q.edges.previous[k]
         j = q.edges.current[k]
         q.common[i * n + j] = 0.0
-        q.raised[k] = exp(q.edges.score[k] - q.top) * q.factor[j]
+        # In logarithms: the potential of an edge can be huge where exp(up) underflows.
+        q.raised[k] = exp(q.edges.score[k] - q.top + up[j])
     for i in range(n):
         q.total[i] = sum_of(q.common + i * n, n)
     for k in range(start, stop):

@@ -4,13 +4,21 @@ import itertools
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from chains import chains, drawn_labels, forests, random_direction, random_parents
 from enumerated import Enumerated
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from sklearn_crcrf.structures import Chain, Forest, ScoreGradient, Scores, Unsupported
+from sklearn_crcrf.structures import (
+    Chain,
+    Forest,
+    ScoreGradient,
+    Scores,
+    TokenTransitions,
+    Unsupported,
+)
 
 MODERATE = (1.0, 30.0)
 some_neighbours = st.sampled_from([(), (-1,), (1,), (-1, 1)])
@@ -148,11 +156,27 @@ def test_covariances(case):
 
 
 @settings(max_examples=60)
-@given(forests(MODERATE))
+@given(forests())
 def test_entropy(case):
     forest, enumerated, scores, _ = both(case)
     atol = 1e-9 + 10 * rounding(scores, float)
     assert_allclose(forest.entropy(scores), enumerated.entropy(scores), atol=atol)
+
+
+def test_a_token_transition_outweighs_a_state_score_that_is_almost_impossible():
+    transition, gains = (
+        np.array([[-500.0, -600.0], [0.0, 0.0]]),
+        np.array([[0.0, 0.0, 1300.0, 0.0]]),
+    )
+    state = np.array([[1000.0, 0.0], [0.0, -760.0]])
+    edges = TokenTransitions.from_gains(np.zeros(2, dtype=int), sp.csr_array(gains), transition)
+    scores = Scores.of(state, transition)._replace(token_transitions=edges)
+    case = np.array([0, 2]), np.array([-1, 0]), scores
+    forest, enumerated, _, _ = both(case)
+    messages, counts = forest.messages(scores), ScoreGradient.zeros(scores)
+    marginals = messages.add_expected(np.ones(1), counts.transition, counts.token_transitions)
+    assert_allclose(marginals, [[1.0, 0.0], [0.0, 1.0]], atol=1e-12)
+    assert_allclose(forest.entropy(scores), enumerated.entropy(scores), atol=1e-12)
 
 
 @settings(max_examples=60)
