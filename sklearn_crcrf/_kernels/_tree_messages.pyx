@@ -15,7 +15,7 @@ log Z is the sum of z_v. From the roots down, with the probabilities of _conditi
 
 import numpy as np
 
-from libc.math cimport INFINITY, exp
+from libc.math cimport INFINITY, exp, isnan
 from libc.stdint cimport int32_t, int64_t
 
 from sklearn_crcrf._kernels._conditionals cimport Conditionals, add_pairs, conditionals_of
@@ -42,8 +42,9 @@ def upward_messages(
     double[::1] log_z,             # (n_units,) OUT, -inf where no labelling is possible
 ):
     cdef:
-        int64_t n = transposed.shape[0], r, t, j
-        double[:, ::1] work = np.empty((2, n))
+        int64_t n = transposed.shape[0], r, t, j, last = -1
+        double[:, ::1] work = np.empty((3, n))
+        double[::1] lost = np.zeros(len(log_z))
         Edges edges = edges_of(edge_row, edge_indptr, edge_current, edge_previous, edge_score)
         Product p = product_of(transposed, potential, top, edges)
     with nogil:
@@ -53,12 +54,26 @@ def upward_messages(
         for r in range(token.shape[0] - 1, -1, -1):
             t = token[r]
             increment[t] = normalise(&up[t, 0], n, &up[t, 0])
-            log_z[unit[r]] += increment[t]
+            add_compensated(increment[t], &log_z[unit[r]], &lost[unit[r]])
             if parent[t] >= 0:
                 log_product(p, t, &up[t, 0], &work[0, 0], &work[1, 0])
+                # The children of a node have consecutive rows.
+                if parent[t] != last:
+                    last = parent[t]
+                    work[2, :] = 0.0
                 for j in range(n):
-                    up[parent[t], j] += work[1, j]
+                    add_compensated(work[1, j], &up[last, j], &work[2, j])
         take_turn()
+
+
+cdef inline void add_compensated(double x, double *total, double *lost) noexcept nogil:
+    """Add a number, and what the rounding of earlier additions has lost (Kahan 1965)."""
+    cdef double before = total[0]
+    x -= lost[0]
+    total[0] = before + x
+    lost[0] = (total[0] - before) - x
+    if isnan(lost[0]):
+        lost[0] = 0.0  # one of the numbers is infinite
 
 
 def add_tree_counts(

@@ -41,6 +41,7 @@ cdef struct Sums:
     double small                   # its square root
     double *factor                 # (n_units,) product of the z_v whose logarithm is to be added
     double *n_links                # (n_units,) how often the top of transitions is to be added
+    double *scaled                 # (n_units,) sum of log(x), if products were divided by x
     double *log_z                  # (n_units,)
     double *least                  # (n_rows,) lower bound of the nonzero m of a row
 
@@ -118,8 +119,8 @@ def sum_up(
 
 
 def units_to_sum(int64_t n_units):
-    """The fields ``factor`` and ``n_links`` of Sums."""
-    return np.repeat([[1.0], [0.0]], n_units, axis=1)
+    """The fields ``factor``, ``n_links`` and ``scaled`` of Sums."""
+    return np.repeat([[1.0], [0.0], [0.0]], n_units, axis=1)
 
 
 cdef Sums sums_of(
@@ -130,6 +131,7 @@ cdef Sums sums_of(
     sums.small = 1e-130 if is_double else 1e-14
     # Without units or tokens these are addresses that are never read.
     sums.factor, sums.n_links = &of_units[0, 0], &of_units[1, 0]
+    sums.scaled = &of_units[2, 0]
     sums.log_z, sums.least = &log_z[0], &least[0]
     return sums
 
@@ -137,7 +139,7 @@ cdef Sums sums_of(
 cdef void finish_sums(Sums *sums, int64_t n_units, double top) noexcept nogil:
     cdef int64_t u
     for u in range(n_units):
-        sums.log_z[u] += log(sums.factor[u]) + sums.n_links[u] * top
+        sums.log_z[u] += log(sums.factor[u]) + sums.n_links[u] * top + sums.scaled[u]
 
 
 cdef void sum_up_block(
@@ -177,7 +179,7 @@ cdef void sum_up_block(
                     fetch_row(&state[trees.token[first + k - STRIP], 0], scores.n)
                 score[k] = node_scores(trees, first + k, state, begin, end, width, &rows[k, 0])
             least = exp(<double>shift_rows(score, n_rows, scores.n, v, top))
-            for k in range(n_rows):
+            for k in range(n_rows - 1, -1, -1):
                 multiply_messages(
                     trees, first + k, origin, scores, least, v + k * scores.n, m,
                     &b[first + k - origin, 0], sums,
@@ -270,7 +272,7 @@ cdef double multiply_carefully(
             for j in range(width):
                 top = max(top, row[j])
             if top > 0:
-                sums.log_z[u] += log(top)
+                sums.scaled[u] += log(top)
                 scale(1 / top, row, width, row)
             bound = least_positive(row, width)
             if bound * of_child < sums.tiny:
@@ -297,7 +299,8 @@ cdef void scale_nodes(
         double most = 1e100 if real is double else 1e12, rarely = 1e-40
         double shrinks = exp(-scores.spread), least
         real *row
-    for k in range(n_rows):
+    # From the last row to the first, as strips are: the sums of a unit are the same beside others.
+    for k in range(n_rows - 1, -1, -1):
         r = first + k
         u = trees.unit[r]
         row = &b[r - origin, 0]

@@ -26,7 +26,9 @@ from sklearn_crcrf import (
     Window,
     explain,
 )
+from sklearn_crcrf.base import classifier
 from sklearn_crcrf.criteria import CRITERIA
+from sklearn_crcrf.linear import corpus
 from sklearn_crcrf.model_files import load_model, save_model
 from sklearn_crcrf.opinion_pool import MergedLabels
 from sklearn_crcrf.structures import Unsupported
@@ -220,6 +222,28 @@ def pipeline(name):
     if name == "CRF observed":
         model.set_params(edge_columns=())
     return make_pipeline(Window([-1, 0, 1]), model)
+
+
+@models
+def test_results_are_the_same_bits_for_any_number_of_threads(name, monkeypatch):
+    monkeypatch.setattr(corpus, "SMALLEST_CHUNK", 20)
+    monkeypatch.setattr(corpus, "CHUNK", 1)
+    monkeypatch.setattr(classifier, "CHUNK", 100)
+    one, *more = (
+        clone(ALL[name]).set_params(**dict.fromkeys(threads_of(name), n)).fit(X, Y)
+        for n in (1, 2, 3)
+    )
+    for other in more:
+        for attribute in WEIGHTS if name in LINEAR else []:
+            of_one, of_other = (dense(getattr(model, attribute)) for model in (one, other))
+            assert_array_equal(of_one, of_other)
+        assert_array_equal(one.predict_proba(NEW).data, other.predict_proba(NEW).data)
+        assert_array_equal(one.entropy(NEW), other.entropy(NEW))
+
+
+def threads_of(name):
+    """The parameters of a model that are a number of threads."""
+    return [key for key in ALL[name].get_params() if key.split("__")[-1] == "n_jobs"]
 
 
 @models
