@@ -117,7 +117,10 @@ class EmpiricalCRF(CountingClassifier):
     exponents : None, "fit" or dict, default=None
         Exponents of the experts, by name as in ``exponents_``. A dict replaces some of the
         defaults; ``"fit"`` fits all exponents by maximum likelihood on held-out sequences, which
-        are counted afterwards.
+        are counted afterwards. The rates of labels have the exponent "transition", what the
+        symbols of both tokens add to these has the exponent "edges", and what the types of edges
+        add "edge types". In graphs with cycles all rates have the exponent "edges", by default
+        0.5.
     validation_fraction : float, default=0.1
         Fraction of sequences, the last ones, held out to fit exponents; at most 20,000 tokens.
     inference : {"auto", "exact", "loopy", "trw", "cut", "ilp"} or Inference, default="auto"

@@ -46,8 +46,9 @@ CONTEXT_STRENGTH = 2.0
 BOUNDARY_EXPONENT = 0.33
 # Default exponent of the rates in graphs with cycles, where evidence comes around.
 GRAPH_EXPONENT = 0.5
-# Default exponent of the rates of types of links, beyond the common rates.
-EDGE_TYPE_EXPONENT = 0.5
+# Default exponent of the rates of types of links, beyond the common rates. In graphs with cycles it
+# multiplies the exponent of all rates.
+EDGE_TYPE_EXPONENT, GRAPH_TYPE_EXPONENT = 0.5, 1.0
 # The exponents of rates that may only raise a transition.
 RAISING = ("edges", "edge types")
 # Number of (word, label) pairs whose scores are computed at once.
@@ -129,10 +130,11 @@ class SmoothedModel(Storable):
             state += self.exponents["attributes"] * (prepared.attributes @ self.attributes)
         inner = self.common_transitions()
         row, links = self._distinct(prepared.links)
+        _, of_symbols, of_types = self._link_exponents()
         gains = self._edge_gains(links.edges)
-        gains.data *= self.exponents["edges"]
+        gains.data *= of_symbols
         if self.type_rates is not None:
-            gains = gains + self.exponents["edge types"] * self.type_rates.gains(links.types)
+            gains = gains + of_types * self.type_rates.gains(links.types)
         return Scores(
             state,
             inner,
@@ -162,7 +164,7 @@ class SmoothedModel(Storable):
     ) -> Contributions:
         """The contributions that sum to the score of a labelling of one unit."""
         encoder, exponents = self.statistics.encoder, self.exponents
-        outer = exponents["transition"], exponents["boundary"]
+        common, of_symbols, of_types = self._link_exponents()
         inner, begin, end = self.transitions
         rows = np.where(prepared.links.edges < 0, -1, prepared.links.edges + self._edge_starts)
         edges = edge_contributions(
@@ -181,13 +183,14 @@ class SmoothedModel(Storable):
         )
         entries = [
             state_contributions(self.state, prepared, y, self.attribute_keys(), encoder),
-            transition_contributions(inner, begin, end, y, classes, structure, *outer),
-            edges._replace(factor=exponents["edges"] * edges.factor),
+            transition_contributions(
+                inner, begin, end, y, classes, structure, common, exponents["boundary"]
+            ),
+            edges._replace(factor=of_symbols * edges.factor),
         ]
         if self.type_rates is not None:
             types = prepared.links.types, encoder.symbols(EDGE_TYPE)
-            exponent = exponents["edge types"]
-            entries.append(self.type_rates.contributions(*types, y, classes, structure, exponent))
+            entries.append(self.type_rates.contributions(*types, y, classes, structure, of_types))
         if prepared.attributes is not None:
             names = [f"x{j}" for j in range(encoder.n_attributes)]
             given = prepared.attributes, self.attributes, y, names, exponents["attributes"]
@@ -196,12 +199,24 @@ class SmoothedModel(Storable):
 
     def common_transitions(self) -> np.ndarray:
         """Transition scores that are the same for all tokens, (n_labels, n_labels)."""
-        return self.exponents["transition"] * self.transitions.inner
+        return self._link_exponents()[0] * self.transitions.inner
 
     def boundaries(self) -> tuple[np.ndarray, np.ndarray]:
         """Scores of the first and of the last label, each (n_labels,)."""
         exponent = self.exponents["boundary"]
         return exponent * self.transitions.begin, exponent * self.transitions.end
+
+    def _link_exponents(self) -> tuple[float, float, float]:
+        """The exponents of common rates, and beyond these of rates by symbols and by types.
+
+        In graphs with cycles "edges" is the exponent of all rates: evidence comes around whatever
+        it depends on.
+        """
+        exponents, has_types = self.exponents, self.type_rates is not None
+        of_edges, of_types = exponents["edges"], exponents["edge types"] if has_types else 0.0
+        if self.statistics.encoder.links == "any":
+            return of_edges, of_edges, of_edges * of_types
+        return exponents["transition"], of_edges, of_types
 
     def copy(self) -> "SmoothedModel":
         """The same model; its exponents can be set without changing this one."""
@@ -220,17 +235,23 @@ class SmoothedModel(Storable):
         gradient = dict(zip(self.exponents.names, self.exponents.pullback(state), strict=True))
         labels = scores.token_transitions.previous, scores.token_transitions.current
         raised = scores.token_transitions.score - scores.transition[labels]
-        gradient["transition"] = (weight.transition * self.transitions.inner).sum()
-        gradient["transition"] += weight.token_transitions @ self.transitions.inner[labels]
+        of_common = (weight.transition * self.transitions.inner).sum()
+        of_common += weight.token_transitions @ self.transitions.inner[labels]
         gradient["boundary"] = weight.begin @ self.transitions.begin
         gradient["boundary"] += weight.end @ self.transitions.end
         of_edges = weight.token_transitions @ raised
+        has_cycles = self.statistics.encoder.links == "any"
         if self.type_rates is not None:
             _, links = self._distinct(prepared.links)
             slope = self.type_rates.slope(links.types, scores, weight.token_transitions)
-            gradient["edge types"] = slope
-            of_edges -= self.exponents["edge types"] * gradient["edge types"]
+            gradient["edge types"] = slope * (self.exponents["edges"] if has_cycles else 1.0)
+            if not has_cycles:
+                of_edges -= self.exponents["edge types"] * slope
         gradient["edges"] = of_edges / self.exponents["edges"]
+        if has_cycles:
+            gradient["edges"] += of_common
+        else:
+            gradient["transition"] = of_common
         if prepared.attributes is not None:
             state_scores = prepared.attributes @ self.attributes
             gradient["attributes"] = state_scores.multiply(weight.state).sum()
@@ -256,11 +277,13 @@ class SmoothedModel(Storable):
             if template not in self._estimates:
                 self._fit_estimate(template, None)
         entries = state_entries(self.spelling, 1.0, mu_oov, contexts, experts.word)
-        entries.append(Entry("transition", GRAPH_EXPONENT if links == "any" else 1.0))
+        has_cycles = links == "any"
+        entries += [] if has_cycles else [Entry("transition", 1.0)]
         entries.append(Entry("boundary", BOUNDARY_EXPONENT))
-        entries += [Entry("edges", 1.0)]
+        entries.append(Entry("edges", GRAPH_EXPONENT if has_cycles else 1.0))
         if stats.encoder.edge_types is not None:
-            entries.append(Entry("edge types", EDGE_TYPE_EXPONENT))
+            exponent = GRAPH_TYPE_EXPONENT if has_cycles else EDGE_TYPE_EXPONENT
+            entries.append(Entry("edge types", exponent))
         if ATTRIBUTES in stats.counts:
             entries.append(Entry("attributes", self._fit_attributes()))
         self.exponents = Exponents(entries, n_slots=len(self.spelling.names) + 1 + len(contexts))

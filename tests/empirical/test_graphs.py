@@ -109,8 +109,19 @@ def enumerated_marginals(X, scores):
     return result
 
 
+@pytest.mark.parametrize("X", [RINGS, PLAIN], ids=["typed", "plain"])
+def test_all_rates_have_one_exponent(X):
+    half, full = (EmpiricalCRF(exponents={"edges": tau}).fit(X, Y) for tau in (0.5, 1.0))
+    of_half, of_full = (crf.model_.scores(crf._prepare(X)) for crf in (half, full))
+    assert_allclose(of_full.transition, 2 * of_half.transition)
+    assert_allclose(of_full.token_transitions.score, 2 * of_half.token_transitions.score)
+    assert EmpiricalCRF().fit(X, Y).exponents_ == half.exponents_
+    with pytest.raises(ValueError, match=r"there is no 'transition'; known are .*'edges'"):
+        EmpiricalCRF(exponents={"transition": 0.5}).fit(X, Y)
+
+
 def test_without_rates_tokens_are_independent():
-    crf = EmpiricalCRF(exponents={"transition": 0.0, "edge types": 0.0}).fit(RINGS, Y)
+    crf = EmpiricalCRF(exponents={"edges": 0.0}).fit(RINGS, Y)
     scores = crf.model_.scores(crf._prepare(NEW)).state
     p = np.exp(scores)
     assert_allclose(crf.predict_proba(NEW).data, p / p.sum(axis=1, keepdims=True), atol=1e-9)
@@ -118,7 +129,7 @@ def test_without_rates_tokens_are_independent():
 
 def test_fitted_exponents():
     crf = EmpiricalCRF(exponents="fit", inference="exact", sigma=2.0).fit(RINGS, Y)
-    assert {"transition", "edge types"} <= crf.exponents_.keys()
+    assert {"edges", "edge types"} <= crf.exponents_.keys()
     model, prepared = crf.model_.copy(), crf._prepare(NEW)
     y, graph = np.searchsorted(LABELS, np.concatenate(NEW_Y)), crf._linked(NEW)
 
