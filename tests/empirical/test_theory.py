@@ -13,9 +13,10 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from sklearn_crcrf import EmpiricalCRF, as_sequences
+from sklearn_crcrf import CRF, EmpiricalCRF, GraphArray, as_sequences
 from sklearn_crcrf.datasets import make_label_bias
-from sklearn_crcrf.structures import Chain
+from sklearn_crcrf.linear import Weights
+from sklearn_crcrf.structures import Chain, structure_of
 
 PAPER_MODES = [
     pytest.param({"spelling": spelling, "zeros": zeros}, id=f"{spelling}-{zeros}")
@@ -246,3 +247,73 @@ def test_rates_of_pairs_cannot_factorise_every_distribution():
     pairs = joint.sum(axis=2)[:, :, None] * joint.sum(axis=0) / joint.sum(axis=(0, 2))[:, None]
     assert_allclose([found[path] for path in np.ndindex(joint.shape)], pairs.ravel(), rtol=1e-10)
     assert abs(pairs - joint).max() > 0.02
+
+
+# Theorem 1 on trees: all cliques are links, so the rates of links are the whole closed form. Every
+# labelling of one observation has a count.
+
+TREE_WORDS, TREE_PARENTS = ["w0", "w1", "w2", "w3", "w4"], [2, 2, -1, 0, 2]
+
+
+def labelled_trees(rng, n_labels=3):
+    """The labellings of one tree, each with a random weight."""
+    paths = list(product(range(n_labels), repeat=len(TREE_WORDS)))
+    n = len(paths)
+    return (
+        GraphArray.from_parents([TREE_WORDS] * n, [TREE_PARENTS] * n),
+        np.array(paths),
+        rng.random(n) ** 3,
+    )
+
+
+def pairs_of_labels(y, weight, child):
+    """Frequencies of the labels of a token and of its parent."""
+    pairs = np.zeros((y.max() + 1,) * 2)
+    np.add.at(pairs, (y[:, TREE_PARENTS[child]], y[:, child]), weight / weight.sum())
+    return pairs
+
+
+def closed_form(y, weight):
+    """log p(y | word) of each word, and log CR of the labels of each token and its parent."""
+    n = y.max() + 1
+    unary = np.array([np.bincount(labels, weight, n) for labels in y.T]) / weight.sum()
+    rates = [
+        np.zeros((n, n))
+        if parent < 0
+        else np.log(pairs_of_labels(y, weight, child) / np.outer(unary[parent], unary[child]))
+        for child, parent in enumerate(TREE_PARENTS)
+    ]
+    zeros = np.zeros(n)
+    return Weights(np.log(unary), np.zeros((n, n)), zeros, zeros, np.array(rates))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_closed_form_of_trees_has_the_marginals_of_the_data(seed):
+    X, y, weight = labelled_trees(np.random.default_rng(seed))
+    crf = EmpiricalCRF.ecrn().fit(X, y.tolist(), sample_weight=weight)
+    tree = X[:1]
+    scores = crf.model_.scores(crf._prepare(tree))
+    log_z, pullback = structure_of(tree).log_partition(scores)
+    assert_allclose(log_z, 0.0, atol=1e-10)
+    rows, counts = scores.token_transitions, pullback(np.ones(1))
+    weights = closed_form(y, weight)
+    assert_allclose(counts.state, np.exp(weights.state), atol=1e-10)
+    for child in (0, 1, 3, 4):
+        entries = slice(*rows.indptr[rows.row[child] : rows.row[child] + 2])
+        found = np.zeros((3, 3))
+        found[rows.previous[entries], rows.current[entries]] = counts.token_transitions[entries]
+        assert_allclose(found, pairs_of_labels(y, weight, child), atol=1e-10)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_closed_form_of_trees_is_a_maximum_of_the_standard_likelihood(seed):
+    X, y, weight = labelled_trees(np.random.default_rng(seed))
+    weights = closed_form(y, weight)
+    crf = CRF(sigma=np.inf, edge_columns=["token"], init=weights)
+    crf.fit(X, y.tolist(), sample_weight=weight)
+    assert crf.edge_attribute_names_.tolist() == crf.attribute_names_.tolist() == TREE_WORDS
+    assert_allclose(crf.coef_, weights.state, atol=1e-6)
+    assert_allclose(crf.edge_coef_, weights.edges, atol=1e-6)
+    problem = crf._problem(crf._read(X, y.tolist(), weight), None)
+    _, gradient = problem.objective()(problem.vector(weights._replace(state=weights.state.ravel())))
+    assert_allclose(gradient, 0.0, atol=1e-12 * len(y))
