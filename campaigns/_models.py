@@ -29,7 +29,7 @@ __all__ = [
 TAGS = {"the": "O", "a": "O", "saw": "O", "Barks": "O", "dog": "B-N", "x-1": "B-N", "cat": "I-N"}
 TAGS |= {"Zürich": "B-P", "in": "I-P", "on": "O"}
 N_SEQUENCES = 12
-SMALL = {"max_iter": 5, "max_iterations": 5, "random_state": 0}
+SMALL = {"max_iter": 5, "max_iterations": 5, "n_folds": 2, "random_state": 0}
 # Choices that the constraints of parameters do not list.
 MORE_OPTIONS = {
     "CRFsuiteCRF": [("algorithm", name) for name in ALGORITHMS],

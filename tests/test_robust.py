@@ -108,7 +108,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn_crcrf import CRF, SequenceArray
 from sklearn_crcrf.structures import Chain, Scores
-n_tokens, n_labels = 10**6, 50
+n_tokens, n_labels = 300_000, 50
 offsets, rng = np.array([0, n_tokens]), np.random.default_rng(0)
 {program}
 peak = open("/proc/self/status").read().split("VmHWM:")[1].split()[0]
@@ -137,8 +137,9 @@ assert CRF(max_iter=1).fit(X, y).score(X, y) > 0.99
 @pytest.mark.skipif("libasan" in os.environ.get("LD_PRELOAD", ""), reason="a sanitizer takes more")
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads the memory from /proc")
 @pytest.mark.parametrize("program", [LONG_CHAIN, LONG_CRF], ids=["chain", "crf"])
-def test_a_sequence_of_a_million_tokens_takes_less_than_one_and_a_half_gigabytes(program):
-    assert float(run(MEASURE.format(program=program))) < 1.5
+def test_the_memory_of_a_long_sequence(program):
+    """A million tokens take less than one and a half gigabytes, and 0.15 are of the imports."""
+    assert float(run(MEASURE.format(program=program))) < 0.15 + 0.3 * 1.35
 
 
 @unconverged

@@ -21,7 +21,7 @@ from _model_files import _stored, mutated
 from _models import classifiers, examples, kinds_for, make
 kinds, y = examples(3)
 for public in classifiers():
-    for kind in kinds_for(public):
+    for kind in kinds_for(public)[:2]:
         model = _stored(public.__name__, make(public).fit(kinds[kind], y), kinds[kind])
         changed = b"".join(mutated(Random(f"{kind} {j}"), model) for j in range(5))
         print(model.name, kind, hashlib.sha256(model.data + changed).hexdigest())

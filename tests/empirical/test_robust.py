@@ -232,11 +232,12 @@ def test_strange_spellings(crf):
 # Large
 
 
-def test_a_sequence_of_a_million_tokens():
-    words, labels = large_corpus(10**6, 50, 5, length=10**6)
+def test_a_long_sequence():
+    n = 300_000
+    words, labels = large_corpus(n, 50, 5, length=n)
     crf = EmpiricalCRF().fit(words, labels)
     predicted = crf.predict(words)
-    assert predicted.lengths.tolist() == [10**6]
+    assert predicted.lengths.tolist() == [n]
     assert (predicted.data == labels.data).mean() > 0.85
     np.testing.assert_allclose(crf.predict_proba(words).data.sum(axis=1), 1)
 
@@ -250,8 +251,8 @@ def test_a_thousand_labels(crf):
     np.testing.assert_allclose(crf.predict_proba(words[:5]).data.sum(axis=1), 1)
 
 
-def test_a_million_words():
-    n_words = 10**6
+def test_very_many_words():
+    n_words = 300_000
     words = np.array([f"{i % 1009}-{i:x}" for i in range(n_words)], dtype=object)
     offsets = np.arange(0, n_words + 1, 20)
     labels = SequenceArray(np.arange(n_words) % 3, offsets)

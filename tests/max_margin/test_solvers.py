@@ -76,13 +76,13 @@ def test_the_optimum(solver, name, C):
     case = example(name)
     problem, optimum = MarginProblem(case.examples(), C), quadratic_programme(case, C)
     optimum = objective(case, optimum, C)
-    # Subgradients are slow where there is hardly a penalty.
-    tol = 1e-2 if solver is subgradient and C > 0.1 else 1e-3
+    # Subgradients are the slower, the lower the penalty.
+    tol = C / 10 if solver is subgradient else 1e-3
     result = solver(problem, max_iter=3000, tol=tol, rng=np.random.RandomState(0))
     assert result.success, result.message
     assert_allclose(result.fun, objective(case, flat(result.x), C), atol=1e-12)
     assert result.dual <= optimum * (1 + 1e-9)
-    assert_allclose(result.fun, optimum, rtol=1.01 * tol)
+    assert_allclose(result.fun, optimum, rtol=1.01 * tol / (1 - tol))
 
 
 @solvers

@@ -177,7 +177,7 @@ def expected_failures(estimator):
 
 
 @parametrize_with_checks(
-    [SeparateCRF(sample_unit="token")], expected_failed_checks=expected_failures
+    [SeparateCRF(sample_unit="token", n_folds=2)], expected_failed_checks=expected_failures
 )
 def test_estimator_checks(estimator, check):
     check(estimator)

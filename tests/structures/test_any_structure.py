@@ -1,5 +1,7 @@
 """Training of a structure that the package does not know: graphs with cycles, by enumeration."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -150,19 +152,31 @@ def test_gradients_with_partial_labels(structure):
 OPTIONS = {"c1": 0.0, "max_iter": 400, "tol": 1e-6, "callback": None}
 
 
-def solved(name, problem):
+def solved(name, problem, **options):
     x0 = np.zeros(problem.terms().n_weights)
     stochastic = {"rng": np.random.RandomState(0), "rate": None, "n_seen": 0}
-    return solve(name, problem, x0, stochastic=stochastic, **OPTIONS)
+    return solve(name, problem, x0, stochastic=stochastic, **{**OPTIONS, **options})
+
+
+@cache
+def optimum(structure):
+    """A problem over a structure, and the least objective of the log loss."""
+    data = make_corpus(STRUCTURES[structure])
+    problem = make_problem(data._replace(X=abs(data.X)))
+    return problem, solved("lbfgs", problem).fun
+
+
+@cache
+def start_of(structure):
+    """Where training starts with a criterion that is not convex."""
+    return solved("lbfgs", make_problem(make_corpus(STRUCTURES[structure])), max_iter=20).x
 
 
 @pytest.mark.parametrize("structure", ["graphs", "second order"])
 @pytest.mark.parametrize("name", SOLVERS)
 def test_every_solver_finds_the_optimum(name, structure):
-    data = make_corpus(STRUCTURES[structure])
-    problem = make_problem(data._replace(X=abs(data.X)))
+    problem, best = optimum(structure)
     check_supported(name, problem)
-    best = solved("lbfgs", problem).fun
     found = problem.objective()(solved(name, problem).x)[0]
     assert_allclose(found, best, rtol=3e-3)
 
@@ -172,11 +186,11 @@ def test_every_criterion_is_trained(name, structure):
     criterion = CRITERIA[name]
     problem = make_problem(make_corpus(STRUCTURES[structure]), criterion)
     check_supported(criterion.solver, problem)
-    start = solved("lbfgs", problem._replace(criterion=log_loss)).x
+    start = start_of(structure)
     first = problem.objective()(start)[0]
-    x0 = start.copy()
-    result = solve(criterion.solver, problem, x0, stochastic={}, **OPTIONS)
-    assert problem.objective()(result.x)[0] <= first
+    options = {**OPTIONS, "max_iter": 20}
+    result = solve(criterion.solver, problem, start.copy(), stochastic={}, **options)
+    assert problem.objective()(result.x)[0] < first or criterion is log_loss
 
 
 @pytest.mark.parametrize("name", ["piecewise", "mce_f1"])

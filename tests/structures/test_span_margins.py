@@ -38,7 +38,7 @@ def _contain(every, first, last, start, stop, labels, following, preceding):
     )
 
 
-@settings(max_examples=200)
+@settings(max_examples=100)
 @given(chains(), st.integers(0, 2**32 - 1))
 def test_margins_are_those_of_the_best_of_all_paths(chain, seed):
     offsets, scores = chain

@@ -128,7 +128,10 @@ def test_nothing_of_an_older_fit_survives(estimator):
 
     models = {name: clone(estimator).fit(*INPUTS[name]) for name in inputs_of(estimator)}
     fresh = {name: facts(model, name) for name, model in models.items()}
-    for before, name in permutations(models, 2):
+    # One estimator of each class is fitted to every input after every other one.
+    first = next(other for other in ESTIMATORS if type(other) is type(estimator))
+    around = pairwise([*models, *models][: len(models) + 1])
+    for before, name in permutations(models, 2) if estimator is first else around:
         model = copy(models[before]).fit(*INPUTS[name])
         assert facts(model, name) == fresh[name], f"{name} after {before}"
 
