@@ -45,6 +45,30 @@ def random_scores(rng, n_tokens, n_links, n_labels, scale=1.0, share=0.0, with_r
     return Scores(scores(n_tokens, n_labels), transition, scores(n_labels), scores(n_labels), edges)
 
 
+def cyclic_labels(n=200, n_edges=400, n_labels=3, directed=True, noise=1.0, seed=0):
+    """One graph in which label k is linked to label k + 1 mostly, and the last one to the first.
+
+    Returns
+    -------
+    X : list of one ndarray of shape (n, n_labels)
+        Noisy attributes of the nodes.
+    edges : list of one list of pairs
+        If they are not directed, the first end is the lower one.
+    ids : ndarray of shape (n,)
+        The labels.
+    """
+    rng = np.random.default_rng(seed)
+    ids, edges = rng.integers(n_labels, size=n), set()
+    while len(edges) < n_edges:
+        a, b = (int(end) for end in rng.integers(n, size=2))
+        follows = ids[b] == (ids[a] + 1) % n_labels
+        if a != b and (b, a) not in edges and follows == (rng.random() < 0.9):
+            edges.add((a, b))
+    if not directed:
+        edges = {(min(edge), max(edge)) for edge in edges}
+    return [np.eye(n_labels)[ids] + noise * rng.normal(size=(n, n_labels))], [sorted(edges)], ids
+
+
 def enumerated(graph):
     """The same graph, by enumeration."""
     return Enumerated(graph.offsets, *graph.links(), by_link=True)

@@ -13,23 +13,28 @@ from sklearn.utils.validation import has_fit_parameter
 from ..base.classifier import BaseSequenceClassifier, Batch, token_marginals
 from ..base.docstrings import documented
 from ..base.parameters import shared
+from ..counts.prepared_links import PreparedLinks
 from ..data.graphs import GraphArray
 from ..data.ragged import SequenceArray
 from ..labels.partial import encode_partial_labels
+from ..linear import EdgeEncoder
 from ..linear.encoder import AttributeEncoder
 from ..structures import Graph, Scores, Structure, structure_of
 from ..structures.inference import INFERENCE, Inference, as_inference
+from ..structures.inference.convergence import IterationCount, warn_unless_converged
 from ..training import nested_fits
 from ..utils.linear_algebra import in_one_thread
 from ..utils.soundness import Array, Requirement, below, labels
 from .held_out import HeldOut
-from .rates import count_pairs, end_marginals, expected_pairs, log_rates
+from .rates import LinkRates, TypedLinks
 
 __all__ = ["SeparateCRF"]
 
 # What is tried: C of LogisticRegression, and exponents of the rates, from cautious to bold.
 STRENGTHS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 EXPONENTS = (0.0, 0.1, 0.2, 0.3, 0.45, 0.65, 0.9, 1.2)
+# By how many standard errors links, or their direction, must lower the loss to be used.
+LEAST_GAIN = 2.0
 # A probability of a node is at least this: a classifier that is sure may be wrong.
 FLOOR = 1e-10
 # With fewer pairs of known labels than this, for each pair of labels, rates are estimated again.
@@ -47,7 +52,8 @@ class SeparateCRF(BaseSequenceClassifier):
     with a product over nodes t, whose probabilities are the classifier's, and one over links. The
     rates CR(i; j) = p(i, j) / (p(i) p(j)) are smoothed frequencies. Where rates say nothing, or
     nodes say it already, the exponent is near 0. It serves any structure: sequences, forests, and
-    graphs with cycles, as :class:`GraphArray`.
+    graphs with cycles, as :class:`GraphArray`. Each type of edges has rates of its own, smoothed
+    towards the common rates; numbers as ``edge_data`` are not used.
 
     One graph with some known labels is enough: in ``fit(X, known)`` the label None marks unknown
     ones, and ``predict(X, allowed=known)`` conditions on the known ones.
@@ -61,6 +67,10 @@ class SeparateCRF(BaseSequenceClassifier):
         The power of the rates, in [0, inf); "fit" chooses it on held-out labels: of nodes, if some
         labels are unknown, else of whole samples.
     {sigma}
+    symmetric : "fit" or bool, default="fit"
+        Whether rates are the same in both directions of an edge; "fit" chooses it on held-out
+        labels. Only for graphs with cycles: in sequences and forests rates have the direction of
+        the links.
     inference : {"auto", "exact", "loopy", "trw", "cut", "ilp"} or Inference, default="auto"
         How labels are found on graphs with cycles, as in :class:`GraphCRF`.
     n_folds : int, default=5
@@ -77,15 +87,28 @@ class SeparateCRF(BaseSequenceClassifier):
     estimator_ : classifier
         Fitted to the nodes whose label is known.
     exponent_ : float
+    symmetric_ : bool
+        Whether rates are the same in both directions.
     rates_ : ndarray of shape (n_labels, n_labels), row = previous label
-        Logarithms of the co-occurrence rates; the previous label is the label of the first end, or
-        of the parent.
+        Logarithms of the co-occurrence rates of all links; the previous label is the label of the
+        first end, or of the parent.
+    edge_rates_ : ndarray of shape (n_edge_attributes, n_labels, n_labels)
+        The same for each type of edges.
     transitions_ : ndarray of shape (n_labels, n_labels), row = previous label
-        The transition scores, ``exponent_ * rates_``.
+        The transition scores of links without a type, ``exponent_ * rates_``.
+    edge_attribute_names_ : ndarray of shape (n_edge_attributes,)
+        The types of edges, such as ``"edge=vertical"``.
+    n_inference_iter_ : int
+        The most iterations that inference took in training; 0 if it is exact.
     attribute_names_ : ndarray of shape (n_attributes,)
         The columns that the classifier sees.
     {n_features_in_}
     {feature_names_in_}
+
+    Warns
+    -----
+    ConvergenceWarning
+        If inference did not converge in prediction.
 
     References
     ----------
@@ -106,6 +129,7 @@ class SeparateCRF(BaseSequenceClassifier):
     _parameter_constraints: dict = {
         "estimator": [HasMethods(["fit", "predict_proba"]), None],
         "exponent": [StrOptions({"fit"}), Interval(Real, 0, None, closed="left")],
+        "symmetric": [StrOptions({"fit"}), "boolean"],
         "inference": [StrOptions(set(INFERENCE)), Inference],
         "n_folds": [Interval(Integral, 2, None, closed="left")],
         **shared("sigma", "sample_unit", "n_jobs", "random_state"),
@@ -117,6 +141,7 @@ class SeparateCRF(BaseSequenceClassifier):
         exponent="fit",
         *,
         sigma=1.0,
+        symmetric="fit",
         inference="auto",
         n_folds=5,
         sample_unit="sequence",
@@ -126,6 +151,7 @@ class SeparateCRF(BaseSequenceClassifier):
         self.estimator = estimator
         self.exponent = exponent
         self.sigma = sigma
+        self.symmetric = symmetric
         self.inference = inference
         self.n_folds = n_folds
         self.sample_unit = sample_unit
@@ -162,31 +188,54 @@ class SeparateCRF(BaseSequenceClassifier):
         self._encoder = AttributeEncoder(1, None, ())
         attributes = self._encoder.fit_transform(_nodes(sequences.X))
         self.attribute_names_ = self._encoder.names
+        self._edge_encoder = EdgeEncoder().fit(sequences.X)
         self.classes_, ids, _ = encode_partial_labels(sequences.y)
-        structure = self._structure(sequences.X)
-        held_out = HeldOut(self, attributes, ids, weights, structure)
-        estimator, self.exponent_ = self._best_settings(held_out)
+        self._count = IterationCount()
+        links = self._links(sequences.X, self._structure(sequences.X))
+        held_out = HeldOut(self, attributes, ids, weights, links)
+        estimator, self.exponent_, self.symmetric_ = self._best_settings(held_out, links)
         known = np.flatnonzero(ids >= 0)
         self.estimator_ = self._trained(estimator, attributes, ids, weights, known)
         state = self._log_probabilities(self.estimator_, attributes)
-        self.rates_ = self._estimated_rates(structure, ids, state, self.exponent_)
+        rates = self._estimated_rates(links, ids, state, self.exponent_, self.symmetric_)
+        self.rates_, self.edge_rates_ = rates
         self.transitions_ = self.exponent_ * self.rates_
+        self.n_inference_iter_ = self._count.n_iter
+        del self._count
 
-    def _best_settings(self, held_out: HeldOut) -> tuple[Any, float]:
-        """The classifier and the exponent with the least loss of held-out labels."""
+    @property
+    def edge_attribute_names_(self) -> np.ndarray:
+        """The type of edges of each table of ``edge_rates_``."""
+        encoder = self._edge_encoder
+        return encoder.names if encoder.kind == "types" else encoder.names[:0]
+
+    def _best_settings(self, held_out: HeldOut, links: TypedLinks) -> tuple[Any, float, bool]:
+        """The classifier, the exponent and the symmetry with the least loss of held-out labels.
+
+        Links must lower the loss, and so must their direction, by more than chance would.
+        """
+        has_choice = not links.structure.is_directed and self.symmetric == "fit"
+        symmetric = has_choice or (not links.structure.is_directed and bool(self.symmetric))
         estimators: list[Any] = [self.estimator]
-        exponents: Sequence[Any] = [self.exponent]
+        exponents: Sequence[float] = EXPONENTS if self.exponent == "fit" else (self.exponent,)
         if self.estimator is None:
             estimators = [LogisticRegression(C=c, max_iter=1000) for c in STRENGTHS]
-        if self.exponent == "fit":
-            exponents = EXPONENTS
-        if len(estimators) * len(exponents) == 1:
-            return estimators[0], float(exponents[0])
+        if len(estimators) * len(exponents) * (1 + has_choice) == 1:
+            return estimators[0], float(exponents[0]), symmetric
         if not held_out.can_be_tested:
-            return estimators[-1], float(exponents[0])
-        losses = np.array([held_out.losses(each, exponents) for each in estimators])
-        k, e = map(int, np.unravel_index(np.argmin(losses), losses.shape))
-        return estimators[k], float(exponents[e])
+            return estimators[-1], float(exponents[0]), symmetric
+        losses = np.array([held_out.losses(each, exponents, symmetric) for each in estimators])
+        k, e = map(int, np.unravel_index(np.argmin(losses.sum(axis=2)), losses.shape[:2]))
+        least = losses[k, e]
+        if has_choice:
+            directed = held_out.losses(estimators[k], exponents, False)
+            best = int(np.argmin(directed.sum(axis=1)))
+            if _is_lower(directed[best], least):
+                symmetric, e, least = False, best, directed[best]
+        alone = int(np.argmin(losses[:, 0].sum(axis=1)))
+        if exponents[0] == 0.0 and not _is_lower(least, losses[alone, 0]):
+            k, e = alone, 0
+        return estimators[k], float(exponents[e]), symmetric
 
     def _trained(
         self, estimator: Any, attributes: Any, ids: np.ndarray, weights: np.ndarray, nodes: Any
@@ -206,33 +255,57 @@ class SeparateCRF(BaseSequenceClassifier):
         return scores
 
     def _estimated_rates(
-        self, structure: Structure, ids: np.ndarray, state: np.ndarray, exponent: float
-    ) -> np.ndarray:
-        """Logarithms of rates, counted where labels are known, and if these are few, expected."""
-        n = len(self.classes_)
+        self,
+        links: TypedLinks,
+        ids: np.ndarray,
+        state: np.ndarray,
+        exponent: float,
+        is_symmetric: bool,
+    ) -> LinkRates:
+        """Rates, counted where labels are known, and if these are few, expected."""
+        n, is_directed = len(self.classes_), links.structure.is_directed
         given = np.where((ids < 0)[:, None], True, ids[:, None] == np.arange(n))
-        beliefs = np.where((ids < 0)[:, None], np.exp(state), given)
-        marginals = end_marginals(structure, beliefs)
-        pairs = count_pairs(structure, ids, n)
-        rates = log_rates(pairs, marginals, self.sigma)
+        ends = links.beliefs_at_ends(np.where((ids < 0)[:, None], np.exp(state), given))
+        options = self.sigma, is_symmetric, is_directed
+        pairs = links.count_pairs(ids, n)
+        rates = LinkRates.of(pairs, ends, *options)
         is_few = pairs.sum() < FEW_PAIRS * n * n and (ids < 0).any()
-        if not is_few or exponent == 0 or not structure.can("log_partition"):
+        if not is_few or exponent == 0 or not links.structure.can("log_partition"):
             return rates
         for _ in range(N_ROUNDS):
-            scores = Scores.of(state, exponent * rates).allow(given)
-            rates = log_rates(expected_pairs(structure, scores), marginals, self.sigma)
+            scores = rates.scores(state, exponent, links.row()).allow(given)
+            rates = LinkRates.of(links.expected_pairs(scores), ends, *options)
         return rates
 
     def _structure(self, X: SequenceArray) -> Structure:
         if isinstance(X, GraphArray) and not X.is_forest:
-            return Graph(X.offsets, X.token_edges, as_inference(self.inference))
+            report = getattr(self, "_count", warn_unless_converged)
+            engine = as_inference(self.inference).reporting(report)
+            return Graph(X.offsets, X.token_edges, engine)
         return structure_of(X)
 
+    def _links(self, X: SequenceArray, structure: Structure) -> TypedLinks:
+        """The links of X, with their types."""
+        of_edges, n_types = self._edge_encoder.transform_edges(X), len(self.edge_attribute_names_)
+        kind = np.zeros(len(structure.links()[0]), dtype=np.int64)
+        if isinstance(X, GraphArray) and n_types:
+            of_edge, is_known = np.zeros(X.n_edges, dtype=np.int64), np.diff(of_edges.indptr) > 0
+            of_edge[is_known] = of_edges.indices + 1
+            # The same pairs of tokens, each only once, in two orders.
+            kind[np.lexsort(structure.links())] = of_edge[np.lexsort(X.token_edges.T)]
+        return TypedLinks(structure, kind, n_types)
+
     def _prepare(self, X: SequenceArray) -> Any:
-        return self._log_probabilities(self.estimator_, self._encoder.transform(_nodes(X)))
+        structure = self._structure(X)
+        kind = self._links(X, structure).kind
+        links = PreparedLinks.of(structure, np.empty((len(kind), 0), dtype=np.int32), kind)
+        return self._log_probabilities(self.estimator_, self._encoder.transform(_nodes(X))), links
 
     def _scores(self, prepared: Any, batch: Batch) -> Scores:
-        return Scores.of(prepared[batch.start : batch.stop], self.transitions_)
+        state, links = prepared
+        links = links.take(batch)
+        rates = LinkRates(self.rates_, self.edge_rates_)
+        return rates.scores(state[batch.start : batch.stop], self.exponent_, links.types)
 
     def _decode(self, structure: Structure, scores: Scores, first: int) -> np.ndarray:
         if not structure.can("log_partition"):
@@ -244,11 +317,20 @@ class SeparateCRF(BaseSequenceClassifier):
         n, n_attributes = len(self.classes_), len(self.attribute_names_)
         yield Array("attribute_names_", self.attribute_names_, (n_attributes,), kind="OUS")
         yield Array("rates_", self.rates_, (n, n))
+        yield Array("edge_rates_", self.edge_rates_, (len(self.edge_attribute_names_), n, n))
         yield Array("transitions_", self.transitions_, (n, n))
         width = getattr(self, "n_features_in_", None)
         yield from below("_encoder", self._encoder.requirements(n_attributes, width))
+        yield from below("_edge_encoder", self._edge_encoder.requirements())
 
 
 def _nodes(X: SequenceArray) -> SequenceArray:
     """X without its edges, whose types are no attributes of nodes."""
     return SequenceArray(X.data, X.offsets)
+
+
+def _is_lower(loss: np.ndarray, other: np.ndarray) -> bool:
+    """Whether a sum of losses is below another one by more than chance would make it."""
+    gain = other - loss
+    gain = gain[(other != 0) | (loss != 0)]
+    return bool(gain.sum() > LEAST_GAIN * np.sqrt(len(gain)) * gain.std()) if len(gain) else False

@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from ..structures import Scores, Structure
+from ..structures import Scores
+from .rates import TypedLinks
 
 __all__ = ["HeldOut"]
 
@@ -24,7 +25,7 @@ class HeldOut:
     ids : ndarray of shape (n_tokens,)
         Label ids, -1 for an unknown label.
     weights : ndarray of shape (n_tokens,)
-    structure : Structure
+    links : TypedLinks
     """
 
     def __init__(
@@ -33,11 +34,11 @@ class HeldOut:
         attributes: Any,
         ids: np.ndarray,
         weights: np.ndarray,
-        structure: Structure,
+        links: TypedLinks,
     ):
         self._model, self._attributes, self._ids = model, attributes, ids
-        self._weights, self._structure = weights, structure
-        self._is_partial = bool((ids < 0).any()) or structure.n_units < model.n_folds
+        self._weights, self._links = weights, links
+        self._is_partial = bool((ids < 0).any()) or links.structure.n_units < model.n_folds
         self._fold = self._folds()
 
     @property
@@ -49,19 +50,34 @@ class HeldOut:
         ]
         return min(left) > 1
 
-    def losses(self, estimator: Any, exponents: Sequence[float]) -> list[float]:
-        """The Brier score of the held-out labels with each exponent.
+    def losses(self, estimator: Any, exponents: Sequence[float], is_symmetric: bool) -> np.ndarray:
+        """The weighted Brier score of each held-out label with each exponent.
 
         Unlike the number of right labels it changes smoothly, and unlike the likelihood it forgives
         the overconfidence of propagation on graphs with cycles.
+
+        Parameters
+        ----------
+        estimator : classifier
+        exponents : sequence of float
+        is_symmetric : bool
+            Whether rates have no direction.
+
+        Returns
+        -------
+        ndarray of shape (n_exponents, n_tokens)
+            Zero for tokens that are not held out.
         """
-        state, total = self._out_of_fold(estimator), np.zeros(len(exponents))
+        state = self._out_of_fold(estimator)
+        losses = np.zeros((len(exponents), len(state)))
         for number in range(self._model.n_folds):
             held_out = np.flatnonzero(self._fold == number)
             if len(held_out):
                 trained = np.where(self._fold == number, -1, self._ids)
-                total += [self._loss(state, trained, held_out, e) for e in exponents]
-        return total.tolist()
+                for k, exponent in enumerate(exponents):
+                    p = self._predicted(state, trained, exponent, is_symmetric)
+                    losses[k, held_out] = self._loss(p[held_out], held_out)
+        return losses
 
     def _folds(self) -> np.ndarray:
         """The fold of each token with a known label, -1 for the others."""
@@ -73,8 +89,8 @@ class HeldOut:
             order = np.argsort(self._ids[nodes] + rng.random(len(nodes)))
             fold[nodes[order]] = np.arange(len(nodes)) % n_folds
             return fold
-        of_unit = rng.permutation(self._structure.n_units) % n_folds
-        return np.repeat(of_unit, np.diff(self._structure.offsets))
+        of_unit = rng.permutation(self._links.structure.n_units) % n_folds
+        return np.repeat(of_unit, np.diff(self._links.structure.offsets))
 
     def _out_of_fold(self, estimator: Any) -> np.ndarray:
         """Log-probabilities of all nodes, of a known one by a classifier that has not seen it."""
@@ -94,22 +110,26 @@ class HeldOut:
             if len(nodes):
                 yield number, nodes
 
-    def _loss(
-        self, state: np.ndarray, trained: np.ndarray, held_out: np.ndarray, exponent: float
-    ) -> float:
-        """The weighted sum over held-out nodes of the squared errors of their probabilities."""
-        model, n = self._model, state.shape[1]
-        rates = model._estimated_rates(self._structure, trained, state, exponent)
-        scores = Scores.of(state, exponent * rates)
+    def _predicted(
+        self, state: np.ndarray, trained: np.ndarray, exponent: float, is_symmetric: bool
+    ) -> np.ndarray:
+        """Probabilities of the labels of all nodes, if those of a fold are held out."""
+        links, n = self._links, state.shape[1]
+        rates = self._model._estimated_rates(links, trained, state, exponent, is_symmetric)
+        scores = rates.scores(state, exponent, links.row())
         if self._is_partial:
             known = (trained >= 0)[:, None]
             scores = scores.allow(~known | (trained[:, None] == np.arange(n)))
-        error = self._probabilities(scores)[held_out]
+        return self._probabilities(scores)
+
+    def _loss(self, p: np.ndarray, held_out: np.ndarray) -> np.ndarray:
+        """The weighted squared error of the probabilities of each held-out node."""
+        error = p.copy()
         error[np.arange(len(held_out)), self._ids[held_out]] -= 1.0
-        return float(self._weights[held_out] @ (error**2).sum(axis=1))
+        return self._weights[held_out] * (error**2).sum(axis=1)
 
     def _probabilities(self, scores: Scores) -> np.ndarray:
         """Marginals; if inference only finds the best labelling, 1 for its labels."""
-        if self._structure.can("log_partition"):
-            return self._structure.marginals(scores)[1]
-        return np.eye(scores.state.shape[1])[self._structure.maximum(scores)[1]]
+        if self._links.structure.can("log_partition"):
+            return self._links.structure.marginals(scores)[1]
+        return np.eye(scores.state.shape[1])[self._links.structure.maximum(scores)[1]]
