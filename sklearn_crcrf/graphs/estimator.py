@@ -59,9 +59,10 @@ class GraphCRF(CRF):
 "max_margin", "softmax_margin", "expected_cost", "token_error", "mce", "mce_f1"} or callable, \
 default="pseudo_likelihood"
         The loss of a sample: a name or an object of :mod:`sklearn_crcrf.criteria`. The
-        pseudo-likelihood and "piecewise" need no inference, so they are exact on any graph. With
-        ``inference="trw"`` the log loss is an upper bound of the exact one. The perceptron is
-        ``MaxMargin(cost=0)``.
+        pseudo-likelihood and "piecewise" need no inference, so they are exact on any graph. But
+        where neighbours are nearly always equal, as in smooth images, they make tables far too
+        strong, and all nodes get one label: use the log loss with ``inference="trw"``, an upper
+        bound of the exact loss, or "max_margin". The perceptron is ``MaxMargin(cost=0)``.
     {sigma}
     inference : {"auto", "exact", "loopy", "trw", "cut", "ilp"} or Inference, default="auto"
         How sums and maxima over labellings are found: a name or an object of

@@ -263,6 +263,17 @@ def test_training_is_the_same_for_any_number_of_threads():
     assert_array_equal(one.edge_coef_, two.edge_coef_)
 
 
+@pytest.mark.parametrize("edge_data", [None, "types", "numbers"])
+@pytest.mark.parametrize("options", [{}, {"symmetric": True}, {"associative": True}])
+def test_each_weight_is_penalised_once(edge_data, options):
+    X, y = make_graphs(edge_data)
+    crf = GraphCRF(sigma=2.0, **options).fit(X, y)
+    problem = crf._problem(crf._read(X, y, None), None)
+    x = np.random.default_rng(0).normal(size=problem.terms().n_weights)
+    (ours, _), (free, _) = (p.objective()(x) for p in (problem, problem._replace(sigma=np.inf)))
+    assert ours - free == pytest.approx(x @ x / 8)
+
+
 def test_associative_problems_have_bounds():
     X, y = make_graphs()
     crf = GraphCRF(associative=True).fit(X, y)

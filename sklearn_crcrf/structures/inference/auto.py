@@ -121,8 +121,10 @@ class _Split:
         return self._parts[widest]
 
     def _is_narrow(self, unit: int, widest: int) -> bool:
-        core = self._elimination.cores.get(unit, ())
-        return len(core) <= LARGEST_CORE and not self._elimination.is_wider(unit, widest)
+        elimination = self._elimination
+        if len(elimination.cores.get(unit, ())) > LARGEST_CORE:
+            return False
+        return not (elimination.is_much_wider(unit, widest) or elimination.is_wider(unit, widest))
 
     def _part(self, units: np.ndarray, engine: Inference) -> _Part:
         graph = self._graph

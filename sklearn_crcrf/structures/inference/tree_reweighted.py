@@ -31,10 +31,12 @@ class TreeReweighted(Propagation):
 
     Parameters
     ----------
-    max_iter : int, default=100
+    max_iter : int, default=500
         The largest number of iterations, in each of which every message is sent once.
-    tol : float, default=1e-4
-        Messages, which are logarithms, are sent until none changes by more.
+    tol : float, default=1e-3
+        Messages, which are logarithms, are sent until none changes by more. On grids, marginals
+        are then within about 0.0005 of the limit; edges that force labels to be equal take
+        hundreds of iterations.
     damping : float, default=0.3
         The share of the old message in the new one, at least 0 and less than 1, in units with
         cycles. With more damping messages change more slowly, but oscillate less.
@@ -62,8 +64,8 @@ class TreeReweighted(Propagation):
 
     def __init__(
         self,
-        max_iter: int = 100,
-        tol: float = 1e-4,
+        max_iter: int = 500,
+        tol: float = 1e-3,
         damping: float = 0.3,
         report: Report | None = None,
     ):

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from numpy.testing import assert_allclose, assert_array_equal
 
 from sklearn_crcrf.structures import Graph, ScoreGradient
-from sklearn_crcrf.structures.inference import Auto, Exact, Loopy
+from sklearn_crcrf.structures.inference import Auto, Exact, Loopy, elimination
 
 
 def clique(n):
@@ -68,6 +68,16 @@ def test_the_number_of_labels_decides_too():
     for n_labels, engine in ((2, Exact), (3, Loopy)):
         (part,) = graph.plan.parts(n_labels)
         assert isinstance(part.graph.inference, engine)
+
+
+def test_planning_a_grid_is_quick(monkeypatch):
+    """A grid that is far too wide is not left to networkx."""
+    monkeypatch.setattr(elimination, "_min_fill_order", None)
+    grid = np.arange(1600).reshape(40, 40)
+    pairs = [(grid[:, :-1], grid[:, 1:]), (grid[:-1], grid[1:])]
+    edges = np.concatenate([np.stack([a.ravel(), b.ravel()], axis=1) for a, b in pairs])
+    (part,) = Graph(np.array([0, 1600]), edges, "auto").plan.parts(2)
+    assert isinstance(part.graph.inference, Loopy)
 
 
 def test_settings_are_handed_on():

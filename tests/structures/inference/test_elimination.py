@@ -73,3 +73,13 @@ def test_lower_bounds_are_quick():
     elimination = eliminate(nx.grid_2d_graph(60, 60))
     assert elimination.first_wider(3) == 0
     assert elimination._separators_of_cores == {}
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_simpler_order_is_hardly_wider(seed):
+    networks = [nx.gnp_random_graph(40, p, seed=seed) for p in (0.05, 0.1, 0.2)]
+    elimination = eliminate(*networks, nx.grid_2d_graph(8, 30), nx.path_graph(3))
+    for unit in range(5):
+        width = elimination.width(unit)
+        assert not elimination.is_much_wider(unit, width)
+        assert elimination.is_much_wider(unit, width // 2 - 1) or unit not in elimination.cores
