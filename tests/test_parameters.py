@@ -11,9 +11,11 @@ from sklearn_crcrf import (
     CRF,
     HMM,
     MEMM,
+    AssociativeMarkovNetwork,
     BoostedCRF,
     CRFsuiteCRF,
     EmpiricalCRF,
+    GraphCRF,
     MaxMarginCRF,
     OpinionPoolCRF,
     StructuredPerceptron,
@@ -35,8 +37,8 @@ HAS = {
     "BoostedCRF": SHARED - {"sigma"},
     "OpinionPoolCRF": {"validation_fraction", "verbose"},
     "MergedLabels": set(),
-    "GraphCRF": {"sigma", "verbose"},
-    "AssociativeMarkovNetwork": {"sigma", "verbose"},
+    "GraphCRF": {"sigma", "verbose", "warm_start"},
+    "AssociativeMarkovNetwork": {"sigma", "verbose", "warm_start"},
     "SeparateCRF": {"sigma"},
 }
 # Strengths of regularisation by other names: how the documentation relates them to sigma.
@@ -54,6 +56,8 @@ ITERATIVE = {
     "CRFsuiteCRF": CRFsuiteCRF(max_iterations=6, random_state=0),
     "EmpiricalCRF": EmpiricalCRF(exponents="fit"),
     "StructuredPerceptron": StructuredPerceptron(max_iter=6, random_state=0),
+    "GraphCRF": GraphCRF(max_iter=6),
+    "AssociativeMarkovNetwork": AssociativeMarkovNetwork(max_iter=6),
     "BoostedCRF": BoostedCRF(max_iter=6, min_samples_leaf=1, random_state=0),
     "OpinionPoolCRF": OpinionPoolCRF([("crf", CRF(tol=0.1)), ("hmm", HMM())], random_state=0),
     **{

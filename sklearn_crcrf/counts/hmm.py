@@ -267,7 +267,7 @@ class HMM(CountingClassifier):
         if self._attribute_weight is not None:
             intercepts[-1] = self._attribute_weight
         coef = [b.toarray() + i for b, i in zip(blocks, intercepts, strict=True)]
-        n, no_edges = len(self.classes_), np.empty(0, dtype=np.int64)
+        n, no_edges = len(self.classes_), np.empty(0, dtype=object)
         weights = Weights(
             np.concatenate(coef), self.transitions_, self.begin_, self.end_, np.empty((0, n, n))
         )

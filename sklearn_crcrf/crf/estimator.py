@@ -283,7 +283,7 @@ default="log_loss"
         if known is None and isinstance(self.init, (LinearChainClassifier, CountingClassifier)):
             known = trained_weights(self.init, self._encoder, X, y, sample_weight)
         before = known and known.matching(
-            self.attribute_names_, self._encoder.edge_attributes, self.classes_
+            self.attribute_names_, self.edge_attribute_names_, self.classes_
         )
         problem = self._problem(corpus, before if is_part else None)
         check_supported(solver, problem)

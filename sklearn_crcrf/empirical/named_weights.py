@@ -40,7 +40,7 @@ def named_weights(model: SmoothedModel, classes: np.ndarray) -> NamedWeights:
         *model.boundaries(),
         np.empty((0, n, n)),
     )
-    return NamedWeights(all_names, np.empty(0, dtype=np.int64), classes, weights)
+    return NamedWeights(all_names, np.empty(0, dtype=object), classes, weights)
 
 
 def _words(model: SmoothedModel) -> tuple[list[str], sp.csr_array]:

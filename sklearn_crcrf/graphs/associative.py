@@ -39,6 +39,7 @@ class AssociativeMarkovNetwork(GraphCRF):
         Maximum number of iterations.
     tol : float, default=1e-2
         Stop when the objective is within this fraction of its minimum.
+    {warm_start}
     {dtype}
     {sample_unit}
     n_jobs : int, default=None
@@ -85,7 +86,9 @@ class AssociativeMarkovNetwork(GraphCRF):
     _parameter_constraints: dict = {
         "inference": [StrOptions(set(INFERENCE)), Inference],
         "max_iter": [Interval(Integral, 0, None, closed="left")],
-        **shared("sigma", "min_freq", "tol", "dtype", "sample_unit", "n_jobs", "verbose"),
+        **shared(
+            "sigma", "min_freq", "tol", "dtype", "sample_unit", "n_jobs", "verbose", "warm_start"
+        ),
     }
 
     def __init__(
@@ -96,6 +99,7 @@ class AssociativeMarkovNetwork(GraphCRF):
         min_freq=1,
         max_iter=200,
         tol=1e-2,
+        warm_start=False,
         dtype=None,
         sample_unit="sequence",
         n_jobs=None,
@@ -110,6 +114,7 @@ class AssociativeMarkovNetwork(GraphCRF):
             solver="bundle",
             max_iter=max_iter,
             tol=tol,
+            warm_start=warm_start,
             decoding="viterbi",
             dtype=dtype,
             sample_unit=sample_unit,

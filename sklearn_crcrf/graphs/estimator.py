@@ -1,11 +1,13 @@
 """GraphCRF: conditional random fields over graphs with cycles."""
 
 from collections.abc import Iterator
+from copy import copy
 from numbers import Integral
 from typing import Any, cast
 
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.metaestimators import available_if
 
 from ..base.classifier import Batch
 from ..base.contributions import (
@@ -33,6 +35,10 @@ from .link_feature import LinkFeature
 from .problem import AssociativeProblem, GraphProblem, check_not_negative, tied_pairs
 
 __all__ = ["GraphCRF"]
+
+
+def _trains_by_parts(crf: "GraphCRF") -> bool:
+    return not crf.associative
 
 
 @documented
@@ -83,6 +89,7 @@ default="pseudo_likelihood"
     {tol}
     init : {"zeros", "log_loss"} or Weights, default="zeros"
         Where training starts: "log_loss" is the maximum of the likelihood with a sigma of 1.
+    {warm_start}
     decoding : {"auto", "viterbi", "marginal"}, default="auto"
         Whether :meth:`predict` finds the best labelling, or the best label of each node; "auto" is
         the latter if the inference has probabilities.
@@ -138,6 +145,7 @@ default="pseudo_likelihood"
     [['R', 'R', 'R', 'B']]
     """
 
+    _edge_encoder: EdgeEncoder
     _parameter_constraints: dict = {
         "criterion": [StrOptions(set(CRITERIA)), callable],
         "inference": [StrOptions(set(INFERENCE)), Inference],
@@ -157,6 +165,7 @@ default="pseudo_likelihood"
             "n_jobs",
             "random_state",
             "verbose",
+            "warm_start",
         ),
     }
 
@@ -174,6 +183,7 @@ default="pseudo_likelihood"
         max_iter=1000,
         tol=1e-5,
         init="zeros",
+        warm_start=False,
         decoding="auto",
         dtype=None,
         sample_unit="sequence",
@@ -190,6 +200,7 @@ default="pseudo_likelihood"
             max_iter=max_iter,
             tol=tol,
             init=init,
+            warm_start=warm_start,
             decoding=decoding,
             dtype=dtype,
             sample_unit=sample_unit,
@@ -205,6 +216,26 @@ default="pseudo_likelihood"
     def edge_attribute_names_(self) -> np.ndarray:
         """The type or attribute of edges of each table of ``edge_coef_``."""
         return self._edge_encoder.names
+
+    @available_if(_trains_by_parts)
+    def partial_fit(
+        self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
+    ) -> "GraphCRF":
+        """Go once through more graphs by stochastic descent, as :meth:`CRF.partial_fit` does.
+
+        Stochastic descent cannot keep associative tables from becoming negative, so there is no
+        such method if ``associative=True``.
+
+        Parameters
+        ----------
+        X, y, sample_weight : as in :meth:`fit`
+        {classes}
+
+        Returns
+        -------
+        GraphCRF
+        """
+        return cast("GraphCRF", super().partial_fit(X, y, classes, sample_weight))
 
     def _tokens(self, X: SequenceArray) -> SequenceArray:
         return SequenceArray(X.data, X.offsets)  # edges have attributes of their own
@@ -222,7 +253,8 @@ default="pseudo_likelihood"
         nodes, labels, kept = labelled_part(sequences.X, sequences.y)
         if not kept.any():
             raise ValueError("y: all labels are None, so there is nothing to train on")
-        self._edge_encoder = EdgeEncoder().fit(nodes)
+        encoder = EdgeEncoder() if reset else copy(self._edge_encoder)
+        self._edge_encoder = encoder.fit(nodes, extend=not reset)
         return sequences._replace(X=nodes, y=labels), weights[kept]
 
     def _structure(self, X: SequenceArray) -> Structure:

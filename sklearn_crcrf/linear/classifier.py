@@ -117,7 +117,7 @@ class LinearChainClassifier(BaseSequenceClassifier):
     def _named_weights(self) -> NamedWeights:
         return NamedWeights(
             self.attribute_names_,
-            self._encoder.edge_attributes,
+            self.edge_attribute_names_,
             self.classes_,
             Weights(self.coef_, self.transitions_, self.begin_, self.end_, self.edge_coef_),
         )

@@ -16,14 +16,15 @@ class NamedWeights(NamedTuple):
     Parameters
     ----------
     names : ndarray of shape (n_attributes,)
-    edge_attributes : ndarray of int
+    edge_names : ndarray of shape (n_edge_attributes,)
+        The names of the attributes on which transitions depend.
     classes : ndarray of shape (n_labels,)
     weights : Weights
         With ``state`` as a matrix.
     """
 
     names: np.ndarray
-    edge_attributes: np.ndarray
+    edge_names: np.ndarray
     classes: np.ndarray
     weights: Weights
 
@@ -38,13 +39,11 @@ class NamedWeights(NamedTuple):
         values = state.data if sp.issparse(state) else state
         return all(np.isfinite(part).all() for part in (values, *self.weights[1:]))
 
-    def matching(
-        self, names: np.ndarray, edge_attributes: np.ndarray, classes: np.ndarray
-    ) -> Weights:
+    def matching(self, names: np.ndarray, edge_names: np.ndarray, classes: np.ndarray) -> Weights:
         """Weights rearranged for other attributes and labels; zero, or no entry, for new ones."""
         label = _find(self.classes.tolist(), classes.tolist())
         attribute = _find(self.names.tolist(), names.tolist())
-        edge = _find(self.names[self.edge_attributes].tolist(), names[edge_attributes].tolist())
+        edge = _find(self.edge_names.tolist(), edge_names.tolist())
         old = sp.coo_array(self.weights.state)
         row, column = _inverse(attribute, len(self.names)), _inverse(label, len(self.classes))
         kept = (row[old.row] >= 0) & (column[old.col] >= 0)

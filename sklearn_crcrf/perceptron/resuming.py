@@ -39,13 +39,13 @@ class Known(NamedTuple):
     ) -> Learned:
         """The state for more names; they must include all known names."""
         weights, last = (
-            Coefficients.of(named.matching(names, edge_attributes, classes), boundaries)
+            Coefficients.of(named.matching(names, names[edge_attributes], classes), boundaries)
             for named in (self.named, self.named._replace(weights=self.last))
         )
         history = self.history
         if history is not None:
             attribute = _numbers(self.named.names, names)
-            edges = np.searchsorted(edge_attributes, attribute[self.named.edge_attributes])
+            edges = np.searchsorted(edge_attributes, _numbers(self.named.edge_names, names))
             ends = len(names) + np.arange(2)
             labels = _numbers(self.named.classes, classes)
             history = history.renumbered(
@@ -62,7 +62,7 @@ class Known(NamedTuple):
         dtype: np.dtype,
     ) -> Learned:
         """A new beginning at the weights to predict with; weights of new names are zero."""
-        known = self.named.matching(names, edge_attributes, classes)
+        known = self.named.matching(names, names[edge_attributes], classes)
         weights = Coefficients.of(known, boundaries)
         weights = weights._replace(state=weights.state.astype(dtype))
         return Learned(weights, weights, 0)

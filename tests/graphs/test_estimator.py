@@ -7,11 +7,12 @@ import pytest
 import scipy.sparse as sp
 from graphs import cyclic_labels
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, cross_val_predict
 
-from sklearn_crcrf import CRF, GraphArray, GraphCRF, explain
+from sklearn_crcrf import CRF, AssociativeMarkovNetwork, GraphArray, GraphCRF, explain
 from sklearn_crcrf.crf.solving import check_supported
 from sklearn_crcrf.criteria import MaxMargin
 from sklearn_crcrf.graphs.problem import AssociativeProblem
@@ -272,6 +273,53 @@ def test_each_weight_is_penalised_once(edge_data, options):
     x = np.random.default_rng(0).normal(size=problem.terms().n_weights)
     (ours, _), (free, _) = (p.objective()(x) for p in (problem, problem._replace(sigma=np.inf)))
     assert ours - free == pytest.approx(x @ x / 8)
+
+
+@pytest.mark.filterwarnings("ignore:training did not converge")
+@pytest.mark.parametrize("edge_data", [None, "types", "numbers"])
+def test_training_goes_on(edge_data):
+    X, y = make_graphs(edge_data)
+    crf = GraphCRF(random_state=0, sigma=0.3)
+    for _ in range(50):
+        crf.partial_fit(X, y)
+    assert crf.edge_coef_.any() or edge_data is None
+    assert crf.score(X, y) > GraphCRF(sigma=3.0).fit(X, y).score(X, y) - 0.1
+    again = GraphCRF(warm_start=True, tol=1e-9).fit(X, y)
+    weights = again.edge_coef_
+    again.set_params(max_iter=1, tol=1e-4).fit(X, y)
+    assert_allclose(again.edge_coef_, weights, atol=1e-4)
+
+
+def test_training_goes_on_with_more_types():
+    X, y = make_graphs("types")
+    more = GraphArray(X.data, X.offsets, X.edges, X.edge_offsets, np.full(X.n_edges, "mid"))
+    crf = GraphCRF(random_state=0).partial_fit(X, y).partial_fit(more, y)
+    assert crf.edge_attribute_names_.tolist() == ["edge=far", "edge=near", "edge=mid"]
+    assert crf.edge_coef_.any(axis=(1, 2)).all()
+    crf.set_params(warm_start=True).fit(more, y)
+    assert crf.edge_attribute_names_.tolist() == ["edge=mid"]
+    with pytest.raises(ValueError, match="X has attributes of edges, but in fit it had types"):
+        GraphCRF().partial_fit(X, y).partial_fit(*make_graphs("numbers"))
+
+
+@pytest.mark.filterwarnings("ignore:training did not converge")
+@pytest.mark.parametrize("model", [GraphCRF(associative=True), AssociativeMarkovNetwork()])
+def test_associative_tables_are_not_trained_by_parts(model):
+    assert not hasattr(model, "partial_fit")
+    X, y = make_graphs("types")
+    model = clone(model).set_params(warm_start=True, max_iter=500).fit(X, y)
+    before = model.edge_coef_
+    assert_allclose(model.set_params(max_iter=1).fit(X, y).edge_coef_, before, atol=0.01)
+
+
+@pytest.mark.parametrize("criterion", ["mce", "mce_f1"])
+def test_criteria_that_graphs_do_not_have_are_refused_before_any_work(criterion, monkeypatch):
+    monkeypatch.setattr(GraphCRF, "_start", None)
+    X, y = make_graphs()
+    y = [[f"B-{label}" for label in labels] for labels in y]
+    said = r"^criterion=.* needs best_excluding, which Graph with inference=\"trw\" does not have$"
+    with pytest.raises(Unsupported, match=said):
+        GraphCRF(criterion, inference="trw").fit(X, y)
 
 
 def test_associative_problems_have_bounds():

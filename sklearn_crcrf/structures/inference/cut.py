@@ -204,7 +204,8 @@ class _Expansions:
         unit = self._unit[np.where(network.row == source, network.col, network.row)]
         largest = np.zeros(self._graph.n_units)
         np.maximum.at(largest, unit, network.data)
-        network.data = np.rint(network.data * (LARGEST / largest[unit]))
+        scale = np.divide(LARGEST, largest, out=np.zeros_like(largest), where=largest > 0)
+        network.data = np.rint(network.data * scale[unit])
         changes[token] = False
         changes[_source_side(network.tocsr().astype(np.int32), source, sink)] = True
         return changes
