@@ -67,6 +67,12 @@ class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, 
         """The structure of encoded input."""
         return structure_of(X)
 
+    def _check_structure(self, structure: Structure, X: SequenceArray) -> None:
+        """Raise ValueError if the classifier, fitted or not, has no scores for a structure of X.
+
+        A meta-estimator asks before it fits any classifier.
+        """
+
     def _contributions(self, prepared: Any, batch: Batch, y: np.ndarray) -> Contributions:
         """The contributions that sum to the score of a path; the batch is one sequence.
 

@@ -23,14 +23,14 @@ from ..data.ragged import SequenceArray
 from ..labels.partial import encode_partial_labels
 from ..linear import Corpus
 from ..linear.constraints import check_possible, forbidden_scores
-from ..structures import Scores, structure_of
+from ..structures import Scores, Structure, structure_of
 from ..training.callbacks import CallbackSupportMixin, FitProgress
 from ..training.monitor import Training
 from ..training.validation import hold_out_of
 from ..utils.soundness import Array, Requirement, below, labels
 from .booster import Booster, HeldOut
 from .residuals import TrainingData, log_frequencies
-from .rows import as_rows, some_tokens
+from .rows import as_rows, check_no_edge_data, some_tokens
 from .steps import newton_step, tree_scores
 from .trees import tree_requirements
 
@@ -371,6 +371,9 @@ class BoostedCRF(CallbackSupportMixin, BaseSequenceClassifier):
             yield from below("_constraints", self._constraints.requirements(n))
         for m, tree in enumerate(self.estimators_):
             yield from below(f"estimators_[{m}]", tree_requirements(tree, self.n_features_in_, n))
+
+    def _check_structure(self, structure: Structure, X: SequenceArray) -> None:
+        check_no_edge_data(X)
 
     def _prepare(self, X: SequenceArray) -> np.ndarray | sp.csr_array:
         if X.data.shape[0] == 0:

@@ -9,6 +9,15 @@ from ..data.ragged import SequenceArray, joined_ranges
 __all__ = ["as_rows", "some_tokens"]
 
 
+def check_no_edge_data(X: SequenceArray) -> None:
+    """Raise ValueError if edges have types or attributes."""
+    if getattr(X, "edge_data", None) is not None:
+        raise ValueError(
+            "X has types or attributes of edges, but all transitions of a BoostedCRF have the same "
+            "scores; make X without edge_data"
+        )
+
+
 def as_rows(X: SequenceArray) -> np.ndarray | sp.csr_array:
     """The attributes of all tokens, in single precision.
 
@@ -19,11 +28,7 @@ def as_rows(X: SequenceArray) -> np.ndarray | sp.csr_array:
         types or attributes.
     """
     data = X.data
-    if getattr(X, "edge_data", None) is not None:
-        raise ValueError(
-            "X has types or attributes of edges, but all transitions of a BoostedCRF have the same "
-            "scores; make X without edge_data"
-        )
+    check_no_edge_data(X)
     if sp.issparse(data):
         rows = sp.csr_array(as_numbers(X, np.float32))
         rows.indices, rows.indptr = (ids.astype(np.int32) for ids in (rows.indices, rows.indptr))

@@ -531,15 +531,18 @@ class EmpiricalCRF(CountingClassifier):
             return SecondOrderChain(X.offsets, self._trigrams, N_CANDIDATES)
         return self._linked(X)
 
-    def _check_links(self, X: SequenceArray, known: str) -> None:
-        """Raise ValueError if tokens have links of a kind that is not supported, or not known."""
-        structure = self._linked(X)
-        kind = "next" if structure.is_sequential() else kind_of_links(structure)
-        if self.order == 2 and kind != "next":
+    def _check_structure(self, structure: Structure, X: SequenceArray) -> None:
+        if self.order == 2 and not structure.is_sequential():
             raise ValueError(
                 "order=2 needs sequences, in which each token is linked to the next one, but X has "
                 "other links"
             )
+
+    def _check_links(self, X: SequenceArray, known: str) -> None:
+        """Raise ValueError if tokens have links of a kind that is not supported, or not known."""
+        structure = self._linked(X)
+        self._check_structure(structure, X)
+        kind = "next" if structure.is_sequential() else kind_of_links(structure)
         if self.zeros != "smoothed" and kind == "any":
             raise ValueError(f'graphs with cycles need zeros="smoothed", got {self.zeros!r}')
         if KINDS_OF_LINKS.index(kind) > KINDS_OF_LINKS.index(known):

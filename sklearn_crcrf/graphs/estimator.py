@@ -264,6 +264,15 @@ default="pseudo_likelihood"
         engine = as_inference(self.inference).reporting(report)
         return Graph(X.offsets, links, engine, attributes)
 
+    def _check_structure(self, structure: Structure, X: SequenceArray) -> None:
+        has_data = getattr(X, "edge_data", None) is not None
+        if has_data and not hasattr(structure, "link_attributes"):
+            name, kind = type(self).__name__, type(structure).__name__
+            raise ValueError(
+                f"X has types or attributes of edges, which {name} cannot score on a {kind}, but "
+                "CRF can"
+            )
+
     def _problem(self, corpus: Corpus, kept: Weights | None) -> Problem:
         general = super()._problem(corpus, kept)
         tied = tied_pairs(general.n_labels, symmetric=self.symmetric, associative=self.associative)

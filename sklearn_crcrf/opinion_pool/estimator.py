@@ -19,10 +19,11 @@ from ..base.contributions import Contributions
 from ..base.docstrings import documented
 from ..base.parameters import shared
 from ..base.sample_weight import token_weights
+from ..base.unwrap import steps_of
 from ..data.layout import Sequences
 from ..data.ragged import SequenceArray
 from ..labels.partial import encode_partial_labels
-from ..structures import Scores, structure_of
+from ..structures import Scores, Structure, structure_of
 from ..structures.weighted_sum import WeightedSum
 from ..training import Stop, nested_fits
 from ..training.callbacks import CallbackSupportMixin, FitProgress
@@ -200,7 +201,7 @@ class OpinionPoolCRF(CallbackSupportMixin, MetaSequenceClassifier, _BaseComposit
     def _fit(self, samples: Samples, progress: FitProgress) -> None:
         self._check_experts()
         sequences, weight = self._check_training(*samples, reset=True)
-        structure_of(sequences.X)  # raises an error for samples that are no chains or forests
+        self._check_structure(structure_of(sequences.X), sequences.X)
         n_experts = len(self._names())
         self.loss_curve_: list[float] = []
         self.n_iter_, self.converged_ = 0, True
@@ -226,6 +227,13 @@ class OpinionPoolCRF(CallbackSupportMixin, MetaSequenceClassifier, _BaseComposit
             raise ValueError("estimators: all experts are dropped")
         for name, estimator in self._used():
             require_chain(name, estimator)
+
+    def _check_structure(self, structure: Structure, X: SequenceArray) -> None:
+        for name, estimator in self._used():
+            try:
+                steps_of(estimator)[1]._check_structure(structure, X)
+            except ValueError as error:
+                raise ValueError(f"expert {name!r}: {error}") from error
 
     def _used(self) -> list[tuple[str, Any]]:
         return [(name, expert) for name, expert in self.estimators if not _is_dropped(expert)]

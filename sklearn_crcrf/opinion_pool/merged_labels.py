@@ -10,9 +10,10 @@ from sklearn.utils._param_validation import HasMethods
 from ..base.classifier import Batch
 from ..base.docstrings import documented
 from ..base.parameters import shared
+from ..base.unwrap import steps_of
 from ..data.ragged import SequenceArray
 from ..labels.encoding import encode_labels
-from ..structures import Scores
+from ..structures import Scores, Structure
 from ..utils.soundness import Requirement, indices, labels
 from .expert import Expert, MetaSequenceClassifier, fit_expert, require_chain
 from .relabelled import relabelled
@@ -118,6 +119,9 @@ class MergedLabels(MetaSequenceClassifier):
         yield from labels("classes_", self.classes_)
         n_known = len(self._expert().classifier.classes_)
         yield indices("_merged", self._merged, self.classes_.shape, n_known)
+
+    def _check_structure(self, structure: Structure, X: SequenceArray) -> None:
+        steps_of(self.estimator)[1]._check_structure(structure, X)
 
     def _prepare(self, X: SequenceArray) -> Any:
         return self._expert().prepare(self._as_given(X), X.offsets)

@@ -6,6 +6,7 @@ from itertools import product
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from forests import make_trees
 from numpy.testing import assert_allclose
 from scipy.special import xlogy
 from sklearn.base import clone
@@ -18,11 +19,21 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from toy import make_corpus, with_tags
 
-from sklearn_crcrf import CRF, HMM, MEMM, EmpiricalCRF, OpinionPoolCRF, SequenceArray
+from sklearn_crcrf import (
+    CRF,
+    HMM,
+    MEMM,
+    BoostedCRF,
+    EmpiricalCRF,
+    GraphArray,
+    GraphCRF,
+    OpinionPoolCRF,
+    SequenceArray,
+)
 from sklearn_crcrf.criteria import log_loss
 from sklearn_crcrf.feature_extraction import SequenceVectorizer, TokenFeatures, Window
+from sklearn_crcrf.opinion_pool import MergedLabels, weighing
 from sklearn_crcrf.opinion_pool import estimator as estimator_module
-from sklearn_crcrf.opinion_pool import weighing
 
 X, y = make_corpus(n_sequences=40)
 X, y = [s[:5] for s in X], [s[:5] for s in y]
@@ -187,6 +198,25 @@ def test_fitted_experts_stay_as_they_are():
     search = GridSearchCV(make_pipeline(Window([0]), CRF()), {"crf__sigma": [0.1, 1.0]}, cv=2)
     pool = OpinionPoolCRF([("search", search), ("hmm", HMM())], random_state=0).fit(X, y)
     assert pool.predict(NEW).shape == (len(NEW),)
+
+
+@pytest.mark.parametrize(
+    ("expert", "message"),
+    [
+        (EmpiricalCRF(order=2), "expert 'other': order=2 needs sequences"),
+        (GraphCRF(), "expert 'other': X has types .* GraphCRF cannot score on a Forest, but CRF"),
+        (MergedLabels(BoostedCRF(), ["N"]), "expert 'other': X has types or attributes of edges"),
+    ],
+)
+def test_structures_that_an_expert_does_not_take(expert, message, monkeypatch):
+    """Nothing is fitted before."""
+    trees, labels = make_trees(20, edge_type="direction")
+    monkeypatch.setattr(HMM, "fit", None)
+    with pytest.raises(ValueError, match=message):
+        OpinionPoolCRF([("hmm", HMM()), ("other", expert)]).fit(trees, labels)
+    rings = GraphArray.from_edges([list("abc")] * 9, [[(0, 1), (1, 2), (2, 0)]] * 9)
+    with pytest.raises(ValueError, match="sample 0 has a cycle"):
+        OpinionPoolCRF([("hmm", HMM()), ("other", expert)]).fit(rings, [list("DNV")] * 9)
 
 
 def test_what_cannot_be_an_expert():
