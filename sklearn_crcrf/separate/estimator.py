@@ -24,7 +24,7 @@ from ..structures.inference import INFERENCE, Inference, as_inference
 from ..structures.inference.convergence import IterationCount, warn_unless_converged
 from ..training import nested_fits
 from ..utils.linear_algebra import in_one_thread
-from ..utils.soundness import Array, Requirement, below, labels
+from ..utils.soundness import Array, Requirement, below, indices, labels
 from .held_out import HeldOut
 from .rates import LinkRates, TypedLinks
 
@@ -322,11 +322,24 @@ class SeparateCRF(BaseSequenceClassifier):
         width = getattr(self, "n_features_in_", None)
         yield from below("_encoder", self._encoder.requirements(n_attributes, width))
         yield from below("_edge_encoder", self._edge_encoder.requirements())
+        yield from below("estimator_", _classifier_requirements(self.estimator_, n, n_attributes))
 
 
 def _nodes(X: SequenceArray) -> SequenceArray:
     """X without its edges, whose types are no attributes of nodes."""
     return SequenceArray(X.data, X.offsets)
+
+
+def _classifier_requirements(
+    estimator: Any, n_labels: int, n_attributes: int
+) -> Iterator[Requirement]:
+    """What must hold for a classifier of nodes; the arrays of the default classifier too."""
+    n_known = len(estimator.classes_)
+    yield indices("classes_", estimator.classes_, (n_known,), n_labels)
+    if isinstance(estimator, LogisticRegression):
+        n_rows = 1 if n_known == 2 else n_known
+        yield Array("coef_", estimator.coef_, (n_rows, n_attributes))
+        yield Array("intercept_", estimator.intercept_, (n_rows,))
 
 
 def _is_lower(loss: np.ndarray, other: np.ndarray) -> bool:

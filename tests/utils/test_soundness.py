@@ -17,13 +17,16 @@ from sklearn_crcrf import (
     CRF,
     HMM,
     MEMM,
+    AssociativeMarkovNetwork,
     BoostedCRF,
     CRFsuiteCRF,
     EmpiricalCRF,
     Gazetteer,
     GraphArray,
+    GraphCRF,
     MaxMarginCRF,
     OpinionPoolCRF,
+    SeparateCRF,
     SequenceVectorizer,
     StructuredPerceptron,
     Window,
@@ -39,6 +42,10 @@ DICTS = [[{"w": w, "n": float(len(w))} for w in x] for x in X]
 ROWS = [np.array([[len(w), w.count("a"), w.count("n")] for w in x], dtype=float) for x in X]
 SPARSE = [sp.csr_array(x) for x in ROWS]
 TREES = GraphArray.from_parents(X, [[-1, *[0] * (len(x) - 1)] for x in X], edge_type=X)
+RINGS = [[(t, (t + 1) % len(x)) for t in range(len(x)) if len(x) > 2] for x in X]
+TYPES = [["near" if a < b else "far" for a, b in edges] for edges in RINGS]
+GRAPHS = GraphArray.from_edges(X, RINGS, TYPES)
+GRAPHS_OF_ROWS = GraphArray.from_edges(ROWS, RINGS, TYPES)
 VECTORS = {X[0][0]: [0.0, 1.0], "other": [1.0, 0.0]}
 EMPIRICAL = {
     f"EmpiricalCRF {spelling} {zeros}": (EmpiricalCRF(spelling=spelling, zeros=zeros), X)
@@ -60,6 +67,14 @@ MODELS = {
     "CRF rows": (CRF(max_iter=2, tol=1.0, min_freq=2, dtype="float32", boundaries=True), ROWS),
     "CRF edges": (CRF(max_iter=2, tol=1.0, edge_columns=["w"]), DICTS),
     "CRF trees": (CRF(max_iter=2, tol=1.0), TREES),
+    "EmpiricalCRF trees": (EmpiricalCRF(), TREES),
+    "EmpiricalCRF graphs": (EmpiricalCRF(), GRAPHS),
+    "HMM trees": (HMM(), TREES),
+    "GraphCRF": (GraphCRF(max_iter=2, tol=1.0), GRAPHS),
+    "GraphCRF rows": (GraphCRF(max_iter=2, tol=1.0, symmetric=True), GRAPHS_OF_ROWS),
+    "AssociativeMarkovNetwork": (AssociativeMarkovNetwork(max_iter=2), GRAPHS),
+    "SeparateCRF": (SeparateCRF(exponent=0.5), GRAPHS),
+    "SeparateCRF trees": (SeparateCRF(exponent=0.5), TREES),
     "MaxMarginCRF": (MaxMarginCRF(max_iter=2, tol=1e3), X),
     "StructuredPerceptron": (StructuredPerceptron(max_iter=2), X),
     "StructuredPerceptron vote": (
