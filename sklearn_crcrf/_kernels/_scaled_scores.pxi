@@ -92,6 +92,60 @@ cdef const real *packed_potential(
     return &rows[0, 0]
 
 
+cdef inline bint is_table(const Scores *scores, int64_t row) noexcept nogil:
+    """Whether each pair of labels has an entry; entries are in the order of the current label."""
+    return scores.edges.indptr[row + 1] - scores.edges.indptr[row] == scores.n * scores.n
+
+
+cdef inline void multiply_by_table(
+    const double *table,           # (n, n) row = current label
+    int64_t n,
+    const real *x,                 # (n,) IN
+    real *out,                     # (n,) x @ table.T, or backwards x @ table OUT
+    bint backwards,
+) noexcept nogil:
+    cdef:
+        int64_t i, j, lane
+        double lanes[8]
+    if backwards:
+        for i in range(n):
+            out[i] = 0
+        for j in range(n):
+            for i in range(n):
+                out[i] += <real>(table[j * n + i] * x[j])
+        return
+    for j in range(n):
+        for lane in range(8):
+            lanes[lane] = 0.0
+        for i in range(0, n - 7, 8):
+            for lane in range(8):
+                lanes[lane] += table[j * n + i + lane] * x[i + lane]
+        for i in range(n - n % 8, n):
+            lanes[0] += table[j * n + i] * x[i]
+        out[j] = <real>(
+            ((lanes[0] + lanes[1]) + (lanes[2] + lanes[3]))
+            + ((lanes[4] + lanes[5]) + (lanes[6] + lanes[7]))
+        )
+
+
+cdef inline void count_table(
+    const double *table,           # (n, n) row = current label
+    const double *potential,       # (n, n) row = previous label
+    int64_t n,
+    const real *before,
+    const real *ahead,
+    double *counts,                # (n, n) row = current label INOUT
+    double[:, ::1] transitions,
+) noexcept nogil:
+    cdef int64_t i, j
+    for j in range(n):
+        for i in range(n):
+            counts[j * n + i] += <double>before[i] * ahead[j] * table[j * n + i]
+    for i in range(n):
+        for j in range(n):
+            transitions[i, j] -= <double>before[i] * ahead[j] * potential[i * n + j]
+
+
 cdef void add_edges(
     const Scores *scores, int64_t token, const real *x, real *out, bint backwards
 ) noexcept nogil:
@@ -100,6 +154,11 @@ cdef void add_edges(
         int64_t k, i, j, row = scores.edges.row[token]
         double raised
     if row < 0:
+        return
+    if is_table(scores, row):
+        multiply_by_table(
+            scores.edges.score + scores.edges.indptr[row], scores.n, x, out, backwards
+        )
         return
     for k in range(scores.edges.indptr[row], scores.edges.indptr[row + 1]):
         i = scores.edges.previous[k]
@@ -124,6 +183,13 @@ cdef void count_edges(
         int64_t k, i, j, row = scores.edges.row[token]
         double both
     if row < 0:
+        return
+    k = scores.edges.indptr[row]
+    if is_table(scores, row):
+        count_table(
+            scores.edges.score + k, scores.potential, scores.n, before, ahead, &edge_counts[k],
+            transitions,
+        )
         return
     for k in range(scores.edges.indptr[row], scores.edges.indptr[row + 1]):
         i = scores.edges.previous[k]

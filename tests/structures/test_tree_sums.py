@@ -100,6 +100,46 @@ def test_many_trees(kernel, dtype, n_labels):
     assert_same(in_probabilities(kernel, forest, scores, weight), expected, forest, scores, weight)
 
 
+def with_tables(forest, scores):
+    """The same scores, with one of three whole tables of transitions for most links."""
+    rng, n = np.random.default_rng(0), len(scores.transition)
+    gains = sp.csr_array(rng.random((3, n * n)) + 0.01)
+    row = rng.integers(-1, 3, forest.n_tokens)
+    edges = TokenTransitions.from_gains(row, gains, scores.transition)
+    return scores._replace(token_transitions=edges)
+
+
+@kernels
+@both_types
+@pytest.mark.parametrize("n_labels", [1, 2, 7, 13, 22, 33])
+@pytest.mark.parametrize("forbidden", [0.0, 0.2])
+def test_links_with_whole_tables(kernel, dtype, n_labels, forbidden):
+    forest, scores = random_forest([40, 1, 0, 7, 60], n_labels, dtype, 1.0, forbidden)
+    scores, weight = with_tables(forest, scores), np.arange(1.0, 6.0)
+    ours = in_probabilities(kernel, forest, scores, weight)
+    assert_same(ours, in_logarithms(forest, scores, weight), forest, scores, weight)
+    slope = np.random.default_rng(0).normal(size=scores.state.shape)
+    with patch.object(tree_sums, "trees", kernel):
+        gradient = forest.token_marginals(scores)[1](slope)
+    direction = ScoreGradient.zeros(scores)._replace(state=slope)
+    expected = forest.covariance(scores, direction)[1](np.ones(forest.n_units))
+    if dtype is np.float64:
+        for a, b in zip(gradient, expected, strict=True):
+            assert_allclose(a, b, atol=1e-10)
+
+
+@both_types
+@pytest.mark.parametrize("n_labels", [1, 2, 13, 22])
+def test_chains_with_whole_tables(dtype, n_labels):
+    forest, scores = random_forest([40, 1, 0, 7, 60], n_labels, dtype)
+    parent = np.arange(-1, forest.n_tokens - 1)
+    parent[forest.offsets[:-1][np.diff(forest.offsets) > 0]] = -1
+    path, weight = Forest(forest.offsets, parent), np.arange(1.0, 6.0)
+    scores = with_tables(forest, scores)
+    ours = Chain(forest.offsets).log_partition_and_gradient(scores, weight)
+    assert_same(ours, in_logarithms(path, scores, weight), path, scores, weight)
+
+
 @kernels
 @both_types
 @pytest.mark.parametrize(("scale", "forbidden"), [(1e4, 0.0), (3.0, 0.4), (30.0, 0.2)])
