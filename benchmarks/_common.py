@@ -24,8 +24,9 @@ from typing import Any
 from _report import Report
 from threadpoolctl import threadpool_info
 
-from sklearn_crcrf import EmpiricalCRF
+from sklearn_crcrf import CRF, EmpiricalCRF
 from sklearn_crcrf.datasets import Splits, fetch_conll2000, load_brown_splits, load_dutch_ner
+from sklearn_crcrf.linear import Weights
 
 MODES: dict[str, Callable[[], EmpiricalCRF]] = {
     "paper": EmpiricalCRF.ecrn,
@@ -86,6 +87,19 @@ def load_splits(name: str, args: argparse.Namespace) -> Splits:
             "SKLEARN_CRCRF_DATA, or fetch them by --download."
         )
     return Splits(*((X[: args.sentences], y[: args.sentences]) for X, y in splits))
+
+
+def corpus_file(name: str) -> Path:
+    """A file in the folder named by SKLEARN_CRCRF_DATA."""
+    path = Path(os.environ.get("SKLEARN_CRCRF_DATA", "")) / name
+    if not path.is_file():
+        sys.exit(f"The environment variable SKLEARN_CRCRF_DATA must name the folder of {name}.")
+    return path
+
+
+def weights_of(crf: CRF) -> Weights:
+    """The weights of a fitted model, from which another one can start."""
+    return Weights(crf.coef_, crf.transitions_, crf.begin_, crf.end_, crf.edge_coef_)
 
 
 def n_tokens(X: Sequence[Sequence]) -> int:

