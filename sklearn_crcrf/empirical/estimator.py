@@ -113,7 +113,8 @@ class EmpiricalCRF(CountingClassifier):
         ``"tag[-1]|tag[0]"``, as in :class:`~sklearn_crcrf.Window`. The prior of
         each is the estimate of the one with most of its symbols. By default they are windows of the
         words and of all other columns, and rates of labels depend on the columns of both tokens; if
-        experts are given, rates depend on the words only.
+        experts are given, rates depend on the words only, and the more experts there are, the
+        smaller are all default exponents.
     exponents : None, "fit" or dict, default=None
         Exponents of the experts, by name as in ``exponents_``. A dict replaces some of the
         defaults; ``"fit"`` fits all exponents by maximum likelihood on held-out sequences, which

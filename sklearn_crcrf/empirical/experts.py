@@ -84,11 +84,14 @@ class Experts(NamedTuple):
     edges : list of EdgeExpert
     word : float
         Default exponent of the words, and of their spelling.
+    linked : float
+        Default exponent of the rates of linked labels, and of what symbols add to these rates.
     """
 
     contexts: list[ContextExpert]
     edges: list[EdgeExpert]
     word: float = 1.0
+    linked: float = 1.0
 
     def templates(self, exponents: Mapping[str, float] | None) -> list[Template]:
         """The templates of the experts that take part; of all of them for None.
@@ -122,7 +125,7 @@ def chosen_experts(
 
     The prior of an expert is the estimate of the expert with most of its symbols, if another one
     has some of them. By default all have the same exponent, so that evidence that repeats itself
-    does not add up.
+    does not add up; rates of linked labels, which repeat less of it, have its square root.
 
     Parameters
     ----------
@@ -160,7 +163,7 @@ def chosen_experts(
         broader = by_symbols[max(inside, key=len)] if inside else None
         if symbols != this_word:
             experts.append(_expert(by_symbols[symbols], exponent, exponent, broader))
-    return Experts(experts, [*edge_experts([word], links)], exponent)
+    return Experts(experts, [*edge_experts([word], links)], exponent, exponent**0.5)
 
 
 def context_experts(names: Sequence[str], features: Iterable[str]) -> Iterator[ContextExpert]:

@@ -278,9 +278,9 @@ class SmoothedModel(Storable):
                 self._fit_estimate(template, None)
         entries = state_entries(self.spelling, 1.0, mu_oov, contexts, experts.word)
         has_cycles = links == "any"
-        entries += [] if has_cycles else [Entry("transition", 1.0)]
+        entries += [] if has_cycles else [Entry("transition", experts.linked)]
         entries.append(Entry("boundary", BOUNDARY_EXPONENT))
-        entries.append(Entry("edges", GRAPH_EXPONENT if has_cycles else 1.0))
+        entries.append(Entry("edges", GRAPH_EXPONENT if has_cycles else experts.linked))
         if stats.encoder.edge_types is not None:
             exponent = GRAPH_TYPE_EXPONENT if has_cycles else EDGE_TYPE_EXPONENT
             entries.append(Entry("edge types", exponent))

@@ -36,16 +36,17 @@ def test_the_prior_has_most_of_the_symbols():
     assert lengths == sorted(lengths)
 
 
-def test_all_have_the_same_exponent():
+def test_default_exponents_fall_with_the_number_of_experts():
     experts = chosen_experts(EXPERTS, ("word", "tag"), (), "next")
     exponents = {experts.word}
     for expert in experts.contexts:
         exponents |= {expert.known, expert.unseen}
     assert exponents == {5**-0.5}
+    assert experts.linked == 5**-0.25
     crf = EmpiricalCRF(experts=EXPERTS).fit(TAGGED, Y)
     assert crf.exponents_["word"] == crf.exponents_["tag[0]/seldom"] == 5**-0.5
     assert crf.exponents_["shape/unseen"] == 0.83 * 5**-0.5
-    assert crf.exponents_["transition"] == 1.0
+    assert crf.exponents_["transition"] == crf.exponents_["edges"] == 5**-0.25
 
 
 def test_only_what_is_named_takes_part():
