@@ -1,7 +1,7 @@
 """The English Web Treebank: words with their heads, which are given, and their relations."""
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from _common import corpus_file
 
@@ -71,10 +71,13 @@ class Treebank(NamedTuple):
 
     @classmethod
     def load(cls, part: str, n_sentences: int | None = None) -> "Treebank":
-        """The first sentences of "train", "dev" or "test"; subtypes of relations are left out."""
-        columns = ["form", "tag", "head", "label"]
-        X, y = read_conll(corpus_file(f"ud-en_ewt-{part}.tsv.gz"), columns)
-        X, y = X[:n_sentences], y[:n_sentences]
+        """The first sentences of "train", "dev" or "test"."""
+        return cls.read(corpus_file(f"ud-en_ewt-{part}.tsv.gz")).take(n_sentences)
+
+    @classmethod
+    def read(cls, path_or_file: Any) -> "Treebank":
+        """The sentences of a file; subtypes of relations, after a colon, are left out."""
+        X, y = read_conll(path_or_file, ["form", "tag", "head", "label"])
         return cls(
             [with_attributes(sentence) for sentence in X],
             [[int(word["head"]) - 1 for word in sentence] for sentence in X],
@@ -82,8 +85,8 @@ class Treebank(NamedTuple):
             [[relation.split(":")[0] for relation in relations] for relations in y],
         )
 
-    def take(self, n_sentences: int) -> "Treebank":
-        """The first sentences."""
+    def take(self, n_sentences: int | None) -> "Treebank":
+        """The first sentences, all for None."""
         return Treebank(*(column[:n_sentences] for column in self))
 
     @property
@@ -116,7 +119,7 @@ def with_attributes(sentence: list[dict[str, str]]) -> list[dict[str, str]]:
     children: dict[int, list[int]] = {}
     for position, head in enumerate(heads):
         children.setdefault(head, []).append(position)
-    root = {"form": "ROOT", "tag": "ROOT"}
+    root = {"form": "root", "tag": "ROOT"}
     described = []
     for position, (word, head) in enumerate(zip(sentence, heads, strict=True)):
         parent = sentence[head] if head >= 0 else root

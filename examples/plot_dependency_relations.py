@@ -193,7 +193,8 @@ TaggedTree.from_estimator(best, test["tree"][short : short + 1])
 # that is the root differ from relations to a noun that is an object, whatever their words are.
 relations, counts = np.unique(np.concatenate(y_train), return_counts=True)
 frequent = relations[np.argsort(-counts)[:14]]
-TransitionDisplay.from_estimator(models["text", "tree"], labels=[*np.sort(frequent)])
+display = TransitionDisplay.from_estimator(models["text", "tree"], labels=[*np.sort(frequent)])
+display.ax_.set(xlabel="label of the dependent", ylabel="label of the head")
 plt.show()
 
 # %%
