@@ -2,6 +2,7 @@
 
 from .bounded import bounded_lbfgs
 from .bundle import bundle
+from .column_lbfgs import column_lbfgs
 from .conjugate_gradient import conjugate_gradient
 from .iterative_scaling import iterative_scaling
 from .lbfgs import lbfgs
@@ -14,6 +15,7 @@ from .sgd import sgd
 __all__ = [
     "bounded_lbfgs",
     "bundle",
+    "column_lbfgs",
     "conjugate_gradient",
     "iterative_scaling",
     "lbfgs",
