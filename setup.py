@@ -34,6 +34,7 @@ VECTOR_TYPES = {
     "_avx512": ["-mavx512f", "-mavx512dq", "-mfma", "-mprefer-vector-width=512"],
 }
 VECTOR_KERNELS = {
+    "binary_labels": ["_binary_labels.pxi"],
     "history": ["_history.pxi"],
     "lock_step": [
         "_scaled_scores.pxi",

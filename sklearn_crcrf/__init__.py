@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from .max_margin import MaxMarginCRF
     from .notebook.explanation import explain
     from .opinion_pool import OpinionPoolCRF
+    from .output_codes import OutputCodeCRF
     from .perceptron import StructuredPerceptron
     from .separate import SeparateCRF
 
@@ -47,6 +48,7 @@ _HOMES = {
     "GraphCRF": "graphs",
     "MaxMarginCRF": "max_margin",
     "OpinionPoolCRF": "opinion_pool",
+    "OutputCodeCRF": "output_codes",
     "SeparateCRF": "separate",
     "SequenceArray": "data.ragged",
     "SequenceVectorizer": "feature_extraction",
@@ -73,6 +75,7 @@ __all__ = [
     "GraphCRF",
     "MaxMarginCRF",
     "OpinionPoolCRF",
+    "OutputCodeCRF",
     "SeparateCRF",
     "SequenceArray",
     "SequenceVectorizer",

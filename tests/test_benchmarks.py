@@ -334,6 +334,18 @@ def test_memory_has_a_row_for_every_solver(load, monkeypatch):
         assert memory.fit(solver, X, y).coef_.shape == (40, 3)
 
 
+def test_output_codes_have_a_row_for_every_method(load, splits, monkeypatch):
+    codes = load("output_codes")
+    tables = load("_features"), codes
+    for module in tables:
+        monkeypatch.setattr(module, "load_splits", lambda name, args: splits)
+    args = argparse.Namespace(runs=1)
+    assert len(list(codes.evaluation_rows(args))) == 2
+    rows = list(codes.accuracy_rows(args))
+    assert len(rows) == 1 + len(codes.methods())
+    assert all(0 <= float(row[1]) <= 100 for row in rows)
+
+
 def test_label_bias_has_a_row_for_every_method(load):
     label_bias = load("label_bias")
     rows = list(label_bias.rows(label_bias.methods(), 1, 200))

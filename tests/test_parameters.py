@@ -18,6 +18,7 @@ from sklearn_crcrf import (
     GraphCRF,
     MaxMarginCRF,
     OpinionPoolCRF,
+    OutputCodeCRF,
     StructuredPerceptron,
 )
 from sklearn_crcrf.training.callbacks import CallbackSupportMixin
@@ -40,6 +41,7 @@ HAS = {
     "GraphCRF": {"sigma", "verbose", "warm_start"},
     "AssociativeMarkovNetwork": {"sigma", "verbose", "warm_start"},
     "SeparateCRF": {"sigma"},
+    "OutputCodeCRF": {"sigma", "class_weight", "verbose"},
 }
 # Strengths of regularisation by other names: how the documentation relates them to sigma.
 RELATED = {
@@ -59,6 +61,7 @@ ITERATIVE = {
     "GraphCRF": GraphCRF(max_iter=6),
     "AssociativeMarkovNetwork": AssociativeMarkovNetwork(max_iter=6),
     "BoostedCRF": BoostedCRF(max_iter=6, min_samples_leaf=1, random_state=0),
+    "OutputCodeCRF": OutputCodeCRF(max_iter=6, random_state=0),
     "OpinionPoolCRF": OpinionPoolCRF([("crf", CRF(tol=0.1)), ("hmm", HMM())], random_state=0),
     **{
         f"MaxMarginCRF, {solver}": MaxMarginCRF(solver=solver, max_iter=6, random_state=0)

@@ -13,6 +13,7 @@ from ._cpu import instruction_sets
 __all__ = [
     "INSTRUCTIONS",
     "VARIABLE",
+    "binary_labels",
     "history",
     "lock_step",
     "propagation",
@@ -50,7 +51,6 @@ def _choose() -> str:
 
 
 INSTRUCTIONS = _choose()
-lock_step, row_sums, viterbi, history, trees, propagation = (
-    import_module(f"{__package__}._{INSTRUCTIONS}.{name}")
-    for name in ("lock_step", "row_sums", "viterbi", "history", "trees", "propagation")
+binary_labels, history, lock_step, propagation, row_sums, trees, viterbi = (
+    import_module(f"{__package__}._{INSTRUCTIONS}.{name}") for name in __all__[2:]
 )

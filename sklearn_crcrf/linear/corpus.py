@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..data.ragged import joined_ranges, longest_first
+from ..data.ragged import joined_ranges, locate, longest_first
 from ..structures import Structure, TokenTransitions
 
 __all__ = ["Chunk", "Corpus", "transition_counts"]
@@ -75,6 +75,15 @@ class Corpus(NamedTuple):
     def offsets(self) -> np.ndarray:
         """The first token of each unit, then the total number of tokens."""
         return self.structure.offsets
+
+    def require_labels(self) -> None:
+        """Raise ValueError if a label is not known; the message says where."""
+        if (self.y < 0).any():
+            sequence, position = locate(self.offsets, int(np.argmax(self.y < 0)))
+            raise ValueError(
+                f"y, sequence {sequence}, position {position}: the label is not known, but this "
+                "estimator needs fully labelled sequences (CRF accepts partial labels)"
+            )
 
     def take(self, units: np.ndarray) -> "Corpus":
         """Some of the units, in the order given."""

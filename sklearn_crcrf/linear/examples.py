@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._kernels._learning import Search, correct
-from ..data.ragged import joined_ranges, locate
+from ..data.ragged import joined_ranges
 from ..structures import Scores
 from ..utils.csr import csr_arrays
 from .corpus import Chunk, Corpus
@@ -150,12 +150,7 @@ class Examples:
         ValueError
             If a label is not known; the message says where.
         """
-        if (corpus.y < 0).any():
-            sequence, position = locate(corpus.offsets, int(np.argmax(corpus.y < 0)))
-            raise ValueError(
-                f"y, sequence {sequence}, position {position}: the label is not known, but this "
-                "estimator needs fully labelled sequences (CRF accepts partial labels)"
-            )
+        corpus.require_labels()
         state = sp.csr_array(without_columns(corpus.X, only_edges))
         first, last = corpus.structure.first_tokens(), corpus.structure.last_tokens()
         pairs = _pairs(edge_columns(corpus.X, edge_attributes), first)

@@ -65,6 +65,7 @@ OBJECTS = {
     "opinion_pool.estimator": ["OpinionPoolCRF"],
     "opinion_pool.merged_labels": ["MergedLabels"],
     "opinion_pool.random_attributes": ["RandomAttributes"],
+    "output_codes.estimator": ["OutputCodeCRF"],
     "perceptron.estimator": ["StructuredPerceptron"],
     "separate.estimator": ["SeparateCRF"],
     "structures.inference.auto": ["Auto"],

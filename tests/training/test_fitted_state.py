@@ -21,6 +21,7 @@ from sklearn_crcrf import (
     EmpiricalCRF,
     MaxMarginCRF,
     OpinionPoolCRF,
+    OutputCodeCRF,
     SequenceArray,
     StructuredPerceptron,
 )
@@ -84,6 +85,7 @@ ESTIMATORS = [
     BoostedCRF(max_iter=2, random_state=0),
     OpinionPoolCRF([("crf", CRF(max_iter=5)), ("hmm", HMM())], random_state=0),
     MergedLabels(CRF(max_iter=5), ["N"]),
+    OutputCodeCRF(code_size=8, max_iter=5, random_state=0),
 ]
 estimators = pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
 
