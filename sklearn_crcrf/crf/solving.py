@@ -25,6 +25,9 @@ from .problem import Problem
 
 __all__ = ["SOLVERS", "Solver", "check_supported", "choose_solver", "solve"]
 
+# Products of weights and the variance of a prior must be numbers.
+LARGEST_SIGMA = 1e100
+
 
 def solve(name: str, problem: Problem, x0: np.ndarray, **options: Any) -> OptimizeResult:
     """Minimise the objective of a problem.
@@ -111,8 +114,10 @@ def _sgd(problem: Problem, x0: np.ndarray, *, c1, stochastic, **options) -> Opti
 
 
 def _bundle(problem: Problem, x0: np.ndarray, *, c1, stochastic, **options) -> OptimizeResult:
-    if not np.isfinite(problem.sigma):
-        raise ValueError('solver="bundle" needs a finite sigma')
+    if not problem.sigma < LARGEST_SIGMA:
+        raise ValueError(
+            f'solver="bundle" needs a finite sigma, below {LARGEST_SIGMA:g}, got {problem.sigma:g}'
+        )
     lower = problem.lower_bounds()
     return bundle(problem.objective(), x0, sigma=problem.sigma, lower=lower, **options)
 

@@ -164,7 +164,7 @@ class Columns:
                     total += sums
                 threads.map(partial(self._add_share, number, derivatives), range(self._n_threads))
         flat = self._design.flat(derivatives)
-        gradient[: self._n_attributes] = flat.reshape(self._n_attributes, -1)
+        gradient[: self._n_attributes] = flat.reshape(self._n_attributes, self._code.shape[1])
         return total
 
     def _sums(self, weights: Any, potentials: np.ndarray, origin: int, chunk: Chunk) -> np.ndarray:

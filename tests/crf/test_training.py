@@ -286,3 +286,9 @@ def test_empty_sequences_are_not_held_out():
     X, y = [["a", "b"], [], [], [], ["b"]], [["x", "y"], [], [], [], ["y"]]
     crf = CRF(validation_fraction=0.5, random_state=0).fit(X, y)
     assert len(crf.validation_curve_) == crf.n_iter_
+
+
+@pytest.mark.parametrize("sigma", [1e160, np.inf])
+def test_the_bundle_needs_a_penalty(sigma):
+    with pytest.raises(ValueError, match="needs a finite sigma, below 1e"):
+        CRF("max_margin", sigma, solver="bundle").fit([["a", "b"]], [["x", "y"]])

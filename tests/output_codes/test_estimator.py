@@ -166,6 +166,13 @@ def test_weights_allowed_labels_searches_and_copies(crf):
     assert search.fit(X, y).best_score_ > 0.5
 
 
+def test_without_attributes():
+    """Only transitions have weights."""
+    crf = OutputCodeCRF("one_vs_rest", min_freq=10).fit([["a", "b"]] * 3, [["X", "Y"]] * 3)
+    assert crf.coef_.shape == (0, 2)
+    assert crf.predict([["a", "b", "c"]])[0][1:] in (["X", "Y"], ["Y", "X"])
+
+
 def test_refusals():
     with pytest.raises(ValueError, match=r"y, sequence 1, position 0: the label is not known"):
         OutputCodeCRF().fit([["a"], ["b"]], [["X"], [None]])
