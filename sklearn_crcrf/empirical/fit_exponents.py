@@ -94,14 +94,15 @@ class _Objective:
 
     def __init__(self, model, prepared, y, structure, weight, sigma):
         self._model, self._prepared, self._y, self._weight = model, prepared, y, weight
-        self._structure = structure
+        self._structure, self._gains = structure, model.link_gains(prepared)
         self._prior, self._penalty = model.exponents.values.copy(), (PRIOR_WIDTH * sigma) ** -2
 
     def __call__(self, values: np.ndarray) -> tuple[float, np.ndarray]:
         self._model.set_exponents(values)
-        scores = self._model.scores(self._prepared)
+        scores = self._model.scores(self._prepared, self._gains)
         loss, pullback = log_loss(self._structure, scores, self._y)
         surplus = pullback(self._weight)
         away = values - self._prior
-        gradient = self._model.pullback(self._prepared, scores, surplus) + self._penalty * away
+        gradient = self._model.pullback(self._prepared, scores, surplus, self._gains)
+        gradient += self._penalty * away
         return (self._weight * loss).sum() + 0.5 * self._penalty * away @ away, gradient

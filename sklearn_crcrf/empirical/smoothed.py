@@ -27,11 +27,12 @@ from ..counts.rows import (
 )
 from ..counts.state_weights import StateWeights
 from ..counts.storage import Storable
-from ..structures import ScoreGradient, Scores, Structure, TokenTransitions
+from ..structures import ScoreGradient, Scores, Structure
 from .contributions import attribute_names, edge_contributions, state_contributions
 from .estimates import Estimate, smooth
 from .experts import ContextExpert, EdgeExpert, Experts, Symbols, edge_experts, given_templates
 from .exponents import Entry, Exponents, state_entries
+from .link_gains import LinkGains
 from .model import Statistics, spelling_keys, word_kinds
 from .prepared import Prepared
 from .transitions import LABEL_PAIRS, Transitions, label_transitions, undirected
@@ -123,24 +124,20 @@ class SmoothedModel(Storable):
         links = PreparedLinks.of(structure, edges, observations.edge_types)
         return Prepared(rows, kind, links, observations.attributes)
 
-    def scores(self, prepared: Prepared) -> Scores:
-        """Scores of prepared tokens."""
+    def link_gains(self, prepared: Prepared) -> LinkGains:
+        """How far the attributes of links raise transition scores; exponents do not matter."""
+        row, links = self._distinct(prepared.links)
+        types = None if self.type_rates is None else self.type_rates.gains(links.types)
+        return LinkGains.of(row, self._edge_gains(links.edges), types, self.transitions.inner)
+
+    def scores(self, prepared: Prepared, gains: LinkGains | None = None) -> Scores:
+        """Scores of prepared tokens, whose ``link_gains`` may be known."""
         state = self.state.scores(prepared.rows, prepared.kind)
         if prepared.attributes is not None:
             state += self.exponents["attributes"] * (prepared.attributes @ self.attributes)
-        inner = self.common_transitions()
-        row, links = self._distinct(prepared.links)
-        _, of_symbols, of_types = self._link_exponents()
-        gains = self._edge_gains(links.edges)
-        gains.data *= of_symbols
-        if self.type_rates is not None:
-            gains = gains + of_types * self.type_rates.gains(links.types)
-        return Scores(
-            state,
-            inner,
-            *self.boundaries(),
-            TokenTransitions.from_gains(row, gains, inner),
-        )
+        gains = self.link_gains(prepared) if gains is None else gains
+        transitions = gains.token_transitions(*self._link_exponents())
+        return Scores(state, self.common_transitions(), *self.boundaries(), transitions)
 
     @property
     def coef(self) -> sp.csr_array:
@@ -229,29 +226,31 @@ class SmoothedModel(Storable):
         self.exponents.values = values
         self.state.exponents = self.exponents.table()
 
-    def pullback(self, prepared: Prepared, scores: Scores, weight: ScoreGradient) -> np.ndarray:
+    def pullback(
+        self,
+        prepared: Prepared,
+        scores: Scores,
+        weight: ScoreGradient,
+        gains: LinkGains | None = None,
+    ) -> np.ndarray:
         """Gradient in the exponents, given the scores and the score gradient ``weight``."""
+        gains = self.link_gains(prepared) if gains is None else gains
         state = self.state.pullback(prepared.rows, prepared.kind, weight.state)
         gradient = dict(zip(self.exponents.names, self.exponents.pullback(state), strict=True))
-        labels = scores.token_transitions.previous, scores.token_transitions.current
-        raised = scores.token_transitions.score - scores.transition[labels]
-        of_common = (weight.transition * self.transitions.inner).sum()
-        of_common += weight.token_transitions @ self.transitions.inner[labels]
+        entries = weight.token_transitions
         gradient["boundary"] = weight.begin @ self.transitions.begin
         gradient["boundary"] += weight.end @ self.transitions.end
-        of_edges = weight.token_transitions @ raised
-        has_cycles = self.statistics.encoder.links == "any"
-        if self.type_rates is not None:
-            _, links = self._distinct(prepared.links)
-            slope = self.type_rates.slope(links.types, scores, weight.token_transitions)
-            gradient["edge types"] = slope * (self.exponents["edges"] if has_cycles else 1.0)
-            if not has_cycles:
-                of_edges -= self.exponents["edge types"] * slope
-        gradient["edges"] = of_edges / self.exponents["edges"]
-        if has_cycles:
-            gradient["edges"] += of_common
+        of_common = (weight.transition * self.transitions.inner).sum() + entries @ gains.common
+        of_symbols = entries @ gains.edges
+        of_types = 0.0 if gains.types is None else entries @ gains.types
+        if self.statistics.encoder.links == "any":
+            exponent = self.exponents["edge types"] if self.type_rates is not None else 0.0
+            gradient["edges"] = of_common + of_symbols + exponent * of_types
+            of_types *= self.exponents["edges"]
         else:
-            gradient["transition"] = of_common
+            gradient["transition"], gradient["edges"] = of_common, of_symbols
+        if self.type_rates is not None:
+            gradient["edge types"] = of_types
         if prepared.attributes is not None:
             state_scores = prepared.attributes @ self.attributes
             gradient["attributes"] = state_scores.multiply(weight.state).sum()

@@ -7,9 +7,9 @@ import scipy.sparse as sp
 
 from ..base.contributions import Contributions, entries_at, transition_names
 from ..counts import Table
-from ..counts.rows import association, pair_counts, place_rows, rows_at, sum_rows
+from ..counts.rows import association, pair_counts, place_rows, rows_at
 from ..counts.storage import Storable
-from ..structures import Scores, Structure
+from ..structures import Structure
 
 __all__ = ["TypeRates"]
 
@@ -66,23 +66,6 @@ class TypeRates(Storable):
     def gains(self, types: np.ndarray) -> sp.csr_array:
         """The rows of ``coef`` of these types, empty rows for types below 0."""
         return rows_at(self.coef, types)
-
-    def slope(self, types: np.ndarray, scores: Scores, weight: np.ndarray) -> float:
-        """The derivative by a factor of the gains.
-
-        Parameters
-        ----------
-        types : ndarray of shape (n_rows,)
-            Types of the rows of the token transitions.
-        scores : Scores
-        weight : ndarray of shape (n_entries,)
-            The derivatives by the token transitions.
-        """
-        _, indptr, previous, current, _ = scores.token_transitions
-        n_types, n_pairs = self.coef.shape
-        pair = current.astype(np.int64) * len(scores.transition) + previous
-        by_row = sp.csr_array((weight, pair, indptr), shape=(len(types), n_pairs))
-        return self.coef.multiply(sum_rows(by_row, types, n_types)).sum()
 
     def contributions(
         self,
