@@ -86,7 +86,8 @@ class EmpiricalCRF(CountingClassifier):
     Types of edges have rates of their own, smoothed towards the common rates. In graphs with
     cycles the product counts evidence several times, so the rates have an exponent below 1;
     ``inference`` says how labels are found, :meth:`predict` gives the best label of each token,
-    and the order of the tokens does not matter.
+    and the order of the tokens does not matter. Rates are the same in both directions of an edge,
+    unless its direction tells about labels: a test of the counts decides.
 
     Parameters
     ----------

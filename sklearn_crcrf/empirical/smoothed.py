@@ -35,7 +35,13 @@ from .exponents import Entry, Exponents, state_entries
 from .link_gains import LinkGains
 from .model import Statistics, spelling_keys, word_kinds
 from .prepared import Prepared
-from .transitions import LABEL_PAIRS, Transitions, label_transitions, undirected
+from .transitions import (
+    LABEL_PAIRS,
+    Transitions,
+    have_direction,
+    label_transitions,
+    pairs_of_links,
+)
 from .type_rates import TypeRates
 
 __all__ = ["SmoothedModel"]
@@ -397,7 +403,7 @@ class SmoothedModel(Storable):
         stats = self.statistics
         counts, word, links = stats.counts, stats.word, stats.encoder.links
         if links == "any":
-            pairs = undirected(counts[LABEL_PAIRS])
+            pairs = pairs_of_links(counts[LABEL_PAIRS], self._are_directed())
             ends = Table(np.empty((0, 2), dtype=np.int32), np.empty(0))
         else:
             pairs = counts[Template(((word, 0),), (-1, 0))]
@@ -411,12 +417,17 @@ class SmoothedModel(Storable):
             return None
         pairs = stats.counts[TYPED_PAIRS]
         return TypeRates(
-            undirected(pairs) if stats.encoder.links == "any" else pairs,
+            pairs_of_links(pairs, self._are_directed()) if stats.encoder.links == "any" else pairs,
             len(stats.encoder.edge_types),
             np.exp(self.transitions.inner),
             stats.label_prior,
             self._strength,
         )
+
+    def _are_directed(self) -> bool:
+        """Whether the direction of the links of graphs means anything."""
+        stats = self.statistics
+        return have_direction(stats.counts[LABEL_PAIRS], stats.n_labels)
 
     def _edge_experts(self) -> list[EdgeExpert]:
         """The experts on transitions that were counted."""

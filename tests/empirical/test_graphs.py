@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
+from graphs import cyclic_labels
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 
@@ -27,7 +28,7 @@ def make_rings(n=30, seed=0, types=True):
         labels = LABELS[np.minimum(np.cumsum(rng.random(length) < 0.4), 2)]
         noisy = np.where(rng.random(length) < 0.4, rng.choice(LABELS, length), labels)
         X.append([f"{label.lower()}{rng.integers(3)}" for label in noisy])
-        edges.append(ends)
+        edges.append([(a, b) if rng.random() < 0.5 else (b, a) for a, b in ends])
         kinds.append(["chord" if e == (0, 2) else "ring" for e in ends])
         y.append(labels.tolist())
     return GraphArray.from_edges(X, edges, kinds if types else None), y
@@ -49,6 +50,20 @@ def test_rates_have_no_direction():
     assert_allclose(crf.transitions_, 0.5 * np.log(rates))
     assert_array_equal(crf.begin_, np.zeros(3))
     assert_array_equal(crf.end_, np.zeros(3))
+
+
+@pytest.mark.parametrize("directed", [True, False])
+def test_labels_that_are_linked_in_a_cycle(directed):
+    parts = [cyclic_labels(20, 40, directed=directed, seed=seed) for seed in range(60)]
+    words = [[f"w{row.argmax()}" for row in rows] for (rows,), _, _ in parts]
+    X = GraphArray.from_edges(words, [edges for _, (edges,), _ in parts])
+    y = [ids.tolist() for _, _, ids in parts]
+    crf, alone = (EmpiricalCRF(exponents={"edges": tau}).fit(X[:40], y[:40]) for tau in (1.0, 0.0))
+    is_symmetric = np.allclose(crf.transitions_, crf.transitions_.T)
+    assert is_symmetric is not directed
+    assert crf.score(X[40:], y[40:]) > alone.score(X[40:], y[40:]) + (0.1 if directed else 0.02)
+    default = EmpiricalCRF().fit(X[:40], y[:40])
+    assert default.score(X[40:], y[40:]) > alone.score(X[40:], y[40:]) + 0.1 * directed
 
 
 def test_the_order_of_tokens_and_ends_does_not_matter():
