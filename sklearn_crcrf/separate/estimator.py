@@ -224,11 +224,12 @@ class SeparateCRF(BaseSequenceClassifier):
             return estimators[0], float(exponents[0]), symmetric
         if not held_out.can_be_tested:
             return estimators[-1], float(exponents[0]), symmetric
-        losses = np.array([held_out.losses(each, exponents, symmetric) for each in estimators])
+        states = [held_out.out_of_fold(each) for each in estimators]
+        losses = np.array([held_out.losses(state, exponents, symmetric) for state in states])
         k, e = map(int, np.unravel_index(np.argmin(losses.sum(axis=2)), losses.shape[:2]))
         least = losses[k, e]
         if has_choice:
-            directed = held_out.losses(estimators[k], exponents, False)
+            directed = held_out.losses(states[k], exponents, False)
             best = int(np.argmin(directed.sum(axis=1)))
             if _is_lower(directed[best], least):
                 symmetric, e, least = False, best, directed[best]

@@ -50,7 +50,9 @@ class HeldOut:
         ]
         return min(left) > 1
 
-    def losses(self, estimator: Any, exponents: Sequence[float], is_symmetric: bool) -> np.ndarray:
+    def losses(
+        self, state: np.ndarray, exponents: Sequence[float], is_symmetric: bool
+    ) -> np.ndarray:
         """The weighted Brier score of each held-out label with each exponent.
 
         Unlike the number of right labels it changes smoothly, and unlike the likelihood it forgives
@@ -58,7 +60,8 @@ class HeldOut:
 
         Parameters
         ----------
-        estimator : classifier
+        state : ndarray of shape (n_tokens, n_labels)
+            As of :meth:`out_of_fold`.
         exponents : sequence of float
         is_symmetric : bool
             Whether rates have no direction.
@@ -68,7 +71,6 @@ class HeldOut:
         ndarray of shape (n_exponents, n_tokens)
             Zero for tokens that are not held out.
         """
-        state = self._out_of_fold(estimator)
         losses = np.zeros((len(exponents), len(state)))
         for number in range(self._model.n_folds):
             held_out = np.flatnonzero(self._fold == number)
@@ -92,7 +94,7 @@ class HeldOut:
         of_unit = rng.permutation(self._links.structure.n_units) % n_folds
         return np.repeat(of_unit, np.diff(self._links.structure.offsets))
 
-    def _out_of_fold(self, estimator: Any) -> np.ndarray:
+    def out_of_fold(self, estimator: Any) -> np.ndarray:
         """Log-probabilities of all nodes, of a known one by a classifier that has not seen it."""
         state = np.zeros((len(self._ids), len(self._model.classes_)))
         for number, nodes in self._parts():
