@@ -101,7 +101,7 @@ cdef void max_block(
             values[u] += row[labels[token]]
         else:
             labels[token] = <int32_t>best_child(
-                edges, token, labels[trees.token[trees.parent_row[r]]], transition, row, width
+                edges, token, labels[trees.token[trees.parent_row[r]]], transition, row, n, width
             )
         for j in range(0 if is_proper else n):
             if not state[token, j] < INFINITY:
@@ -148,7 +148,9 @@ cdef void send_maxima(
         message = messages + (r - first) * width
         token = trees.token[r]
         row = edges.row[token] if edges.score != NULL else -1
-        if row >= 0:
+        if row >= 0 and is_whole_table(edges, row, n):
+            raise_by_table(edges.score + edges.indptr[row], n, delta + r * width, message)
+        elif row >= 0:
             for k in range(edges.indptr[row], edges.indptr[row + 1]):
                 i = edges.previous[k]
                 score = delta[r * width + edges.current[k]] + edges.score[k]
@@ -158,23 +160,48 @@ cdef void send_maxima(
             parent[i] += message[i]
 
 
+cdef inline bint is_whole_table(Edges edges, int64_t row, int64_t n) noexcept nogil:
+    """Whether each pair of labels has an entry; entries are in the order of the current label."""
+    return edges.indptr[row + 1] - edges.indptr[row] == n * n
+
+
+cdef inline void raise_by_table(
+    const double *table,           # (n, n) row = current label
+    int64_t n,
+    const double *delta,           # (n,) IN
+    double *message,               # (n,) INOUT
+) noexcept nogil:
+    cdef:
+        int64_t i, j
+        double score
+    for j in range(n):
+        for i in range(n):
+            score = delta[j] + table[j * n + i]
+            message[i] = score if score > message[i] else message[i]
+
+
 cdef int64_t best_child(
     Edges edges, int64_t token, int64_t previous, const double *transition, const double *delta,
-    int64_t width,
+    int64_t n, int64_t width,
 ) noexcept nogil:
     """The best label of a token, given the label of its parent; at a tie the lowest."""
     cdef:
         const double *into = transition + previous * width
         int64_t best = first_largest(delta, into, width)
-        int64_t k, j, row = edges.row[token] if edges.score != NULL else -1
+        int64_t k, j, step = 1, row = edges.row[token] if edges.score != NULL else -1
         double score, best_score
     if row >= 0:
         best_score = delta[best] + into[best]
-        for k in range(edges.indptr[row], edges.indptr[row + 1]):
+        k = edges.indptr[row]
+        if is_whole_table(edges, row, n):
+            k += previous
+            step = n
+        while k < edges.indptr[row + 1]:
             if edges.previous[k] == previous:
                 j = edges.current[k]
                 score = delta[j] + edges.score[k]
                 if score > best_score or (score == best_score and j < best):
                     best_score = score
                     best = j
+            k += step
     return best

@@ -118,6 +118,12 @@ def test_links_with_whole_tables(kernel, dtype, n_labels, forbidden):
     scores, weight = with_tables(forest, scores), np.arange(1.0, 6.0)
     ours = in_probabilities(kernel, forest, scores, weight)
     assert_same(ours, in_logarithms(forest, scores, weight), forest, scores, weight)
+    with patch.object(forest_module, "trees", kernel):
+        value, y = forest.maximum(scores)
+    assert_allclose(forest.score(scores, y)[0], value, rtol=1e-6)
+    # No label is better than the label of the best labelling, given all others.
+    given, _ = forest.conditional_scores(scores, y)
+    assert_array_equal(given[np.arange(len(y)), y], given.max(axis=1))
     slope = np.random.default_rng(0).normal(size=scores.state.shape)
     with patch.object(tree_sums, "trees", kernel):
         gradient = forest.token_marginals(scores)[1](slope)
