@@ -9,8 +9,9 @@ from _campaign import Wrong, show
 
 from sklearn_crcrf import SequenceArray
 from sklearn_crcrf.data.sequences import is_table
+from sklearn_crcrf.structures import Unsupported
 
-__all__ = ["METHODS", "check_answer", "check_answers", "check_probabilities"]
+__all__ = ["METHODS", "answered", "check_answer", "check_answers", "check_probabilities"]
 
 TOLERANCE = 1e-4  # scores may be of single precision
 
@@ -42,8 +43,16 @@ def check_answers(rng: Random, estimator: Any, X: Any, **options: Any) -> None:
             check_answer(rng, estimator, X, name)
 
 
+def answered(estimator: Any, method: str, *arguments: Any, **options: Any) -> Any:
+    """An answer of an estimator; a string if its structure or inference has none."""
+    try:
+        return getattr(estimator, method)(*arguments, **options)
+    except Unsupported as error:
+        return str(error)
+
+
 def check_answer(rng: Random, estimator: Any, X: Any, method: str) -> None:
-    """Ask one question besides ``predict``, and check the answer.
+    """Ask one question besides ``predict``, and check the answer, if there is one.
 
     Raises
     ------
@@ -51,9 +60,10 @@ def check_answer(rng: Random, estimator: Any, X: Any, method: str) -> None:
         If the answer is nonsense.
     """
     options = {name: make(rng) for name, make in OPTIONS.get(method, {}).items()}
-    answer = getattr(estimator, method)(X, **options)
+    answer = answered(estimator, method, X, **options)
     show(method, options, answer)
-    METHODS[method](estimator, X, answer, f"{method} of {_name(estimator)}")
+    if not isinstance(answer, str):
+        METHODS[method](estimator, X, answer, f"{method} of {_name(estimator)}")
 
 
 def check_probabilities(rows: np.ndarray, what: str) -> None:

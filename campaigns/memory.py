@@ -19,12 +19,11 @@ from typing import Any
 
 import numpy as np
 from _allocator import ensure_loaded, failures
+from _answers import answered
 from _campaign import Campaign, Wrong, show
 from _command import main
 from _models import Trainer, trainers
 from sklearn.base import clone
-
-from sklearn_crcrf.structures import Unsupported
 
 N_SEQUENCES = 400
 METHODS = "fit", "predict", "predict_proba", "predict_k_best", "confidence"
@@ -119,12 +118,7 @@ def limited_to(more: int) -> Iterator[list[int]]:
 
 def _call(estimator: Any, trainer: Trainer, method: str) -> Any:
     arguments = (trainer.X, trainer.y) if method == "fit" else (trainer.X,)
-    if not hasattr(estimator, method):
-        return None
-    try:
-        return getattr(estimator, method)(*arguments)
-    except Unsupported:  # graphs have no k best labellings, and cuts no probabilities
-        return []
+    return answered(estimator, method, *arguments) if hasattr(estimator, method) else None
 
 
 def _are_equal(answers: Any, others: Any) -> bool:

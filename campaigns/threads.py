@@ -5,6 +5,7 @@ import threading
 from random import Random
 
 import numpy as np
+from _answers import answered
 from _campaign import Campaign, Wrong, show
 from _command import main
 from _models import Trainer, trainers
@@ -47,9 +48,11 @@ def together(rng: Random, number: int) -> str:
 def _answer(trainer: Trainer, n_jobs: int) -> np.ndarray:
     """The probabilities of a newly trained estimator, in a new thread or not."""
     estimator = clone(trainer.estimator).set_params(n_jobs=n_jobs).fit(trainer.X, trainer.y)
-    if not hasattr(estimator, "predict_proba"):
-        return np.concatenate(estimator.predict(trainer.X)).astype(str)
-    return np.concatenate(list(estimator.predict_proba(trainer.X)))
+    has_probabilities = hasattr(estimator, "predict_proba")
+    answer = answered(estimator, "predict_proba", trainer.X) if has_probabilities else ""
+    if isinstance(answer, str):
+        answer = estimator.predict(trainer.X)
+    return np.concatenate(list(answer)).astype(str)
 
 
 CAMPAIGNS = [Campaign("threads", together, prepare=prepare, n=200, limit=60.0, batch=10)]
