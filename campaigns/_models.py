@@ -161,9 +161,9 @@ def _constructed(public: type) -> Iterator[tuple[str, BaseEstimator]]:
 
 
 def _fits(estimator: BaseEstimator, X: list, y: list) -> bool:
-    """Whether options are compatible with the other defaults, and accept this kind of X."""
+    """Whether options are compatible with the other defaults, and label this kind of X."""
     try:
-        clone(estimator).fit(X, y)
+        clone(estimator).fit(X, y).predict(X)
     except (ValueError, TypeError):
         return False
     return True
