@@ -126,7 +126,8 @@ def _chunk_attributes() -> Pipeline:
     return _pipeline(SPELLING, templates)
 
 
-def _name_attributes(*more: str) -> Pipeline:
+def name_windows(with_tags: bool = True) -> list[str]:
+    """Templates of words, their spelling and parts of speech, for names."""
     templates = [
         *_around(["word", "pos"], *range(-2, 3)),
         *_runs("word", 2, -1, 0),
@@ -136,9 +137,12 @@ def _name_attributes(*more: str) -> Pipeline:
         *_around(["prefix3", "suffix2", "suffix3", "suffix4"], -1, 1),
         *_runs("shape", 2, -1, 0),
         *_runs("shape", 3, -1, -1),
-        *more,
     ]
-    return _pipeline(NAME_SPELLING, templates)
+    return [template for template in templates if with_tags or "pos" not in template]
+
+
+def _name_attributes(*more: str) -> Pipeline:
+    return _pipeline(NAME_SPELLING, [*name_windows(), *more])
 
 
 def _second_name_attributes() -> Pipeline:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         WordVectors,
     )
     from .graphs import AssociativeMarkovNetwork, GraphCRF
+    from .induction import FeatureInduction
     from .max_margin import MaxMarginCRF
     from .notebook.explanation import explain
     from .opinion_pool import OpinionPoolCRF
@@ -43,6 +44,7 @@ _HOMES = {
     "BoostedCRF": "boosting",
     "CRFsuiteCRF": "crf",
     "EmpiricalCRF": "empirical",
+    "FeatureInduction": "induction",
     "Gazetteer": "feature_extraction",
     "GraphArray": "data.graphs",
     "GraphCRF": "graphs",
@@ -70,6 +72,7 @@ __all__ = [
     "BoostedCRF",
     "CRFsuiteCRF",
     "EmpiricalCRF",
+    "FeatureInduction",
     "Gazetteer",
     "GraphArray",
     "GraphCRF",

@@ -42,6 +42,7 @@ HAS = {
     "AssociativeMarkovNetwork": {"sigma", "verbose", "warm_start"},
     "SeparateCRF": {"sigma"},
     "OutputCodeCRF": {"sigma", "class_weight", "verbose"},
+    "FeatureInduction": {"verbose"},
 }
 # Strengths of regularisation by other names: how the documentation relates them to sigma.
 RELATED = {

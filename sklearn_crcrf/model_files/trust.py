@@ -58,6 +58,7 @@ OBJECTS = {
     "feature_extraction.word_vectors": ["WordVectors"],
     "graphs.associative": ["AssociativeMarkovNetwork"],
     "graphs.estimator": ["GraphCRF"],
+    "induction.estimator": ["FeatureInduction"],
     "labels.encoding": ["LabelIds"],
     "linear.edge_data": ["EdgeEncoder"],
     "linear.encoder": ["AttributeEncoder"],
@@ -83,6 +84,7 @@ NAMED_TUPLES = {
     "counts.tables": ["Table"],
     "crf.crfsuite": ["_FrequentFeatures"],
     "empirical.transitions": ["Transitions"],
+    "induction.conjunctions": ["Conjunctions"],
     "linear.weights": ["Weights"],
     "perceptron.voting": ["Ballots", "Changes", "WeightHistory"],
 }
