@@ -138,7 +138,11 @@ def name_windows(with_tags: bool = True) -> list[str]:
         *_runs("shape", 2, -1, 0),
         *_runs("shape", 3, -1, -1),
     ]
-    return [template for template in templates if with_tags or "pos" not in template]
+    if with_tags:
+        return templates
+    # Tokens are strings then, in the column "token".
+    untagged = [template for template in templates if "pos" not in template]
+    return [template.replace("word", "token") for template in untagged]
 
 
 def _name_attributes(*more: str) -> Pipeline:

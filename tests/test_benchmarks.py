@@ -270,6 +270,18 @@ def test_optima(load, corpora, monkeypatch):
     assert float(rows[0][2]) == pytest.approx(n_tokens * math.log(n_labels), abs=1e-3)
 
 
+def test_induction(load, corpora, monkeypatch):
+    induction = load("induction")
+    monkeypatch.setattr(induction, "load_splits", load("_features").load_splits)
+    for table in (induction.chunk_table, induction.name_table):
+        _, rows = table(corpora)
+        rows = list(rows)
+        assert [row[-1] in ("yes", "**no**") for row in rows].count(True) == 1
+        assert all(0 <= float(row[4]) <= 100 for row in rows)
+    (_, counts, *_), *_ = rows
+    assert int(counts.replace(",", "")) > 100
+
+
 def test_limits(load, corpora, monkeypatch):
     limits = load("_limits")
     monkeypatch.setattr(limits, "N_COPIED", 100)
@@ -411,6 +423,7 @@ def test_missing_corpora_are_named(tmp_path):
         ("accuracy.py", ["--protocols", "ner", "chunking", "--methods", "ecrn", "default"], 4),
         ("scaling.py", ["--sizes", "500", "--modes", "paper"], 1),
         ("crf.py", ["--rows", "ner", "baseline", "memory", "--runs", "1"], 6),
+        ("induction.py", ["--tables", "chunking"], 5),
         ("criteria.py", ["--tasks", "chunking", "--criteria", "log_loss", "mce_f1", "--costs"], 4),
         ("trees.py", ["--tables", "constraint", "kernels", "--runs", "1"], 14),
     ],

@@ -24,7 +24,7 @@ from sklearn.preprocessing import StandardScaler as Scaler
 from sklearn.tree import DecisionTreeClassifier
 
 import sklearn_crcrf
-from sklearn_crcrf import CRF, HMM, BoostedCRF, OpinionPoolCRF
+from sklearn_crcrf import CRF, HMM, BoostedCRF, FeatureInduction, OpinionPoolCRF
 from sklearn_crcrf.crf.features import observed_features
 from sklearn_crcrf.criteria import MCE, log_loss
 from sklearn_crcrf.model_files import load_model, save_model
@@ -158,8 +158,9 @@ def test_estimators_that_open_files_or_start_processes(estimator, tmp_path):
         make_pipeline(FeatureUnion([("a", MinMaxScaler()), ("b", OneHotEncoder())]), HMM()),
         OpinionPoolCRF([("a", make_pipeline(Scaler(), CRF(max_iter=2))), ("b", HMM())], [1, 2]),
         CRF(random_state=np.random.RandomState(0), max_iter=2),
+        FeatureInduction(CRF(max_iter=2), max_proba=1.0, min_gain=0.01),
     ],
-    ids=range(7),
+    ids=range(8),
 )
 def test_pipelines_that_are_stored(estimator, tmp_path):
     estimator.fit(ROWS, LABELS)

@@ -10,7 +10,15 @@ from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 from toy import make_corpus
 
-from sklearn_crcrf import CRF, HMM, MEMM, BoostedCRF, OpinionPoolCRF, SequenceVectorizer
+from sklearn_crcrf import (
+    CRF,
+    HMM,
+    MEMM,
+    BoostedCRF,
+    FeatureInduction,
+    OpinionPoolCRF,
+    SequenceVectorizer,
+)
 from sklearn_crcrf.opinion_pool import label_experts, random_experts
 
 X, y = make_corpus(n_sequences=20)
@@ -22,6 +30,7 @@ MODELS = [
     HMM(),
     MEMM(edge_columns=["token"], constraints={"A": list("ABCD")}),
     OpinionPoolCRF(EXPERTS, random_state=0),
+    FeatureInduction(CRF(edge_columns=["token"]), min_gain=0.1),
     make_pipeline(
         SequenceVectorizer(), OpinionPoolCRF(random_experts(CRF(), 2, random_state=0), [1, 2])
     ),
