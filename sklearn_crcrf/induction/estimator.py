@@ -25,10 +25,13 @@ from ..training import nested_fits
 from ..utils.soundness import Array, Fact, Requirement, below, indices, labels
 from .column_sums import LabelledTokens
 from .conjunctions import selected
-from .retraining import Retraining, beside
+from .retraining import SET, Retraining, beside
 from .rounds import Induction, Rule, round_sizes
 
 __all__ = ["FeatureInduction"]
+
+# Parameters of the CRF that are read or set.
+NEEDED = {"c1", "class_weight", "dtype", "min_freq", "sigma", *SET}
 
 
 @documented
@@ -48,7 +51,7 @@ class FeatureInduction(TransformerMixin, BaseSequenceClassifier):
     Parameters
     ----------
     estimator : CRF, default=None
-        What is trained; None is ``CRF()``. Its ``sigma`` and ``c1`` are the penalty of new
+        What is trained, a CRF of sequences or trees; None is ``CRF()``. Its ``sigma`` and ``c1`` are the penalty of new
         features too, its ``features`` choose the transitions, and attributes and conjunctions of
         fewer tokens than its ``min_freq`` are left out.
     candidates : {"conjunctions", "attributes"}, default="conjunctions"
@@ -216,8 +219,11 @@ class FeatureInduction(TransformerMixin, BaseSequenceClassifier):
         return self
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
-        sequences, weights = self._check_training(X, y, sample_weight, reset=True)
         given = self._given_estimator()
+        missing = NEEDED - given.get_params(deep=False).keys()
+        if missing:
+            raise ValueError(f"estimator={given!r} must have the parameter {min(missing)!r}")
+        sequences, weights = self._check_training(X, y, sample_weight, reset=True)
         self._encoder = AttributeEncoder(given.min_freq, given.dtype, given.edge_columns)
         attributes = sp.csr_array(self._encoder.fit_transform(_tokens(sequences.X)))
         attributes.sort_indices()

@@ -13,7 +13,7 @@ from ..data.layout import Sequences
 from ..data.ragged import SequenceArray
 from .chosen_pairs import ChosenPairs
 
-__all__ = ["Retraining", "beside"]
+__all__ = ["SET", "Retraining", "beside"]
 
 # Parameters that are set for training.
 SET = ("edge_columns", "features", "max_iter", "min_freq", "warm_start")

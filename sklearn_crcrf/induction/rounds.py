@@ -183,6 +183,8 @@ class Induction:
 def round_sizes(max_features: int, n_rounds: int) -> list[int]:
     """The largest number of features of each round: they double, and sum to ``max_features``.
 
+    There are fewer rounds if the first ones would have no feature.
+
     Parameters
     ----------
     max_features, n_rounds : int
@@ -198,4 +200,4 @@ def round_sizes(max_features: int, n_rounds: int) -> list[int]:
     [100, 200, 400]
     """
     ends = [max_features * (2**k - 1) // (2**n_rounds - 1) for k in range(n_rounds + 1)]
-    return [stop - start for start, stop in pairwise(ends)]
+    return [stop - start for start, stop in pairwise(ends) if stop > start]

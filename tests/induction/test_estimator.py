@@ -16,6 +16,7 @@ from sklearn_crcrf import (
     MEMM,
     FeatureInduction,
     GraphArray,
+    GraphCRF,
     SequenceArray,
     SequenceVectorizer,
     TokenFeatures,
@@ -217,6 +218,12 @@ def test_nothing_to_choose():
     assert len(model.predict([["a", "b"]])[0]) == 2
 
 
+def test_few_features():
+    X, y = addresses(20)
+    model = FeatureInduction(max_features=3).fit(X, y)
+    assert len(model.features_) == 3 and model.rounds_.tolist() == [0, 1, 1]
+
+
 def test_a_line_for_every_round(capsys):
     X, y = addresses(20)
     model = FeatureInduction(verbose=1).fit(X, y)
@@ -234,6 +241,8 @@ def test_refusals():
     ):
         with pytest.raises(ValueError, match=message):
             FeatureInduction(**parameters).fit(X, y)
+    with pytest.raises(ValueError, match=r"estimator=GraphCRF\(\) must have the parameter"):
+        FeatureInduction(GraphCRF()).fit(X, y)
     model = FeatureInduction().fit(X, y)
     with pytest.raises(ValueError, match="sequence 0"):
         model.fit(X, [labels[1:] for labels in y])

@@ -46,4 +46,4 @@ def test_of_equal_columns_the_simplest_is_enough():
 def test_round_sizes_double_and_sum_to_the_whole():
     assert round_sizes(70, 3) == [10, 20, 40]
     assert sum(round_sizes(1000, 6)) == 1000
-    assert round_sizes(3, 4) == [0, 0, 1, 2]
+    assert round_sizes(3, 4) == [1, 2]
