@@ -51,8 +51,8 @@ class FeatureInduction(TransformerMixin, BaseSequenceClassifier):
     Parameters
     ----------
     estimator : CRF, default=None
-        What is trained, a CRF of sequences or trees; None is ``CRF()``. Its ``sigma`` and ``c1`` are the penalty of new
-        features too, its ``features`` choose the transitions, and attributes and conjunctions of
+        What is trained; a CRF of sequences or trees, ``CRF()`` for None. Its ``sigma`` and ``c1``
+        are the penalty of new features too, its ``features`` choose the transitions, and columns of
         fewer tokens than its ``min_freq`` are left out.
     candidates : {"conjunctions", "attributes"}, default="conjunctions"
         What can become a column: conjunctions too, or single attributes only.
