@@ -54,7 +54,10 @@ def interruptible(function: Callable, *args: Any, **kwargs: Any) -> Any:
             future.set_exception(error)
 
     runs = weakref.ref(run)
-    start_new_thread(copy_context().run, (run,))
+    try:
+        start_new_thread(copy_context().run, (run,))
+    except RuntimeError:  # there can be no more threads; then an interrupt has to wait
+        return function(*args, **kwargs)
     del run
     while not wait([future], timeout=1.0).done:
         if runs() is None and not future.done():

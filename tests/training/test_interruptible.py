@@ -35,6 +35,15 @@ def test_other_threads_call_by_themselves():
     assert found == [True]
 
 
+def test_without_another_thread_it_calls_by_itself(monkeypatch):
+    def start_new_thread(function, arguments):
+        raise RuntimeError("can't start new thread")
+
+    name = "sklearn_crcrf.training.interruptible"
+    monkeypatch.setattr(sys.modules[name], "start_new_thread", start_new_thread)
+    assert interruptible(threading.current_thread) is threading.current_thread()
+
+
 def test_a_long_call_is_left_at_once():
     is_left = threading.Event()
     send_interrupt(0.1)
