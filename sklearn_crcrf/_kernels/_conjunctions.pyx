@@ -21,7 +21,7 @@ cdef struct Slot:
     int64_t product  # number + 1; 0 where the slot is free
 
 
-cdef inline uint64_t mix(int32_t left, int32_t right) noexcept nogil:
+cdef inline uint64_t hash_of_pair(int32_t left, int32_t right) noexcept nogil:
     """The finaliser of MurmurHash3: every bit of the pair changes the low bits of the hash."""
     cdef uint64_t h = (<uint64_t>left << 32) ^ <uint64_t>right
     h = (h ^ (h >> 33)) * <uint64_t>0xff51afd7ed558ccd
@@ -29,9 +29,9 @@ cdef inline uint64_t mix(int32_t left, int32_t right) noexcept nogil:
     return h ^ (h >> 33)
 
 
-cdef inline Slot *find(Slot *slots, uint64_t mask, int32_t left, int32_t right) noexcept nogil:
+cdef inline Slot *slot_of_pair(Slot *slots, uint64_t mask, int32_t left, int32_t right) noexcept nogil:
     """The slot that holds the pair, or the free one that is its place."""
-    cdef uint64_t at = mix(left, right) & mask
+    cdef uint64_t at = hash_of_pair(left, right) & mask
     while slots[at].product != 0 and (slots[at].left != left or slots[at].right != right):
         at = (at + 1) & mask
     return &slots[at]
@@ -74,7 +74,7 @@ def join_columns(
     mask -= 1
     slots = <Slot *>&memory[0, 0]
     for k in range(n):
-        find(slots, mask, left[k], right[k])[0] = Slot(left[k], right[k], k + 1)
+        slot_of_pair(slots, mask, left[k], right[k])[0] = Slot(left[k], right[k], k + 1)
         first[left[k]] = min(first[left[k]], right[k])
         is_right[right[k]] = True
     while row < n_rows:
@@ -128,7 +128,7 @@ cdef int64_t join_rows(
             for j in range(right_indptr[row], right_indptr[row + 1]):
                 if right_indices[j] < least or not is_right[right_indices[j]]:
                     continue
-                slot = find(slots, mask, left_indices[i], right_indices[j])
+                slot = slot_of_pair(slots, mask, left_indices[i], right_indices[j])
                 if slot.product != 0:
                     columns[end] = <int32_t>(slot.product - 1)
                     values[end] = left_values[i] * right_values[j]
