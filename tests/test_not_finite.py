@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from compiled import compiled
+from sklearn_crcrf._kernels._batch_scores import BatchScores
 
 from sklearn_crcrf import (
     CRF,
@@ -191,8 +192,8 @@ def test_labels_are_those_of_the_chain_whatever_the_scores_are(kernel, dtype, n_
                     token_transitions=TokenTransitions(row, indptr, ids, ids, np.array([improper]))
                 )
             y, values = np.full(offsets[-1], -1, dtype=np.int32), np.empty(len(offsets) - 1)
-            order = longest_first(offsets)
-            kernel.viterbi(offsets, order, *scores[:4], *scores.token_transitions, None, y, values)
+            batch, order = BatchScores(offsets, scores), longest_first(offsets)
+            kernel.viterbi(batch, order, scores.state, None, y, values)
             assert y.min() >= 0 and y.max() < n_labels
             is_hit = np.add.reduceat(~(state < np.inf).all(axis=1), offsets[:-1]) > 0
             assert np.array_equal(np.isnan(values), is_hit & (np.diff(offsets) > 0)) or with_edges

@@ -20,30 +20,29 @@ import numpy as np
 from libc.math cimport INFINITY, exp
 from libc.stdint cimport int32_t, int64_t
 
+from sklearn_crcrf._kernels._graph_messages cimport GraphMessages, Slots, slot_score
 from sklearn_crcrf._kernels._log_sums cimport log_of_sum
-from sklearn_crcrf._kernels._slots cimport Slots, slot_score, slots_of
 from sklearn_crcrf._kernels._turns cimport give_turn, take_turn
 
 
 def log_beliefs(
-    const int64_t[::1] start,      # (n_tokens + 1,) IN
-    const double[::1] share,       # (n_slots,) or empty IN
-    const double[:, ::1] state,    # (n_tokens, n_labels) IN
-    const double[:, ::1] m,        # (n_slots, n_labels) IN
+    GraphMessages messages,        # IN
     double[:, ::1] belief,         # (n_tokens, n_labels) b - log z OUT
     double[::1] log_z,             # (n_tokens,) OUT
 ):
     """Logarithms of the normalised beliefs of tokens."""
     cdef:
-        int64_t n = state.shape[1], t, s, x
+        Slots slots = messages.slots
+        const double[:, ::1] state = messages.state, m = messages.m
+        int64_t n = slots.n, t, s, x
         double factor
     with nogil:
         give_turn()
         for t in range(state.shape[0]):
             for x in range(n):
                 belief[t, x] = state[t, x]
-            for s in range(start[t], start[t + 1]):
-                factor = share[s] if share.shape[0] else 1.0
+            for s in range(slots.start[t], slots.start[t + 1]):
+                factor = slots.share[s] if slots.share != NULL else 1.0
                 for x in range(n):
                     belief[t, x] += factor * m[s, x]
             log_z[t] = log_of_sum(&belief[t, 0], n)
@@ -73,20 +72,15 @@ cdef inline double pair_scores(
 
 
 def energies_of_links(
-    const int64_t[::1] offsets,    # (n_units + 1,) IN
-    const int64_t[::1] start,
-    const int64_t[::1] middle,
-    const int64_t[::1] neighbour,
-    const int64_t[::1] reverse,
-    const int64_t[::1] key,
-    const double[:, :, ::1] tables,
-    const double[:, ::1] belief,   # (n_tokens, n_labels) IN
-    const double[:, ::1] m,        # (n_slots, n_labels) IN
+    GraphMessages messages,        # IN
+    const double[:, ::1] belief,   # (n_tokens, n_labels) of log_beliefs IN
     double[::1] energy,            # (n_units,) OUT
 ):
     """The sums of log sum_xx' exp(b_i + b_j + c_ij) / (z_i z_j) over the links of each unit."""
     cdef:
-        Slots slots = slots_of(start, middle, neighbour, reverse, key, tables)
+        Slots slots = messages.slots
+        const int64_t[::1] offsets = messages.offsets
+        const double[:, ::1] m = messages.m
         double[::1] work = np.empty(slots.n * slots.n)
         int64_t u, t, s
     with nogil:
@@ -94,27 +88,22 @@ def energies_of_links(
         for u in range(offsets.shape[0] - 1):
             energy[u] = 0.0
             for t in range(offsets[u], offsets[u + 1]):
-                for s in range(middle[t], start[t + 1]):
+                for s in range(slots.middle[t], slots.start[t + 1]):
                     energy[u] += pair_scores(&slots, t, s, &belief[0, 0], &m[0, 0], &work[0])
         take_turn()
 
 
 def add_link_beliefs(
-    const int64_t[::1] offsets,    # (n_units + 1,) IN
-    const int64_t[::1] start,
-    const int64_t[::1] middle,
-    const int64_t[::1] neighbour,
-    const int64_t[::1] reverse,
-    const int64_t[::1] key,
-    const double[:, :, ::1] tables,
-    const double[:, ::1] belief,   # (n_tokens, n_labels) IN
-    const double[:, ::1] m,        # (n_slots, n_labels) IN
+    GraphMessages messages,        # IN
+    const double[:, ::1] belief,   # (n_tokens, n_labels) of log_beliefs IN
     const double[::1] weight,      # (n_units,) IN
     double[:, :, ::1] of_tables,   # (n_tables, n_labels, n_labels) INOUT
 ):
     """Add the beliefs of the labels of all links, times the weight of each unit, to their tables."""
     cdef:
-        Slots slots = slots_of(start, middle, neighbour, reverse, key, tables)
+        Slots slots = messages.slots
+        const int64_t[::1] offsets = messages.offsets
+        const double[:, ::1] m = messages.m
         int64_t n = slots.n, u, t, s, k
         double[::1] work = np.empty(n * n)
         double log_z
@@ -125,30 +114,25 @@ def add_link_beliefs(
             if weight[u] == 0.0:
                 continue
             for t in range(offsets[u], offsets[u + 1]):
-                for s in range(middle[t], start[t + 1]):
+                for s in range(slots.middle[t], slots.start[t + 1]):
                     log_z = pair_scores(&slots, t, s, &belief[0, 0], &m[0, 0], &work[0])
-                    out = &of_tables[key[s] // 2, 0, 0]
+                    out = &of_tables[slots.key[s] // 2, 0, 0]
                     for k in range(n * n):
                         out[k] += weight[u] * exp(work[k] - log_z)
         take_turn()
 
 
 def remove_unsupported(
-    const int64_t[::1] offsets,    # (n_units + 1,) IN
-    const int64_t[::1] start,
-    const int64_t[::1] middle,
-    const int64_t[::1] neighbour,
-    const int64_t[::1] reverse,
-    const int64_t[::1] key,
-    const double[:, :, ::1] tables,
-    double[:, ::1] state,          # (n_tokens, n_labels) INOUT
+    GraphMessages messages,        # INOUT
 ):
-    """Set the scores of labels to -inf that no label of a linked token is compatible with.
+    """Set the state scores of labels to -inf that no label of a linked token is compatible with.
 
     It is repeated until every label that is left has a compatible one at each link (Mackworth 1977).
     """
     cdef:
-        Slots slots = slots_of(start, middle, neighbour, reverse, key, tables)
+        Slots slots = messages.slots
+        const int64_t[::1] offsets = messages.offsets
+        double[:, ::1] state = messages.state
         int64_t n = slots.n, u, t, s, x, other
         bint has_changed, is_supported
     with nogil:
@@ -158,14 +142,14 @@ def remove_unsupported(
             while has_changed:
                 has_changed = False
                 for t in range(offsets[u], offsets[u + 1]):
-                    for s in range(start[t], start[t + 1]):
+                    for s in range(slots.start[t], slots.start[t + 1]):
                         for x in range(n):
                             if state[t, x] == -INFINITY:
                                 continue
                             is_supported = False
                             for other in range(n):
                                 if (
-                                    state[neighbour[s], other] > -INFINITY
+                                    state[slots.neighbour[s], other] > -INFINITY
                                     and slot_score(&slots, s, x, other) > -INFINITY
                                 ):
                                     is_supported = True
@@ -177,16 +161,7 @@ def remove_unsupported(
 
 
 def decode(
-    const int64_t[::1] offsets,    # (n_units + 1,) IN
-    const int64_t[::1] start,
-    const int64_t[::1] middle,
-    const int64_t[::1] neighbour,
-    const int64_t[::1] reverse,
-    const int64_t[::1] key,
-    const double[:, :, ::1] tables,  # divided by the shares IN
-    const double[::1] share,       # (n_slots,) or empty IN
-    const double[:, ::1] state,    # (n_tokens, n_labels) IN
-    const double[:, ::1] m,        # (n_slots, n_labels) of max-product IN
+    GraphMessages messages,        # of max-product IN
     int64_t n_rounds,
     int32_t[::1] y,                # (n_tokens,) OUT
 ):
@@ -198,8 +173,10 @@ def decode(
     modes, Besag 1986).
     """
     cdef:
-        Slots slots = slots_of(start, middle, neighbour, reverse, key, tables)
-        int64_t n = slots.n, u, t, s, x, k, best
+        Slots slots = messages.slots
+        const int64_t[::1] offsets = messages.offsets
+        const double[:, ::1] state = messages.state, m = messages.m
+        int64_t n = slots.n, u, t, s, x, k, best, other
         double[::1] work = np.empty(n)
         double factor
         bint has_changed
@@ -211,11 +188,12 @@ def decode(
                 for t in range(offsets[u], offsets[u + 1]):
                     for x in range(n):
                         work[x] = state[t, x]
-                    for s in range(start[t], start[t + 1]):
-                        factor = share[s] if share.shape[0] else 1.0
+                    for s in range(slots.start[t], slots.start[t + 1]):
+                        factor = slots.share[s] if slots.share != NULL else 1.0
                         for x in range(n):
-                            if k > 0 or s < middle[t]:
-                                work[x] += factor * slot_score(&slots, s, x, y[neighbour[s]])
+                            if k > 0 or s < slots.middle[t]:
+                                other = y[slots.neighbour[s]]
+                                work[x] += factor * slot_score(&slots, s, x, other)
                             else:
                                 work[x] += factor * m[s, x]
                     best = 0 if k == 0 else y[t]

@@ -1,5 +1,6 @@
 # The best path of each sequence; see _viterbi.pxi for the recursion.
 
+from sklearn_crcrf._kernels._batch_scores cimport BatchScores
 from sklearn_crcrf._kernels._turns cimport give_turn, take_turn
 from sklearn_crcrf._kernels.vectors cimport fetch_row
 
@@ -11,17 +12,9 @@ cdef enum: FEW_VECTORS = 144
 
 
 def viterbi(
-    const int64_t[::1] offsets,
+    BatchScores batch,             # IN
     const int64_t[::1] order,      # (n_sequences,) by decreasing length IN
     const real[:, ::1] state,      # (n_tokens, n_labels) IN
-    transition,
-    const double[::1] begin,
-    const double[::1] end,
-    const int64_t[::1] edge_row,
-    const int64_t[::1] edge_indptr,
-    const int32_t[::1] edge_previous,
-    const int32_t[::1] edge_current,
-    const double[::1] edge_score,
     double[:, ::1] prefixes,       # (n_tokens, n_labels) delta OUT, or None
     int32_t[::1] labels,           # (n_tokens,) OUT
     double[::1] values,            # (n_sequences,) OUT, -inf where no path is possible, NaN
@@ -29,20 +22,22 @@ def viterbi(
 ):
     """The best path of each sequence and its score."""
     cdef:
+        const int64_t[::1] offsets = batch.offsets
+        const double[::1] begin = batch.begin, end = batch.end
         int64_t n = state.shape[1], width = padded_d(n), start = 0
-        int64_t longest = np.max(np.diff(offsets), initial=1)
-        bint is_small = n * (width // padded_d(1)) <= FEW_VECTORS and edge_score.shape[0] == 0
+        int64_t longest = offsets[order[0] + 1] - offsets[order[0]] if order.shape[0] else 0
+        bint is_small = n * (width // padded_d(1)) <= FEW_VECTORS and batch.n_entries == 0
         int64_t ways = TEAM if is_small and TEAM * longest <= state.shape[0] else 1
-        double[:, ::1] delta = rows_of(ways * longest, width, np.nan)
-        double[:, ::1] matrix = padded_matrix(transition)
-        double[:, ::1] transposed = padded_matrix(np.transpose(transition))
+        double[:, ::1] delta = rows_of(ways * max(longest, 1), width, np.nan)
+        double[:, ::1] matrix = padded_rows(batch.transition, False)
+        double[:, ::1] transposed = padded_rows(batch.transition, True)
         Step step
         Team team
         int32_t *path = &labels[0] if labels.shape[0] else NULL
     kept = make_work_space(&step, n)
     step.transition = &matrix[0, 0]
     step.transposed = &transposed[0, 0]
-    step.edges = edges_of(edge_row, edge_indptr, edge_previous, edge_current, edge_score)
+    step.edges = batch.edges
     with nogil:
         give_turn()
         while start < order.shape[0]:
@@ -53,6 +48,17 @@ def viterbi(
             finish(&team, delta, labels, &order[start], values, prefixes)
             start += team.size
         take_turn()
+
+
+cdef double[:, ::1] padded_rows(const double[:, ::1] matrix, bint transposed):
+    """The rows of a square matrix, or its columns, padded with -inf."""
+    cdef:
+        int64_t n = matrix.shape[0], i, j
+        double[:, ::1] rows = rows_of(n, padded_d(n))
+    for i in range(n):
+        for j in range(n):
+            rows[i, j] = matrix[j, i] if transposed else matrix[i, j]
+    return rows
 
 
 cdef Team make_team(

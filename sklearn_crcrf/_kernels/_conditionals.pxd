@@ -8,6 +8,7 @@ where up_c are the messages of _tree_messages.pyx. All else about a tree follows
 from libc.math cimport INFINITY, exp
 from libc.stdint cimport int64_t
 
+from sklearn_crcrf._kernels._batch_scores cimport BatchScores
 from sklearn_crcrf._kernels._edges cimport Edges
 
 
@@ -26,20 +27,19 @@ cdef struct Conditionals:
 
 
 cdef inline Conditionals conditionals_of(
-    const double[:, ::1] transition,
-    const double[:, ::1] potential,
+    BatchScores batch,
+    const double[:, ::1] potential,  # (n_labels, n_labels) exp(transition - top) IN
     double top,
-    Edges edges,
-    const double[:, ::1] up,
+    const double[:, ::1] up,       # (n_tokens, n_labels) IN
     double[:, ::1] work,           # (n_labels + 2, n_labels) OUT
     double[::1] raised,            # (n_entries,) OUT
 ) noexcept:
     cdef Conditionals q
-    q.n = transition.shape[0]
+    q.n = batch.transition.shape[0]
     q.top = top
-    q.transition = &transition[0, 0]
+    q.transition = &batch.transition[0, 0]
     q.potential = &potential[0, 0]
-    q.edges = edges
+    q.edges = batch.edges
     # Without tokens this is an address that is never read.
     q.up = &up[0, 0]
     q.factor = &work[0, 0]

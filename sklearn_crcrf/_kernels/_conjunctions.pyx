@@ -21,6 +21,13 @@ cdef struct Slot:
     int64_t product  # number + 1; 0 where the slot is free
 
 
+cdef struct Pairs:
+    Slot *slots                        # (mask + 1,)
+    uint64_t mask
+    const int32_t *first               # (n_left,) the first column that each is joined with
+    const uint8_t *is_right            # (n_right,) whether it is joined with any
+
+
 cdef inline uint64_t hash_of_pair(int32_t left, int32_t right) noexcept nogil:
     """The finaliser of MurmurHash3: every bit of the pair changes the low bits of the hash."""
     cdef uint64_t h = (<uint64_t>left << 32) ^ <uint64_t>right
@@ -29,7 +36,9 @@ cdef inline uint64_t hash_of_pair(int32_t left, int32_t right) noexcept nogil:
     return h ^ (h >> 33)
 
 
-cdef inline Slot *slot_of_pair(Slot *slots, uint64_t mask, int32_t left, int32_t right) noexcept nogil:
+cdef inline Slot *slot_of_pair(
+    Slot *slots, uint64_t mask, int32_t left, int32_t right
+) noexcept nogil:
     """The slot that holds the pair, or the free one that is its place."""
     cdef uint64_t at = hash_of_pair(left, right) & mask
     while slots[at].product != 0 and (slots[at].left != left or slots[at].right != right):
@@ -61,7 +70,7 @@ def join_columns(
         int32_t[::1] first = np.full(n_left + 1, LARGEST, dtype=np.int32)
         uint8_t[::1] is_right = np.zeros(n_right + 1, dtype=np.uint8)
         uint64_t mask = SMALLEST
-        Slot *slots
+        Pairs pairs
         int32_t[::1] columns
         real[::1] values
     check_number(n, "products")
@@ -72,9 +81,9 @@ def join_columns(
     # Each slot has the size of two numbers.
     cdef int64_t[:, ::1] memory = np.zeros((mask, 2), dtype=np.int64)
     mask -= 1
-    slots = <Slot *>&memory[0, 0]
+    pairs = Pairs(<Slot *>&memory[0, 0], mask, &first[0], &is_right[0])
     for k in range(n):
-        slot_of_pair(slots, mask, left[k], right[k])[0] = Slot(left[k], right[k], k + 1)
+        slot_of_pair(pairs.slots, mask, left[k], right[k])[0] = Slot(left[k], right[k], k + 1)
         first[left[k]] = min(first[left[k]], right[k])
         is_right[right[k]] = True
     while row < n_rows:
@@ -83,7 +92,7 @@ def join_columns(
         with nogil:
             row = join_rows[real](
                 left_indptr, left_indices, left_values, right_indptr, right_indices, right_values,
-                first, is_right, slots, mask, row, starts, columns, values,
+                &pairs, row, starts, columns, values,
             )
         if row < n_rows:  # the arrays are full
             k = left_indptr[row + 1] - left_indptr[row]
@@ -101,10 +110,7 @@ cdef int64_t join_rows(
     const int64_t[::1] right_indptr,
     const int32_t[::1] right_indices,
     const real[::1] right_values,
-    const int32_t[::1] first,          # (n_left,) IN
-    const uint8_t[::1] is_right,       # (n_right,) IN
-    Slot *slots,
-    uint64_t mask,
+    const Pairs *pairs,
     int64_t row,
     int64_t[::1] starts,               # (n_rows + 1,) up to ``row`` IN, then OUT
     int32_t[::1] columns,              # (capacity,) OUT
@@ -122,13 +128,15 @@ cdef int64_t join_rows(
         if n_left * n_right > columns.shape[0] - end:
             return row
         for i in range(left_indptr[row], left_indptr[row + 1]):
-            least = first[left_indices[i]]
+            least = pairs.first[left_indices[i]]
             if least == LARGEST:
                 continue
             for j in range(right_indptr[row], right_indptr[row + 1]):
-                if right_indices[j] < least or not is_right[right_indices[j]]:
+                if right_indices[j] < least or not pairs.is_right[right_indices[j]]:
                     continue
-                slot = slot_of_pair(slots, mask, left_indices[i], right_indices[j])
+                slot = slot_of_pair(
+                    pairs.slots, pairs.mask, left_indices[i], right_indices[j]
+                )
                 if slot.product != 0:
                     columns[end] = <int32_t>(slot.product - 1)
                     values[end] = left_values[i] * right_values[j]

@@ -16,9 +16,9 @@ that the probability is multiplied with.
 import numpy as np
 
 from libc.math cimport INFINITY, NAN, exp
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int64_t
 
-from sklearn_crcrf._kernels._edges cimport Edges, edges_of
+from sklearn_crcrf._kernels._messages cimport ForwardMessages
 from sklearn_crcrf._kernels._pairs cimport Pairs, pairs_of, set_pairs
 
 cdef void average_before(
@@ -50,20 +50,8 @@ cdef void average_before(
 
 
 def average_prefixes(
-    const int64_t[::1] offsets,
-    const double[:, ::1] state,    # (n_tokens, n_labels) with begin and end IN
-    const double[:, ::1] transition,
-    const double[:, ::1] potential,  # (n_labels, n_labels) exp(transition - top) IN
-    double top,
-    const int64_t[::1] edge_row,
-    const int64_t[::1] edge_indptr,
-    const int32_t[::1] edge_previous,
-    const int32_t[::1] edge_current,
-    const double[::1] edge_score,
-    const double[:, ::1] alpha,    # (n_tokens, n_labels) IN
+    ForwardMessages messages,      # IN
     const double[:, ::1] beta,     # (n_tokens, n_labels) IN
-    const double[::1] increment,   # (n_tokens,) IN
-    const double[::1] log_z,       # (n_sequences,) IN
     const double[:, ::1] v_state,  # (n_tokens, n_labels) direction, with begin and end IN
     const double[:, ::1] v_transition,
     const double[::1] v_edges,
@@ -73,13 +61,13 @@ def average_prefixes(
 ):
     """The recursion of a, and the means of <v, f(y)>."""
     cdef:
-        int64_t n = transition.shape[0], s, t, j
+        const int64_t[::1] offsets = messages.batch.offsets
+        const double[:, ::1] alpha = messages.alpha
+        const double[::1] log_z = messages.log_z
+        int64_t n = v_transition.shape[0], s, t, j
         double[:, ::1] work = np.empty((n + 2, n))
-        double[::1] raised = np.empty_like(edge_score), mass = np.empty(n)
-        Edges edges = edges_of(edge_row, edge_indptr, edge_previous, edge_current, edge_score)
-        Pairs p = pairs_of(
-            state, transition, potential, top, edges, alpha, beta, increment, work, raised
-        )
+        double[::1] raised = np.empty(messages.batch.n_entries), mass = np.empty(n)
+        Pairs p = pairs_of(messages, beta, work, raised)
         const double *edge_values = &v_edges[0] if v_edges.shape[0] else NULL
     with nogil:
         for s in range(offsets.shape[0] - 1):
@@ -141,20 +129,8 @@ cdef void add_path_pairs(
 
 
 def add_covariances(
-    const int64_t[::1] offsets,
-    const double[:, ::1] state,
-    const double[:, ::1] transition,
-    const double[:, ::1] potential,
-    double top,
-    const int64_t[::1] edge_row,
-    const int64_t[::1] edge_indptr,
-    const int32_t[::1] edge_previous,
-    const int32_t[::1] edge_current,
-    const double[::1] edge_score,
-    const double[:, ::1] alpha,
+    ForwardMessages messages,      # IN
     const double[:, ::1] beta,
-    const double[::1] increment,
-    const double[::1] log_z,
     const double[:, ::1] v_state,
     const double[:, ::1] v_transition,
     const double[::1] v_edges,
@@ -167,14 +143,14 @@ def add_covariances(
 ):
     """The recursion of b, and the covariances, times the weight of each sequence."""
     cdef:
-        int64_t n = transition.shape[0], s, t, j
+        const int64_t[::1] offsets = messages.batch.offsets
+        const double[:, ::1] alpha = messages.alpha
+        const double[::1] log_z = messages.log_z
+        int64_t n = v_transition.shape[0], s, t, j
         double[:, ::1] work = np.empty((n + 2, n))
-        double[::1] raised = np.empty_like(edge_score)
+        double[::1] raised = np.empty(messages.batch.n_entries)
         double[::1] mass = np.empty(n), covariance = np.empty(n), b = np.empty(n)
-        Edges edges = edges_of(edge_row, edge_indptr, edge_previous, edge_current, edge_score)
-        Pairs p = pairs_of(
-            state, transition, potential, top, edges, alpha, beta, increment, work, raised
-        )
+        Pairs p = pairs_of(messages, beta, work, raised)
         const double *v_edge = &v_edges[0] if v_edges.shape[0] else NULL
     with nogil:
         for s in range(offsets.shape[0] - 1):

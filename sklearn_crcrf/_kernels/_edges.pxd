@@ -37,6 +37,12 @@ cdef inline Edges edges_of(
     return edges
 
 
+cdef inline Edges reversed_edges(Edges edges) noexcept:
+    """The same edges, each from its current to its previous label."""
+    edges.previous, edges.current = edges.current, edges.previous
+    return edges
+
+
 cdef inline int64_t first_entry(
     Edges edges, int64_t start, int64_t stop, int64_t label
 ) noexcept nogil:

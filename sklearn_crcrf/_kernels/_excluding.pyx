@@ -9,18 +9,15 @@ import numpy as np
 
 from libc.stdint cimport int32_t, int64_t
 
+from sklearn_crcrf._kernels._batch_scores cimport BatchScores
+from sklearn_crcrf._kernels._edges cimport Edges
 from sklearn_crcrf._kernels._turns cimport give_turn, take_turn
 
 
 def fill_edges(
-    const int64_t[::1] offsets,
+    BatchScores batch,             # IN
     const int32_t[::1] y,          # (n_tokens,) IN
     const double[:, ::1] transposed,  # (n_labels, n_labels) transition.T IN
-    const int64_t[::1] edge_row,
-    const int64_t[::1] edge_indptr,
-    const int32_t[::1] edge_previous,
-    const int32_t[::1] edge_current,
-    const double[::1] edge_score,
     int64_t[::1] row,              # (n_tokens,) OUT
     const int64_t[::1] indptr,     # (n_rows + 1,) a row for each token with a token before it IN
     int32_t[::1] previous,         # (n_entries,) OUT
@@ -28,6 +25,8 @@ def fill_edges(
     double[::1] score,             # (n_entries,) OUT
 ):
     cdef:
+        const int64_t[::1] offsets = batch.offsets
+        Edges edges = batch.edges
         int64_t n = transposed.shape[0], s, t, i, k, entry, r = 0
         double[::1] into = np.empty(n)
     with nogil:
@@ -41,14 +40,14 @@ def fill_edges(
                 entry = indptr[r]
                 r += 1
                 into[:] = transposed[y[t]]
-                if edge_row[t] >= 0:
-                    for k in range(edge_indptr[edge_row[t]], edge_indptr[edge_row[t] + 1]):
-                        previous[entry] = edge_previous[k]
-                        current[entry] = edge_current[k]
-                        score[entry] = edge_score[k]
+                if edges.row[t] >= 0:
+                    for k in range(edges.indptr[edges.row[t]], edges.indptr[edges.row[t] + 1]):
+                        previous[entry] = edges.previous[k]
+                        current[entry] = edges.current[k]
+                        score[entry] = edges.score[k]
                         entry += 1
-                        if edge_current[k] == y[t]:
-                            into[edge_previous[k]] = edge_score[k]
+                        if edges.current[k] == y[t]:
+                            into[edges.previous[k]] = edges.score[k]
                 for i in range(n):
                     if i != y[t - 1]:
                         previous[entry] = <int32_t>i
@@ -61,12 +60,8 @@ def fill_edges(
 
 
 def add_edge_counts(
-    const int64_t[::1] offsets,
+    BatchScores batch,             # IN
     const int32_t[::1] y,
-    const int64_t[::1] edge_row,
-    const int64_t[::1] edge_indptr,
-    const int32_t[::1] edge_previous,
-    const int32_t[::1] edge_current,
     const int64_t[::1] indptr,
     const double[::1] counts,      # (n_entries,) derivatives by the scores of fill_edges IN
     double[:, ::1] transposed,     # (n_labels, n_labels) derivatives by transition.T INOUT
@@ -74,6 +69,8 @@ def add_edge_counts(
 ):
     """Add derivatives to those by the transitions and edges that the scores were copied from."""
     cdef:
+        const int64_t[::1] offsets = batch.offsets
+        Edges edges = batch.edges
         int64_t n = transposed.shape[0], s, t, i, k, entry, r = 0
         double[::1] into = np.empty(n)
     with nogil:
@@ -86,14 +83,14 @@ def add_edge_counts(
                         into[i] = counts[entry]
                         entry += 1
                 into[y[t - 1]] = counts[entry]
-                if edge_row[t] >= 0:
+                if edges.row[t] >= 0:
                     entry = indptr[r]
-                    for k in range(edge_indptr[edge_row[t]], edge_indptr[edge_row[t] + 1]):
+                    for k in range(edges.indptr[edges.row[t]], edges.indptr[edges.row[t] + 1]):
                         edge_counts[k] += counts[entry]
                         entry += 1
-                        if edge_current[k] == y[t]:
-                            edge_counts[k] += into[edge_previous[k]]
-                            into[edge_previous[k]] = 0.0
+                        if edges.current[k] == y[t]:
+                            edge_counts[k] += into[edges.previous[k]]
+                            into[edges.previous[k]] = 0.0
                 for i in range(n):
                     transposed[y[t], i] += into[i]
                 r += 1

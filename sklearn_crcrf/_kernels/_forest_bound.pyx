@@ -27,8 +27,8 @@ import numpy as np
 from libc.math cimport exp
 from libc.stdint cimport int64_t
 
+from sklearn_crcrf._kernels._graph_messages cimport GraphMessages, Slots, slot_score
 from sklearn_crcrf._kernels._log_sums cimport log_of_sum
-from sklearn_crcrf._kernels._slots cimport Slots, slot_score, slots_of
 from sklearn_crcrf._kernels._turns cimport give_turn, take_turn
 
 
@@ -122,34 +122,27 @@ cdef void add_probabilities(
 
 
 def forest_bounds(
-    const int64_t[::1] offsets,    # (n_units + 1,) IN
+    GraphMessages messages,        # IN
     const int64_t[::1] first,      # (n_units + 1,) the first forest of each unit IN
     const int64_t[::1] place,      # (n_forests,) where the tokens of each forest begin IN
     const int64_t[::1] order,      # tokens of all forests, each after its parent IN
     const int64_t[::1] up,         # slots of the messages from the parents, -1 for roots IN
-    const int64_t[::1] start,
-    const int64_t[::1] middle,
-    const int64_t[::1] neighbour,
-    const int64_t[::1] reverse,
-    const int64_t[::1] key,
-    const double[:, :, ::1] tables,
     const double[:, ::1] belief,   # (n_tokens, n_labels) b IN
-    const double[:, ::1] m,        # (n_slots, n_labels) IN
     const double[::1] weight,      # (n_units,) or empty, for no derivatives IN
-    const double[::1] share,       # (n_slots,) appearance probabilities IN
     double[::1] bound,             # (n_units,) OUT
     double[:, ::1] of_state,       # (n_tokens, n_labels) INOUT
     double[:, :, ::1] of_tables,   # (n_tables, n_labels, n_labels) by scores not divided INOUT
 ):
     """The bounds; and their derivatives times the weight of each unit, which are added."""
     cdef:
-        Slots slots = slots_of(start, middle, neighbour, reverse, key, tables)
+        Slots slots = messages.slots
+        const int64_t[::1] offsets = messages.offsets
         int64_t u, f, s, n_forests
         int64_t longest = np.diff(offsets).max(initial=0)
         double[:, :, ::1] work = np.empty((3, longest + 1, slots.n))
-        double[::1] of_slots = np.zeros(max(1, share.shape[0]))
+        double[::1] of_slots = np.zeros(max(<int64_t>1, messages.m.shape[0]))
         # Without links this is an address that is never read.
-        const double *messages = &m[0, 0] if m.shape[0] else NULL
+        const double *m = &messages.m[0, 0] if messages.m.shape[0] else NULL
         Forest forest
     forest.a, forest.u, forest.sum = &work[0, 0, 0], &work[1, 0, 0], &work[0, longest, 0]
     with nogil:
@@ -161,14 +154,14 @@ def forest_bounds(
             if forest.n_tokens == 0:
                 continue
             if weight.shape[0]:
-                for s in range(start[offsets[u]], start[offsets[u + 1]]):
-                    of_slots[s] = weight[u] / (n_forests * share[s])
+                for s in range(slots.start[offsets[u]], slots.start[offsets[u + 1]]):
+                    of_slots[s] = weight[u] / (n_forests * slots.share[s])
             for f in range(first[u], first[u + 1]):
                 forest.order, forest.up = &order[place[f]], &up[place[f]]
-                bound[u] += sum_forest(&slots, &forest, &belief[0, 0], messages) / n_forests
+                bound[u] += sum_forest(&slots, &forest, &belief[0, 0], m) / n_forests
                 if weight.shape[0] and weight[u] != 0.0:
                     add_probabilities(
-                        &slots, &forest, messages, &of_slots[0], weight[u] / n_forests,
+                        &slots, &forest, m, &of_slots[0], weight[u] / n_forests,
                         &work[2, 0, 0], &of_state[0, 0], &of_tables[0, 0, 0],
                     )
         take_turn()

@@ -6,22 +6,15 @@ from libc.math cimport INFINITY, NAN
 from libc.stdint cimport int64_t
 
 from sklearn_crcrf._kernels._junction_trees cimport (
-    MESSAGES, Factors, Layer, JunctionTrees, add_to_row, factors_in, layer_of, next_row, probabilities,
-    read_row, set_factors, junction_trees_of,
+    MESSAGES, Factors, JunctionMessages, JunctionTrees, Layer, add_to_row, layer_of, next_row,
+    probabilities, read_row, set_factors,
 )
 from sklearn_crcrf._kernels._turns cimport give_turn, take_turn
 
 
 def add_junction_covariances(
-    plan,
-    int64_t[:, ::1] work_space,
-    const int64_t[::1] offsets,    # (n_units + 1,) IN
-    const int64_t[::1] table,      # (n_links,) IN
-    const int64_t[::1] message,    # (n_steps,) IN
-    double[:, ::1] state,          # (n_tokens, n_labels) IN
-    double[:, :, ::1] tables,      # (n_tables, n_labels, n_labels) IN
-    double[::1] m,                 # messages IN
-    const double[::1] log_z,       # (n_units,) IN
+    JunctionMessages messages,     # of sum_over_junction_trees IN
+    const double[::1] log_z,       # (n_units,) of sum_over_junction_trees IN
     double[:, ::1] along_state,    # (n_tokens, n_labels) direction, with begin and end IN
     double[:, :, ::1] along_tables,  # (n_tables, n_labels, n_labels) direction IN
     double[::1] along_m,           # (n_messages,) OUT
@@ -38,13 +31,15 @@ def add_junction_covariances(
         p'(s, j)    = p'(s) p_k(j | s) + p(s) p_k(j | s) (x'_k(s, j) - m'_k(s)).
     """
     cdef:
-        int64_t n = state.shape[1], u, k, r, j
-        JunctionTrees trees = junction_trees_of(n, plan, table, message)
-        Factors factors = factors_in(work_space)
-        double[::1] p = np.zeros_like(m), along_p = np.zeros_like(m), work = np.empty(4 * n)
-        double[:, ::1] no_state = np.zeros_like(state)
-        double[:, :, ::1] no_tables = np.zeros_like(tables)
-        Layer value = layer_of(state, tables, m)
+        const int64_t[::1] offsets = messages.offsets
+        JunctionTrees trees = messages.trees
+        Factors factors = messages.factors
+        int64_t n = trees.n, u, k, r, j
+        double[::1] p = np.zeros_like(along_m), along_p = np.zeros_like(along_m)
+        double[::1] work = np.empty(4 * n)
+        double[:, ::1] no_state = np.zeros_like(of_state)
+        double[:, :, ::1] no_tables = np.zeros_like(of_tables)
+        Layer value = messages.value
         Layer along = layer_of(along_state, along_tables, along_m)
         Layer gradient = layer_of(no_state, no_tables, p)
         Layer out = layer_of(of_state, of_tables, along_p)

@@ -1,29 +1,8 @@
-"""Sums, maxima and samples over all labellings of graphs, by the elimination of tokens.
-
-Tokens are eliminated one after another; step k eliminates the token v_k. The tokens that its links
-and the messages before it join it to are its separator S_k, all of which are eliminated later:
-
-    x_k(s, j) = state_k(j) + sum_links transition(j, s) + sum_c m_c(s, j)    (c: the steps with parent k)
-    m_k(s)    = log sum_j exp x_k(s, j)                                      (s: labels of S_k)
-
-The parent of k is the first step that eliminates a token of S_k; a step without a separator is a
-root, and log Z is the sum of m over the roots. (The cliques v_k, S_k form a junction tree: Lauritzen
-& Spiegelhalter 1988; Shafer & Shenoy 1990.) As p_k(j | s) = exp(x_k(s, j) - m_k(s)) is a conditional
-probability, the marginals on the way back are sums of products of probabilities,
-
-    p(s, j) = p(s) p_k(j | s),
-
-and nothing is divided or subtracted, so they are as exact as the messages.
-
-A message is a table over the labels of S_k in the order of decreasing steps, so that the label of
-the parent varies fastest. What is added up in x_k are its factors: rows of n_labels numbers whose
-place depends on the labels s. A factor is a part of one of three arrays: the scores of tokens, the
-tables of links, and messages. A layer consists of three such arrays, of values, of derivatives, or
-of derivatives in a direction.
-"""
-
 from libc.math cimport exp
 from libc.stdint cimport int32_t, int64_t
+
+from sklearn_crcrf._kernels._edges cimport maximum
+from sklearn_crcrf._kernels._log_sums cimport log_of_sum
 
 cdef enum: TOKENS = 0, TABLES = 1, MESSAGES = 2
 
@@ -61,32 +40,13 @@ cdef struct Factors:
     int64_t *label                 # (n_axes,) the assignment
 
 
-cdef inline const int64_t *address(const int64_t[::1] x) noexcept:
-    return &x[0] if x.shape[0] else NULL
-
-
-cdef inline JunctionTrees junction_trees_of(
-    int64_t n_labels, plan, const int64_t[::1] table, const int64_t[::1] message
-) except *:
+cdef class JunctionMessages:
     cdef:
+        const int64_t[::1] offsets     # (n_units + 1,) steps of each unit
         JunctionTrees trees
-        const int64_t[::1] token, start, place, separator, first_child, child
-        const int64_t[::1] first_link, link, axis, is_previous
-    token, start, place, separator, first_child, child, first_link, link, axis, is_previous = plan
-    trees.n = n_labels
-    trees.token = address(token)
-    trees.start = &start[0]
-    trees.place = address(place)
-    trees.separator = address(separator)
-    trees.first_child = &first_child[0]
-    trees.child = address(child)
-    trees.first_link = &first_link[0]
-    trees.link = address(link)
-    trees.axis = address(axis)
-    trees.is_previous = address(is_previous)
-    trees.table = address(table)
-    trees.message = address(message)
-    return trees
+        Factors factors                # work space for the factors of a step
+        Layer value
+        tuple arrays                   # what the fields above point to
 
 
 cdef inline Layer layer_of(
@@ -97,17 +57,6 @@ cdef inline Layer layer_of(
     layer.part[TABLES] = &tables[0, 0, 0]
     layer.part[MESSAGES] = &messages[0] if messages.shape[0] else NULL
     return layer
-
-
-cdef inline Factors factors_in(int64_t[:, ::1] memory) noexcept:
-    """Work space for the factors of any step."""
-    cdef Factors factors
-    factors.kind = &memory[0, 0]
-    factors.inner = &memory[1, 0]
-    factors.offset = &memory[2, 0]
-    factors.label = &memory[3, 0]
-    factors.stride = factors.label + memory.shape[1]
-    return factors
 
 
 cdef inline int64_t *add_factor(
@@ -202,6 +151,32 @@ cdef inline void probabilities(double *x, int64_t n, double total) noexcept nogi
     cdef int64_t j
     for j in range(n):
         x[j] = exp(x[j] - total)
+
+
+cdef inline double send_messages(
+    const JunctionTrees *trees,
+    Factors *factors,
+    const Layer *layer,
+    int64_t first,
+    int64_t stop,
+    bint is_max,                   # whether messages are maxima instead of sums
+    double *x,                     # (n_labels,) work space
+) noexcept nogil:
+    """The messages of all steps of a unit; returns the sum of the messages of the roots."""
+    cdef:
+        int64_t k, r
+        double total = 0.0
+        double *out
+    for k in range(first, stop):
+        set_factors(trees, k, factors)
+        out = layer.part[MESSAGES] + trees.message[k]
+        for r in range(factors.n_rows):
+            read_row(trees, factors, layer, x)
+            out[r] = maximum(x, trees.n) if is_max else log_of_sum(x, trees.n)
+            next_row(trees, factors)
+        if factors.n_axes == 0:
+            total += out[0]
+    return total
 
 
 cdef inline int64_t at_labels(

@@ -11,7 +11,8 @@ import numpy as np
 from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t
 
-from sklearn_crcrf._kernels._edges cimport Edges, edges_of
+from sklearn_crcrf._kernels._batch_scores cimport BatchScores
+from sklearn_crcrf._kernels._edges cimport Edges
 
 
 cdef struct Heap:
@@ -102,21 +103,18 @@ cdef void best_ways(
 
 
 def k_best(
-    const double[:, ::1] state,    # (n_tokens, n_labels) of one sequence IN
+    BatchScores batch,             # IN
+    int64_t s,                     # number of the sequence
+    const double[:, ::1] state,    # (n_tokens, n_labels) of all sequences IN
     const double[:, ::1] transposed,  # (n_labels, n_labels) transition.T IN
-    const double[::1] begin,
-    const double[::1] end,
-    const int64_t[::1] edge_row,
-    const int64_t[::1] edge_indptr,
-    const int32_t[::1] edge_previous,
-    const int32_t[::1] edge_current,
-    const double[::1] edge_score,
-    int32_t[:, ::1] labels,        # (k, n_tokens) OUT
+    int32_t[:, ::1] labels,        # (k, length) OUT
     double[::1] values,            # (k,) decreasing OUT, -inf where there are fewer paths
 ):
     """The k best paths of one sequence of at least one token; length * n * k is below 2^31."""
     cdef:
-        int64_t n = transposed.shape[0], length = state.shape[0], k = values.shape[0]
+        const double[::1] begin = batch.begin, end = batch.end
+        int64_t first = batch.offsets[s], length = batch.offsets[s + 1] - first
+        int64_t n = transposed.shape[0], k = values.shape[0]
         int64_t t, i, j, q, at, row
         double[:, :, ::1] delta
         int32_t[:, :, ::1] origin
@@ -126,15 +124,15 @@ def k_best(
         int32_t[::1] heap_label = np.empty(n, dtype=np.int32)
         int64_t[::1] taken = np.empty(n, dtype=np.int64)
         Heap heap = Heap(0, &heap_score[0], &heap_label[0])
-        Edges edges = edges_of(edge_row, edge_indptr, edge_previous, edge_current, edge_score)
+        Edges edges = batch.edges
     delta = np.full((2, n, k), -np.inf)
     origin = np.zeros((length, n, k), dtype=np.int32)
     last = np.zeros(k, dtype=np.int32)
     with nogil:
         for j in range(n):
-            delta[0, j, 0] = begin[j] + state[0, j]
+            delta[0, j, 0] = begin[j] + state[first, j]
         for t in range(1, length):
-            row = edges.row[t]
+            row = edges.row[first + t]
             if row >= 0:
                 for at in range(edges.indptr[row], edges.indptr[row + 1]):
                     scores[edges.current[at], edges.previous[at]] = edges.score[at]
@@ -144,7 +142,7 @@ def k_best(
                     &delta[t % 2, j, 0], &origin[t, j, 0],
                 )
                 for q in range(k):
-                    delta[t % 2, j, q] += state[t, j]
+                    delta[t % 2, j, q] += state[first + t, j]
             if row >= 0:
                 for at in range(edges.indptr[row], edges.indptr[row + 1]):
                     i = edges.previous[at]

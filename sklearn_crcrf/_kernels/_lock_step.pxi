@@ -15,20 +15,9 @@
 
 
 def sum_forward(
-    const int64_t[::1] offsets,
+    BatchPotentials batch,         # IN
     const int64_t[::1] order,      # (n_sequences,) by decreasing length IN
     const real[:, ::1] state,      # (n_tokens, n_labels) IN
-    const double[::1] begin,
-    const double[::1] end,
-    const double[:, ::1] potential,  # (n_labels, n_labels) exp(transition - top) IN
-    double top,
-    double spread,
-    bint forbids,
-    const int64_t[::1] edge_row,
-    const int64_t[::1] edge_indptr,
-    const int32_t[::1] edge_previous,
-    const int32_t[::1] edge_current,
-    const double[::1] edge_potential,  # (n_entries,) exp(score - top) IN
     real[:, ::1] v,                # (n_tokens + SPARE, n_labels) in lock-step order OUT, or fewer
     real[:, ::1] alpha,            # (n_tokens, width) in lock-step order OUT
     double[:, ::1] scaling,        # (n_tokens, 2) 1 / c, and the maximum subtracted in v OUT
@@ -36,13 +25,11 @@ def sum_forward(
 ):
     """Log-partition of each sequence."""
     cdef:
-        Scores scores = scores_of(
-            potential, alpha.shape[1], top, spread, forbids,
-            edges_of(edge_row, edge_indptr, edge_previous, edge_current, edge_potential),
-        )
-        int64_t n_rows = BLOCK + scores.n
-        real[:, ::1] work = empty_rows(n_rows, scores.n, DOUBLE if real is double else FLOAT)
-        const real *packed = packed_potential(potential, False, work[BLOCK:])
+        Potentials potentials = batch.in_rows_of(alpha.shape[1])
+        const int64_t[::1] offsets = batch.scores.offsets
+        int64_t n = potentials.n
+        real[:, ::1] work = empty_rows(BLOCK + n, n, DOUBLE if real is double else FLOAT)
+        const real *packed = packed_potential(batch.transition, False, work[BLOCK:])
         int64_t longest = length_of(offsets, order, 0) if len(order) else 0
         int64_t[:, ::1] steps = np.empty((2, longest + 1), dtype=np.int64)
         Block block
@@ -55,8 +42,7 @@ def sum_forward(
             block = make_block(offsets, order, first, start, steps)
             if block.n_steps:
                 sum_forward_block(
-                    &block, &scores, state, begin, end, packed, work, v, alpha, scaling,
-                    log_z,
+                    &block, &potentials, state, packed, work, v, alpha, scaling, log_z
                 )
                 start = block.row[block.n_steps]
             else:
@@ -76,10 +62,8 @@ cdef struct Running:
 
 cdef void sum_forward_block(
     const Block *block,
-    const Scores *scores,
+    const Potentials *potentials,
     const real[:, ::1] state,
-    const double[::1] begin,
-    const double[::1] end,
     const real *packed,
     real[:, ::1] work,             # (BLOCK, width) work space
     real[:, ::1] v,
@@ -88,9 +72,9 @@ cdef void sum_forward_block(
     double[::1] log_z,
 ) noexcept nogil:
     cdef:
-        int64_t t, b, j, r, n_active, width = scores.width
+        int64_t t, b, j, r, n_active, n = potentials.n, width = potentials.width
         # The last rows cannot be read up to their padded width.
-        const real *last_whole = &state[0, 0] + state.shape[0] * scores.n - width
+        const real *last_whole = &state[0, 0] + state.shape[0] * n - width
         bint keeps = v.shape[0] > BLOCK + SPARE
         Running running
         real top[BLOCK]
@@ -108,35 +92,35 @@ cdef void sum_forward_block(
         for b in range(n_active):
             score[b] = &state[block.origin[b] + t, 0]
             if score[b] > last_whole:
-                score[b] = state_scores(block, b, t, state, begin, end, width, &work[b, 0])
+                score[b] = state_scores(block, potentials, b, t, state, &work[b, 0])
         for b in range(block.active[t + 1] if t else 0, n_active):
-            score[b] = state_scores(block, b, t, state, begin, end, width, &work[b, 0])
+            score[b] = state_scores(block, potentials, b, t, state, &work[b, 0])
         rows = &v[block.row[t] if keeps else 0, 0]
-        least = shift_rows(score, n_active, scores.n, rows, top)
-        find_far(scores, n_active, least, rows, before, &running)
-        exponentials(rows, n_active * scores.n)
-        memset(rows + n_active * scores.n, 0, ALIGNMENT)
+        least = shift_rows(score, n_active, n, rows, top)
+        find_far(potentials, n_active, least, rows, before, &running)
+        exponentials(rows, n_active * n)
+        memset(rows + n_active * n, 0, ALIGNMENT)
         row = &alpha[block.row[t], 0]
         if t:
-            product(before, n_active, packed, scores.n, width, row)
-            for b in range(n_active if scores.has_edges else 0):
+            product(before, n_active, packed, n, width, row)
+            for b in range(n_active if potentials.has_edges else 0):
                 r = block.row[t - 1] + b
-                add_edges(scores, block.origin[b] + t, &alpha[r, 0], row + b * width, False)
+                add_edges(potentials, block.origin[b] + t, &alpha[r, 0], row + b * width, False)
         else:
             for b in range(n_active):
                 for j in range(width):
-                    row[b * width + j] = j < scores.n
-        multiply(running.inverse, n_active, rows, scores.n, row, running.total)
+                    row[b * width + j] = j < n
+        multiply(running.inverse, n_active, rows, n, row, running.total)
         scale_rows(n_active, width, top, row, &running, &scaling[block.row[t], 0])
         before = row
     for b in range(block.active[0]):
         log_z[block.order[b]] = (
-            running.log_z[b] + log(running.factor[b]) + (block.length[b] - 1) * scores.top
+            running.log_z[b] + log(running.factor[b]) + (block.length[b] - 1) * potentials.top
         )
 
 
 cdef void find_far(
-    const Scores *scores,
+    const Potentials *potentials,
     int64_t n_rows,
     real least,                    # lower bound of the finite entries of the rows
     const real *rows,              # (n_rows, n_labels) logarithms of v_t
@@ -150,21 +134,21 @@ cdef void find_far(
         # alpha is multiplied before it is divided by c: 1 / c must be below this.
         double few = 1e30 if real is double else 1e8
     if (
-        not scores.forbids
-        and scores.spread - least < limit
+        not potentials.forbids
+        and potentials.spread - least < limit
         and are_between(running.inverse, n_rows, 0, few)
     ):
         return
     for b in range(n_rows):
         inverse = running.inverse[b]
-        reach = scores.spread
-        if scores.forbids and before != NULL:
-            reach -= log(least_positive(before + b * scores.width, scores.width) * inverse)
+        reach = potentials.spread
+        if potentials.forbids and before != NULL:
+            reach -= log(least_positive(before + b * potentials.width, potentials.width) * inverse)
         if inverse > few:
             reach += log(inverse)
         # The lower bound may come from another row.
         if not reach - least < limit:
-            if not reach - least_finite(rows + b * scores.n, scores.n) < limit:
+            if not reach - least_finite(rows + b * potentials.n, potentials.n) < limit:
                 running.log_z[b] = NAN
 
 

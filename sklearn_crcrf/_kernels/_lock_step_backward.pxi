@@ -3,23 +3,19 @@
 # Number of rows over which expected transitions are summed at once: a column of tiles fits into the
 # first-level cache.
 cdef enum: PANEL = 128
+# Where the rows of the work space of the backward half begin.
+cdef enum:
+    AHEAD = 0                          # (PANEL + BLOCK, width) v_t beta_t / (c_{t-1} c_t)
+    BETA = PANEL + BLOCK               # (BLOCK, width)
+    SCORES = BETA + BLOCK              # (BLOCK, width) state scores, or v
+    ZEROS = SCORES + BLOCK             # (1, width)
+    OUTER = ZEROS + 1                  # (n_labels, width) sums of alpha_{t-1}.T @ ahead_t
 
 
 def sum_backward(
-    const int64_t[::1] offsets,
-    const int64_t[::1] order,
-    const real[:, ::1] state,
-    const double[::1] begin,
-    const double[::1] end,
-    const double[:, ::1] potential,
-    double top,
-    double spread,
-    bint forbids,
-    const int64_t[::1] edge_row,
-    const int64_t[::1] edge_indptr,
-    const int32_t[::1] edge_previous,
-    const int32_t[::1] edge_current,
-    const double[::1] edge_potential,
+    BatchPotentials batch,         # IN
+    const int64_t[::1] order,      # (n_sequences,) by decreasing length IN
+    const real[:, ::1] state,      # (n_tokens, n_labels) IN
     real[:, ::1] v,                # (n_tokens + SPARE, n_labels) of sum_forward IN, or fewer
     real[:, ::1] alpha,            # (n_tokens, width) of sum_forward IN
     double[:, ::1] scaling,        # (n_tokens, 2) of sum_forward IN
@@ -27,10 +23,7 @@ def sum_backward(
     double[::1] weight,            # (n_sequences,) INOUT, 0 where log_z has no result
     bint adds,                     # whether to add to the marginals, not overwrite them
     real[:, ::1] marginals,        # (n_tokens, n_labels) INOUT, or OUT
-    double[:, ::1] transitions,    # (n_labels, n_labels) INOUT
-    double[::1] begins,            # (n_labels,) INOUT
-    double[::1] ends,              # (n_labels,) INOUT
-    double[::1] edge_counts,       # (n_entries,) INOUT
+    BatchCounts counts,            # INOUT
 ):
     """Add the expected counts of each sequence, times its weight; nothing where that is 0.
 
@@ -38,29 +31,25 @@ def sum_backward(
     are still in the cache: v, alpha and scaling are work space for the tokens of the largest block.
     """
     cdef:
-        Scores scores = scores_of(
-            potential, alpha.shape[1], top, spread, forbids,
-            edges_of(edge_row, edge_indptr, edge_previous, edge_current, edge_potential),
-        )
-        int64_t n = scores.n, width = alpha.shape[1], i, j
-        int64_t n_rows = PANEL + 2 * BLOCK
+        Potentials potentials = batch.in_rows_of(alpha.shape[1])
+        const int64_t[::1] offsets = batch.scores.offsets
+        const double[:, ::1] potential = batch.transition
+        double[:, ::1] transitions = counts.transition
+        int64_t n = potentials.n, i, j
         object dtype = DOUBLE if real is double else FLOAT
-        real[:, ::1] rows = empty_rows(n_rows + 3 * n + BLOCK + 1, n, dtype)
-        real[:, ::1] ahead = rows[: PANEL + BLOCK]
-        real[:, ::1] beta = rows[PANEL + BLOCK : n_rows]
-        real[:, ::1] outer = rows[n_rows : n_rows + n]
-        const real *packed = packed_potential(potential, True, rows[n_rows + n : n_rows + 2 * n])
-        const real *forwards = packed_potential(potential, False, rows[n_rows + 2 * n :])
-        real[:, ::1] work = rows[n_rows + 3 * n :]
-        real *zeros = &work[BLOCK, 0]
-        const real *base = NULL if adds else zeros
+        real[:, ::1] work = empty_rows(OUTER + 3 * n, n, dtype)
+        real[:, ::1] outer = work[OUTER : OUTER + n]
+        const real *packed = packed_potential(potential, True, work[OUTER + n : OUTER + 2 * n])
+        const real *forwards = packed_potential(potential, False, work[OUTER + 2 * n :])
+        real[:, ::1] scores = work[SCORES:ZEROS]
+        const real *base = NULL if adds else &work[ZEROS, 0]
         int64_t longest = length_of(offsets, order, 0) if len(order) else 0
         int64_t[:, ::1] steps = np.empty((2, longest + 1), dtype=np.int64)
         Block block
         int64_t first = 0, start = 0, n_sequences = order.shape[0]
         bint is_new = log_z is not None
         unsigned denormals
-    memset(zeros, 0, width * sizeof(real))
+    work[ZEROS] = 0
     with nogil:
         give_turn()
         denormals = flush_denormals()
@@ -69,16 +58,14 @@ def sum_backward(
             if block.n_steps:
                 if is_new:
                     sum_forward_block(
-                        &block, &scores, state, begin, end, forwards, work, v, alpha, scaling,
-                        log_z,
+                        &block, &potentials, state, forwards, scores, v, alpha, scaling, log_z
                     )
                     leave_out_failed(&block, log_z, weight)
                 # In single precision, sums over many blocks would lose digits.
-                memset(&outer[0, 0], 0, n * width * sizeof(real))
+                outer[:] = 0
                 sum_backward_block(
-                    &block, &scores, state, begin, end, packed, v, alpha, scaling, weight,
-                    base, ahead, beta, outer, &work[0, 0], marginals, transitions, begins, ends,
-                    edge_counts,
+                    &block, &potentials, state, packed, v, alpha, scaling, weight, base, work,
+                    marginals, counts,
                 )
                 for i in range(n):
                     for j in range(n):
@@ -94,28 +81,25 @@ def sum_backward(
 
 cdef void sum_backward_block(
     const Block *block,
-    const Scores *scores,
+    const Potentials *potentials,
     const real[:, ::1] state,
-    const double[::1] begin,
-    const double[::1] end,
     const real *packed,
     const real[:, ::1] v,
     const real[:, ::1] alpha,
     const double[:, ::1] scaling,
     const double[::1] weight,
     const real *base,              # (n_labels,) zeros, or NULL to add to the marginals
-    real[:, ::1] ahead,            # (PANEL + BLOCK, width) v_t beta_t / (c_{t-1} c_t): work space
-    real[:, ::1] beta,             # (BLOCK, width) work space
-    real[:, ::1] outer,            # (n_labels, width) sums of alpha_{t-1}.T @ ahead_t INOUT
-    real *work,                    # (BLOCK, width) work space
+    real[:, ::1] work,             # (OUTER + n_labels, width) INOUT
     real[:, ::1] marginals,
-    double[:, ::1] transitions,
-    double[::1] begins,
-    double[::1] ends,
-    double[::1] edge_counts,
+    BatchCounts counts,
 ) noexcept nogil:
     cdef:
-        int64_t t, b, j, token, n_active, n_ahead = 0, width = scores.width
+        int64_t t, b, j, token, n_active, n_ahead = 0, n = potentials.n, width = potentials.width
+        real[:, ::1] ahead = work[AHEAD:BETA], beta = work[BETA:SCORES]
+        real *scores = &work[SCORES, 0]
+        real *outer = &work[OUTER, 0]
+        double *begins = &counts.begin[0]
+        double *ends = &counts.end[0]
         # Rows from ``latest`` on are in the order of steps, as in alpha. The first ``pending`` rows
         # are not yet in the outer products.
         int64_t latest = PANEL + BLOCK, pending = 0
@@ -130,10 +114,10 @@ cdef void sum_backward_block(
     for t in range(block.n_steps - 1, -1, -1):
         n_active = block.active[t]
         row = &ahead[latest, 0] if n_ahead else NULL
-        product(row, n_ahead, packed, scores.n, width, &beta[0, 0])
+        product(row, n_ahead, packed, n, width, &beta[0, 0])
         if t == 0 or latest < n_active or block.active[t - 1] > n_active:
             # The rows of alpha are not contiguous, or there is no room.
-            outer_products(&alpha[block.row[t], 0], row, pending, scores.n, width, &outer[0, 0])
+            outer_products(&alpha[block.row[t], 0], row, pending, n, width, outer)
             pending = 0
         if latest < n_active:
             # The edges into tokens t + 1 still need the rows of these tokens.
@@ -144,41 +128,39 @@ cdef void sum_backward_block(
             w = of_sequence[b] * scaling[block.row[t] + b, 0] if of_sequence[b] != 0 else 0
             for j in range(width):
                 beta[b, j] = <real>w
-        for b in range(n_ahead if scores.has_edges else 0):
+        for b in range(n_ahead if potentials.has_edges else 0):
             # Where the weight is zero, scores may be infinite.
             if of_sequence[b] != 0:
                 token = block.origin[b] + t + 1
-                add_edges(scores, token, &ahead[latest + b, 0], &beta[b, 0], True)
-        for b in range(n_active if scores.forbids else 0):
+                add_edges(potentials, token, &ahead[latest + b, 0], &beta[b, 0], True)
+        for b in range(n_active if potentials.forbids else 0):
             leave_out_unreachable(&alpha[block.row[t] + b, 0], width, &beta[b, 0])
         for b in range(n_ahead, n_active):
-            add_counts(&alpha[block.row[t] + b, 0], &beta[b, 0], scores.n, &ends[0])
+            add_counts(&alpha[block.row[t] + b, 0], &beta[b, 0], n, ends)
         for b in range(n_active):
             of_token[b] = &marginals[block.origin[b] + t, 0]
         if t == 0:
             for b in range(n_active):
                 add_products(
-                    1, &alpha[block.row[0] + b, 0], &beta[b, 0], scores.n,
+                    1, &alpha[block.row[0] + b, 0], &beta[b, 0], n,
                     base if base != NULL else of_token[b], of_token[b],
                 )
-                add_counts(&alpha[block.row[0] + b, 0], &beta[b, 0], scores.n, &begins[0])
+                add_counts(&alpha[block.row[0] + b, 0], &beta[b, 0], n, begins)
             break
         for b in range(n_active):
             factor[b] = scaling[block.row[t - 1] + b, 0] if of_sequence[b] != 0 else 0
         if not keeps:
-            make_potentials(block, t, state, begin, end, scaling, width, work)
+            make_potentials(block, potentials, t, state, scaling, scores)
         latest -= n_active
         both_products(
             factor, n_active, block.active[t - 1], &alpha[block.row[t], 0], &beta[0, 0],
-            &v[block.row[t], 0] if keeps else work, scores.n, &ahead[latest, 0], base, of_token,
+            &v[block.row[t], 0] if keeps else scores, n, &ahead[latest, 0], base, of_token,
         )
-        for b in range(n_active if scores.has_edges else 0):
+        for b in range(n_active if potentials.has_edges else 0):
             if of_sequence[b] != 0:
                 token = block.origin[b] + t
-                count_edges(
-                    scores, token, &alpha[block.row[t - 1] + b, 0], &ahead[latest + b, 0],
-                    transitions, edge_counts,
-                )
+                row = &ahead[latest + b, 0]
+                count_edges(potentials, token, &alpha[block.row[t - 1] + b, 0], row, counts)
         pending += n_active
         n_ahead = n_active
 
@@ -193,17 +175,17 @@ cdef void leave_out_failed(
 
 
 cdef void make_potentials(
-    const Block *block, int64_t t, const real[:, ::1] state, const double[::1] begin,
-    const double[::1] end, const double[:, ::1] scaling, int64_t width, real *out,
+    const Block *block, const Potentials *potentials, int64_t t, const real[:, ::1] state,
+    const double[:, ::1] scaling, real *out,
 ) noexcept nogil:
     """v of token t of each sequence, computed again as in the forward half."""
     cdef:
-        int64_t b, n = state.shape[1]
+        int64_t b
         const real *score
     for b in range(block.active[t]):
-        score = state_scores(block, b, t, state, begin, end, width, out)
-        exponentiate(score, n, <real>scaling[block.row[t] + b, 1], out)
-        out += n
+        score = state_scores(block, potentials, b, t, state, out)
+        exponentiate(score, potentials.n, <real>scaling[block.row[t] + b, 1], out)
+        out += potentials.n
 
 
 cdef void leave_out_unreachable(const real *alpha, int64_t width, real *beta) noexcept nogil:

@@ -52,19 +52,19 @@ cdef Block make_block(
 
 
 cdef inline const real *state_scores(
-    const Block *block, int64_t b, int64_t t, const real[:, ::1] state, const double[::1] begin,
-    const double[::1] end, int64_t width, real *work,
+    const Block *block, const Potentials *potentials, int64_t b, int64_t t,
+    const real[:, ::1] state, real *work,
 ) noexcept nogil:
-    """The state scores of token t of sequence b, with begin and end; readable to ``width``."""
+    """The state scores of token t of sequence b, with begin and end; readable to the width."""
     cdef:
-        int64_t j, n = state.shape[1], token = block.origin[b] + t
+        int64_t j, n = potentials.n, token = block.origin[b] + t
         bint is_last = t + 1 == block.length[b]
-    if t and not is_last and token * n + width <= state.shape[0] * n:
+    if t and not is_last and token * n + potentials.width <= state.shape[0] * n:
         return &state[token, 0]
     for j in range(n):
         work[j] = state[token, j]
         if t == 0:
-            work[j] += <real>begin[j]
+            work[j] += <real>potentials.begin[j]
         if is_last:
-            work[j] += <real>end[j]
+            work[j] += <real>potentials.end[j]
     return work

@@ -13,114 +13,112 @@
 
 from libc.stdint cimport uint8_t
 
+# Where the rows of the work space of the second half begin.
+cdef enum:
+    BEFORE = 0                         # (PANEL + 2 BLOCK, width) alpha_{t-1}, then A
+    AFTER = PANEL + 2 * BLOCK          # (PANEL + 2 BLOCK, width) what B has of t, then beta
+    SUFFIXES = 2 * AFTER               # (2 BLOCK, width) B, then beta
+    AT_END = SUFFIXES + 2 * BLOCK      # (2, width) B and beta of the last token
+    V = AT_END + 2                     # (1, width)
+    PAIRS = V + 1                      # (n_labels, width) sums of before.T @ after
+
+
+cdef class Forward:
+    """What sum_forward read and left, in double precision."""
+
+    cdef:
+        const double[:, ::1] state     # (n_tokens, n_labels)
+        const double[:, ::1] v         # (n_tokens + SPARE, n_labels), or fewer
+        const double[:, ::1] alpha     # (n_tokens, width)
+        const double[:, ::1] scaling   # (n_tokens, 2)
+
 
 def covariances(
-    const int64_t[::1] offsets,
+    BatchPotentials batch,         # IN
     const int64_t[::1] order,      # (n_sequences,) by decreasing length IN
-    const double[:, ::1] state,
-    const double[::1] begin,
-    const double[::1] end,
-    const double[:, ::1] potential,
-    double top,
-    double spread,
-    bint forbids,
-    const int64_t[::1] edge_row,
-    const int64_t[::1] edge_indptr,
-    const int32_t[::1] edge_previous,
-    const int32_t[::1] edge_current,
-    const double[::1] edge_potential,
+    const double[:, ::1] state,    # (n_tokens, n_labels) IN
     const double[:, ::1] v,        # (n_tokens + SPARE, n_labels) of sum_forward IN, or fewer
     const double[:, ::1] alpha,    # (n_tokens, width) of sum_forward IN
     const double[:, ::1] scaling,  # (n_tokens, 2) of sum_forward IN
     const uint8_t[::1] left_out,   # (n_sequences,) IN
     const double[:, ::1] values,   # (n_tokens, n_labels) x IN
     double[:, ::1] states,         # (n_tokens, n_labels) INOUT
-    double[:, ::1] transitions,    # (n_labels, n_labels) INOUT
-    double[::1] edge_counts,       # (n_entries,) INOUT
+    BatchCounts counts,            # transitions and edges INOUT
 ):
     """Add the covariances of all sequences but those that are left out."""
     cdef:
-        Scores scores = scores_of(
-            potential, alpha.shape[1], top, spread, forbids,
-            edges_of(edge_row, edge_indptr, edge_previous, edge_current, edge_potential),
-        )
-        int64_t n = scores.n, width = alpha.shape[1], i, j
-        double[:, ::1] both = empty_rows(2 * n, n, DOUBLE)
-        const double *packed = packed_potential(potential, False, both[:n])
-        const double *transposed = packed_potential(potential, True, both[n:])
+        Potentials potentials = batch.in_rows_of(alpha.shape[1])
+        const int64_t[::1] offsets = batch.scores.offsets
+        const double[:, ::1] potential = batch.transition
+        double[:, ::1] transitions = counts.transition
+        int64_t n = potentials.n, i, j
+        double[:, ::1] work = empty_rows(PAIRS + 3 * n, n, DOUBLE)
+        double[:, ::1] pairs = work[PAIRS : PAIRS + n]
+        const double *packed = packed_potential(potential, False, work[PAIRS + n : PAIRS + 2 * n])
+        const double *transposed = packed_potential(potential, True, work[PAIRS + 2 * n :])
         double[:, ::1] prefixes = empty_rows(len(alpha), n, DOUBLE)
-        double[:, ::1] before = empty_rows(PANEL + 2 * BLOCK, n, DOUBLE)
-        double[:, ::1] ahead = empty_rows(PANEL + 2 * BLOCK, n, DOUBLE)
-        double[:, ::1] beta = empty_rows(2 * BLOCK, n, DOUBLE)
-        double[:, ::1] outer = np.zeros((n, width))
-        double[:, ::1] work = np.empty((3, width))
-        int64_t longest = np.max(np.diff(offsets), initial=0)
+        int64_t longest = length_of(offsets, order, 0) if len(order) else 0
         int64_t[:, ::1] steps = np.empty((2, longest + 1), dtype=np.int64)
+        Forward forward = Forward()
         Block block
         int64_t first = 0, start = 0, n_sequences = order.shape[0]
         unsigned denormals
+    forward.state, forward.v, forward.alpha, forward.scaling = state, v, alpha, scaling
+    pairs[:] = 0
     with nogil:
         denormals = flush_denormals()
         while first < n_sequences:
             block = make_block(offsets, order, first, start, steps)
             if block.n_steps:
                 sum_prefixes(
-                    &block, &scores, state, begin, end, packed, v, alpha, scaling, left_out,
-                    values, &work[0, 0], prefixes,
+                    &block, &potentials, forward, packed, left_out, values, &work[V, 0], prefixes
                 )
                 add_block_covariances(
-                    &block, &scores, state, begin, end, transposed, v, alpha, scaling,
-                    left_out, values, prefixes, before, ahead, beta, outer, work,
-                    states, transitions, edge_counts,
+                    &block, &potentials, forward, transposed, left_out, values, prefixes, work,
+                    states, counts,
                 )
                 start = block.row[block.n_steps]
             first += max(1, block.active[0])
         for i in range(n):
             for j in range(n):
-                transitions[i, j] += potential[i, j] * outer[i, j]
+                transitions[i, j] += potential[i, j] * pairs[i, j]
         restore_denormals(denormals)
 
 
-cdef inline const double *potentials_of(
-    const Block *block, const Scores *scores, int64_t b, int64_t t, const double[:, ::1] state,
-    const double[::1] begin, const double[::1] end, const double[:, ::1] v,
-    const double[:, ::1] scaling, double *work,
+cdef inline const double *token_potentials(
+    const Block *block, const Potentials *potentials, Forward forward, int64_t b, int64_t t,
+    double *work,
 ) noexcept nogil:
     """v of token t of sequence b, kept or computed again."""
     cdef:
         int64_t r = block.row[t] + b
         const double *score
-    if v.shape[0] > BLOCK + SPARE:
-        return &v[r, 0]
-    score = state_scores(block, b, t, state, begin, end, scores.width, work)
-    exponentiate(score, scores.n, scaling[r, 1], work)
+    if forward.v.shape[0] > BLOCK + SPARE:
+        return &forward.v[r, 0]
+    score = state_scores(block, potentials, b, t, forward.state, work)
+    exponentiate(score, potentials.n, forward.scaling[r, 1], work)
     return work
 
 
 cdef void sum_prefixes(
     const Block *block,
-    const Scores *scores,
-    const double[:, ::1] state,
-    const double[::1] begin,
-    const double[::1] end,
+    const Potentials *potentials,
+    Forward forward,
     const double *packed,
-    const double[:, ::1] v,
-    const double[:, ::1] alpha,
-    const double[:, ::1] scaling,
     const uint8_t[::1] left_out,
     const double[:, ::1] values,
     double *work,                  # (width,) work space
     double[:, ::1] prefixes,       # (n_tokens, width) A in lock-step order OUT
 ) noexcept nogil:
     cdef:
-        int64_t t, b, r, token, width = scores.width
+        int64_t t, b, r, token, n = potentials.n, width = potentials.width
         const double *before = NULL
         const double *factor
         double *row
     for t in range(block.n_steps):
         if t:
             before = &prefixes[block.row[t - 1], 0]
-            product(before, block.active[t], packed, scores.n, width, &prefixes[block.row[t], 0])
+            product(before, block.active[t], packed, n, width, &prefixes[block.row[t], 0])
         for b in range(block.active[t]):
             r = block.row[t] + b
             row = &prefixes[r, 0]
@@ -129,50 +127,42 @@ cdef void sum_prefixes(
                 if left_out[block.order[b]]:
                     continue
             else:
-                if scores.has_edges:
-                    add_edges(scores, block.origin[b] + t, before + b * width, row, False)
-                factor = potentials_of(
-                    block, scores, b, t, state, begin, end, v, scaling, work
-                )
-                products(scaling[block.row[t - 1] + b, 0], factor, row, width, row)
+                if potentials.has_edges:
+                    add_edges(potentials, block.origin[b] + t, before + b * width, row, False)
+                factor = token_potentials(block, potentials, forward, b, t, work)
+                products(forward.scaling[block.row[t - 1] + b, 0], factor, row, width, row)
             token = block.origin[b] + t
-            add_products(1.0, &alpha[r, 0], &values[token, 0], scores.n, row, row)
+            add_products(1.0, &forward.alpha[r, 0], &values[token, 0], n, row, row)
 
 
 cdef void add_block_covariances(
     const Block *block,
-    const Scores *scores,
-    const double[:, ::1] state,
-    const double[::1] begin,
-    const double[::1] end,
+    const Potentials *potentials,
+    Forward forward,
     const double *packed,
-    const double[:, ::1] v,
-    const double[:, ::1] alpha,
-    const double[:, ::1] scaling,
     const uint8_t[::1] left_out,
     const double[:, ::1] values,
     const double[:, ::1] prefixes,
-    double[:, ::1] before,         # (PANEL + 2 BLOCK, width) alpha_{t-1}, then A: work space
-    double[:, ::1] ahead,          # (PANEL + 2 BLOCK, width) what B has of t, then beta: work space
-    double[:, ::1] beta,           # (2 BLOCK, width) B, then beta: work space
-    double[:, ::1] outer,          # (n_labels, width) sums of before.T @ ahead INOUT
-    double[:, ::1] work,           # (3, width) work space
+    double[:, ::1] work,           # (PAIRS + n_labels, width) INOUT
     double[:, ::1] states,
-    double[:, ::1] transitions,
-    double[::1] edge_counts,
+    BatchCounts counts,
 ) noexcept nogil:
     cdef:
+        const double[:, ::1] alpha = forward.alpha, scaling = forward.scaling
+        double[:, ::1] before = work[BEFORE:AFTER], ahead = work[AFTER:SUFFIXES]
+        double[:, ::1] beta = work[SUFFIXES:AT_END]
+        double *pairs = &work[PAIRS, 0]
         int64_t t, b, j, r, token, filled = 0, latest = 0, n_ahead = 0, n_active
-        int64_t width = scores.width
+        int64_t n = potentials.n, width = potentials.width
         const double *factor
         double *suffix             # B
         double *row                # beta
         double *of_token
     for t in range(block.n_steps - 1, -1, -1):
         n_active = block.active[t]
-        product(&ahead[latest, 0], 2 * n_ahead, packed, scores.n, width, &beta[0, 0])
+        product(&ahead[latest, 0], 2 * n_ahead, packed, n, width, &beta[0, 0])
         if filled >= PANEL:
-            outer_products(&before[0, 0], &ahead[0, 0], filled, scores.n, width, &outer[0, 0])
+            outer_products(&before[0, 0], &ahead[0, 0], filled, n, width, pairs)
             # The edges into tokens t + 1 still need the rows of these tokens.
             memcpy(&ahead[0, 0], &ahead[latest, 0], 2 * n_ahead * width * sizeof(double))
             memset(&before[0, 0], 0, 2 * n_ahead * width * sizeof(double))
@@ -189,37 +179,35 @@ cdef void add_block_covariances(
             if b < n_ahead:
                 suffix = &beta[b, 0]
                 row = &beta[n_ahead + b, 0]
-                if scores.has_edges:
-                    add_edges(scores, token + 1, &ahead[latest + b, 0], suffix, True)
-                    add_edges(scores, token + 1, &ahead[latest + n_ahead + b, 0], row, True)
+                if potentials.has_edges:
+                    add_edges(potentials, token + 1, &ahead[latest + b, 0], suffix, True)
+                    add_edges(potentials, token + 1, &ahead[latest + n_ahead + b, 0], row, True)
             else:
-                suffix = &work[1, 0]
-                row = &work[2, 0]
+                suffix = &work[AT_END, 0]
+                row = &work[AT_END + 1, 0]
                 for j in range(width):
                     suffix[j] = 0.0
                     row[j] = 1.0
-            if scores.forbids:
+            if potentials.forbids:
                 leave_out_unreachable(&alpha[r, 0], width, suffix)
                 leave_out_unreachable(&alpha[r, 0], width, row)
             of_token = &states[token, 0]
-            add_products(scaling[r, 0], &prefixes[r, 0], row, scores.n, of_token, of_token)
-            add_products(scaling[r, 0], &alpha[r, 0], suffix, scores.n, of_token, of_token)
+            add_products(scaling[r, 0], &prefixes[r, 0], row, n, of_token, of_token)
+            add_products(scaling[r, 0], &alpha[r, 0], suffix, n, of_token, of_token)
             if t == 0:
                 continue
-            add_products(1.0, row, &values[token, 0], scores.n, suffix, suffix)
-            factor = potentials_of(block, scores, b, t, state, begin, end, v, scaling, &work[0, 0])
+            add_products(1.0, row, &values[token, 0], n, suffix, suffix)
+            factor = token_potentials(block, potentials, forward, b, t, &work[V, 0])
             products(scaling[r, 0], factor, suffix, width, &ahead[filled + b, 0])
             products(scaling[r, 0], factor, row, width, &ahead[filled + n_active + b, 0])
             r = block.row[t - 1] + b
             scale(scaling[r, 0], &alpha[r, 0], width, &before[filled + b, 0])
             scale(scaling[r, 0], &prefixes[r, 0], width, &before[filled + n_active + b, 0])
-            if scores.has_edges:
+            if potentials.has_edges:
                 for j in range(2):
                     r = filled + j * n_active + b
-                    count_edges(
-                        scores, token, &before[r, 0], &ahead[r, 0], transitions, edge_counts
-                    )
+                    count_edges(potentials, token, &before[r, 0], &ahead[r, 0], counts)
         latest = filled
         n_ahead = n_active
         filled += 2 * n_active
-    outer_products(&before[0, 0], &ahead[0, 0], latest, scores.n, width, &outer[0, 0])
+    outer_products(&before[0, 0], &ahead[0, 0], latest, n, width, pairs)

@@ -11,34 +11,41 @@ c_t, and rounding errors do not grow with the length of a sequence.
 import numpy as np
 
 from libc.math cimport INFINITY
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int64_t
 
-from sklearn_crcrf._kernels._edges cimport Edges, edges_of
+from sklearn_crcrf._kernels._batch_scores cimport BatchScores
+from sklearn_crcrf._kernels._edges cimport reversed_edges
 from sklearn_crcrf._kernels._log_products cimport Product, log_product, normalise, product_of
-from sklearn_crcrf._kernels._pairs cimport Pairs, pairs_of, set_pairs
 from sklearn_crcrf._kernels._turns cimport give_turn, take_turn
 
 
+cdef class ForwardMessages:
+    """The forward messages of a batch of sequences, and the scores that they are made from.
+
+    state (n_tokens, n_labels) with begin and end; potential (n_labels, n_labels), which is
+    exp(transition - top); alpha (n_tokens, n_labels), increment (n_tokens,) and log_z
+    (n_sequences,), which forward_messages fills.
+    """
+
+    def __cinit__(self, BatchScores batch, state, potential, top, alpha, increment, log_z):
+        self.batch, self.state, self.potential, self.top = batch, state, potential, top
+        self.alpha, self.increment, self.log_z = alpha, increment, log_z
+
+
 def forward_messages(
-    const int64_t[::1] offsets,
-    const double[:, ::1] state,    # (n_tokens, n_labels) with begin and end IN
-    const double[:, ::1] transition,
-    const double[:, ::1] potential,  # (n_labels, n_labels) exp(transition - top) IN
-    double top,
-    const int64_t[::1] edge_row,
-    const int64_t[::1] edge_indptr,
-    const int32_t[::1] edge_previous,
-    const int32_t[::1] edge_current,
-    const double[::1] edge_score,
-    double[:, ::1] alpha,          # (n_tokens, n_labels) OUT
-    double[::1] increment,         # (n_tokens,) c OUT
-    double[::1] log_z,             # (n_sequences,) OUT, -inf where no path is possible
+    ForwardMessages messages,      # INOUT
 ):
+    """Compute alpha, c and log Z."""
     cdef:
+        const int64_t[::1] offsets = messages.batch.offsets
+        const double[:, ::1] transition = messages.batch.transition, state = messages.state
+        double[:, ::1] alpha = messages.alpha
+        double[::1] increment = messages.increment, log_z = messages.log_z
         int64_t n = transition.shape[0], s, t, j
         double[::1] work = np.empty(n)
-        Edges edges = edges_of(edge_row, edge_indptr, edge_previous, edge_current, edge_score)
-        Product p = product_of(transition, potential, top, edges)
+        Product p = product_of(
+            transition, messages.potential, messages.top, messages.batch.edges
+        )
     with nogil:
         give_turn()
         for s in range(offsets.shape[0] - 1):
@@ -57,24 +64,19 @@ def forward_messages(
 
 
 def backward_messages(
-    const int64_t[::1] offsets,
-    const double[:, ::1] state,    # (n_tokens, n_labels) with begin and end IN
+    ForwardMessages messages,      # IN
     const double[:, ::1] transposed,  # (n_labels, n_labels) transition.T IN
     const double[:, ::1] potential,  # (n_labels, n_labels) exp(transposed - top) IN
-    double top,
-    const int64_t[::1] edge_row,
-    const int64_t[::1] edge_indptr,
-    const int32_t[::1] edge_previous,
-    const int32_t[::1] edge_current,
-    const double[::1] edge_score,
-    const double[:, ::1] alpha,    # (n_tokens, n_labels) IN
     double[:, ::1] beta,           # (n_tokens, n_labels) OUT
 ):
     cdef:
+        const int64_t[::1] offsets = messages.batch.offsets
+        const double[:, ::1] state = messages.state, alpha = messages.alpha
         int64_t n = transposed.shape[0], s, t, j
         double[::1] work = np.empty(n), ahead = np.empty(n)
-        Edges edges = edges_of(edge_row, edge_indptr, edge_current, edge_previous, edge_score)
-        Product p = product_of(transposed, potential, top, edges)
+        Product p = product_of(
+            transposed, potential, messages.top, reversed_edges(messages.batch.edges)
+        )
     with nogil:
         give_turn()
         for s in range(offsets.shape[0] - 1):
@@ -89,49 +91,4 @@ def backward_messages(
                 for j in range(n):
                     work[j] = alpha[t, j] + beta[t, j]
                 normalise(&work[0], n, &beta[t, 0])
-        take_turn()
-
-
-def add_expected_pairs(
-    const int64_t[::1] offsets,
-    const double[:, ::1] state,    # (n_tokens, n_labels) with begin and end IN
-    const double[:, ::1] transition,
-    const double[:, ::1] potential,  # (n_labels, n_labels) exp(transition - top) IN
-    double top,
-    const int64_t[::1] edge_row,
-    const int64_t[::1] edge_indptr,
-    const int32_t[::1] edge_previous,
-    const int32_t[::1] edge_current,
-    const double[::1] edge_score,
-    const double[:, ::1] alpha,    # (n_tokens, n_labels) IN
-    const double[:, ::1] beta,     # (n_tokens, n_labels) IN
-    const double[::1] increment,   # (n_tokens,) IN
-    const double[::1] log_z,       # (n_sequences,) IN
-    const double[::1] weight,      # (n_sequences,) IN
-    double[:, ::1] transitions,    # (n_labels, n_labels) INOUT
-    double[::1] edge_counts,       # (n_entries,) INOUT
-):
-    """Add the expected counts of transitions and edges, times the weight of each sequence."""
-    cdef:
-        int64_t n = transition.shape[0], s, t, i, j, k, row
-        double[:, ::1] work = np.empty((n + 2, n))
-        double[::1] raised = np.empty_like(edge_score)
-        Edges edges = edges_of(edge_row, edge_indptr, edge_previous, edge_current, edge_score)
-        Pairs p = pairs_of(
-            state, transition, potential, top, edges, alpha, beta, increment, work, raised
-        )
-    with nogil:
-        give_turn()
-        for s in range(offsets.shape[0] - 1):
-            if log_z[s] == -INFINITY or weight[s] == 0.0:
-                continue
-            for t in range(offsets[s] + 1, offsets[s + 1]):
-                set_pairs(p, t)
-                for i in range(n):
-                    for j in range(n):
-                        transitions[i, j] += weight[s] * p.common[i * n + j]
-                row = edges.row[t]
-                if row >= 0:
-                    for k in range(edges.indptr[row], edges.indptr[row + 1]):
-                        edge_counts[k] += weight[s] * p.raised[k]
         take_turn()

@@ -1,9 +1,8 @@
-"""Marginals of the labels of two neighbouring tokens, from the messages of _messages.pyx."""
-
 from libc.math cimport exp
 from libc.stdint cimport int64_t
 
 from sklearn_crcrf._kernels._edges cimport Edges
+from sklearn_crcrf._kernels._messages cimport ForwardMessages
 
 # Products with a factor above exp of this are taken in logarithms.
 cdef enum: LARGEST_POWER = 230
@@ -55,28 +54,22 @@ cdef inline void set_pairs(Pairs p, int64_t t) noexcept nogil:
 
 
 cdef inline Pairs pairs_of(
-    const double[:, ::1] state,
-    const double[:, ::1] transition,
-    const double[:, ::1] potential,
-    double top,
-    Edges edges,
-    const double[:, ::1] alpha,
-    const double[:, ::1] beta,
-    const double[::1] increment,
+    ForwardMessages messages,
+    const double[:, ::1] beta,     # (n_tokens, n_labels) IN
     double[:, ::1] work,           # (n_labels + 2, n_labels) OUT
     double[::1] raised,            # (n_entries,) OUT
 ) noexcept:
     cdef Pairs p
-    p.n = transition.shape[0]
-    p.top = top
-    p.transition = &transition[0, 0]
-    p.potential = &potential[0, 0]
-    p.edges = edges
+    p.n = messages.potential.shape[0]
+    p.top = messages.top
+    p.transition = &messages.batch.transition[0, 0]
+    p.potential = &messages.potential[0, 0]
+    p.edges = messages.batch.edges
     # Without tokens these are addresses that are never read.
-    p.state = &state[0, 0]
-    p.alpha = &alpha[0, 0]
+    p.state = &messages.state[0, 0]
+    p.alpha = &messages.alpha[0, 0]
     p.beta = &beta[0, 0]
-    p.increment = &increment[0]
+    p.increment = &messages.increment[0]
     p.ahead = &work[0, 0]
     p.factor = &work[1, 0]
     p.common = &work[2, 0]

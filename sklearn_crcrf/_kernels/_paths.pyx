@@ -5,7 +5,8 @@ Each token has at most one token before it: on a tree it is the parent.
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
-from sklearn_crcrf._kernels._edges cimport Edges, edges_of, find_entry
+from sklearn_crcrf._kernels._batch_scores cimport BatchCounts, BatchScores
+from sklearn_crcrf._kernels._edges cimport Edges, find_entry
 from sklearn_crcrf._kernels._turns cimport give_turn, take_turn
 from sklearn_crcrf._kernels.vectors cimport prefetch, real
 
@@ -14,24 +15,19 @@ cdef enum: AHEAD = 24
 
 
 def labelling_scores(
-    const int64_t[::1] offsets,
+    BatchScores batch,             # IN
     const int64_t[::1] before,     # (n_tokens,) the token before each token, -1 for none IN
     const uint8_t[::1] is_last,    # (n_tokens,) whether no token comes after a token IN
     const int32_t[::1] y,          # (n_tokens,) IN
     const real[:, ::1] state,      # (n_tokens, n_labels) IN
-    const double[:, ::1] transition,
-    const double[::1] begin,
-    const double[::1] end,
-    const int64_t[::1] edge_row,
-    const int64_t[::1] edge_indptr,
-    const int32_t[::1] edge_previous,
-    const int32_t[::1] edge_current,
-    const double[::1] edge_score,
     double[::1] value,             # (n_units,) OUT
 ):
     """The score of the labelling y of each unit."""
     cdef:
-        Edges edges = edges_of(edge_row, edge_indptr, edge_previous, edge_current, edge_score)
+        const int64_t[::1] offsets = batch.offsets
+        const double[:, ::1] transition = batch.transition
+        const double[::1] begin = batch.begin, end = batch.end
+        Edges edges = batch.edges
         int64_t s, t, k, first, stop
         int32_t i
         double of_state, of_edges
@@ -60,25 +56,20 @@ def labelling_scores(
 
 
 def labelling_counts(
-    const int64_t[::1] offsets,
+    BatchScores batch,             # IN
     const int64_t[::1] before,
     const uint8_t[::1] is_last,
     const int32_t[::1] y,
-    const int64_t[::1] edge_row,
-    const int64_t[::1] edge_indptr,
-    const int32_t[::1] edge_previous,
-    const int32_t[::1] edge_current,
-    const double[::1] edge_score,
     const double[::1] weight,      # (n_units,) IN
     real[:, ::1] state,            # (n_tokens, n_labels) INOUT
-    double[:, ::1] transition,     # (n_labels, n_labels) INOUT
-    double[::1] begin,             # (n_labels,) INOUT
-    double[::1] end,               # (n_labels,) INOUT
-    double[::1] edge_counts,       # (n_entries,) INOUT
+    BatchCounts counts,            # INOUT
 ):
     """Add the weight of each unit to the derivatives by all scores that its labelling y uses."""
     cdef:
-        Edges edges = edges_of(edge_row, edge_indptr, edge_previous, edge_current, edge_score)
+        const int64_t[::1] offsets = batch.offsets
+        double[:, ::1] transition = counts.transition
+        double[::1] begin = counts.begin, end = counts.end, edge_counts = counts.edges
+        Edges edges = batch.edges
         int64_t s, t, k, first, stop
         int32_t i
         double w

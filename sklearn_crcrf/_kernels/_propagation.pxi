@@ -20,6 +20,7 @@ import numpy as np
 from libc.math cimport INFINITY, exp, fabs, log
 from libc.stdint cimport int64_t, uint8_t
 
+from sklearn_crcrf._kernels._graph_messages cimport GraphMessages, Slots
 from sklearn_crcrf._kernels._turns cimport give_turn, take_turn
 from sklearn_crcrf._kernels.vectors cimport (
     add_row_d, exponentials_d, flush_denormals, pack_d, padded_d, prefetch, product_d,
@@ -197,39 +198,31 @@ cdef double visit(
 
 
 def propagate(
-    const int64_t[::1] offsets,    # (n_units + 1,) tokens IN
+    GraphMessages messages,        # INOUT, no label without a compatible one
     const int64_t[::1] units,      # the units whose messages are sent IN
-    const int64_t[::1] start,      # (n_tokens + 1,) IN
-    const int64_t[::1] middle,     # (n_tokens,) first slot of a later token IN
-    const int64_t[::1] neighbour,  # (n_slots,) IN
-    const int64_t[::1] reverse,    # (n_slots,) IN
-    const int64_t[::1] key,        # (n_slots,) IN
-    const double[::1] share,       # (n_slots,) or empty IN
-    const double[:, ::1] state,    # (n_tokens, n_labels) no label without a compatible one IN
-    const uint8_t[::1] is_fixed,   # (n_tokens,) IN
-    const double[:, :, ::1] tables,  # (n_tables, n_labels, n_labels) IN
+    const uint8_t[::1] is_fixed,   # (n_tokens,) whether one label is possible IN
     const double[:, ::1] potentials,  # (2 * n_tables, n_labels * width) packed IN
     bint is_max,
     const double[::1] damping,     # (n_units,) IN
     double tol,
     int64_t n_more,                # largest number of iterations in this call
-    double[:, ::1] m,              # (n_slots, n_labels) INOUT
     int64_t[::1] n_iter,           # (n_units,) iterations so far INOUT
     double[::1] residual,          # (n_units,) largest change in the last iteration OUT
 ):
     """Iterate over the messages of some units, each until no message changes by more than ``tol``."""
     cdef:
-        int64_t n = state.shape[1], width = padded_d(n), i, u, t, more
+        Slots slots = messages.slots
+        const int64_t[::1] offsets = messages.offsets
+        int64_t n = slots.n, width = padded_d(n), i, u, t, more
         double[:, ::1] work = np.zeros((2 * STRIP + 1, width))
         Sweep w
         unsigned mode
     if units.shape[0] == 0:
         return
     w.n, w.width, w.is_max = n, width, is_max
-    w.start, w.neighbour, w.reverse, w.key = &start[0], &neighbour[0], &reverse[0], &key[0]
-    w.share = &share[0] if share.shape[0] else NULL
-    w.state, w.is_fixed = &state[0, 0], &is_fixed[0]
-    w.table, w.potential, w.m = &tables[0, 0, 0], &potentials[0, 0], &m[0, 0]
+    w.start, w.neighbour, w.reverse, w.key = slots.start, slots.neighbour, slots.reverse, slots.key
+    w.state, w.is_fixed, w.share = &messages.state[0, 0], &is_fixed[0], slots.share
+    w.table, w.potential, w.m = slots.table, &potentials[0, 0], &messages.m[0, 0]
     w.belief, w.block, w.sent = &work[0, 0], &work[1, 0], &work[1 + STRIP, 0]
     with nogil:
         give_turn()
@@ -241,11 +234,11 @@ def propagate(
                 residual[u] = 0.0
                 for t in range(offsets[u + 1] - 1, offsets[u] - 1, -1):
                     residual[u] = max(
-                        residual[u], visit(&w, t, start[t], middle[t], n_iter[u] == 0)
+                        residual[u], visit(&w, t, slots.start[t], slots.middle[t], n_iter[u] == 0)
                     )
                 for t in range(offsets[u], offsets[u + 1]):
                     residual[u] = max(
-                        residual[u], visit(&w, t, middle[t], start[t + 1], n_iter[u] == 0)
+                        residual[u], visit(&w, t, slots.middle[t], slots.start[t + 1], n_iter[u] == 0)
                     )
                 n_iter[u] += 1
                 if residual[u] <= tol:

@@ -13,9 +13,10 @@ import numpy as np
 from libc.math cimport exp
 from libc.stdint cimport int32_t, int64_t
 
-from sklearn_crcrf._kernels._edges cimport (
-    Edges, edges_of, fill_transitions, first_entry, maximum
-)
+from sklearn_crcrf._kernels._edges cimport Edges, fill_transitions, first_entry, maximum
+from sklearn_crcrf._kernels._messages cimport ForwardMessages
+from sklearn_crcrf._kernels._tree_messages cimport UpwardMessages
+from sklearn_crcrf._kernels._tree_order cimport Trees
 
 
 cdef int32_t draw(double *scores, int64_t n, double uniform) noexcept nogil:
@@ -37,22 +38,18 @@ cdef int32_t draw(double *scores, int64_t n, double uniform) noexcept nogil:
 
 
 def draw_paths(
-    const int64_t[::1] offsets,
+    ForwardMessages messages,      # IN
     const double[:, ::1] transposed,  # (n_labels, n_labels) transition.T IN
-    const int64_t[::1] edge_row,
-    const int64_t[::1] edge_indptr,
-    const int32_t[::1] edge_previous,
-    const int32_t[::1] edge_current,
-    const double[::1] edge_score,
-    const double[:, ::1] alpha,    # (n_tokens, n_labels) IN
     const double[:, ::1] uniform,  # (n_samples, n_tokens) from [0, 1) IN
     int32_t[:, ::1] y,             # (n_samples, n_tokens) OUT
 ):
     cdef:
+        const int64_t[::1] offsets = messages.batch.offsets
+        const double[:, ::1] alpha = messages.alpha
         int64_t n = transposed.shape[0], s, t, i, k, r, row
         int32_t label
         double[::1] scores = np.empty(n)
-        Edges edges = edges_of(edge_row, edge_indptr, edge_previous, edge_current, edge_score)
+        Edges edges = messages.batch.edges
     with nogil:
         for s in range(offsets.shape[0] - 1):
             for t in range(offsets[s + 1] - 1, offsets[s] - 1, -1):
@@ -73,26 +70,21 @@ def draw_paths(
 
 
 def draw_labellings(
-    const int64_t[::1] token,      # (n_tokens,) the token of each row of _tree_order.pyx IN
-    const int64_t[::1] parent,     # (n_tokens,) the parent of each token, -1 for a root IN
-    const double[:, ::1] transition,
-    const int64_t[::1] edge_row,
-    const int64_t[::1] edge_indptr,
-    const int32_t[::1] edge_previous,
-    const int32_t[::1] edge_current,
-    const double[::1] edge_score,
-    const double[:, ::1] up,       # (n_tokens, n_labels) IN
+    UpwardMessages messages,       # IN
     const double[:, ::1] uniform,  # (n_samples, n_tokens) from [0, 1) IN
     int32_t[:, ::1] y,             # (n_samples, n_tokens) OUT
 ):
     """Labellings of trees; :func:`draw_paths` is for chains."""
     cdef:
+        Trees trees = messages.rows.trees
+        const int64_t[::1] parent = messages.parent
+        const double[:, ::1] transition = messages.batch.transition, up = messages.up
         int64_t n = transition.shape[0], row, t, j, r
         double[::1] scores = np.empty(n)
-        Edges edges = edges_of(edge_row, edge_indptr, edge_previous, edge_current, edge_score)
+        Edges edges = messages.batch.edges
     with nogil:
-        for row in range(token.shape[0]):
-            t = token[row]
+        for row in range(trees.n_rows):
+            t = trees.token[row]
             for r in range(y.shape[0]):
                 if parent[t] < 0:
                     scores[:] = 0.0

@@ -1,5 +1,5 @@
-# Exponentials of the scores of transitions, for sums in probabilities; see _edges.pxd for the
-# scores.
+# Rows of probabilities, and transitions of single tokens: what sums over chains and trees share. See
+# _edges.pxd for the scores.
 
 import numpy as np
 
@@ -7,7 +7,9 @@ from libc.math cimport INFINITY, NAN, exp, isnan, log
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy, memset
 
-from sklearn_crcrf._kernels._edges cimport Edges, edges_of
+from sklearn_crcrf._kernels._batch_scores cimport BatchCounts, BatchScores
+from sklearn_crcrf._kernels._edges cimport Edges
+from sklearn_crcrf._kernels._potentials cimport BatchPotentials, Potentials
 from sklearn_crcrf._kernels._turns cimport give_turn, take_turn
 from sklearn_crcrf._kernels.vectors cimport (
     add_products, add_row, both_products, exponentials, exponentiate, fetch_row,
@@ -24,18 +26,6 @@ cdef enum: ALIGNMENT = 64
 cdef enum: SPARE = 16
 
 
-cdef struct Scores:
-    # Read by the forward and the backward half
-    int64_t n                      # labels
-    int64_t width                  # of a row, padded
-    double top                     # of all transition scores
-    double spread                  # largest difference of possible transition scores
-    bint forbids                   # whether some transitions are impossible
-    const double *potential        # (n, n) exp(transition - top)
-    bint has_edges
-    Edges edges                    # with exp(score - top) for the score
-
-
 def empty_rows(int64_t n_rows, int64_t n, dtype):
     """Padded rows of n numbers, not initialised, in memory aligned to vectors."""
     cdef int64_t itemsize = dtype.itemsize, start
@@ -43,44 +33,6 @@ def empty_rows(int64_t n_rows, int64_t n, dtype):
     memory = np.empty(n_rows * width + ALIGNMENT // itemsize, dtype)
     start = -memory.__array_interface__["data"][0] % ALIGNMENT // itemsize
     return memory[start : start + n_rows * width].reshape(n_rows, width)
-
-
-cdef Scores scores_of(
-    const double[:, ::1] potential, int64_t width, double top, double spread, bint forbids,
-    Edges edges,
-) noexcept:
-    cdef Scores scores
-    scores.n = potential.shape[0]
-    scores.width = width
-    scores.top = top
-    scores.spread = spread
-    scores.forbids = forbids
-    scores.potential = &potential[0, 0]
-    scores.has_edges = edges.score != NULL
-    scores.edges = edges
-    return scores
-
-
-def potentials(
-    const double[:, ::1] transition,
-    double[:, ::1] potential,      # (n_labels, n_labels) exp(transition - top) OUT
-):
-    """The maximum of the transition scores, the least finite one, and whether some are -inf."""
-    cdef:
-        int64_t n = transition.shape[0], i, j
-        double top = -INFINITY, lowest = INFINITY
-        bint forbids = False
-    for i in range(n):
-        for j in range(n):
-            top = max(top, transition[i, j])
-            if transition[i, j] > -INFINITY:
-                lowest = min(lowest, transition[i, j])
-    top = top if top > -INFINITY else 0.0
-    for i in range(n):
-        for j in range(n):
-            potential[i, j] = exp(transition[i, j] - top)
-            forbids |= transition[i, j] == -INFINITY
-    return top, min(lowest, top), forbids
 
 
 cdef const real *packed_potential(
@@ -92,9 +44,10 @@ cdef const real *packed_potential(
     return &rows[0, 0]
 
 
-cdef inline bint is_table(const Scores *scores, int64_t row) noexcept nogil:
+cdef inline bint is_table(const Potentials *potentials, int64_t row) noexcept nogil:
     """Whether each pair of labels has an entry; entries are in the order of the current label."""
-    return scores.edges.indptr[row + 1] - scores.edges.indptr[row] == scores.n * scores.n
+    cdef const int64_t *indptr = potentials.edges.indptr
+    return indptr[row + 1] - indptr[row] == potentials.n * potentials.n
 
 
 cdef inline void multiply_by_table(
@@ -147,23 +100,23 @@ cdef inline void count_table(
 
 
 cdef void add_edges(
-    const Scores *scores, int64_t token, const real *x, real *out, bint backwards
+    const Potentials *potentials, int64_t token, const real *x, real *out, bint backwards
 ) noexcept nogil:
     """Correct ``out = x @ potential`` by the edges into a token."""
     cdef:
-        int64_t k, i, j, row = scores.edges.row[token]
+        int64_t k, i, j, row = potentials.edges.row[token]
         double raised
     if row < 0:
         return
-    if is_table(scores, row):
+    if is_table(potentials, row):
         multiply_by_table(
-            scores.edges.score + scores.edges.indptr[row], scores.n, x, out, backwards
+            potentials.edges.score + potentials.edges.indptr[row], potentials.n, x, out, backwards
         )
         return
-    for k in range(scores.edges.indptr[row], scores.edges.indptr[row + 1]):
-        i = scores.edges.previous[k]
-        j = scores.edges.current[k]
-        raised = scores.edges.score[k] - scores.potential[i * scores.n + j]
+    for k in range(potentials.edges.indptr[row], potentials.edges.indptr[row + 1]):
+        i = potentials.edges.previous[k]
+        j = potentials.edges.current[k]
+        raised = potentials.edges.score[k] - potentials.transition[i * potentials.n + j]
         if backwards:
             out[i] += <real>(raised * x[j])
         else:
@@ -171,29 +124,28 @@ cdef void add_edges(
 
 
 cdef void count_edges(
-    const Scores *scores,
+    const Potentials *potentials,
     int64_t token,
     const real *before,
     const real *ahead,
-    double[:, ::1] transitions,
-    double[::1] edge_counts,
+    BatchCounts counts,
 ) noexcept nogil:
     """The expected counts of the edges into a token, instead of the transitions they replace."""
     cdef:
-        int64_t k, i, j, row = scores.edges.row[token]
+        int64_t k, i, j, row = potentials.edges.row[token]
         double both
     if row < 0:
         return
-    k = scores.edges.indptr[row]
-    if is_table(scores, row):
+    k = potentials.edges.indptr[row]
+    if is_table(potentials, row):
         count_table(
-            scores.edges.score + k, scores.potential, scores.n, before, ahead, &edge_counts[k],
-            transitions,
+            potentials.edges.score + k, potentials.transition, potentials.n, before, ahead,
+            &counts.edges[k], counts.transition,
         )
         return
-    for k in range(scores.edges.indptr[row], scores.edges.indptr[row + 1]):
-        i = scores.edges.previous[k]
-        j = scores.edges.current[k]
+    for k in range(potentials.edges.indptr[row], potentials.edges.indptr[row + 1]):
+        i = potentials.edges.previous[k]
+        j = potentials.edges.current[k]
         both = <double>before[i] * ahead[j]
-        edge_counts[k] += both * scores.edges.score[k]
-        transitions[i, j] -= both * scores.potential[i * scores.n + j]
+        counts.edges[k] += both * potentials.edges.score[k]
+        counts.transition[i, j] -= both * potentials.transition[i * potentials.n + j]

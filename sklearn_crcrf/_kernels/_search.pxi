@@ -13,6 +13,7 @@
 from libc.math cimport isfinite
 from libc.string cimport memcmp, memcpy, memset
 
+from sklearn_crcrf._kernels._edges cimport edges_of
 from sklearn_crcrf._kernels.vectors cimport add_row, add_sum
 
 
@@ -28,18 +29,18 @@ cdef struct LinkAttributes:
 cdef class Search:
     """Work space for a unit.
 
-    offsets (n_units + 1,). Each token has, as positions within its unit: order (n_tokens,), in
-    which tokens send messages; to (n_tokens,), the token that it sends to, -1 for none; and
-    previous (n_tokens,), the token that the link into it leads from, -1 for none. is_last
-    (n_tokens,), int8, says whether no link leads from it, and upwards whether to is previous.
+    offsets (n_units + 1,). In the tuple order each token has, as positions within its unit: order
+    (n_tokens,), in which tokens send messages; to (n_tokens,), the token that it sends to, -1 for
+    none; previous (n_tokens,), the token that the link into it leads from, -1 for none; and is_last
+    (n_tokens,), int8, whether no link leads from it. Its last entry says whether to is previous.
 
-    begin (n,), end (n,) and forbidden (n, n), row = label, are added to scores: 0 or -inf. indptr,
-    indices and values are the attributes of the link into each token, and weights
-    (n_attributes, n * n) may change between searches.
+    The tuple forbidden has begin (n,), end (n,) and transition (n, n), row = label, which are added
+    to scores: 0 or -inf. links, arrays of a CSR matrix, are the attributes of the link into each
+    token, and weights (n_attributes, n * n) may change between searches.
 
     Links with the same attributes share a table of transition scores: row (n_tokens,) is the table
-    of the link into each token; table_indptr, table_indices and table_values are the attributes of
-    each table. If there are no tables, the scores of each link are computed when it is searched.
+    of the link into each token; tables, arrays of a CSR matrix, are the attributes of each table.
+    If there are no tables, the scores of each link are computed when it is searched.
     """
 
     cdef:
@@ -57,34 +58,30 @@ cdef class Search:
         bint has_changed               # whether tables have changed since the last search
         list kept                      # the memory that pointers point to
 
-    def __init__(
-        self, offsets, order, to, previous, is_last, upwards, begin, end, forbidden,
-        indptr, indices, values, row, table_indptr, table_indices, table_values, weights,
-    ):
+    def __init__(self, offsets, order, forbidden, links, row, tables, weights):
+        begin, end, transition = forbidden
         cdef int64_t n = len(begin), longest = np.max(np.diff(offsets), initial=1), i, j
-        self.offsets, self.order, self.to, self.previous = offsets, order, to, previous
-        self.is_last, self.upwards, self.begin, self.end = is_last, upwards, begin, end
-        self.row, self.link_indptr = row, indptr
-        self.n_tables, self.n_attributes = len(table_indptr) - 1, len(weights)
+        self.offsets, self.begin, self.end = offsets, begin, end
+        self.order, self.to, self.previous, self.is_last, self.upwards = order
+        self.row, self.link_indptr = row, links[0]
+        self.n_tables, self.n_attributes = len(tables[0]) - 1, len(weights)
         self.scores, self.delta = (rows_of(longest, padded_d(n), np.nan) for _ in range(2))
         self.kept = make_steps(self, n)
-        self.kept += use_attributes(&self.links, indptr, indices, values, weights, forbidden)
-        self.kept += use_attributes(
-            &self.tables, table_indptr, table_indices, table_values, weights, forbidden
-        )
+        self.kept += use_attributes(&self.links, links, weights, transition)
+        self.kept += use_attributes(&self.tables, tables, weights, transition)
         for i in range(n):
             for j in range(n):
                 read_transition(self, i, j)
 
 
 cdef list use_attributes(
-    LinkAttributes *links,
-    const int64_t[::1] indptr,
-    const int32_t[::1] indices,
-    const double[::1] values,
-    double[:, ::1] weights,
-    const double[:, ::1] forbidden,
+    LinkAttributes *links, arrays, double[:, ::1] weights, const double[:, ::1] forbidden
 ):
+    cdef:
+        const int64_t[::1] indptr
+        const int32_t[::1] indices
+        const double[::1] values
+    indptr, indices, values = arrays
     links.indptr = &indptr[0]
     links.indices = &indices[0] if indices.shape[0] else NULL
     links.values = &values[0] if values.shape[0] else NULL

@@ -16,8 +16,25 @@ import numpy as np
 from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
-from sklearn_crcrf._kernels._edges cimport Edges, argmax_sum, edges_of, find_entry, first_entry
+from sklearn_crcrf._kernels._batch_scores cimport BatchScores
+from sklearn_crcrf._kernels._edges cimport Edges, argmax_sum, find_entry, first_entry
 from sklearn_crcrf._kernels._turns cimport give_turn, take_turn
+
+
+cdef class ChainMaxima:
+    """The best prefixes and suffixes of a batch of sequences, and the scores they are made from.
+
+    transposed (n_labels, n_labels) is transition.T; state (n_tokens, n_labels) with begin and end;
+    delta and ahead (n_tokens, n_labels).
+    """
+
+    cdef:
+        BatchScores batch
+        const double[:, ::1] transposed, state, delta, ahead
+
+    def __cinit__(self, BatchScores batch, transposed, state, delta, ahead):
+        self.batch, self.transposed, self.state = batch, transposed, state
+        self.delta, self.ahead = delta, ahead
 
 
 cdef struct Lattice:
@@ -41,16 +58,7 @@ cdef struct Path:
 
 
 def span_margins(
-    const double[:, ::1] state,    # (n_tokens, n_labels) with begin and end IN
-    const double[:, ::1] delta,    # (n_tokens, n_labels) IN
-    const double[:, ::1] ahead,    # (n_tokens, n_labels) IN
-    const double[:, ::1] transition,
-    const double[:, ::1] transposed,
-    const int64_t[::1] edge_row,
-    const int64_t[::1] edge_indptr,
-    const int32_t[::1] edge_previous,
-    const int32_t[::1] edge_current,
-    const double[::1] edge_score,
+    ChainMaxima maxima,            # IN
     const int64_t[:, ::1] bounds,  # (n_spans, 4) a, b, start and stop of the sequence IN
     const int64_t[::1] place,      # (n_spans,) where the labels of each span begin IN
     const int32_t[::1] labels,     # of all spans IN
@@ -61,11 +69,8 @@ def span_margins(
 ):
     cdef:
         int64_t r, k, n_spans = bounds.shape[0]
-        double[:, ::1] work = np.zeros((2, state.shape[1]))
-        Lattice lattice = lattice_of(
-            state, delta, ahead, transition, transposed,
-            edges_of(edge_row, edge_indptr, edge_previous, edge_current, edge_score), work,
-        )
+        double[:, ::1] work = np.zeros((2, maxima.state.shape[1]))
+        Lattice lattice = lattice_of(maxima, work)
         Path found[2]
     with nogil:
         give_turn()
@@ -203,22 +208,17 @@ cdef void through(const Lattice *lattice, int64_t t, int64_t label) noexcept nog
 
 
 cdef Lattice lattice_of(
-    const double[:, ::1] state,
-    const double[:, ::1] delta,
-    const double[:, ::1] ahead,
-    const double[:, ::1] transition,
-    const double[:, ::1] transposed,
-    Edges edges,
+    ChainMaxima maxima,
     double[:, ::1] work,           # (2, n_labels) zeros, and work space
 ) noexcept:
     cdef Lattice lattice
-    lattice.n = state.shape[1]
-    lattice.state = &state[0, 0]
-    lattice.delta = &delta[0, 0]
-    lattice.ahead = &ahead[0, 0]
-    lattice.transition = &transition[0, 0]
-    lattice.transposed = &transposed[0, 0]
-    lattice.edges = edges
+    lattice.n = maxima.state.shape[1]
+    lattice.state = &maxima.state[0, 0]
+    lattice.delta = &maxima.delta[0, 0]
+    lattice.ahead = &maxima.ahead[0, 0]
+    lattice.transition = &maxima.batch.transition[0, 0]
+    lattice.transposed = &maxima.transposed[0, 0]
+    lattice.edges = maxima.batch.edges
     lattice.zeros = &work[0, 0]
     lattice.scores = &work[1, 0]
     return lattice
@@ -242,17 +242,7 @@ cdef void count_transition(
 
 
 def add_span_counts(
-    const int64_t[::1] offsets,
-    const double[:, ::1] state,
-    const double[:, ::1] delta,
-    const double[:, ::1] ahead,
-    const double[:, ::1] transition,
-    const double[:, ::1] transposed,
-    const int64_t[::1] edge_row,
-    const int64_t[::1] edge_indptr,
-    const int32_t[::1] edge_previous,
-    const int32_t[::1] edge_current,
-    const double[::1] edge_score,
+    ChainMaxima maxima,            # IN
     const int64_t[:, ::1] bounds,
     const int64_t[::1] place,
     const int32_t[::1] labels,
@@ -264,20 +254,18 @@ def add_span_counts(
 ):
     """Add the weight of each span for the best path with it, subtract it for the one without."""
     cdef:
-        int64_t s, r, n = state.shape[1]
+        const int64_t[::1] offsets = maxima.batch.offsets
+        int64_t s, r, n = states.shape[1]
         double[:, ::1] work = np.zeros((2, n))
         # Weights of the best paths that end, and that begin, with a label of a token
-        double[:, ::1] ending = np.zeros((state.shape[0], n))
-        double[:, ::1] starting = np.zeros((state.shape[0], n))
-        Lattice lattice = lattice_of(
-            state, delta, ahead, transition, transposed,
-            edges_of(edge_row, edge_indptr, edge_previous, edge_current, edge_score), work,
-        )
+        double[:, ::1] ending = np.zeros((states.shape[0], n))
+        double[:, ::1] starting = np.zeros((states.shape[0], n))
+        Lattice lattice = lattice_of(maxima, work)
         Counts counts
     counts.lattice = &lattice
     counts.state = &states[0, 0]
     counts.transition = &transitions[0, 0]
-    counts.edges = &edge_counts[0]
+    counts.edges = &edge_counts[0] if edge_counts.shape[0] else NULL
     with nogil:
         give_turn()
         for r in range(bounds.shape[0]):

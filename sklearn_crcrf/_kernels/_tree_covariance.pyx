@@ -18,12 +18,14 @@ without their mean (the recursions of Kakade, Teh & Roweis 2002, on trees). Then
 import numpy as np
 
 from libc.math cimport INFINITY, NAN
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int64_t
 
 from sklearn_crcrf._kernels._conditionals cimport (
     Conditionals, conditionals_of, entries_into, set_conditionals, sum_of
 )
-from sklearn_crcrf._kernels._edges cimport Edges, edges_of
+from sklearn_crcrf._kernels._edges cimport Edges
+from sklearn_crcrf._kernels._tree_messages cimport UpwardMessages
+from sklearn_crcrf._kernels._tree_order cimport Trees
 
 
 cdef struct Direction:
@@ -50,19 +52,7 @@ cdef void average_subtree(
 
 
 def average_subtrees(
-    const int64_t[::1] token,
-    const int64_t[::1] unit,
-    const int64_t[::1] parent,
-    const double[:, ::1] transition,
-    const double[:, ::1] potential,  # (n_labels, n_labels) exp(transition - top) IN
-    double top,
-    const int64_t[::1] edge_row,
-    const int64_t[::1] edge_indptr,
-    const int32_t[::1] edge_previous,
-    const int32_t[::1] edge_current,
-    const double[::1] edge_score,
-    const double[:, ::1] up,       # (n_tokens, n_labels) IN
-    const double[::1] log_z,       # (n_units,) IN
+    UpwardMessages messages,       # IN
     const double[:, ::1] marginals,  # (n_tokens, n_labels) IN
     const double[:, ::1] v_state,  # (n_tokens, n_labels) direction, with begin and end IN
     const double[:, ::1] v_transition,
@@ -72,27 +62,31 @@ def average_subtrees(
 ):
     """The recursion of a, and the means of <v, f(y)>."""
     cdef:
-        int64_t n = transition.shape[0], u, r, t, j
+        Trees trees = messages.rows.trees
+        const int64_t[::1] parent = messages.parent
+        const double[::1] log_z = messages.log_z
+        int64_t n = v_transition.shape[0], u, r, t, j
         double[:, ::1] work = np.empty((n + 3, n))
-        double[::1] raised = np.empty_like(edge_score)
-        Edges edges = edges_of(edge_row, edge_indptr, edge_previous, edge_current, edge_score)
-        Conditionals q = conditionals_of(transition, potential, top, edges, up, work, raised)
+        double[::1] raised = np.empty(messages.batch.n_entries)
+        Conditionals q = conditionals_of(
+            messages.batch, messages.potential, messages.top, messages.up, work, raised
+        )
         Direction v = direction_of(v_transition, v_edges)
         double m
     with nogil:
         for u in range(mean.shape[0]):
             mean[u] = 0.0 if log_z[u] > -INFINITY else NAN
         a[:] = v_state
-        for r in range(token.shape[0] - 1, -1, -1):
-            t = token[r]
-            if log_z[unit[r]] == -INFINITY:
+        for r in range(trees.n_rows - 1, -1, -1):
+            t = trees.token[r]
+            if log_z[trees.unit[r]] == -INFINITY:
                 continue
             m = 0.0
             for j in range(n):
                 m += marginals[t, j] * a[t, j]
             for j in range(n):
                 a[t, j] -= m
-            mean[unit[r]] += m
+            mean[trees.unit[r]] += m
             if parent[t] >= 0:
                 set_conditionals(q, t)
                 average_subtree(q, t, v, &a[t, 0], &work[n + 2, 0])
@@ -101,19 +95,7 @@ def average_subtrees(
 
 
 def add_tree_covariances(
-    const int64_t[::1] token,
-    const int64_t[::1] unit,
-    const int64_t[::1] parent,
-    const double[:, ::1] transition,
-    const double[:, ::1] potential,  # (n_labels, n_labels) exp(transition - top) IN
-    double top,
-    const int64_t[::1] edge_row,
-    const int64_t[::1] edge_indptr,
-    const int32_t[::1] edge_previous,
-    const int32_t[::1] edge_current,
-    const double[::1] edge_score,
-    const double[:, ::1] up,       # (n_tokens, n_labels) IN
-    const double[::1] log_z,       # (n_units,) IN
+    UpwardMessages messages,       # IN
     const double[:, ::1] marginals,  # (n_tokens, n_labels) IN
     const double[:, ::1] v_transition,
     const double[::1] v_edges,
@@ -125,20 +107,25 @@ def add_tree_covariances(
 ):
     """Covariances times the weight of each unit."""
     cdef:
-        int64_t n = transition.shape[0], r, t, i, j, k, start, stop
-        double[:, ::1] work = np.empty((n + 4, n)), b = np.zeros((len(token), n))
-        double[::1] raised = np.empty_like(edge_score)
-        Edges edges = edges_of(edge_row, edge_indptr, edge_previous, edge_current, edge_score)
-        Conditionals q = conditionals_of(transition, potential, top, edges, up, work, raised)
+        Trees trees = messages.rows.trees
+        const int64_t[::1] parent = messages.parent
+        const double[::1] log_z = messages.log_z
+        Edges edges = messages.batch.edges
+        int64_t n = v_transition.shape[0], r, t, i, j, k, start, stop
+        double[:, ::1] work = np.empty((n + 4, n)), b = np.zeros((trees.n_rows, n))
+        double[::1] raised = np.empty(messages.batch.n_entries)
+        Conditionals q = conditionals_of(
+            messages.batch, messages.potential, messages.top, messages.up, work, raised
+        )
         Direction v = direction_of(v_transition, v_edges)
         double *others = &work[n + 2, 0]
         double *mass = &work[n + 3, 0]
         double w, pair
     with nogil:
-        for r in range(token.shape[0]):
-            t = token[r]
-            w = weight[unit[r]]
-            if log_z[unit[r]] == -INFINITY or w == 0.0:
+        for r in range(trees.n_rows):
+            t = trees.token[r]
+            w = weight[trees.unit[r]]
+            if log_z[trees.unit[r]] == -INFINITY or w == 0.0:
                 for j in range(n):
                     states[t, j] = 0.0
                 continue

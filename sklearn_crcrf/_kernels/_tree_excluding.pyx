@@ -21,9 +21,9 @@ from libc.math cimport INFINITY, NAN, exp, log, log1p
 from libc.stdint cimport int32_t, int64_t
 
 from sklearn_crcrf._kernels._conditionals cimport Conditionals, add_pairs, conditionals_of
-from sklearn_crcrf._kernels._edges cimport (
-    Edges, edges_of, fill_transitions, find_entry, maximum
-)
+from sklearn_crcrf._kernels._edges cimport Edges, fill_transitions, find_entry, maximum
+from sklearn_crcrf._kernels._tree_messages cimport UpwardMessages
+from sklearn_crcrf._kernels._tree_order cimport Trees
 from sklearn_crcrf._kernels._turns cimport give_turn, take_turn
 
 
@@ -79,59 +79,47 @@ cdef double join_siblings(Terms *terms, int64_t first, int64_t stop) noexcept no
     return differs
 
 
-cdef inline int64_t last_root(
-    const int64_t *unit, const int64_t *parent_row, int64_t r, int64_t n_rows
-) noexcept nogil:
+cdef inline int64_t last_root(const Trees *trees, int64_t r) noexcept nogil:
     """The row after the roots of a unit, of which ``r`` is the first."""
-    cdef int64_t u = unit[r]
-    while r < n_rows and unit[r] == u and parent_row[r] < 0:
+    cdef int64_t u = trees.unit[r]
+    while r < trees.n_rows and trees.unit[r] == u and trees.parent_row[r] < 0:
         r += 1
     return r
 
 
 def sum_other_labellings(
-    const int64_t[::1] token,
-    const int64_t[::1] unit,
-    const int64_t[::1] parent_row,
-    const int64_t[::1] first_child,
-    const int64_t[::1] n_children,
+    UpwardMessages messages,       # IN
     const int32_t[::1] y,          # (n_tokens,) IN
-    const double[:, ::1] state,    # (n_tokens, n_labels) with begin and end IN
-    const double[:, ::1] transition,
-    const int64_t[::1] edge_row,
-    const int64_t[::1] edge_indptr,
-    const int32_t[::1] edge_previous,
-    const int32_t[::1] edge_current,
-    const double[::1] edge_score,
-    const double[:, ::1] up,       # (n_tokens, n_labels) IN
-    const double[::1] increment,   # (n_tokens,) z IN
-    const double[::1] log_z,       # (n_units,) IN
     double[:, ::1] numbers,        # (n_tokens, N_TERMS) of each row OUT
     double[::1] value,             # (n_units,) OUT, -inf where no other labelling is possible
 ):
     cdef:
-        int64_t n = transition.shape[0], n_rows = token.shape[0], r, t, u, k, stop
+        Trees trees = messages.rows.trees
+        Edges edges = messages.batch.edges
+        const double[:, ::1] state = messages.state, transition = messages.batch.transition
+        const double[:, ::1] up = messages.up
+        const double[::1] increment = messages.increment, log_z = messages.log_z
+        int64_t n = transition.shape[0], r, t, u, k, stop
         double[::1] into = np.empty(n)
-        Edges edges = edges_of(edge_row, edge_indptr, edge_previous, edge_current, edge_score)
         Terms *terms = <Terms *>&numbers[0, 0]
         Terms *row
         double alone, gold
     with nogil:
         give_turn()
         value[:] = -INFINITY
-        for r in range(n_rows - 1, -1, -1):
-            t = token[r]
-            u = unit[r]
+        for r in range(trees.n_rows - 1, -1, -1):
+            t = trees.token[r]
+            u = trees.unit[r]
             if log_z[u] == -INFINITY:
                 continue
             row = &terms[r]
-            stop = first_child[r] + n_children[r]
+            stop = trees.first_child[r] + trees.n_children[r]
             alone = state[t, y[t]] - increment[t]
-            row.below = alone + join_siblings(terms, first_child[r], stop)
+            row.below = alone + join_siblings(terms, trees.first_child[r], stop)
             gold = alone
-            for k in range(first_child[r], stop):
+            for k in range(trees.first_child[r], stop):
                 gold += terms[k].gold
-            fill_into(edges, transition, token, parent_row, y, r, &into[0])
+            fill_into(edges, transition, &trees, y, r, &into[0])
             row.gold = into[y[t]] + gold
             row.differ = into[y[t]] + row.below
             for k in range(n):
@@ -139,8 +127,8 @@ def sum_other_labellings(
             row.free = log_sum_of_array(&into[0], n)
             into[y[t]] = row.differ
             row.differ = log_sum_of_array(&into[0], n)
-            if parent_row[r] < 0 and (r == 0 or unit[r - 1] != u):
-                stop = last_root(&unit[0], &parent_row[0], r, n_rows)
+            if trees.parent_row[r] < 0 and (r == 0 or trees.unit[r - 1] != u):
+                stop = last_root(&trees, r)
                 value[u] = log_z[u] + join_siblings(terms, r, stop)
         take_turn()
 
@@ -148,16 +136,15 @@ def sum_other_labellings(
 cdef void fill_into(
     Edges edges,
     const double[:, ::1] transition,
-    const int64_t[::1] token,
-    const int64_t[::1] parent_row,
+    const Trees *trees,
     const int32_t[::1] y,
     int64_t r,
     double *out,                   # (n_labels,) OUT
 ) noexcept nogil:
     """The scores of the transitions into a row from the label of its parent in y."""
-    cdef int64_t j, n = transition.shape[0]
-    if parent_row[r] >= 0:
-        fill_transitions(edges, &transition[0, 0], n, token[r], y[token[parent_row[r]]], out)
+    cdef int64_t j, n = transition.shape[0], p = trees.parent_row[r]
+    if p >= 0:
+        fill_transitions(edges, &transition[0, 0], n, trees.token[r], y[trees.token[p]], out)
     else:
         for j in range(n):
             out[j] = 0.0
@@ -184,21 +171,8 @@ cdef void split_siblings(
 
 
 def add_counts_of_others(
-    const int64_t[::1] token,
-    const int64_t[::1] unit,
-    const int64_t[::1] parent_row,
-    const int64_t[::1] first_child,
-    const int64_t[::1] n_children,
+    UpwardMessages messages,       # IN
     const int32_t[::1] y,
-    const double[:, ::1] transition,
-    const double[:, ::1] potential,  # (n_labels, n_labels) exp(transition - top) IN
-    double top,
-    const int64_t[::1] edge_row,
-    const int64_t[::1] edge_indptr,
-    const int32_t[::1] edge_previous,
-    const int32_t[::1] edge_current,
-    const double[::1] edge_score,
-    const double[:, ::1] up,       # (n_tokens, n_labels) IN
     const double[:, ::1] numbers,  # (n_tokens, N_TERMS) of sum_other_labellings IN
     const double[::1] value,       # (n_units,) of sum_other_labellings IN
     const double[::1] weight,      # (n_units,) IN
@@ -208,12 +182,16 @@ def add_counts_of_others(
 ):
     """Expected counts over all labellings but y, times the weight of each unit."""
     cdef:
-        int64_t n = transition.shape[0], n_rows = token.shape[0], r, t, p, u, j, stop
-        double[:, ::1] work = np.empty((n + 4, n)), free = np.zeros((n_rows, n))
-        double[::1] raised = np.empty_like(edge_score)
-        double[:, ::1] probabilities = np.zeros((n_rows, N_MODES))
-        Edges edges = edges_of(edge_row, edge_indptr, edge_previous, edge_current, edge_score)
-        Conditionals q = conditionals_of(transition, potential, top, edges, up, work, raised)
+        Trees trees = messages.rows.trees
+        Edges edges = messages.batch.edges
+        const double[:, ::1] transition = messages.batch.transition, up = messages.up
+        int64_t n = transition.shape[0], r, t, p, u, j, stop
+        double[:, ::1] work = np.empty((n + 4, n)), free = np.zeros((trees.n_rows, n))
+        double[::1] raised = np.empty(messages.batch.n_entries)
+        double[:, ::1] probabilities = np.zeros((trees.n_rows, N_MODES))
+        Conditionals q = conditionals_of(
+            messages.batch, messages.potential, messages.top, up, work, raised
+        )
         double *before = &work[n + 2, 0]
         double *into = &work[n + 3, 0]
         const Terms *terms = <const Terms *>&numbers[0, 0]
@@ -221,28 +199,28 @@ def add_counts_of_others(
         double below, total
     with nogil:
         give_turn()
-        for r in range(n_rows):
-            t = token[r]
-            u = unit[r]
+        for r in range(trees.n_rows):
+            t = trees.token[r]
+            u = trees.unit[r]
             for j in range(n):
                 states[t, j] = 0.0
             if value[u] == -INFINITY or weight[u] == 0.0:
                 continue
-            p = token[parent_row[r]] if parent_row[r] >= 0 else -1
+            p = trees.token[trees.parent_row[r]] if trees.parent_row[r] >= 0 else -1
             if p >= 0:
                 for j in range(n):
                     before[j] = free[p, j]
                 before[y[p]] += modes[r].free
                 add_pairs(q, t, before, &free[t, 0], transitions, edge_counts)
             else:
-                if r == 0 or unit[r - 1] != u:
-                    stop = last_root(&unit[0], &parent_row[0], r, n_rows)
+                if r == 0 or trees.unit[r - 1] != u:
+                    stop = last_root(&trees, r)
                     split_siblings(terms, r, stop, weight[u], 0.0, modes)
                 for j in range(n):
                     free[t, j] = modes[r].free * exp(up[t, j])
             below = 0.0
             if modes[r].differ != 0.0:
-                fill_into(edges, transition, token, parent_row, y, r, into)
+                fill_into(edges, transition, &trees, y, r, into)
                 for j in range(n):
                     into[j] += terms[r].below if j == y[t] else up[t, j]
                 total = log_sum_of_array(into, n)
@@ -259,8 +237,8 @@ def add_counts_of_others(
             for j in range(n):
                 states[t, j] = free[t, j]
             states[t, y[t]] += below + modes[r].gold
-            stop = first_child[r] + n_children[r]
-            split_siblings(terms, first_child[r], stop, below, modes[r].gold, modes)
+            stop = trees.first_child[r] + trees.n_children[r]
+            split_siblings(terms, trees.first_child[r], stop, below, modes[r].gold, modes)
         take_turn()
 
 

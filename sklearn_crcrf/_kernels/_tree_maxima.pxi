@@ -12,22 +12,9 @@ from sklearn_crcrf._kernels.maxima cimport (
 
 
 def max_trees(
-    const int64_t[::1] level_start,
-    const int64_t[::1] block_level,
-    const int64_t[::1] token,
-    const int64_t[::1] unit,
-    const int64_t[::1] parent_row,
-    const int64_t[::1] first_child,
-    const int64_t[::1] n_children,
+    TreeRows tree_rows,            # IN
+    BatchScores batch,             # IN
     const real[:, ::1] state,      # (n_tokens, n_labels) IN
-    const double[:, ::1] transition,
-    const double[::1] begin,
-    const double[::1] end,
-    const int64_t[::1] edge_row,
-    const int64_t[::1] edge_indptr,
-    const int32_t[::1] edge_previous,
-    const int32_t[::1] edge_current,
-    const double[::1] edge_score,
     double[:, ::1] best,           # (n_tokens, n_labels) of each token OUT, or None
     int32_t[::1] labels,           # (n_tokens,) OUT
     double[::1] values,            # (n_units,) OUT, -inf where no labelling is possible, NaN
@@ -35,51 +22,47 @@ def max_trees(
 ):
     """The best labelling of each unit, of ties the lowest label of the node nearest to a root."""
     cdef:
-        int64_t n = transition.shape[0], width = padded_d(n), block
-        int64_t largest = largest_block(level_start, block_level)
-        double[:, ::1] rows = empty_rows(2 * n + STRIP + largest, n, DOUBLE)
-        Trees trees = trees_of(level_start, token, unit, parent_row, first_child, n_children)
-        Edges edges = edges_of(edge_row, edge_indptr, edge_previous, edge_current, edge_score)
-    rows[:] = np.nan
-    rows[: 2 * n] = -np.inf
-    rows[:n, :n] = transition
-    rows[n : 2 * n, :n] = transition.T
+        Trees trees = tree_rows.trees
+        const double[:, ::1] transition = batch.transition
+        int64_t n = transition.shape[0], block, i, j
+        double[:, ::1] rows = empty_rows(2 * n + STRIP + trees.largest_block, n, DOUBLE)
+    rows[:] = NAN
+    rows[: 2 * n] = -INFINITY
+    for i in range(n):
+        for j in range(n):
+            rows[i, j] = rows[n + j, i] = transition[i, j]
     with nogil:
         give_turn()
         values[:] = 0.0
-        for block in range(block_level.shape[0] - 1):
-            max_block(
-                &trees, block_level[block], block_level[block + 1], state, begin, end, edges, n,
-                width, &rows[0, 0], best, labels, values,
-            )
+        for block in range(trees.n_blocks):
+            max_block(&trees, block, batch, state, rows, best, labels, values)
         take_turn()
 
 
 cdef void max_block(
     const Trees *trees,
-    int64_t first_level,
-    int64_t last_level,
+    int64_t block,
+    BatchScores batch,
     const real[:, ::1] state,
-    const double[::1] begin,
-    const double[::1] end,
-    Edges edges,
-    int64_t n,
-    int64_t width,
-    double *rows,                  # (2 n + STRIP + rows of the block, width) transitions, these
+    double[:, ::1] rows,           # (2 n + STRIP + rows of the block, width) transitions, these
                                    # transposed, and work space
     double[:, ::1] best,
     int32_t[::1] labels,
     double[::1] values,
 ) noexcept nogil:
     cdef:
+        int64_t first_level = trees.block_level[block], last_level = trees.block_level[block + 1]
         int64_t start = trees.level_start[first_level], level, stop, n_rows, r, u, j, token
-        const double *transition = rows
-        const double *transposed = rows + n * width
-        double *messages = rows + 2 * n * width
+        int64_t n = state.shape[1], width = rows.shape[1]
+        Edges edges = batch.edges
+        const double *transition = &rows[0, 0]
+        const double *transposed = transition + n * width
+        double *messages = &rows[2 * n, 0]
         double *row = messages + STRIP * width
         double *delta = row - start * width  # row r is at delta + r * width
         bint is_proper = fill_nodes(
-            trees, start, trees.level_start[last_level], state, begin, end, width, row
+            trees, start, trees.level_start[last_level], state, &batch.begin[0], &batch.end[0],
+            width, row,
         )
     for level in range(last_level - 1, first_level, -1):
         stop = trees.level_start[level + 1]
@@ -110,7 +93,7 @@ cdef void max_block(
 
 cdef bint fill_nodes(
     const Trees *trees, int64_t start, int64_t stop, const real[:, ::1] state,
-    const double[::1] begin, const double[::1] end, int64_t width, double *out,
+    const double *begin, const double *end, int64_t width, double *out,
 ) noexcept nogil:
     """The state scores of rows, with begin and end; whether all of them are finite."""
     cdef:

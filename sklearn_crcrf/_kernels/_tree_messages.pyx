@@ -16,45 +16,57 @@ log Z is the sum of z_v. From the roots down, with the probabilities of _conditi
 import numpy as np
 
 from libc.math cimport INFINITY, exp, isnan
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int64_t
 
+from sklearn_crcrf._kernels._batch_scores cimport BatchScores
 from sklearn_crcrf._kernels._conditionals cimport Conditionals, add_pairs, conditionals_of
-from sklearn_crcrf._kernels._edges cimport Edges, edges_of
+from sklearn_crcrf._kernels._edges cimport reversed_edges
 from sklearn_crcrf._kernels._log_products cimport Product, log_product, normalise, product_of
+from sklearn_crcrf._kernels._tree_order cimport TreeRows, Trees
 from sklearn_crcrf._kernels._turns cimport give_turn, take_turn
 
 
+cdef class UpwardMessages:
+    """The messages from the leaves of trees to their roots, and the scores they are made from.
+
+    parent (n_tokens,); state (n_tokens, n_labels) with begin and end; potential
+    (n_labels, n_labels), which is exp(transition - top); up (n_tokens, n_labels), increment
+    (n_tokens,) and log_z (n_units,), which upward_messages fills.
+    """
+
+    def __cinit__(
+        self, BatchScores batch, TreeRows rows, parent, state, potential, top, up, increment, log_z
+    ):
+        self.batch, self.rows, self.parent = batch, rows, parent
+        self.state, self.potential, self.top = state, potential, top
+        self.up, self.increment, self.log_z = up, increment, log_z
+
+
 def upward_messages(
-    const int64_t[::1] token,      # (n_tokens,) the token of each row IN
-    const int64_t[::1] unit,       # (n_tokens,) the unit of each row IN
-    const int64_t[::1] parent,     # (n_tokens,) the parent of each token, -1 for a root IN
-    const double[:, ::1] state,    # (n_tokens, n_labels) with begin and end IN
+    UpwardMessages messages,       # INOUT
     const double[:, ::1] transposed,  # (n_labels, n_labels) transition.T IN
     const double[:, ::1] potential,  # (n_labels, n_labels) exp(transposed - top) IN
-    double top,
-    const int64_t[::1] edge_row,
-    const int64_t[::1] edge_indptr,
-    const int32_t[::1] edge_previous,
-    const int32_t[::1] edge_current,
-    const double[::1] edge_score,
-    double[:, ::1] up,             # (n_tokens, n_labels) OUT
-    double[::1] increment,         # (n_tokens,) z OUT
-    double[::1] log_z,             # (n_units,) OUT, -inf where no labelling is possible
 ):
+    """Compute up, z and log Z."""
     cdef:
+        Trees trees = messages.rows.trees
+        const int64_t[::1] parent = messages.parent
+        double[:, ::1] up = messages.up
+        double[::1] increment = messages.increment, log_z = messages.log_z
         int64_t n = transposed.shape[0], r, t, j, last = -1
         double[:, ::1] work = np.empty((3, n))
         double[::1] lost = np.zeros(len(log_z))
-        Edges edges = edges_of(edge_row, edge_indptr, edge_current, edge_previous, edge_score)
-        Product p = product_of(transposed, potential, top, edges)
+        Product p = product_of(
+            transposed, potential, messages.top, reversed_edges(messages.batch.edges)
+        )
     with nogil:
         give_turn()
         log_z[:] = 0.0
-        up[:] = state
-        for r in range(token.shape[0] - 1, -1, -1):
-            t = token[r]
+        up[:] = messages.state
+        for r in range(trees.n_rows - 1, -1, -1):
+            t = trees.token[r]
             increment[t] = normalise(&up[t, 0], n, &up[t, 0])
-            add_compensated(increment[t], &log_z[unit[r]], &lost[unit[r]])
+            add_compensated(increment[t], &log_z[trees.unit[r]], &lost[trees.unit[r]])
             if parent[t] >= 0:
                 log_product(p, t, &up[t, 0], &work[0, 0], &work[1, 0])
                 # The children of a node have consecutive rows.
@@ -77,19 +89,7 @@ cdef inline void add_compensated(double x, double *total, double *lost) noexcept
 
 
 def add_tree_counts(
-    const int64_t[::1] token,
-    const int64_t[::1] unit,
-    const int64_t[::1] parent,
-    const double[:, ::1] transition,
-    const double[:, ::1] potential,  # (n_labels, n_labels) exp(transition - top) IN
-    double top,
-    const int64_t[::1] edge_row,
-    const int64_t[::1] edge_indptr,
-    const int32_t[::1] edge_previous,
-    const int32_t[::1] edge_current,
-    const double[::1] edge_score,
-    const double[:, ::1] up,       # (n_tokens, n_labels) IN
-    const double[::1] log_z,       # (n_units,) IN
+    UpwardMessages messages,       # IN
     const double[::1] weight,      # (n_units,) IN
     double[:, ::1] marginals,      # (n_tokens, n_labels) times the weight OUT
     double[:, ::1] transitions,    # (n_labels, n_labels) INOUT
@@ -97,21 +97,27 @@ def add_tree_counts(
 ):
     """The marginals of all tokens; add the expected counts of transitions and edges."""
     cdef:
-        int64_t n = transition.shape[0], r, t, j
+        Trees trees = messages.rows.trees
+        const int64_t[::1] parent = messages.parent
+        const double[:, ::1] up = messages.up
+        const double[::1] log_z = messages.log_z
+        int64_t n = transitions.shape[0], r, t, u, j
         double[:, ::1] work = np.empty((n + 2, n))
-        double[::1] raised = np.empty_like(edge_score)
-        Edges edges = edges_of(edge_row, edge_indptr, edge_previous, edge_current, edge_score)
-        Conditionals q = conditionals_of(transition, potential, top, edges, up, work, raised)
+        double[::1] raised = np.empty(messages.batch.n_entries)
+        Conditionals q = conditionals_of(
+            messages.batch, messages.potential, messages.top, up, work, raised
+        )
     with nogil:
         give_turn()
-        for r in range(token.shape[0]):
-            t = token[r]
+        for r in range(trees.n_rows):
+            t = trees.token[r]
+            u = trees.unit[r]
             for j in range(n):
                 marginals[t, j] = 0.0
-            if log_z[unit[r]] == -INFINITY or weight[unit[r]] == 0.0:
+            if log_z[u] == -INFINITY or weight[u] == 0.0:
                 continue
             if parent[t] < 0:
-                set_root(&up[t, 0], n, weight[unit[r]], &marginals[t, 0])
+                set_root(&up[t, 0], n, weight[u], &marginals[t, 0])
                 continue
             add_pairs(
                 q, t, &marginals[parent[t], 0], &marginals[t, 0], transitions, edge_counts

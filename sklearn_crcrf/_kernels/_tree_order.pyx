@@ -14,6 +14,43 @@ from libc.stdint cimport int64_t
 cdef enum: MEAN_ROWS = 16
 
 
+cdef class TreeRows:
+    """The rows of trees, as one argument of kernels.
+
+    It is made of what level_order returns, level_start (n_levels + 1,) and block_level
+    (n_blocks + 1,), and what it fills: token, unit, parent_row, first_child and n_children, all
+    (n_tokens,).
+    """
+
+    def __cinit__(self, *arrays):
+        cdef:
+            const int64_t[::1] level_start, block_level
+            const int64_t[::1] token, unit, parent_row, first_child, n_children
+            Trees *trees = &self.trees
+            int64_t block
+        level_start, block_level, token, unit, parent_row, first_child, n_children = arrays
+        self.arrays = arrays
+        trees.n_rows, trees.n_blocks = token.shape[0], block_level.shape[0] - 1
+        trees.level_start, trees.block_level = &level_start[0], &block_level[0]
+        # Without tokens these are addresses that are never read.
+        trees.token, trees.unit, trees.parent_row = &token[0], &unit[0], &parent_row[0]
+        trees.first_child, trees.n_children = &first_child[0], &n_children[0]
+        trees.largest_block = 0
+        for block in range(trees.n_blocks):
+            trees.largest_block = max(
+                trees.largest_block,
+                level_start[block_level[block + 1]] - level_start[block_level[block]],
+            )
+
+    def __reduce__(self):
+        return TreeRows, self.arrays
+
+    @property
+    def largest_block(self):
+        """The number of rows of the largest block."""
+        return self.trees.largest_block
+
+
 def level_order(
     const int64_t[::1] offsets,
     const int64_t[::1] parent,     # (n_tokens,) number of the parent of a token, -1 for a root IN

@@ -17,22 +17,14 @@
 # care: a unit in which a nonzero probability could come near the smallest representable number
 # gets no result here, and its log_z is NaN.
 
+from sklearn_crcrf._kernels._tree_order cimport TreeRows, Trees
+
 # Number of rows that go together.
 cdef enum: STRIP = 32
 # Number of rows over which expected transitions are summed at once.
 cdef enum: TREE_PANEL = 128
 # Rows of the result are fetched from memory this number of rows ahead.
 cdef enum: AHEAD = 8
-
-
-cdef struct Trees:
-    # The rows of all blocks; see _tree_order.pyx
-    const int64_t *level_start     # (n_levels + 1,)
-    const int64_t *token           # (n_tokens,)
-    const int64_t *unit            # (n_tokens,)
-    const int64_t *parent_row      # (n_tokens,)
-    const int64_t *first_child     # (n_tokens,)
-    const int64_t *n_children      # (n_tokens,)
 
 
 cdef struct Sums:
@@ -46,74 +38,33 @@ cdef struct Sums:
     double *least                  # (n_rows,) lower bound of the nonzero m of a row
 
 
-cdef Trees trees_of(
-    const int64_t[::1] level_start,
-    const int64_t[::1] token,
-    const int64_t[::1] unit,
-    const int64_t[::1] parent_row,
-    const int64_t[::1] first_child,
-    const int64_t[::1] n_children,
-) noexcept:
-    cdef Trees trees
-    trees.level_start = &level_start[0]
-    # Without tokens these are addresses that are never read.
-    trees.token = &token[0]
-    trees.unit = &unit[0]
-    trees.parent_row = &parent_row[0]
-    trees.first_child = &first_child[0]
-    trees.n_children = &n_children[0]
-    return trees
-
-
 def sum_up(
-    const int64_t[::1] level_start,
-    const int64_t[::1] block_level,
-    const int64_t[::1] token,
-    const int64_t[::1] unit,
-    const int64_t[::1] parent_row,
-    const int64_t[::1] first_child,
-    const int64_t[::1] n_children,
+    TreeRows tree_rows,            # IN
+    BatchPotentials batch,         # IN
     const real[:, ::1] state,      # (n_tokens, n_labels) IN
-    const double[::1] begin,
-    const double[::1] end,
-    const double[:, ::1] potential,  # (n_labels, n_labels) exp(transition - top) IN
-    double top,
-    double spread,
-    bint forbids,
-    const int64_t[::1] edge_row,
-    const int64_t[::1] edge_indptr,
-    const int32_t[::1] edge_previous,
-    const int32_t[::1] edge_current,
-    const double[::1] edge_potential,  # (n_entries,) exp(score - top) IN
     real[:, ::1] b,                # (n_tokens, width) OUT
     real[:, ::1] m,                # (n_tokens, width) OUT
     double[::1] log_z,             # (n_units,) OUT, NaN for no result
 ):
     """Log-partition of each unit."""
     cdef:
-        Scores scores = scores_of(
-            potential, b.shape[1], top, spread, forbids,
-            edges_of(edge_row, edge_indptr, edge_previous, edge_current, edge_potential),
-        )
-        Trees trees = trees_of(level_start, token, unit, parent_row, first_child, n_children)
-        int64_t n_blocks = block_level.shape[0] - 1, block
+        Trees trees = tree_rows.trees
+        Potentials potentials = batch.in_rows_of(b.shape[1])
+        int64_t n = potentials.n, block
         object dtype = DOUBLE if real is double else FLOAT
-        real[:, ::1] rows = empty_rows(2 * STRIP + SPARE + scores.n, scores.n, dtype)
-        const real *packed = packed_potential(potential, True, rows[2 * STRIP + SPARE :])
+        real[:, ::1] rows = empty_rows(2 * STRIP + SPARE + n, n, dtype)
+        const real *packed = packed_potential(batch.transition, True, rows[2 * STRIP + SPARE :])
         double[:, ::1] of_units = units_to_sum(len(log_z))
-        double[::1] least = np.empty(len(token))
+        double[::1] least = np.empty(trees.n_rows)
         Sums sums = sums_of(sizeof(real) == 8, of_units, least, log_z)
         unsigned denormals
     with nogil:
         give_turn()
         denormals = flush_denormals()
         log_z[:] = 0.0
-        for block in range(n_blocks):
-            sum_up_block(
-                &trees, block_level[block], block_level[block + 1], 0, &scores, state, begin, end,
-                packed, rows, b, m, &sums,
-            )
-        finish_sums(&sums, log_z.shape[0], top)
+        for block in range(trees.n_blocks):
+            sum_up_block(&trees, block, 0, &potentials, state, packed, rows, b, m, &sums)
+        finish_sums(&sums, log_z.shape[0], potentials.top)
         restore_denormals(denormals)
         take_turn()
 
@@ -144,13 +95,10 @@ cdef void finish_sums(Sums *sums, int64_t n_units, double top) noexcept nogil:
 
 cdef void sum_up_block(
     const Trees *trees,
-    int64_t first_level,
-    int64_t last_level,
+    int64_t block,
     int64_t origin,                # the row whose values are first in b, m and sums.least
-    const Scores *scores,
+    const Potentials *potentials,
     const real[:, ::1] state,
-    const double[::1] begin,
-    const double[::1] end,
     const real *packed,
     real[:, ::1] rows,             # (2 STRIP + SPARE, width) work space
     real[:, ::1] b,
@@ -158,8 +106,9 @@ cdef void sum_up_block(
     Sums *sums,
 ) noexcept nogil:
     cdef:
+        int64_t first_level = trees.block_level[block], last_level = trees.block_level[block + 1]
         int64_t start = trees.level_start[first_level], level, first, stop, r, n_rows, k
-        int64_t width = scores.width
+        int64_t n = potentials.n, width = potentials.width
         real top[STRIP]
         double least
         double total[STRIP]
@@ -176,47 +125,45 @@ cdef void sum_up_block(
             for k in range(n_rows):
                 # The rows before these are next.
                 if first + k >= start + STRIP:
-                    fetch_row(&state[trees.token[first + k - STRIP], 0], scores.n)
-                score[k] = node_scores(trees, first + k, state, begin, end, width, &rows[k, 0])
-            least = exp(<double>shift_rows(score, n_rows, scores.n, v, top))
+                    fetch_row(&state[trees.token[first + k - STRIP], 0], n)
+                score[k] = node_scores(trees, potentials, first + k, state, &rows[k, 0])
+            least = exp(<double>shift_rows(score, n_rows, n, v, top))
             for k in range(n_rows - 1, -1, -1):
                 multiply_messages(
-                    trees, first + k, origin, scores, least, v + k * scores.n, m,
+                    trees, first + k, origin, potentials, least, v + k * n, m,
                     &b[first + k - origin, 0], sums,
                 )
-            exponentials(v, n_rows * scores.n)
-            memset(v + n_rows * scores.n, 0, ALIGNMENT)
-            multiply(one, n_rows, v, scores.n, &b[first - origin, 0], total)
-            scale_nodes(trees, first, n_rows, origin, scores, top, total, b, sums)
+            exponentials(v, n_rows * n)
+            memset(v + n_rows * n, 0, ALIGNMENT)
+            multiply(one, n_rows, v, n, &b[first - origin, 0], total)
+            scale_nodes(trees, first, n_rows, origin, potentials, top, total, b, sums)
             if level > first_level:
-                product(
-                    &b[first - origin, 0], n_rows, packed, scores.n, width, &m[first - origin, 0]
-                )
-                for r in range(first, stop if scores.has_edges else first):
+                product(&b[first - origin, 0], n_rows, packed, n, width, &m[first - origin, 0])
+                for r in range(first, stop if potentials.has_edges else first):
                     add_edges(
-                        scores, trees.token[r], &b[r - origin, 0], &m[r - origin, 0], True
+                        potentials, trees.token[r], &b[r - origin, 0], &m[r - origin, 0], True
                     )
             stop = first
 
 
 cdef inline const real *node_scores(
-    const Trees *trees, int64_t r, const real[:, ::1] state, const double[::1] begin,
-    const double[::1] end, int64_t width, real *work,
+    const Trees *trees, const Potentials *potentials, int64_t r, const real[:, ::1] state,
+    real *work,
 ) noexcept nogil:
-    """The state scores of a row, with begin and end; readable to ``width``."""
+    """The state scores of a row, with begin and end; readable to the width."""
     cdef:
-        int64_t j, n = state.shape[1], token = trees.token[r]
+        int64_t j, n = potentials.n, token = trees.token[r]
         bint is_root = trees.parent_row[r] < 0, is_leaf = trees.n_children[r] == 0
-    if not is_root and not is_leaf and token * n + width <= state.shape[0] * n:
+    if not is_root and not is_leaf and token * n + potentials.width <= state.shape[0] * n:
         return &state[token, 0]
     for j in range(n):
         work[j] = state[token, j]
     if is_root:
         for j in range(n):
-            work[j] += <real>begin[j]
+            work[j] += <real>potentials.begin[j]
     if is_leaf:
         for j in range(n):
-            work[j] += <real>end[j]
+            work[j] += <real>potentials.end[j]
     return work
 
 
@@ -224,7 +171,7 @@ cdef void multiply_messages(
     const Trees *trees,
     int64_t r,
     int64_t origin,
-    const Scores *scores,
+    const Potentials *potentials,
     double least,                  # lower bound of the nonzero exponentials of the state scores
     const real *logarithms,        # (n_labels,) of these exponentials
     const real[:, ::1] m,
@@ -233,13 +180,13 @@ cdef void multiply_messages(
 ) noexcept nogil:
     cdef:
         int64_t j, c, first = trees.first_child[r], stop = first + trees.n_children[r]
-        int64_t width = scores.width
+        int64_t width = potentials.width
         double bound = 1.0
     for c in range(first, stop):
         bound *= sums.least[c - origin]
     if first == stop:
         for j in range(width):
-            row[j] = j < scores.n
+            row[j] = j < potentials.n
     else:
         memcpy(row, &m[first - origin, 0], width * sizeof(real))
         if bound > sums.small:
@@ -248,7 +195,7 @@ cdef void multiply_messages(
         else:
             bound = multiply_carefully(trees, r, origin, width, m, row, sums)
     # The lower bound of the scores may come from another row.
-    if bound * least < sums.tiny and bound * exp(<double>least_finite(logarithms, scores.n)) < sums.tiny:
+    if bound * least < sums.tiny and bound * exp(<double>least_finite(logarithms, potentials.n)) < sums.tiny:
         sums.log_z[trees.unit[r]] = NAN
 
 
@@ -287,7 +234,7 @@ cdef void scale_nodes(
     int64_t first,
     int64_t n_rows,
     int64_t origin,
-    const Scores *scores,
+    const Potentials *potentials,
     const real *top,               # (n_rows,) the maxima subtracted in the state scores
     const double *total,           # (n_rows,) z
     real[:, ::1] b,
@@ -295,9 +242,9 @@ cdef void scale_nodes(
 ) noexcept nogil:
     """Divide rows by their sums z, and add the logarithms of these sums to log Z."""
     cdef:
-        int64_t k, r, u, width = scores.width
+        int64_t k, r, u, width = potentials.width
         double most = 1e100 if real is double else 1e12, rarely = 1e-40
-        double shrinks = exp(-scores.spread), least
+        double shrinks = exp(-potentials.spread), least
         real *row
     # From the last row to the first, as strips are: the sums of a unit are the same beside others.
     for k in range(n_rows - 1, -1, -1):
@@ -315,7 +262,7 @@ cdef void scale_nodes(
             if trees.parent_row[r] >= 0:
                 sums.n_links[u] += 1.0
                 # If no transition is impossible, any label has a part in all messages.
-                least = shrinks * (least_positive(row, width) if scores.forbids else 1.0)
+                least = shrinks * (least_positive(row, width) if potentials.forbids else 1.0)
         else:
             memset(row, 0, width * sizeof(real))
             sums.log_z[u] = NAN

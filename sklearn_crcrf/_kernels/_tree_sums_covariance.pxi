@@ -13,6 +13,14 @@
 from libc.stdint cimport uint8_t
 
 
+# Where the rows of the work space of the way down begin.
+cdef enum:
+    BEFORE = 0                         # (TREE_PANEL, width) d, then d o
+    AFTER = BEFORE + TREE_PANEL        # (TREE_PANEL, width) b a, then b
+    PRODUCTS = AFTER + TREE_PANEL      # (2 STRIP, width)
+    PAIRS = PRODUCTS + 2 * STRIP       # (n_labels, width) sums of before.T @ after
+
+
 cdef struct MeanRows:
     # Rows of a block, each of ``width`` numbers
     double *a
@@ -22,92 +30,68 @@ cdef struct MeanRows:
 
 
 def tree_covariances(
-    const int64_t[::1] level_start,
-    const int64_t[::1] block_level,
-    const int64_t[::1] token,
-    const int64_t[::1] unit,
-    const int64_t[::1] parent_row,
-    const int64_t[::1] first_child,
-    const int64_t[::1] n_children,
-    const double[:, ::1] state,
-    const double[::1] begin,
-    const double[::1] end,
-    const double[:, ::1] potential,
-    double top,
-    double spread,
-    bint forbids,
-    const int64_t[::1] edge_row,
-    const int64_t[::1] edge_indptr,
-    const int32_t[::1] edge_previous,
-    const int32_t[::1] edge_current,
-    const double[::1] edge_potential,
+    TreeRows tree_rows,            # IN
+    BatchPotentials batch,         # IN
     const double[:, ::1] b,        # (n_tokens, width) of sum_up IN
     const double[:, ::1] m,        # (n_tokens, width) of sum_up IN
     const uint8_t[::1] left_out,   # (n_units,) IN
     const double[:, ::1] values,   # (n_tokens, n_labels) x IN
     double[:, ::1] states,         # (n_tokens, n_labels) INOUT
-    double[:, ::1] transitions,    # (n_labels, n_labels) INOUT
-    double[::1] edge_counts,       # (n_entries,) INOUT
+    BatchCounts counts,            # transitions and edges INOUT
 ):
     """Add the covariances of all units but those that are left out."""
     cdef:
-        Scores scores = scores_of(
-            potential, b.shape[1], top, spread, forbids,
-            edges_of(edge_row, edge_indptr, edge_previous, edge_current, edge_potential),
-        )
-        Trees trees = trees_of(level_start, token, unit, parent_row, first_child, n_children)
-        int64_t n = scores.n, width = b.shape[1], block, i, j
-        int64_t largest = max(1, largest_block(level_start, block_level))
+        Trees trees = tree_rows.trees
+        Potentials potentials = batch.in_rows_of(b.shape[1])
+        const double[:, ::1] potential = batch.transition
+        double[:, ::1] transitions = counts.transition
+        int64_t n = potentials.n, largest = max(<int64_t>1, trees.largest_block), block, i, j
         double[:, ::1] both = empty_rows(2 * n, n, DOUBLE)
         const double *packed = packed_potential(potential, False, both[:n])
         const double *upwards = packed_potential(potential, True, both[n:])
         double[:, ::1] memory = empty_rows(4 * largest, n, DOUBLE)
-        double[:, ::1] panels = empty_rows(2 * TREE_PANEL + 2 * STRIP, n, DOUBLE)
-        double[:, ::1] before = panels[:TREE_PANEL]
-        double[:, ::1] after = panels[TREE_PANEL : 2 * TREE_PANEL]
-        double[:, ::1] work = panels[2 * TREE_PANEL :]
-        double[:, ::1] outer = empty_rows(n, n, DOUBLE)
+        double[:, ::1] work = empty_rows(PAIRS + n, n, DOUBLE)
+        double[:, ::1] pairs = work[PAIRS:]
         MeanRows rows
         unsigned denormals
     rows.a, rows.u = &memory[0, 0], &memory[largest, 0]
     rows.r, rows.p = &memory[2 * largest, 0], &memory[3 * largest, 0]
-    outer[:] = 0.0
+    pairs[:] = 0.0
     with nogil:
         give_turn()
         denormals = flush_denormals()
-        for block in range(block_level.shape[0] - 1):
+        for block in range(trees.n_blocks):
             average_up(
-                &trees, block_level[block], block_level[block + 1], &scores, upwards, b, m,
-                left_out, values, work, rows,
+                &trees, block, &potentials, upwards, b, m, left_out, values, &work[PRODUCTS, 0],
+                rows,
             )
             add_tree_block(
-                &trees, block_level[block], block_level[block + 1], &scores, packed, b, m,
-                left_out, before, after, work, rows, outer, states, transitions, edge_counts,
+                &trees, block, &potentials, packed, b, m, left_out, work, rows, states, counts
             )
         for i in range(n):
             for j in range(n):
-                transitions[i, j] += potential[i, j] * outer[i, j]
+                transitions[i, j] += potential[i, j] * pairs[i, j]
         restore_denormals(denormals)
         take_turn()
 
 
 cdef void average_up(
     const Trees *trees,
-    int64_t first_level,
-    int64_t last_level,
-    const Scores *scores,
+    int64_t block,
+    const Potentials *potentials,
     const double *packed,
     const double[:, ::1] b,
     const double[:, ::1] m,
     const uint8_t[::1] left_out,
     const double[:, ::1] values,
-    double[:, ::1] work,           # (STRIP, width) work space
+    double *work,                  # (STRIP, width) work space
     MeanRows rows,
 ) noexcept nogil:
     """The recursion of a and u."""
     cdef:
+        int64_t first_level = trees.block_level[block], last_level = trees.block_level[block + 1]
         int64_t start = trees.level_start[first_level], level, first, stop, n_rows, k, r, c, j
-        int64_t width = scores.width
+        int64_t n = potentials.n, width = potentials.width
         double *a
         double *u
     for level in range(last_level - 1, first_level - 1, -1):
@@ -120,43 +104,42 @@ cdef void average_up(
                 a = rows.a + (r - start) * width
                 memset(a, 0, width * sizeof(double))
                 if not left_out[trees.unit[r]]:
-                    memcpy(a, &values[trees.token[r], 0], scores.n * sizeof(double))
+                    memcpy(a, &values[trees.token[r], 0], n * sizeof(double))
                     for c in range(trees.first_child[r], trees.first_child[r] + trees.n_children[r]):
                         u = rows.u + (c - start) * width
                         for j in range(width):
                             a[j] += u[j]
-                products(1.0, &b[r, 0], a, width, &work[k, 0])
+                products(1.0, &b[r, 0], a, width, work + k * width)
             u = rows.u + (first - start) * width
-            product(&work[0, 0], n_rows, packed, scores.n, width, u)
+            product(work, n_rows, packed, n, width, u)
             for k in range(n_rows):
                 r = first + k
-                if scores.has_edges and not left_out[trees.unit[r]]:
-                    add_edges(scores, trees.token[r], &work[k, 0], u + k * width, True)
+                if potentials.has_edges and not left_out[trees.unit[r]]:
+                    add_edges(potentials, trees.token[r], work + k * width, u + k * width, True)
                 quotients(u + k * width, &m[r, 0], width, u + k * width)
             stop = first
 
 
 cdef void add_tree_block(
     const Trees *trees,
-    int64_t first_level,
-    int64_t last_level,
-    const Scores *scores,
+    int64_t block,
+    const Potentials *potentials,
     const double *packed,
     const double[:, ::1] b,
     const double[:, ::1] m,
     const uint8_t[::1] left_out,
-    double[:, ::1] before,         # (TREE_PANEL, width) d, then d o: work space
-    double[:, ::1] after,          # (TREE_PANEL, width) b a, then b: work space
-    double[:, ::1] work,           # (2 STRIP, width) work space
+    double[:, ::1] work,           # (PAIRS + n_labels, width) INOUT
     MeanRows rows,
-    double[:, ::1] outer,          # (n_labels, width) sums of before.T @ after INOUT
     double[:, ::1] states,
-    double[:, ::1] transitions,
-    double[::1] edge_counts,
+    BatchCounts counts,
 ) noexcept nogil:
     cdef:
+        int64_t first_level = trees.block_level[block], last_level = trees.block_level[block + 1]
         int64_t start = trees.level_start[first_level], level, first, stop, n_rows, k, r, j
-        int64_t pending = 0, width = scores.width, of_parent, at
+        int64_t pending = 0, n = potentials.n, width = potentials.width, of_parent, at
+        double[:, ::1] before = work[BEFORE:AFTER], after = work[AFTER:PRODUCTS]
+        double[:, ::1] sent = work[PRODUCTS:PAIRS]
+        double *pairs = &work[PAIRS, 0]
         double *d
         double *p
         double *others
@@ -168,14 +151,14 @@ cdef void add_tree_block(
         if not left_out[trees.unit[r]]:
             memcpy(rows.p + at, &b[r, 0], width * sizeof(double))
         of_token = &states[trees.token[r], 0]
-        add_products(1.0, rows.p + at, rows.a + at, scores.n, of_token, of_token)
+        add_products(1.0, rows.p + at, rows.a + at, n, of_token, of_token)
     for level in range(first_level + 1, last_level):
         first = trees.level_start[level]
         stop = trees.level_start[level + 1]
         while first < stop:
             n_rows = min(<int64_t>STRIP, stop - first)
             if pending + 2 * n_rows > TREE_PANEL:
-                outer_products(&before[0, 0], &after[0, 0], pending, scores.n, width, &outer[0, 0])
+                outer_products(&before[0, 0], &after[0, 0], pending, n, width, pairs)
                 pending = 0
             for k in range(n_rows):
                 r = first + k
@@ -190,27 +173,27 @@ cdef void add_tree_block(
                     )
                 products(1.0, &b[r, 0], rows.a + at, width, &after[pending + k, 0])
                 memcpy(&after[pending + n_rows + k, 0], &b[r, 0], width * sizeof(double))
-            product(&before[pending, 0], 2 * n_rows, packed, scores.n, width, &work[0, 0])
+            product(&before[pending, 0], 2 * n_rows, packed, n, width, &sent[0, 0])
             for k in range(n_rows):
                 r = first + k
                 at = (r - start) * width
-                p = &work[k, 0]
-                others = &work[n_rows + k, 0]
-                if scores.has_edges and not left_out[trees.unit[r]]:
+                p = &sent[k, 0]
+                others = &sent[n_rows + k, 0]
+                if potentials.has_edges and not left_out[trees.unit[r]]:
                     for j in range(2):
                         d = &before[pending + j * n_rows + k, 0]
-                        add_edges(scores, trees.token[r], d, &work[j * n_rows + k, 0], False)
+                        add_edges(potentials, trees.token[r], d, &sent[j * n_rows + k, 0], False)
                         count_edges(
-                            scores, trees.token[r], d, &after[pending + j * n_rows + k, 0],
-                            transitions, edge_counts,
+                            potentials, trees.token[r], d, &after[pending + j * n_rows + k, 0],
+                            counts,
                         )
                 multiply_positive(&b[r, 0], width, p)
                 multiply_positive(&b[r, 0], width, others)
                 memcpy(rows.p + at, p, width * sizeof(double))
                 quotients(others, p, width, rows.r + at)
                 of_token = &states[trees.token[r], 0]
-                add_products(1.0, p, rows.a + at, scores.n, of_token, of_token)
-                add_row(1.0, others, scores.n, of_token)
+                add_products(1.0, p, rows.a + at, n, of_token, of_token)
+                add_row(1.0, others, n, of_token)
             pending += 2 * n_rows
             first += n_rows
-    outer_products(&before[0, 0], &after[0, 0], pending, scores.n, width, &outer[0, 0])
+    outer_products(&before[0, 0], &after[0, 0], pending, n, width, pairs)

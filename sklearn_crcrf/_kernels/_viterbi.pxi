@@ -14,7 +14,7 @@ import numpy as np
 from libc.math cimport INFINITY, NAN
 from libc.stdint cimport int8_t, int32_t, int64_t, uint64_t
 
-from sklearn_crcrf._kernels._edges cimport Edges, edges_of, first_entry
+from sklearn_crcrf._kernels._edges cimport Edges, first_entry
 from sklearn_crcrf._kernels.maxima cimport (
     add_all_maxima, add_maxima, copy_scores, find_rivals, first_equal, first_largest, is_finite,
     splat_d, vector_d
@@ -83,13 +83,6 @@ cdef list make_work_space(Step *step, int64_t n):
         found[0, j // 64] |= (<uint64_t>1) << (j % 64)
     step.all, step.found = &found[0, 0], &found[1, 0]
     return [rows, has_gains, found]
-
-
-def padded_matrix(matrix):
-    """The same rows, padded with -inf."""
-    rows = rows_of(len(matrix), padded_d(len(matrix)))
-    rows[:, : len(matrix)] = matrix
-    return rows
 
 
 cdef void max_forward(const Step *step, const Team *team, double *delta) noexcept nogil:

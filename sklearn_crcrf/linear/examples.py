@@ -308,8 +308,8 @@ class Examples:
     def _search(self) -> tuple:
         transition, begin, end = self.forbidden
         forbidden = begin, end, np.ascontiguousarray(transition.T)
-        links = *csr_arrays(self.pairs), *link_tables(self.pairs, self.n_labels)
-        return self.offsets, *(self._order or ()), *forbidden, *links
+        row, *tables = link_tables(self.pairs, self.n_labels)
+        return self.offsets, self._order, forbidden, csr_arrays(self.pairs), row, tables
 
 
 def _with_ends(X: sp.csr_array, first: np.ndarray, last: np.ndarray) -> sp.csr_array:

@@ -6,6 +6,7 @@ from math import log2
 
 import numpy as np
 
+from .._kernels._batch_scores import BatchScores
 from .._kernels._k_best import k_best
 from .._kernels.sizes import check_number
 from .._kernels.vectorized import viterbi
@@ -95,8 +96,8 @@ class Chain(Rooted):
         """As :meth:`Structure.maximum`; of ties, the path with the lowest labels at its end."""
         y = np.zeros(len(scores.state), dtype=np.int32)
         value = np.empty(self.n_units)
-        order = self.longest_first
-        viterbi.viterbi(self.offsets, order, *scores[:4], *scores.token_transitions, None, y, value)
+        batch = BatchScores(self.offsets, scores)
+        viterbi.viterbi(batch, self.longest_first, scores.state, None, y, value)
         return value, y
 
     def best_excluding(self, scores: Scores, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -126,23 +127,14 @@ class Chain(Rooted):
     def k_best(self, scores: Scores, k: int) -> list[tuple[np.ndarray, np.ndarray]]:
         scores = scores.tokens(slice(None))
         transposed = np.ascontiguousarray(scores.transition.T)
-        return [self._k_best(scores, transposed, a, b, k) for a, b in pairwise(self.offsets)]
-
-    @staticmethod
-    def _k_best(scores: Scores, transposed: np.ndarray, start: int, stop: int, k: int):
-        n_labels, length = len(transposed), int(stop - start)
-        if length * log2(n_labels) < log2(k):
-            k = n_labels**length
-        check_number(length * n_labels * k, f"steps of the {k} best paths of {length} tokens")
-        y = np.zeros((k, length), dtype=np.int32)
-        value = np.full(k, -np.inf)
-        if start == stop:
-            value[0] = 0.0
-        else:
-            edges = scores.token_transitions._replace(row=scores.token_transitions.row[start:stop])
-            k_best(scores.state[start:stop], transposed, *scores[2:4], *edges, y, value)
-        possible = value > -np.inf
-        return value[possible], y[possible]
+        batch, found = BatchScores(self.offsets, scores), []
+        for s, (start, stop) in enumerate(pairwise(self.offsets.tolist())):
+            y, value = _empty_paths(stop - start, len(transposed), k)
+            if start < stop:
+                k_best(batch, s, scores.state, transposed, y, value)
+            possible = value > -np.inf
+            found.append((value[possible], y[possible]))
+        return found
 
     def sample(
         self, scores: Scores, n_samples: int, rng: np.random.Generator | np.random.RandomState
@@ -173,3 +165,11 @@ class Chain(Rooted):
         spans = start, stop, labels, following, preceding
         margins = SpanMargins(self.offsets, scores, *spans)
         return margins.value, margins.pullback
+
+
+def _empty_paths(length: int, n_labels: int, k: int) -> tuple[np.ndarray, np.ndarray]:
+    """Arrays for the labels and scores of the k best paths, or of all paths if there are fewer."""
+    if length * log2(n_labels) < log2(k):
+        k = n_labels**length
+    check_number(length * n_labels * k, f"steps of the {k} best paths of {length} tokens")
+    return np.zeros((k, length), dtype=np.int32), np.full(k, 0.0 if length == 0 else -np.inf)

@@ -37,27 +37,20 @@ class PathMeans:
         self, messages: Messages, v_state: np.ndarray, v_transition: np.ndarray, v_edges: np.ndarray
     ):
         self._offsets = messages.offsets
-        self._sums = (
-            *messages.scores,
-            messages.forward,
-            messages.backward,
-            messages.increment,
-            messages.log_z,
-        )
-        self._direction = tuple(
+        direction = (
             np.ascontiguousarray(values, dtype=float) for values in (v_state, v_transition, v_edges)
         )
+        self._given = messages.arrays, messages.backward, *direction
         self._prefixes = np.empty_like(messages.forward), np.empty_like(messages.increment)
         self.mean = np.empty(len(messages.log_z))
-        average_prefixes(*self._sums, *self._direction, *self._prefixes, self.mean)
+        average_prefixes(*self._given, *self._prefixes, self.mean)
 
     def pullback(self, weight: np.ndarray, out: ScoreGradient) -> ScoreGradient:
         """Add the covariances of f(y) and <v, f(y)>, times the weight of each sequence."""
         weight = np.asarray(weight, dtype=float)
         covariance = np.zeros(self._prefixes[0].shape)
         add_covariances(
-            *self._sums,
-            *self._direction,
+            *self._given,
             *self._prefixes,
             weight,
             covariance,

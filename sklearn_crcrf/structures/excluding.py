@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from .._kernels._batch_scores import BatchScores
 from .._kernels._excluding import add_edge_counts, fill_edges
 from .ends import add_with_ends, ends, with_ends
 from .scores import AddTo, ScoreGradient, Scores, TokenTransitions
@@ -34,14 +35,11 @@ class PathsExcluding:
 
     def __init__(self, offsets: np.ndarray, scores: Scores, y: np.ndarray):
         self._offsets, self._given, self._n_labels = offsets, scores, len(scores.transition)
+        self._batch = BatchScores(offsets, scores)
         self._y = np.ascontiguousarray(y, dtype=np.int32)
         self._ends = ends(offsets)
-        transition, nothing = (
-            np.asarray(scores.transition, dtype=float),
-            np.zeros(self._n_labels + 1),
-        )
-        self._edges = self._with_edges_into_y(transition)
-        transition = np.pad(transition, (0, 1), constant_values=-np.inf)
+        self._edges, nothing = self._with_edges_into_y(), np.zeros(self._n_labels + 1)
+        transition = np.pad(scores.transition, (0, 1), constant_values=-np.inf)
         self.scores = Scores(self._states(), transition, nothing, nothing, self._edges)
 
     def labels(self, path: np.ndarray) -> np.ndarray:
@@ -58,13 +56,10 @@ class PathsExcluding:
         state[np.arange(len(state)), self._y] += counts.state[:, -1]
         add_with_ends(out, state, self._ends)
         into_y = np.zeros(out.transition.shape)
-        indptr = self._edges.indptr
-        edges = self._given.token_transitions[:4]
         add_edge_counts(
-            self._offsets,
+            self._batch,
             self._y,
-            *edges,
-            indptr,
+            self._edges.indptr,
             counts.token_transitions,
             into_y,
             out.token_transitions,
@@ -79,7 +74,7 @@ class PathsExcluding:
         state[last, self._y[last]] = -np.inf
         return state
 
-    def _with_edges_into_y(self, transition: np.ndarray) -> TokenTransitions:
+    def _with_edges_into_y(self) -> TokenTransitions:
         """The given token transitions, and the transitions into the new label."""
         given = self._given.token_transitions
         has_one_before = np.ones(len(self._y), dtype=bool)
@@ -90,5 +85,6 @@ class PathsExcluding:
         previous, current = np.empty((2, indptr[-1]), dtype=np.int32)
         row = np.empty(len(self._y), dtype=np.int64)
         edges = TokenTransitions(row, indptr, previous, current, np.empty(indptr[-1]))
-        fill_edges(self._offsets, self._y, np.ascontiguousarray(transition.T), *given, *edges)
+        transposed = np.ascontiguousarray(self._given.transition.T)
+        fill_edges(self._batch, self._y, transposed, *edges)
         return edges

@@ -4,6 +4,8 @@ from functools import cached_property
 
 import numpy as np
 
+from .._kernels._batch_scores import BatchScores
+from .._kernels._tree_order import TreeRows
 from .._kernels.vectorized import trees
 from ..data.ragged import joined_ranges
 from .base import Pullback
@@ -81,6 +83,11 @@ class Forest(Rooted):
         """The order in which recursions go through the tokens."""
         return TreeOrder.of(self.offsets, self.parent)
 
+    @cached_property
+    def rows(self) -> TreeRows:
+        """The same order, as one argument of kernels."""
+        return TreeRows(*self.order)
+
     @property
     def before(self) -> np.ndarray:
         return self.parent
@@ -118,7 +125,8 @@ class Forest(Rooted):
 
     def _maximum(self, scores: Scores, best: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
         value, y = np.empty(self.n_units), np.empty(self.n_tokens, dtype=np.int32)
-        trees.max_trees(*self.order, *scores[:4], *scores.token_transitions, best, y, value)
+        batch = BatchScores(self.offsets, scores)
+        trees.max_trees(self.rows, batch, scores.state, best, y, value)
         return value, y
 
     def best_excluding(self, scores: Scores, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

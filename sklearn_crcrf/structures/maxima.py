@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from .._kernels._batch_scores import BatchScores
 from .._kernels.vectorized import viterbi
 from ..data.ragged import longest_first
 from .ends import ends, with_ends
@@ -37,6 +38,6 @@ class Maxima:
 def _best_prefixes(offsets: np.ndarray, scores: Scores) -> np.ndarray:
     prefixes = np.empty(scores.state.shape)
     path, value = np.empty(len(prefixes), dtype=np.int32), np.empty(len(offsets) - 1)
-    order = longest_first(offsets)
-    viterbi.viterbi(offsets, order, *scores[:4], *scores.token_transitions, prefixes, path, value)
+    batch, order = BatchScores(offsets, scores), longest_first(offsets)
+    viterbi.viterbi(batch, order, scores.state, prefixes, path, value)
     return prefixes

@@ -4,11 +4,13 @@ from functools import cached_property
 
 import numpy as np
 
-from .._kernels._messages import add_expected_pairs, backward_messages, forward_messages
+from .._kernels._batch_scores import BatchScores
+from .._kernels._messages import ForwardMessages, backward_messages, forward_messages
+from .._kernels._pairs import add_expected_pairs
 from .ends import ends, with_ends
 from .scores import Scores
 
-__all__ = ["Messages", "transition_potentials"]
+__all__ = ["Messages", "potential_of"]
 
 
 class Messages:
@@ -29,6 +31,8 @@ class Messages:
         What each token adds to the log-partition.
     log_z : ndarray of shape (n_sequences,)
         -inf where no path is possible, 0 for an empty sequence.
+    arrays : ForwardMessages
+        Scores and forward messages, as one argument of kernels.
     """
 
     def __init__(self, offsets: np.ndarray, scores: Scores):
@@ -42,26 +46,23 @@ class Messages:
         self.forward = np.empty_like(self.state)
         self.increment = np.empty(len(self.state))
         self.log_z = np.empty(len(offsets) - 1)
-        forward_messages(*self.scores, self.forward, self.increment, self.log_z)
-
-    @cached_property
-    def scores(self) -> tuple:
-        """The first arguments of kernels: offsets, scores and potentials."""
-        return (
-            self.offsets,
+        self.arrays = ForwardMessages(
+            BatchScores(offsets, scores),
             self.state,
-            *transition_potentials(self.transition),
-            *self.token_transitions,
+            *potential_of(self.transition),
+            self.forward,
+            self.increment,
+            self.log_z,
         )
+        forward_messages(self.arrays)
 
     @cached_property
     def backward(self) -> np.ndarray:
         """Messages such that exp(forward + backward) are the marginals; (n_tokens, n_labels)."""
         backward = np.empty_like(self.state)
-        transposed = transition_potentials(np.ascontiguousarray(self.transition.T))
-        backward_messages(
-            self.offsets, self.state, *transposed, *self.token_transitions, self.forward, backward
-        )
+        transposed = np.ascontiguousarray(self.transition.T)
+        potential, _ = potential_of(transposed)
+        backward_messages(self.arrays, transposed, potential, backward)
         return backward
 
     def add_expected(
@@ -81,8 +82,7 @@ class Messages:
         ndarray of shape (n_tokens, n_labels)
             Marginals of the tokens, times the weight.
         """
-        sums = self.forward, self.backward, self.increment, self.log_z
-        add_expected_pairs(*self.scores, *sums, weight, transition, edges)
+        add_expected_pairs(self.arrays, self.backward, weight, transition, edges)
         return np.repeat(weight, np.diff(self.offsets))[:, None] * self._marginals()
 
     def _marginals(self) -> np.ndarray:
@@ -94,8 +94,8 @@ class Messages:
         return marginals / np.maximum(marginals.sum(axis=1, keepdims=True), 1.0)
 
 
-def transition_potentials(transition: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
-    """Transition scores, exp(transition - top), and top."""
+def potential_of(transition: np.ndarray) -> tuple[np.ndarray, float]:
+    """exp(transition - top), and top, the maximum of the finite transition scores."""
     top = transition.max()
     top = top if np.isfinite(top) else 0.0
-    return transition, np.exp(transition - top), top
+    return np.exp(transition - top), top

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .._kernels._batch_scores import BatchCounts, BatchScores
 from .._kernels._paths import labelling_counts, labelling_scores
 from .base import Pullback, Structure
 from .conditional_scores import ConditionalScores
@@ -76,13 +77,14 @@ class Rooted(Structure):
         return is_last
 
     def score(self, scores: Scores, y: np.ndarray) -> tuple[np.ndarray, Pullback]:
-        where = self.offsets, self.before, self._is_last, np.ascontiguousarray(y, dtype=np.int32)
+        y = np.ascontiguousarray(y, dtype=np.int32)
+        where = BatchScores(self.offsets, scores), self.before, self._is_last, y
         value = np.empty(self.n_units)
-        labelling_scores(*where, *scores[:4], *scores.token_transitions, value)
+        labelling_scores(*where, scores.state, value)
 
         def pullback(weight: np.ndarray, out: AddTo = None) -> ScoreGradient:
             gradient = ScoreGradient.of(out, scores)
-            labelling_counts(*where, *scores.token_transitions, weight, *gradient)
+            labelling_counts(*where, weight, gradient.state, BatchCounts(gradient))
             return gradient
 
         return value, pullback

@@ -19,8 +19,7 @@ def sample_paths(
     """Draw paths of all sequences; see :meth:`Capabilities.sample`."""
     uniform, y = _prepared(messages.log_z, "path of sequence", len(messages.state), n_samples, rng)
     transposed = np.ascontiguousarray(messages.transition.T)
-    edges = messages.token_transitions
-    draw_paths(messages.offsets, transposed, *edges, messages.forward, uniform, y)
+    draw_paths(messages.arrays, transposed, uniform, y)
     return y
 
 
@@ -29,9 +28,7 @@ def sample_trees(
 ) -> np.ndarray:
     """Draw labellings of all trees; see :meth:`Capabilities.sample`."""
     uniform, y = _prepared(messages.log_z, "labelling of unit", len(messages.state), n_samples, rng)
-    token, _, parent = messages.rows
-    edges = messages.token_transitions
-    draw_labellings(token, parent, messages.transition, *edges, messages.up, uniform, y)
+    draw_labellings(messages.arrays, uniform, y)
     return y
 
 

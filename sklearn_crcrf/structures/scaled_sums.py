@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .._kernels.vectorized import lock_step
+from .._kernels._batch_scores import BatchScores
+from .._kernels._potentials import BatchPotentials
 from ..data.ragged import joined_ranges
 from .scores import AddTo, ScoreGradient, Scores
 
@@ -39,7 +40,7 @@ class ScaledSums(ABC):
 
     def __init__(self, structure: "Rooted", scores: Scores):
         self._structure, self._given = structure, scores
-        self._scores = (scores.state, scores.begin, scores.end, *_potentials(scores))
+        self._potentials = BatchPotentials(BatchScores(structure.offsets, scores))
         self.log_z = np.empty(structure.n_units)
 
     def log_partition(self) -> np.ndarray:
@@ -178,18 +179,3 @@ class ScaledSums(ABC):
         start, stop = self._structure.offsets[units], self._structure.offsets[units + 1]
         tokens = joined_ranges(start, stop - start)
         return self._structure.take(units), tokens, self._given.tokens(tokens)
-
-
-def _potentials(scores: Scores) -> tuple:
-    """exp(transition - top), top, the range of scores, if any is -inf, and token transitions."""
-    potential = np.empty(scores.transition.shape)
-    top, lowest, forbids = lock_step.potentials(scores.transition, potential)
-    edges, highest = scores.token_transitions, top
-    raised = edges.score
-    if len(raised):
-        highest = max(top, raised.max())
-        lowest = min(lowest, raised.min(initial=top, where=raised > -np.inf))
-        # A huge score overflows; the probabilities of its unit show that later.
-        with np.errstate(over="ignore"):
-            raised = np.exp(raised - top)
-    return potential, top, highest - lowest, forbids, *edges[:4], raised

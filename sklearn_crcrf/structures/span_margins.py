@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from .._kernels._span_margins import add_span_counts, span_margins
+from .._kernels._batch_scores import BatchScores
+from .._kernels._span_margins import ChainMaxima, add_span_counts, span_margins
 from .ends import add_with_ends, ends
 from .maxima import Maxima
 from .scores import AddTo, ScoreGradient, Scores
@@ -34,15 +35,9 @@ class SpanMargins:
         sequence = check_spans(offsets, start, stop, labels, n_labels)
         self._offsets, self._given = offsets, scores
         best = Maxima(offsets, scores)
-        transition = np.ascontiguousarray(scores.transition, dtype=float)
-        transposed = np.ascontiguousarray(transition.T)
-        self._lattice = (
-            best.state,
-            best.until,
-            best.since,
-            transition,
-            transposed,
-            *scores.token_transitions,
+        transposed = np.ascontiguousarray(scores.transition.T)
+        self._maxima = ChainMaxima(
+            BatchScores(offsets, scores), transposed, best.state, best.until, best.since
         )
         self._spans = (
             np.column_stack([start, stop, offsets[sequence], offsets[sequence + 1]]),
@@ -51,7 +46,7 @@ class SpanMargins:
         )
         allowed = (_mask(labels, (len(start), n_labels)) for labels in (preceding, following))
         self._scores, self._paths = np.empty((len(start), 2)), np.empty((len(start), 2, 3), int)
-        span_margins(*self._lattice, *self._spans, *allowed, self._scores, self._paths)
+        span_margins(self._maxima, *self._spans, *allowed, self._scores, self._paths)
         # Where no path is possible, -inf - -inf is NaN.
         with np.errstate(invalid="ignore"):
             self.value = self._scores[:, 0] - self._scores[:, 1]
@@ -61,8 +56,7 @@ class SpanMargins:
         gradient = ScoreGradient.of(out, self._given)
         weight, state = np.asarray(weight, dtype=float), np.zeros(self._given.state.shape)
         add_span_counts(
-            self._offsets,
-            *self._lattice,
+            self._maxima,
             *self._spans,
             self._paths,
             weight,

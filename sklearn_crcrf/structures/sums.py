@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from .._kernels._batch_scores import BatchCounts
 from .._kernels.vectorized import lock_step
 from .scaled_sums import ScaledSums
 from .scores import ScoreGradient
@@ -31,12 +32,11 @@ class PathSums(ScaledSums):
         return np.empty((n_rows, n_labels), dtype=dtype), alpha, np.empty((n_tokens, 2))
 
     def _largest_block(self) -> int:
-        offsets, order = self._where
-        largest = order[: lock_step.BLOCK_SIZE]
+        offsets, largest = self._structure.offsets, self._order[: lock_step.BLOCK_SIZE]
         return int((offsets[largest + 1] - offsets[largest]).sum())
 
     def _sum(self, work: tuple[np.ndarray, ...]) -> None:
-        lock_step.sum_forward(*self._where, *self._scores, *work, self.log_z)
+        lock_step.sum_forward(self._potentials, self._order, self._given.state, *work, self.log_z)
 
     def _add_counts(
         self,
@@ -46,16 +46,16 @@ class PathSums(ScaledSums):
         adds: bool,
         gradient: ScoreGradient,
     ) -> None:
-        lock_step.sum_backward(*self._where, *self._scores, *work, log_z, weight, adds, *gradient)
+        given = self._potentials, self._order, self._given.state
+        counts = gradient.state, BatchCounts(gradient)
+        lock_step.sum_backward(*given, *work, log_z, weight, adds, *counts)
 
     def _add_covariances(
         self, left_out: np.ndarray, values: np.ndarray, out: ScoreGradient
     ) -> None:
-        where, (state, transition, _, _, edges) = self._where, out
-        lock_step.covariances(
-            *where, *self._scores, *self._work, left_out, values, state, transition, edges
-        )
+        given = self._potentials, self._order, self._given.state
+        lock_step.covariances(*given, *self._work, left_out, values, out.state, BatchCounts(out))
 
     @property
-    def _where(self) -> tuple[np.ndarray, np.ndarray]:
-        return self._structure.offsets, self._structure.longest_first
+    def _order(self) -> np.ndarray:
+        return self._structure.longest_first

@@ -40,7 +40,7 @@ class TreeMeans:
         self._ends = messages.forest.ends
         nothing = np.zeros(v_transition.shape), np.zeros(v_edges.shape)
         marginals = messages.add_expected(np.ones(len(messages.log_z)), *nothing)
-        self._sums = *messages.rows, *messages.scores, messages.log_z, marginals
+        self._sums = messages.arrays, marginals
         state, *self._direction = (
             np.ascontiguousarray(values, dtype=float) for values in (v_state, v_transition, v_edges)
         )

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from .._kernels._batch_scores import BatchScores
 from .._kernels._tree_best_excluding import best_other_labelling
 from .._kernels._tree_excluding import N_TERMS, add_counts_of_others, sum_other_labellings
 from .ends import add_with_ends
@@ -36,28 +37,18 @@ class TreesExcluding:
     def __init__(self, forest: "Forest", scores: Scores, y: np.ndarray):
         self._given = scores
         self._messages = messages = forest.messages(scores)
-        self._where = *forest.order[2:], np.ascontiguousarray(y, dtype=np.int32)
+        self._y = np.ascontiguousarray(y, dtype=np.int32)
         self._numbers = np.empty((len(messages.up), N_TERMS))
         self.value = np.empty(forest.n_units)
-        sum_other_labellings(
-            *self._where,
-            messages.state,
-            messages.transition,
-            *messages.token_transitions,
-            messages.up,
-            messages.increment,
-            messages.log_z,
-            self._numbers,
-            self.value,
-        )
+        sum_other_labellings(messages.arrays, self._y, self._numbers, self.value)
 
     def pullback(self, weight: np.ndarray, out: AddTo = None) -> ScoreGradient:
         """The score gradient of the sum of all values times their weights, added to ``out``."""
         out, messages = ScoreGradient.of(out, self._given), self._messages
         weight, states = np.asarray(weight, dtype=float), np.empty_like(messages.up)
         add_counts_of_others(
-            *self._where,
-            *messages.scores,
+            messages.arrays,
+            self._y,
             self._numbers,
             self.value,
             weight,
@@ -89,7 +80,6 @@ def best_excluding(
     """
     y = np.ascontiguousarray(y, dtype=np.int32)
     labels, is_possible = np.empty_like(y), np.empty(forest.n_units, dtype=np.uint8)
-    transition = np.ascontiguousarray(scores.transition, dtype=float)
-    edges = scores.token_transitions
-    best_other_labelling(*forest.order[2:], y, transition, *edges, best, labels, is_possible)
+    batch = BatchScores(forest.offsets, scores)
+    best_other_labelling(forest.rows, batch, y, best, labels, is_possible)
     return labels, is_possible.astype(bool)

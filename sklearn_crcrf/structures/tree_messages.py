@@ -1,13 +1,13 @@
 """Messages of the sum over all labellings, from the leaves of trees to their roots."""
 
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .._kernels._tree_messages import add_tree_counts, upward_messages
+from .._kernels._batch_scores import BatchScores
+from .._kernels._tree_messages import UpwardMessages, add_tree_counts, upward_messages
 from .ends import with_ends
-from .messages import transition_potentials
+from .messages import potential_of
 from .scores import Scores
 
 if TYPE_CHECKING:
@@ -34,6 +34,8 @@ class TreeMessages:
         What each token adds to the log-partition.
     log_z : ndarray of shape (n_units,)
         -inf where no labelling is possible, 0 for a unit without tokens.
+    arrays : UpwardMessages
+        Scores and messages, as one argument of kernels.
     """
 
     def __init__(self, forest: "Forest", scores: Scores):
@@ -44,27 +46,19 @@ class TreeMessages:
         self.up = np.empty_like(self.state)
         self.increment = np.empty(len(self.state))
         self.log_z = np.empty(forest.n_units)
-        transposed = transition_potentials(np.ascontiguousarray(self.transition.T))
-        upward_messages(
-            *self.rows,
+        self.arrays = UpwardMessages(
+            BatchScores(forest.offsets, scores),
+            forest.rows,
+            forest.parent,
             self.state,
-            *transposed,
-            *self.token_transitions,
+            *potential_of(self.transition),
             self.up,
             self.increment,
             self.log_z,
         )
-
-    @property
-    def rows(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The first arguments of kernels: tokens and units of rows, and parents of tokens."""
-        order = self.forest.order
-        return order.token, order.unit, self.forest.parent
-
-    @cached_property
-    def scores(self) -> tuple:
-        """Further arguments of kernels: transition scores, their potentials, and messages."""
-        return *transition_potentials(self.transition), *self.token_transitions, self.up
+        transposed = np.ascontiguousarray(self.transition.T)
+        potential, _ = potential_of(transposed)
+        upward_messages(self.arrays, transposed, potential)
 
     def add_expected(
         self, weight: np.ndarray, transition: np.ndarray, edges: np.ndarray
@@ -85,5 +79,5 @@ class TreeMessages:
         """
         marginals = np.empty_like(self.up)
         weight = np.asarray(weight, dtype=float)
-        add_tree_counts(*self.rows, *self.scores, self.log_z, weight, marginals, transition, edges)
+        add_tree_counts(self.arrays, weight, marginals, transition, edges)
         return marginals

@@ -66,8 +66,3 @@ class TreeOrder(NamedTuple):
         if cycle >= 0:
             raise ValueError(f"the parents of unit {cycle} make a cycle")
         return cls(level_start, block_level, *rows)
-
-    @property
-    def largest_block(self) -> int:
-        """The number of rows of the largest block."""
-        return int(np.diff(self.level_start[self.block_level]).max(initial=0))

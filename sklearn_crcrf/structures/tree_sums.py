@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from .._kernels._batch_scores import BatchCounts
 from .._kernels.vectorized import trees
 from .scaled_sums import ScaledSums
 from .scores import ScoreGradient
@@ -25,10 +26,11 @@ class TreeSums(ScaledSums):
         return tuple(trees.empty_rows(n_tokens, n_labels, dtype) for _ in range(2))
 
     def _largest_block(self) -> int:
-        return self._structure.order.largest_block
+        return self._structure.rows.largest_block
 
     def _sum(self, work: tuple[np.ndarray, ...]) -> None:
-        trees.sum_up(*self._structure.order, *self._scores, *work, self.log_z)
+        given = self._structure.rows, self._potentials, self._given.state
+        trees.sum_up(*given, *work, self.log_z)
 
     def _add_counts(
         self,
@@ -38,13 +40,12 @@ class TreeSums(ScaledSums):
         adds: bool,
         gradient: ScoreGradient,
     ) -> None:
-        where = self._structure.order
-        trees.sum_down(*where, *self._scores, *work, log_z, weight, adds, *gradient)
+        given = self._structure.rows, self._potentials, self._given.state
+        counts = gradient.state, BatchCounts(gradient)
+        trees.sum_down(*given, *work, log_z, weight, adds, *counts)
 
     def _add_covariances(
         self, left_out: np.ndarray, values: np.ndarray, out: ScoreGradient
     ) -> None:
-        where, (state, transition, _, _, edges) = self._structure.order, out
-        trees.tree_covariances(
-            *where, *self._scores, *self._work, left_out, values, state, transition, edges
-        )
+        given = self._structure.rows, self._potentials
+        trees.tree_covariances(*given, *self._work, left_out, values, out.state, BatchCounts(out))

@@ -1,6 +1,7 @@
-"""Names in the kernels, and in their README.
+"""Names and arguments of the kernels, and their README.
 
-A name stands for one function in all kernels: a reader need not ask which one is meant.
+A name stands for one function in all kernels: a reader need not ask which one is meant. Arguments
+that belong together are one object: a reader need not count them.
 """
 
 import re
@@ -17,6 +18,11 @@ SOURCES = [path for path in FOLDER.iterdir() if path.suffix in {".pyx", ".pxi", 
 FUNCTION = re.compile(
     r"^c?p?def (?:[\w* ]+ \**)?(\w+)\([^()]*(?:\([^()]*\)[^()]*)*\)[^\n]*:$", re.M
 )
+MOST_ARGUMENTS = 12
+# The names and arguments of functions and methods, and of functions in C.
+NESTED = r"((?:[^()]|\([^()]*\))*)"
+CYTHON = re.compile(rf"^ *c?p?def (?:inline )?(?:[\w* ]+ \**)?(\w+)\({NESTED}\)[^\n]*:$", re.M)
+C = re.compile(rf"^[\w* ]*?(\w+|NAME\(\w+\))\({NESTED}\)\s*\{{", re.M)
 
 
 @pytest.mark.skipif(not SOURCES, reason="needs the sources of the kernels")
@@ -26,6 +32,19 @@ def test_no_two_functions_have_one_name():
     )
     assert {"sum_forward", "max_forward", "viterbi", "give_turn", "edges_of"} <= names.keys()
     assert [name for name, n in names.items() if n > 1] == []
+
+
+@pytest.mark.skipif(not SOURCES, reason="needs the sources of the kernels")
+def test_no_function_has_many_arguments():
+    found = Counter()
+    for path in [*SOURCES, *FOLDER.glob("*.h")]:
+        text = re.sub(r"#.*|\\$", "", path.read_text(encoding="utf-8"), flags=re.M)
+        for name, arguments in (C if path.suffix == ".h" else CYTHON).findall(text):
+            parts = re.sub(r"\[[^\]]*\]|\([^()]*\)", "", arguments).split(",")
+            found[name] = max(found[name], sum(bool(part.strip()) for part in parts))
+    some = {"sum_backward": 11, "maximum_sum": 3, "in_rows_of": 2, "NAME(shift_row)": 6}
+    assert {name: found[name] for name in some} == some
+    assert {name: n for name, n in found.items() if n > MOST_ARGUMENTS} == {}
 
 
 @pytest.mark.skipif(not (FOLDER / "README.md").exists(), reason="needs the sources of the kernels")

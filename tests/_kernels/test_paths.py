@@ -7,6 +7,7 @@ import oracle
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn_crcrf._kernels._batch_scores import BatchCounts, BatchScores
 from sklearn_crcrf._kernels._paths import labelling_counts, labelling_scores
 
 from sklearn_crcrf.structures import ScoreGradient, Scores, TokenTransitions
@@ -40,9 +41,10 @@ def example(n_labels, dtype, density=0.3):
 def test_scores_and_counts_of_paths(dtype, n_labels, density):
     scores, y = example(n_labels, dtype, density)
     value, weight = np.empty(len(LENGTHS)), np.linspace(-2.0, 3.0, len(LENGTHS))
-    labelling_scores(OFFSETS, *LINKS, y, *scores[:4], *scores.token_transitions, value)
+    where = BatchScores(OFFSETS, scores), *LINKS, y
+    labelling_scores(*where, scores.state, value)
     counts, expected = ScoreGradient.zeros(scores), ScoreGradient.zeros(scores)
-    labelling_counts(OFFSETS, *LINKS, y, *scores.token_transitions, weight, *counts)
+    labelling_counts(*where, weight, counts.state, BatchCounts(counts))
     for s, (a, b) in enumerate(itertools.pairwise(OFFSETS)):
         assert_allclose(value[s], oracle.score(scores, a, y[a:b]), rtol=1e-6, atol=1e-6)
         oracle.count(scores, a, y[a:b], weight[s], expected)
@@ -55,5 +57,5 @@ def test_an_impossible_path():
     state = scores.state.copy()
     state[3, y[3]] = -np.inf
     value = np.empty(len(LENGTHS))
-    labelling_scores(OFFSETS, *LINKS, y, state, *scores[1:4], *scores.token_transitions, value)
+    labelling_scores(BatchScores(OFFSETS, scores), *LINKS, y, state, value)
     assert_array_equal(np.isneginf(value), [False, False, True, False, False, False])

@@ -5,6 +5,7 @@ import pytest
 from compiled import compiled
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import logsumexp
+from sklearn_crcrf._kernels._graph_messages import GraphMessages
 
 from sklearn_crcrf.structures.inference.slots import Slots
 
@@ -48,14 +49,12 @@ def one_iteration(slots, share, state, tables, of_link, is_max, damping, fixed=(
 def run(kernel, slots, share, state, tables, of_link, is_max, damping, n_iter=1, tol=0.0):
     key = 2 * of_link[slots.link] + slots.is_current
     n, m = len(state), np.zeros((len(slots.link), state.shape[1]))
+    messages = GraphMessages(np.array([0, n]), slots, key, tables, share, state, m)
     fixed = ((state > -np.inf).sum(axis=1) == 1).astype(np.uint8)
     done, residual = np.zeros(1, dtype=np.int64), np.zeros(1)
-    kernel.propagate(
-        *(np.array([0, n]), np.array([0]), slots.start, slots.middle, slots.neighbour),
-        *(slots.reverse, key, share, state, fixed, tables),
-        *(kernel.packed_tables(tables, is_max), is_max, np.array([damping]), tol, n_iter, m),
-        *(done, residual),
-    )
+    potentials, damping = kernel.packed_tables(tables, is_max), np.array([damping])
+    what = messages, np.array([0]), fixed, potentials, is_max
+    kernel.propagate(*what, damping, tol, n_iter, done, residual)
     return m, int(done[0]), float(residual[0])
 
 

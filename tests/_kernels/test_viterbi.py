@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from compiled import compiled
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn_crcrf._kernels._batch_scores import BatchScores
 
 from sklearn_crcrf.data.ragged import longest_first
 from sklearn_crcrf.structures import Scores, TokenTransitions
@@ -54,9 +55,8 @@ def _reference(offsets, scores):
 def _maximum(kernel, offsets, scores):
     y = np.full(len(scores.state), -1, dtype=np.int32)
     values, prefixes = np.full(len(offsets) - 1, np.nan), np.full(scores.state.shape, np.nan)
-    kernel.viterbi(
-        offsets, longest_first(offsets), *scores[:4], *scores.token_transitions, prefixes, y, values
-    )
+    batch, order = BatchScores(offsets, scores), longest_first(offsets)
+    kernel.viterbi(batch, order, scores.state, prefixes, y, values)
     return values, y, prefixes
 
 
@@ -170,9 +170,8 @@ def test_prefixes_are_optional(kernel):
     rng = np.random.default_rng(0)
     scores = _draw_scores(rng, 7, 6, float, lambda shape: rng.normal(size=shape))
     offsets, y, values = _offsets([4, 3]), np.empty(7, dtype=np.int32), np.empty(2)
-    kernel.viterbi(
-        offsets, longest_first(offsets), *scores[:4], *scores.token_transitions, None, y, values
-    )
+    batch, order = BatchScores(offsets, scores), longest_first(offsets)
+    kernel.viterbi(batch, order, scores.state, None, y, values)
     expected_values, expected_y, _ = _maximum(kernel, offsets, scores)
     assert_array_equal(values, expected_values)
     assert_array_equal(y, expected_y)

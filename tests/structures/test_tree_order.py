@@ -6,6 +6,7 @@ from chains import random_parents
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
+from sklearn_crcrf._kernels._tree_order import TreeRows
 
 from sklearn_crcrf.structures.tree_order import TreeOrder
 
@@ -51,7 +52,7 @@ def test_rows(case):
             block[rows] = b
     for u in range(len(offsets) - 1):
         assert len(np.unique(block[order.unit == u])) <= 1
-    assert order.largest_block == np.bincount(block).max(initial=0)
+    assert TreeRows(*order).largest_block == np.bincount(block).max(initial=0)
 
 
 def test_blocks_have_many_rows_at_each_level():

@@ -7,6 +7,7 @@ import numpy as np
 from ..._kernels._junction_covariances import add_junction_covariances
 from ..._kernels._junction_labels import maximise_over_junction_trees, sample_from_junction_trees
 from ..._kernels._junction_sums import add_expected_uses, sum_over_junction_trees
+from ..._kernels._junction_trees import JunctionMessages
 from ..base import Pullback
 from ..link_tables import LinkTables
 from ..scores import AddTo, ScoreGradient, Scores
@@ -63,7 +64,7 @@ class Exact(Inference):
     def maximum(self, graph: "Graph", scores: Scores) -> tuple[np.ndarray, np.ndarray]:
         y, value = np.zeros(graph.n_tokens, dtype=np.int32), np.empty(graph.n_units)
         trees = _TreeScores(graph, scores, self.max_table)
-        maximise_over_junction_trees(*trees.arrays, value, y)
+        maximise_over_junction_trees(trees.arrays, value, y)
         return value, y
 
     def token_marginals(self, graph: "Graph", scores: Scores) -> tuple[np.ndarray, Pullback]:
@@ -100,7 +101,7 @@ class Exact(Inference):
         if len(impossible):
             raise ValueError(f"no labelling of unit {impossible[0]} is possible")
         y = np.empty((n_samples, graph.n_tokens), dtype=np.int32)
-        sample_from_junction_trees(*sums.arrays, rng.random(y.shape), y)
+        sample_from_junction_trees(sums.arrays, rng.random(y.shape), y)
         return y
 
 
@@ -132,8 +133,10 @@ class _TreeScores:
     Attributes
     ----------
     tables : LinkTables
-    arrays : tuple
-        The first arguments of all kernels: the plan, the scores, and room for messages.
+    n_messages : int
+        How many numbers all messages have together.
+    arrays : JunctionMessages
+        The plan, the scores, and room for messages, as one argument of kernels.
     """
 
     def __init__(self, graph: "Graph", scores: Scores, max_table: int):
@@ -142,16 +145,16 @@ class _TreeScores:
         trees = graph.plan.trees
         self.tables = LinkTables(scores, graph.rows(scores))
         lengths = n ** np.diff(trees.start)
-        message, state = np.cumsum(lengths) - lengths, graph.with_ends(scores)
-        self.arrays = (
+        self.n_messages = int(lengths.sum())
+        self.arrays = JunctionMessages(
+            graph.offsets,
             tuple(trees),
             trees.work_space(),
-            graph.offsets,
             self.tables.of_link,
-            message,
-            state,
+            np.cumsum(lengths) - lengths,
+            graph.with_ends(scores),
             self.tables.tables,
-            np.empty(int(lengths.sum())),
+            np.empty(self.n_messages),
         )
 
 
@@ -167,15 +170,15 @@ class _TreeSums(_TreeScores):
         super().__init__(graph, scores, max_table)
         self._graph, self._scores = graph, scores
         self.log_z = np.empty(graph.n_units)
-        sum_over_junction_trees(*self.arrays, self.log_z)
+        sum_over_junction_trees(self.arrays, self.log_z)
 
     def expected(self, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Expected uses of the scores of tokens and of tables, and entropies, times weights."""
-        *_, state, tables, messages = self.arrays
-        of_state, of_tables = np.zeros_like(state), np.zeros_like(tables)
-        entropy, work = np.empty(len(self.log_z)), np.zeros_like(messages)
+        of_state = np.zeros(self._scores.state.shape)
+        of_tables = np.zeros_like(self.tables.tables)
+        entropy, work = np.empty(len(self.log_z)), np.zeros(self.n_messages)
         weight = np.ascontiguousarray(weight, dtype=float)
-        add_expected_uses(*self.arrays, self.log_z, weight, of_state, of_tables, work, entropy)
+        add_expected_uses(self.arrays, self.log_z, weight, of_state, of_tables, work, entropy)
         return of_state, of_tables, entropy
 
     def pullback(self, weight: np.ndarray, out: AddTo = None) -> ScoreGradient:
@@ -189,16 +192,15 @@ class _TreeSums(_TreeScores):
         along = self.tables.filled(direction.transition, direction.token_transitions)
         mean = np.empty(len(self.log_z))
         graph, scores, tables = self._graph, self._scores, self.tables
-        *_, messages = self.arrays
 
         def covariances(weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             of_state, of_tables = np.zeros_like(along_state), np.zeros_like(along)
             add_junction_covariances(
-                *self.arrays,
+                self.arrays,
                 self.log_z,
                 along_state,
                 along,
-                np.empty_like(messages),
+                np.empty(self.n_messages),
                 mean,
                 weight,
                 of_state,

@@ -80,13 +80,13 @@ class Loopy(Propagation):
         messages = self._sent(self._messages(graph, scores, False))
         belief, log_z = messages.beliefs
         energy = np.empty(graph.n_units)
-        energies_of_links(graph.offsets, *messages.where, belief, messages.m, energy)
+        energies_of_links(messages.arrays, belief, energy)
         energy += messages.sums(log_z)
 
         def pullback(weight: np.ndarray, out: AddTo = None) -> ScoreGradient:
             weight = messages.of_possible(weight)
             of_tables = np.zeros_like(messages.tables.tables)
-            add_link_beliefs(graph.offsets, *messages.where, belief, messages.m, weight, of_tables)
+            add_link_beliefs(messages.arrays, belief, weight, of_tables)
             of_state = np.exp(belief) * np.repeat(weight, np.diff(graph.offsets))[:, None]
             return messages.gradient(of_state, of_tables, out)
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ..._kernels._beliefs import log_beliefs, remove_unsupported
+from ..._kernels._graph_messages import GraphMessages
 from ..._kernels.vectorized import propagation
 from ..link_tables import LinkTables
 from ..scores import AddTo, ScoreGradient, Scores
@@ -58,11 +59,9 @@ class Messages:
     impossible : ndarray of shape (n_units,), bool
         Units in which a token has no label that its neighbours are compatible with. Their state
         scores are replaced by zeros.
-    share : ndarray of shape (n_slots,), or empty
-    state : ndarray of shape (n_tokens, n_labels)
-        State scores, in the order of the slots.
-    m : ndarray of shape (n_slots, n_labels)
-        Zeros before messages are sent.
+    arrays : GraphMessages
+        The slots, all scores, in the order of the slots, and the messages, which are zeros before
+        they are sent: as one argument of kernels.
     """
 
     def __init__(
@@ -75,24 +74,24 @@ class Messages:
     ):
         self._graph, self._scores, self._slots, self._is_max = graph, scores, slots, is_max
         self.tables = LinkTables(scores, graph.rows(scores), *(share or ()))
-        self.share = np.empty(0) if share is None else share[0][share[1][slots.link]]
-        self._key = 2 * self.tables.of_link[slots.link] + slots.is_current
-        self.state = graph.with_ends(scores)[slots.order]
+        self._state = state = graph.with_ends(scores)[slots.order]
+        self.arrays = GraphMessages(
+            graph.offsets,
+            slots,
+            2 * self.tables.of_link[slots.link] + slots.is_current,
+            self.tables.tables,
+            np.empty(0) if share is None else share[0][share[1][slots.link]],
+            state,
+            np.zeros((len(slots.link), state.shape[1])),
+        )
         if np.isneginf(self.tables.tables).any():
-            remove_unsupported(graph.offsets, *self.where, self.state)
+            remove_unsupported(self.arrays)
         self.impossible = np.zeros(graph.n_units, dtype=bool)
-        n_possible = (self.state > -np.inf).sum(axis=1)
+        n_possible = (state > -np.inf).sum(axis=1)
         if not n_possible.all():
             self.impossible[graph.units_of(np.flatnonzero(n_possible == 0))] = True
-            self.state[np.repeat(self.impossible, np.diff(graph.offsets))] = 0.0
+            state[np.repeat(self.impossible, np.diff(graph.offsets))] = 0.0
         self._is_fixed = (n_possible == 1).astype(np.uint8)
-        self.m = np.zeros((len(slots.link), self.state.shape[1]))
-
-    @property
-    def where(self) -> tuple:
-        """What kernels need to find slots and the scores of links."""
-        _, start, middle, neighbour, reverse, _, _ = self._slots
-        return start, middle, neighbour, reverse, self._key, self.tables.tables
 
     def send(self, schedule: Schedule) -> Convergence:
         """Send messages until none changes by more than a tolerance."""
@@ -103,30 +102,20 @@ class Messages:
         has_cycle[self._graph.units_of(np.flatnonzero(slots.n_earlier > 1))] = True
         damping = np.where(has_cycle, schedule.damping, 0.0)
         potentials = propagation.packed_tables(self.tables.tables, self._is_max)
-        start, middle, neighbour, reverse, key, tables = self.where
         units = np.flatnonzero((n_slots > 0) & ~self.impossible)
         while len(units):
-            n_products = int(n_slots[units].sum()) * self.m.shape[1] ** 2
+            n_products = int(n_slots[units].sum()) * self._state.shape[1] ** 2
             n_done = int(n_iter[units[0]])
             n_more = min(schedule.max_iter - n_done, max(1, WORK // n_products))
             propagation.propagate(
-                offsets,
+                self.arrays,
                 units,
-                start,
-                middle,
-                neighbour,
-                reverse,
-                key,
-                self.share,
-                self.state,
                 self._is_fixed,
-                tables,
                 potentials,
                 self._is_max,
                 damping,
                 schedule.tol,
                 n_more,
-                self.m,
                 n_iter,
                 residual,
             )
@@ -137,8 +126,8 @@ class Messages:
     @cached_property
     def beliefs(self) -> tuple[np.ndarray, np.ndarray]:
         """Logarithms of the beliefs of tokens, normalised, and what was subtracted for that."""
-        belief, log_z = np.empty_like(self.state), np.empty(len(self.state))
-        log_beliefs(self._slots.start, self.share, self.state, self.m, belief, log_z)
+        belief, log_z = np.empty_like(self._state), np.empty(len(self._state))
+        log_beliefs(self.arrays, belief, log_z)
         return belief, log_z
 
     def sums(self, of_tokens: np.ndarray) -> np.ndarray:

@@ -65,8 +65,7 @@ class Propagation(Inference):
     def maximum(self, graph: "Graph", scores: Scores) -> tuple[np.ndarray, np.ndarray]:
         messages = self._sent(self._messages(graph, scores, True))
         labels = np.zeros(graph.n_tokens, dtype=np.int32)
-        state, share, m = messages.state, messages.share, messages.m
-        decode(graph.offsets, *messages.where, share, state, m, N_ROUNDS, labels)
+        decode(messages.arrays, N_ROUNDS, labels)
         y = messages.in_order(labels)
         value, _ = graph.score(scores, y)
         return np.where(messages.impossible, -np.inf, value), y

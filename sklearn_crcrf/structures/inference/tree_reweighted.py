@@ -89,18 +89,8 @@ class TreeReweighted(Propagation):
             belief, log_z = messages.beliefs
             bound, of_state = np.empty(graph.n_units), np.zeros_like(belief)
             of_tables = np.zeros_like(messages.tables.tables)
-            forest_bounds(
-                graph.offsets,
-                *graph.plan.forests[1:],
-                *messages.where,
-                belief,
-                messages.m,
-                weight,
-                messages.share,
-                bound,
-                of_state,
-                of_tables,
-            )
+            forests, derivatives = graph.plan.forests[1:], (of_state, of_tables)
+            forest_bounds(messages.arrays, *forests, belief, weight, bound, *derivatives)
             return bound + messages.sums(log_z), of_state, of_tables
 
         def pullback(weight: np.ndarray, out: AddTo = None) -> ScoreGradient:

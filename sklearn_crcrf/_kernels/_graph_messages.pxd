@@ -1,5 +1,3 @@
-"""The tokens of graphs, their slots, and the scores of their links; see _graph_order.pyx."""
-
 from libc.stdint cimport int64_t
 
 
@@ -10,26 +8,17 @@ cdef struct Slots:
     const int64_t *neighbour       # (n_slots,) token at the other end
     const int64_t *reverse         # (n_slots,) slot of the token at the other end
     const int64_t *key             # (n_slots,) 2t if the token is the first end, else 2t + 1
+    const double *share            # (n_slots,) appearance probability, or NULL for 1
     const double *table            # (n_tables, n, n) scores; of links with the table t
 
 
-cdef inline Slots slots_of(
-    const int64_t[::1] start,
-    const int64_t[::1] middle,
-    const int64_t[::1] neighbour,
-    const int64_t[::1] reverse,
-    const int64_t[::1] key,
-    const double[:, :, ::1] tables,
-) noexcept:
-    cdef Slots slots
-    slots.n = tables.shape[1]
-    slots.start = &start[0]
-    slots.middle = &middle[0] if middle.shape[0] else NULL
-    slots.neighbour = &neighbour[0] if neighbour.shape[0] else NULL
-    slots.reverse = &reverse[0] if reverse.shape[0] else NULL
-    slots.key = &key[0] if key.shape[0] else NULL
-    slots.table = &tables[0, 0, 0]
-    return slots
+cdef class GraphMessages:
+    cdef:
+        const int64_t[::1] offsets     # (n_units + 1,)
+        Slots slots
+        double[:, ::1] state           # (n_tokens, n_labels)
+        double[:, ::1] m               # (n_slots, n_labels)
+        tuple arrays                   # what slots point to
 
 
 cdef inline double slot_score(
