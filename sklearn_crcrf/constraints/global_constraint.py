@@ -176,7 +176,9 @@ def as_labels(labels: Any, name: str) -> list:
     ValueError
         If there is no label.
     """
-    is_one = isinstance(labels, str | bytes) or not isinstance(labels, Collection | np.ndarray)
+    if isinstance(labels, np.ndarray):
+        labels = labels.tolist()
+    is_one = isinstance(labels, str | bytes) or not isinstance(labels, Collection)
     as_list = [as_python(label) for label in ([labels] if is_one else labels)]
     if not as_list:
         raise ValueError(f"{name} must not be empty")

@@ -124,6 +124,11 @@ def test_groups_that_do_not_fit(per, message):
         AtMost("A", 1, per=per).bind(samples_of([2, 1]), "subject_to[0]")
 
 
+@pytest.mark.parametrize("labels", ["A", ["A"], np.array("A"), np.array(["A"]), {"A"}])
+def test_labels_are_one_or_many(labels):
+    assert AtMost(labels, 1).labels == ["A"]
+
+
 @pytest.mark.parametrize(
     ("make", "message"),
     [
