@@ -34,7 +34,7 @@ def viterbi(
         Step step
         Team team
         int32_t *path = &labels[0] if labels.shape[0] else NULL
-    kept = make_work_space(&step, n)
+    kept = make_work_space(&step, n, longest)
     step.transition = &matrix[0, 0]
     step.transposed = &transposed[0, 0]
     step.edges = batch.edges

@@ -100,7 +100,7 @@ cdef list make_steps(Search search, int64_t n):
     for i in range(n_steps):
         search.steps[i].transition = &search.transitions[2 * i * n, 0]
         search.steps[i].transposed = &search.transitions[(2 * i + 1) * n, 0]
-        kept += make_work_space(&search.steps[i], n)
+        kept += make_work_space(&search.steps[i], n, 1)
     return kept
 
 
@@ -198,7 +198,7 @@ cdef inline int64_t link_of(Search search, int64_t first, int64_t t) noexcept no
 cdef void send_message(Search search, int64_t first, int64_t t) noexcept nogil:
     """Add the maxima over the labels of token t to the delta of the token that it sends to."""
     cdef:
-        int64_t to = search.to[first + t], width = search.steps.width, link, best = 0
+        int64_t to = search.to[first + t], width = search.steps.width, link, best
         const double *delta = &search.delta[t, 0]
         const uint64_t *rivals = search.steps.all
         Step *step = search.steps
@@ -210,10 +210,10 @@ cdef void send_message(Search search, int64_t first, int64_t t) noexcept nogil:
     else:
         step += search.row[link]
         best = first_largest(delta, NULL, width)
-        find_rivals(delta, gain_row(step, best), best, width, step.found)
-        rivals = step.found
+        find_rivals(delta, gain_row(step, best), best, width, step.rivals)
+        rivals = step.rivals
     add_maxima(
-        best, rivals, delta, step.transition, width, step.nothing, &search.delta[to, 0]
+        rivals, delta, step.transition, width, step.nothing, &search.delta[to, 0]
     )
 
 

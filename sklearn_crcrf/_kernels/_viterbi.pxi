@@ -4,7 +4,9 @@
 #
 # A label i cannot win where it is too far below the best label b of its token:
 #
-#     delta_{t-1}(i) + max_j (transition(i, j) - transition(b, j)) <= delta_{t-1}(b)
+#     delta_{t-1}(i) + max_j (transition(i, j) - transition(b, j)) < delta_{t-1}(b)
+#
+# The other labels are the rivals of a token, b among them; the path is traced back along them.
 #
 # Rows of delta are padded with NaN, which is never a maximum and never equal to one, so that only
 # labels of the chain can be found, for any scores.
@@ -16,8 +18,8 @@ from libc.stdint cimport int8_t, int32_t, int64_t, uint64_t
 
 from sklearn_crcrf._kernels._edges cimport Edges, first_entry
 from sklearn_crcrf._kernels.maxima cimport (
-    add_all_maxima, add_maxima, copy_scores, find_rivals, first_equal, first_largest, is_finite,
-    splat_d, vector_d
+    add_all_maxima, add_maxima, copy_scores, find_rivals, first_equal, first_largest,
+    first_largest_found, is_finite, splat_d, vector_d
 )
 from sklearn_crcrf._kernels.vectors cimport padded_d, real
 
@@ -45,8 +47,9 @@ cdef struct Step:
     double *gains                  # (n, width) gain_row of each label, made when it is needed
     int8_t *has_gains              # (n,)
     double *into                   # (width,) work space
-    uint64_t *found                # (ceil(n / 64),) work space
-    const uint64_t *all            # (ceil(n / 64),) a bit for each label
+    int64_t n_words                # of a set of labels, with a bit for each label
+    uint64_t *rivals               # (n_tokens, n_words) work space
+    const uint64_t *all            # (n_words,) all labels
 
 
 cdef inline int64_t n_active(const Team *team, int64_t t) noexcept nogil:
@@ -69,20 +72,20 @@ def rows_of(int64_t n_rows, int64_t width, padding=-np.inf):
     return memory[start : start + n_rows * width].reshape(n_rows, width)
 
 
-cdef list make_work_space(Step *step, int64_t n):
+cdef list make_work_space(Step *step, int64_t n, int64_t n_tokens):
     """Set all fields but the scores; return the memory that pointers point to."""
     cdef:
-        int64_t width = padded_d(n), j
+        int64_t width = padded_d(n), n_words = (width + 63) // 64, j
         double[:, ::1] rows = rows_of(n + 2, width)
         int8_t[::1] has_gains = np.zeros(n, dtype=np.int8)
-        uint64_t[:, ::1] found = np.zeros((2, n // 64 + 1), dtype=np.uint64)
-    step.n, step.width = n, width
+        uint64_t[:, ::1] sets = np.zeros((1 + max(n_tokens, 1), n_words), dtype=np.uint64)
+    step.n, step.width, step.n_words = n, width, n_words
     step.gains, step.nothing, step.into = &rows[0, 0], &rows[n, 0], &rows[n + 1, 0]
     step.has_gains = &has_gains[0]
     for j in range(n):
-        found[0, j // 64] |= (<uint64_t>1) << (j % 64)
-    step.all, step.found = &found[0, 0], &found[1, 0]
-    return [rows, has_gains, found]
+        sets[0, j // 64] |= (<uint64_t>1) << (j % 64)
+    step.all, step.rivals = &sets[0, 0], &sets[1, 0]
+    return [rows, has_gains, sets]
 
 
 cdef void max_forward(const Step *step, const Team *team, double *delta) noexcept nogil:
@@ -106,19 +109,19 @@ cdef void max_forward_alone(
         int64_t t, best
         vector_d top
         const double *into
+        uint64_t *rivals = step.rivals
     if length == 0:
         return
     best = first_largest(delta, NULL, step.width)
     for t in range(first + 1, first + length):
-        find_rivals(delta, gain_row(step, best), best, step.width, step.found)
+        find_rivals(delta, gain_row(step, best), best, step.width, rivals)
         into = step.nothing
         if edges_into(step, t) >= 0:
             best_edges(step, t, delta, delta + stride)
             into = step.into
         delta += stride
-        top = add_maxima(
-            best, step.found, delta - stride, step.transition, step.width, into, delta
-        )
+        top = add_maxima(rivals, delta - stride, step.transition, step.width, into, delta)
+        rivals += step.n_words
         best = first_equal(delta, NULL, step.width, top)
 
 
@@ -132,7 +135,7 @@ cdef const double *gain_row(const Step *step, int64_t best) noexcept nogil:
             step.into[j] = -step.transition[best * step.width + j]
         for j in range(step.width):
             row[j] = 0
-        add_maxima(0, step.all, step.into, step.transposed, step.width, step.nothing, row)
+        add_maxima(step.all, step.into, step.transposed, step.width, step.nothing, row)
         step.has_gains[best] = 1
     return row
 
@@ -177,21 +180,32 @@ cdef void trace_back(
             if t + 1 == team.length[b]:
                 labels[token] = <int32_t>first_largest(row, NULL, step.width)
             else:
-                labels[token] = <int32_t>previous_label(step, token + 1, row, labels[token + 1])
+                labels[token] = <int32_t>previous_label(
+                    step, token + 1, row, rivals_of(step, team, t), labels[token + 1]
+                )
+
+
+cdef inline const uint64_t *rivals_of(const Step *step, const Team *team, int64_t t) noexcept nogil:
+    """The rivals of a token, NULL where sequences went in lock step."""
+    return step.rivals + t * step.n_words if team.size == 1 else NULL
 
 
 cdef int64_t previous_label(
     const Step *step,
     int64_t t,
     const double *delta,           # (width,) of token t - 1 IN
+    const uint64_t *rivals,        # (n_words,) of token t - 1, or NULL for all labels IN
     int64_t label,
 ) noexcept nogil:
     """The label of token t - 1 on the best path into ``label`` at t; at a tie the lowest."""
     cdef:
         const double *into = step.transposed + label * step.width
-        int64_t best = first_largest(delta, into, step.width)
-        int64_t i, k, stop, row = edges_into(step, t)
+        int64_t best, i, k, stop, row = edges_into(step, t)
         double score, best_score
+    if rivals == NULL:
+        best = first_largest(delta, into, step.width)
+    else:
+        best = first_largest_found(delta, into, rivals, step.width)
     if row >= 0:
         best_score = delta[best] + into[best]
         stop = step.edges.indptr[row + 1]

@@ -14,22 +14,22 @@ typedef double vector_d;
 /* The number of vectors of a row that the registers can hold. */
 #define TILE 8
 
-/* Bits of the lanes in which a is above b, or equal to b. */
+/* Bits of the lanes in which a is at least b, or equal to b. */
 #if defined(__AVX512F__)
-#define ABOVE(a, b) ((uint64_t)_mm512_cmp_pd_mask((__m512d)(a), (__m512d)(b), _CMP_GT_OQ))
+#define AT_LEAST(a, b) ((uint64_t)_mm512_cmp_pd_mask((__m512d)(a), (__m512d)(b), _CMP_GE_OQ))
 #define EQUAL(a, b) ((uint64_t)_mm512_cmp_pd_mask((__m512d)(a), (__m512d)(b), _CMP_EQ_OQ))
 #elif defined(__AVX2__)
-#define ABOVE(a, b) ((uint64_t)_mm256_movemask_pd((__m256d)((a) > (b))))
+#define AT_LEAST(a, b) ((uint64_t)_mm256_movemask_pd((__m256d)((a) >= (b))))
 #define EQUAL(a, b) ((uint64_t)_mm256_movemask_pd((__m256d)((a) == (b))))
 #elif defined(VECTOR_BYTES) && defined(__SSE2__)
-#define ABOVE(a, b) ((uint64_t)_mm_movemask_pd((__m128d)((a) > (b))))
+#define AT_LEAST(a, b) ((uint64_t)_mm_movemask_pd((__m128d)((a) >= (b))))
 #define EQUAL(a, b) ((uint64_t)_mm_movemask_pd((__m128d)((a) == (b))))
 #elif defined(VECTOR_BYTES)
 INLINE uint64_t bits_of(mask_d lanes) { return (uint64_t)((lanes[0] & 1) | (lanes[1] & 2)); }
-#define ABOVE(a, b) bits_of((a) > (b))
+#define AT_LEAST(a, b) bits_of((a) >= (b))
 #define EQUAL(a, b) bits_of((a) == (b))
 #else
-#define ABOVE(a, b) ((uint64_t)((a) > (b)))
+#define AT_LEAST(a, b) ((uint64_t)((a) >= (b)))
 #define EQUAL(a, b) ((uint64_t)((a) == (b)))
 #endif
 
@@ -140,25 +140,40 @@ INLINE int64_t first_largest(const double *x, const double *y, int64_t width) {
     return first_equal(x, y, width, largest_everywhere(largest));
 }
 
-/* Set bit i % 64 of found[i / 64] where x[i] + gain[i] > x[best], clear it elsewhere. */
+/* Set bit i % 64 of found[i / 64] where x[i] + gain[i] >= x[best], clear it elsewhere. */
 INLINE void find_rivals(const double *x, const double *gain, int64_t best, int64_t width,
                         uint64_t *found) {
     vector_d limit = splat_d(x[best]);
     for (int64_t start = 0; start < width; start += 64) {
         uint64_t bits = 0;
         for (int64_t j = start; j < end_of_word(start, width); j += LANES)
-            bits |= ABOVE(sum_at(x, gain, j), limit) << (j - start);
+            bits |= AT_LEAST(sum_at(x, gain, j), limit) << (j - start);
         found[start / 64] = bits;
     }
 }
 
+/* The first i in found with the largest x[i] + y[i], 0 where all of these are -inf or NaN. */
+INLINE int64_t first_largest_found(const double *x, const double *y, const uint64_t *found,
+                                   int64_t width) {
+    int64_t largest = 0;
+    double top = -INFINITY;
+    for (int64_t word = 0; word < (width + 63) / 64; word++)
+        for (uint64_t bits = found[word]; bits; bits &= bits - 1) {
+            int64_t i = 64 * word + lowest_bit(bits);
+            if (x[i] + y[i] > top) {
+                top = x[i] + y[i];
+                largest = i;
+            }
+        }
+    return largest;
+}
+
 /* Some vectors of a row of add_maxima. */
-INLINE vector_d maxima_tile(const int vectors, int64_t best, const uint64_t *found, int64_t n_words,
+INLINE vector_d maxima_tile(const int vectors, const uint64_t *found, int64_t n_words,
                             const double *x, const double *matrix, int64_t width,
                             const double *least, double *out) {
     vector_d sum[TILE], largest = splat_d(-INFINITY);
-    for (int v = 0; v < vectors; v++)
-        sum[v] = larger_d(x[best] + AT(matrix + best * width + v * LANES), AT(least + v * LANES));
+    for (int v = 0; v < vectors; v++) sum[v] = AT(least + v * LANES);
     for (int64_t word = 0; word < n_words; word++)
         for (uint64_t bits = found[word]; bits; bits &= bits - 1) {
             int64_t i = 64 * word + lowest_bit(bits);
@@ -172,16 +187,15 @@ INLINE vector_d maxima_tile(const int vectors, int64_t best, const uint64_t *fou
     return largest;
 }
 
-/* out[j] += max(least[j], max_i x[i] + matrix[i, j]), over best and the i in found; return the
-   largest out[j]. */
-static inline vector_d add_maxima(int64_t best, const uint64_t *found, const double *x,
-                                const double *matrix, int64_t width, const double *least,
-                                double *out) {
+/* out[j] += max(least[j], max_i x[i] + matrix[i, j]) over the i in found; return the largest
+   out[j]. */
+static inline vector_d add_maxima(const uint64_t *found, const double *x, const double *matrix,
+                                  int64_t width, const double *least, double *out) {
     int64_t n_words = (width + 63) / 64;
     vector_d tile, largest = splat_d(-INFINITY);
     for (int64_t j = 0; j < width; j += TILE * LANES) {
 #define MAXIMA_TILE(vectors) \
-    maxima_tile(vectors, best, found, n_words, x, matrix + j, width, least + j, out + j)
+    maxima_tile(vectors, found, n_words, x, matrix + j, width, least + j, out + j)
         switch ((width - j) / LANES) {
             case 1: tile = MAXIMA_TILE(1); break;
             case 2: tile = MAXIMA_TILE(2); break;
@@ -230,7 +244,7 @@ static inline void add_all_maxima(const double *x, int64_t n_rows, const double 
     }
 }
 
-#undef ABOVE
+#undef AT_LEAST
 #undef EQUAL
 #undef TILE
 #undef LANES
