@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from .data.sequences import as_sequences
     from .empirical import EmpiricalCRF
     from .feature_extraction import (
+        FoundLabels,
         Gazetteer,
         SequenceVectorizer,
         TemplateFeatures,
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
         Window,
         WordClusters,
         WordVectors,
+        text_features,
     )
     from .graphs import AssociativeMarkovNetwork, GraphCRF
     from .induction import FeatureInduction
@@ -45,6 +47,7 @@ _HOMES = {
     "CRFsuiteCRF": "crf",
     "EmpiricalCRF": "empirical",
     "FeatureInduction": "induction",
+    "FoundLabels": "feature_extraction",
     "Gazetteer": "feature_extraction",
     "GraphArray": "data.graphs",
     "GraphCRF": "graphs",
@@ -62,6 +65,7 @@ _HOMES = {
     "WordVectors": "feature_extraction",
     "as_sequences": "data.sequences",
     "explain": "notebook.explanation",
+    "text_features": "feature_extraction",
 }
 
 __all__ = [
@@ -73,6 +77,7 @@ __all__ = [
     "CRFsuiteCRF",
     "EmpiricalCRF",
     "FeatureInduction",
+    "FoundLabels",
     "Gazetteer",
     "GraphArray",
     "GraphCRF",
@@ -91,6 +96,7 @@ __all__ = [
     "__version__",
     "as_sequences",
     "explain",
+    "text_features",
 ]
 
 moved.keep_importable(__name__)

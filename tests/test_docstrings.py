@@ -17,6 +17,7 @@ from sklearn_crcrf import CRF, HMM, EmpiricalCRF
 from sklearn_crcrf.crf.crfsuite import ALGORITHMS
 from sklearn_crcrf.criteria._smoothing import SMOOTHINGS
 from sklearn_crcrf.criteria.piecewise import WITH_TOKENS
+from sklearn_crcrf.feature_extraction.presets import SPELLING
 from sklearn_crcrf.feature_extraction.template_syntax import SYNTAXES
 from sklearn_crcrf.segments.schemes import PREFIXES
 from sklearn_crcrf.utils.docstrings import PLACE
@@ -24,6 +25,7 @@ from sklearn_crcrf.utils.docstrings import PLACE
 PACKAGES = ["", ".criteria", ".feature_extraction", ".opinion_pool"]
 # Constructor arguments that have no default, or do nothing without.
 ARGUMENTS = {
+    "FoundLabels": {"estimator": EmpiricalCRF()},
     "Gazetteer": {"lists": {"city": ["York"]}},
     "MergedLabels": {"estimator": CRF(), "labels": ["N"]},
     "OpinionPoolCRF": {"estimators": [("crf", CRF()), ("hmm", HMM())]},
@@ -39,7 +41,7 @@ OPTIONS = {
     "scheme": set(PREFIXES),
     "smoothing of MCE": set(SMOOTHINGS),
     "syntax": set(SYNTAXES),
-    "features of TokenFeatures": {"default", "simple"},
+    "features of TokenFeatures": {"default", "simple", *SPELLING},
 }
 # Only some of the inputs have columns, and only some of the columns names.
 OF_SOME_INPUTS = {"n_features_in_", "feature_names_in_"}

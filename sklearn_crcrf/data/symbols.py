@@ -167,6 +167,18 @@ class SymbolTable:
         j = self.place(name)
         return np.append(self.categories[j], np.array(None))[self.codes[:, j]]
 
+    def select(self, names: Sequence[str]) -> "SymbolTable":
+        """A table of some of the columns, in the order of the names."""
+        places = [self.place(name) for name in names]
+        return SymbolTable(
+            self.codes[:, places],
+            [self._categories[j] for j in places],
+            names,
+            [name for name in self.numbers if name in names],
+            [self.keys[j] for j in places],
+            [name for name in self.edges if name in names],
+        )
+
     def attributes(self, j: int, codes: np.ndarray, separator: str = "=") -> JoinedStrings:
         """``"key=symbol"`` for some of the codes of one column."""
         symbols, prefix = self._categories[j], f"{self.keys[j]}{separator}"

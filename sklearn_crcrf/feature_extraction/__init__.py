@@ -1,7 +1,9 @@
 """Transformers from tokens to symbols, sparse attributes and numbers."""
 
+from .found_labels import FoundLabels
 from .gazetteer import Gazetteer
 from .template_features import TemplateFeatures
+from .text_features import text_features
 from .token_features import TokenFeatures
 from .vectorizer import SequenceVectorizer
 from .window import Window
@@ -9,6 +11,7 @@ from .word_clusters import WordClusters
 from .word_vectors import WordVectors
 
 __all__ = [
+    "FoundLabels",
     "Gazetteer",
     "SequenceVectorizer",
     "TemplateFeatures",
@@ -16,4 +19,5 @@ __all__ = [
     "Window",
     "WordClusters",
     "WordVectors",
+    "text_features",
 ]

@@ -7,11 +7,12 @@ import numpy as np
 from ..data.symbols import SymbolTable, join_columns
 from ..utils.names import check_several
 from ._base import SymbolTransformer, column_number
+from .presets import SPELLING
 from .spelling import DEFAULT_FEATURES, SIMPLE_FEATURES, spelling_table
 
 __all__ = ["TokenFeatures"]
 
-_PRESETS = {"default": DEFAULT_FEATURES, "simple": SIMPLE_FEATURES}
+_PRESETS = {"default": DEFAULT_FEATURES, "simple": SIMPLE_FEATURES, **SPELLING}
 
 
 class TokenFeatures(SymbolTransformer):
@@ -21,11 +22,13 @@ class TokenFeatures(SymbolTransformer):
 
     Parameters
     ----------
-    features : {"default", "simple"} or sequence of str, default="default"
+    features : {"default", "simple", "names", "chunks", "tags"} or sequence, default="default"
         Which columns to add. ``"default"``: lower case, shape, prefixes of 1 to 3 and suffixes of
         1 to 5 characters, capitalisation, and the part after a hyphen. ``"simple"``: the eleven
-        binary features of [1]_ (digit or upper case first, hyphen, nine English suffixes). Or
-        names that :func:`~sklearn_crcrf.feature_extraction.spelling.spelling_table` knows.
+        binary features of [1]_ (digit or upper case first, hyphen, nine English suffixes).
+        ``"names"``, ``"chunks"``, ``"tags"``: the columns of
+        :func:`~sklearn_crcrf.feature_extraction.text_features`. Or names that
+        :func:`~sklearn_crcrf.feature_extraction.spelling.spelling_table` knows.
     column : str, optional
         The column, or key of feature dicts, that holds the token. Default: the first.
 

@@ -10,6 +10,7 @@ from ..data.vocabulary import JoinedStrings
 from ..utils.names import check_several
 from ._base import SymbolTransformer
 from ._neighbours import Column, Neighbours, combine
+from .presets import TEMPLATES, preset_templates
 from .window_templates import Places, parse_places, places_name
 
 __all__ = ["Window"]
@@ -29,11 +30,12 @@ class Window(SymbolTransformer):
 
     Parameters
     ----------
-    templates : sequence of int, tuple of int, or str, default=(-1, 0, 1)
+    templates : str or sequence of int, tuple of int, or str, default=(-1, 0, 1)
         The columns to make. An int is an offset: the symbol that many positions to the right
         (negative: to the left), of every column. A tuple of ints joins the symbols at these
         offsets, of every column. A str names the columns too, as in ``"word[-1]"`` or
-        ``"word[0]|tag[+1]"``.
+        ``"word[0]|tag[+1]"``. ``"names"``,
+        ``"chunks"`` and ``"tags"`` stand for the templates of :func:`text_features`.
 
     Attributes
     ----------
@@ -65,7 +67,7 @@ class Window(SymbolTransformer):
     (1, 19)
     """
 
-    def __init__(self, templates: Sequence[int | tuple[int, ...] | str] = (-1, 0, 1)):
+    def __init__(self, templates: str | Sequence[int | tuple[int, ...] | str] = (-1, 0, 1)):
         self.templates = templates
 
     def _names_out(self, names: tuple[str, ...]) -> list[str]:
@@ -129,8 +131,10 @@ def _outside(distance: int) -> str:
     return f"{_OUTSIDE}{distance:+d}>"
 
 
-def _expand(templates: Sequence, names: tuple[str, ...]) -> list[Places]:
+def _expand(templates: str | Sequence, names: tuple[str, ...]) -> list[Places]:
     """Every template as pairs of column and offset; without names, once for each column."""
+    if isinstance(templates, str) and templates in TEMPLATES:
+        templates = preset_templates(templates, names)
     check_several(templates, "templates")
     expanded = []
     for template in templates:
