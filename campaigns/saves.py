@@ -27,7 +27,8 @@ from _mounts import can_mount, mount_small
 from _obstacles import OBSTACLES
 
 from sklearn_crcrf import HMM
-from sklearn_crcrf.model_files import load_model, replacing, save_model
+from sklearn_crcrf.model_files import load_model, save_model
+from sklearn_crcrf.utils import replacing
 
 N_WORDS = {"old": 20, "new": 5_000, "other": 500}
 STEPS = ("open", "flock", "fchmod", "fsync", "link", "replace", "scandir", "close")

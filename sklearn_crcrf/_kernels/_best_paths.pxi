@@ -50,17 +50,6 @@ def viterbi(
         take_turn()
 
 
-cdef double[:, ::1] padded_rows(const double[:, ::1] matrix, bint transposed):
-    """The rows of a square matrix, or its columns, padded with -inf."""
-    cdef:
-        int64_t n = matrix.shape[0], i, j
-        double[:, ::1] rows = rows_of(n, padded_d(n))
-    for i in range(n):
-        for j in range(n):
-            rows[i, j] = matrix[j, i] if transposed else matrix[i, j]
-    return rows
-
-
 cdef Team make_team(
     const int64_t[::1] offsets, const int64_t[::1] order, int64_t start, int64_t ways
 ) noexcept nogil:

@@ -1,20 +1,7 @@
 from cpython.object cimport PyObject
-from libc.stdint cimport int32_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, uint32_t
 
-cdef struct Slot:
-    uint32_t hash
-    int32_t entry  # id + 1; 0 where the slot is free
-
-cdef struct Key:
-    uint64_t start
-    uint64_t left
-    uint64_t right
-
-cdef struct Text:
-    const char *data
-    Py_ssize_t length
-    int kind  # bytes per character
-    PyObject *string  # the object that holds the data; NULL if there is none
+from sklearn_crcrf._kernels._texts cimport Key, Slot, Text
 
 
 cdef class StringTable:

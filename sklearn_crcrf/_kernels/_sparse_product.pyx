@@ -21,7 +21,7 @@ def add_product(
 ):
     """out[r] += left[start + r] @ right"""
     cdef:
-        int64_t r, k, m, first, inner, end = indptr[start + out.shape[0]]
+        int64_t r, k, first, stop, inner, end = indptr[start + out.shape[0]]
         const int32_t *columns
         const real *values
     if right_indices.shape[0] == 0:
@@ -37,5 +37,14 @@ def add_product(
                     prefetch(columns + first)
                     prefetch(values + first)
                 inner = indices[k]
-                for m in range(right_indptr[inner], right_indptr[inner + 1]):
-                    out[r, right_indices[m]] += data[k] * right_data[m]
+                first, stop = right_indptr[inner], right_indptr[inner + 1]
+                add_sparse_row(data[k], columns + first, values + first, stop - first, &out[r, 0])
+
+
+cdef void add_sparse_row(
+    real factor, const int32_t *columns, const real *values, int64_t n, real *out
+) noexcept nogil:
+    """out += factor * row, of n entries; compiled once, so that all who call it round alike."""
+    cdef int64_t m
+    for m in range(n):
+        out[columns[m]] += factor * values[m]

@@ -72,6 +72,17 @@ def rows_of(int64_t n_rows, int64_t width, padding=-np.inf):
     return memory[start : start + n_rows * width].reshape(n_rows, width)
 
 
+cdef double[:, ::1] padded_rows(const double[:, ::1] matrix, bint transposed):
+    """The rows of a square matrix, or its columns, padded with -inf."""
+    cdef:
+        int64_t n = matrix.shape[0], i, j
+        double[:, ::1] rows = rows_of(n, padded_d(n))
+    for i in range(n):
+        for j in range(n):
+            rows[i, j] = matrix[j, i] if transposed else matrix[i, j]
+    return rows
+
+
 cdef list make_work_space(Step *step, int64_t n, int64_t n_tokens):
     """Set all fields but the scores; return the memory that pointers point to."""
     cdef:

@@ -18,6 +18,7 @@ __all__ = [
     "lock_step",
     "propagation",
     "row_sums",
+    "tagging",
     "trees",
     "viterbi",
 ]
@@ -51,6 +52,6 @@ def _choose() -> str:
 
 
 INSTRUCTIONS = _choose()
-binary_labels, history, lock_step, propagation, row_sums, trees, viterbi = (
+binary_labels, history, lock_step, propagation, row_sums, tagging, trees, viterbi = (
     import_module(f"{__package__}._{INSTRUCTIONS}.{name}") for name in __all__[2:]
 )

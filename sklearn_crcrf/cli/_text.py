@@ -11,8 +11,8 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import IO, Any, NamedTuple
 
 from ..datasets import read_conll
-from ..model_files.replacing import check_replaceable, replacing
 from ..utils.names import default_columns
+from ..utils.replacing import check_replaceable, replacing
 from ..utils.unpacking import MAX_BYTES, read_limited, unpack
 from ._numbers import positive
 

@@ -373,8 +373,10 @@ default="log_loss"
             self.coef_ = sp.csr_array(self.coef_)
         _, self.transitions_, self.begin_, self.end_, self.edge_coef_ = weights
 
+    def _decoding(self) -> str:
+        if self.decoding == "auto":
+            return as_criterion(self.criterion).decoding
+        return self.decoding
+
     def _decode(self, structure: Structure, scores: Scores, first: int) -> np.ndarray:
-        decoding = self.decoding
-        if decoding == "auto":
-            decoding = as_criterion(self.criterion).decoding
-        return DECODERS[decoding](self, structure, scores, first)
+        return DECODERS[self._decoding()](self, structure, scores, first)

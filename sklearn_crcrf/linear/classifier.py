@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
 
 from ..base.classifier import BaseSequenceClassifier, Batch, token_marginals
 from ..base.contributions import (
@@ -20,6 +22,7 @@ from ..data.packing import packed, unpacked
 from ..data.ragged import SequenceArray
 from ..labels.encoding import LabelIds, sort_labels
 from ..labels.partial import encode_partial_labels
+from ..serving import Tagger
 from ..structures import Scores
 from ..utils.soundness import Array, Requirement, below, labels, matrix
 from . import (
@@ -33,6 +36,7 @@ from . import (
 )
 from .constraints import check_possible, forbidden_scores
 from .encoder import AttributeEncoder
+from .serving import linear_tagger_of
 
 __all__ = ["DECODERS", "LinearChainClassifier"]
 
@@ -43,6 +47,11 @@ def _best_marginals(classifier: BaseSequenceClassifier, chain, scores, first) ->
 
 
 DECODERS = {"viterbi": BaseSequenceClassifier._decode, "marginal": _best_marginals}
+
+
+def _has_these_scores(classifier: "LinearChainClassifier") -> bool:
+    """Whether a class does not change how scores are made."""
+    return type(classifier)._scores is LinearChainClassifier._scores
 
 
 class LinearChainClassifier(BaseSequenceClassifier):
@@ -72,6 +81,31 @@ class LinearChainClassifier(BaseSequenceClassifier):
     def edge_attribute_names_(self) -> np.ndarray:
         """The attribute of each table of ``edge_coef_``."""
         return self.attribute_names_[self._encoder.edge_attributes]
+
+    @available_if(_has_these_scores)
+    def tagger(self) -> Tagger:
+        """Make an immutable object that labels one sequence in one compiled call.
+
+        Returns
+        -------
+        Tagger
+            It gives the labels of :meth:`predict` for token strings and feature dicts; see
+            :class:`~sklearn_crcrf.serving.Tagger`.
+
+        Raises
+        ------
+        ValueError
+            If X was numeric in fit, or transitions depend on attributes.
+        """
+        check_is_fitted(self)
+        encoder = self._encoder
+        if encoder.columns is not None:
+            raise ValueError("tagger() is for token strings and feature dicts, but X was numeric")
+        return linear_tagger_of(self, encoder.names.tolist(), encoder.dtype(np.dtype(float)))
+
+    def _decoding(self) -> str:
+        """How labels are found: a key of ``DECODERS``."""
+        return "viterbi"
 
     def _read(
         self, X: Any, y: Any, sample_weight: Any, classes: Any = None, extend: bool = False

@@ -69,6 +69,18 @@ class AttributeEncoder:
         # Models stored before there were edge data have no encoder for it.
         vars(self).update({"_edges": EdgeEncoder(), **unpacked(renamed, "names")})
 
+    @property
+    def columns(self) -> np.ndarray | None:
+        """The columns of numeric X that are attributes, None if X was not numeric."""
+        if self._vectorizer is not None:
+            return None
+        return np.arange(len(self.names)) if self._kept is None else self._kept
+
+    def dtype(self, given: np.dtype) -> np.dtype:
+        """The type of encoded attributes, single or double precision, of X of a given type."""
+        dtype = np.dtype(self._dtype or (given if given.kind == "f" else float))
+        return np.dtype(np.float32 if dtype.itemsize == 4 else float)
+
     def requirements(self, n_attributes: int, n_columns: Any) -> Iterator[Requirement]:
         """What must hold for an encoder with these numbers of attributes, and columns if any."""
         n = n_attributes
@@ -188,8 +200,7 @@ class AttributeEncoder:
             raise ValueError("X must be numeric, as it was in fit")
         if self._kept is not None:
             X = SequenceArray(X.data[:, self._kept], X.offsets)
-        dtype = np.dtype(self._dtype or (X.data.dtype if X.data.dtype.kind == "f" else float))
-        data = as_numbers(X, np.float32 if dtype.itemsize == 4 else float)
+        data = as_numbers(X, self.dtype(X.data.dtype).type)
         return _as_csr(data) if sp.issparse(data) else np.ascontiguousarray(data)
 
 

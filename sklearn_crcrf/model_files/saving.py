@@ -7,10 +7,10 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 from .._version import __version__
+from ..utils.replacing import replacing
 from ..utils.unpacking import check_max_bytes, read_limited
 from .archive import MAX_BYTES, TooLargeError, checked_archive
 from .models import check_model
-from .replacing import replacing
 from .schema import UntrustedError
 from .trust import trusted_names
 

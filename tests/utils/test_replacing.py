@@ -10,8 +10,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from sklearn_crcrf import HMM
-from sklearn_crcrf.model_files import replacing as module
-from sklearn_crcrf.model_files.replacing import check_replaceable, replacing
+from sklearn_crcrf.utils import replacing as module
+from sklearn_crcrf.utils.replacing import check_replaceable, replacing
 
 posix = pytest.mark.skipif(os.name != "posix", reason="needs modes and links of POSIX")
 

@@ -1,0 +1,80 @@
+"""What a tagger consists of: settings, and arrays that may be parts of a mapped file."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .._kernels._frozen_strings import FrozenStrings, frozen_arrays
+
+__all__ = ["Content", "string_arrays"]
+
+
+class Content(NamedTuple):
+    """The settings and arrays of a tagger, which may come from a file: they are checked on use.
+
+    Parameters
+    ----------
+    settings : mapping from str to what JSON has
+    arrays : mapping from str to ndarray
+    """
+
+    settings: Mapping[str, Any]
+    arrays: Mapping[str, np.ndarray]
+
+    def setting(self, name: str, kind: Any) -> Any:
+        """A setting of the given type."""
+        value = self.settings.get(name)
+        if not isinstance(value, kind):
+            raise ValueError(f"the setting {name!r} is missing, or not valid")
+        return value
+
+    def array(self, name: str, dtypes: str, *shape: int | None) -> np.ndarray:
+        """An array of one of these types, such as ``"fd"``; None for a dimension of any length."""
+        value = self.arrays.get(name)
+        if value is None or value.dtype.char not in dtypes or not value.dtype.isnative:
+            raise ValueError(f"the array {name!r} is missing, or its type is not valid")
+        fits = value.ndim == len(shape) and all(
+            wanted in (None, size) for size, wanted in zip(value.shape, shape, strict=True)
+        )
+        if not fits:
+            raise ValueError(f"the array {name!r} must not have the shape {value.shape}")
+        return np.ascontiguousarray(value)
+
+    def indices(self, name: str, dtypes: str, length: int | None, least: int, stop: int) -> Any:
+        """A 1-D array of integers from ``least`` to before ``stop``."""
+        value = self.array(name, dtypes, length)
+        if len(value) and not least <= value.min() <= value.max() < stop:
+            raise ValueError(f"the array {name!r} has values out of range")
+        return value
+
+    def csr(self, name: str, n_rows: int, n_columns: int) -> tuple[np.ndarray, ...]:
+        """The indptr, columns and data of a sparse matrix."""
+        indptr = self.array(f"{name}.indptr", "ql", n_rows + 1)
+        columns = self.indices(f"{name}.columns", "i", None, 0, n_columns)
+        data = self.array(f"{name}.data", "fd", len(columns))
+        if (
+            not len(indptr)
+            or indptr[0] != 0
+            or indptr[-1] != len(columns)
+            or (np.diff(indptr) < 0).any()
+        ):
+            raise ValueError(f"the array '{name}.indptr' has values out of range")
+        return indptr, columns, data
+
+    def strings(self, name: str) -> tuple[FrozenStrings, int]:
+        """A table of strings, and their number."""
+        starts = self.array(f"{name}.starts", "ql", None)
+        blob = self.array(f"{name}.blob", "B", None)
+        slots = self.array(f"{name}.slots", "i", None, 2)
+        key = self.array(f"{name}.key", "QL", 3)
+        if len(starts) == 0:
+            raise ValueError(f"the array '{name}.starts' must not be empty")
+        return FrozenStrings(blob, starts, slots, key), len(starts) - 1
+
+
+def string_arrays(name: str, strings: Sequence[str]) -> dict[str, np.ndarray]:
+    """The arrays of a table in which ``strings[i]`` is number i."""
+    blob, starts, slots, key = frozen_arrays(list(strings))
+    parts = {"blob": blob, "starts": starts, "slots": slots, "key": key}
+    return {f"{name}.{part}": array for part, array in parts.items()}

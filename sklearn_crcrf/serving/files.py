@@ -1,0 +1,135 @@
+"""Files of taggers, which are mapped into memory: pages are read when needed, and shared.
+
+A file begins with ``MAGIC``, then have 4 bytes each the version of the format, the length of the
+header, and a checksum of the header. The header is JSON: the settings, and for each array its type,
+its shape, and where it begins. Each array begins at a multiple of 64 bytes. All is little-endian.
+"""
+
+import json
+import mmap
+import os
+import struct
+import sys
+import zlib
+from math import prod
+
+import numpy as np
+
+from .._version import __version__
+from ..utils.replacing import replacing
+from .content import Content
+
+__all__ = ["is_tagger_file", "read_content", "write_content"]
+
+MAGIC = b"crcrf tagger file\x0d\x0a\x1a\x0a\x00\x00\x00"
+VERSION = 1
+START = struct.Struct("<24sIII")
+ALIGNMENT = 64
+# Types of arrays that a file may hold.
+DTYPES = {"|u1", "<u2", "<u4", "<u8", "<i4", "<i8", "<f4", "<f8"}
+
+
+def write_content(path: str | os.PathLike, content: Content) -> None:
+    """Write a file, which replaces a file of this name once it is on disk.
+
+    Parameters
+    ----------
+    path : str or path-like
+    content : Content
+
+    Raises
+    ------
+    TypeError
+        If a label is neither str, int, float, bool nor None.
+    """
+    _check_order()
+    for label in content.settings["labels"]:
+        if not isinstance(label, str | int | float | bool | None):
+            raise TypeError(
+                "a tagger file holds labels that are str, int, float, bool or None, but one is "
+                f"{label!r}"
+            )
+    described, place = {}, 0
+    for name, array in content.arrays.items():
+        described[name] = [array.dtype.str, array.shape, place]
+        place += _padded(array.nbytes)
+    header = json.dumps(
+        {"settings": content.settings, "arrays": described, "size": place, "written": __version__}
+    ).encode()
+    start = START.pack(MAGIC, VERSION, len(header), zlib.crc32(header))
+    with replacing(path) as file:
+        file.write(_filled(start + header))
+        for array in content.arrays.values():
+            file.write(_filled(array.tobytes()))
+
+
+def is_tagger_file(path: str | os.PathLike) -> bool:
+    """Whether a file begins like the file of a tagger."""
+    with open(path, "rb") as file:
+        return file.read(len(MAGIC)) == MAGIC
+
+
+def read_content(path: str | os.PathLike) -> Content:
+    """Map a file; the values of its arrays are not checked.
+
+    Parameters
+    ----------
+    path : str or path-like
+
+    Returns
+    -------
+    Content
+
+    Raises
+    ------
+    ValueError
+        If this is not a file of a tagger, or it is damaged or of a later version.
+    """
+    _check_order()
+    with open(path, "rb") as file:
+        start = file.read(START.size)
+        if len(start) < START.size or not start.startswith(MAGIC):
+            raise ValueError("this is not a file of a tagger")
+        _, version, length, checksum = START.unpack(start)
+        if version > VERSION:
+            raise ValueError(f"the file has version {version} of the format; this is {VERSION}")
+        header = file.read(length)
+        if len(header) < length or zlib.crc32(header) != checksum:
+            raise ValueError("the header of the file is damaged")
+        mapped = np.frombuffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), np.uint8)
+    first = _padded(START.size + length)
+    try:
+        described = json.loads(header)
+        size = described["size"]
+        if first + size != len(mapped):
+            raise ValueError(f"the file must have {first + size} bytes, but has {len(mapped)}")
+        arrays = {
+            name: _part(mapped[first:], *where) for name, where in described["arrays"].items()
+        }
+        return Content(dict(described["settings"]), arrays)
+    except (KeyError, TypeError, AttributeError, RecursionError, OverflowError):
+        raise ValueError("the header of the file is not valid") from None
+
+
+def _part(data: np.ndarray, dtype: str, shape: list[int], place: int) -> np.ndarray:
+    """An array in the mapped file."""
+    sizes = all(isinstance(n, int) and n >= 0 for n in (*shape, place))
+    if dtype not in DTYPES or not sizes or place % ALIGNMENT:
+        raise ValueError("the header of the file is not valid")
+    n_bytes = prod(shape) * np.dtype(dtype).itemsize
+    if place + n_bytes > len(data):
+        raise ValueError("the file ends within an array")
+    return data[place : place + n_bytes].view(dtype).reshape(shape)
+
+
+def _padded(n_bytes: int) -> int:
+    return -(-n_bytes // ALIGNMENT) * ALIGNMENT
+
+
+def _filled(data: bytes) -> bytes:
+    return data + bytes(_padded(len(data)) - len(data))
+
+
+def _check_order() -> None:
+    if sys.byteorder != "little":
+        raise ValueError("files of taggers need a processor that is little-endian")

@@ -1,0 +1,85 @@
+"""Taggers whose scores are linear in the attributes of tokens."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .._kernels._attribute_reader import AttributeReader
+from .._kernels.vectorized import tagging
+from .content import Content, string_arrays
+
+__all__ = ["linear_content", "linear_tagger"]
+
+
+def linear_content(
+    names: Sequence[str],
+    row: np.ndarray | None,
+    weights: Sequence[np.ndarray],
+    shared: Sequence[np.ndarray],
+    labels: list,
+    *,
+    separator: str = "=",
+    lists: bool = False,
+    decoding: str = "viterbi",
+) -> Content:
+    """The content of a tagger.
+
+    Parameters
+    ----------
+    names : sequence of n_attributes str
+    row : int32 ndarray of shape (n_attributes,) or None
+        The row of weights of each attribute, -1 for none; None if attribute k has row k.
+    weights : sequence of ndarray
+        The dense weights, (n_rows, n_labels), or the indptr, columns and data of a CSR matrix; of
+        single or of double precision. They are copied.
+    shared : sequence of ndarray
+        Scores of transitions, (n_labels, n_labels), and of begin and end, (n_labels,).
+    labels : list of n_labels labels
+    separator : str
+        Stands between a key of a feature dict and a string.
+    lists : bool
+        Whether a token may be a list of attributes, each of which counts as often as it occurs.
+    decoding : {"viterbi", "marginal"}
+
+    Returns
+    -------
+    Content
+    """
+    settings = {
+        "kind": "linear",
+        "labels": labels,
+        "separator": separator,
+        "lists": lists,
+        "decoding": decoding,
+    }
+    arrays = string_arrays("names", names)
+    if row is not None:
+        arrays["row"] = np.array(row, dtype=np.int32)
+    parts = ["coef"] if len(weights) == 1 else ["coef.indptr", "coef.columns", "coef.data"]
+    arrays |= {name: np.array(part, order="C") for name, part in zip(parts, weights, strict=True)}
+    for name, part in zip(("transition", "begin", "end"), shared, strict=True):
+        arrays[name] = np.array(part, dtype=float, order="C")
+    return Content(settings, arrays)
+
+
+def linear_tagger(content: Content, labels: list) -> Any:
+    """The compiled tagger; content from a file is checked."""
+    strings, n_names = content.strings("names")
+    n = len(labels)
+    row = None
+    if "coef" in content.arrays:
+        weights: tuple[np.ndarray, ...] = (content.array("coef", "fd", None, n),)
+        n_rows = len(weights[0])
+    else:
+        n_rows = len(content.array("coef.indptr", "ql", None)) - 1
+        weights = content.csr("coef", n_rows, n)
+    if "row" in content.arrays:
+        row = content.indices("row", "i", n_names, -1, n_rows)
+    elif n_names > n_rows:
+        raise ValueError(f"{n_names} attributes cannot have {n_rows} rows of weights")
+    separator = content.setting("separator", str)
+    is_single = weights[-1].dtype == np.float32
+    reader = AttributeReader(strings, separator, content.setting("lists", bool), is_single)
+    chain = tagging.ChainTables(*(content.arrays[name] for name in ("transition", "begin", "end")))
+    return tagging.LinearTagger(chain, reader, row, weights, labels)

@@ -1,0 +1,130 @@
+"""Sums over all paths of one sequence, and the marginals of its labels."""
+
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from .._kernels._batch_scores import BatchCounts, BatchScores
+from .._kernels._messages import ForwardMessages, backward_messages, forward_messages
+from .._kernels._potentials import BatchPotentials
+from .._kernels.vectorized import lock_step, viterbi
+
+__all__ = ["ChainScores", "Edges", "PathSum"]
+
+
+class Edges(NamedTuple):
+    """Transition scores of single tokens, as in ``TokenTransitions`` of structures."""
+
+    row: np.ndarray
+    indptr: np.ndarray
+    previous: np.ndarray
+    current: np.ndarray
+    score: np.ndarray
+
+    @classmethod
+    def none(cls, n_tokens: int) -> "Edges":
+        """No entries."""
+        ids = np.empty(0, dtype=np.int32)
+        return cls(np.full(n_tokens, -1), np.zeros(1, dtype=np.int64), ids, ids, np.empty(0))
+
+
+class ChainScores(NamedTuple):
+    """All scores of a sequence, of shapes and types as in ``Scores`` of structures."""
+
+    state: np.ndarray
+    transition: np.ndarray
+    begin: np.ndarray
+    end: np.ndarray
+    token_transitions: Edges
+
+
+class _Counts(NamedTuple):
+    transition: np.ndarray
+    begin: np.ndarray
+    end: np.ndarray
+    token_transitions: np.ndarray
+
+
+class PathSum:
+    """The paths of one sequence of at least one token.
+
+    The numbers are the bits that an estimator computes: it calls the same kernels.
+
+    Parameters
+    ----------
+    scores : ChainScores
+    """
+
+    def __init__(self, scores: ChainScores):
+        self._scores = scores
+        n_tokens = len(scores.state)
+        self._offsets, self._order = np.array([0, n_tokens]), np.zeros(1, dtype=np.int64)
+        self._batch = BatchScores(self._offsets, scores)
+
+    @property
+    def maximum(self) -> float:
+        """The score of the best path; NaN if a score is NaN or inf."""
+        state = self._scores.state
+        value, y = np.empty(1), np.empty(len(state), dtype=np.int32)
+        viterbi.viterbi(self._batch, self._order, state, None, y, value)
+        return float(value[0])
+
+    @cached_property
+    def marginals(self) -> tuple[float, np.ndarray]:
+        """The log-partition, and the marginals, (n_tokens, n_labels)."""
+        state = self._scores.state
+        n_tokens, n_labels = state.shape
+        potentials = BatchPotentials(self._batch)
+        alpha = lock_step.empty_rows(n_tokens, n_labels, state.dtype)
+        n_rows = max(n_tokens, lock_step.BLOCK_SIZE) + lock_step.SPARE_ROWS
+        work = np.empty((n_rows, n_labels), dtype=state.dtype), alpha, np.empty((n_tokens, 2))
+        log_z, marginals = np.empty(1), np.empty_like(state)
+        counts = _Counts(
+            np.zeros((n_labels, n_labels)),
+            np.zeros(n_labels),
+            np.zeros(n_labels),
+            np.zeros(len(self._scores.token_transitions.score)),
+        )
+        lock_step.sum_backward(
+            potentials,
+            self._order,
+            state,
+            *work,
+            log_z,
+            np.ones(1),
+            False,
+            marginals,
+            BatchCounts(counts),
+        )
+        if np.isnan(log_z[0]):
+            return self._marginals_by_logarithms()
+        return float(log_z[0]), marginals
+
+    def _marginals_by_logarithms(self) -> tuple[float, np.ndarray]:
+        """The same where probabilities could underflow."""
+        given = self._scores
+        scores = given._replace(state=given.state.astype(float))
+        state = scores.state
+        state[0] += scores.begin
+        state[-1] += scores.end
+        transition, transposed = scores.transition, np.ascontiguousarray(scores.transition.T)
+        top = transition.max()
+        top = top if np.isfinite(top) else 0.0
+        forward, backward, log_z = np.empty_like(state), np.empty_like(state), np.empty(1)
+        messages = ForwardMessages(
+            BatchScores(self._offsets, scores),
+            state,
+            np.exp(transition - top),
+            top,
+            forward,
+            np.empty(len(state)),
+            log_z,
+        )
+        forward_messages(messages)
+        backward_messages(messages, transposed, np.exp(transposed - top), backward)
+        logarithms = forward + backward
+        highest = logarithms.max(axis=1, keepdims=True)
+        marginals = np.exp(logarithms - np.where(np.isneginf(highest), 0.0, highest))
+        marginals /= np.maximum(marginals.sum(axis=1, keepdims=True), 1.0)
+        return float(log_z[0]), marginals.astype(given.state.dtype)

@@ -1,0 +1,210 @@
+"""A tagger: an immutable object that labels one sequence in one compiled call."""
+
+import os
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from .content import Content
+from .files import read_content, write_content
+from .linear import linear_tagger
+from .sums import ChainScores, Edges, PathSum
+
+__all__ = ["Tagger", "load_tagger"]
+
+# What makes the compiled tagger of each kind of model.
+KINDS: dict[str, Callable[[Content, list], Any]] = {"linear": linear_tagger}
+
+
+class Tagger:
+    """Labels one sequence at a time, for services.
+
+    ``estimator.tagger()`` makes one of a fitted estimator, :func:`load_tagger` of a file. It gives
+    the labels that ``predict`` of the estimator gives, and never changes, also not if the estimator
+    is trained again. Any number of threads may call it at once, and it can be pickled. Only numpy
+    is needed.
+
+    Parameters
+    ----------
+    content : Content
+        What it consists of; it is checked.
+
+    Raises
+    ------
+    ValueError
+        If the content is not that of a tagger.
+
+    Examples
+    --------
+    >>> from sklearn_crcrf import CRF
+    >>> X = [["the", "dog", "walks"], ["a", "cat", "sleeps"], ["dogs", "sleep"]]
+    >>> y = [["D", "N", "V"], ["D", "N", "V"], ["N", "V"]]
+    >>> tagger = CRF(sigma=2.0).fit(X, y).tagger()
+    >>> tagger(["the", "cat", "walks"])
+    ['D', 'N', 'V']
+    >>> tagger.probabilities(["dogs", "sleep"]).round(2)
+    array([[0.09, 0.83, 0.08],
+           [0.05, 0.06, 0.89]])
+    >>> tagger.labels, round(tagger.confidence(["dogs", "sleep"]), 2)
+    (('D', 'N', 'V'), 0.78)
+    """
+
+    __slots__ = ("_by_marginals", "_chain", "_compiled", "_content", "_labels")
+
+    def __init__(self, content: Content):
+        kind = content.setting("kind", str)
+        labels = content.setting("labels", list)
+        if kind not in KINDS or not labels:
+            raise ValueError(f"there is no tagger of the kind {kind!r} with {len(labels)} labels")
+        n = len(labels)
+        transition = content.array("transition", "d", n, n)
+        begin, end = (content.array(name, "d", n) for name in ("begin", "end"))
+        for name, scores in (("transition", transition), ("begin", begin), ("end", end)):
+            if not scores.max() < np.inf:
+                raise ValueError(f"the {name} scores are not finite: weights are too large")
+        self._content, self._labels = content, labels
+        self._chain = transition, begin, end
+        self._by_marginals = content.setting("decoding", str) == "marginal"
+        self._compiled = KINDS[kind](content, labels)
+
+    def __reduce__(self):
+        arrays = {name: np.array(array) for name, array in self._content.arrays.items()}
+        return Tagger, (Content(dict(self._content.settings), arrays),)
+
+    def __repr__(self) -> str:
+        return f"<Tagger of {len(self._labels)} labels>"
+
+    @property
+    def labels(self) -> tuple:
+        """All labels, in the order of the columns of :meth:`probabilities`."""
+        return tuple(self._labels)
+
+    def __call__(self, tokens: Iterable) -> list:
+        """The labels of one sequence.
+
+        Parameters
+        ----------
+        tokens : list of str or dict
+            As one sequence of X in ``predict`` of the estimator.
+
+        Returns
+        -------
+        list of labels
+
+        Raises
+        ------
+        TypeError
+            If a token is of another kind; the message names its position.
+        ValueError
+            If a number is not finite, or no path is possible.
+        """
+        if self._by_marginals:
+            return [self._labels[i] for i in self.probabilities(tokens).argmax(axis=1).tolist()]
+        return self._compiled(tokens)
+
+    def probabilities(self, tokens: Iterable) -> np.ndarray:
+        """Marginal probabilities of the labels of each token, as from ``predict_proba``.
+
+        Parameters
+        ----------
+        tokens : as for a call
+
+        Returns
+        -------
+        ndarray of shape (n_tokens, n_labels)
+        """
+        scores = self._scores(tokens)
+        if len(scores.state) == 0:
+            return scores.state
+        log_z, marginals = PathSum(scores).marginals
+        _check(log_z)
+        return marginals
+
+    def confidence(self, tokens: Iterable) -> float:
+        """The probability of the best path; 1 for no tokens, 0 if no path is possible.
+
+        Parameters
+        ----------
+        tokens : as for a call
+        """
+        scores = self._scores(tokens)
+        if len(scores.state) == 0:
+            return 1.0
+        paths = PathSum(scores)
+        log_z, _ = paths.marginals
+        if np.isneginf(log_z):
+            return 0.0
+        _check(log_z)
+        return float(np.exp(min(paths.maximum - log_z, 0.0)))
+
+    def save(self, file: str | os.PathLike) -> None:
+        """Write a file that :func:`load_tagger` maps into memory.
+
+        A file of this name is replaced by the new file, whole, once it is on disk; processes that
+        have mapped the old file keep it.
+
+        Parameters
+        ----------
+        file : str or path-like
+
+        Raises
+        ------
+        TypeError
+            If a label is neither str, int, float, bool nor None.
+        """
+        write_content(file, self._content)
+
+    def _scores(self, tokens: Iterable) -> ChainScores:
+        state = self._compiled.state_scores(tokens)
+        return ChainScores(state, *self._chain, Edges.none(len(state)))
+
+
+def _check(log_z: float) -> None:
+    if not log_z < np.inf:
+        raise ValueError(
+            "the scores of labels are not finite, since the values of attributes or the weights of "
+            "the model are too large; scale the attributes"
+        )
+    if np.isneginf(log_z):
+        raise ValueError("no path of the tokens is possible")
+
+
+def load_tagger(file: str | os.PathLike) -> Tagger:
+    """Load a tagger from a file, which is mapped into memory and must not be changed.
+
+    Processes that load the same file share its memory. The file is checked, so that a damaged file
+    is an error, but a weight that has changed on disk is not noticed. To replace a file that is in
+    use, save to its name again: that makes a new file.
+
+    Parameters
+    ----------
+    file : str or path-like
+        Written by :meth:`Tagger.save`.
+
+    Returns
+    -------
+    Tagger
+
+    Raises
+    ------
+    ValueError
+        If this is not a file of a tagger, or it is damaged or of a later version.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from sklearn_crcrf import CRF
+    >>> from sklearn_crcrf.serving import load_tagger
+    >>> crf = CRF().fit([["a", "dog"], ["dogs"]], [["D", "N"], ["N"]])
+    >>> with TemporaryDirectory() as folder:
+    ...     crf.tagger().save(Path(folder, "dogs.tagger"))
+    ...     tagger = load_tagger(Path(folder, "dogs.tagger"))
+    >>> tagger(["a", "dog"])
+    ['D', 'N']
+    """
+    try:
+        return Tagger(read_content(file))
+    except ValueError as error:
+        raise ValueError(f"{os.fspath(file)}: {error}") from error

@@ -1,0 +1,164 @@
+"""Files of taggers: whole, damaged, and foreign."""
+
+import json
+import struct
+import subprocess
+import sys
+import zlib
+
+import numpy as np
+import pytest
+
+from sklearn_crcrf import CRF
+from sklearn_crcrf.model_files import save_model
+from sklearn_crcrf.serving import Tagger, load_tagger
+from sklearn_crcrf.serving.content import Content
+from sklearn_crcrf.serving.files import MAGIC, is_tagger_file
+
+X = [["the", "dog", "walks"], ["a", "cat"]]
+Y = [["D", "N", "V"], ["D", "N"]]
+
+
+@pytest.fixture(scope="module", params=["all", "observed"])
+def saved(request, tmp_path_factory):
+    path = tmp_path_factory.mktemp("taggers") / "file"
+    CRF(features=request.param).fit(X, Y).tagger().save(path)
+    return path
+
+
+def test_a_file_is_loaded_without_other_packages(saved):
+    program = f"""
+import sys
+from sklearn_crcrf.serving import load_tagger
+tagger = load_tagger({str(saved)!r})
+print(tagger(["the", "cat"]), tagger.probabilities(["a"]).shape, tagger.confidence(["a"]) < 1)
+print({{"scipy", "sklearn", "joblib"}}.isdisjoint(sys.modules))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.splitlines() == ["['D', 'N'] (1, 3) True", "True"]
+
+
+def test_all_kinds_of_labels(tmp_path):
+    for labels in (["D", "é", "\ud800"], [1, 2, 3], [0.5, 1.5, 2.5], [True, False, True]):
+        y = [labels, labels[:2]]
+        tagger = CRF().fit(X, y).tagger()
+        tagger.save(tmp_path / "file")
+        assert load_tagger(tmp_path / "file").labels == tagger.labels
+        assert load_tagger(tmp_path / "file")(X[0]) == tagger(X[0])
+    with pytest.raises(TypeError, match="labels that are str, int, float, bool or None, but one"):
+        CRF().fit([["a", "b"]], [[("a", 1), ("b", 2)]]).tagger().save(tmp_path / "other")
+    assert not (tmp_path / "other").exists()
+
+
+def test_a_file_in_use_is_replaced(saved, tmp_path):
+    path = tmp_path / "file"
+    CRF().fit(X, Y).tagger().save(path)
+    before = load_tagger(path)
+    CRF().fit([["the"]], [["other"]]).tagger().save(path)
+    assert before(["the"]) == ["D"]
+    assert load_tagger(path)(["the"]) == ["other"]
+
+
+def test_is_tagger_file(saved, tmp_path):
+    (tmp_path / "empty").touch()
+    assert is_tagger_file(saved)
+    assert not is_tagger_file(tmp_path / "empty")
+
+
+def test_foreign_files(tmp_path):
+    path = tmp_path / "file"
+    save_model(CRF().fit(X, Y), tmp_path / "model")
+    for data in (b"", b"x", b"x" * 1000, (tmp_path / "model").read_bytes(), MAGIC):
+        path.write_bytes(data)
+        with pytest.raises(ValueError, match="file: this is not a file of a tagger"):
+            load_tagger(path)
+    with pytest.raises(FileNotFoundError):
+        load_tagger(tmp_path / "missing")
+
+
+def test_a_later_version(saved, tmp_path):
+    data = saved.read_bytes()
+    (tmp_path / "file").write_bytes(data[:24] + struct.pack("<I", 2) + data[28:])
+    with pytest.raises(ValueError, match="version 2 of the format"):
+        load_tagger(tmp_path / "file")
+
+
+def test_files_cut_anywhere(saved, tmp_path):
+    data = saved.read_bytes()
+    for end in range(0, len(data), 7):
+        (tmp_path / "file").write_bytes(data[:end])
+        with pytest.raises(ValueError, match="file: "):
+            load_tagger(tmp_path / "file")
+
+
+def test_any_byte_changed(saved, tmp_path):
+    """Either an error, or a tagger that gives labels, or says that scores are not finite."""
+    data, rng = saved.read_bytes(), np.random.default_rng(0)
+    for place in [*range(0, 800, 3), *rng.integers(800, len(data), 1500)]:
+        changed = bytearray(data)
+        changed[place] ^= 1 << int(rng.integers(8))
+        (tmp_path / "file").write_bytes(changed)
+        use(tmp_path / "file")
+
+
+def use(path):
+    try:
+        tagger = load_tagger(path)
+        for sequence in [*X, ["unknown", {"the": 2.0, "dog": "x"}]]:
+            assert set(tagger(sequence)) <= {"D", "N", "V"}
+            tagger.probabilities(sequence)
+            tagger.confidence(sequence)
+    except ValueError:
+        pass
+
+
+def with_header(data, change):
+    """The same file with another header, whose checksum is right."""
+    magic, version, length, _ = struct.unpack("<24sIII", data[:36])
+    header = json.loads(data[36 : 36 + length])
+    change(header)
+    changed = json.dumps(header).encode()
+    start = struct.pack("<24sIII", magic, version, len(changed), zlib.crc32(changed)) + changed
+    return start + bytes(-len(start) % 64) + data[-(-(36 + length) // 64) * 64 :]
+
+
+def test_headers_that_lie(saved, tmp_path):
+    data = saved.read_bytes()
+    rng = np.random.default_rng(0)
+    assert with_header(data, lambda header: None) == data
+    values = [None, -1, 0, 1, 3, 2**40, 2**70, 0.5, "x", [], {}, [1], "<f8", "|O", True]
+    for _ in range(600):
+
+        def change(header):
+            part = header
+            while isinstance(part, dict | list) and part:
+                keys = list(part) if isinstance(part, dict) else range(len(part))
+                key = keys[rng.integers(len(keys))]
+                if not isinstance(part[key], dict | list) or rng.random() < 0.3:
+                    part[key] = values[rng.integers(len(values))]
+                    return
+                part = part[key]
+
+        (tmp_path / "file").write_bytes(with_header(data, change))
+        try:
+            tagger = load_tagger(tmp_path / "file")
+            tagger(X[0])
+            tagger.probabilities(X[0])
+        except ValueError:
+            pass
+
+
+def test_arrays_that_lie():
+    content = CRF(features="observed").fit(X, Y).tagger()._content
+    for name, array in content.arrays.items():
+        worse = [array[:-1], array[:0], array.astype(object), array.astype(np.int16)]
+        if name not in ("names.key", "names.blob") and array.dtype.kind == "i":
+            worse += [np.full_like(array, 100), array - 1]
+        for other in worse:
+            with pytest.raises(ValueError, match=r"array|table|rows"):
+                Tagger(Content(content.settings, {**content.arrays, name: other}))
+    for name in content.settings:
+        with pytest.raises(ValueError, match=r"setting|no tagger"):
+            Tagger(Content({**content.settings, name: None}, content.arrays))
