@@ -18,6 +18,8 @@ from ..data.ragged import SequenceArray, locate, object_array
 from ..data.sequences import as_sequences
 from ..feature_extraction import SequenceVectorizer
 from ..linear import Corpus, observed_pairs, transition_counts
+from ..linear.serving import linear_tagger_of
+from ..serving import Tagger
 from ..training import FittedState
 from ..utils.soundness import Fact, Requirement, Sound
 from .estimator import CRF
@@ -216,6 +218,18 @@ class CRFsuiteCRF(FittedState, Sound, SummaryMixin, BaseEstimator):
         """
         labels = self._fitted().predict(self._rows(X), subject_to=subject_to)
         return object_array(labels.tolist())
+
+    def tagger(self) -> Tagger:
+        """Make an immutable object that labels one sequence in one compiled call.
+
+        Returns
+        -------
+        Tagger
+            It gives the labels of :meth:`predict`; see :class:`~sklearn_crcrf.serving.Tagger`.
+        """
+        crf, vectorizer = self._fitted(), self.vectorizer_
+        symbols, dtype = vectorizer.vocabulary_.symbols, np.dtype(vectorizer.dtype)
+        return linear_tagger_of(crf, symbols, dtype, separator=vectorizer.separator, lists=True)
 
     def predict_single(self, xseq: Any) -> list:
         """The labels of the best path of one sequence.

@@ -6,7 +6,15 @@ import threading
 import numpy as np
 import pytest
 
-from sklearn_crcrf import CRF, MEMM, GraphCRF, MaxMarginCRF, OutputCodeCRF, StructuredPerceptron
+from sklearn_crcrf import (
+    CRF,
+    MEMM,
+    CRFsuiteCRF,
+    GraphCRF,
+    MaxMarginCRF,
+    OutputCodeCRF,
+    StructuredPerceptron,
+)
 from sklearn_crcrf.serving import load_tagger
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -72,6 +80,17 @@ def test_other_classifiers():
     X, y = corpus(40)
     check(StructuredPerceptron(max_iter=3, random_state=0).fit(X, y), X)
     check(MaxMarginCRF(max_iter=3).fit(X, y), X)
+
+
+def test_crfsuite():
+    X, y = corpus(40)
+    X = [[list(token) + list(token) if "a" in token["n"]["l"] else token for token in s] for s in X]
+    crf = CRFsuiteCRF(max_iterations=5).fit(X, y)
+    tagger = crf.tagger()
+    assert [tagger(tokens) for tokens in X] == crf.predict(X).tolist()
+    for tokens, wanted in zip(X, crf.predict_marginals(X), strict=True):
+        found = tagger.probabilities(tokens)
+        assert [dict(zip(tagger.labels, row, strict=True)) for row in found.tolist()] == wanted
 
 
 def test_token_strings_and_dicts_mixed():
