@@ -20,4 +20,4 @@ def with_cost(scores: Scores, y: np.ndarray, cost: float) -> Scores:
     costs = scores.costs(y)
     costs *= costs.dtype.type(cost)
     costs += scores.state
-    return scores._replace(state=costs)
+    return scores.with_state(costs)

@@ -5,16 +5,20 @@ from .capabilities import Capabilities, Unsupported
 from .chain import Chain
 from .forest import Forest
 from .graph import Graph
+from .lattice import Candidates, Lattice, LatticeScores
 from .of_data import single_tokens, structure_of
 from .scores import AddTo, ScoreGradient, Scores, TokenTransitions
 from .second_order import SecondOrderChain
 
 __all__ = [
     "AddTo",
+    "Candidates",
     "Capabilities",
     "Chain",
     "Forest",
     "Graph",
+    "Lattice",
+    "LatticeScores",
     "Pullback",
     "ScoreGradient",
     "Scores",

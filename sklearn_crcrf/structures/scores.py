@@ -143,6 +143,10 @@ class Scores(NamedTuple):
         values[found] = self.token_transitions.score[entries]
         return values
 
+    def with_state(self, state: np.ndarray) -> "Scores":
+        """The same scores but for the state scores."""
+        return self._replace(state=state)
+
     def allow(self, labels: np.ndarray) -> "Scores":
         """The same scores, but -inf for the labels of a token that are not allowed.
 

@@ -1,0 +1,382 @@
+"""Sums, maxima and samples over the paths of lattices, in which each token has a few candidates.
+
+A run is a sequence of candidates of tokens that follow each other. The score of a path is the sum
+of the scores of all its runs of 1, 2, ..., order + 1 candidates (for order 1: labels and pairs of
+labels). Runs that end at token t are numbered with the last candidate fastest, so run a of length
+n + 1 begins with run a // N(t) of length n that ends at t - 1, and ends with run a % R of length n
+that ends at t, where N(t) is the number of candidates and R the number of runs of length n.
+
+With the runs s of the last ``order`` candidates as states, and x_t(a) the sum of the scores of all
+runs that a run a of order + 1 candidates ends with,
+
+    alpha_t(s) = log sum_{a: a % S = s} exp(alpha_{t-1}(a // N(t)) + x_t(a)),
+
+and log Z is the logarithm of the sum over the last states. The terms of that sum, divided by it, are
+the probabilities p_t(a | s) of the first candidate given the others, and on the way back
+
+    p_t(a) = p_t(s) p_t(a | s),    p_{t-1}(s') = sum_{a: a // N(t) = s'} p_t(a),
+
+so nothing underflows and nothing is subtracted. Before there are ``order`` tokens, states are all
+candidates so far. The work is the number of runs of order + 1 candidates (Mueller, Schmid & Schuetze
+2013, "Efficient Higher-Order CRFs for Morphological Tagging").
+
+All runs have one place each in arrays of length n_runs: first the runs of one candidate, then the
+runs of two, and so on; within a length in the order of tokens.
+"""
+
+import numpy as np
+
+from libc.math cimport INFINITY, NAN, exp, isinf, log
+from libc.stdint cimport int32_t, int64_t
+
+from sklearn_crcrf._kernels._log_sums cimport log_of_sum
+from sklearn_crcrf._kernels._turns cimport give_turn, take_turn
+
+
+cdef class LatticeRuns:
+    """Where the runs of candidates of each token are.
+
+    offsets (n_units + 1,) are the tokens of each unit; start (order + 1, n_tokens + 1) says where
+    the runs of n + 1 candidates that end at each token start, in row n.
+    """
+
+    def __cinit__(self, const int64_t[::1] offsets, const int64_t[:, ::1] start):
+        cdef int64_t order = start.shape[0] - 1, n_places = start.shape[1]
+        sizes = np.diff(start, axis=1)
+        self.arrays = offsets, start
+        self.n_units = offsets.shape[0] - 1
+        self.n_runs = start[order, n_places - 1]
+        self.largest = sizes.max(initial=0)
+        self.runs = Runs(order, n_places, &offsets[0], &start[0, 0])
+
+
+cdef bint add_scores_of_ends(
+    const Runs *runs, int64_t t, int64_t longest, const real *score, double *total
+) noexcept nogil:
+    """The sum of the scores of all runs that each run of longest + 1 candidates ends with.
+
+    Returns whether all are below infinity, which NaN is not.
+    """
+    cdef:
+        int64_t n_runs = number_of(runs, longest, t), n, size, a, b
+        const real *own = score + start_of(runs, longest, t)
+        bint is_finite = True
+    for a in range(n_runs):
+        total[a] = own[a]
+    for n in range(longest):
+        own, size, a = score + start_of(runs, n, t), number_of(runs, n, t), 0
+        while a < n_runs:
+            for b in range(size):
+                total[a + b] += own[b]
+            a += size
+    for a in range(n_runs):
+        is_finite &= total[a] < INFINITY
+    return is_finite
+
+
+cdef double sum_forward_of_unit(
+    const Runs *runs, int64_t unit, const real *score, double *message, double *conditional
+) noexcept nogil:
+    """log Z of a unit; fills its messages, and its probabilities of runs given their ends."""
+    cdef:
+        int64_t first = runs.offsets[unit], stop = runs.offsets[unit + 1]
+        int64_t t, longest, n_arcs, n_states, n_here, a, s
+        double *x
+        double *alpha = NULL
+        const double *before = NULL
+        bint is_finite = True
+    if first == stop:
+        return 0.0
+    for t in range(first, stop):
+        longest = min(t - first, runs.order)
+        n_arcs, n_here = number_of(runs, longest, t), number_of(runs, 0, t)
+        x = conditional + start_of(runs, longest, t)
+        is_finite &= add_scores_of_ends[real](runs, t, longest, score, x)
+        for a in range(n_arcs if t > first else 0):
+            x[a] += before[a // n_here]
+        n_states = number_of(runs, min(longest, runs.order - 1), t)
+        alpha = message + start_of(runs, min(longest, runs.order - 1), t)
+        for s in range(n_states):
+            alpha[s] = condition_on_end(x + s, n_states, n_arcs // n_states)
+        before = alpha
+    return log_of_sum(alpha, n_states) if is_finite else NAN
+
+
+cdef inline double condition_on_end(double *x, int64_t stride, int64_t n) noexcept nogil:
+    """The logarithm of a sum of n exponentials, of every stride-th x; x become their shares."""
+    cdef double top = x[0], total = 0.0
+    cdef int64_t k
+    if n == 1:
+        x[0] = 1.0
+        return top
+    for k in range(1, n):
+        top = max(top, x[k * stride])
+    if isinf(top):
+        for k in range(n):
+            x[k * stride] = 0.0
+        return top
+    for k in range(n):
+        x[k * stride] = exp(x[k * stride] - top)
+        total += x[k * stride]
+    for k in range(n):
+        x[k * stride] /= total
+    return top + log(total)
+
+
+cdef void sum_backward_of_unit(
+    const Runs *runs, int64_t unit, const double *message, const double *conditional,
+    double log_z, double weight, double *work, int64_t largest, real *gradient
+) noexcept nogil:
+    """Add the probabilities of all runs of a unit, times a weight, to the gradient.
+
+    The work space has three rows of the largest number of runs.
+    """
+    cdef:
+        int64_t first = runs.offsets[unit], t = runs.offsets[unit + 1] - 1
+        int64_t longest, n_arcs, n_states, n_here, n, size, a, s
+        double *here = work
+        double *before = work + largest
+        double *p = work + 2 * largest
+        const double *given
+        real *out
+    if t < first:
+        return
+    s = min(t - first, runs.order - 1)
+    n_states, given = number_of(runs, s, t), message + start_of(runs, s, t)
+    for s in range(n_states):
+        here[s] = weight * exp(given[s] - log_z)
+    while t >= first:
+        longest = min(t - first, runs.order)
+        n_arcs, n_here = number_of(runs, longest, t), number_of(runs, 0, t)
+        n_states = number_of(runs, min(longest, runs.order - 1), t)
+        given = conditional + start_of(runs, longest, t)
+        a = 0
+        while a < n_arcs:
+            for s in range(n_states):
+                p[a + s] = given[a + s] * here[s]
+            a += n_states
+        for a in range(n_arcs // n_here):
+            before[a] = 0.0
+            for s in range(n_here):
+                before[a] += p[a * n_here + s]
+        # The probability of a shorter run is the sum over its first candidate.
+        for n in range(longest, -1, -1):
+            out, size = gradient + start_of(runs, n, t), number_of(runs, n, t)
+            for a in range(size):
+                out[a] += <real>p[a]
+            if n > 0:
+                size = number_of(runs, n - 1, t)
+                s = 0
+                for a in range(size, number_of(runs, n, t)):
+                    p[s] += p[a]
+                    s = s + 1 if s + 1 < size else 0
+        here, before = before, here
+        t -= 1
+
+
+def sum_lattice_forward(
+    LatticeRuns lattice,
+    const real[::1] score,             # (n_runs,) IN
+    double[::1] message,               # (n_runs,) OUT, at the runs that are states
+    double[::1] conditional,           # (n_runs,) OUT, at the longest runs of each token
+    double[::1] log_z,                 # (n_units,) OUT; NaN where a score is NaN or inf
+):
+    """Log-partitions, and what :func:`sum_lattice_backward` needs for derivatives."""
+    cdef int64_t u
+    if lattice.n_runs == 0:
+        log_z[:] = 0.0
+        return
+    with nogil:
+        give_turn()
+        for u in range(lattice.n_units):
+            log_z[u] = sum_forward_of_unit[real](
+                &lattice.runs, u, &score[0], &message[0], &conditional[0]
+            )
+        take_turn()
+
+
+def sum_lattice_backward(
+    LatticeRuns lattice,
+    const double[::1] message,         # (n_runs,) of sum_lattice_forward IN
+    const double[::1] conditional,     # (n_runs,) of sum_lattice_forward IN
+    const double[::1] log_z,           # (n_units,) IN
+    const double[::1] weight,          # (n_units,) IN
+    real[::1] gradient,                # (n_runs,) INOUT
+):
+    """Add the probabilities of all runs, times the weight of their unit.
+
+    Units without a possible path, or with weight 0, add nothing.
+    """
+    cdef int64_t u, largest = lattice.largest
+    cdef double[::1] work = np.empty(3 * largest + 1)
+    if lattice.n_runs == 0:
+        return
+    with nogil:
+        give_turn()
+        for u in range(lattice.n_units):
+            if weight[u] != 0.0 and log_z[u] > -INFINITY:
+                sum_backward_of_unit[real](
+                    &lattice.runs, u, &message[0], &conditional[0], log_z[u], weight[u],
+                    &work[0], largest, &gradient[0],
+                )
+        take_turn()
+
+
+def best_lattice_paths(
+    LatticeRuns lattice,
+    const real[::1] score,             # (n_runs,) IN
+    double[::1] message,               # (n_runs,) work space
+    int32_t[::1] choice,               # (n_runs,) work space
+    double[::1] value,                 # (n_units,) OUT
+    int32_t[::1] candidate,            # (n_tokens,) OUT
+):
+    """The best path of each unit: its score, and the number of the candidate of each token.
+
+    Of ties, the path with the lowest candidates at its end.
+    """
+    cdef int64_t u
+    cdef double[::1] work = np.empty(lattice.largest + 1)
+    if lattice.n_runs == 0:
+        value[:] = 0.0
+        return
+    with nogil:
+        give_turn()
+        for u in range(lattice.n_units):
+            value[u] = best_path_of_unit[real](
+                &lattice.runs, u, &score[0], &message[0], &work[0], &choice[0], &candidate[0]
+            )
+        take_turn()
+
+
+cdef double best_path_of_unit(
+    const Runs *runs, int64_t unit, const real *score, double *message, double *x,
+    int32_t *choice, int32_t *candidate
+) noexcept nogil:
+    """The score of the best path of a unit, whose candidates are filled in."""
+    cdef:
+        int64_t first = runs.offsets[unit], stop = runs.offsets[unit + 1]
+        int64_t t, longest, n_arcs, n_states, n_here, a, s, best
+        int32_t *chosen
+        double *alpha = NULL
+        const double *before = NULL
+        bint is_finite = True
+    if first == stop:
+        return 0.0
+    for t in range(first, stop):
+        longest = min(t - first, runs.order)
+        n_arcs, n_here = number_of(runs, longest, t), number_of(runs, 0, t)
+        is_finite &= add_scores_of_ends[real](runs, t, longest, score, x)
+        for a in range(n_arcs if t > first else 0):
+            x[a] += before[a // n_here]
+        n_states = number_of(runs, min(longest, runs.order - 1), t)
+        alpha = message + start_of(runs, min(longest, runs.order - 1), t)
+        chosen = choice + start_of(runs, min(longest, runs.order - 1), t)
+        for s in range(n_states):
+            best = s
+            a = s + n_states
+            while a < n_arcs:
+                if x[a] > x[best]:
+                    best = a
+                a += n_states
+            alpha[s], chosen[s] = x[best], <int32_t>(best // n_here)
+        before = alpha
+    s = 0
+    for a in range(1, n_states):
+        if alpha[a] > alpha[s]:
+            s = a
+    best = s
+    for t in range(stop - 1, first - 1, -1):
+        candidate[t] = <int32_t>(s % number_of(runs, 0, t))
+        s = choice[start_of(runs, min(t - first, runs.order - 1), t) + s]
+    return alpha[best] if is_finite else NAN
+
+
+def score_lattice_paths(
+    LatticeRuns lattice,
+    const real[::1] score,             # (n_runs,) IN
+    const int32_t[::1] candidate,      # (n_tokens,) IN, -1 for a label that is no candidate
+    double[::1] value,                 # (n_units,) OUT; -inf for a path that is not in the lattice
+):
+    """The scores of given paths."""
+    cdef:
+        const Runs *runs = &lattice.runs
+        int64_t u, t, n, run
+    with nogil:
+        give_turn()
+        for u in range(lattice.n_units):
+            value[u] = 0.0
+            for t in range(runs.offsets[u], runs.offsets[u + 1]):
+                if candidate[t] < 0:
+                    value[u] = -INFINITY
+                    break
+                for n in range(min(t - runs.offsets[u], runs.order) + 1):
+                    run = run_of_path(runs, t, n, &candidate[0])
+                    value[u] += score[start_of(runs, n, t) + run]
+        take_turn()
+
+
+def add_lattice_paths(
+    LatticeRuns lattice,
+    const int32_t[::1] candidate,      # (n_tokens,) IN, -1 for a label that is no candidate
+    const double[::1] weight,          # (n_units,) IN
+    real[::1] gradient,                # (n_runs,) INOUT
+):
+    """Add the weight of a unit to the derivatives by all runs of its path that are in the lattice."""
+    cdef:
+        const Runs *runs = &lattice.runs
+        int64_t u, t, n, run
+    with nogil:
+        give_turn()
+        for u in range(lattice.n_units):
+            for t in range(runs.offsets[u], runs.offsets[u + 1]):
+                for n in range(min(t - runs.offsets[u], runs.order) + 1):
+                    if candidate[t - n] < 0:
+                        break
+                    run = run_of_path(runs, t, n, &candidate[0])
+                    gradient[start_of(runs, n, t) + run] += <real>weight[u]
+        take_turn()
+
+
+def sample_lattice_paths(
+    LatticeRuns lattice,
+    const double[::1] message,         # (n_runs,) of sum_lattice_forward IN
+    const double[::1] conditional,     # (n_runs,) of sum_lattice_forward IN
+    const double[::1] log_z,           # (n_units,) IN
+    const double[:, ::1] uniform,      # (n_samples, n_tokens) numbers in [0, 1) IN
+    int32_t[:, ::1] candidate,         # (n_samples, n_tokens) OUT
+):
+    """Draw paths from the last token to the first, each candidate given those after it."""
+    cdef:
+        const Runs *runs = &lattice.runs
+        int64_t k, u, t, first, s, level, longest, n_states, n_arcs
+        const double *given
+        double rest
+    with nogil:
+        give_turn()
+        for k in range(uniform.shape[0]):
+            for u in range(lattice.n_units):
+                first, t = runs.offsets[u], runs.offsets[u + 1] - 1
+                if t < first:
+                    continue
+                level = min(t - first, runs.order - 1)
+                n_states, rest = number_of(runs, level, t), uniform[k, t]
+                given = &message[start_of(runs, level, t)]
+                s = 0
+                rest -= exp(given[s] - log_z[u])
+                while rest >= 0.0 and s + 1 < n_states:
+                    s += 1
+                    rest -= exp(given[s] - log_z[u])
+                candidate[k, t] = <int32_t>(s % number_of(runs, 0, t))
+                while t > first:
+                    longest = min(t - first, runs.order)
+                    n_states = number_of(runs, min(longest, runs.order - 1), t)
+                    n_arcs = number_of(runs, longest, t)
+                    given = &conditional[start_of(runs, longest, t)]
+                    t -= 1
+                    rest = uniform[k, t] - given[s]
+                    while rest >= 0.0 and s + n_states < n_arcs:
+                        s += n_states
+                        rest -= given[s]
+                    s //= number_of(runs, 0, t + 1)
+                    candidate[k, t] = <int32_t>(s % number_of(runs, 0, t))
+        take_turn()
