@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     )
     from .graphs import AssociativeMarkovNetwork, GraphCRF
     from .induction import FeatureInduction
+    from .lattice import LatticeCRF
     from .max_margin import MaxMarginCRF
     from .notebook.explanation import explain
     from .opinion_pool import OpinionPoolCRF
@@ -51,6 +52,7 @@ _HOMES = {
     "Gazetteer": "feature_extraction",
     "GraphArray": "data.graphs",
     "GraphCRF": "graphs",
+    "LatticeCRF": "lattice",
     "MaxMarginCRF": "max_margin",
     "OpinionPoolCRF": "opinion_pool",
     "OutputCodeCRF": "output_codes",
@@ -81,6 +83,7 @@ __all__ = [
     "Gazetteer",
     "GraphArray",
     "GraphCRF",
+    "LatticeCRF",
     "MaxMarginCRF",
     "OpinionPoolCRF",
     "OutputCodeCRF",

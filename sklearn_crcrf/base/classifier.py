@@ -475,7 +475,7 @@ def raise_if_not_finite(
     if len(wrong) == 0:
         return
     start, stop = structure.offsets[wrong[0] : wrong[0] + 2]
-    tokens = np.flatnonzero(~(scores.state[start:stop] < np.inf).all(axis=1))
+    tokens = np.flatnonzero(~scores.is_finite(start, stop))
     where = f", position {tokens[0]}" if len(tokens) else ""
     raise ValueError(
         f"X, sequence {first + wrong[0]}{where}: the scores of labels are not finite, since the "
@@ -492,8 +492,7 @@ def raise_if_impossible(value: np.ndarray, first: int) -> None:
 
 def check_shared_scores(scores: Scores) -> None:
     """Raise ValueError if scores that all tokens of a batch share are NaN or inf."""
-    named = zip(("transition", "begin", "end"), scores[1:4], strict=True)
-    for name, values in (*named, ("transition", scores.token_transitions.score)):
+    for name, values in scores.shared():
         if not values.max(initial=-np.inf) < np.inf:
             raise ValueError(f"the {name} scores are not finite: weights are too large")
 

@@ -1,5 +1,6 @@
 """Solvers: plain functions that minimise ``fun(x) -> (objective, gradient)``."""
 
+from .adagrad import adagrad
 from .bounded import bounded_lbfgs
 from .bundle import bundle
 from .column_lbfgs import column_lbfgs
@@ -13,6 +14,7 @@ from .rprop import rprop
 from .sgd import sgd
 
 __all__ = [
+    "adagrad",
     "bounded_lbfgs",
     "bundle",
     "column_lbfgs",

@@ -1,5 +1,6 @@
 """Chains over a few candidate labels per token, of any order."""
 
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -52,22 +53,45 @@ class Candidates(NamedTuple):
     n_labels: int
 
     @classmethod
-    def above(cls, probability: np.ndarray, threshold: float) -> "Candidates":
+    def of(cls, chosen: np.ndarray, probability: np.ndarray) -> "Candidates":
+        """The chosen labels of each token, at least one.
+
+        Parameters
+        ----------
+        chosen : bool ndarray of shape (n_tokens, n_labels)
+        probability : ndarray of shape (n_tokens, n_labels)
+        """
+        token, label = np.nonzero(chosen)
+        indptr = np.append(0, np.cumsum(np.bincount(token, minlength=len(chosen))))
+        with np.errstate(divide="ignore"):
+            logarithm = np.log(probability[token, label], dtype=float)
+        return cls(indptr.astype(np.int64), label.astype(np.int32), logarithm, chosen.shape[1])
+
+    @classmethod
+    def above(
+        cls, probability: np.ndarray, threshold: float, gold: np.ndarray | None = None
+    ) -> "Candidates":
         """The labels of a probability of at least ``threshold``, and the most probable label.
 
         Parameters
         ----------
         probability : ndarray of shape (n_tokens, n_labels)
         threshold : float
+        gold : ndarray of shape (n_tokens,), optional
+            Label ids that are candidates too; -1 for none.
         """
-        kept = probability >= threshold
-        if len(kept):
-            kept[np.arange(len(kept)), probability.argmax(axis=1)] = True
-        token, label = np.nonzero(kept)
-        indptr = np.append(0, np.cumsum(np.bincount(token, minlength=len(kept))))
-        with np.errstate(divide="ignore"):
-            logarithm = np.log(probability[token, label])
-        return cls(indptr, label.astype(np.int32), logarithm, probability.shape[1])
+        every = cls.of(np.ones(probability.shape, dtype=bool), probability)
+        return every.pruned(probability.ravel(), threshold, gold)
+
+    @classmethod
+    def concatenate(cls, parts: Sequence["Candidates"]) -> "Candidates":
+        """The candidates of the tokens of all parts, at least one part."""
+        sizes = np.concatenate([np.diff(part.indptr) for part in parts])
+        label, logarithm = (
+            np.concatenate(arrays) for arrays in zip(*(part[1:3] for part in parts), strict=True)
+        )
+        indptr = np.append(0, np.cumsum(sizes))
+        return cls(indptr.astype(np.int64), label, logarithm, parts[0].n_labels)
 
     @property
     def token(self) -> np.ndarray:
@@ -95,6 +119,29 @@ class Candidates(NamedTuple):
             indptr=indptr, label=self.label[kept], log_probability=self.log_probability[kept]
         )
 
+    def pruned(
+        self, probability: np.ndarray, threshold: float, gold: np.ndarray | None = None
+    ) -> "Candidates":
+        """The candidates of a probability of at least ``threshold``, and the most probable one.
+
+        Parameters
+        ----------
+        probability : ndarray of shape (n_candidates,)
+            Their logarithms replace ``log_probability``.
+        threshold : float
+        gold : ndarray of shape (n_tokens,), optional
+            Label ids that stay candidates; -1 for none.
+        """
+        if len(self.label) == 0:
+            return self
+        token = self.token
+        best = np.maximum.reduceat(probability, self.indptr[:-1])
+        kept = (probability >= threshold) | (probability == best[token])
+        if gold is not None:
+            kept |= self.label == gold[token]
+        with np.errstate(divide="ignore"):
+            return self._replace(log_probability=np.log(probability, dtype=float)).where(kept)
+
     def find(self, y: np.ndarray) -> np.ndarray:
         """Which of the candidates of its token each label id is, int32; -1 for none."""
         token = self.token
@@ -121,6 +168,15 @@ class LatticeScores(NamedTuple):
     def state(self) -> np.ndarray:
         """The scores of single candidates, of shape (n_candidates,)."""
         return self.runs[: len(self.candidates.label)]
+
+    def shared(self) -> Iterator[tuple[str, np.ndarray]]:
+        """The scores that tokens share: none."""
+        return iter(())
+
+    def is_finite(self, start: int, stop: int) -> np.ndarray:
+        """Which of the tokens ``start`` to ``stop`` have no state score that is NaN or inf."""
+        finite = np.append(0, np.cumsum(~(self.state < np.inf)))[self.candidates.indptr]
+        return np.diff(finite[start : stop + 1]) == 0
 
     def with_state(self, state: np.ndarray) -> "LatticeScores":
         """The same scores but for the scores of single candidates."""
@@ -197,7 +253,8 @@ class Lattice(Structure):
         self.start += np.append(0, np.cumsum(self.start[:-1, -1]))[:, None]
 
     @cached_property
-    def _lattice(self) -> LatticeRuns:
+    def runs_of_candidates(self) -> LatticeRuns:
+        """Where the runs are, as kernels take it."""
         return LatticeRuns(self.offsets, self.start)
 
     @property
@@ -252,11 +309,11 @@ class Lattice(Structure):
 
     def score(self, scores: Any, y: np.ndarray) -> tuple[np.ndarray, Pullback]:
         path, value = self.candidates.find(y), np.empty(self.n_units)
-        score_lattice_paths(self._lattice, scores.runs, path, value)
+        score_lattice_paths(self.runs_of_candidates, scores.runs, path, value)
 
         def pullback(weight: np.ndarray, out: Any = None) -> Any:
             gradient = self._gradient(out, scores)
-            add_lattice_paths(self._lattice, path, _weights(weight), gradient.runs)
+            add_lattice_paths(self.runs_of_candidates, path, _weights(weight), gradient.runs)
             return gradient
 
         return value, pullback
@@ -267,7 +324,7 @@ class Lattice(Structure):
         def pullback(weight: np.ndarray, out: Any = None) -> Any:
             gradient = self._gradient(out, scores)
             sums = message, conditional, log_z
-            sum_lattice_backward(self._lattice, *sums, _weights(weight), gradient.runs)
+            sum_lattice_backward(self.runs_of_candidates, *sums, _weights(weight), gradient.runs)
             return gradient
 
         return log_z, pullback
@@ -276,7 +333,7 @@ class Lattice(Structure):
         """As :meth:`Structure.maximum`; of ties, the path with the lowest labels at its end."""
         value, path = np.empty(self.n_units), np.zeros(self.n_tokens, dtype=np.int32)
         message, choice = np.empty(self.n_runs), np.empty(self.n_runs, dtype=np.int32)
-        best_lattice_paths(self._lattice, scores.runs, message, choice, value, path)
+        best_lattice_paths(self.runs_of_candidates, scores.runs, message, choice, value, path)
         return value, self._labels(path)
 
     def marginals(self, scores: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -313,12 +370,12 @@ class Lattice(Structure):
             raise ValueError(f"no path of sequence {sequence} is possible")
         path = np.zeros((n_samples, self.n_tokens), dtype=np.int32)
         uniform = rng.uniform(size=path.shape)
-        sample_lattice_paths(self._lattice, message, conditional, log_z, uniform, path)
+        sample_lattice_paths(self.runs_of_candidates, message, conditional, log_z, uniform, path)
         return self._labels(path)
 
     def _sums(self, scores: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         log_z, message, conditional = np.empty(self.n_units), *np.empty((2, self.n_runs))
-        sum_lattice_forward(self._lattice, scores.runs, message, conditional, log_z)
+        sum_lattice_forward(self.runs_of_candidates, scores.runs, message, conditional, log_z)
         return log_z, message, conditional
 
     def _gradient(self, out: Any, scores: LatticeScores) -> LatticeScores:

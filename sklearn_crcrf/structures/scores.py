@@ -1,5 +1,6 @@
 """The scores of a batch of sequences, and derivatives by these scores."""
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -142,6 +143,15 @@ class Scores(NamedTuple):
         found, entries = self.token_transitions.find(token, previous, current, len(self.transition))
         values[found] = self.token_transitions.score[entries]
         return values
+
+    def shared(self) -> Iterator[tuple[str, np.ndarray]]:
+        """The scores that tokens share, by name."""
+        yield from zip(("transition", "begin", "end"), self[1:4], strict=True)
+        yield "transition", self.token_transitions.score
+
+    def is_finite(self, start: int, stop: int) -> np.ndarray:
+        """Which of the tokens ``start`` to ``stop`` have no state score that is NaN or inf."""
+        return np.all(self.state[start:stop] < np.inf, axis=1)
 
     def with_state(self, state: np.ndarray) -> "Scores":
         """The same scores but for the state scores."""

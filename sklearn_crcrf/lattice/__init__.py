@@ -1,0 +1,5 @@
+"""CRFs over a few candidate labels per token, which a fast model proposes."""
+
+from .estimator import LatticeCRF
+
+__all__ = ["LatticeCRF"]

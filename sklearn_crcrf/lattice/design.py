@@ -1,0 +1,230 @@
+"""The weights of a lattice, and the scores of runs of candidates as linear functions of these."""
+
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from .._kernels._candidate_pairs import (
+    add_pair_derivatives,
+    add_pair_weights,
+    number_candidate_pairs,
+)
+from .._kernels._lattice_learning import LatticeWeights
+from .._kernels.sizes import check_number
+from ..structures import Lattice
+from .label_runs import Ends, end_runs, keys_of_runs, positions
+
+__all__ = ["Features", "LatticeDesign", "choose_features"]
+
+
+class Features(NamedTuple):
+    """What has a weight.
+
+    Parameters
+    ----------
+    pairs : CSR of shape (n_attributes, n_labels)
+        Its entries are pairs of attribute and label.
+    runs : int64 ndarray of shape (n_run_weights,)
+        Increasing keys of runs of labels.
+    has_known : bool
+        Whether the scores that are known beforehand have a weight for each label.
+    """
+
+    pairs: sp.csr_array
+    runs: np.ndarray
+    has_known: bool
+
+    @property
+    def sizes(self) -> tuple[int, int, int]:
+        """The numbers of weights of pairs, of runs, and of scores known beforehand."""
+        return self.pairs.nnz, len(self.runs), self.pairs.shape[1] if self.has_known else 0
+
+
+class LatticeDesign:
+    """Attributes, candidates and runs of labels, with the numbers of their weights.
+
+    A vector of weights has the weights of pairs of attribute and label first, then of runs of
+    labels, then of the scores known beforehand, which are the log-probabilities of candidates.
+
+    Attributes of tokens with a single candidate have no part in any probability, so they are left
+    out.
+
+    Parameters
+    ----------
+    X : CSR of shape (n_tokens, n_attributes)
+        With sorted indices.
+    lattice : Lattice
+    features : Features
+    """
+
+    def __init__(self, X: sp.csr_array, lattice: Lattice, features: Features):
+        self.lattice, self.features, self.dtype = lattice, features, X.dtype
+        self.X = ambiguous(X, lattice)
+        self.keys = keys_of_runs(lattice)
+        self.ends: Ends = end_runs(lattice, self.keys)
+        n_pairs, n_runs, n_known = features.sizes
+        self.n_weights = n_pairs + n_runs + n_known
+        check_number(self.n_weights, "weights")
+        self.run = positions(self.keys, features.runs)
+        self.end = positions(self.ends.key, features.runs)
+        self.known = lattice.candidates.log_probability.astype(X.dtype)
+        if not features.has_known:
+            self.known = np.zeros_like(self.known)
+
+    @cached_property
+    def columns(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The entries of X by columns: indptr, tokens, and places in X."""
+        entries = sp.csr_array((np.arange(self.X.nnz), self.X.indices, self.X.indptr), self.X.shape)
+        columns = entries.tocsc()
+        return (
+            columns.indptr.astype(np.int64),
+            columns.indices.astype(np.int32),
+            columns.data.astype(np.int64),
+        )
+
+    @cached_property
+    def first_pair(self) -> np.ndarray:
+        """Where the numbers of the pairs of each entry of X are."""
+        sizes = np.diff(self.lattice.candidates.indptr)[np.repeat(*_rows(self.X))]
+        return np.append(0, np.cumsum(sizes)).astype(np.int64)
+
+    @cached_property
+    def pair(self) -> np.ndarray:
+        """The weights of the pairs of each entry of X with the candidates of its token."""
+        numbers = np.empty(self.first_pair[-1], dtype=np.int32)
+        candidates, pairs = self.lattice.candidates, self.features.pairs
+        number_candidate_pairs(
+            *self.columns,
+            self.first_pair,
+            candidates.indptr,
+            candidates.label,
+            pairs.indptr.astype(np.int64),
+            pairs.indices.astype(np.int32),
+            pairs.shape[1],
+            numbers,
+        )
+        return numbers
+
+    def numbers(self) -> LatticeWeights:
+        """The numbers of all weights, as the kernel of stochastic learning takes them."""
+        n_pairs, n_runs, n_known = self.features.sizes
+
+        def moved(numbers: np.ndarray, by: int) -> np.ndarray:
+            return np.where(numbers >= 0, numbers + by, -1).astype(np.int32)
+
+        label = self.lattice.candidates.label
+        known = label if n_known else np.full_like(label, -1)
+        return LatticeWeights(
+            self.lattice.runs_of_candidates,
+            self.X.indptr.astype(np.int64),
+            self.first_pair,
+            self.pair,
+            moved(self.run, n_pairs),
+            (self.ends.indptr, self.ends.place, moved(self.end, n_pairs)),
+            moved(known, n_pairs + n_runs),
+        )
+
+    def uses(self) -> np.ndarray:
+        """How many scores each weight has a part in, float64 of shape (n_weights,)."""
+        n_pairs, n_runs, n_known = self.features.sizes
+        used = [
+            np.bincount(self.pair[self.pair >= 0], minlength=n_pairs),
+            np.bincount(self.run[self.run >= 0], minlength=n_runs)
+            + np.bincount(self.end[self.end >= 0], minlength=n_runs),
+            np.bincount(self.lattice.candidates.label, minlength=n_known)[:n_known],
+        ]
+        return np.concatenate(used).astype(float)
+
+    def scores(self, w: np.ndarray) -> np.ndarray:
+        """The scores of all runs, of shape (n_runs,)."""
+        of_pairs, of_runs, of_known = np.split(w, np.cumsum(self.features.sizes)[:-1])
+        padded = np.append(of_runs, w.dtype.type(0))
+        scores = padded[self.run]
+        np.add.at(scores, self.ends.place, padded[self.end])
+        candidates = self.lattice.candidates
+        state = scores[: len(candidates.label)]
+        if len(of_known):
+            state += of_known[candidates.label] * self.known
+        add_pair_weights(
+            self.X.indptr.astype(np.int64),
+            self.X.data,
+            candidates.indptr,
+            self.first_pair,
+            self.pair,
+            of_pairs,
+            state,
+            0,
+            self.lattice.n_tokens,
+        )
+        return scores
+
+    def add_gradient(self, derivatives: np.ndarray, out: np.ndarray) -> None:
+        """Add the derivatives by the weights, given the derivatives by the scores of all runs."""
+        of_pairs, of_runs, of_known = np.split(out, np.cumsum(self.features.sizes)[:-1])
+        candidates, pairs = self.lattice.candidates, self.features.pairs
+        state = derivatives[: len(candidates.label)]
+        found, at_end = self.run >= 0, self.end >= 0
+        of_runs += np.bincount(self.run[found], derivatives[found], minlength=len(of_runs))
+        own = derivatives[self.ends.place[at_end]]
+        of_runs += np.bincount(self.end[at_end], own, minlength=len(of_runs))
+        if len(of_known):
+            products = state * self.known
+            of_known += np.bincount(candidates.label, products, minlength=len(of_known))
+        indptr, token, entry = self.columns
+        add_pair_derivatives(
+            indptr,
+            token,
+            self.X.data[entry],
+            candidates.indptr,
+            candidates.label,
+            pairs.indptr.astype(np.int64),
+            pairs.indices.astype(np.int32),
+            state,
+            of_pairs,
+            np.full(pairs.shape[1], -1, dtype=np.int32),
+            0,
+            pairs.shape[0],
+        )
+
+
+def choose_features(X: sp.csr_array, lattice: Lattice, shown: Lattice, has_known: bool) -> Features:
+    """The pairs of attribute and label, and the runs of labels, that occur.
+
+    Parameters
+    ----------
+    X : CSR of shape (n_tokens, n_attributes)
+    lattice : Lattice
+    shown : Lattice
+        Of the labels that are shown to occur: all candidates, or the gold labels alone.
+    has_known : bool
+        As in :class:`Features`.
+
+    Returns
+    -------
+    Features
+    """
+    X, candidates = ambiguous(X, lattice), shown.candidates
+    n_labels, n_shown = candidates.n_labels, len(candidates.label)
+    shape = X.shape[0], n_labels
+    attributes = sp.csr_array((np.ones(X.nnz, dtype=np.int32), X.indices, X.indptr), X.shape)
+    labels = np.ones(n_shown, dtype=np.int32), candidates.label, candidates.indptr
+    pairs = sp.csr_array(attributes.T @ sp.csr_array(labels, shape))
+    pairs.sort_indices()
+    keys = keys_of_runs(shown)
+    runs = np.unique(np.concatenate([keys, end_runs(shown, keys).key]))
+    return Features(pairs, runs, has_known)
+
+
+def ambiguous(X: sp.csr_array, lattice: Lattice) -> sp.csr_array:
+    """The attributes of the tokens that have more than one candidate."""
+    kept = np.diff(lattice.candidates.indptr) > 1
+    lengths = np.diff(X.indptr)
+    of_entry = np.repeat(kept, lengths)
+    indptr = np.append(0, np.cumsum(np.where(kept, lengths, 0)))
+    return sp.csr_array((X.data[of_entry], X.indices[of_entry], indptr), X.shape)
+
+
+def _rows(X: sp.csr_array) -> tuple[np.ndarray, np.ndarray]:
+    return np.arange(X.shape[0]), np.diff(X.indptr)

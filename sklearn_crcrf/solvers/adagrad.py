@@ -1,0 +1,91 @@
+"""AdaGrad: stochastic descent with a rate for each weight."""
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import numpy as np
+from scipy.optimize import OptimizeResult
+
+from ._progress import Progress
+
+__all__ = ["OnlineObjective", "adagrad"]
+
+# Units are learned from in parts of this number, between which training can be interrupted.
+PART = 2**13
+
+
+class OnlineObjective(Protocol):
+    """A sum over units that can be learned from one after another.
+
+    Attributes
+    ----------
+    n_units : int
+    """
+
+    n_units: int
+
+    def start(self, x: np.ndarray) -> Any:
+        """A state with the weights x."""
+
+    def begin_epoch(self, rng: np.random.RandomState) -> None:
+        """Draw what is random in an epoch."""
+
+    def learn(self, state: Any, order: np.ndarray, rate: float, n_before: int) -> float:
+        """Learn from units in order; return the sum of their losses, each before its step."""
+
+    def forget_mean(self, state: Any) -> None:
+        """Begin a new mean."""
+
+    def mean(self, state: Any, n: int) -> np.ndarray:
+        """The mean of the weights after each of n units."""
+
+
+def adagrad(
+    fun: OnlineObjective,
+    x0: np.ndarray,
+    *,
+    max_iter: int = 5,
+    callback: Callable[[OptimizeResult], None] | None = None,
+    rng: np.random.RandomState,
+    rate: float = 0.05,
+) -> OptimizeResult:
+    """Minimise a sum over units by AdaGrad (Duchi, Hazan & Singer 2011), for a number of epochs.
+
+    The step of a weight is the rate times its derivative, divided by the root of the sum of the
+    squares of its derivatives so far. The result is the mean of the weights after all units, but
+    for the first of several epochs.
+
+    Parameters
+    ----------
+    fun : OnlineObjective
+    x0 : ndarray of shape (n_weights,)
+    max_iter : int, default=5
+        Number of epochs.
+    callback : callable, optional
+        Called with an OptimizeResult (x, fun, nit) after every epoch; may raise StopIteration.
+    rng : RandomState
+        Orders the units.
+    rate : float, default=0.05
+
+    Returns
+    -------
+    OptimizeResult
+        With x, fun, nit, nfev, success and message. The objective is the sum of the losses in the
+        last epoch, each before the weights were moved.
+    """
+    progress = Progress(fun, max_iter, 0.0, callback)
+    state, n_seen, loss, x = fun.start(x0), 0, 0.0, x0
+    while not progress.message and progress.nit < max_iter:
+        if progress.nit == 1:
+            fun.forget_mean(state)
+            n_seen = 0
+        fun.begin_epoch(rng)
+        order, loss = rng.permutation(fun.n_units).astype(np.int64), 0.0
+        for start in range(0, len(order), PART):
+            part = order[start : start + PART]
+            loss += fun.learn(state, part, rate, n_seen)
+            n_seen += len(part)
+        x = fun.mean(state, n_seen)
+        progress.advance(x, loss, None)
+    progress.stop(True, progress.message or f"went through the units {progress.nit} times")
+    return progress.result(x, loss, None)
