@@ -38,19 +38,9 @@ def keys_of_runs(lattice: Lattice) -> np.ndarray:
     int64 ndarray of shape (n_runs,)
         The digits, to the base ``n_labels + 2``, are label ids plus 1.
     """
-    base = _base(lattice)
-    digit = lattice.candidates.label.astype(np.int64) + 1
-    keys = np.empty(lattice.n_runs, dtype=np.int64)
-    keys[: len(digit)] = digit
-    sizes = np.diff(lattice.candidates.indptr)
-    for n in range(1, lattice.order + 1):
-        token, number = lattice.runs(n)
-        before, here = np.divmod(number, sizes[token])
-        shorter = keys[lattice.start[n - 1, token - 1] + before]
-        keys[lattice.start[n, 0] : lattice.start[n, -1]] = (
-            shorter * base + digit[lattice.candidates.indptr[token] + here]
-        )
-    return keys
+    n_labels = lattice.candidates.n_labels
+    digits = (lattice.labels_of_runs(n) + 1 for n in range(lattice.order + 1))
+    return np.concatenate([run_key(own.T, n_labels) for own in digits])
 
 
 def end_runs(lattice: Lattice, keys: np.ndarray) -> Ends:

@@ -1,11 +1,12 @@
 """Structures: sets of labellings, with sums and maxima over all labellings."""
 
 from .base import Pullback, Structure
+from .candidates import Candidates
 from .capabilities import Capabilities, Unsupported
 from .chain import Chain
 from .forest import Forest
 from .graph import Graph
-from .lattice import Candidates, Lattice, LatticeScores
+from .lattice import Lattice, LatticeScores
 from .of_data import single_tokens, structure_of
 from .scores import AddTo, ScoreGradient, Scores, TokenTransitions
 from .second_order import SecondOrderChain

@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from .candidates import Candidates
 from .capabilities import Capabilities
 from .scores import AddTo, ScoreGradient, Scores
 
@@ -206,6 +207,28 @@ class Structure(Capabilities, ABC):
         """
         log_z, gradient = self.log_partition_and_gradient(scores, np.ones(self.n_units))
         return log_z, gradient.state
+
+    def likely_labels(
+        self, scores: Scores, threshold: float, gold: np.ndarray | None = None
+    ) -> tuple[np.ndarray, Candidates]:
+        """The labels of each token that have at least some probability.
+
+        Parameters
+        ----------
+        scores : Scores
+        threshold : float in (0, 1)
+        gold : ndarray of shape (n_tokens,), optional
+            Label ids that are always among them; -1 for none.
+
+        Returns
+        -------
+        log_z : float64 ndarray of shape (n_units,)
+            As :meth:`marginals` returns it, possibly over the likely labels alone.
+        candidates : Candidates
+            At least one label for each token.
+        """
+        log_z, marginals = self.marginals(scores)
+        return log_z, Candidates.above(marginals, threshold, gold)
 
     def is_sequential(self) -> bool:
         """Whether the links are from each token to the next token of its unit, and no others.

@@ -12,11 +12,13 @@ from .._kernels.sizes import check_number
 from .._kernels.vectorized import viterbi
 from ..data.ragged import longest_first
 from .base import Pullback
+from .candidates import Candidates
 from .covariance import PathMeans
 from .ends import Ends, ends
 from .excluding import PathsExcluding
 from .messages import Messages
 from .pieces import Pieces
+from .pruning import prune_chains
 from .rooted import Rooted
 from .sampling import sample_paths
 from .scores import AddTo, ScoreGradient, Scores
@@ -120,6 +122,12 @@ class Chain(Rooted):
             return others.counts(pull_others(weight), out)
 
         return np.where(np.diff(self.offsets) == 0, -np.inf, value), pullback
+
+    def likely_labels(
+        self, scores: Scores, threshold: float, gold: np.ndarray | None = None
+    ) -> tuple[np.ndarray, Candidates]:
+        """As :meth:`Structure.likely_labels`; see :mod:`sklearn_crcrf.structures.pruning`."""
+        return prune_chains(self.offsets, scores, threshold, gold)
 
     def pieces(self, scores: Scores, with_tokens: bool = False) -> Pieces:
         return Pieces(self, scores, with_tokens, Chain)

@@ -1,6 +1,6 @@
 """Chains over a few candidate labels per token, of any order."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -17,138 +17,10 @@ from .._kernels._lattice import (
 )
 from ..data.ragged import joined_ranges
 from .base import Pullback, Structure
-from .chain import Chain
+from .candidates import Candidates
 from .scores import Scores
 
-__all__ = ["Candidates", "Lattice", "LatticeScores"]
-
-
-class Candidates(NamedTuple):
-    """The labels that each token may have.
-
-    Parameters
-    ----------
-    indptr : int64 ndarray of shape (n_tokens + 1,)
-        Token ``t`` has the candidates from ``indptr[t]`` to ``indptr[t + 1] - 1``, at least one.
-    label : int32 ndarray of shape (n_candidates,)
-        Label ids; the candidates of a token are different, and increase.
-    log_probability : float64 ndarray of shape (n_candidates,)
-        Logarithms of the probabilities that the model gave them that proposed them.
-    n_labels : int
-        The number of all labels.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sklearn_crcrf.structures import Candidates
-    >>> probability = np.array([[0.7, 0.3, 0.0], [0.0, 0.01, 0.99]])
-    >>> candidates = Candidates.above(probability, 0.1)
-    >>> candidates.indptr, candidates.label
-    (array([0, 2, 3]), array([0, 1, 2], dtype=int32))
-    """
-
-    indptr: np.ndarray
-    label: np.ndarray
-    log_probability: np.ndarray
-    n_labels: int
-
-    @classmethod
-    def of(cls, chosen: np.ndarray, probability: np.ndarray) -> "Candidates":
-        """The chosen labels of each token, at least one.
-
-        Parameters
-        ----------
-        chosen : bool ndarray of shape (n_tokens, n_labels)
-        probability : ndarray of shape (n_tokens, n_labels)
-        """
-        token, label = np.nonzero(chosen)
-        indptr = np.append(0, np.cumsum(np.bincount(token, minlength=len(chosen))))
-        with np.errstate(divide="ignore"):
-            logarithm = np.log(probability[token, label], dtype=float)
-        return cls(indptr.astype(np.int64), label.astype(np.int32), logarithm, chosen.shape[1])
-
-    @classmethod
-    def above(
-        cls, probability: np.ndarray, threshold: float, gold: np.ndarray | None = None
-    ) -> "Candidates":
-        """The labels of a probability of at least ``threshold``, and the most probable label.
-
-        Parameters
-        ----------
-        probability : ndarray of shape (n_tokens, n_labels)
-        threshold : float
-        gold : ndarray of shape (n_tokens,), optional
-            Label ids that are candidates too; -1 for none.
-        """
-        every = cls.of(np.ones(probability.shape, dtype=bool), probability)
-        return every.pruned(probability.ravel(), threshold, gold)
-
-    @classmethod
-    def concatenate(cls, parts: Sequence["Candidates"]) -> "Candidates":
-        """The candidates of the tokens of all parts, at least one part."""
-        sizes = np.concatenate([np.diff(part.indptr) for part in parts])
-        label, logarithm = (
-            np.concatenate(arrays) for arrays in zip(*(part[1:3] for part in parts), strict=True)
-        )
-        indptr = np.append(0, np.cumsum(sizes))
-        return cls(indptr.astype(np.int64), label, logarithm, parts[0].n_labels)
-
-    @property
-    def token(self) -> np.ndarray:
-        """The token of each candidate."""
-        return np.repeat(np.arange(len(self.indptr) - 1), np.diff(self.indptr))
-
-    def take(self, tokens: slice | np.ndarray) -> "Candidates":
-        """The candidates of some of the tokens, in the order given."""
-        if isinstance(tokens, slice):
-            start, stop, _ = tokens.indices(len(self.indptr) - 1)
-            indptr = self.indptr[start : stop + 1]
-            chosen: Any = slice(indptr[0], indptr[-1])
-            indptr = indptr - indptr[0]
-        else:
-            start, length = self.indptr[tokens], np.diff(self.indptr)[tokens]
-            chosen, indptr = joined_ranges(start, length), np.append(0, np.cumsum(length))
-        return self._replace(
-            indptr=indptr, label=self.label[chosen], log_probability=self.log_probability[chosen]
-        )
-
-    def where(self, kept: np.ndarray) -> "Candidates":
-        """The candidates for which a bool array of shape (n_candidates,) is True."""
-        indptr = np.append(0, np.cumsum(kept))[self.indptr]
-        return self._replace(
-            indptr=indptr, label=self.label[kept], log_probability=self.log_probability[kept]
-        )
-
-    def pruned(
-        self, probability: np.ndarray, threshold: float, gold: np.ndarray | None = None
-    ) -> "Candidates":
-        """The candidates of a probability of at least ``threshold``, and the most probable one.
-
-        Parameters
-        ----------
-        probability : ndarray of shape (n_candidates,)
-            Their logarithms replace ``log_probability``.
-        threshold : float
-        gold : ndarray of shape (n_tokens,), optional
-            Label ids that stay candidates; -1 for none.
-        """
-        if len(self.label) == 0:
-            return self
-        token = self.token
-        best = np.maximum.reduceat(probability, self.indptr[:-1])
-        kept = (probability >= threshold) | (probability == best[token])
-        if gold is not None:
-            kept |= self.label == gold[token]
-        with np.errstate(divide="ignore"):
-            return self._replace(log_probability=np.log(probability, dtype=float)).where(kept)
-
-    def find(self, y: np.ndarray) -> np.ndarray:
-        """Which of the candidates of its token each label id is, int32; -1 for none."""
-        token = self.token
-        found = np.flatnonzero(self.label == np.asarray(y)[token])
-        numbers = np.full(len(self.indptr) - 1, -1, dtype=np.int32)
-        numbers[token[found]] = found - self.indptr[token[found]]
-        return numbers
+__all__ = ["Lattice", "LatticeScores"]
 
 
 class LatticeScores(NamedTuple):
@@ -268,17 +140,31 @@ class Lattice(Structure):
         token = np.repeat(np.arange(self.n_tokens), np.diff(self.start[n]))
         return token, np.arange(self.start[n, 0], self.start[n, -1]) - first[token]
 
+    def labels_of_runs(self, n: int) -> np.ndarray:
+        """The labels of the runs of ``n + 1`` candidates, int32 of shape (n + 1, n_runs)."""
+        token, number = self.runs(n)
+        sizes, labels = np.diff(self.candidates.indptr), np.empty((n + 1, len(token)), np.int32)
+        for k in range(n, -1, -1):
+            number, here = np.divmod(number, sizes[token])
+            labels[k] = self.candidates.label[self.candidates.indptr[token] + here]
+            token = token - 1
+        return labels
+
     def take(self, units: slice | np.ndarray) -> "Lattice":
-        offsets = Chain(self.offsets).take(units).offsets
         if isinstance(units, slice):
-            start, stop, _ = units.indices(self.n_units)
-            tokens: Any = slice(self.offsets[start], self.offsets[stop])
+            first, last, _ = units.indices(self.n_units)
+            offsets = self.offsets[first : last + 1]
+            tokens: Any = slice(offsets[0], offsets[-1])
+            offsets = offsets - offsets[0]
         else:
-            tokens = joined_ranges(self.offsets[units], np.diff(self.offsets)[units])
+            lengths = np.diff(self.offsets)[units]
+            offsets = np.append(0, np.cumsum(lengths))
+            tokens = joined_ranges(self.offsets[units], lengths)
         return Lattice(offsets, self.candidates.take(tokens), self.order)
 
     def links(self) -> tuple[np.ndarray, np.ndarray]:
-        return Chain(self.offsets).links()
+        current = np.setdiff1d(np.arange(self.n_tokens), self.offsets)
+        return current - 1, current
 
     def scores_of(self, scores: Scores) -> LatticeScores:
         """The scores of chains, for the candidates; runs of more than two have the score 0.
@@ -299,12 +185,8 @@ class Lattice(Structure):
         for at, boundary in ((self.first_tokens(), scores.begin), (self.last_tokens(), scores.end)):
             places = joined_ranges(self.candidates.indptr[at], np.diff(self.candidates.indptr)[at])
             state[places] += boundary[label[places]]
-        token, number = self.runs(1)
-        previous, current = np.divmod(number, np.diff(self.candidates.indptr)[token])
-        previous += self.candidates.indptr[token - 1]
-        current += self.candidates.indptr[token]
         pairs = slice(self.start[1, 0], self.start[1, -1])
-        runs[pairs] = scores.of_transitions(token, label[previous], label[current])
+        runs[pairs] = scores.of_transitions(self.runs(1)[0], *self.labels_of_runs(1))
         return LatticeScores(runs, self.candidates)
 
     def score(self, scores: Any, y: np.ndarray) -> tuple[np.ndarray, Pullback]:

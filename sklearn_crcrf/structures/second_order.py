@@ -7,7 +7,9 @@ import numpy as np
 
 from ..data.ragged import joined_ranges
 from .base import Pullback, Structure
+from .candidates import Candidates
 from .chain import Chain
+from .pruning import prune_second_order
 from .scores import AddTo, ScoreGradient, Scores, TokenTransitions
 from .spans import check_spans
 
@@ -119,6 +121,12 @@ class SecondOrderChain(Structure):
     ) -> np.ndarray:
         pairs = _Pairs(self, scores)
         return pairs.current(self.chain.sample(pairs.scores, n_samples, rng))
+
+    def likely_labels(
+        self, scores: Scores, threshold: float, gold: np.ndarray | None = None
+    ) -> tuple[np.ndarray, Candidates]:
+        """As :meth:`Structure.likely_labels`; see :mod:`sklearn_crcrf.structures.pruning`."""
+        return prune_second_order(self.offsets, scores, self.trigram_score, threshold, gold)
 
     def trigrams(self) -> tuple[np.ndarray, np.ndarray]:
         """For all runs of three tokens: the number of the last link, and the last token."""
