@@ -16,6 +16,7 @@ from sklearn_crcrf import (
     CRFsuiteCRF,
     EmpiricalCRF,
     GraphCRF,
+    LatticeCRF,
     MaxMarginCRF,
     OpinionPoolCRF,
     OutputCodeCRF,
@@ -41,6 +42,7 @@ HAS = {
     "GraphCRF": {"sigma", "verbose", "warm_start"},
     "AssociativeMarkovNetwork": {"sigma", "verbose", "warm_start"},
     "SeparateCRF": {"sigma"},
+    "LatticeCRF": {"sigma", "verbose"},
     "OutputCodeCRF": {"sigma", "class_weight", "verbose"},
     "FeatureInduction": {"verbose"},
 }
@@ -62,6 +64,7 @@ ITERATIVE = {
     "GraphCRF": GraphCRF(max_iter=6),
     "AssociativeMarkovNetwork": AssociativeMarkovNetwork(max_iter=6),
     "BoostedCRF": BoostedCRF(max_iter=6, min_samples_leaf=1, random_state=0),
+    "LatticeCRF": LatticeCRF(solver="lbfgs", max_iter=6, random_state=0),
     "OutputCodeCRF": OutputCodeCRF(max_iter=6, random_state=0),
     "OpinionPoolCRF": OpinionPoolCRF([("crf", CRF(tol=0.1)), ("hmm", HMM())], random_state=0),
     **{

@@ -20,7 +20,7 @@ from ..base.docstrings import documented
 from ..base.parameters import shared
 from ..base.sample_weight import sequence_weights
 from ..crf.solving import check_supported, solve
-from ..criteria import CRITERIA, LogLoss, as_criterion
+from ..criteria import LogLoss, as_criterion
 from ..data.ragged import SequenceArray
 from ..data.sequences import as_sequences
 from ..empirical import EmpiricalCRF
@@ -32,7 +32,7 @@ from ..solvers import adagrad
 from ..structures import Candidates, Lattice, LatticeScores, Structure, structure_of
 from ..training.callbacks import CallbackSupportMixin, FitProgress
 from ..training.monitor import Training
-from ..utils.soundness import Array, Fact, Requirement, below
+from ..utils.soundness import Array, Fact, Requirement
 from .candidates import Proposals
 from .design import LatticeDesign, choose_features
 from .label_runs import end_runs, keys_of_runs, labels_of_key, positions, run_key
@@ -42,6 +42,8 @@ __all__ = ["LatticeCRF"]
 
 # Solvers of an objective over all sequences, which need no more than its gradient.
 SOLVERS = ("lbfgs", "cg", "rprop", "quickprop", "bundle")
+# Criteria that need no more than sums and maxima over paths.
+CRITERIA = {"log_loss", "max_margin", "softmax_margin"}
 # Epochs of "adagrad", and iterations of the other solvers.
 EPOCHS, ITERATIONS = 5, 1000
 
@@ -67,7 +69,7 @@ class LatticeCRF(CallbackSupportMixin, LinearChainClassifier):
         The number of labels before a label on which its score depends.
     candidates : "empirical" or estimator, default="empirical"
         The model that proposes candidates: a classifier of this package with probabilities;
-        "empirical" is ``EmpiricalCRF()``.
+        "empirical" is ``EmpiricalCRF(order=min(order, 2))``.
     threshold : float, default=1e-4
         Labels whose posterior probability is below are no candidates.
     cv : int, default=2
@@ -82,9 +84,9 @@ class LatticeCRF(CallbackSupportMixin, LinearChainClassifier):
         Probability that an attribute of a token is left out in training. The values of the others
         are divided by the probability of staying. "adagrad" draws anew in each epoch, other
         solvers draw once.
-    criterion : str or callable, default="log_loss"
-        As in :class:`CRF`, for criteria that need no more than sums and maxima over paths;
-        "adagrad" is for the log loss.
+    criterion : {"log_loss", "max_margin", "softmax_margin"} or callable, default="log_loss"
+        The loss of a sequence: a name or an object of :mod:`sklearn_crcrf.criteria` that needs no
+        more than sums and maxima over paths. "adagrad" is for the log loss.
     {sigma}
     features : {"all", "observed"}, default="all"
         Whether there is a weight for every pair of attribute and candidate, and for every run of
@@ -128,9 +130,9 @@ class LatticeCRF(CallbackSupportMixin, LinearChainClassifier):
         The weights of pairs among these.
     begin_, end_ : ndarray of shape (n_labels,)
         The weights of pairs with a begin or an end.
-    edge_coef_ : ndarray of shape (0, n_labels, n_labels)
+    edge_coef_ : ndarray of shape (n_edge_attributes, n_labels, n_labels)
         Empty, as transitions depend on no attributes.
-    edge_attribute_names_ : ndarray of shape (0,)
+    edge_attribute_names_ : ndarray of shape (n_edge_attributes,)
         Empty.
     {attribute_names_}
     {state_features_}
@@ -166,7 +168,7 @@ class LatticeCRF(CallbackSupportMixin, LinearChainClassifier):
         "candidate_scores": ["boolean"],
         "transformer": [HasMethods(["fit_transform", "transform"]), None],
         "dropout": [Interval(Real, 0, 1, closed="left")],
-        "criterion": [StrOptions(set(CRITERIA)), callable],
+        "criterion": [StrOptions(CRITERIA), callable],
         "features": [StrOptions({"all", "observed"})],
         "solver": [StrOptions({"adagrad", *SOLVERS})],
         "max_iter": [Interval(Integral, 0, None, closed="left"), None],
@@ -256,9 +258,10 @@ class LatticeCRF(CallbackSupportMixin, LinearChainClassifier):
             folds, or input is not valid; the message says where.
         """
         progress = FitProgress(self, self._max_iter(), X, y, sample_weight)
+        rng = check_random_state(self.random_state)
         with self._replaced_by(self._unfitted()) as twin:
             corpus, raw = twin._read_all(X, y, sample_weight)
-            twin._train(twin._problem(corpus, raw), progress)
+            twin._train(twin._problem(corpus, raw, rng), rng, progress)
         return self
 
     def _max_iter(self) -> int:
@@ -301,10 +304,12 @@ class LatticeCRF(CallbackSupportMixin, LinearChainClassifier):
 
     def _proposals(self) -> Proposals:
         given = self.candidates
-        estimator = EmpiricalCRF() if isinstance(given, str) else given
+        estimator = EmpiricalCRF(order=min(self.order, 2)) if isinstance(given, str) else given
         return Proposals(estimator, self.threshold, self.classes_)
 
-    def _problem(self, corpus: Corpus, X: SequenceArray) -> LatticeProblem:
+    def _problem(
+        self, corpus: Corpus, X: SequenceArray, rng: np.random.RandomState
+    ) -> LatticeProblem:
         """Propose candidates, and choose what has a weight."""
         proposals, offsets = self._proposals(), corpus.offsets
         found = proposals.out_of_fold(X, corpus.y, corpus.weight, self.cv)
@@ -317,12 +322,11 @@ class LatticeCRF(CallbackSupportMixin, LinearChainClassifier):
             is_gold = candidates.label == corpus.y[candidates.token]
             shown = Lattice(offsets, candidates.where(is_gold), self.order)
         features = choose_features(corpus.X, lattice, shown, self.candidate_scores)
-        attributes, rng = corpus.X, check_random_state(self.random_state)
+        attributes = corpus.X
         if self.solver != "adagrad" and self.dropout > 0.0:
             attributes = attributes.copy()
             kept = rng.random_sample(attributes.nnz) >= self.dropout
             attributes.data *= (kept / (1.0 - self.dropout)).astype(attributes.dtype)
-        self._rng = rng
         return LatticeProblem(
             corpus._replace(structure=lattice),
             LatticeDesign(attributes, lattice, features),
@@ -332,7 +336,9 @@ class LatticeCRF(CallbackSupportMixin, LinearChainClassifier):
             effective_n_jobs(self.n_jobs),
         )
 
-    def _train(self, problem: LatticeProblem, progress: FitProgress) -> None:
+    def _train(
+        self, problem: LatticeProblem, rng: np.random.RandomState, progress: FitProgress
+    ) -> None:
         def fitted(x: np.ndarray) -> Mapping[str, Any]:
             twin = copy(self)
             twin._set_weights(problem, x)
@@ -341,7 +347,7 @@ class LatticeCRF(CallbackSupportMixin, LinearChainClassifier):
         training = Training(self.verbose, None, 1, lambda x: progress.iterated(lambda: fitted(x)))
         converged, message = False, "it was interrupted"
         try:
-            result = self._solve(problem, training)
+            result = self._solve(problem, rng, training)
             x, converged, message = result.x, bool(result.success), result.message
         except KeyboardInterrupt:
             if not training.may_end:
@@ -353,19 +359,20 @@ class LatticeCRF(CallbackSupportMixin, LinearChainClassifier):
                 "of sequences"
             )
         self._set_weights(problem, x)
-        del self._rng
         self.loss_curve_, self.n_iter_ = training.losses, training.n_iter
         self.converged_ = converged
         progress.finish(lambda: vars(self))
         if not converged:
             warnings.warn(f"training did not converge: {message}", ConvergenceWarning, stacklevel=4)
 
-    def _solve(self, problem: LatticeProblem, training: Training) -> Any:
+    def _solve(
+        self, problem: LatticeProblem, rng: np.random.RandomState, training: Training
+    ) -> Any:
         options: dict[str, Any] = {"max_iter": self._max_iter(), "callback": training}
         if self.solver == "adagrad":
             if not isinstance(problem.criterion, LogLoss):
                 raise ValueError(f'solver="adagrad" is for the log loss, not {problem.criterion}')
-            return adagrad(LatticeLearning(problem), problem.start(), rng=self._rng, **options)
+            return adagrad(LatticeLearning(problem), problem.start(), rng=rng, **options)
         target: Any = problem
         check_supported(self.solver, target)
         start, options = problem.start(), {**options, "tol": self.tol, "c1": 0.0}
@@ -425,7 +432,8 @@ class LatticeCRF(CallbackSupportMixin, LinearChainClassifier):
         yield Fact(
             "candidate_model_", isinstance(model, BaseSequenceClassifier), "must be a classifier"
         )
-        yield from below("candidate_model_", model._requirements())
+        known = set(model.classes_.tolist()) <= set(self.classes_.tolist())
+        yield Fact("candidate_model_", known, "must have labels among classes_")
 
     def _structure(self, X: SequenceArray) -> Structure:
         offsets = self._sequences(X).offsets

@@ -60,6 +60,7 @@ OBJECTS = {
     "graphs.estimator": ["GraphCRF"],
     "induction.estimator": ["FeatureInduction"],
     "labels.encoding": ["LabelIds"],
+    "lattice.estimator": ["LatticeCRF"],
     "linear.edge_data": ["EdgeEncoder"],
     "linear.encoder": ["AttributeEncoder"],
     "max_margin.estimator": ["MaxMarginCRF"],
@@ -85,6 +86,7 @@ NAMED_TUPLES = {
     "crf.crfsuite": ["_FrequentFeatures"],
     "empirical.transitions": ["Transitions"],
     "induction.conjunctions": ["Conjunctions"],
+    "lattice.candidates": ["CandidateStatistics"],
     "linear.weights": ["Weights"],
     "perceptron.voting": ["Ballots", "Changes", "WeightHistory"],
 }

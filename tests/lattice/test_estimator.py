@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.pipeline import make_pipeline
+from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from sklearn_crcrf import CRF, HMM, LatticeCRF, SequenceVectorizer, TokenFeatures
+from sklearn_crcrf.criteria import Piecewise
 from sklearn_crcrf.structures import Unsupported
 
 WORDS = {"D": ["the", "a"], "N": ["dog", "cat", "fish"], "V": ["sees", "sleeps", "fish"]}
@@ -126,7 +128,7 @@ def test_sequence_weights_of_zero_are_like_leaving_out():
     ("parameters", "message"),
     [
         ({"criterion": "max_margin"}, 'solver="adagrad" is for the log loss'),
-        ({"criterion": "piecewise", "solver": "lbfgs"}, "needs pieces, which Lattice"),
+        ({"criterion": Piecewise(), "solver": "lbfgs"}, "needs pieces, which Lattice"),
         ({"cv": 100}, "cv=100 needs as many sequences, but n_samples=60"),
         ({"order": 4}, "order"),
     ],
@@ -144,3 +146,17 @@ def test_unknown_labels_are_refused():
 def test_max_margin():
     crf = LatticeCRF(criterion="max_margin", solver="lbfgs", random_state=0, max_iter=50)
     assert crf.fit(X, Y).score(X_TEST, Y_TEST) > 0.9
+
+
+NO_COPIES = {
+    f"check_sample_weight_equivalence_on_{kind}_data": "copies fall into other folds"
+    for kind in ("dense", "sparse")
+}
+
+
+@parametrize_with_checks(
+    [LatticeCRF(random_state=0, sample_unit="token")],
+    expected_failed_checks=lambda estimator: NO_COPIES,
+)
+def test_estimator_checks(estimator, check):
+    check(estimator)

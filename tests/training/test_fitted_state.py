@@ -19,6 +19,7 @@ from sklearn_crcrf import (
     BoostedCRF,
     CRFsuiteCRF,
     EmpiricalCRF,
+    LatticeCRF,
     MaxMarginCRF,
     OpinionPoolCRF,
     OutputCodeCRF,
@@ -85,6 +86,7 @@ ESTIMATORS = [
     BoostedCRF(max_iter=2, random_state=0),
     OpinionPoolCRF([("crf", CRF(max_iter=5)), ("hmm", HMM())], random_state=0),
     MergedLabels(CRF(max_iter=5), ["N"]),
+    LatticeCRF(random_state=0),
     OutputCodeCRF(code_size=8, max_iter=5, random_state=0),
 ]
 estimators = pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
