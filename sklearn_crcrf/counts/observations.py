@@ -63,8 +63,8 @@ class Columns(Mapping):
     def __len__(self) -> int:
         return len(self._symbols) + len(self._features)
 
-    def slice(self, tokens: slice) -> "Columns":
-        """The columns of these tokens."""
+    def take(self, tokens: np.ndarray) -> "Columns":
+        """The columns of some of the tokens, chosen by a mask."""
         symbols = {name: ids[tokens] for name, ids in self._symbols.items()}
         return Columns(symbols, self._word[tokens], self._spelling, self._features)
 
@@ -95,15 +95,10 @@ class Observations(NamedTuple):
     attributes: Any = None
     edge_types: np.ndarray | None = None
 
-    def split(self, token: int, link: int) -> tuple["Observations", "Observations"]:
-        """The tokens and links before these numbers, and the tokens and links from there on."""
-        return self._slice(slice(token), slice(link)), self._slice(
-            slice(token, None), slice(link, None)
-        )
-
-    def _slice(self, tokens: slice, links: slice) -> "Observations":
+    def take(self, tokens: np.ndarray, links: np.ndarray) -> "Observations":
+        """Some of the tokens and links, each chosen by a mask."""
         return self._replace(
-            columns=self.columns.slice(tokens),
+            columns=self.columns.take(tokens),
             word=self.word[tokens],
             attributes=None if self.attributes is None else self.attributes[tokens],
             edge_types=None if self.edge_types is None else self.edge_types[links],
@@ -259,15 +254,15 @@ class LabelledObservations(NamedTuple):
         """Where each unit begins among all tokens, int64 of shape (n_units + 1,)."""
         return self.structure.offsets
 
-    def split(self, unit: int) -> tuple["LabelledObservations", "LabelledObservations"]:
-        """The units before number ``unit``, and the units from it on."""
-        cut = self.offsets[unit]
-        n_links = int(np.count_nonzero(self.structure.links()[1] < cut))
-        before, after = self.observations.split(cut, n_links)
-        first, rest = (self.structure.take(units) for units in (slice(unit), slice(unit, None)))
-        return (
-            LabelledObservations(before, self.labels[:cut], first, self.weights[:cut]),
-            LabelledObservations(after, self.labels[cut:], rest, self.weights[cut:]),
+    def take(self, units: np.ndarray) -> "LabelledObservations":
+        """Some of the units, chosen by a mask."""
+        tokens = np.repeat(units, np.diff(self.offsets))
+        links = tokens[self.structure.links()[1]]
+        return LabelledObservations(
+            self.observations.take(tokens, links),
+            self.labels[tokens],
+            self.structure.take(np.flatnonzero(units)),
+            self.weights[tokens],
         )
 
 

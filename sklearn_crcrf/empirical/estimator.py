@@ -41,7 +41,7 @@ from ..training.monitor import Training
 from ..utils.soundness import Requirement, below, indices
 from .contributions import attribute_names
 from .experts import Experts, all_experts, chosen_experts
-from .fit_exponents import MAX_ITER, fit_exponents
+from .fit_exponents import MAX_ITER, HeldOut, fit_exponents, held_out_folds
 from .frequencies import FrequencyModel
 from .model import Statistics
 from .named_weights import named_weights
@@ -62,8 +62,6 @@ SPELLINGS: dict[str, Any] = {
 }
 # Least width of a prior: under a narrower one, no counts would change the estimates.
 NARROWEST = 1e-6
-# Maximum number of tokens on which exponents are fitted.
-MOST_HELD_OUT = 20_000
 # Number of likeliest labels of each token that a second-order chain considers.
 N_CANDIDATES = 8
 
@@ -118,13 +116,14 @@ class EmpiricalCRF(CountingClassifier):
         smaller are all default exponents.
     exponents : None, "fit" or dict, default=None
         Exponents of the experts, by name as in ``exponents_``. A dict replaces some of the
-        defaults; ``"fit"`` fits all exponents by maximum likelihood on held-out sequences, which
-        are counted afterwards. The rates of labels have the exponent "transition", what the
-        symbols of both tokens add to these has the exponent "edges", and what the types of edges
-        add "edge types". In graphs with cycles all rates have the exponent "edges", by default
-        0.5.
+        defaults; ``"fit"`` fits all exponents by cross-validation: by maximum likelihood on 20,000
+        held-out tokens, or on all if there are fewer, given the counts of the other tokens. The
+        rates of labels have the exponent "transition", what the symbols of both tokens add to these
+        has the exponent "edges", and what the types of edges add "edge types". In graphs with
+        cycles all rates have the exponent "edges", by default 0.5.
     validation_fraction : float, default=0.1
-        Fraction of sequences, the last ones, held out to fit exponents; at most 20,000 tokens.
+        Largest fraction of the tokens that is held out at a time, to fit exponents; the smaller
+        it is, the more folds there are. Folds consist of blocks of consecutive sequences.
     inference : {"auto", "exact", "loopy", "trw", "cut", "ilp"} or Inference, default="auto"
         How labels of graphs with cycles are found, as in :class:`GraphCRF`.
     order : {1, 2}, default=1
@@ -184,6 +183,7 @@ class EmpiricalCRF(CountingClassifier):
     array([list(['D', 'N'])], dtype=object)
     """
 
+    model_: Any
     _added_parameters = ("experts", "inference")
     _parameter_constraints: dict = {
         "mu_oov": [Interval(Real, 0, None, closed="left")],
@@ -376,21 +376,25 @@ class EmpiricalCRF(CountingClassifier):
         return Encoder(names, spelling.features, spelling.symbols, n_attributes, links, has_types)
 
     def _fit_with_exponents(self, corpus: LabelledObservations) -> None:
-        """Count all but the last sequences, fit the exponents on these, then count these too."""
-        n_sequences, n_tokens = len(corpus.offsets) - 1, corpus.offsets[-1]
-        n_counted = max(
-            n_sequences - max(1, round(self.validation_fraction * n_sequences)),
-            np.searchsorted(corpus.offsets, n_tokens - MOST_HELD_OUT),
-        )
-        counted, held_out = corpus.split(min(n_counted, n_sequences - 1))
-        if not counted.weights.any():
-            raise ValueError('exponents="fit" needs tokens before the held-out sequences')
-        counts = self._count(counted)
-        self._estimate(counts, more_labels=corpus.labels)
-        prepared = self.model_.prepare(held_out.observations, held_out.structure)
-        weight = sequence_weights(held_out.weights, held_out.offsets)
-        self._fit_exponents(prepared, self._rank[held_out.labels], held_out.structure, weight)
-        self._estimate(counts + self._count(held_out))
+        """Count once, fit the exponents by cross-validation, and estimate from all counts."""
+        fold = held_out_folds(corpus.offsets, self.validation_fraction)
+        n_folds = int(fold.max(initial=-1)) + 1
+        counts = count_folds_of_corpus(corpus, self._templates(), np.where(fold < 0, n_folds, fold))
+        total, parts = reduce(Counts.__add__, counts), []
+        weight = sequence_weights(corpus.weights, corpus.offsets)
+        for number in range(n_folds):
+            held_out = fold == number
+            if weight[held_out].any() and weight[~held_out].any():
+                self._estimate(total - counts[number], more_labels=corpus.labels)
+                parts.append(self._held_out(corpus.take(held_out), weight[held_out]))
+        if not parts:
+            raise ValueError('exponents="fit" needs tokens in two sequences')
+        self._fit_exponents(parts)
+        self._estimate(total)
+
+    def _held_out(self, part: LabelledObservations, weight: np.ndarray) -> HeldOut:
+        prepared = self.model_.prepare(part.observations, part.structure)
+        return HeldOut(self.model_, prepared, self._rank[part.labels], part.structure, weight)
 
     def _fit_exponents_to(self, X: Any, y: Any, sample_weight: Any) -> None:
         sequences, weights = self._check_training(X, y, sample_weight, reset=False)
@@ -406,7 +410,9 @@ class EmpiricalCRF(CountingClassifier):
         X = sequences.X[usable]
         ids = SequenceArray(ids, sequences.X.offsets)[usable].data
         weight = sequence_weights(weights, sequences.X.offsets)[usable]
-        self._fit_exponents(self._prepare(X), ids, self._linked(X), weight)
+        self._fit_exponents([HeldOut(self.model_, self._prepare(X), ids, self._linked(X), weight)])
+        self.model_, self.exponents_ = self.model_.copy(), self._exponents
+        self.model_.set_exponents(np.array(list(self._exponents.values())))
 
     def _predict_out_of_fold(self, X: Any, y: Any, cv: Any, sample_weight: Any) -> Any:
         corpus = self._start(X, y, sample_weight, None)
@@ -467,9 +473,7 @@ class EmpiricalCRF(CountingClassifier):
         options = {"strength": strength, "mu_oov": self.mu_oov, "exponents": self._exponents}
         spelling = SPELLINGS[self.spelling]
         if self.zeros == "smoothed":
-            self.model_: Any = SmoothedModel(
-                statistics, spelling, experts=self._experts(), **options
-            )
+            self.model_ = SmoothedModel(statistics, spelling, experts=self._experts(), **options)
         else:
             floor = FLOOR if self.zeros == "floored" else -np.inf
             self.model_ = FrequencyModel(statistics, spelling, floor=floor, **options)
@@ -487,24 +491,11 @@ class EmpiricalCRF(CountingClassifier):
         if self._trigrams is not None:
             yield from below("_trigrams", trigram_requirements(self._trigrams, n))
 
-    def _fit_exponents(
-        self, prepared: Prepared, labels: np.ndarray, structure: Structure, weight: np.ndarray
-    ) -> None:
-        """Set the exponents that maximise the likelihood of the labels."""
-        model = self.model_.copy()
+    def _fit_exponents(self, parts: list[HeldOut]) -> None:
+        """Find the exponents that maximise the likelihood of the labels."""
         training = Training(0, None, MAX_ITER, notify=lambda x: False)
-        self._exponents, self.converged_ = fit_exponents(
-            model,
-            prepared,
-            labels,
-            structure,
-            sigma=self.sigma,
-            weight=weight,
-            callback=training,
-        )
+        self._exponents, self.converged_ = fit_exponents(parts, sigma=self.sigma, callback=training)
         self.loss_curve_, self.n_iter_ = training.losses, training.n_iter
-        model.set_exponents(np.array(list(self._exponents.values())))
-        self.model_, self.exponents_ = model, self._exponents
 
     def _decode(self, structure: Structure, scores: Scores, first: int) -> np.ndarray:
         """The best path of each sequence; the best label of each token if no path is possible.

@@ -1,10 +1,11 @@
-"""Exponents by maximum likelihood on sequences that were not counted.
+"""Exponents by maximum likelihood on units that were not counted.
 
 The score of a path is linear in the exponents, so the conditional log-likelihood is concave in
 them: a small problem for a corpus of any size.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import OptimizeResult, minimize
@@ -14,7 +15,7 @@ from ..structures import Structure
 from .prepared import Prepared
 from .smoothed import RAISING, SmoothedModel
 
-__all__ = ["MAX_ITER", "fit_exponents"]
+__all__ = ["MAX_ITER", "HeldOut", "fit_exponents", "held_out_folds"]
 
 MAX_ITER = 50
 
@@ -22,37 +23,85 @@ MAX_ITER = 50
 PRIOR_WIDTH = 0.3
 # Rates that may only raise a transition keep a positive exponent.
 SMALLEST_EDGE_EXPONENT = 1e-3
+# Number of tokens on which exponents are fitted, and of the blocks that these make up.
+N_HELD_OUT, N_BLOCKS = 20_000, 10
 
 
-def fit_exponents(
-    model: SmoothedModel,
-    prepared: Prepared,
-    y: np.ndarray,
-    structure: Structure,
-    *,
-    sigma: float,
-    weight: np.ndarray | None = None,
-    max_iter: int = MAX_ITER,
-    callback: Callable[[OptimizeResult], None] | None = None,
-) -> tuple[dict[str, float], bool]:
-    """Fit all exponents of a model.
-
-    Minimises the weighted sum of the negative log-likelihoods of the sequences, plus
-    ``||a - a0||^2 / (2 s^2)``, where a0 are the current exponents of the model, and s is 0.3
-    sigma.
+class HeldOut(NamedTuple):
+    """Labelled units, and a model that did not count them.
 
     Parameters
     ----------
     model : SmoothedModel
-        Its exponents are the initial values; it does not change.
     prepared : Prepared
-        Tokens that were not counted.
     y : ndarray of shape (n_tokens,)
         Label ids of the tokens.
     structure : Structure
+    weight : ndarray of shape (n_units,)
+    """
+
+    model: SmoothedModel
+    prepared: Prepared
+    y: np.ndarray
+    structure: Structure
+    weight: np.ndarray
+
+
+def held_out_folds(offsets: np.ndarray, fraction: float) -> np.ndarray:
+    """Which units are held out together, to fit exponents.
+
+    About 20,000 tokens are held out, in blocks of consecutive units that are spread over the whole
+    data; if there are fewer tokens, all are held out. There are as many folds as are needed for
+    none to hold more than a fraction of the tokens.
+
+    Parameters
+    ----------
+    offsets : ndarray of shape (n_units + 1,)
+        Where the units begin among all tokens.
+    fraction : float
+
+    Returns
+    -------
+    ndarray of shape (n_units,), int64
+        The fold of each unit, -1 if it is never held out.
+
+    Examples
+    --------
+    >>> held_out_folds(np.arange(9), 0.25)
+    array([0, 0, 1, 1, 2, 2, 3, 3])
+    >>> np.bincount(held_out_folds(np.arange(0, 4_000_010, 10), 0.1) + 1)
+    array([398000,   2000])
+    """
+    n_units = len(offsets) - 1
+    share = min(1.0, N_HELD_OUT / max(offsets[-1], 1))
+    n_folds = min(int(np.ceil(share / fraction - 1e-9)), n_units)
+    # A multiple of the number of folds, so that each fold has the same number of blocks.
+    n_blocks = min(n_folds * -(-N_BLOCKS // n_folds), n_units) if share < 1.0 else n_folds
+    block = np.arange(n_units) * n_blocks // max(n_units, 1)
+    first = np.searchsorted(block, np.arange(n_blocks))
+    is_held_out = (offsets[:-1] - offsets[first][block]) * n_blocks < N_HELD_OUT
+    return np.where(is_held_out, block % max(n_folds, 1), -1)
+
+
+def fit_exponents(
+    parts: Sequence[HeldOut],
+    *,
+    sigma: float,
+    max_iter: int = MAX_ITER,
+    callback: Callable[[OptimizeResult], None] | None = None,
+) -> tuple[dict[str, float], bool]:
+    """Fit the exponents that several models share.
+
+    Minimises the weighted sum of the negative log-likelihoods of all units, plus
+    ``||a - a0||^2 / (2 s^2)``, where a0 are the current exponents of the first model, and s is 0.3
+    sigma.
+
+    Parameters
+    ----------
+    parts : sequence of HeldOut
+        The exponents of the first model are the initial values; no model changes.
     sigma : float
         Width of the Gaussian prior around the initial values.
-    weight : ndarray of shape (n_units,), optional
     max_iter : int
     callback : callable, optional
         Called with an OptimizeResult (x, fun), its argument ``intermediate_result``, after every
@@ -65,44 +114,40 @@ def fit_exponents(
     converged : bool
         Whether they had come to rest after ``max_iter`` iterations.
     """
-    structure.require(log_loss.requires, "fitting exponents")
-    weight = np.ones(structure.n_units) if weight is None else weight
-    objective = _Objective(model, prepared, y, structure, weight, sigma)
-    bounds = [
-        (SMALLEST_EDGE_EXPONENT, None) if name in RAISING else (None, None)
-        for name in model.exponents.names
-    ]
-    start = model.exponents.values
-    try:
-        fitted = minimize(
-            objective,
-            start,
-            jac=True,
-            method="L-BFGS-B",
-            bounds=bounds,
-            callback=callback,
-            options={"maxiter": max_iter, "ftol": 1e-6},
-        )
-    finally:
-        model.set_exponents(start)
-    exponents = dict(zip(model.exponents.names, fitted.x.tolist(), strict=True))
-    return exponents, bool(fitted.success)
+    for part in parts:
+        part.structure.require(log_loss.requires, "fitting exponents")
+    names, start = parts[0].model.exponents.names, parts[0].model.exponents.values.copy()
+    losses, penalty = [_Loss(part) for part in parts], (PRIOR_WIDTH * sigma) ** -2
+
+    def objective(values: np.ndarray) -> tuple[float, np.ndarray]:
+        found = [loss(values) for loss in losses]
+        away = values - start
+        value = sum(loss for loss, _ in found) + 0.5 * penalty * away @ away
+        return value, sum(gradient for _, gradient in found) + penalty * away
+
+    fitted = minimize(
+        objective,
+        start,
+        jac=True,
+        method="L-BFGS-B",
+        bounds=[(SMALLEST_EDGE_EXPONENT if n in RAISING else None, None) for n in names],
+        callback=callback,
+        options={"maxiter": max_iter, "ftol": 1e-6},
+    )
+    return dict(zip(names, fitted.x.tolist(), strict=True)), bool(fitted.success)
 
 
-class _Objective:
-    """The penalised negative log-likelihood and its gradient in the exponents."""
+class _Loss:
+    """The negative log-likelihood of one part, and its gradient in the exponents."""
 
-    def __init__(self, model, prepared, y, structure, weight, sigma):
-        self._model, self._prepared, self._y, self._weight = model, prepared, y, weight
-        self._structure, self._gains = structure, model.link_gains(prepared)
-        self._prior, self._penalty = model.exponents.values.copy(), (PRIOR_WIDTH * sigma) ** -2
+    def __init__(self, part: HeldOut):
+        self._part, self._gains = part, part.model.link_gains(part.prepared)
+        self._model = part.model.copy()
 
     def __call__(self, values: np.ndarray) -> tuple[float, np.ndarray]:
+        _, prepared, y, structure, weight = self._part
         self._model.set_exponents(values)
-        scores = self._model.scores(self._prepared, self._gains)
-        loss, pullback = log_loss(self._structure, scores, self._y)
-        surplus = pullback(self._weight)
-        away = values - self._prior
-        gradient = self._model.pullback(self._prepared, scores, surplus, self._gains)
-        gradient += self._penalty * away
-        return (self._weight * loss).sum() + 0.5 * self._penalty * away @ away, gradient
+        scores = self._model.scores(prepared, self._gains)
+        loss, pullback = log_loss(structure, scores, y)
+        gradient = self._model.pullback(prepared, scores, pullback(weight), self._gains)
+        return float((weight * loss).sum()), gradient

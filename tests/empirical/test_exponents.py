@@ -13,7 +13,7 @@ from sklearn_crcrf.counts.state_weights import FREQUENT, SELDOM, UNSEEN
 from sklearn_crcrf.criteria import log_loss
 from sklearn_crcrf.empirical.experts import ContextExpert
 from sklearn_crcrf.empirical.exponents import Entry, Exponents, state_entries
-from sklearn_crcrf.empirical.fit_exponents import fit_exponents
+from sklearn_crcrf.empirical.fit_exponents import HeldOut, fit_exponents, held_out_folds
 from sklearn_crcrf.structures import Chain
 
 # The table of exponents
@@ -175,8 +175,8 @@ def test_the_log_likelihood_is_concave(held_out, start):
 
 
 def fitted(held_out, sigma, **options):
-    model, prepared, labels, chain = held_out
-    exponents, _ = fit_exponents(model, prepared, labels, chain, sigma=sigma, **options)
+    part = HeldOut(*held_out, np.ones(held_out[-1].n_units))
+    exponents, _ = fit_exponents([part], sigma=sigma, **options)
     return np.array(list(exponents.values()))
 
 
@@ -211,7 +211,8 @@ def test_the_exponent_of_the_edges_stays_positive():
     crf = EmpiricalCRF().fit(X[:25], Y[:25])
     chain, prepared = encode(crf, X[:25])
     labels = np.searchsorted(crf.classes_, [label for y in Y[:25] for label in y])
-    values, _ = fit_exponents(crf.model_, prepared, (labels + 1) % 4, chain, sigma=np.inf)
+    part = HeldOut(crf.model_, prepared, (labels + 1) % 4, chain, np.ones(chain.n_units))
+    values, _ = fit_exponents([part], sigma=np.inf)
     assert 0.0 < values["edges"] < 0.01
 
 
@@ -226,14 +227,22 @@ def test_a_weight_is_a_number_of_copies():
     assert weighted.exponents_ != deepcopy(crf).fit_exponents(X[25:], Y[25:]).exponents_
 
 
-def test_weights_count_where_exponents_are_fitted_and_where_not():
-    weights = np.where(np.arange(len(X)) >= 35, 3.0, 1.0)
-    options = {"exponents": "fit", "validation_fraction": 0.3}
-    weighted = EmpiricalCRF(**options).fit(X, Y, weights)
+def test_weights_count_where_exponents_are_fitted():
+    weights = np.full(len(X), 3.0)
+    weighted = EmpiricalCRF(exponents="fit").fit(X, Y, weights)
     # All that is held out weighs three times as much, and the prior of the exponents does not.
-    wider = EmpiricalCRF(**options).fit(X, Y)
+    wider = EmpiricalCRF(exponents="fit").fit(X, Y)
     assert weighted.loss_curve_[0] > 2.0 * wider.loss_curve_[0]
     assert weighted.exponents_ != wider.exponents_
+
+
+def test_sequences_without_weight_take_no_part():
+    kept = np.arange(len(X)) < 35
+    weighted = EmpiricalCRF(exponents="fit", validation_fraction=0.3).fit(X, Y, kept)
+    fold = held_out_folds(np.cumsum([0, *map(len, X)]), 0.3)
+    assert fold.max() == 3
+    folds = [(fold == k) & kept for k in range(3)]  # nothing of the last fold has a weight
+    assert_exponents_fitted_on(weighted, folds, kept)
 
 
 def test_it_tells_how_exponents_are_fitted():
@@ -254,13 +263,48 @@ def test_fitting_is_deterministic():
         assert_array_equal(a, b)
 
 
-def test_exponents_are_fitted_on_the_last_sequences_alone():
-    crf = EmpiricalCRF(exponents="fit", validation_fraction=0.3).fit(X, Y)
-    counted = EmpiricalCRF(exponents="fit").fit(X[:35], Y[:35])
-    defaults = dict.fromkeys(counted.exponents_, 0.0) | EmpiricalCRF().fit(X, Y).exponents_
-    counted.model_.set_exponents(np.array(list(defaults.values())))
-    counted.fit_exponents(X[35:], Y[35:])
-    assert_allclose(list(crf.exponents_.values()), list(counted.exponents_.values()), atol=1e-9)
+def assert_exponents_fitted_on(crf, folds, counted):
+    """The exponents of models that each count all sequences but a fold, fitted to the folds."""
+    parts = []
+    for held_out in folds:
+        train, test = np.flatnonzero(counted & ~held_out), np.flatnonzero(held_out)
+        options = {"exponents": dict.fromkeys(crf.exponents_, 0.0)}  # all experts are counted
+        model = EmpiricalCRF(**options).fit([X[i] for i in train], [Y[i] for i in train])
+        defaults = options["exponents"] | EmpiricalCRF().fit(X, Y).exponents_
+        model.model_.set_exponents(np.array(list(defaults.values())))
+        chain, prepared = encode(model, [X[i] for i in test])
+        labels = np.searchsorted(model.classes_, [label for i in test for label in Y[i]])
+        parts.append(HeldOut(model.model_, prepared, labels, chain, np.ones(chain.n_units)))
+    expected, _ = fit_exponents(parts, sigma=1.0)
+    assert_allclose(list(crf.exponents_.values()), list(expected.values()), atol=1e-7)
+
+
+def test_every_sequence_is_held_out_once():
+    crf = EmpiricalCRF(exponents="fit", validation_fraction=0.25).fit(X, Y)
+    fold = np.arange(len(X)) * 4 // len(X)
+    assert_exponents_fitted_on(crf, [fold == k for k in range(4)], np.ones(len(X), dtype=bool))
+
+
+@pytest.mark.parametrize("n_units", [1, 2, 3, 7, 100, 5000])
+@pytest.mark.parametrize("length", [1, 20, 700])
+@pytest.mark.parametrize("fraction", [0.03, 0.1, 0.5, 0.9])
+def test_folds_are_blocks_of_a_limited_number_of_tokens(n_units, length, fraction):
+    lengths = np.random.default_rng(0).integers(length // 2, 2 * length, n_units)
+    offsets = np.cumsum([0, *lengths])
+    fold = held_out_folds(offsets, fraction)
+    held_out = lengths[fold >= 0].sum()
+    n_folds = fold.max() + 1
+    if offsets[-1] <= 20_000:
+        assert (fold >= 0).all()
+        assert (np.diff(fold) >= 0).all()
+        assert n_folds == min(np.ceil(1 / fraction), n_units)
+    else:
+        assert 15_000 < held_out < 20_000 + 2 * 20 * length
+        n_blocks = (np.diff(fold, prepend=-1)[fold >= 0] != 0).sum()
+        assert n_blocks >= min(10, n_units)
+    if n_units >= 100 and fraction < 0.9:
+        sizes = np.bincount(fold[fold >= 0], lengths[fold >= 0])
+        assert sizes.max() <= 1.5 * fraction * offsets[-1] + 4 * length
 
 
 def test_in_the_end_all_sequences_are_counted():

@@ -50,7 +50,7 @@ def test_nothing_to_fit(crf):
         with pytest.raises(ValueError, match="X has no tokens"):
             clone(crf).fit(X_empty, y_empty)
     with pytest.raises(ValueError, match="sample_weight is zero for all tokens"):
-        clone(crf).fit(X, y, sample_weight=[0, 0, 1, 0])
+        clone(crf).fit(X, y, sample_weight=[1, 0, 0, 0])
     with pytest.raises(ValueError, match="requires y to be passed"):
         clone(crf).fit(X, None)
 
@@ -98,11 +98,14 @@ def test_one_label_with_fitted_exponents():
     assert EmpiricalCRF(exponents="fit").fit(X, one).predict(X).tolist() == one
 
 
-@pytest.mark.parametrize("weights", [None, [0, 0, 1, 1]])
-def test_nothing_but_held_out_data(weights):
-    data = (X, y) if weights else (X[:1], y[:1])
-    with pytest.raises(ValueError, match="needs tokens before the held-out sequences"):
-        EmpiricalCRF(exponents="fit").fit(*data, sample_weight=weights)
+@pytest.mark.parametrize("n, weights", [(1, None), (4, [1, 0, 0, 0])])
+def test_fitted_exponents_need_two_sequences(n, weights):
+    with pytest.raises(ValueError, match="needs tokens in two sequences"):
+        EmpiricalCRF(exponents="fit").fit(X[:n], y[:n], sample_weight=weights)
+    with pytest.raises(ValueError, match="needs tokens in two sequences"):
+        EmpiricalCRF(exponents="fit").fit([*X[:1], []], [*y[:1], []])
+    fitted = EmpiricalCRF(exponents="fit").fit([["a", "b"], ["b"]], [["A", "B"], ["B"]])
+    assert fitted.predict([["a", "b"]]).tolist() == [["A", "B"]]
 
 
 @modes
