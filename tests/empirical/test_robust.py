@@ -50,7 +50,7 @@ def test_nothing_to_fit(crf):
         with pytest.raises(ValueError, match="X has no tokens"):
             clone(crf).fit(X_empty, y_empty)
     with pytest.raises(ValueError, match="sample_weight is zero for all tokens"):
-        clone(crf).fit(X, y, sample_weight=[1, 0, 0, 0])
+        clone(crf).fit(X, y, sample_weight=[0, 0, 1, 0])
     with pytest.raises(ValueError, match="requires y to be passed"):
         clone(crf).fit(X, None)
 
