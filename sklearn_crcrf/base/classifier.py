@@ -1,5 +1,6 @@
 """The base of all sequence classifiers: validation, and every way to predict."""
 
+import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from copy import copy
@@ -32,6 +33,13 @@ __all__ = ["BaseSequenceClassifier"]
 
 # Approximate number of scores computed at once.
 CHUNK = 2**20
+
+
+SINGLE_TOKENS = (
+    "every row of X is a sequence of one token, so nothing is learned of neighbours. Pass a list "
+    "of sequences, or a DataFrame whose index has the levels (sequence, position); a transformer "
+    "in a Pipeline keeps this index after set_output(transform='pandas')"
+)
 
 
 class Batch(NamedTuple):
@@ -360,6 +368,8 @@ class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, 
         sequences = self._check_X(X, y, reset=reset)
         if sequences.X.offsets[-1] == 0:
             raise ValueError("X has no tokens: at least one sequence must not be empty")
+        if sequences.mirror.is_table and (sequences.X.lengths == 1).all():
+            warnings.warn(SINGLE_TOKENS, stacklevel=2)
         weights = token_weights(sequences, sample_weight)
         if not weights.any():
             raise ValueError("sample_weight is zero for all tokens")

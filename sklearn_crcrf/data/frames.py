@@ -38,10 +38,10 @@ def frame_sequences(X: Any) -> tuple[SequenceArray, Rows]:
     data = frame_columns(X)
     if X.index.nlevels == 1:
         offsets = np.arange(len(X) + 1)
-        return SequenceArray(data, offsets), Rows(offsets)
+        return SequenceArray(data, offsets), Rows(offsets, index=X.index)
     order, lengths = _read_index(X.index)
     sequences = SequenceArray.from_lengths(data[order], lengths)
-    return sequences, Rows(sequences.offsets, order)
+    return sequences, Rows(sequences.offsets, order, X.index)
 
 
 def as_frame(X: Any) -> Any:

@@ -85,9 +85,12 @@ class Rows(Layout):
     offsets : ndarray of int64 of shape (n_sequences + 1,)
     order : ndarray of int of shape (n_tokens,), optional
         The row of each token; None if tokens are in the order of the rows.
+    index : pandas Index of length n_tokens, optional
+        The index of the rows, which values with an index must have too.
     """
 
     order: np.ndarray | None = None
+    index: Any = None
     is_table = True
 
     def __call__(self, flat: np.ndarray) -> np.ndarray:
@@ -99,6 +102,8 @@ class Rows(Layout):
 
         As :meth:`Layout.flat`; a 1-D array has one value for every row, in the order of the rows.
         """
+        if self.index is not None and hasattr(values, "iloc"):
+            self._check_index(values, name)
         if not isinstance(values, SequenceArray):
             values, n_rows = column_or_1d(values, warn=True), int(self.offsets[-1])
             if len(values) != n_rows:
@@ -109,6 +114,21 @@ class Rows(Layout):
             values = values if self.order is None else values[self.order]
             values = SequenceArray(values, self.offsets)
         return super().flat(values, name)
+
+    def _check_index(self, values: Any, name: str) -> None:
+        """Raise ValueError unless values of all rows have the index of the rows."""
+        is_numbered = np.array_equal(values.index, np.arange(len(self.index)))
+        if is_numbered and self.index.nlevels > 1:  # it has no index of its own
+            return
+        if len(values) != len(self.index) or values.index.equals(self.index):
+            return
+        pairs = enumerate(zip(self.index, values.index, strict=True))
+        row, (expected, given) = next((i, pair) for i, pair in pairs if pair[0] != pair[1])
+        raise ValueError(
+            f"the index of {name} differs from the index of X: row {row} is {given!r} in {name} "
+            f"and {expected!r} in X; pass {name}.loc[X.index] if these are the same tokens in "
+            f"another order, or {name}.to_numpy() if {name} has the order of X"
+        )
 
 
 class Sequences(NamedTuple):

@@ -125,6 +125,13 @@ def _check_kind(data: Any) -> None:
 
 def _read(X: Any, check_table: Callable[[Any], Any]) -> tuple[SequenceArray, Layout]:
     """All tokens, and the layout of X."""
+    if hasattr(X, "__arrow_c_stream__") and not hasattr(X, "iloc"):
+        library = type(X).__module__.partition(".")[0]
+        raise ValueError(
+            f"X is a {library} {type(X).__name__}, which has no index that names the sequences; "
+            "pass X.to_pandas().set_index([sequence, position]), with the names of the columns of "
+            "the sequence and of the position in it"
+        )
     if is_table(X) and hasattr(X, "iloc"):
         return frame_sequences(check_table(X))
     if is_table(X):

@@ -1,6 +1,9 @@
 """The base class, over a chain whose scores are read from X itself."""
 
+import warnings
+
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
@@ -8,8 +11,10 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from read_scores import ReadScores, enumerate_paths, fitted
 from scipy.special import logsumexp
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
-from sklearn_crcrf import SequenceArray
+from sklearn_crcrf import CRF, SequenceArray
 from sklearn_crcrf.base import classifier as base
 from sklearn_crcrf.base.classifier import batches_of
 from sklearn_crcrf.data.sequences import as_sequences
@@ -171,3 +176,17 @@ def test_tags():
 
     assert not is_classifier(ReadScores())
     assert is_classifier(ReadScores(sample_unit="token"))
+
+
+def test_rows_of_one_token_are_warned_of():
+    rows, labels = np.eye(4), ["a", "b", "a", "b"]
+    with pytest.warns(UserWarning, match="every row of X is a sequence of one token"):
+        CRF().fit(rows, labels)
+    index = pd.MultiIndex.from_product([[0, 1], [0, 1]])
+    frame = pd.DataFrame(rows, index=index, columns=[*"abcd"])
+    with pytest.warns(UserWarning, match="keeps this index after set_output"):
+        make_pipeline(StandardScaler(), CRF()).fit(frame, labels)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        scaler = StandardScaler().set_output(transform="pandas")
+        make_pipeline(scaler, CRF()).fit(frame, labels)

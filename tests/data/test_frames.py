@@ -112,7 +112,6 @@ def test_the_order_of_repeated_positions_is_that_of_the_rows():
         np.array,
         pd.Series,
         lambda y: pd.Series(y, dtype="category"),
-        lambda y: pd.Series(y, index=range(10, 10 + len(y))),
         lambda y: pd.DataFrame({"y": y}),
     ],
 )
@@ -175,3 +174,27 @@ def test_input_is_left_as_it_is(frame):
     before = frame.copy(deep=True)
     as_sequences(frame, frame["n"])
     pd.testing.assert_frame_equal(frame, before)
+
+
+@pytest.mark.parametrize(
+    "index, first", [([1, 2, 3, 4, 5], "row 0 is 1 in y"), ([9, 1, 2, 3, 4], "row 0 is 9")]
+)
+def test_values_with_another_index_are_refused(frame, index, first):
+    y = pd.Series([*"abcde"], index=index)
+    with pytest.raises(ValueError, match=f"the index of y differs from the index of X: {first}"):
+        as_sequences(frame, y)
+    plain = as_sequences(frame, y.to_numpy()).y
+    assert as_sequences(frame, y.set_axis(frame.index)).y == plain
+
+
+def test_values_in_another_order_are_refused(frame):
+    y = pd.Series([*"abcde"], index=frame.index)
+    with pytest.raises(ValueError, match=r"row 0 is \('a', 3\) in y and \('b', 2\) in X"):
+        as_sequences(frame, y[::-1])
+    assert as_sequences(frame, y[::-1].loc[frame.index]).y == as_sequences(frame, y).y
+
+
+def test_frames_without_an_index_are_refused(frame):
+    polars = pytest.importorskip("polars")
+    with pytest.raises(ValueError, match="X is a polars DataFrame, which has no index"):
+        as_sequences(polars.DataFrame({"word": ["a", "b"]}))
