@@ -38,19 +38,34 @@ def run(options: argparse.Namespace) -> None:
         estimator = read(io.BytesIO(source.data), max_bytes=options.max_bytes)
     except ValueError as error:
         raise ValueError(f"{source.name}: {error}") from error
-    save_model(estimator, options.model, options.columns)
     if isinstance(estimator, CRFsuiteCRF):
-        _warn_of_attributes_without_columns(estimator.vectorizer_)
+        _check_columns(estimator.vectorizer_, options.columns)
+    save_model(estimator, options.model, options.columns)
 
 
-def _warn_of_attributes_without_columns(vectorizer: SequenceVectorizer) -> None:
-    """Warn of attributes without a key: tokens of files are columns, which have names."""
+def _check_columns(vectorizer: SequenceVectorizer, columns: list[str | None] | None) -> None:
+    """Compare attributes with the columns of the files to label, whose names are their keys.
+
+    Raises ValueError if the columns make none of the attributes, and warns if they make only some.
+    Without names of columns, every attribute that has a key may be made by a column.
+    """
     names = vectorizer.vocabulary_.symbols
-    others = [name for name in names if vectorizer.separator not in name]
-    if others:
-        shown = ", ".join(others[:5]) + ", ..." * (len(others) > 5)
-        text = f"no column of a file makes the attributes {shown}, as tokens in Python may"
-        warnings.warn(text, stacklevel=2)
+    keys = [name.partition(vectorizer.separator)[0] for name in names]
+    if columns is None:
+        others = [name for name, key in zip(names, keys, strict=True) if name == key]
+    else:
+        others = [name for name, key in zip(names, keys, strict=True) if key not in columns]
+    if not others:
+        return
+    shown = ", ".join(others[:5]) + ", ..." * (len(others) > 5)
+    if columns is not None and len(others) == len(names):
+        raise ValueError(
+            f"--columns: none of the columns makes an attribute of the model; its attributes are "
+            f"{shown}, and a column makes attributes like {columns[0]}{vectorizer.separator}..."
+        )
+    share = f"{len(others) / len(names):.1%}"
+    text = f"no column of a file makes {share} of the attributes of the model: {shown}"
+    warnings.warn(text, stacklevel=2)
 
 
 def _format_of(source: Source) -> str:
