@@ -8,6 +8,7 @@ from ._version import __version__
 from .utils import moved
 
 if TYPE_CHECKING:
+    from .base.pipeline import SequencePipeline, make_sequence_pipeline
     from .boosting import BoostedCRF
     from .counts.hmm import HMM
     from .crf import CRF, CRFsuiteCRF
@@ -58,6 +59,7 @@ _HOMES = {
     "OutputCodeCRF": "output_codes",
     "SeparateCRF": "separate",
     "SequenceArray": "data.ragged",
+    "SequencePipeline": "base.pipeline",
     "SequenceVectorizer": "feature_extraction",
     "StructuredPerceptron": "perceptron",
     "TemplateFeatures": "feature_extraction",
@@ -67,6 +69,7 @@ _HOMES = {
     "WordVectors": "feature_extraction",
     "as_sequences": "data.sequences",
     "explain": "notebook.explanation",
+    "make_sequence_pipeline": "base.pipeline",
     "text_features": "feature_extraction",
 }
 
@@ -89,6 +92,7 @@ __all__ = [
     "OutputCodeCRF",
     "SeparateCRF",
     "SequenceArray",
+    "SequencePipeline",
     "SequenceVectorizer",
     "StructuredPerceptron",
     "TemplateFeatures",
@@ -99,6 +103,7 @@ __all__ = [
     "__version__",
     "as_sequences",
     "explain",
+    "make_sequence_pipeline",
     "text_features",
 ]
 

@@ -28,6 +28,7 @@ ARGUMENTS = {
     "FoundLabels": {"estimator": EmpiricalCRF()},
     "Gazetteer": {"lists": {"city": ["York"]}},
     "MergedLabels": {"estimator": CRF(), "labels": ["N"]},
+    "SequencePipeline": {"steps": [("crf", CRF())]},
     "OpinionPoolCRF": {"estimators": [("crf", CRF()), ("hmm", HMM())]},
     "TemplateFeatures": {"template": "U:%x[0,0]"},
     "WordClusters": {"clusters": {"the": "0010"}},

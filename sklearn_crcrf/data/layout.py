@@ -104,6 +104,13 @@ class Rows(Layout):
         """
         if self.index is not None and hasattr(values, "iloc"):
             self._check_index(values, name)
+        nested = isinstance(values, (list, tuple)) and all(map(_is_list, values))
+        if nested and any(len(labels) != 1 for labels in values):
+            raise ValueError(
+                f"{name} holds sequences, but the samples of X are rows of numbers; tokens that "
+                "are numbers must be written as strings, and rows of attributes of a sequence as "
+                "a 2-D array"
+            )
         if not isinstance(values, SequenceArray):
             values, n_rows = column_or_1d(values, warn=True), int(self.offsets[-1])
             if len(values) != n_rows:
@@ -141,6 +148,10 @@ class Sequences(NamedTuple):
     X: SequenceArray
     y: Any
     mirror: Layout
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, (list, tuple))
 
 
 def check_one_per_token(y: SequenceArray, name: str) -> None:

@@ -1,6 +1,6 @@
 """The common form of all accepted inputs."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Set
 from numbers import Number
 from typing import Any
 
@@ -125,6 +125,12 @@ def _check_kind(data: Any) -> None:
 
 def _read(X: Any, check_table: Callable[[Any], Any]) -> tuple[SequenceArray, Layout]:
     """All tokens, and the layout of X."""
+    has_no_samples = isinstance(X, (str, bytes, Mapping, Set, Iterator)) and not sp.issparse(X)
+    if X is None or has_no_samples:
+        raise ValueError(
+            "X must be a list of sequences, a SequenceArray, an array, a sparse matrix or a "
+            f"DataFrame, but is {'None' if X is None else f'a {type(X).__name__}'}"
+        )
     if hasattr(X, "__arrow_c_stream__") and not hasattr(X, "iloc"):
         library = type(X).__module__.partition(".")[0]
         raise ValueError(

@@ -31,7 +31,8 @@ def get_sequence_scorer(name: str, **options: Any) -> Callable[..., float]:
     -------
     callable
         ``scorer(estimator, X, y, sample_weight=None)``, the higher the better. It can be
-        pickled, and its ``set_score_request`` requests sample weights.
+        pickled, its ``set_score_request`` requests sample weights, and its ``__name__`` is the
+        name.
 
     Raises
     ------
@@ -45,10 +46,14 @@ def get_sequence_scorer(name: str, **options: Any) -> Callable[..., float]:
     """
     if name in _PREDICT:
         metric, preset = _PREDICT[name]
-        return make_scorer(metric, **preset, **options)
-    if name in _MORE_THAN_PREDICT:
-        return _SequenceScorer(*_MORE_THAN_PREDICT[name], options)
-    raise ValueError(f"name must be one of {', '.join(get_sequence_scorer_names())}, got {name!r}")
+        scorer = make_scorer(metric, **preset, **options)
+    elif name in _MORE_THAN_PREDICT:
+        scorer = _SequenceScorer(*_MORE_THAN_PREDICT[name], options)
+    else:
+        known = ", ".join(get_sequence_scorer_names())
+        raise ValueError(f"name must be one of {known}, got {name!r}")
+    scorer.__name__ = name
+    return scorer
 
 
 def get_sequence_scorer_names() -> list[str]:

@@ -80,6 +80,8 @@ def save_model(
     [['D', 'N']]
     """
     io = require_skops()
+    if hasattr(estimator, "best_estimator_"):
+        raise ValueError("a model file holds a model, not a search: pass its best_estimator_")
     check_model(estimator)
     content = {
         "format": FORMAT,

@@ -15,6 +15,7 @@ PACKAGE = __package__.partition(".")[0]
 
 # Classes of this package whose attributes are stored, by the module that defines them.
 OBJECTS = {
+    "base.pipeline": ["SequencePipeline"],
     "boosting.estimator": ["BoostedCRF"],
     "counts.binning": ["EqualFrequencyBins"],
     "counts.counts": ["Counts"],
@@ -49,6 +50,7 @@ OBJECTS = {
     "empirical.trigrams": ["TrigramRates"],
     "empirical.type_rates": ["TypeRates"],
     "feature_extraction._phrases": ["Phrases"],
+    "feature_extraction.found_labels": ["FoundLabels"],
     "feature_extraction.gazetteer": ["Gazetteer"],
     "feature_extraction.template_features": ["TemplateFeatures"],
     "feature_extraction.token_features": ["TokenFeatures"],

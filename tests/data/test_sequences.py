@@ -499,8 +499,8 @@ def test_input_is_left_as_it_is(lists):
         ([np.ones((2, 3, 1))], "X, sequence 0: it must be a 2-D array"),
         ([1, 2], "Expected 2D array"),
         (np.ones((2, 2, 2)), "dim 3"),
-        ("ab", "Expected 2D array"),
-        (None, "Expected 2D array"),
+        ("ab", "but is a str"),
+        (None, "but is None"),
         (np.empty((0, 3)), "0 sample"),
         (np.array([[1.0, np.nan]]), "NaN"),
         (np.array([[1.0, 1j]]), "Complex"),
@@ -553,7 +553,8 @@ def test_labels_that_do_not_fit(y, message, wrap):
     ("y", "message"),
     [
         ([0, 1], r"inconsistent numbers of samples: \[3, 2\]"),
-        ([[0, 1], [0, 1], [1, 0]], "1d array"),
+        ([[0, 1], [0, 1], [1, 0]], "y holds sequences"),
+        (np.eye(3), "1d array"),
         (SequenceArray(np.arange(3), [0, 3]), "X has 3 sequences, but y has 1"),
     ],
 )
@@ -565,3 +566,16 @@ def test_labels_that_do_not_fit_a_table(y, message):
 def test_from_sequences_names_the_wrong_one():
     with pytest.raises(ValueError, match=r"sequences, sequence 1: .* is of type str"):
         SequenceArray.from_sequences([["a"], "b"])
+
+
+@pytest.mark.parametrize("X", [None, "the dog", b"a", {"a": 1}, {"a"}, iter([["a"]])])
+def test_containers_without_sequences_are_refused(X):
+    with pytest.raises(
+        ValueError, match="X must be a list of sequences, a SequenceArray, an array"
+    ):
+        as_sequences(X)
+
+
+def test_tokens_that_are_numbers_are_explained():
+    with pytest.raises(ValueError, match="tokens that are numbers must be written as strings"):
+        as_sequences([[1, 2], [2, 3]], [[0, 1], [1, 0]])

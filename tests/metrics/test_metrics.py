@@ -637,3 +637,8 @@ def test_no_warning_where_every_metric_is_defined():
 def test_bad_input_is_named(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+@pytest.mark.parametrize("name", get_sequence_scorer_names())
+def test_scorers_have_names(name):
+    assert get_sequence_scorer(name).__name__ == name

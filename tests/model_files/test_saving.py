@@ -8,10 +8,21 @@ import joblib
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression, SGDClassifier
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from toy import make_corpus
 
-from sklearn_crcrf import CRF, HMM, BoostedCRF, EmpiricalCRF, SequenceVectorizer, TemplateFeatures
+from sklearn_crcrf import (
+    CRF,
+    HMM,
+    BoostedCRF,
+    EmpiricalCRF,
+    FoundLabels,
+    SequenceVectorizer,
+    TemplateFeatures,
+    make_sequence_pipeline,
+    text_features,
+)
 from sklearn_crcrf.model_files import load_model, save_model
 
 skops = pytest.importorskip("skops.io")
@@ -33,8 +44,9 @@ class Foreign(HMM):
         CRF(c1=0.1, criterion="mce", max_iter=5),
         make_pipeline(TemplateFeatures("U0:%x[0,0]\nB0:%x[0,0]"), CRF(edge_columns=["B0"])),
         make_pipeline(SequenceVectorizer(), BoostedCRF(max_iter=2)),
+        make_sequence_pipeline(FoundLabels(EmpiricalCRF(), cv=2), text_features("tags"), CRF()),
     ],
-    ids=range(5),
+    ids=range(6),
 )
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_a_model_comes_back(estimator, tmp_path):
@@ -45,6 +57,13 @@ def test_a_model_comes_back(estimator, tmp_path):
     assert stored.estimator.predict(X).tolist() == estimator.predict(X).tolist()
     for p, q in zip(stored.estimator.predict_proba(X), estimator.predict_proba(X), strict=True):
         assert np.array_equal(p, q)
+
+
+def test_a_search_is_not_a_model(tmp_path):
+    search = GridSearchCV(CRF(), {"sigma": [1, 2]}, cv=2).fit(X, y)
+    with pytest.raises(ValueError, match="not a search: pass its best_estimator_"):
+        save_model(search, tmp_path / "model")
+    save_model(search.best_estimator_, tmp_path / "model")
 
 
 def test_damage_anywhere_is_a_value_error(tmp_path):

@@ -1,0 +1,167 @@
+"""Pipelines that offer all predictions of the sequence classifier that they end in."""
+
+from collections.abc import Callable
+from typing import Any
+
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.utils.metaestimators import available_if
+
+__all__ = ["SequencePipeline", "make_sequence_pipeline"]
+
+
+def _last_has(method: str) -> Callable[["SequencePipeline"], bool]:
+    """Whether the last step has a method; if not, its AttributeError is raised."""
+
+    def check(pipeline: "SequencePipeline") -> bool:
+        getattr(pipeline.steps[-1][1], method)
+        return True
+
+    return check
+
+
+class SequencePipeline(Pipeline):
+    """A Pipeline that offers all predictions of the sequence classifier that it ends in.
+
+    Everything else is as in scikit-learn's Pipeline, whose parameters it has.
+
+    Parameters
+    ----------
+    steps : list of (str, estimator)
+        Transformers, and a sequence classifier.
+    transform_input : list of str, default=None
+        The metadata that transformers should transform, as in Pipeline.
+    memory : str or object with the joblib.Memory interface, default=None
+        Where fitted transformers are kept.
+    verbose : bool, default=False
+        Whether to print the time of each step of ``fit``.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_labels,)
+        The labels.
+    n_features_in_ : int
+        Number of columns, if the first step counts them.
+    feature_names_in_ : ndarray of str objects
+        Names of the columns, if the first step knows them.
+
+    See Also
+    --------
+    make_sequence_pipeline : The names of the steps are their types.
+
+    Examples
+    --------
+    >>> from sklearn_crcrf import CRF, make_sequence_pipeline, text_features
+    >>> X = [["Ann", "sings"], ["Bob", "sleeps"]]
+    >>> pipeline = make_sequence_pipeline(text_features("names"), CRF())
+    >>> pipeline.fit(X, [["B-PER", "O"], ["B-PER", "O"]]).predict_spans([["Ann", "sleeps"]])
+    [[(0, 1, 'PER', 0.97...)]]
+    """
+
+    @available_if(_last_has("confidence"))
+    def confidence(self, X: Any) -> Any:
+        """The probability of the predicted labelling of each sequence.
+
+        Parameters
+        ----------
+        X : what the first step takes
+
+        Returns
+        -------
+        ndarray of shape (n_sequences,)
+        """
+        return self._last.confidence(self._transformed(X))
+
+    @available_if(_last_has("entropy"))
+    def entropy(self, X: Any) -> Any:
+        """The entropy of the labellings of each sequence, in nats.
+
+        Parameters
+        ----------
+        X : what the first step takes
+
+        Returns
+        -------
+        ndarray of shape (n_sequences,)
+        """
+        return self._last.entropy(self._transformed(X))
+
+    @available_if(_last_has("predict_k_best"))
+    def predict_k_best(self, X: Any, k: int = 5) -> list[list[tuple[list, float]]]:
+        """The k most probable labellings of each sequence.
+
+        Parameters
+        ----------
+        X : what the first step takes
+        k : int, default=5
+
+        Returns
+        -------
+        list of lists of (labels, probability)
+        """
+        return self._last.predict_k_best(self._transformed(X), k)
+
+    @available_if(_last_has("predict_spans"))
+    def predict_spans(self, X: Any, scheme: str = "IOB2") -> list[list[tuple]]:
+        """The segments of the predicted labels, with their probabilities.
+
+        Parameters
+        ----------
+        X : what the first step takes
+        scheme : {"IOB1", "IOB2", "IOBES"}, default="IOB2"
+
+        Returns
+        -------
+        list of lists of (start, end, type, probability)
+        """
+        return self._last.predict_spans(self._transformed(X), scheme)
+
+    @available_if(_last_has("sample"))
+    def sample(self, X: Any, n_samples: int = 1, random_state: Any = None) -> list[Any]:
+        """Labellings drawn from the distribution of the model.
+
+        Parameters
+        ----------
+        X : what the first step takes
+        n_samples : int, default=1
+        random_state : int, RandomState or None, default=None
+
+        Returns
+        -------
+        list of n_samples labellings of all of X
+        """
+        return self._last.sample(self._transformed(X), n_samples, random_state)
+
+    @property
+    def _last(self) -> Any:
+        return self.steps[-1][1]
+
+    def _transformed(self, X: Any) -> Any:
+        return self[:-1].transform(X) if len(self.steps) > 1 else X
+
+
+def make_sequence_pipeline(
+    *steps: Any,
+    memory: Any = None,
+    transform_input: list[str] | None = None,
+    verbose: bool = False,
+) -> SequencePipeline:
+    """A SequencePipeline whose steps are named by their types.
+
+    Parameters
+    ----------
+    *steps : estimators
+        Transformers, and a sequence classifier.
+    memory, transform_input, verbose : as in :class:`SequencePipeline`
+
+    Returns
+    -------
+    SequencePipeline
+
+    Examples
+    --------
+    >>> from sklearn_crcrf import CRF, Window, SequenceVectorizer, make_sequence_pipeline
+    >>> [name for name, _ in make_sequence_pipeline(Window(), SequenceVectorizer(), CRF()).steps]
+    ['window', 'sequencevectorizer', 'crf']
+    """
+    named = make_pipeline(*steps).steps
+    return SequencePipeline(named, memory=memory, transform_input=transform_input, verbose=verbose)
