@@ -29,7 +29,7 @@ def relabelled(scores: Scores, label: np.ndarray) -> Scores:
            [2., 1., 2.],
            [4., 3., 4.]])
     """
-    state, transition, begin, end, edges = scores
+    state, transition, begin, end, edges = scores[:5]
     if np.array_equal(label, np.arange(len(transition))):
         return scores
     return Scores(

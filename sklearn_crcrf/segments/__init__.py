@@ -1,5 +1,6 @@
 """Segments: from IOB1, IOB2 and IOBES labels to (sequence, start, end, type), and back."""
 
+from .roles import Roles, roles_of
 from .segments import (
     Segments,
     SpelledSegments,
@@ -10,9 +11,11 @@ from .segments import (
 )
 
 __all__ = [
+    "Roles",
     "Segments",
     "SpelledSegments",
     "convert_scheme",
+    "roles_of",
     "segments_to_labels",
     "spell_segments",
     "to_segments",

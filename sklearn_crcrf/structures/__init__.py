@@ -10,6 +10,8 @@ from .lattice import Lattice, LatticeScores
 from .of_data import single_tokens, structure_of
 from .scores import AddTo, ScoreGradient, Scores, TokenTransitions
 from .second_order import SecondOrderChain
+from .segment_spans import SegmentLayout, Spans
+from .semi_markov import SemiMarkovChain
 
 __all__ = [
     "AddTo",
@@ -24,6 +26,9 @@ __all__ = [
     "ScoreGradient",
     "Scores",
     "SecondOrderChain",
+    "SegmentLayout",
+    "SemiMarkovChain",
+    "Spans",
     "Structure",
     "TokenTransitions",
     "Unsupported",

@@ -8,6 +8,8 @@ import scipy.sparse as sp
 
 __all__ = ["AddTo", "ScoreGradient", "Scores", "TokenTransitions"]
 
+_NOTHING = np.empty(0)
+
 
 class TokenTransitions(NamedTuple):
     """Transition scores of single tokens, where they are above the common transition scores.
@@ -107,6 +109,8 @@ class Scores(NamedTuple):
         Added at the first and at the last token of each sequence.
     token_transitions : TokenTransitions
         Replace the common scores in ``transition`` at the tokens that have entries.
+    own : ndarray of shape (n_own,)
+        Scores of parts that only one structure has, in the order that it defines; empty for none.
 
     Examples
     --------
@@ -122,6 +126,7 @@ class Scores(NamedTuple):
     begin: np.ndarray
     end: np.ndarray
     token_transitions: TokenTransitions
+    own: np.ndarray = _NOTHING
 
     @classmethod
     def of(
@@ -187,7 +192,7 @@ class Scores(NamedTuple):
         factor = float(factor)
         edges = self.token_transitions._replace(score=factor * self.token_transitions.score)
         state, transition, begin, end = (factor * part for part in self[:4])
-        return Scores(state, transition, begin, end, edges)
+        return Scores(state, transition, begin, end, edges, factor * self.own)
 
     def reversed(self) -> "Scores":
         """The scores of the batch read backwards: its last sequence first, from end to begin."""
@@ -198,14 +203,15 @@ class Scores(NamedTuple):
         order = np.lexsort((current, previous, row_of_entry))
         edges = TokenTransitions(backwards, indptr, current[order], previous[order], score[order])
         state = np.ascontiguousarray(self.state[::-1])
-        return Scores(state, np.ascontiguousarray(self.transition.T), self.end, self.begin, edges)
+        transition = np.ascontiguousarray(self.transition.T)
+        return Scores(state, transition, self.end, self.begin, edges, self.own)
 
     def tokens(self, which: np.ndarray | slice) -> "Scores":
         """The scores of some of the tokens, in double precision."""
         edges = self.token_transitions._replace(row=self.token_transitions.row[which])
         transition, begin, end = (np.ascontiguousarray(part, dtype=float) for part in self[1:4])
         state = np.asarray(self.state[which], dtype=float)
-        return Scores(state, transition, begin, end, edges)
+        return Scores(state, transition, begin, end, edges, self.own)
 
 
 class ScoreGradient(NamedTuple):
@@ -221,6 +227,7 @@ class ScoreGradient(NamedTuple):
         Without the transitions that have an entry in ``token_transitions``.
     begin, end : ndarray of shape (n_labels,)
     token_transitions : ndarray of shape (n_entries,)
+    own : ndarray of shape (n_own,)
 
     Examples
     --------
@@ -238,11 +245,13 @@ class ScoreGradient(NamedTuple):
     begin: np.ndarray
     end: np.ndarray
     token_transitions: np.ndarray
+    own: np.ndarray = _NOTHING
 
     @classmethod
     def zeros(cls, scores: Scores, state: np.ndarray | None = None) -> "ScoreGradient":
         """All zero, ``state`` of the type of the state scores; or ``state`` is the given array."""
-        others = [np.zeros(part.shape) for part in (*scores[1:4], scores.token_transitions.score)]
+        parts = *scores[1:4], scores.token_transitions.score, scores.own
+        others = [np.zeros(part.shape) for part in parts]
         return cls(np.zeros_like(scores.state) if state is None else state, *others)
 
     @classmethod

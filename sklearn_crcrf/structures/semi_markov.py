@@ -1,0 +1,216 @@
+"""Semi-Markov chains: chains of segments, which have scores of their own."""
+
+from functools import cached_property
+
+import numpy as np
+
+from .._kernels._batch_scores import BatchCounts, BatchScores
+from .._kernels._segment_sums import segment_sums
+from .._kernels._segments import BatchSegments
+from ..data.ragged import joined_ranges
+from ..segments.roles import Roles
+from .base import Pullback, Structure
+from .chain import Chain
+from .scores import AddTo, ScoreGradient, Scores
+from .segment_positions import Positions, PositionStates
+from .segment_spans import SegmentLayout, Spans
+
+__all__ = ["SemiMarkovChain"]
+
+
+class SemiMarkovChain(Structure):
+    """Sequences of segments, each with a score besides the scores of its labels [1]_.
+
+    A labelling in the scheme IOB2 or IOBES spells one segmentation, and its score is the score of a
+    :class:`Chain` plus, for each segment, the score of its type and length, and of its type and
+    tokens if these are one of the ``spans``. Segments longer than ``max_length`` have one common
+    score of their length for each type, so that no segment is too long. Labellings that spell no
+    segmentation are impossible.
+
+    The scores of segments are in ``Scores.own``, in the order of ``layout``.
+
+    Parameters
+    ----------
+    offsets : ndarray of shape (n_sequences + 1,), int64
+    roles : Roles
+        Which labels begin, continue and end segments.
+    max_length : int
+        The longest length that has a score of its own.
+    spans : Spans, optional
+        Runs of at most ``max_length`` tokens.
+
+    References
+    ----------
+    .. [1] Sarawagi, Cohen, "Semi-Markov Conditional Random Fields for Information Extraction",
+       NIPS 2004.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_crcrf.segments import roles_of
+    >>> from sklearn_crcrf.structures import Scores, SemiMarkovChain
+    >>> chain = SemiMarkovChain(np.array([0, 3]), roles_of(["B-X", "I-X", "O"], "IOB2"), 2)
+    >>> scores = Scores.of(np.zeros((3, 3)), np.zeros((3, 3)))
+    >>> np.exp(chain.log_partition(scores)[0]).round()  # the segmentations of three tokens
+    array([13.])
+    >>> of_length_two = scores._replace(own=np.array([0.0, 1.0, 0.0]))
+    >>> chain.maximum(of_length_two)
+    (array([1.]), array([0, 1, 0], dtype=int32))
+    """
+
+    own_scores = True
+
+    def __init__(
+        self, offsets: np.ndarray, roles: Roles, max_length: int, spans: Spans | None = None
+    ):
+        super().__init__(offsets)
+        self.roles, self.max_length = roles, max_length
+        self.spans = Spans.none(self.n_tokens) if spans is None else spans
+        self.chain = Chain(self.offsets)
+
+    @property
+    def layout(self) -> SegmentLayout:
+        """Where the scores of segments are in ``Scores.own``."""
+        return SegmentLayout(len(self.roles.types), self.max_length + 1, len(self.spans.length))
+
+    @cached_property
+    def states(self) -> PositionStates:
+        """The labels of the chain of positions."""
+        return PositionStates(self)
+
+    def take(self, units: slice | np.ndarray) -> "SemiMarkovChain":
+        offsets = self.chain.take(units).offsets
+        if isinstance(units, slice):
+            start, stop, _ = units.indices(self.n_units)
+            spans = self.spans.between(self.offsets[start], self.offsets[stop])
+        else:
+            starts = self.offsets[units]
+            spans = self.spans.take(starts, self.offsets[units + 1] - starts)
+        return SemiMarkovChain(offsets, self.roles, self.max_length, spans)
+
+    def links(self) -> tuple[np.ndarray, np.ndarray]:
+        return self.chain.links()
+
+    def cuts(self, y: np.ndarray) -> np.ndarray:
+        """Whether a segment, or a token between segments, ends before each token.
+
+        Parameters
+        ----------
+        y : ndarray of shape (n_tokens,)
+            Label ids.
+
+        Returns
+        -------
+        bool ndarray of shape (n_tokens + 1,)
+        """
+        cuts = np.ones(len(y) + 1, dtype=bool)
+        cuts[1:-1] = ~self.roles.continues()[y[:-1], y[1:]]
+        cuts[self.offsets] = True
+        return cuts
+
+    def is_segmentation(self, y: np.ndarray) -> np.ndarray:
+        """Whether the label of each token fits its place in the labelling of a sequence."""
+        cuts = self.cuts(y)
+        begins, ends = self.roles.begins()[y], self.roles.ends()[y]
+        return (begins | ~cuts[:-1]) & (ends | ~cuts[1:])
+
+    def score(self, scores: Scores, y: np.ndarray) -> tuple[np.ndarray, Pullback]:
+        y = np.asarray(y, dtype=np.int64)
+        value, pull_chain = self.chain.score(scores, y)
+        cuts = np.flatnonzero(self.cuts(y))
+        start, stop = cuts[:-1], cuts[1:]
+        kind = self.roles.kind[y[start]]
+        start, stop, kind = start[kind >= 0], stop[kind >= 0], kind[kind >= 0]
+        length = np.minimum(stop - start, self.max_length + 1) - 1
+        span = self.spans.find(start, stop)
+        has_span = span >= 0
+        by_length, by_span = self.layout.split(scores.own)
+        of_segments = by_length[kind, length]
+        of_segments[has_span] += by_span[span[has_span], kind[has_span]]
+        unit = np.searchsorted(self.offsets, start, side="right") - 1
+        value = value + np.bincount(unit, of_segments, self.n_units)
+        wrong = np.flatnonzero(~self.is_segmentation(y))
+        value[np.searchsorted(self.offsets, wrong, side="right") - 1] = -np.inf
+
+        def pullback(weight: np.ndarray, out: AddTo = None) -> ScoreGradient:
+            gradient = pull_chain(weight, out)
+            if gradient.own.size:
+                of_lengths, of_spans = self.layout.split(gradient.own)
+                weight = np.asarray(weight)[unit]
+                np.add.at(of_lengths, (kind, length), weight)
+                np.add.at(of_spans, (span[has_span], kind[has_span]), weight[has_span])
+            return gradient
+
+        return value, pullback
+
+    def log_partition(self, scores: Scores) -> tuple[np.ndarray, Pullback]:
+        value, _ = self.log_partition_and_gradient(scores, np.zeros(self.n_units))
+
+        def pullback(weight: np.ndarray, out: AddTo = None) -> ScoreGradient:
+            return self.log_partition_and_gradient(scores, weight, out)[1]
+
+        return value, pullback
+
+    def log_partition_and_gradient(
+        self, scores: Scores, weight: np.ndarray, out: AddTo = None
+    ) -> tuple[np.ndarray, ScoreGradient]:
+        gradient = ScoreGradient.of(out, scores)
+        log_z = np.empty(self.n_units)
+        by_length, by_span = self.layout.split(scores.own)
+        of_lengths, of_spans = np.zeros(by_length.shape), np.zeros(by_span.shape)
+        with np.errstate(over="ignore"):
+            factors = np.exp(by_length), np.exp(by_span)
+        segment_sums(
+            BatchScores(self.offsets, scores),
+            BatchSegments(self.roles, self.spans, *factors),
+            scores.state,
+            self._with_token_transitions(scores).view(np.uint8),
+            np.asarray(weight, dtype=float),
+            log_z,
+            gradient.state,
+            BatchCounts(gradient),
+            of_lengths,
+            of_spans,
+        )
+        if gradient.own.size:
+            gradient.own[:] += self.layout.join(of_lengths, of_spans)
+        inexact = np.flatnonzero(np.isnan(log_z))
+        if len(inexact):
+            log_z[inexact] = self._add_in_logarithms(inexact, scores, weight, gradient)
+        return log_z, gradient
+
+    def maximum(self, scores: Scores) -> tuple[np.ndarray, np.ndarray]:
+        positions = Positions(self, scores)
+        value, paths = self.chain.maximum(positions.scores)
+        return value, positions.labels(paths)
+
+    def _with_token_transitions(self, scores: Scores) -> np.ndarray:
+        """Which sequences have tokens with transition scores of their own."""
+        tokens = np.flatnonzero(scores.token_transitions.row >= 0)
+        found = np.zeros(self.n_units, dtype=bool)
+        found[np.searchsorted(self.offsets, tokens, side="right") - 1] = True
+        return found
+
+    def _add_in_logarithms(
+        self, units: np.ndarray, scores: Scores, weight: np.ndarray, out: ScoreGradient
+    ) -> np.ndarray:
+        """The log-partitions of some sequences, whose counts are added to a score gradient."""
+        structure, lengths = self.take(units), np.diff(self.offsets)[units]
+        tokens = joined_ranges(self.offsets[units], lengths)
+        spans = joined_ranges(self.spans.indptr[tokens], np.diff(self.spans.indptr)[tokens])
+        own = scores.own
+        if own.size:
+            by_length, by_span = self.layout.split(own)
+            own = self.layout.join(by_length, by_span[spans])
+        positions = Positions(structure, scores.tokens(tokens)._replace(own=own))
+        log_z, pullback = structure.chain.log_partition(positions.scores)
+        found = positions.pulled(pullback)(np.asarray(weight, dtype=float)[units])
+        np.add.at(out.state, tokens, found.state)
+        for total, part in zip(out[1:5], found[1:5], strict=True):
+            total += part
+        if out.own.size:
+            of_lengths, of_spans = self.layout.split(out.own)
+            more_lengths, more_spans = structure.layout.split(found.own)
+            of_lengths += more_lengths
+            of_spans[spans] += more_spans
+        return log_z

@@ -1,0 +1,154 @@
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from sklearn_crcrf.segments import roles_of
+from sklearn_crcrf.structures import Chain, ScoreGradient, Scores, SemiMarkovChain
+from tests.segmentations import CLASSES, enumerated, expected, log_sums, random_case
+
+CASES = [(scheme, length) for scheme in CLASSES for length in (1, 2, 3, 7)]
+
+
+def assert_same_gradient(found, wanted, **tolerance):
+    for name in ScoreGradient._fields:
+        part, other = getattr(found, name), getattr(wanted, name)
+        assert_allclose(part, other, err_msg=name, **tolerance)
+
+
+@pytest.mark.parametrize(("scheme", "max_length"), CASES)
+@pytest.mark.parametrize("scale", [1.0, 40.0, 3000.0])
+def test_sums_against_all_segmentations(scheme, max_length, scale):
+    structure, scores = random_case(max_length, scheme, max_length, scale=scale)
+    weight = np.array([1.0, 2.0, -0.5, 3.0])
+    log_z, gradient = structure.log_partition_and_gradient(scores, weight)
+    found = enumerated(structure, scores)
+    assert_allclose(log_z, log_sums(found), rtol=1e-12, atol=1e-12)
+    assert_same_gradient(gradient, expected(found, weight, scores), atol=1e-9)
+
+
+@pytest.mark.parametrize(("scheme", "max_length"), CASES)
+def test_maximum_against_all_segmentations(scheme, max_length):
+    structure, scores = random_case(10 + max_length, scheme, max_length)
+    value, y = structure.maximum(scores)
+    found = enumerated(structure, scores)
+    for u, (paths, values, _) in enumerate(found):
+        a, b = structure.offsets[u : u + 2]
+        assert_allclose(value[u], max(values))
+        assert_array_equal(y[a:b], paths[int(np.argmax(values))])
+    assert_allclose(structure.score(scores, y)[0], value)
+
+
+@pytest.mark.parametrize("scheme", CLASSES)
+def test_impossible_labels(scheme):
+    structure, scores = random_case(3, scheme)
+    rng = np.random.default_rng(0)
+    scores.state[rng.random(scores.state.shape) < 0.4] = -np.inf
+    scores.transition[rng.random(scores.transition.shape) < 0.2] = -np.inf
+    scores.own[rng.random(scores.own.shape) < 0.2] = -np.inf
+    found = enumerated(structure, scores)
+    log_z, gradient = structure.log_partition_and_gradient(scores, np.ones(4))
+    assert_allclose(log_z, log_sums(found))
+    assert_same_gradient(gradient, expected(found, np.ones(4), scores), atol=1e-12)
+    assert_allclose(structure.maximum(scores)[0], [max(v, default=-np.inf) for _, v, _ in found])
+
+
+def test_score_of_labellings():
+    structure, scores = random_case(5)
+    found = enumerated(structure, scores)
+    for u in (0, 3):
+        one = structure.take(np.array([u]))
+        a, b = structure.offsets[u : u + 2]
+        spans = slice(*structure.spans.indptr[[a, b]])
+        by_length, by_span = structure.layout.split(scores.own)
+        own = one.layout.join(by_length, by_span[spans])
+        mine = scores.tokens(slice(a, b))._replace(own=own)
+        for path, value, use in zip(*found[u], strict=True):
+            got, pullback = one.score(mine, path)
+            assert_allclose(got, [value])
+            assert_allclose(pullback(np.ones(1)).state, use.state[a:b])
+            assert_allclose(
+                one.layout.split(pullback(np.ones(1)).own)[0], structure.layout.split(use.own)[0]
+            )
+
+
+@pytest.mark.parametrize("y", [[4, 2], [2, 2], [0, 3], [4, 3]])
+def test_a_labelling_that_spells_no_segmentation_is_impossible(y):
+    structure = SemiMarkovChain(np.array([0, 2]), roles_of(CLASSES["IOB2"], "IOB2"), 2)
+    value, _ = structure.score(Scores.of(np.zeros((2, 5)), np.zeros((5, 5))), np.array(y))
+    assert value == -np.inf
+    assert not structure.is_segmentation(np.array(y)).all()
+
+
+@pytest.mark.parametrize("scheme", CLASSES)
+@pytest.mark.parametrize("max_length", [1, 3])
+def test_without_scores_of_segments_it_is_a_constrained_chain(scheme, max_length):
+    structure, scores = random_case(7, scheme, max_length, lengths=(30, 3, 200))
+    scores = scores._replace(own=np.empty(0))
+    roles = structure.roles
+    never = np.where(roles.allowed(), 0.0, -np.inf)
+    constrained = scores._replace(
+        transition=scores.transition + never,
+        begin=np.where(roles.begins(), scores.begin, -np.inf),
+        end=np.where(roles.ends(), scores.end, -np.inf),
+    )
+    chain, weight = Chain(structure.offsets), np.array([1.0, 2.0, 0.5])
+    value, gradient = structure.log_partition_and_gradient(scores, weight)
+    expected_value, expected_gradient = chain.log_partition_and_gradient(constrained, weight)
+    assert_allclose(value, expected_value)
+    assert_same_gradient(gradient, expected_gradient, atol=1e-10)
+    value, y = structure.maximum(scores)
+    assert_allclose(value, chain.maximum(constrained)[0])
+    assert_array_equal(y, chain.maximum(constrained)[1])
+
+
+def test_a_length_that_decides_late_is_not_lost():
+    # A segment of 60 tokens, each much worse than O, which only its length makes the best.
+    n = 60
+    structure = SemiMarkovChain(np.array([0, n]), roles_of(["B-X", "I-X", "O"], "IOB2"), n)
+    state = np.tile([-30.0, -30.0, 0.0], (n, 1))
+    own = np.zeros(n + 1)
+    own[n - 1] = 30.0 * n + 5.0
+    scores = Scores.of(state, np.zeros((3, 3)))._replace(own=own)
+    log_z, gradient = structure.log_partition_and_gradient(scores, np.ones(1))
+    assert_allclose(log_z, np.logaddexp(5.0, 0.0), rtol=1e-9)
+    assert_allclose(gradient.own[n - 1], 1 / (1 + np.exp(-5.0)), rtol=1e-9)
+
+
+def test_thousands_of_tokens():
+    structure, scores = random_case(1, lengths=(4000,), scale=3.0, dtype=np.float32)
+    log_z, gradient = structure.log_partition_and_gradient(scores, np.ones(1))
+    assert gradient.state.dtype == np.float32
+    assert_allclose(gradient.state.sum(axis=1), np.ones(4000), rtol=1e-5)
+    assert log_z > structure.maximum(scores)[0]
+
+
+@pytest.mark.parametrize("units", [slice(1, 4), np.array([3, 0])])
+def test_take(units):
+    structure, scores = random_case(2)
+    log_z, _ = structure.log_partition(scores)
+    ids = np.arange(4)[units]
+    tokens = np.concatenate([np.arange(*structure.offsets[u : u + 2]) for u in ids])
+    by_length, by_span = structure.layout.split(scores.own)
+    spans = np.concatenate(
+        [np.arange(*structure.spans.indptr[structure.offsets[u : u + 2]]) for u in ids]
+    )
+    part = structure.take(units)
+    own = part.layout.join(by_length, by_span[spans])
+    assert_allclose(part.log_partition(scores.tokens(tokens)._replace(own=own))[0], log_z[units])
+
+
+def test_token_transitions_of_single_tokens():
+    import scipy.sparse as sp
+
+    from sklearn_crcrf.structures import TokenTransitions
+
+    structure, scores = random_case(4)
+    rng = np.random.default_rng(0)
+    gains = sp.random_array((2, 25), density=0.5, format="csr", rng=rng)
+    row = rng.integers(-1, 2, structure.n_tokens)
+    edges = TokenTransitions.from_gains(row, gains, scores.transition)
+    scores = scores._replace(token_transitions=edges)
+    found = enumerated(structure, scores)
+    log_z, gradient = structure.log_partition_and_gradient(scores, np.ones(4))
+    assert_allclose(log_z, log_sums(found))
+    assert_same_gradient(gradient, expected(found, np.ones(4), scores), atol=1e-12)
