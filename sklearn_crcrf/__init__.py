@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from .opinion_pool import OpinionPoolCRF
     from .output_codes import OutputCodeCRF
     from .perceptron import StructuredPerceptron
+    from .semi_markov import SemiMarkovCRF
     from .separate import SeparateCRF
 
 # Where the public names are defined. What is not used is not imported: the command line starts at
@@ -58,6 +59,7 @@ _HOMES = {
     "OpinionPoolCRF": "opinion_pool",
     "OutputCodeCRF": "output_codes",
     "SeparateCRF": "separate",
+    "SemiMarkovCRF": "semi_markov",
     "SequenceArray": "data.ragged",
     "SequencePipeline": "base.pipeline",
     "SequenceVectorizer": "feature_extraction",
@@ -90,6 +92,7 @@ __all__ = [
     "MaxMarginCRF",
     "OpinionPoolCRF",
     "OutputCodeCRF",
+    "SemiMarkovCRF",
     "SeparateCRF",
     "SequenceArray",
     "SequencePipeline",

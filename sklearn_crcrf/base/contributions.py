@@ -27,7 +27,8 @@ class Contributions(NamedTuple):
         The token whose label the contribution is for.
     kind : object ndarray of shape (n_entries,)
         "attribute" for state scores, "transition" for scores of neighbouring labels and of the
-        ends of the sequence, "normalisation" for minus the log-partition.
+        ends of the sequence, "segment" for scores of whole segments, "normalisation" for minus the
+        log-partition.
     name : object ndarray of shape (n_entries,)
         For example ``"token=dog"`` or ``"D → N"``.
     weight, factor : float ndarray of shape (n_entries,)

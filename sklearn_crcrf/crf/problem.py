@@ -59,6 +59,8 @@ class Problem(NamedTuple):
         Columns of ``corpus.X`` whose weights with labels are zero: only transitions depend on them.
     duplicates : DuplicateColumns, optional
         The equal attributes that are merged into one each in ``corpus.X``.
+    own_terms : tuple of Term, default=()
+        Terms of scores that only the structure of the corpus has.
     """
 
     corpus: Corpus
@@ -73,6 +75,7 @@ class Problem(NamedTuple):
     n_threads: int
     only_edges: np.ndarray = np.empty(0, dtype=np.int64)
     duplicates: DuplicateColumns | None = None
+    own_terms: tuple[Term, ...] = ()
 
     @property
     def n_edge_attributes(self) -> int:
@@ -88,7 +91,8 @@ class Problem(NamedTuple):
     def shared_terms(self) -> list[Term]:
         """The terms of the weights that all units share."""
         edges = edge_columns(self.corpus.X, self.edge_attributes)
-        return shared_terms(self.transitions, self.boundaries, self.forbidden, edges)
+        common = shared_terms(self.transitions, self.boundaries, self.forbidden, edges)
+        return [*common, *self.own_terms]
 
     def lower_bounds(self) -> np.ndarray | None:
         """The least value of each weight, -inf for a weight without a bound; None for no bounds."""

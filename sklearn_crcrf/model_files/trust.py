@@ -71,6 +71,7 @@ OBJECTS = {
     "opinion_pool.random_attributes": ["RandomAttributes"],
     "output_codes.estimator": ["OutputCodeCRF"],
     "perceptron.estimator": ["StructuredPerceptron"],
+    "semi_markov.estimator": ["SemiMarkovCRF"],
     "separate.estimator": ["SeparateCRF"],
     "structures.inference.auto": ["Auto"],
     "structures.inference.cut": ["Cut"],

@@ -229,7 +229,8 @@ class _Pairs:
         """The direction in which the scores of pairs move."""
         n = self.labels.shape[1]
         edges = self._given.token_transitions._replace(score=direction.token_transitions)
-        moved = Scores._make([*(np.asarray(part, dtype=float) for part in direction[:4]), edges])
+        state, transition, begin, end = (np.asarray(part, dtype=float) for part in direction[:4])
+        moved = Scores(state, transition, begin, end, edges)
         zeros = np.zeros(n * n)
         state, of_pairs = self._state(moved).reshape(-1, n * n), self._transitions(moved)
         return ScoreGradient(state, np.zeros((n * n, n * n)), zeros, zeros, of_pairs.ravel())

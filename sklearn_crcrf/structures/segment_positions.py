@@ -57,7 +57,10 @@ class PositionStates:
             self._of[self.label[state]] = np.where(
                 self._of[self.label[state]] < 0, state, self._of[self.label[state]]
             )
-        self._of[self.label, self.position + 1, self.ends.astype(int)] = np.arange(len(self.label))
+        at = self.label, self.position + 1, self.ends.astype(int)
+        self._of[at] = np.arange(len(self.label))
+        self._fits = np.zeros(self._of.shape, dtype=bool)
+        self._fits[at] = True
 
     def paths(self, structure: "SemiMarkovChain", y: np.ndarray) -> np.ndarray:
         """The states of labellings; impossible ones where they spell no segmentation."""
@@ -66,6 +69,53 @@ class PositionStates:
         position = np.minimum(np.arange(len(y)) - first, structure.max_length)
         position[structure.roles.kind[y] < 0] = -1
         return self._of[y, position + 1, cut[1:].astype(int)]
+
+    def ways(
+        self, structure: "SemiMarkovChain", lengths: np.ndarray, labels: np.ndarray
+    ) -> np.ndarray:
+        """The paths of states that have the labels of spans: all that differ.
+
+        Parameters
+        ----------
+        structure : SemiMarkovChain
+        lengths : ndarray of shape (n_spans,)
+        labels : ndarray of shape (n,)
+            The labels of the first span, then of the second, and so on.
+
+        Returns
+        -------
+        ndarray of shape (n_ways, n)
+            -1 where no state fits.
+        """
+        m = structure.max_length + 1
+        stops = np.cumsum(lengths)
+        first = np.repeat(stops - lengths, lengths)
+        cut = np.ones(len(labels) + 1, dtype=bool)
+        cut[1:-1] = ~structure.roles.continues()[labels[:-1], labels[1:]]
+        cut[stops] = True
+        run = np.maximum.accumulate(np.where(cut[:-1], np.arange(len(labels)), 0))
+        outside = structure.roles.kind[labels] < 0
+        ways = []
+        for before in range(m):
+            at = np.arange(len(labels)) - run + np.where(run == first, before, 0)
+            at = np.where(outside, -1, np.minimum(at, m - 1))
+            for ends in (0, 1):
+                last = cut[1:].astype(int)
+                last[stops - 1] = ends
+                ways.append(
+                    np.where(self._fits[labels, at + 1, last], self._of[labels, at + 1, last], -1)
+                )
+        return _distinct(np.array(ways), stops)
+
+
+def _distinct(ways: np.ndarray, stops: np.ndarray) -> np.ndarray:
+    """The ways, with -1 for all but the first of equal paths of a span."""
+    starts = np.append(0, stops[:-1])
+    for way in range(1, len(ways)):
+        for earlier in range(way):
+            same = np.logical_and.reduceat(ways[way] == ways[earlier], starts)
+            ways[way, np.repeat(same, stops - starts)] = -1
+    return ways
 
 
 class Positions:

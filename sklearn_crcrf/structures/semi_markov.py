@@ -14,6 +14,7 @@ from .chain import Chain
 from .scores import AddTo, ScoreGradient, Scores
 from .segment_positions import Positions, PositionStates
 from .segment_spans import SegmentLayout, Spans
+from .spans import check_spans
 
 __all__ = ["SemiMarkovChain"]
 
@@ -114,15 +115,31 @@ class SemiMarkovChain(Structure):
         begins, ends = self.roles.begins()[y], self.roles.ends()[y]
         return (begins | ~cuts[:-1]) & (ends | ~cuts[1:])
 
-    def score(self, scores: Scores, y: np.ndarray) -> tuple[np.ndarray, Pullback]:
-        y = np.asarray(y, dtype=np.int64)
-        value, pull_chain = self.chain.score(scores, y)
+    def segments(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """The segments of labellings.
+
+        Parameters
+        ----------
+        y : ndarray of shape (n_tokens,)
+            Label ids.
+
+        Returns
+        -------
+        start, stop, kind, span : ndarray of shape (n_segments,)
+            Each segment has the tokens from ``start`` to ``stop - 1`` and the type number
+            ``kind``; ``span`` is its number among the spans, -1 for none.
+        """
         cuts = np.flatnonzero(self.cuts(y))
         start, stop = cuts[:-1], cuts[1:]
         kind = self.roles.kind[y[start]]
         start, stop, kind = start[kind >= 0], stop[kind >= 0], kind[kind >= 0]
+        return start, stop, kind, self.spans.find(start, stop)
+
+    def score(self, scores: Scores, y: np.ndarray) -> tuple[np.ndarray, Pullback]:
+        y = np.asarray(y, dtype=np.int64)
+        value, pull_chain = self.chain.score(scores, y)
+        start, stop, kind, span = self.segments(y)
         length = np.minimum(stop - start, self.max_length + 1) - 1
-        span = self.spans.find(start, stop)
         has_span = span >= 0
         by_length, by_span = self.layout.split(scores.own)
         of_segments = by_length[kind, length]
@@ -183,6 +200,85 @@ class SemiMarkovChain(Structure):
         positions = Positions(self, scores)
         value, paths = self.chain.maximum(positions.scores)
         return value, positions.labels(paths)
+
+    def best_excluding(self, scores: Scores, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        positions = Positions(self, scores)
+        value, paths = self.chain.best_excluding(positions.scores, self.states.paths(self, y))
+        possible = np.repeat(value > -np.inf, np.diff(self.offsets))
+        return value, np.where(possible, positions.labels(paths), y).astype(np.int32)
+
+    def log_partition_excluding(self, scores: Scores, y: np.ndarray) -> tuple[np.ndarray, Pullback]:
+        positions = Positions(self, scores)
+        paths = self.states.paths(self, y)
+        value, pullback = self.chain.log_partition_excluding(positions.scores, paths)
+        return value, positions.pulled(pullback)
+
+    def covariance(self, scores: Scores, direction: ScoreGradient) -> tuple[np.ndarray, Pullback]:
+        positions = Positions(self, scores)
+        mean, pullback = self.chain.covariance(positions.scores, positions.along(direction))
+        return mean, positions.pulled(pullback)
+
+    def token_marginals(self, scores: Scores) -> tuple[np.ndarray, Pullback]:
+        positions = Positions(self, scores)
+        value, pull_states = self.chain.token_marginals(positions.scores)
+
+        def pullback(weight: np.ndarray, out: AddTo = None) -> ScoreGradient:
+            of_states = np.take(np.asarray(weight, dtype=float), self.states.label, axis=1)
+            return positions.pulled(pull_states)(of_states, out)
+
+        return positions.of_labels(value), pullback
+
+    def entropy(self, scores: Scores) -> np.ndarray:
+        return self.chain.entropy(Positions(self, scores).scores)
+
+    def k_best(self, scores: Scores, k: int) -> list[tuple[np.ndarray, np.ndarray]]:
+        positions = Positions(self, scores)
+        found = self.chain.k_best(positions.scores, k)
+        return [(values, positions.labels(paths)) for values, paths in found]
+
+    def sample(
+        self, scores: Scores, n_samples: int, rng: np.random.Generator | np.random.RandomState
+    ) -> np.ndarray:
+        positions = Positions(self, scores)
+        return positions.labels(self.chain.sample(positions.scores, n_samples, rng))
+
+    def span_log_probability(
+        self,
+        scores: Scores,
+        start: np.ndarray,
+        stop: np.ndarray,
+        labels: np.ndarray,
+        following: np.ndarray | None = None,
+        preceding: np.ndarray | None = None,
+    ) -> np.ndarray:
+        """As :meth:`Capabilities.span_log_probability`.
+
+        A span of labels becomes a span of positions for each position at which it can begin, and
+        for both ways to go on after it.
+        """
+        start, stop, path = (np.asarray(ids, dtype=np.int64) for ids in (start, stop, labels))
+        check_spans(self.offsets, start, stop, path, scores.state.shape[1])
+        if len(start) == 0:
+            return np.empty(0)
+        positions = Positions(self, scores)
+        ways = self.states.ways(self, stop - start, path)
+        n = len(ways)
+        given = [
+            None if allowed is None else np.tile(self._of_states(allowed, len(start)), (n, 1))
+            for allowed in (following, preceding)
+        ]
+        spans = np.tile(start, n), np.tile(stop, n), np.maximum(ways, 0).ravel()
+        value = self.chain.span_log_probability(positions.scores, *spans, *given)
+        begins = np.cumsum(stop - start) - (stop - start)
+        possible = np.logical_and.reduceat(ways >= 0, begins, axis=1)
+        value = value.reshape(n, -1)
+        total = np.logaddexp.reduce(np.where(possible | np.isnan(value), value, -np.inf), axis=0)
+        return np.minimum(total, 0.0)
+
+    def _of_states(self, allowed: np.ndarray, n_spans: int) -> np.ndarray:
+        """Which states are allowed, given which labels are; of shape (n_spans, n_states)."""
+        allowed = np.broadcast_to(allowed, (n_spans, len(self.roles.kind)))
+        return np.take(allowed, self.states.label, axis=1)
 
     def _with_token_transitions(self, scores: Scores) -> np.ndarray:
         """Which sequences have tokens with transition scores of their own."""

@@ -32,8 +32,9 @@ class WeightedSum:
         edges, of_chains = _join_edges(scores)
         self._edges = edges
         self._chains = [
-            Scores._make(
-                [*(np.asarray(part, dtype=float) for part in chain[:4]), edges._replace(score=own)]
+            chain._replace(
+                state=np.asarray(chain.state, dtype=float),
+                token_transitions=edges._replace(score=own),
             )
             for chain, own in zip(scores, of_chains, strict=True)
         ]
@@ -87,7 +88,7 @@ def _dot(counts: ScoreGradient, scores: Scores) -> float:
     values = (*scores[:4], scores.token_transitions.score)
     return sum(
         float((n * np.where(np.isneginf(part), 0.0, part)).sum())
-        for n, part in zip(counts, values, strict=True)
+        for n, part in zip(counts[:5], values, strict=True)
     )
 
 
