@@ -5,6 +5,7 @@ from functools import cached_property
 import numpy as np
 
 from .._kernels._batch_scores import BatchCounts, BatchScores
+from .._kernels._segment_maxima import segment_maxima
 from .._kernels._segment_sums import segment_sums
 from .._kernels._segments import BatchSegments
 from ..data.ragged import joined_ranges
@@ -197,9 +198,14 @@ class SemiMarkovChain(Structure):
         return log_z, gradient
 
     def maximum(self, scores: Scores) -> tuple[np.ndarray, np.ndarray]:
-        positions = Positions(self, scores)
-        value, paths = self.chain.maximum(positions.scores)
-        return value, positions.labels(paths)
+        if self._with_token_transitions(scores).any():
+            positions = Positions(self, scores)
+            value, paths = self.chain.maximum(positions.scores)
+            return value, positions.labels(paths)
+        value, y = np.empty(self.n_units), np.empty(self.n_tokens, dtype=np.int32)
+        segments = BatchSegments(self.roles, self.spans, *self.layout.split(scores.own))
+        segment_maxima(BatchScores(self.offsets, scores), segments, scores.state, y, value)
+        return value, y
 
     def best_excluding(self, scores: Scores, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         positions = Positions(self, scores)

@@ -1,9 +1,10 @@
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
 from sklearn_crcrf.segments import roles_of
-from sklearn_crcrf.structures import Chain, ScoreGradient, Scores, SemiMarkovChain
+from sklearn_crcrf.structures import Chain, ScoreGradient, Scores, SemiMarkovChain, TokenTransitions
 from tests.segmentations import CLASSES, enumerated, expected, log_sums, random_case
 
 CASES = [(scheme, length) for scheme in CLASSES for length in (1, 2, 3, 7)]
@@ -27,8 +28,9 @@ def test_sums_against_all_segmentations(scheme, max_length, scale):
 
 
 @pytest.mark.parametrize(("scheme", "max_length"), CASES)
-def test_maximum_against_all_segmentations(scheme, max_length):
-    structure, scores = random_case(10 + max_length, scheme, max_length)
+@pytest.mark.parametrize("seed", range(5))
+def test_maximum_against_all_segmentations(scheme, max_length, seed):
+    structure, scores = random_case(seed, scheme, max_length)
     value, y = structure.maximum(scores)
     found = enumerated(structure, scores)
     for u, (paths, values, _) in enumerate(found):
@@ -137,11 +139,15 @@ def test_take(units):
     assert_allclose(part.log_partition(scores.tokens(tokens)._replace(own=own))[0], log_z[units])
 
 
+def test_scores_that_are_no_numbers():
+    structure, scores = random_case(1)
+    scores.state[2, 1] = np.nan
+    scores.state[6, 0] = np.inf
+    for value in (structure.log_partition(scores)[0], structure.maximum(scores)[0]):
+        assert_array_equal(np.isnan(value), [True, False, False, True])
+
+
 def test_token_transitions_of_single_tokens():
-    import scipy.sparse as sp
-
-    from sklearn_crcrf.structures import TokenTransitions
-
     structure, scores = random_case(4)
     rng = np.random.default_rng(0)
     gains = sp.random_array((2, 25), density=0.5, format="csr", rng=rng)
@@ -152,3 +158,78 @@ def test_token_transitions_of_single_tokens():
     log_z, gradient = structure.log_partition_and_gradient(scores, np.ones(4))
     assert_allclose(log_z, log_sums(found))
     assert_same_gradient(gradient, expected(found, np.ones(4), scores), atol=1e-12)
+    assert_allclose(structure.maximum(scores)[0], [max(values) for _, values, _ in found])
+
+
+@pytest.mark.parametrize(("scheme", "max_length"), CASES)
+def test_capabilities_against_all_segmentations(scheme, max_length):
+    structure, scores = random_case(20 + max_length, scheme, max_length)
+    found = enumerated(structure, scores)
+    log_z, best = log_sums(found), structure.maximum(scores)[1]
+    every = [np.exp(np.array(values) - z) for (_, values, _), z in zip(found, log_z, strict=True)]
+
+    assert_allclose(structure.entropy(scores), [-(p * np.log(p)).sum() for p in every], atol=1e-12)
+
+    for (values, paths), (all_paths, all_values, _) in zip(
+        structure.k_best(scores, 4), found, strict=True
+    ):
+        order = np.argsort(-np.array(all_values))[:4]
+        assert_allclose(values, np.array(all_values)[order])
+        assert_array_equal(paths, all_paths[order])
+
+    value, pullback = structure.log_partition_excluding(scores, best)
+    others, other_value = structure.best_excluding(scores, best)[::-1]
+    assert others.shape == best.shape
+    without = []
+    for u, (paths, values, uses) in enumerate(found):
+        is_other = (paths != best[slice(*structure.offsets[u : u + 2])]).any(axis=1)
+        kept = np.flatnonzero(is_other)
+        without.append((paths[kept], [values[i] for i in kept], [uses[i] for i in kept]))
+    assert_allclose(value, log_sums(without))
+    assert_allclose(other_value, [max(v, default=-np.inf) for _, v, _ in without])
+    wanted = expected(without, np.ones(4), scores)
+    assert_same_gradient(pullback(np.ones(4)), wanted, atol=1e-12)
+
+    marginals, pullback = structure.token_marginals(scores)
+    assert_allclose(marginals, structure.marginals(scores)[1], atol=1e-12)
+    weight = np.random.default_rng(0).normal(size=marginals.shape)
+    gradient = pullback(weight)
+    moved, h = np.random.default_rng(1).normal(size=scores.own.shape), 1e-5
+    ahead, behind = (
+        (weight * structure.marginals(scores._replace(own=scores.own + x * moved))[1]).sum()
+        for x in (h, -h)
+    )
+    assert_allclose(gradient.own @ moved, (ahead - behind) / (2 * h), atol=1e-7)
+
+
+@pytest.mark.parametrize(("scheme", "max_length"), CASES)
+def test_probabilities_of_runs_of_labels(scheme, max_length):
+    structure, scores = random_case(30 + max_length, scheme, max_length, lengths=(5,))
+    ((paths, values, _),) = enumerated(structure, scores)
+    p = np.exp(np.array(values) - np.array(log_sums([(paths, values, None)])))
+    n_labels = len(structure.roles.kind)
+    rng = np.random.default_rng(0)
+    following, preceding = rng.random((2, n_labels)) < 0.6
+    for start in range(5):
+        for stop in range(start + 1, 6):
+            for labels in np.unique(paths[:, start:stop], axis=0):
+                has = (paths[:, start:stop] == labels).all(axis=1)
+                found = structure.span_log_probability(scores, [start], [stop], labels)
+                assert_allclose(found, np.log(p[has].sum()), atol=1e-9)
+                if stop < 5:
+                    has &= following[paths[:, min(stop, 4)]]
+                if start:
+                    has &= preceding[paths[:, start - 1]]
+                found = structure.span_log_probability(
+                    scores, [start], [stop], labels, following, preceding
+                )
+                assert_allclose(np.exp(found), p[has].sum(), atol=1e-12)
+
+
+def test_samples_have_the_marginals():
+    structure, scores = random_case(2)
+    drawn = structure.sample(scores, 4000, np.random.default_rng(0))
+    rates = (drawn[:, :, None] == np.arange(5)).mean(axis=0)
+    assert_allclose(rates, structure.marginals(scores)[1], atol=0.05)
+    for y in drawn[:50]:
+        assert structure.is_segmentation(y).all()
