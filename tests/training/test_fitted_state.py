@@ -23,6 +23,7 @@ from sklearn_crcrf import (
     MaxMarginCRF,
     OpinionPoolCRF,
     OutputCodeCRF,
+    SemiMarkovCRF,
     SequenceArray,
     StructuredPerceptron,
 )
@@ -88,6 +89,7 @@ ESTIMATORS = [
     MergedLabels(CRF(max_iter=5), ["N"]),
     LatticeCRF(random_state=0),
     OutputCodeCRF(code_size=8, max_iter=5, random_state=0),
+    SemiMarkovCRF(max_iter=5),
 ]
 estimators = pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
 

@@ -29,6 +29,7 @@ from sklearn_crcrf import (
     MaxMarginCRF,
     OpinionPoolCRF,
     OutputCodeCRF,
+    SemiMarkovCRF,
     SeparateCRF,
     SequenceVectorizer,
     StructuredPerceptron,
@@ -38,6 +39,7 @@ from sklearn_crcrf import (
 from sklearn_crcrf.data.symbols import SymbolTable
 from sklearn_crcrf.data.vocabulary import JoinedStrings, Vocabulary
 from sklearn_crcrf.opinion_pool import MergedLabels, RandomAttributes
+from sklearn_crcrf.semi_markov import SegmentFeatures, SegmentGazetteer
 from sklearn_crcrf.utils.soundness import Array, check_sound
 
 X, y = make_corpus(n_sequences=8)
@@ -91,6 +93,9 @@ MODELS = {
     "MergedLabels": (MergedLabels(HMM(), ["A"]), X),
     "LatticeCRF": (LatticeCRF(random_state=0), X),
     "OutputCodeCRF": (OutputCodeCRF(code_size=8, max_iter=3, random_state=0), X),
+    "SemiMarkovCRF": (SemiMarkovCRF(max_iter=2, tol=1.0), X),
+    "SegmentFeatures": (SegmentFeatures(min_freq=1), X),
+    "SegmentGazetteer": (SegmentGazetteer({"animal": ["reed walk", "reed"]}), X),
     "EmpiricalCRF second order": (EmpiricalCRF(order=2), X),
     "EmpiricalCRF sparse": (EmpiricalCRF(), SPARSE),
     "EmpiricalCRF dicts": (EmpiricalCRF(), DICTS),

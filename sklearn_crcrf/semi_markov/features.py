@@ -1,0 +1,322 @@
+"""SegmentFeatures: symbols of whole segments."""
+
+from collections.abc import Callable, Iterator, Sequence
+from numbers import Integral
+from typing import Any, cast
+
+import numpy as np
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils import check_scalar
+from sklearn.utils.validation import check_is_fitted
+
+from ..data.ragged import SequenceArray
+from ..data.sequences import as_sequences
+from ..data.symbols import SymbolTable, symbolize
+from ..feature_extraction.spelling import spelling_table
+from ..segments.roles import ONE_TO_ONE, roles_of
+from ..segments.schemes import check_option
+from ..structures import SemiMarkovChain
+from ..utils.names import check_several
+from ..utils.soundness import Fact, Requirement, Sound, below
+from .segmented import SegmentedArray
+from .span_symbols import SpanSymbols
+from .span_table import Entries, following_tokens, segmented
+
+__all__ = ["SegmentFeatures"]
+
+# Stand for the token before the first and after the last token of a sequence.
+BEFORE, AFTER = "^", "$"
+
+SegmentFunction = Callable[[Any], Callable[[int, int], Any]]
+
+
+class SegmentFeatures(Sound, TransformerMixin, BaseEstimator):
+    """Symbols of whole spans, such as the string of all their tokens.
+
+    Only symbols of segments of the training labels become features, and a symbol should occur in
+    at least two segments: a symbol that occurs once tells everything about the segment it was
+    seen in, and nothing about other segments.
+
+    Parameters
+    ----------
+    features : sequence of {"string", "shape", "around"}, names of columns, and callables
+        "string" is the lower-case tokens of a span of two tokens or more, "shape" their shapes,
+        and "around" the lower-case tokens before and after the span. The name of a column of X,
+        such as "pos", stands for the symbols of the tokens in this column. A callable takes a
+        sequence, and returns a function of ``start`` and ``end`` that returns the symbol of the
+        tokens from ``start`` to ``end - 1``, a list of symbols, or None.
+    max_length : int, default=8
+        The longest span that has features.
+    min_freq : int, default=2
+        The least number of segments that have a symbol.
+    scheme : {"IOB2", "IOBES"}, default="IOB2"
+        How labels spell segments.
+    column : str, optional
+        The column, or key of feature dicts, that holds the token. Default: the first.
+
+    Attributes
+    ----------
+    symbols_ : list of SpanSymbols
+        The symbols of each of the features.
+
+    See Also
+    --------
+    SegmentGazetteer : Features of spans that occur in lists.
+    WithSegments : Features of tokens and of spans side by side.
+
+    Examples
+    --------
+    >>> from sklearn_crcrf.semi_markov import SegmentFeatures
+    >>> X = [["in", "New", "York"], ["to", "New", "York"]]
+    >>> y = [["O", "B-LOC", "I-LOC"], ["O", "B-LOC", "I-LOC"]]
+    >>> features = SegmentFeatures(["string", lambda s: lambda start, end: str(end - start)])
+    >>> segmented = features.fit_transform(X, y)
+    >>> segmented
+    <SegmentedArray of 2 sequences, 6 tokens, 4 spans>
+    >>> segmented.names.tolist()
+    ['string=new york', 'feature1=2']
+    """
+
+    def __init__(
+        self,
+        features: Sequence[str | SegmentFunction] = ("string", "shape", "around"),
+        max_length: int = 8,
+        min_freq: int = 2,
+        scheme: str = "IOB2",
+        column: str | None = None,
+    ):
+        self.features = features
+        self.max_length = max_length
+        self.min_freq = min_freq
+        self.scheme = scheme
+        self.column = column
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        tags.input_tags.string = True
+        tags.input_tags.dict = True
+        tags.target_tags.required = True
+        return tags
+
+    def fit(self, X: Any, y: Any) -> "SegmentFeatures":
+        """Collect the symbols of the segments of the labels.
+
+        Parameters
+        ----------
+        X : list of sequences of str or dict, SequenceArray, or DataFrame
+            The tokens.
+        y : list of label lists, SequenceArray or 1-D array
+
+        Returns
+        -------
+        SegmentFeatures
+            Itself.
+
+        Raises
+        ------
+        ValueError
+            If a parameter or a label is not valid, or a column is missing.
+        """
+        self._check_parameters()
+        sequences = as_sequences(X, y)
+        start, length = _segments(sequences.y, self.scheme)
+        short = length <= self.max_length
+        start, length = start[short], length[short]
+        source = _Source(sequences.X, self.column)
+        self.symbols_ = [
+            SpanSymbols.frequent(source.runs(feature, start, length), self.min_freq)
+            for feature in self.features
+        ]
+        return self
+
+    def transform(self, X: Any) -> SegmentedArray:
+        """Find the symbols at all spans.
+
+        Parameters
+        ----------
+        X : as in :meth:`fit`
+
+        Returns
+        -------
+        SegmentedArray
+            The sequences of X, with the features of their spans.
+
+        Raises
+        ------
+        ValueError
+            If a column is missing, or a callable does not return symbols.
+        """
+        check_is_fitted(self)
+        sequences = as_sequences(X).X
+        source = _Source(sequences, self.column)
+        entries, n_before = [], 0
+        for feature, symbols in zip(self.features, self.symbols_, strict=True):
+            start, length, column = source.find(feature, symbols, self.max_length)
+            entries.append(Entries.of(start, length, n_before + column))
+            n_before += symbols.n_runs
+        return segmented(sequences, entries, self.get_feature_names_out())
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """Names of the features of spans.
+
+        Parameters
+        ----------
+        input_features : ignored
+
+        Returns
+        -------
+        ndarray of str objects
+            Such as ``"string=new york"``; callables are ``"feature0"``, ``"feature1"``, ... by
+            their place.
+        """
+        check_is_fitted(self)
+        names = [
+            f"{feature if isinstance(feature, str) else f'feature{i}'}={' '.join(run)}"
+            for i, (feature, symbols) in enumerate(zip(self.features, self.symbols_, strict=True))
+            for run in symbols.names()
+        ]
+        return np.array(names, dtype=object)
+
+    def _check_parameters(self) -> None:
+        check_several(self.features, "features")
+        for feature in self.features:
+            if not (isinstance(feature, str) or callable(feature)):
+                raise ValueError(f"features must be names or callables, got {feature!r}")
+        check_scalar(self.max_length, "max_length", Integral, min_val=1)
+        check_scalar(self.min_freq, "min_freq", Integral, min_val=1)
+        check_option("scheme", self.scheme, ONE_TO_ONE)
+
+    def _requirements(self) -> Iterator[Requirement]:
+        self._check_parameters()
+        n_features, n_symbols = len(self.features), len(self.symbols_)
+        yield Fact("symbols_", n_features == n_symbols, "must be as many as the features")
+        for i, symbols in enumerate(self.symbols_):
+            yield Fact(f"symbols_[{i}]", isinstance(symbols, SpanSymbols), "must be SpanSymbols")
+            yield from below(f"symbols_[{i}]", symbols.requirements())
+
+
+def _segments(y: SequenceArray, scheme: str) -> tuple[np.ndarray, np.ndarray]:
+    """First tokens and lengths of the segments of labels; other labels are of no segment."""
+    labels = [label if isinstance(label, str) else None for label in y.data.tolist()]
+    classes = list(dict.fromkeys(labels))
+    number = {label: i for i, label in enumerate(classes)}
+    ids = np.array([number[label] for label in labels], dtype=np.int64)
+    start, stop, *_ = SemiMarkovChain(y.offsets, roles_of(classes, scheme), 1).segments(ids)
+    return start, stop - start
+
+
+class _Source:
+    """Sequences, as what symbols of spans are made from.
+
+    Parameters
+    ----------
+    X : SequenceArray
+    column : str, optional
+        The column of the token.
+    """
+
+    def __init__(self, X: SequenceArray, column: str | None):
+        self._X, self._column = X, column
+        self._table: SymbolTable = symbolize(X)
+        self._following = following_tokens(X.offsets)
+
+    def runs(self, feature: Any, start: np.ndarray, length: np.ndarray) -> list[tuple[str, ...]]:
+        """The symbols of some spans, in order; spans without one are left out."""
+        stop = start + length
+        if not isinstance(feature, str):
+            return self._called_runs(feature, start, stop)
+        symbols, codes = self._symbols(feature)
+        tokens = [symbols[code] if code >= 0 else "" for code in codes.tolist()]
+        spans = zip(start.tolist(), stop.tolist(), strict=True)
+        if feature == "around":
+            edges = self._edges()
+            return [
+                (BEFORE if edges[a] else tokens[a - 1], AFTER if edges[b] else tokens[b])
+                for a, b in spans
+            ]
+        return [tuple(tokens[a:b]) for a, b in spans if feature != "string" or b - a > 1]
+
+    def find(
+        self, feature: Any, symbols: SpanSymbols, max_length: int
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Start, length and number of the symbol of all spans that have one."""
+        if not isinstance(feature, str):
+            return self._find_called(feature, symbols, max_length)
+        ids = symbols.numbered(*self._symbols(feature))
+        if feature != "around":
+            return symbols.find(ids, self._following)
+        edges, known = self._edges(), symbols.vocabulary.lookup([BEFORE, AFTER])
+        before = np.where(edges[:-1], known[0], np.roll(ids, 1))
+        after = np.where(edges[1:], known[1], np.roll(ids, -1))
+        found = []
+        for length in range(1, max_length + 1):
+            start = np.flatnonzero(self._following >= length - 1)
+            run = symbols.of_pairs(before[start], after[start + length - 1])
+            start, run = start[run >= 0], run[run >= 0]
+            found.append((start, np.full(len(start), length), run))
+        starts, lengths, runs = map(np.concatenate, zip(*found, strict=True))
+        return starts, lengths, runs
+
+    def _symbols(self, feature: str) -> tuple[Sequence[str], np.ndarray]:
+        """Symbols, and the number of the symbol of each token."""
+        table, names = self._table, list(self._table.names)
+        if feature in ("string", "around", "shape"):
+            wanted = names[0] if self._column is None and names else self._column
+            of_word = "shape" if feature == "shape" else "lower"
+        else:
+            wanted, of_word = feature, None
+        if wanted not in names:
+            raise ValueError(f"X has no column {wanted!r}; its columns are {names}")
+        j = names.index(wanted)
+        codes = table.codes[:, j]
+        if of_word is None:
+            return list(table.categories[j]), codes
+        spelled = spelling_table(table.categories[j], [of_word])
+        return list(spelled.categories[0]), np.append(spelled.codes[:, 0], np.int32(-1))[codes]
+
+    def _edges(self) -> np.ndarray:
+        """Whether a sequence ends or begins before each token, (n_tokens + 1,)."""
+        edges = np.zeros(int(self._X.offsets[-1]) + 1, dtype=bool)
+        edges[self._X.offsets] = True
+        return edges
+
+    def _called_runs(self, function: SegmentFunction, start: np.ndarray, stop: np.ndarray) -> list:
+        sequence = np.searchsorted(self._X.offsets, start, side="right") - 1
+        found: list[tuple[str, ...]] = []
+        current, call = -1, cast(Any, None)
+        origin = self._X.offsets[sequence]
+        spans = np.column_stack([sequence, start - origin, stop - origin])
+        for s, a, b in spans.tolist():
+            if s != current:
+                current, call = s, function(self._X[s])
+            found += [(symbol,) for symbol in _as_symbols(call(a, b), s, a, b)]
+        return found
+
+    def _find_called(
+        self, function: SegmentFunction, symbols: SpanSymbols, max_length: int
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        number = {run[0]: i for i, run in enumerate(symbols.names())}
+        found = []
+        for s, sequence in enumerate(self._X):
+            origin, call, n = int(self._X.offsets[s]), function(sequence), len(sequence)
+            for a in range(n):
+                for b in range(a + 1, min(n, a + max_length) + 1):
+                    symbols_of_span = _as_symbols(call(a, b), s, a, b)
+                    runs = [number[symbol] for symbol in symbols_of_span if symbol in number]
+                    found += [(origin + a, b - a, run) for run in runs]
+        start, length, run = np.array(found, dtype=np.int64).reshape(-1, 3).T
+        return start, length, run
+
+
+def _as_symbols(value: Any, sequence: int, start: int, end: int) -> list[str]:
+    """What a callable returned for a span, as a list of symbols."""
+    several = isinstance(value, (list, tuple, set, frozenset))
+    symbols = list(value) if several else [] if value is None else [value]
+    for symbol in symbols:
+        if not isinstance(symbol, str):
+            raise ValueError(
+                f"features: a callable returned {symbol!r} for the span from {start} to {end} of "
+                f"sequence {sequence}, but symbols are strings"
+            )
+    return symbols

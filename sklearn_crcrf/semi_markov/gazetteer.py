@@ -1,0 +1,405 @@
+"""SegmentGazetteer: spans that are, or resemble, phrases of lists."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from numbers import Integral
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils import check_scalar
+from sklearn.utils.validation import check_is_fitted
+
+from ..data.ragged import joined_ranges
+from ..data.sequences import as_sequences
+from ..data.symbols import symbolize
+from ..utils.names import check_several
+from ..utils.soundness import Fact, Requirement, Sound, below
+from .segmented import SegmentedArray
+from .span_symbols import SpanSymbols
+from .span_table import Entries, following_tokens, segmented
+
+__all__ = ["SIMILARITIES", "SegmentGazetteer"]
+
+Similarity = Callable[[tuple[str, ...], tuple[str, ...]], float]
+
+
+class SegmentGazetteer(Sound, TransformerMixin, BaseEstimator):
+    """Features of spans that are phrases of lists, or resemble them [1]_.
+
+    A feature of tokens, such as a mark of :class:`Gazetteer`, cannot tell that a whole segment is
+    in a list, and needs tokens that are equal. A span can be compared as a whole.
+
+    Parameters
+    ----------
+    lists : dict from str to iterable of phrases, or to Path
+        A phrase is a str whose tokens are separated by spaces, or a sequence of tokens. A
+        :class:`pathlib.Path` names a file in UTF-8 with a phrase in each line.
+    similarity : {"exact", "jaccard", "tfidf"} or callable, default="exact"
+        With "exact", a span must be a phrase. "jaccard" divides the number of tokens that a span
+        and a phrase share by the number of tokens of both, and "tfidf" is the cosine of their
+        tokens, in which tokens of many phrases count less. A callable takes two tuples of tokens,
+        and returns a number from 0 to 1. The similarity to a list is that to the nearest phrase.
+    bins : sequence of float, default=(0.3, 0.5, 0.75)
+        Increasing numbers between 0 and 1. A span that is no phrase has the feature of the
+        last of these that its similarity reaches. Unused if the similarity is "exact".
+    max_length : int, default=8
+        The longest span that has features.
+    max_phrases : int, default=60
+        Tokens that more phrases of a list contain make no span similar to a phrase by themselves.
+    ignore_case : bool, default=True
+        Whether upper and lower case are treated as equal.
+    column : str, optional
+        The column, or key of feature dicts, that holds the token. Default: the first.
+
+    Attributes
+    ----------
+    phrases_ : list of SpanSymbols
+        The phrases of each list.
+
+    References
+    ----------
+    .. [1] Sarawagi, Cohen, "Semi-Markov Conditional Random Fields for Information Extraction",
+       NIPS 2004.
+
+    Examples
+    --------
+    >>> from sklearn_crcrf.semi_markov import SegmentGazetteer
+    >>> cities = {"city": ["New York", "Los Angeles"]}
+    >>> gazetteer = SegmentGazetteer(cities, similarity="jaccard", bins=[0.3, 0.6])
+    >>> X = gazetteer.fit_transform([["in", "New", "York", "City"]])
+    >>> X.names.tolist()
+    ['city', 'city, several tokens', 'city >= 0.3', 'city >= 0.6']
+    >>> X.spans.last_tokens().tolist(), X.spans.length.tolist()
+    ([1, 1, 2, 2, 2, 3, 3, 3], [1, 2, 1, 2, 3, 2, 3, 4])
+    >>> X.spans.features.indices.tolist()
+    [2, 2, 2, 0, 1, 3, 2, 3, 2]
+    """
+
+    def __init__(
+        self,
+        lists: Mapping[str, Iterable[str | Sequence[str]]],
+        similarity: str | Similarity = "exact",
+        bins: Sequence[float] = (0.3, 0.5, 0.75),
+        max_length: int = 8,
+        max_phrases: int = 60,
+        ignore_case: bool = True,
+        column: str | None = None,
+    ):
+        self.lists = lists
+        self.similarity = similarity
+        self.bins = bins
+        self.max_length = max_length
+        self.max_phrases = max_phrases
+        self.ignore_case = ignore_case
+        self.column = column
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        tags.input_tags.string = True
+        tags.input_tags.dict = True
+        return tags
+
+    def fit(self, X: Any = None, y: Any = None) -> "SegmentGazetteer":
+        """Read the lists.
+
+        Parameters
+        ----------
+        X, y : ignored
+
+        Returns
+        -------
+        SegmentGazetteer
+            Itself.
+
+        Raises
+        ------
+        ValueError
+            If a parameter is not valid.
+        """
+        self._check_parameters()
+        self.phrases_ = [
+            SpanSymbols(sorted({phrase for phrase in self._read(name, phrases) if phrase}))
+            for name, phrases in self.lists.items()
+        ]
+        return self
+
+    def transform(self, X: Any) -> SegmentedArray:
+        """Find the spans that are in the lists, or resemble their phrases.
+
+        Parameters
+        ----------
+        X : list of sequences of str or dict, SequenceArray, or DataFrame
+            The tokens.
+
+        Returns
+        -------
+        SegmentedArray
+            The sequences of X, with the features of their spans.
+
+        Raises
+        ------
+        ValueError
+            If the column is missing.
+        """
+        check_is_fitted(self)
+        sequences = as_sequences(X).X
+        table = symbolize(sequences)
+        names = list(table.names)
+        column = names[0] if self.column is None and names else self.column
+        if column not in names:
+            raise ValueError(f"X has no column {column!r}; its columns are {names}")
+        j = names.index(column)
+        symbols = [self._folded(symbol) for symbol in table.categories[j]]
+        distinct = list(dict.fromkeys(symbols))
+        number = {symbol: i for i, symbol in enumerate(distinct)}
+        words = np.array([number[symbol] for symbol in symbols], dtype=np.int64)
+        following, entries = following_tokens(sequences.offsets), []
+        n_columns = len(self._columns("", self._bins()))
+        for k, phrases in enumerate(self.phrases_):
+            ids = phrases.numbered(symbols, table.codes[:, j])
+            start, length, _ = phrases.find(ids, following)
+            short = length <= self.max_length
+            start, length = start[short], length[short]
+            first, several = k * n_columns, length > 1
+            entries.append(Entries.of(start, length, np.full(len(start), first)))
+            more = np.full(int(several.sum()), first + 1)
+            entries.append(Entries.of(start[several], length[several], more))
+            if len(self._bins()) and phrases.n_runs:
+                text = _Text(ids, np.append(words, -1)[table.codes[:, j]], distinct, following)
+                soft = self._similar(phrases, text, start, length)
+                entries.append(soft._replace(column=soft.column + first + 2))
+        return segmented(sequences, entries, self.get_feature_names_out())
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """Names of the features of spans.
+
+        Parameters
+        ----------
+        input_features : ignored
+
+        Returns
+        -------
+        ndarray of str objects
+            For each list its name, for spans that are phrases, also for those of several tokens;
+            and ``"name >= 0.5"`` for similar spans.
+        """
+        bins = self._bins()
+        named = [name for of_list in self.lists for name in self._columns(of_list, bins)]
+        return np.array(named, dtype=object)
+
+    def _columns(self, name: str, bins: Sequence[float]) -> list[str]:
+        return [name, f"{name}, several tokens", *(f"{name} >= {least:g}" for least in bins)]
+
+    def _bins(self) -> Sequence[float]:
+        return () if self.similarity == "exact" else self.bins
+
+    def _folded(self, token: str) -> str:
+        return token.lower() if self.ignore_case else token
+
+    def _read(self, name: str, phrases: Iterable[Any]) -> Iterator[tuple[str, ...]]:
+        if isinstance(phrases, Path):
+            phrases = phrases.read_text(encoding="utf-8").splitlines()
+        check_several(phrases, f"lists[{name!r}]")
+        for phrase in phrases:
+            tokens = phrase.split() if isinstance(phrase, str) else tuple(phrase)
+            if not all(isinstance(token, str) for token in tokens):
+                raise ValueError(f"lists[{name!r}]: the tokens of {phrase!r} must be str")
+            yield tuple(self._folded(token) for token in tokens)
+
+    def _similar(
+        self, phrases: SpanSymbols, text: "_Text", start: np.ndarray, length: np.ndarray
+    ) -> Entries:
+        """The bins of the spans that are no phrases."""
+        similarity = self.similarity
+        make = SIMILARITIES[similarity] if isinstance(similarity, str) else _Called.by(similarity)
+        known = make(phrases, self.max_phrases)
+        longest, edges = self.max_length + 1, np.asarray(self.bins, dtype=float)
+        is_phrase = np.sort(start * longest + length)
+        found = []
+        for n in range(1, self.max_length + 1):
+            at = np.flatnonzero(text.following >= n - 1)
+            for block in np.array_split(at, -(-len(at) // BLOCK) or 1):
+                where, value = known.nearest(text, block, n)
+                bin_of = np.searchsorted(edges, value + 1e-9, side="right") - 1
+                keys = where * longest + n
+                place = np.minimum(np.searchsorted(is_phrase, keys), max(len(is_phrase) - 1, 0))
+                exact = is_phrase[place] == keys if len(is_phrase) else np.zeros(len(keys), bool)
+                kept = (bin_of >= 0) & ~exact
+                found.append(Entries.of(where[kept], n, bin_of[kept]))
+        return Entries(*map(np.concatenate, zip(*found, strict=True)))
+
+    def _check_parameters(self) -> None:
+        if not isinstance(self.lists, Mapping):
+            raise ValueError(
+                f"lists must be a dict from names to phrases, got a {type(self.lists).__name__}"
+            )
+        known = self.similarity in ("exact", *SIMILARITIES)
+        if not (callable(self.similarity) or known):
+            options = ", ".join(["exact", *SIMILARITIES])
+            raise ValueError(f"similarity must be one of {options}, or a callable")
+        check_scalar(self.max_length, "max_length", Integral, min_val=1)
+        check_scalar(self.max_phrases, "max_phrases", Integral, min_val=1)
+        bins = np.asarray(self.bins, dtype=float)
+        if bins.ndim != 1 or not ((bins > 0) & (bins <= 1)).all() or (np.diff(bins) <= 0).any():
+            raise ValueError(f"bins must be increasing numbers in (0, 1], got {self.bins!r}")
+
+    def _requirements(self) -> Iterator[Requirement]:
+        self._check_parameters()
+        n_lists, n_read = len(self.lists), len(self.phrases_)
+        yield Fact("phrases_", n_lists == n_read, "must be as many as the lists")
+        for i, phrases in enumerate(self.phrases_):
+            yield Fact(f"phrases_[{i}]", isinstance(phrases, SpanSymbols), "must be SpanSymbols")
+            yield from below(f"phrases_[{i}]", phrases.requirements())
+
+
+# About the number of spans that are compared with a list at once.
+BLOCK = 50_000
+
+
+class _Text(NamedTuple):
+    """Tokens, as ids of the vocabulary of a list and as numbers of different ``symbols``."""
+
+    ids: np.ndarray
+    words: np.ndarray
+    symbols: list[str]
+    following: np.ndarray
+
+
+class _Shared:
+    """Similarities that depend on the tokens that a span and a phrase share.
+
+    Parameters
+    ----------
+    phrases : SpanSymbols
+    max_phrases : int
+    """
+
+    def __init__(self, phrases: SpanSymbols, max_phrases: int):
+        self.runs, n_symbols = phrases.names(), len(phrases.vocabulary)
+        lengths = np.fromiter(map(len, self.runs), np.int64, len(self.runs))
+        tokens = phrases.vocabulary.lookup([token for run in self.runs for token in run])
+        contains = sp.csr_array(
+            (np.ones(len(tokens)), tokens, np.append(0, np.cumsum(lengths))),
+            shape=(len(self.runs), n_symbols),
+        )
+        contains.sum_duplicates()
+        contains.data[:] = 1.0
+        self.n_phrases = np.bincount(contains.indices, minlength=n_symbols)
+        self.weight = self._weights(len(self.runs))
+        self.contains = sp.csr_array(contains * np.sqrt(self.weight))
+        self.size = np.asarray(contains @ self.weight).ravel()
+        rare = (self.n_phrases <= max_phrases).astype(float)
+        self.rare = sp.csr_array(sp.diags_array(rare) @ contains.T)
+
+    def _weights(self, n_phrases: int) -> np.ndarray:
+        return np.ones(len(self.n_phrases))
+
+    def nearest(self, text: _Text, start: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
+        """The spans of n tokens that share rare tokens with phrases, and their similarity."""
+        places = joined_ranges(start, np.full(len(start), n))
+        tokens = text.ids[places]
+        known = tokens >= 0
+        span = np.repeat(np.arange(len(start)), n)[known]
+        unknown = _n_different(np.where(known, -1, text.words[places]).reshape(-1, n))
+        spans = sp.csr_array(
+            (np.ones(len(span)), (span, tokens[known])), shape=(len(start), len(self.weight))
+        )
+        spans.data[:] = 1.0
+        pairs = sp.coo_array(spans @ self.rare)
+        pairs.eliminate_zeros()
+        row, phrase = pairs.coords
+        if len(row) == 0:
+            return np.empty(0, dtype=np.int64), np.empty(0)
+        value = self._values(text, start[row], n, (spans, unknown), row, phrase)
+        order = np.lexsort((-value, row))
+        best = order[np.append(True, np.diff(row[order]) > 0)]
+        return start[row[best]], value[best]
+
+    def _values(
+        self,
+        text: _Text,
+        start: np.ndarray,
+        n: int,
+        known: tuple[sp.csr_array, np.ndarray],
+        row: np.ndarray,
+        phrase: np.ndarray,
+    ) -> np.ndarray:
+        """The similarities of pairs of a span and a phrase.
+
+        ``known`` has the known tokens of the spans, and their numbers of unknown tokens.
+        """
+        spans, unknown = known
+        weighted = sp.csr_array(spans * np.sqrt(self.weight))
+        both = weighted[row].multiply(self.contains[phrase]).sum(axis=1)
+        of_known = np.asarray(spans @ self.weight).ravel()[row]
+        both = np.asarray(both).ravel()
+        return self._similarity(both, of_known, unknown[row], self.size[phrase])
+
+    def _similarity(
+        self, both: np.ndarray, of_span: np.ndarray, unknown: np.ndarray, of_phrase: np.ndarray
+    ) -> np.ndarray:
+        """From weights of what is shared, in the span and in the phrase; and unknown tokens."""
+        return both / (of_span + unknown + of_phrase - both)
+
+
+class _Cosine(_Shared):
+    """The cosine of tokens weighted by the inverse frequency of phrases."""
+
+    def _weights(self, n_phrases: int) -> np.ndarray:
+        self._of_unknown = (np.log(1.0 + n_phrases)) ** 2
+        return np.log((1.0 + n_phrases) / self.n_phrases.clip(1)) ** 2
+
+    def _similarity(
+        self, both: np.ndarray, of_span: np.ndarray, unknown: np.ndarray, of_phrase: np.ndarray
+    ) -> np.ndarray:
+        return both / np.sqrt((of_span + self._of_unknown * unknown) * of_phrase)
+
+
+class _Called(_Shared):
+    """A similarity that is a function of two tuples of tokens."""
+
+    _function: Similarity
+
+    @classmethod
+    def by(cls, function: Similarity) -> Callable[[SpanSymbols, int], "_Called"]:
+        def make(phrases: SpanSymbols, max_phrases: int) -> _Called:
+            made = cls(phrases, max_phrases)
+            made._function = function
+            return made
+
+        return make
+
+    def _values(
+        self,
+        text: _Text,
+        start: np.ndarray,
+        n: int,
+        known: tuple[sp.csr_array, np.ndarray],
+        row: np.ndarray,
+        phrase: np.ndarray,
+    ) -> np.ndarray:
+        values = np.empty(len(row))
+        for i, (first, number) in enumerate(zip(start.tolist(), phrase.tolist(), strict=True)):
+            span = tuple(text.symbols[word] for word in text.words[first : first + n].tolist())
+            values[i] = self._function(span, self.runs[number])
+            if not 0 <= values[i] <= 1:
+                raise ValueError(f"similarity returned {values[i]} for {span}, not in [0, 1]")
+        return values
+
+
+def _n_different(words: np.ndarray) -> np.ndarray:
+    """How many different numbers from 0 on are in each row."""
+    ordered = np.sort(words, axis=1)
+    first = np.ones(words.shape, dtype=bool)
+    first[:, 1:] = ordered[:, 1:] != ordered[:, :-1]
+    return (first & (ordered >= 0)).sum(axis=1)
+
+
+SIMILARITIES: dict[str, Callable[[SpanSymbols, int], _Shared]] = {
+    "jaccard": _Shared,
+    "tfidf": _Cosine,
+}
+"""Similarities of spans and phrases, by name."""
