@@ -41,5 +41,6 @@ cdef class AttributeReader:
     cdef int read_list(self, object token, Py_ssize_t position, Attributes *out) except -1
 
 
+cdef list read_strings(object tokens, Attributes *out)
 cdef void look_up(const Strings *table, Attributes *attributes) noexcept nogil
 cdef void free_attributes(Attributes *attributes) noexcept nogil

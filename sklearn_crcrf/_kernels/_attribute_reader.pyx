@@ -162,6 +162,28 @@ cdef class AttributeReader:
         return 0
 
 
+cdef list read_strings(object tokens, Attributes *out):
+    """Read tokens that are strings, as :meth:`AttributeReader.read`: one attribute for each."""
+    cdef:
+        list kept
+        Py_ssize_t t
+    memset(out, 0, sizeof(Attributes))
+    kept = as_list(tokens)
+    out.n_tokens = len(kept)
+    try:
+        for t in range(len(kept)):
+            token = kept[t]
+            if type(token) is not str:
+                if not isinstance(token, str):
+                    raise wrong("the token must be a str", t, token)
+                kept[t] = token = str(token)
+            add(out, NULL, <PyObject *>token, NULL, NULL, 1.0)
+    except BaseException:
+        free_attributes(out)
+        raise
+    return kept
+
+
 cdef list as_list(object tokens):
     """The tokens of a sequence, in a new list."""
     if isinstance(tokens, (str, bytes, Mapping)):

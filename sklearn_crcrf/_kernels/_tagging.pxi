@@ -10,6 +10,7 @@ from libc.string cimport memset
 from sklearn_crcrf._kernels._attribute_reader cimport (
     Attribute, AttributeReader, Attributes, free_attributes, look_up
 )
+from sklearn_crcrf._kernels._counted_scores cimport CountedScores, Work, free_work
 from sklearn_crcrf._kernels._sparse_product cimport add_sparse_row
 from sklearn_crcrf._kernels.vectors cimport add_sum
 
@@ -165,7 +166,7 @@ cdef class LinearTagger:
             free_attributes(&attributes)
 
     def state_scores(self, tokens):
-        """State scores, (n_tokens, n_labels), in the precision of the weights."""
+        """State scores, (n_tokens, n_labels), in the precision of the weights, and no edges."""
         cdef:
             Attributes attributes
             float[:, ::1] single
@@ -193,7 +194,7 @@ cdef class LinearTagger:
                     )
             if not has_memory:
                 raise MemoryError
-            return scores
+            return scores, None
         finally:
             free_attributes(&attributes)
 
@@ -226,6 +227,97 @@ cdef class LinearTagger:
             decoded[0] = self.chain.decode(NULL, n_tokens, delta, delta + n_tokens * width, path)
         free(memory)
         free(single)
+        return has_memory
+
+
+cdef class CountedTagger:
+    """Labels by scores that are sums of counted weights of words, their spelling and contexts."""
+
+    cdef:
+        ChainTables chain
+        CountedScores scores
+        list labels
+
+    def __cinit__(
+        self, ChainTables chain not None, CountedScores scores not None, list labels not None
+    ):
+        self.chain, self.scores, self.labels = chain, scores, labels
+
+    def __call__(self, tokens):
+        """The labels of the best path."""
+        cdef:
+            Work work
+            Decoded decoded
+            int32_t *path = NULL
+            bint has_memory
+        self.scores.read(tokens, &work)
+        try:
+            if work.n == 0:
+                return []
+            path = <int32_t *>malloc(work.n * sizeof(int32_t))
+            if path == NULL:
+                raise MemoryError
+            if work.n * self.scores.n_labels < SHORT:
+                has_memory = self.decode(&work, path, &decoded)
+            else:
+                with nogil:
+                    has_memory = self.decode(&work, path, &decoded)
+            if not has_memory:
+                raise MemoryError
+            check_decoded(decoded)
+            return spelled(self.labels, path, work.n)
+        finally:
+            free(path)
+            free_work(&work)
+
+    def state_scores(self, tokens):
+        """State scores, (n_tokens, n_labels), and edges: row, indptr, previous, current, score."""
+        cdef:
+            Work work
+            double[:, ::1] out
+            int64_t n
+            bint has_memory = True
+        self.scores.read(tokens, &work)
+        try:
+            state = out = np.empty((work.n, self.scores.n_labels))
+            if work.n == 0:
+                return state, None
+            with nogil:
+                has_memory = self.scores.write_scores(&work, self.scores.n_labels, &out[0, 0])
+            if not has_memory:
+                raise MemoryError
+            n = work.n_edges
+            if n == 0:
+                return state, None
+            return state, (
+                np.array(<int64_t[: work.n]>work.edge_row),
+                np.array(<int64_t[: work.n + 1]>work.edge_indptr),
+                np.array(<int32_t[:n]>work.edges.previous),
+                np.array(<int32_t[:n]>work.edges.current),
+                np.array(<double[:n]>work.edges.score),
+            )
+        finally:
+            free_work(&work)
+
+    cdef bint decode(self, Work *work, int32_t *path, Decoded *decoded) noexcept nogil:
+        """The best path of at least one token; False if there is no memory."""
+        cdef:
+            int64_t width = self.chain.step.width, n = self.scores.n_labels, t, j
+            void *memory = malloc(
+                ((work.n + 1) * width + n // 64 + 1) * sizeof(double) + ALIGNED
+            )
+            double *delta = <double *>aligned(memory)
+            bint has_memory = memory != NULL
+        if has_memory:
+            has_memory = self.scores.write_scores(work, width, delta)
+        if has_memory:
+            for t in range(work.n):
+                for j in range(n, width):
+                    delta[t * width + j] = NAN
+            decoded[0] = self.chain.decode(
+                &work.edges, work.n, delta, delta + work.n * width, path
+            )
+        free(memory)
         return has_memory
 
 

@@ -34,6 +34,7 @@ from ..data.layout import Sequences
 from ..data.ragged import SequenceArray
 from ..labels.encoding import encode_labels
 from ..linear import NamedWeights
+from ..serving import Tagger
 from ..structures import Graph, Scores, SecondOrderChain, Structure, structure_of
 from ..structures.inference import INFERENCE, Inference, as_inference
 from ..structures.inference.convergence import warn_unless_converged
@@ -47,6 +48,7 @@ from .model import Statistics
 from .named_weights import named_weights
 from .prepared import Prepared
 from .product_spelling import ProductSpelling
+from .serving import counted_tagger_of
 from .signature_spelling import JointSpelling, MaxEntSpelling, MeanSpelling
 from .smoothed import SmoothedModel
 from .soundness import model_requirements, trigram_requirements
@@ -261,6 +263,23 @@ class EmpiricalCRF(CountingClassifier):
         EmpiricalCRF
         """
         return cls(**{"spelling": "maxent", "zeros": "floored", "sigma": 10.0, **params})
+
+    def tagger(self) -> Tagger:
+        """Make an immutable object that labels one sequence in one compiled call.
+
+        Returns
+        -------
+        Tagger
+            It gives the labels of :meth:`predict`; see :class:`~sklearn_crcrf.serving.Tagger`.
+
+        Raises
+        ------
+        ValueError
+            If tokens were not strings in sequences, or ``zeros``, ``spelling`` and ``order`` are
+            not the defaults, or an expert has more than two symbols.
+        """
+        check_is_fitted(self)
+        return counted_tagger_of(self)
 
     def fit_exponents(self, X: Any, y: Any, sample_weight: Any = None) -> "EmpiricalCRF":
         """Fit the exponents of a fitted model to data that was not counted.

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from .content import Content
+from .counted import counted_tagger
 from .files import read_content, write_content
 from .linear import linear_tagger
 from .sums import ChainScores, Edges, PathSum
@@ -14,7 +15,10 @@ from .sums import ChainScores, Edges, PathSum
 __all__ = ["Tagger", "load_tagger"]
 
 # What makes the compiled tagger of each kind of model.
-KINDS: dict[str, Callable[[Content, list], Any]] = {"linear": linear_tagger}
+KINDS: dict[str, Callable[[Content, list], Any]] = {
+    "counted": counted_tagger,
+    "linear": linear_tagger,
+}
 
 
 class Tagger:
@@ -156,8 +160,9 @@ class Tagger:
         write_content(file, self._content)
 
     def _scores(self, tokens: Iterable) -> ChainScores:
-        state = self._compiled.state_scores(tokens)
-        return ChainScores(state, *self._chain, Edges.none(len(state)))
+        state, edges = self._compiled.state_scores(tokens)
+        edges = Edges.none(len(state)) if edges is None else Edges(*edges)
+        return ChainScores(state, *self._chain, edges)
 
 
 def _check(log_z: float) -> None:

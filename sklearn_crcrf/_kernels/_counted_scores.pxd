@@ -1,0 +1,95 @@
+from libc.stdint cimport int8_t, int32_t, int64_t
+
+from sklearn_crcrf._kernels._edges cimport Edges
+from sklearn_crcrf._kernels._frozen_strings cimport FrozenStrings, Strings
+
+cdef enum: N_FEATURES = 10         # of the spelling
+cdef enum: N_EDGES = 2             # kinds of attributes of an edge
+
+
+cdef struct Rows:
+    # Rows of a CSR matrix
+    const int64_t *indptr
+    const int32_t *columns
+    const double *data
+
+
+cdef struct Pairs:
+    # Pairs of ids: pairs with the first id a are indptr[a + 1] to indptr[a + 2]
+    const int32_t *indptr
+    const int32_t *second
+    const int32_t *rows            # (n_members, n_pairs) of weights, -1 for none
+    int64_t n_first
+    int64_t n_pairs
+    int32_t column                 # of the first id
+    int32_t second_column
+    int32_t distance               # from the first to the second
+
+
+cdef struct Work:
+    # The tokens of one sequence, in memory that belongs to a call
+    void *memory
+    void *edge_memory
+    int64_t n
+    int64_t stride                 # n + 2 * reach
+    int32_t *ids                   # (n_columns, stride) -1 outside of the sequence, -2 unknown
+    int32_t *spelling              # (n, N_FEATURES) rows
+    int32_t *own                   # (n,) the row of the word, -1 for none
+    int32_t *prefix                # (n,) row of the sums over the first slots
+    int8_t *kind                   # (n,)
+    int32_t *found                 # (stride,) the pair at each place
+    int32_t *rows                  # (n, n_slots + N_EDGES)
+    int64_t *edge_row              # (n,)
+    int64_t *edge_indptr           # (n + 1,)
+    Edges edges
+    int64_t n_edges
+
+
+cdef class CountedScores:
+    cdef:
+        FrozenStrings words
+        list features              # tables of the symbols of spelling features
+        Strings feature_tables[N_FEATURES]
+        object spell
+        Rows state, edge
+        Pairs *pairs
+        int64_t n_labels, n_words, n_columns, n_slots, n_groups, reach, first_word_row
+        double edge_exponent
+        const int32_t[:, ::1] spelling_rows    # (n_words, N_FEATURES)
+        const int32_t[:, ::1] context_ids      # (n_words, n_columns - 1)
+        const int32_t[::1] context_features    # (n_columns - 1,)
+        const int32_t[::1] symbol_rows
+        const int32_t[::1] symbol_starts       # (N_FEATURES + 1,) of each feature
+        const int32_t[::1] flags               # (2048,) ids of the symbols of "simple"
+        const int8_t[::1] kinds                # (n_words,)
+        const double[:, ::1] exponents         # (3, n_slots)
+        const int32_t[:, ::1] pair_slots       # (n, 4) group, member, shift, slot
+        const int32_t[:, ::1] single_slots     # (n, 4) table, column, offset, slot
+        const int32_t[::1] single_rows         # of all tables
+        const int64_t[::1] single_starts       # (n_tables + 1,)
+        const double[:, ::1] transition        # (n_labels, n_labels)
+        double[:, ::1] prefixes                # (3 + n_common, n_labels)
+        int32_t[::1] prefix_of_word            # (n_words,)
+        dict kept
+
+    cdef list read(self, object tokens, Work *work)
+    cdef list read_all(self, object tokens, Work *work)
+    cdef int32_t word_row(self, int32_t word) noexcept nogil
+    cdef int look_up_word(self, Py_ssize_t t, str word, int32_t id, Work *work) except -1
+    cdef void set_symbol(self, Work *work, Py_ssize_t t, int feature, int32_t id) noexcept nogil
+    cdef void spell_ascii(
+        self, const unsigned char *word, int64_t n, Work *work, Py_ssize_t t
+    ) noexcept nogil
+    cdef void set_text(
+        self, Work *work, Py_ssize_t t, int feature, const char *symbol, int64_t n
+    ) noexcept nogil
+    cdef bint write_scores(self, Work *work, int64_t stride, double *out) noexcept nogil
+    cdef void find_rows(self, Work *work) noexcept nogil
+    cdef void find_pairs(self, Work *work, const Pairs *pairs) noexcept nogil
+    cdef bint merge_edges(self, Work *work) noexcept nogil
+    cdef int64_t merge_rows(
+        self, int32_t a, int32_t b, double *score, int32_t *previous, int32_t *current
+    ) noexcept nogil
+
+
+cdef void free_work(Work *work) noexcept nogil

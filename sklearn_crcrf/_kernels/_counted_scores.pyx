@@ -1,0 +1,464 @@
+"""State scores and edges of one sequence of words, by weights that were counted.
+
+A state score is the sum of the rows of the slots of a token, each times its exponent: the label
+alone, ten spelling features, the word, and its contexts, which are one or two symbols around the
+token. Sums are in the order of the slots, and compiled once, so that they are those of _scores.pyx to
+the last bit. So the sums over the slots before the contexts can be kept for the commonest words.
+
+An edge scores ``transition + exponent * (sum of its rows)``, at the label pairs that have an entry.
+"""
+
+import numpy as np
+
+from cpython.object cimport PyObject
+from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t
+from libc.stdlib cimport calloc, free, malloc
+from libc.string cimport memcmp, memcpy, memset
+
+from sklearn_crcrf._kernels._attribute_reader cimport (
+    Attributes, free_attributes, look_up, read_strings
+)
+from sklearn_crcrf._kernels._edges cimport Edges
+from sklearn_crcrf._kernels._frozen_strings cimport FrozenStrings, Strings, find_text
+from sklearn_crcrf._kernels._sparse_product cimport add_sparse_row
+from sklearn_crcrf._kernels._texts cimport Text, hash_text, text_of
+from sklearn_crcrf._kernels.vectors cimport prefetch
+
+cdef enum:
+    SHAPE = 7                      # of the spelling features
+    LOWER = 8
+    SIMPLE = 9
+    LONGEST = 255                  # characters of a word that is spelled here
+    SHAPE_LENGTH = 8
+    WORD = N_FEATURES + 1          # slot of the word
+    UNSEEN = 2                     # kind of words
+    UNKNOWN = -2
+
+# The last characters whose presence is a bit of "simple", from bit 2 on.
+cdef const char **ENDINGS = [
+    b"ing", b"ogy", b"ed", b"s", b"ly", b"ion", b"tion", b"ity", b"ies"
+]
+
+
+cdef class CountedScores:
+    """The weights, in arrays that are checked beforehand; see the fields in _counted_scores.pxd.
+
+    words and features are tables of strings; spell returns the ten spelling features of a word
+    that is not ASCII, or long.
+    """
+
+    def __cinit__(
+        self, FrozenStrings words not None, list features not None, spell, dict arrays not None,
+        int64_t first_word_row, double edge_exponent,
+    ):
+        cdef:
+            int g
+            Pairs *pairs
+            FrozenStrings table
+        self.words, self.features, self.spell, self.kept = words, features, spell, dict(arrays)
+        for g in range(N_FEATURES):
+            table = features[g]
+            self.feature_tables[g] = table.table
+        self.first_word_row, self.edge_exponent = first_word_row, edge_exponent
+        self.transition = arrays["transition"]
+        self.n_labels = self.transition.shape[0]
+        self.spelling_rows, self.context_ids = arrays["spelling_rows"], arrays["context_ids"]
+        self.n_words, self.n_columns = self.context_ids.shape[0], self.context_ids.shape[1] + 1
+        self.context_features, self.flags = arrays["context_features"], arrays["flags"]
+        self.symbol_rows, self.symbol_starts = arrays["symbol_rows"], arrays["symbol_starts"]
+        self.kinds, self.exponents = arrays["kinds"], arrays["exponents"]
+        self.n_slots = self.exponents.shape[1]
+        self.pair_slots, self.single_slots = arrays["pair_slots"], arrays["single_slots"]
+        self.single_rows, self.single_starts = arrays["single_rows"], arrays["single_starts"]
+        self.state = rows_in(arrays, "state")
+        self.edge = rows_in(arrays, "edge")
+        groups = arrays["groups"]
+        self.n_groups = len(groups)
+        self.pairs = <Pairs *>calloc(self.n_groups + 1, sizeof(Pairs))
+        if self.pairs == NULL:
+            raise MemoryError
+        for g in range(self.n_groups):
+            pairs = &self.pairs[g]
+            pairs.column, pairs.second_column, pairs.distance = groups[g]
+            pairs.indptr = <const int32_t *>address_in(arrays, f"pairs{g}.indptr")
+            pairs.second = <const int32_t *>address_in(arrays, f"pairs{g}.second")
+            pairs.rows = <const int32_t *>address_in(arrays, f"pairs{g}.rows")
+            pairs.n_first = len(arrays[f"pairs{g}.indptr"]) - 1
+            pairs.n_pairs = len(arrays[f"pairs{g}.second"])
+        self.reach = arrays["reach"]
+        self.make_prefixes(arrays["common"])
+
+    def __dealloc__(self):
+        free(self.pairs)
+
+    def make_prefixes(self, common):
+        """Sums over the first slots: of the label alone for each kind, then of common words."""
+        cdef:
+            const int32_t[::1] words = common
+            int64_t i, s
+            int32_t word, row
+            int8_t kind
+        self.prefixes = np.zeros((3 + len(common), self.n_labels))
+        self.prefix_of_word = np.array(self.kinds, dtype=np.int32)
+        for i in range(3):
+            add_weighted(&self.state, 0, self.exponents[i, 0], &self.prefixes[i, 0])
+        for i in range(3, self.prefixes.shape[0]):
+            word = words[i - 3]
+            kind = self.kinds[word]
+            self.prefix_of_word[word] = <int32_t>i
+            add_weighted(&self.state, 0, self.exponents[kind, 0], &self.prefixes[i, 0])
+            for s in range(1, WORD + 1):
+                row = self.spelling_rows[word, s - 1] if s < WORD else self.word_row(word)
+                add_weighted(&self.state, row, self.exponents[kind, s], &self.prefixes[i, 0])
+
+    cdef int32_t word_row(self, int32_t word) noexcept nogil:
+        return -1 if self.kinds[word] == UNSEEN else <int32_t>(self.first_word_row + word)
+
+    cdef list read(self, object tokens, Work *work):
+        """Look up the words; return them. The caller frees ``work``, unless this fails."""
+        memset(work, 0, sizeof(Work))
+        try:
+            return self.read_all(tokens, work)
+        except BaseException:
+            free_work(work)
+            raise
+
+    cdef list read_all(self, object tokens, Work *work):
+        cdef:
+            Attributes attributes
+            list kept = read_strings(tokens, &attributes)
+            Py_ssize_t t
+            int64_t n = len(kept), n_ids, n_numbers, i
+        try:
+            work.n, work.stride = n, n + 2 * self.reach
+            n_ids = self.n_columns * work.stride
+            n_numbers = n_ids + work.stride + n * (N_FEATURES + 2 + self.n_slots + N_EDGES)
+            work.memory = malloc((2 * n + 1) * 8 + n_numbers * 4 + n)
+            if work.memory == NULL:
+                raise MemoryError
+            work.edge_row = <int64_t *>work.memory
+            work.edge_indptr = work.edge_row + n
+            work.ids = <int32_t *>(work.edge_indptr + n + 1)
+            work.found = work.ids + n_ids
+            work.spelling = work.found + work.stride
+            work.own = work.spelling + n * N_FEATURES
+            work.prefix = work.own + n
+            work.rows = work.prefix + n
+            work.kind = <int8_t *>(work.rows + n * (self.n_slots + N_EDGES))
+            for i in range(n_ids):
+                work.ids[i] = -1
+            look_up(&self.words.table, &attributes)
+            for t in range(n):
+                self.look_up_word(t, kept[t], attributes.found[t].id, work)
+            return kept
+        finally:
+            free_attributes(&attributes)
+
+    cdef int look_up_word(self, Py_ssize_t t, str word, int32_t id, Work *work) except -1:
+        """Write what is known of a word, whose number is ``id``, -1 if it is unknown."""
+        cdef:
+            int64_t c
+            Text text
+            int j
+        if id >= 0:
+            work.kind[t], work.own[t] = self.kinds[id], self.word_row(id)
+            work.prefix[t] = self.prefix_of_word[id]
+            work.ids[self.reach + t] = id
+            for c in range(1, self.n_columns):
+                work.ids[c * work.stride + self.reach + t] = self.context_ids[id, c - 1]
+            memcpy(
+                work.spelling + t * N_FEATURES, &self.spelling_rows[id, 0],
+                N_FEATURES * sizeof(int32_t),
+            )
+            return 0
+        work.kind[t] = work.prefix[t] = UNSEEN
+        work.own[t] = -1
+        work.ids[self.reach + t] = UNKNOWN
+        text = text_of(<PyObject *>word)
+        if text.kind == 1 and text.length <= LONGEST and is_ascii(text):
+            self.spell_ascii(<const unsigned char *>text.data, text.length, work, t)
+            return 0
+        for j, symbol in enumerate(self.spell(word)):
+            text = text_of(<PyObject *>symbol)
+            self.set_symbol(work, t, j, find_symbol(&self.feature_tables[j], text))
+        return 0
+
+    cdef void set_symbol(self, Work *work, Py_ssize_t t, int feature, int32_t id) noexcept nogil:
+        """Write the row of a symbol of a spelling feature, and its number for the contexts."""
+        cdef:
+            int64_t c
+            int32_t start = self.symbol_starts[feature], stop = self.symbol_starts[feature + 1]
+            bint is_known = 0 <= id < stop - start
+        work.spelling[t * N_FEATURES + feature] = self.symbol_rows[start + id] if is_known else -1
+        for c in range(1, self.n_columns):
+            if self.context_features[c - 1] == feature:
+                work.ids[c * work.stride + self.reach + t] = id if is_known else UNKNOWN
+
+    cdef void spell_ascii(
+        self, const unsigned char *word, int64_t n, Work *work, Py_ssize_t t
+    ) noexcept nogil:
+        """The spelling features of an unknown word; see feature_extraction/spelling.py."""
+        cdef:
+            char[LONGEST + 1] marked
+            char[SHAPE_LENGTH] shape
+            int64_t length = 0, i, k
+            unsigned char c, kind, last = 0
+            int flags = 0
+        marked[0] = c"^"
+        for i in range(n):
+            c = word[i]
+            marked[i + 1] = c + 32 if c"A" <= c <= c"Z" else c
+            kind = class_of(c)
+            if length < SHAPE_LENGTH and (
+                kind != last or (kind != c"X" and kind != c"x" and kind != c"d")
+            ):
+                shape[length] = kind
+                length += 1
+            last = kind
+            flags |= 2 * (c == c"-")
+        if n and class_of(word[0]) != c"x" and is_letter_or_digit(word[0]):
+            flags |= 1
+        for i in range(9):
+            flags |= ends_in(word, n, ENDINGS[i]) << (i + 2)
+        for k in range(1, 6):
+            self.set_text(work, t, <int>k - 1, marked + max(0, n + 1 - k), min(k, n + 1))
+        self.set_text(work, t, 5, <const char *>word, min(n, 1))
+        self.set_text(work, t, 6, <const char *>word, min(n, 3))
+        self.set_text(work, t, SHAPE, shape, length)
+        self.set_text(work, t, LOWER, marked + 1, n)
+        self.set_symbol(work, t, SIMPLE, self.flags[flags])
+
+    cdef void set_text(
+        self, Work *work, Py_ssize_t t, int feature, const char *symbol, int64_t n
+    ) noexcept nogil:
+        cdef Text text = Text(symbol, n, 1, NULL)
+        self.set_symbol(work, t, feature, find_symbol(&self.feature_tables[feature], text))
+
+    cdef bint write_scores(self, Work *work, int64_t stride, double *out) noexcept nogil:
+        """Write state scores, (n, n_labels) in rows of ``stride``, and the edges.
+
+        Returns False if there is no memory.
+        """
+        cdef:
+            int64_t t, s, n_rows = self.n_slots + N_EDGES
+            const int32_t *rows
+            double *row
+        self.find_rows(work)
+        for t in range(work.n):
+            rows, row = work.rows + t * n_rows, out + t * stride
+            if t + 1 < work.n:
+                for s in range(1, self.n_slots):
+                    fetch_weights(&self.state, rows[n_rows + s])
+            memcpy(row, &self.prefixes[work.prefix[t], 0], self.n_labels * sizeof(double))
+            for s in range(1, self.n_slots):
+                add_weighted(&self.state, rows[s], self.exponents[work.kind[t], s], row)
+        return self.merge_edges(work)
+
+    cdef void find_rows(self, Work *work) noexcept nogil:
+        """Write the rows of all slots; no rows for slots that are in the prefix."""
+        cdef:
+            int64_t t, i, id, n_rows = self.n_slots + N_EDGES
+            int32_t row, last = -1
+            int32_t *rows
+            const int32_t *ids
+            const Pairs *pairs
+        for i in range(work.n * n_rows):
+            work.rows[i] = -1
+        for t in range(work.n):
+            rows = work.rows + t * n_rows
+            if work.prefix[t] < 3:
+                memcpy(rows + 1, work.spelling + t * N_FEATURES, N_FEATURES * sizeof(int32_t))
+                rows[WORD] = work.own[t]
+        for i in range(self.single_slots.shape[0]):
+            ids = work.ids + self.single_slots[i, 1] * work.stride + self.single_slots[i, 2]
+            for t in range(work.n):
+                id = <int64_t>ids[t] + 1
+                row = -1
+                if 0 <= id < self.single_starts[i + 1] - self.single_starts[i]:
+                    row = self.single_rows[self.single_starts[i] + id]
+                work.rows[t * n_rows + self.single_slots[i, 3]] = row
+        # Slots of one group stand together.
+        for i in range(self.pair_slots.shape[0]):
+            pairs = &self.pairs[self.pair_slots[i, 0]]
+            if self.pair_slots[i, 0] != last:
+                last = self.pair_slots[i, 0]
+                self.find_pairs(work, pairs)
+            for t in range(work.n):
+                id = work.found[t + self.pair_slots[i, 2]]
+                row = -1 if id < 0 else pairs.rows[self.pair_slots[i, 1] * pairs.n_pairs + id]
+                work.rows[t * n_rows + self.pair_slots[i, 3]] = row
+        for i in range(work.n * n_rows):
+            if work.rows[i] >= 0 and i % n_rows < self.n_slots:
+                prefetch(self.state.indptr + work.rows[i])
+
+    cdef void find_pairs(self, Work *work, const Pairs *pairs) noexcept nogil:
+        """Look up the pair that begins at each place of the padded sequence."""
+        cdef:
+            int64_t p, other
+            const int32_t *first = work.ids + pairs.column * work.stride
+            const int32_t *second = work.ids + pairs.second_column * work.stride
+        for p in range(work.stride):
+            other = p + pairs.distance
+            work.found[p] = -1
+            if 0 <= other < work.stride:
+                work.found[p] = find_pair(pairs, first[p], second[other])
+
+    cdef bint merge_edges(self, Work *work) noexcept nogil:
+        """Write the edges into all tokens but the first."""
+        cdef:
+            int64_t t, n_rows = self.n_slots + N_EDGES, room = 0, n = 0
+            const int32_t *rows
+            Edges *edges = &work.edges
+            int32_t *labels
+        for t in range(1, work.n):
+            rows = work.rows + t * n_rows + self.n_slots
+            room += row_length(&self.edge, rows[0]) + row_length(&self.edge, rows[1])
+        work.edge_memory = malloc(room * (sizeof(double) + 2 * sizeof(int32_t)) + 1)
+        if work.edge_memory == NULL:
+            return False
+        edges.row, edges.indptr = work.edge_row, work.edge_indptr
+        edges.score = <double *>work.edge_memory
+        labels = <int32_t *>(<double *>work.edge_memory + room)
+        edges.previous, edges.current = labels, labels + room
+        work.edge_row[0], work.edge_indptr[0] = -1, 0
+        for t in range(work.n):
+            work.edge_row[t] = t if t else -1
+            work.edge_indptr[t] = n
+            if t:
+                rows = work.rows + t * n_rows + self.n_slots
+                n += self.merge_rows(
+                    rows[0], rows[1], <double *>edges.score + n, labels + n, labels + room + n
+                )
+        work.edge_indptr[work.n] = work.n_edges = n
+        if n == 0:
+            edges.score = NULL
+        return True
+
+    cdef int64_t merge_rows(
+        self, int32_t a, int32_t b, double *score, int32_t *previous, int32_t *current
+    ) noexcept nogil:
+        """Write the scores of the edges that have an entry in row a or b; return how many."""
+        cdef:
+            int64_t i = 0, j = 0, n = 0
+            int64_t i_end = 0, j_end = 0
+            int32_t pair
+            double gain
+        if a >= 0:
+            i, i_end = self.edge.indptr[a], self.edge.indptr[a + 1]
+        if b >= 0:
+            j, j_end = self.edge.indptr[b], self.edge.indptr[b + 1]
+        while i < i_end or j < j_end:
+            if i < i_end and (j >= j_end or self.edge.columns[i] <= self.edge.columns[j]):
+                pair = self.edge.columns[i]
+            else:
+                pair = self.edge.columns[j]
+            gain = 0.0
+            if i < i_end and self.edge.columns[i] == pair:
+                gain += self.edge.data[i]
+                i += 1
+            if j < j_end and self.edge.columns[j] == pair:
+                gain += self.edge.data[j]
+                j += 1
+            if gain == 0.0:
+                continue
+            previous[n], current[n] = pair & 0xffff, pair >> 16
+            score[n] = self.transition[previous[n], current[n]] + self.edge_exponent * gain
+            n += 1
+        return n
+
+
+cdef void free_work(Work *work) noexcept nogil:
+    free(work.memory)
+    free(work.edge_memory)
+
+
+cdef inline int32_t find_symbol(const Strings *table, Text text) noexcept nogil:
+    return find_text(table, text, hash_text(text, &table.key))
+
+
+cdef inline int32_t find_pair(const Pairs *pairs, int64_t a, int64_t b) noexcept nogil:
+    """The number of a pair of ids, -1 if it is not there."""
+    cdef int32_t low, high, end, middle
+    if a < -1 or b < -1 or a + 1 >= pairs.n_first:
+        return -1
+    low, end = pairs.indptr[a + 1], pairs.indptr[a + 2]
+    high = end
+    while low < high:
+        middle = low + (high - low) // 2
+        if pairs.second[middle] < b:
+            low = middle + 1
+        else:
+            high = middle
+    return low if low < end and pairs.second[low] == b else -1
+
+
+cdef inline void add_weighted(
+    const Rows *rows, int32_t row, double factor, double *out
+) noexcept nogil:
+    """out += factor * row, if there is one."""
+    cdef int64_t start
+    if row < 0 or factor == 0.0:
+        return
+    start = rows.indptr[row]
+    add_sparse_row(
+        factor, rows.columns + start, rows.data + start, rows.indptr[row + 1] - start, out
+    )
+
+
+cdef inline void fetch_weights(const Rows *rows, int32_t row) noexcept nogil:
+    """Ask the memory for a row before it is needed."""
+    cdef int64_t k, stop
+    if row < 0:
+        return
+    k = rows.indptr[row]
+    stop = min(rows.indptr[row + 1], k + 64)
+    while k < stop:
+        prefetch(rows.data + k)
+        if not k & 8:
+            prefetch(rows.columns + k)
+        k += 8
+
+
+cdef inline int64_t row_length(const Rows *rows, int32_t row) noexcept nogil:
+    return 0 if row < 0 else rows.indptr[row + 1] - rows.indptr[row]
+
+
+cdef Rows rows_in(dict arrays, str name) except *:
+    return Rows(
+        <const int64_t *>address_in(arrays, f"{name}.indptr"),
+        <const int32_t *>address_in(arrays, f"{name}.columns"),
+        <const double *>address_in(arrays, f"{name}.data"),
+    )
+
+
+cdef const void *address_in(dict arrays, str name):
+    return <const void *><size_t>arrays[name].ctypes.data
+
+
+cdef inline bint is_ascii(Text text) noexcept nogil:
+    cdef:
+        Py_ssize_t i
+        unsigned char all_bits = 0
+    for i in range(text.length):
+        all_bits |= <unsigned char>text.data[i]
+    return all_bits < 128
+
+
+cdef inline unsigned char class_of(unsigned char c) noexcept nogil:
+    """X, x and d for upper case, lower case and digits; other characters are their own class."""
+    if c"A" <= c <= c"Z":
+        return c"X"
+    if c"a" <= c <= c"z":
+        return c"x"
+    return c"d" if c"0" <= c <= c"9" else c
+
+
+cdef inline bint is_letter_or_digit(unsigned char c) noexcept nogil:
+    return c"A" <= c <= c"Z" or c"a" <= c <= c"z" or c"0" <= c <= c"9"
+
+
+cdef inline int ends_in(const unsigned char *word, int64_t n, const char *ending) noexcept nogil:
+    cdef int64_t k = 0
+    while ending[k] != 0:
+        k += 1
+    return n >= k and memcmp(word + n - k, ending, k) == 0

@@ -1,0 +1,206 @@
+"""Taggers of models that are trained by counting."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..counts import BOUNDARY, Template
+from ..counts.lexicon import UNKNOWN
+from ..counts.rows import KeyIndex
+from ..feature_extraction.spelling import SIMPLE_FEATURES
+from ..serving import Tagger
+from ..serving.content import Content, string_arrays
+from ..serving.spelling import FEATURES
+from ..utils.csr import csr_arrays
+from .model import word_kinds_of
+from .product_spelling import ProductSpelling
+from .smoothed import SmoothedModel
+
+if TYPE_CHECKING:
+    from .estimator import EmpiricalCRF
+
+__all__ = ["counted_tagger_of"]
+
+# Number of words whose sums over the first slots are kept.
+N_COMMON = 2000
+
+
+def counted_tagger_of(estimator: "EmpiricalCRF") -> Tagger:
+    """A tagger of a fitted estimator.
+
+    Raises
+    ------
+    ValueError
+        If the model is of another kind than token strings, one template of at most two symbols per
+        expert, product spelling and smoothed zeros.
+    """
+    model, encoder = estimator.model_, estimator.encoder_
+    _check_kind(estimator)
+    places = _Places(model, encoder.names[0])
+    t, shared = model.transitions, dict(zip(("begin", "end"), model.boundaries(), strict=True))
+    of_edges = float(model._link_exponents()[1])
+    settings = {
+        "kind": "counted",
+        "labels": estimator.classes_.tolist(),
+        "decoding": "viterbi",
+        "first_word_row": int(model.state.starts[1]),
+        "reach": places.reach,
+        "edge_exponent": of_edges,
+    }
+    arrays = {
+        **_weights("state", csr_arrays(model.state.coef)),
+        **_weights("edge", _edge_weights(model, len(t.inner))),
+        "transition": model.common_transitions(),
+        **shared,
+        "exponents": model.state.exponents,
+        **_words(model, encoder, places),
+        **places.arrays(),
+    }
+    copied = {name: np.array(array, order="C") for name, array in arrays.items()}
+    return Tagger(Content(settings, copied))
+
+
+def _check_kind(estimator: "EmpiricalCRF") -> None:
+    encoder, model = estimator.encoder_, estimator.model_
+    reasons = {
+        'zeros="smoothed"': isinstance(model, SmoothedModel),
+        'spelling="product"': isinstance(model.spelling, ProductSpelling),
+        "order=1": estimator.order == 1,
+        "token strings": encoder.names == ("token",) and encoder.n_attributes is None,
+        "sequences": encoder.links == "next" and encoder.edge_types is None,
+    }
+    missing = [name for name, holds in reasons.items() if not holds]
+    if missing:
+        raise ValueError(f"tagger() needs {' and '.join(missing)}")
+
+
+def _weights(name: str, csr: tuple) -> dict[str, np.ndarray]:
+    return dict(zip((f"{name}.indptr", f"{name}.columns", f"{name}.data"), csr, strict=True))
+
+
+def _edge_weights(model: SmoothedModel, n_labels: int) -> tuple:
+    """The weights of edges, with columns ``current << 16 | previous``."""
+    coef = model.edge_coef.copy()
+    coef.sort_indices()
+    indptr, columns, data = csr_arrays(coef)
+    current, previous = np.divmod(columns, n_labels)
+    return indptr, (current << 16 | previous).astype(np.int32), data
+
+
+def _words(model: SmoothedModel, encoder, places: "_Places") -> dict[str, np.ndarray]:
+    """The words, and their spelling."""
+    lexicon, n_seen = encoder.lexicon, model.statistics.n_seen
+    symbols = [lexicon.symbols(feature) for feature in FEATURES]
+    arrays = string_arrays("words", lexicon.words.symbols)
+    symbol_rows = []
+    for j, (feature, known) in enumerate(zip(FEATURES, symbols, strict=True)):
+        arrays |= string_arrays(feature, known)
+        ids = np.full((len(known), len(FEATURES)), UNKNOWN)
+        ids[:, j] = np.arange(len(known))
+        symbol_rows.append(model.spelling.rows(ids)[:, j + 1])
+    flags = np.full(2 ** len(SIMPLE_FEATURES), UNKNOWN, dtype=np.int32)
+    names = [name.removeprefix("simple:") for name in SIMPLE_FEATURES]
+    for i, symbol in enumerate(symbols[-1]):
+        held = [] if symbol == "none" else symbol.split("+")
+        flags[sum(1 << names.index(name) for name in held)] = i
+    common = np.argsort(-n_seen, kind="stable")[:N_COMMON]
+    return arrays | {
+        "symbol_rows": np.concatenate(symbol_rows).astype(np.int32),
+        "spelling_rows": model.spelling.rows(lexicon.spelling)[:, 1:],
+        "kinds": word_kinds_of(n_seen),
+        "flags": flags,
+        "common": np.sort(common[n_seen[common] > 0]).astype(np.int32),
+        "context_features": np.array(places.features, dtype=np.int32),
+        "context_ids": lexicon.spelling[:, places.features],
+    }
+
+
+class _Places:
+    """Where the rows of contexts and of edges are looked up.
+
+    Parameters
+    ----------
+    model : SmoothedModel
+    word : str
+        The column of words.
+    """
+
+    def __init__(self, model: SmoothedModel, word: str):
+        n_first = len(model.spelling.names) + 1
+        n_slots = model.state.exponents.shape[1]
+        contexts = zip(model._contexts, model.state.starts[2:], strict=True)
+        edges = zip(model._edges, model._edge_starts, strict=True)
+        found = [(n_first + k, *known, start) for k, (known, start) in enumerate(contexts)]
+        found += [(n_slots + k, *known, start) for k, (known, start) in enumerate(edges)]
+        self._word = word
+        self.features: list[int] = []
+        self._singles: list[tuple] = []
+        self._pairs: dict[tuple, list[tuple]] = {}
+        self.reach = 0
+        for slot, template, index, start in found:
+            self._add(slot, template, index, int(start))
+
+    def _add(self, slot: int, template: Template, index: KeyIndex, start: int) -> None:
+        places = [(self._column(column), offset) for column, offset in template.symbols]
+        self.reach = max(self.reach, *(abs(offset) for _, offset in places))
+        if len(places) == 1:
+            self._singles.append((slot, *places[0], index, start))
+        elif len(places) == 2:
+            (first, offset), (second, other) = places
+            group = self._pairs.setdefault((first, second, other - offset), [])
+            group.append((slot, offset, index, start))
+        else:
+            raise ValueError("tagger() needs experts of at most two symbols")
+
+    def _column(self, name: str) -> int:
+        """The number of a column: 0 of the words, then of the spelling features in use."""
+        if name == self._word:
+            return 0
+        feature = FEATURES.index(name.removeprefix(f"{self._word}:"))
+        if feature not in self.features:
+            self.features.append(feature)
+        return self.features.index(feature) + 1
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """The arrays of all look-ups."""
+        singles, tables = [], []
+        for k, (slot, column, offset, index, start) in enumerate(self._singles):
+            singles.append((k, column, offset + self.reach, slot))
+            tables.append(_single_rows(index, start))
+        pairs: list[tuple] = []
+        arrays: dict[str, np.ndarray] = {}
+        for g, members in enumerate(self._pairs.values()):
+            places = [(g, k, member[1] + self.reach, member[0]) for k, member in enumerate(members)]
+            pairs += places
+            arrays |= {f"pairs{g}.{name}": a for name, a in _joined_pairs(members).items()}
+        return arrays | {
+            "single_slots": np.array(singles, dtype=np.int32).reshape(-1, 4),
+            "single_starts": np.cumsum([0, *map(len, tables)]),
+            "single_rows": np.concatenate([*tables, np.empty(0, dtype=np.int32)]),
+            "groups": np.array([*self._pairs], dtype=np.int32).reshape(-1, 3),
+            "pair_slots": np.array(pairs, dtype=np.int32).reshape(-1, 4),
+        }
+
+
+def _single_rows(index: KeyIndex, start: int) -> np.ndarray:
+    """The row of each id, from the outside of a sequence on; -1 for none."""
+    ids = index.keys[:, 0]
+    rows = np.full(int(ids.max(initial=BOUNDARY)) - BOUNDARY + 1, -1, dtype=np.int32)
+    rows[ids - BOUNDARY] = start + np.arange(len(ids))
+    return rows
+
+
+def _joined_pairs(members: list[tuple]) -> dict[str, np.ndarray]:
+    """One table of the pairs of several indexes, and the rows of each pair in each of them."""
+    packed = [
+        (index.keys[:, 0].astype(np.int64) - BOUNDARY) << 32 | (index.keys[:, 1] - BOUNDARY)
+        for _, _, index, _ in members
+    ]
+    every = np.unique(np.concatenate(packed))
+    rows = np.full((len(members), len(every)), -1, dtype=np.int32)
+    for out, keys, (_, _, _, start) in zip(rows, packed, members, strict=True):
+        out[np.searchsorted(every, keys)] = start + np.arange(len(keys))
+    first = every >> 32
+    indptr = np.searchsorted(first, np.arange(first.max(initial=-1) + 2))
+    second = (every & 0xFFFFFFFF) + BOUNDARY
+    return {"indptr": indptr.astype(np.int32), "second": second.astype(np.int32), "rows": rows}

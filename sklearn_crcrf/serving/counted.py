@@ -1,0 +1,146 @@
+"""Taggers by counted weights of words, their spelling and their contexts."""
+
+from typing import Any
+
+import numpy as np
+
+from .._kernels._counted_scores import CountedScores
+from .._kernels.vectorized import tagging
+from .content import Content
+from .spelling import FEATURES, spell
+
+__all__ = ["counted_tagger"]
+
+N_FLAGS = 2**11
+N_KINDS = 3
+N_EDGES = 2
+MOST_LABELS = 2**15
+# Offsets of contexts are at most this, so that a damaged file cannot ask for huge work space.
+FARTHEST = 64
+
+
+def counted_tagger(content: Content, labels: list) -> Any:
+    """The compiled tagger; content from a file is checked."""
+    if len(labels) > MOST_LABELS:
+        raise ValueError(f"a tagger of counted weights has at most {MOST_LABELS} labels")
+    words, n_words = content.strings("words")
+    features = [content.strings(name) for name in FEATURES]
+    n, n_state = len(labels), len(content.array("state.indptr", "ql", None)) - 1
+    n_slots = content.array("exponents", "d", N_KINDS, None).shape[1]
+    if n_slots < len(FEATURES) + 2:
+        raise ValueError("the array 'exponents' has too few columns")
+    n_edge = len(content.array("edge.indptr", "ql", None)) - 1
+    state, edge = content.csr("state", n_state, n), content.csr("edge", n_edge, 2**31)
+    if len(edge[1]) and not (edge[1] >> 16).max() < n > (edge[1] & 0xFFFF).max():
+        raise ValueError("the array 'edge.columns' has values out of range")
+    # Within a row, columns rise.
+    falls = np.diff(edge[1]) <= 0
+    falls[edge[0][1:-1][(edge[0][1:-1] > 0) & (edge[0][1:-1] < len(edge[1]))] - 1] = False
+    if falls.any():
+        raise ValueError("the array 'edge.columns' must rise in each row")
+    rows = _Rows(n_state, n_edge, n_slots)
+    context_features = content.indices("context_features", "i", None, 0, len(FEATURES))
+    n_columns = len(context_features) + 1
+    arrays = {
+        **dict(zip(("state.indptr", "state.columns", "state.data"), state, strict=True)),
+        **dict(zip(("edge.indptr", "edge.columns", "edge.data"), edge, strict=True)),
+        "transition": content.array("transition", "d", n, n),
+        "exponents": content.array("exponents", "d", N_KINDS, n_slots),
+        "kinds": content.indices("kinds", "b", n_words, 0, N_KINDS),
+        "common": content.indices("common", "i", None, 0, n_words),
+        "flags": content.indices("flags", "i", N_FLAGS, -2, features[-1][1]),
+        "context_features": context_features,
+        "context_ids": content.array("context_ids", "i", n_words, n_columns - 1),
+        "spelling_rows": _table(content, "spelling_rows", (n_words, len(FEATURES)), n_state),
+        **_symbols(content, [size for _, size in features], n_state),
+        **_singles(content, rows, n_columns),
+        **_pairs(content, rows, n_columns),
+    }
+    if arrays["state.data"].dtype != np.float64 or arrays["edge.data"].dtype != np.float64:
+        raise ValueError("weights must be in double precision")
+    first = content.setting("first_word_row", int)
+    if not 0 <= first <= n_state - n_words or n_state == 0:
+        raise ValueError("the setting 'first_word_row' is not valid")
+    reach = content.setting("reach", int)
+    offsets = [*arrays["single_slots"][:, 2], *arrays["pair_slots"][:, 2]]
+    # Offsets are stored as places in the padded sequence, from 0 to twice the reach.
+    if not 0 <= reach <= FARTHEST or any(not 0 <= k <= 2 * reach for k in offsets):
+        raise ValueError("the setting 'reach' is not valid")
+    arrays["reach"] = reach
+    exponent = float(content.setting("edge_exponent", float))
+    tables = [table for table, _ in features]
+    scores = CountedScores(words, tables, spell, arrays, first, exponent)
+    chain = tagging.ChainTables(*(content.arrays[name] for name in ("transition", "begin", "end")))
+    return tagging.CountedTagger(chain, scores, labels)
+
+
+class _Rows:
+    """How many rows the weights have that a slot refers to; edges are the last slots."""
+
+    def __init__(self, n_state: int, n_edge: int, n_slots: int):
+        self.n_slots = n_slots
+        self._n_state, self._n_edge = n_state, n_edge
+
+    def check(self, name: str, rows: np.ndarray, slot: int) -> None:
+        """Check the rows that a slot refers to."""
+        if not 0 < slot < self.n_slots + N_EDGES:
+            raise ValueError(f"the array {name!r} has a slot that does not exist")
+        stop = self._n_state if slot < self.n_slots else self._n_edge
+        if rows.size and not -1 <= rows.min() <= rows.max() < stop:
+            raise ValueError(f"the array {name!r} has values out of range")
+
+
+def _table(content: Content, name: str, shape: tuple, stop: int) -> np.ndarray:
+    table = content.array(name, "i", *shape)
+    if table.size and not -1 <= table.min() <= table.max() < stop:
+        raise ValueError(f"the array {name!r} has values out of range")
+    return table
+
+
+def _symbols(content: Content, sizes: list[int], n_state: int) -> dict[str, np.ndarray]:
+    """The rows of the symbols of spelling features."""
+    starts = np.append(0, np.cumsum(sizes)).astype(np.int32)
+    rows = content.indices("symbol_rows", "i", int(starts[-1]), -1, n_state)
+    return {"symbol_rows": rows, "symbol_starts": starts}
+
+
+def _singles(content: Content, rows: _Rows, n_columns: int) -> dict[str, np.ndarray]:
+    """The slots that look up one symbol: table, column, place and slot of each."""
+    slots = content.array("single_slots", "i", None, 4)
+    starts = content.array("single_starts", "ql", len(slots) + 1)
+    all_rows = content.array("single_rows", "i", int(starts[-1]) if len(starts) else None)
+    if starts[0] != 0 or (np.diff(starts) < 0).any():
+        raise ValueError("the array 'single_starts' has values out of range")
+    for k, (table, column, _, slot) in enumerate(slots.tolist()):
+        if table != k or not 0 <= column < n_columns:
+            raise ValueError("the array 'single_slots' has values out of range")
+        rows.check("single_rows", all_rows[starts[k] : starts[k + 1]], slot)
+    return {"single_slots": slots, "single_starts": starts, "single_rows": all_rows}
+
+
+def _pairs(content: Content, rows: _Rows, n_columns: int) -> dict[str, Any]:
+    """The slots that look up two symbols: group, member, place and slot of each."""
+    groups = content.array("groups", "i", None, 3)
+    slots = content.array("pair_slots", "i", None, 4)
+    arrays: dict[str, Any] = {"groups": groups.tolist(), "pair_slots": slots}
+    for g, (first, second, distance) in enumerate(groups.tolist()):
+        is_sound = 0 <= first < n_columns and 0 <= second < n_columns and abs(distance) <= FARTHEST
+        indptr = content.array(f"pairs{g}.indptr", "i", None)
+        seconds = content.array(f"pairs{g}.second", "i", None)
+        if not is_sound or not len(indptr) or indptr[0] != 0 or indptr[-1] != len(seconds):
+            raise ValueError(f"the pairs of group {g} are not valid")
+        if (np.diff(indptr) < 0).any():
+            raise ValueError(f"the array 'pairs{g}.indptr' has values out of range")
+        of_members = content.array(f"pairs{g}.rows", "i", None, len(seconds))
+        for _, member, _, slot in slots[slots[:, 0] == g].tolist():
+            if not 0 <= member < len(of_members):
+                raise ValueError("the array 'pair_slots' has values out of range")
+            rows.check(f"pairs{g}.rows", of_members[member], slot)
+        arrays |= {
+            f"pairs{g}.indptr": indptr,
+            f"pairs{g}.second": seconds,
+            f"pairs{g}.rows": of_members,
+        }
+    if len(slots) and not 0 <= slots[:, 0].min() <= slots[:, 0].max() < len(groups):
+        raise ValueError("the array 'pair_slots' has values out of range")
+    return arrays

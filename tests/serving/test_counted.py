@@ -1,0 +1,179 @@
+"""Taggers of models that are trained by counting: the bits of the estimator."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+from sklearn_crcrf import EmpiricalCRF
+from sklearn_crcrf.feature_extraction.spelling import spelling_table
+from sklearn_crcrf.serving import Tagger, load_tagger
+from sklearn_crcrf.serving.content import Content
+from sklearn_crcrf.serving.spelling import FEATURES, spell
+
+ODD = [
+    *("", "^", "-", "--", "a-", "-a", "É", "ÉTÉ", "straße", "İstanbul", "ǅ", "e\u0301", "日本"),
+    *("\U0001d400x", "\ud800", "3.5", "A1-b2", "x" * 300, "Ing", "ING", "ion", "tion", "S", "ß"),
+    *(
+        "a\0b",
+        "c",
+        "cc",
+        "Xx",
+        "dd",
+        "\u0301",
+        "\0",
+        "\x1c1",
+        "a" * 255,
+        "B-" * 128,
+        "٣",
+        "ªb",
+        "Ⅷ",
+    ),
+]
+STEMS = ["walk", "talk", "Sing", "dog", "cat", "nation", "pony", "A", "the", "co-op", "3", "12.5"]
+ENDINGS = ["", "s", "ed", "ing", "ly", "tion", "ity", "ies", "ogy", "É", "-x"]
+
+
+def words(rng, n, most=1.0):
+    found = []
+    for _ in range(n):
+        word = STEMS[rng.integers(len(STEMS))] + ENDINGS[rng.integers(int(len(ENDINGS) * most))]
+        found.append(word if rng.random() < 0.9 else ODD[rng.integers(len(ODD))])
+    return found
+
+
+def corpus(n, seed=0, n_labels=5, most=0.7):
+    rng = np.random.default_rng(seed)
+    X = [words(rng, rng.integers(0, 9), most) for _ in range(n)]
+    return X, [[f"L{len(word) % 3 + rng.integers(n_labels)}" for word in s] for s in X]
+
+
+def check(estimator, X):
+    tagger = estimator.tagger()
+    assert [tagger(tokens) for tokens in X] == [list(labels) for labels in estimator.predict(X)]
+    for tokens, wanted in zip(X, estimator.predict_proba(X), strict=True):
+        np.testing.assert_array_equal(tagger.probabilities(tokens), wanted)
+    confidence = [tagger.confidence(tokens) for tokens in X]
+    np.testing.assert_array_equal(confidence, estimator.confidence(X))
+
+
+def others():
+    rng = np.random.default_rng(1)
+    return [[], *([word] for word in ODD), *(words(rng, rng.integers(12)) for _ in range(200))]
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {},
+        {"sigma": 3.0, "mu_oov": 0.5},
+        {"exponents": {"edges": 0.0, "token[+2]": 0.0}},
+        {"exponents": {"token:suffix3[-1]|token:suffix3[+1]": 0.2, "token:shape[-1]/seldom": 0.3}},
+        {"experts": ["token[-1]", "token[0]|token[-1]", "token:lower[-2]|token[+1]"]},
+        {"experts": []},
+    ],
+    ids=str,
+)
+def test_empirical_crf(parameters):
+    check(EmpiricalCRF(**parameters).fit(*corpus(150)), others())
+
+
+@pytest.mark.parametrize("n_labels", [1, 2, 30, 80])
+def test_numbers_of_labels(n_labels):
+    check(EmpiricalCRF().fit(*corpus(150, n_labels=n_labels)), others()[:80])
+
+
+def test_one_token_and_frequent_words():
+    check(EmpiricalCRF().fit([["a"]], [["A"]]), [["a"], ["b"], ["a", "b"], []])
+    X, y = corpus(20)
+    check(EmpiricalCRF().fit(X * 20, y * 20), others()[:80])
+
+
+def test_after_more_and_less_data():
+    X, y = corpus(100)
+    crf = EmpiricalCRF().fit(X, y).partial_fit(*corpus(30, seed=5, most=1.0))
+    check(crf, others()[:60])
+    check(crf.forget(X[:50], y[:50]), others()[:60])
+
+
+def test_spelling_is_that_of_feature_extraction():
+    rng = np.random.default_rng(0)
+    letters = [*map(chr, range(1, 0x250)), "日", "\u0301", "ǅ", "\ud800", "\U0001d400", "Σ", "ς"]
+    some = ["".join(rng.choice(letters, rng.integers(1, 12))) for _ in range(3000)]
+    every = [*ODD, *some]
+    table = spelling_table(every, FEATURES)
+    wanted = zip(*(table.column(feature) for feature in FEATURES), strict=True)
+    assert [spell(word) for word in every] == list(wanted)
+
+
+def test_files_and_pickles(tmp_path):
+    X, y = corpus(100)
+    tagger = EmpiricalCRF().fit(X, y).tagger()
+    tagger.save(tmp_path / "file")
+    for one in (load_tagger(tmp_path / "file"), pickle.loads(pickle.dumps(tagger))):
+        assert [one(tokens) for tokens in others()] == [tagger(tokens) for tokens in others()]
+
+
+def test_any_byte_changed(tmp_path):
+    X, y = corpus(10)
+    EmpiricalCRF().fit(X, y).tagger().save(tmp_path / "file")
+    data, rng = (tmp_path / "file").read_bytes(), np.random.default_rng(0)
+    for place in rng.integers(0, len(data), 1500):
+        changed = bytearray(data)
+        changed[place] ^= 1 << int(rng.integers(8))
+        (tmp_path / "file").write_bytes(changed)
+        try:
+            tagger = load_tagger(tmp_path / "file")
+            for tokens in [*X[:5], ODD]:
+                assert set(tagger(tokens)) <= set(tagger.labels)
+                tagger.probabilities(tokens)
+        except ValueError:
+            pass
+
+
+def test_arrays_that_lie():
+    content = EmpiricalCRF().fit(*corpus(30)).tagger()._content
+    for name, array in content.arrays.items():
+        is_strings = name.endswith((".key", ".blob", ".slots", ".starts"))
+        worse = [array.astype(object)]
+        if array.dtype.kind == "i" and not is_strings:
+            worse += [np.full_like(array, 120), np.full_like(array, -100), array[:-1]]
+            if array.dtype == np.int32:
+                worse.append(np.full_like(array, 2**31 - 1))
+        for other in worse:
+            if other.size == 0:
+                continue
+            try:
+                tagger = Tagger(Content(content.settings, {**content.arrays, name: other}))
+                for tokens in others()[:60]:
+                    assert set(tagger(tokens)) <= set(tagger.labels)
+            except ValueError:
+                pass
+    for name in content.settings:
+        with pytest.raises(ValueError, match=r"setting|no tagger"):
+            Tagger(Content({**content.settings, name: None}, content.arrays))
+
+
+def test_what_has_no_tagger():
+    X, y = corpus(30)
+    for parameters, message in (
+        ({"order": 2}, "order=1"),
+        ({"zeros": "floored"}, 'zeros="smoothed"'),
+        ({"spelling": "joint"}, 'spelling="product"'),
+        ({"experts": ["token[-1]|token[0]|token[+1]"]}, "at most two symbols"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            EmpiricalCRF(**parameters).fit(X, y).tagger()
+    dicts = [[{"token": token, "tag": "x"} for token in tokens] for tokens in X]
+    with pytest.raises(ValueError, match="token strings"):
+        EmpiricalCRF().fit(dicts, y).tagger()
+
+
+def test_tokens_must_be_strings():
+    tagger = EmpiricalCRF().fit(*corpus(30)).tagger()
+    with pytest.raises(TypeError, match=r"^tokens, position 1: the token must be a str, but is 3"):
+        tagger(["a", 3])
+    with pytest.raises(TypeError, match="tokens must be a list"):
+        tagger("the")
+    assert tagger([np.str_("dog")]) == tagger(["dog"])
+    assert len(tagger(["x" * 10**6, "日" * 10**6])) == 2
