@@ -304,7 +304,7 @@ cdef class CountedTagger:
         cdef:
             int64_t width = self.chain.step.width, n = self.scores.n_labels, t, j
             void *memory = malloc(
-                ((work.n + 1) * width + n // 64 + 1) * sizeof(double) + ALIGNED
+                ((work.n + 1) * width + work.n * self.chain.step.n_words) * sizeof(double) + ALIGNED
             )
             double *delta = <double *>aligned(memory)
             bint has_memory = memory != NULL
