@@ -13,6 +13,7 @@ from sklearn.utils._param_validation import StrOptions
 
 import sklearn_crcrf
 from sklearn_crcrf.crf.crfsuite import ALGORITHMS
+from sklearn_crcrf.segments import convert_scheme
 
 __all__ = [
     "Trainer",
@@ -25,7 +26,7 @@ __all__ = [
     "transformers",
 ]
 
-# Some criteria need labels of a scheme.
+# Some criteria, and segments, need labels of a scheme.
 TAGS = {"the": "O", "a": "O", "saw": "O", "Barks": "O", "dog": "B-N", "x-1": "B-N", "cat": "I-N"}
 TAGS |= {"Zürich": "B-P", "in": "I-P", "on": "O"}
 N_SEQUENCES = 12
@@ -41,6 +42,7 @@ REQUIRED = {
     "OpinionPoolCRF": lambda: {
         "estimators": [("crf", sklearn_crcrf.CRF(max_iter=5)), ("hmm", sklearn_crcrf.HMM())]
     },
+    "FoundLabels": lambda: {"estimator": sklearn_crcrf.HMM(), "cv": 2},
     "Gazetteer": lambda: {"lists": {"animal": ["dog", "cat"], "place": ["in Zürich", "Zürich"]}},
     "TemplateFeatures": lambda: {"template": "U00:%x[0,0]\nU01:%x[-1,0]/%x[0,0]\nB01:%x[0,0]\nB\n"},
     "WordClusters": lambda: {"clusters": {"dog": "0011", "cat": "0010", "the": "11"}},
@@ -88,7 +90,8 @@ def examples(n_sequences: int = N_SEQUENCES) -> tuple[dict[str, list], list]:
         "numbers": numbers,
         "sparse": [sparse.csr_array(np.maximum(rows - 1, 0)) for rows in numbers],
     }
-    return kinds, [[TAGS[word] for word in sequence] for sequence in words]
+    y = [[TAGS[word] for word in sequence] for sequence in words]
+    return kinds, convert_scheme(y, "IOB2", "IOB2")
 
 
 def _numbers(word: str) -> list[float]:
@@ -97,6 +100,7 @@ def _numbers(word: str) -> list[float]:
 
 def _public_classes() -> Iterator[type]:
     names = [getattr(sklearn_crcrf, name) for name in sklearn_crcrf.__all__]
+    names.remove(sklearn_crcrf.SequencePipeline)  # has no more than its steps
     return (public for public in names if inspect.isclass(public))
 
 

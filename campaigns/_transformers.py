@@ -1,6 +1,7 @@
 """Every transformer: fitted to random and hostile input, and applied to this and other input."""
 
 from collections.abc import Callable
+from itertools import chain
 from random import Random
 
 import numpy as np
@@ -18,6 +19,12 @@ KINDS = ["words", "words", "words", "dicts", "dicts", "frame", "SequenceArray", 
 COLUMNS = [None, "token", "w", "word", "nonsense", 0]
 # Values of parameters; transformers that are not listed have the defaults.
 PARAMETERS: dict[str, dict[str, Callable[[Random], list]]] = {
+    "FoundLabels": {
+        "cv": lambda rng: [2, 3, 1, "a"],
+        "groups": lambda rng: COLUMNS,
+        "marker": lambda rng: [None, "the", "\0", 5],
+        "column": lambda rng: COLUMNS,
+    },
     "Gazetteer": {
         "lists": lambda rng: [
             {},
@@ -84,7 +91,10 @@ def transform(rng: Random, number: int) -> str:
     transformer = make(public, **chosen)
     made = sample(rng, rng.choice(KINDS))
     show(repr(transformer), f"\n{made.kind}, X = {made.X!r}")
-    result = transformer.fit_transform(made.X)
+    y = [rng.choices(["O", "B-N", "I-N"], k=length) for length in made.lengths]
+    result = transformer.fit_transform(
+        made.X, [*chain.from_iterable(y)] if made.kind == "frame" else y
+    )
     _check(public.__name__, result, made)
     _check_names(public.__name__, result, transformer.get_feature_names_out())
     if rng.random() < 0.5:
@@ -97,9 +107,9 @@ def transform(rng: Random, number: int) -> str:
 def _check(name: str, result: SequenceArray, made: Sample) -> None:
     """Check that there is a row for each token, and that numbers are finite."""
     show("result", result)
-    if made.kind != "nonsense" and sum(result.lengths) != sum(made.lengths):
-        raise Wrong(f"{name} gives other lengths", f"{made.lengths} {result.lengths}")
-    data = result.data
+    data = result.data if isinstance(result, SequenceArray) else result
+    if made.kind != "nonsense" and data.shape[0] != sum(made.lengths):
+        raise Wrong(f"{name} gives other lengths", f"{made.lengths} {data.shape}")
     numbers = data.data if sparse.issparse(data) else data
     if isinstance(numbers, np.ndarray) and not np.isfinite(np.asarray(numbers, float)).all():
         raise Wrong(f"{name} gives numbers that are not finite", numbers)
@@ -107,7 +117,7 @@ def _check(name: str, result: SequenceArray, made: Sample) -> None:
 
 def _check_names(name: str, result: SequenceArray, names: np.ndarray) -> None:
     """Check that there is a name for each column."""
-    data = result.data
+    data = result.data if isinstance(result, SequenceArray) else result
     width = data.shape[1] if hasattr(data, "shape") else len(data.names)
     if width != len(names):
         raise Wrong(f"{name} has more or fewer names than columns", f"{width}, {names}")

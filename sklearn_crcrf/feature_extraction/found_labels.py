@@ -106,7 +106,7 @@ class FoundLabels(SequenceTransformer):
         self.marker = marker
         self.column = column
 
-    def fit(self, X: Any, y: Any) -> "FoundLabels":
+    def fit(self, X: Any, y: Any = None) -> "FoundLabels":
         """Fit the first model to all of the training data.
 
         Parameters
@@ -122,12 +122,13 @@ class FoundLabels(SequenceTransformer):
         Raises
         ------
         ValueError
-            If X has no column ``groups`` or ``column``, or the first model cannot be fitted.
+            If there is no y, X has no column ``groups`` or ``column``, or the first model cannot be
+            fitted.
         """
-        self._fit(as_symbols(X), as_sequences(X, y).y)
+        self._fit(as_symbols(X), self._labels(X, y))
         return self
 
-    def fit_transform(self, X: Any, y: Any) -> SequenceArray:
+    def fit_transform(self, X: Any, y: Any = None) -> SequenceArray:
         """Fit the first model, and add the labels that models of the other folds find.
 
         Parameters
@@ -144,7 +145,7 @@ class FoundLabels(SequenceTransformer):
         ValueError
             As in :meth:`fit`, and if ``cv`` does not test every sequence exactly once.
         """
-        symbols, labels = as_symbols(X), as_sequences(X, y).y
+        symbols, labels = as_symbols(X), self._labels(X, y)
         self._fit(symbols, labels)
         return self._output(self._with_found(symbols, self._out_of_fold(symbols, labels)), X)
 
@@ -208,6 +209,13 @@ class FoundLabels(SequenceTransformer):
         self.estimator_ = clone(self.estimator).fit(self._observed(symbols), labels)
         self.classes_ = np.array(factorize(labels.data)[0])
         self.feature_names_in_ = np.array(symbols.data.names, dtype=object)
+
+    def _labels(self, X: Any, y: Any) -> SequenceArray:
+        if y is None:
+            raise ValueError(
+                "This FoundLabels estimator requires y to be passed, but the target y is None."
+            )
+        return as_sequences(X, y).y
 
     def _check_columns(self, names: Sequence[str]) -> None:
         column_number(self.column, names)

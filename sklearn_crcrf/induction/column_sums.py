@@ -81,7 +81,7 @@ class ColumnSums:
         """
         found = []
         n_columns, size = len(self._numbers), max(1, BLOCK // self._n_labels)
-        for start in range(0, n_columns, size):
+        for start in range(0, max(n_columns, 1), size):
             stop = min(start + size, n_columns)
             observed = self._observed[start:stop].toarray()
             expected = self._rows.product(proba, start, stop)

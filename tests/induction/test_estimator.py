@@ -260,3 +260,9 @@ def test_damage_is_found_when_it_is_loaded():
 @parametrize_with_checks([FeatureInduction(CRF(sample_unit="token"))])
 def test_estimator_checks(estimator, check):
     check(estimator)
+
+
+def test_tokens_without_attributes_leave_only_transitions():
+    induction = FeatureInduction().fit([[{}, {}], [{}]], [["a", "b"], ["a"]])
+    assert len(induction.gains_) == 0
+    assert induction.predict([[{}, {}]]).tolist() == [["a", "b"]]
