@@ -1,5 +1,6 @@
 """Candidate labels from a fast model, out of fold on training data."""
 
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -11,7 +12,10 @@ from ..base.classifier import BaseSequenceClassifier
 from ..data.ragged import SequenceArray
 from ..structures import Candidates
 
-__all__ = ["CandidateStatistics", "Proposals"]
+__all__ = ["CandidateStatistics", "Fold", "Proposals"]
+
+# The least and the greatest threshold that is found, and the number of tokens it is found on.
+LEAST, MOST, SAMPLE = 1e-10, 1e-4, 20_000
 
 
 class CandidateStatistics(NamedTuple):
@@ -29,20 +33,33 @@ class CandidateStatistics(NamedTuple):
     gold_outside: float
 
 
+class Fold(NamedTuple):
+    """Sequences that a model has not seen.
+
+    Parameters
+    ----------
+    model : BaseSequenceClassifier
+    X : SequenceArray
+    ids : ndarray of shape (n_tokens,)
+        Gold labels.
+    """
+
+    model: BaseSequenceClassifier
+    X: SequenceArray
+    ids: np.ndarray
+
+
 class Proposals(NamedTuple):
     """How candidates are proposed.
 
     Parameters
     ----------
     estimator : BaseSequenceClassifier
-    threshold : float
-        Labels of a smaller probability are no candidates.
     classes : ndarray of shape (n_labels,)
         All labels.
     """
 
     estimator: BaseSequenceClassifier
-    threshold: float
     classes: np.ndarray
 
     def fit(self, X: SequenceArray, y: SequenceArray, weight: np.ndarray) -> BaseSequenceClassifier:
@@ -50,29 +67,23 @@ class Proposals(NamedTuple):
         model = clone(self.estimator)
         return model.fit(X, y) if (weight == 1.0).all() else model.fit(X, y, sample_weight=weight)
 
-    def of(self, model: BaseSequenceClassifier, X: SequenceArray) -> Candidates:
+    def of(self, model: BaseSequenceClassifier, X: SequenceArray, threshold: float) -> Candidates:
         """The candidates that a fitted model proposes."""
-        candidates = likely_labels(model, X, self.threshold)
-        return self._renamed(candidates, self._rank(model))
+        candidates = likely_labels(model, X, threshold)
+        return self._renamed(candidates, self._rank(model), threshold)
 
-    def out_of_fold(
+    def folds(
         self, X: SequenceArray, ids: np.ndarray, weight: np.ndarray, n_folds: int
-    ) -> tuple[Candidates, CandidateStatistics]:
-        """Candidates of each sequence, proposed by a model that was fitted to other sequences.
+    ) -> list[Fold]:
+        """Runs of sequences, each with a model that was fitted to all others.
 
         Parameters
         ----------
         X : SequenceArray
         ids : ndarray of shape (n_tokens,)
-            Gold labels, as positions in ``classes``; they are always candidates.
+            Gold labels, as positions in ``classes``.
         weight : ndarray of shape (n_sequences,)
         n_folds : int
-            The folds are runs of sequences.
-
-        Returns
-        -------
-        candidates : Candidates
-        statistics : CandidateStatistics
 
         Raises
         ------
@@ -82,17 +93,49 @@ class Proposals(NamedTuple):
         n = len(X)
         if n < n_folds:
             raise ValueError(f"cv={n_folds} needs as many sequences, but n_samples={n}")
-        cuts = np.arange(n_folds + 1) * n // n_folds
-        y = SequenceArray(self.classes[ids], X.offsets)
-        parts = []
-        for first, last in pairwise(cuts):
+        y, folds = SequenceArray(self.classes[ids], X.offsets), []
+        for first, last in pairwise(np.arange(n_folds + 1) * n // n_folds):
             others = np.r_[0:first, last:n]
             model = self.fit(X[others], y[others], weight[others])
-            start, stop = X.offsets[first], X.offsets[last]
-            parts.append(self._with_gold(model, X[first:last], ids[start:stop]))
+            own = ids[X.offsets[first] : X.offsets[last]]
+            folds.append(Fold(model, X[first:last], own))
+        return folds
+
+    def threshold(self, folds: Sequence[Fold], outside: float) -> float:
+        """The threshold below which about a given fraction of gold labels have their probability.
+
+        It is found on a part of the tokens, and is at least 1e-10 and at most 1e-4.
+        """
+        found = []
+        for model, X, ids in folds:
+            n_tokens = max(1, len(ids))
+            sample = np.arange(0, len(X), max(1, len(folds) * n_tokens // SAMPLE))
+            own = SequenceArray(ids, X.offsets)[sample].data
+            candidates, _ = self._with_gold(Fold(model, X[sample], own), LEAST)
+            found.append(candidates.log_probability[candidates.label == own[candidates.token]])
+        quantile = np.quantile(np.concatenate(found), outside)
+        return float(np.clip(np.exp(quantile), LEAST, MOST))
+
+    def out_of_fold(
+        self, folds: Sequence[Fold], threshold: float
+    ) -> tuple[Candidates, CandidateStatistics]:
+        """Candidates of all sequences, always with the gold labels.
+
+        Parameters
+        ----------
+        folds : sequence of Fold
+        threshold : float
+            Labels of a smaller probability are no candidates.
+
+        Returns
+        -------
+        candidates : Candidates
+        statistics : CandidateStatistics
+        """
+        parts = [self._with_gold(fold, threshold) for fold in folds]
         candidates = Candidates.concatenate([part for part, _ in parts])
         n_added = sum(number for _, number in parts)
-        n_tokens = max(1, len(ids))
+        n_tokens = max(1, len(candidates.indptr) - 1)
         return candidates, CandidateStatistics(
             (len(candidates.label) - n_added) / n_tokens, n_added / n_tokens
         )
@@ -102,31 +145,30 @@ class Proposals(NamedTuple):
         rank = {label: i for i, label in enumerate(self.classes.tolist())}
         return np.array([rank[label] for label in model.classes_.tolist()], dtype=np.int32)
 
-    def _renamed(self, candidates: Candidates, rank: np.ndarray) -> Candidates:
-        """Candidates with positions in ``classes``, and log-probabilities above the threshold's."""
-        least = np.log(self.threshold)
+    def _renamed(self, candidates: Candidates, rank: np.ndarray, threshold: float) -> Candidates:
+        """Candidates with positions in ``classes``, and log-probabilities above the threshold."""
         return candidates._replace(
             label=rank[candidates.label],
-            log_probability=np.maximum(candidates.log_probability, least),
+            log_probability=np.maximum(candidates.log_probability, np.log(threshold)),
             n_labels=len(self.classes),
         )
 
-    def _with_gold(
-        self, model: BaseSequenceClassifier, X: SequenceArray, ids: np.ndarray
-    ) -> tuple[Candidates, int]:
-        """Candidates of sequences, and how many gold labels had to be added to them."""
+    def _with_gold(self, fold: Fold, threshold: float) -> tuple[Candidates, int]:
+        """Candidates of a fold, and how many gold labels had to be added to them."""
+        model, X, ids = fold
         rank = self._rank(model)
         of_model = np.full(len(self.classes), -1)
         of_model[rank] = np.arange(len(rank))
-        proposed = likely_labels(model, X, self.threshold, of_model[ids])
-        least = np.log(self.threshold)
-        gold = rank[proposed.label] == ids[proposed.token]
+        proposed = likely_labels(model, X, threshold, of_model[ids])
+        is_gold = rank[proposed.label] == ids[proposed.token]
         best = np.full(len(ids), -np.inf)
         np.maximum.at(best, proposed.token, proposed.log_probability)
-        added = gold & (proposed.log_probability < np.minimum(least, best[proposed.token]))
-        candidates = self._renamed(proposed, rank)
+        enough = np.minimum(np.log(threshold), best)
+        added = is_gold & (proposed.log_probability < enough[proposed.token])
         missing = np.flatnonzero(of_model[ids] < 0)
-        return _added(candidates, missing, ids[missing], least), int(added.sum()) + len(missing)
+        candidates = self._renamed(proposed, rank, threshold)
+        candidates = _added(candidates, missing, ids[missing], float(np.log(threshold)))
+        return candidates, int(added.sum()) + len(missing)
 
 
 def _added(

@@ -72,6 +72,34 @@ def adagrad(
     OptimizeResult
         With x, fun, nit, nfev, success and message. The objective is the sum of the losses in the
         last epoch, each before the weights were moved.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_crcrf.solvers import adagrad
+    >>> class Distances:  # half the squared distances from numbers
+    ...     numbers, n_units = np.array([1.0, 3.0]), 2
+    ...     def start(self, x):
+    ...         return {"x": x.copy(), "squares": np.ones(len(x)), "sum": 0.0}
+    ...     def begin_epoch(self, rng):
+    ...         pass
+    ...     def learn(self, state, order, rate, n_before):
+    ...         loss = 0.0
+    ...         for unit in order:
+    ...             derivative = state["x"] - self.numbers[unit]
+    ...             loss += 0.5 * float(derivative @ derivative)
+    ...             state["squares"] += derivative**2
+    ...             state["x"] -= rate * derivative / np.sqrt(state["squares"])
+    ...             state["sum"] += state["x"]
+    ...         return loss
+    ...     def forget_mean(self, state):
+    ...         state["sum"] = 0.0
+    ...     def mean(self, state, n):
+    ...         return state["sum"] / n
+    >>> rng = np.random.RandomState(0)
+    >>> result = adagrad(Distances(), np.zeros(1), max_iter=1000, rng=rng, rate=0.5)
+    >>> np.round(result.x, 1), result.success
+    (array([2.]), True)
     """
     progress = Progress(fun, max_iter, 0.0, callback)
     state, n_seen, loss, x = fun.start(x0), 0, 0.0, x0

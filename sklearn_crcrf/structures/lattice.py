@@ -31,6 +31,15 @@ class LatticeScores(NamedTuple):
     runs : ndarray of shape (n_runs,)
         The scores of the candidates come first; see :attr:`Lattice.start`.
     candidates : Candidates
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_crcrf.structures import Candidates, Lattice, LatticeScores
+    >>> lattice = Lattice(np.array([0, 2]), Candidates.above(np.full((2, 2), 0.5), 0.1))
+    >>> scores = LatticeScores(np.arange(8.0), lattice.candidates)  # 4 of labels, 4 of pairs
+    >>> scores.state
+    array([0., 1., 2., 3.])
     """
 
     runs: np.ndarray
