@@ -16,6 +16,8 @@ __all__ = ["CandidateStatistics", "Fold", "Proposals"]
 
 # The least and the greatest threshold that is found, and the number of tokens it is found on.
 LEAST, MOST, SAMPLE = 1e-10, 1e-4, 20_000
+# The mean number of candidates per token that a threshold which is found may leave.
+MOST_CANDIDATES = 4
 
 
 class CandidateStatistics(NamedTuple):
@@ -102,19 +104,25 @@ class Proposals(NamedTuple):
         return folds
 
     def threshold(self, folds: Sequence[Fold], outside: float) -> float:
-        """The threshold below which about a given fraction of gold labels have their probability.
+        """The threshold that leaves out about a given fraction of the gold labels.
 
-        It is found on a part of the tokens, and is at least 1e-10 and at most 1e-4.
+        It is found on a part of the tokens, from 1e-10 to 1e-4. A higher one is taken if there
+        would be more than four candidates per token.
         """
-        found = []
+        of_gold, of_all, n_sampled = [], [], 0
         for model, X, ids in folds:
             n_tokens = max(1, len(ids))
             sample = np.arange(0, len(X), max(1, len(folds) * n_tokens // SAMPLE))
             own = SequenceArray(ids, X.offsets)[sample].data
             candidates, _ = self._with_gold(Fold(model, X[sample], own), LEAST)
-            found.append(candidates.log_probability[candidates.label == own[candidates.token]])
-        quantile = np.quantile(np.concatenate(found), outside)
-        return float(np.clip(np.exp(quantile), LEAST, MOST))
+            logarithm = candidates.log_probability
+            of_gold.append(logarithm[candidates.label == own[candidates.token]])
+            of_all.append(logarithm)
+            n_sampled += len(own)
+        probability = np.exp(np.sort(np.concatenate(of_all))[::-1])
+        least = float(np.exp(np.quantile(np.concatenate(of_gold), outside)))
+        limit = min(MOST_CANDIDATES * n_sampled, len(probability)) - 1
+        return float(np.clip(max(least, probability[limit]), LEAST, MOST))
 
     def out_of_fold(
         self, folds: Sequence[Fold], threshold: float

@@ -75,7 +75,8 @@ class LatticeCRF(CallbackSupportMixin, LinearChainClassifier):
     threshold : float or "auto", default="auto"
         Labels whose posterior probability is below are no candidates. "auto" finds the greatest
         threshold from 1e-10 to 1e-4 that leaves out about 0.15 % of the gold labels of the folds,
-        or less: the more over-confident the model is, the lower it is.
+        or less: the more over-confident the model is, the lower it is. There are at most about
+        four candidates per token, though.
     cv : int, default=2
         Number of folds. The candidates of the sequences of a fold are proposed by a model that is
         fitted to the other folds.
