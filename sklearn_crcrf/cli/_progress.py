@@ -5,11 +5,10 @@ import time
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from sklearn.pipeline import Pipeline
-
-from ..training.monitor import Iteration, listening
+if TYPE_CHECKING:
+    from ..training.monitor import Iteration
 
 __all__ = ["ProgressLine", "add_options", "progress_of", "telling_iterations"]
 
@@ -101,11 +100,15 @@ def telling_iterations(estimator: Any, progress: ProgressLine) -> Iterator[None]
 
     With the parameter ``verbose``, only every ``verbose``-th iteration does.
     """
+    from sklearn.pipeline import Pipeline
+
+    from ..training.monitor import listening
+
     classifier = estimator[-1] if isinstance(estimator, Pipeline) else estimator
     verbose = classifier.get_params().get("verbose")
     every = int(verbose or 1)
 
-    def tell(iteration: Iteration) -> None:
+    def tell(iteration: "Iteration") -> None:
         if iteration.number % every == 0:
             progress.advance(every, str(iteration))
 

@@ -108,11 +108,8 @@ def _module(name: str) -> ModuleType:
 
 
 def _run(options: argparse.Namespace) -> int:
-    from sklearn.exceptions import ConvergenceWarning
-
     with warnings.catch_warnings():
         warnings.showwarning = _show_warning
-        warnings.simplefilter("always", ConvergenceWarning)
         status = options.run(options) or 0
         sys.stdout.flush()
     return status

@@ -3,13 +3,16 @@
 import argparse
 import json
 from collections.abc import Callable, Iterator
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
-from ..base.unwrap import unwrap
-from ..model_files import StoredModel, load_model
+from ..serving import Tagger, load_tagger
+from ..serving.files import is_tagger_file
 from . import _progress
 from ._numbers import positive
 from ._text import KNOWN, Source, Text, add_columns, add_file, open_output, read_source, read_text
+
+if TYPE_CHECKING:
+    from ..model_files import StoredModel
 
 __all__ = ["add_arguments", "read_words", "run"]
 
@@ -21,7 +24,12 @@ Tagged = Iterator[dict[str, Any]]
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add what the command takes."""
     add_file(parser, "words to label")
-    parser.add_argument("--model", metavar="MODEL", required=True, help="written by train")
+    parser.add_argument(
+        "--model",
+        metavar="MODEL",
+        required=True,
+        help="written by train, or a file of a tagger, which starts at once",
+    )
     add_columns(
         parser,
         "names of the columns of the file. A column 'known' holds known labels: a label, several "
@@ -44,30 +52,65 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Label, and write."""
+    if is_tagger_file(options.model):
+        _run_tagger(load_tagger(options.model), options)
+        return
+    from ..model_files import load_model
+
     model = load_model(options.model, options.max_bytes)
     text = read_words(read_source(options.file, options.max_bytes), model, options.columns)
     if text.known is not None and (options.n_best or options.marginals):
         raise ValueError("--n-best and --marginals cannot be used with a column 'known'")
     _check_known(text.known, model.estimator, options.file)
-    write = _write_json if options.json else _write_text
     # Known labels may be impossible: all sequences in one chunk, so that the number of the sequence
     # in the error is right.
     size = CHUNK if text.known is None else max(1, len(text.X))
+
+    def tag(chunk: slice) -> Tagged:
+        known = None if text.known is None else text.known[chunk]
+        return _tag(model.estimator, text.X[chunk], known, options)
+
+    _write(tag, len(text.X), size, options)
+
+
+def _run_tagger(tagger: Tagger, options: argparse.Namespace) -> None:
+    """Label with a tagger, and write."""
+    text = read_text(read_source(options.file, options.max_bytes), options.columns)
+    if options.n_best or text.known is not None:
+        raise ValueError("a tagger has neither --n-best nor a column 'known'; use a model")
+
+    def tag(chunk: slice) -> Tagged:
+        for number, tokens in enumerate(text.X[chunk], chunk.start):
+            try:
+                tagged = {"tokens": tokens, "labels": tagger(tokens)}
+                if options.marginals:
+                    rows = tagger.probabilities(tokens).tolist()
+                    tagged["marginals"] = [dict(zip(tagger.labels, r, strict=True)) for r in rows]
+            except (TypeError, ValueError) as error:
+                raise ValueError(f"{options.file}, sequence {number}: {error}") from error
+            yield tagged
+
+    _write(tag, len(text.X), CHUNK, options)
+
+
+def _write(
+    tag: Callable[[slice], Tagged], n_sequences: int, size: int, options: argparse.Namespace
+) -> None:
+    """Write the output for all sequences, which ``tag`` makes of some of them."""
+    write = _write_json if options.json else _write_text
     with (
         open_output(options.output) as file,
-        _progress.progress_of(options, "labelling", len(text.X), "sequence") as progress,
+        _progress.progress_of(options, "labelling", n_sequences, "sequence") as progress,
     ):
-        for start in range(0, len(text.X), size):
-            chunk = slice(start, start + size)
-            sequences = text.X[chunk]
-            known = None if text.known is None else text.known[chunk]
-            for tagged in _tag(model.estimator, sequences, known, options):
+        for start in range(0, n_sequences, size):
+            stop = min(start + size, n_sequences)
+            for tagged in tag(slice(start, stop)):
                 write(file, tagged)
-            progress.advance(len(sequences))
+            progress.advance(stop - start)
 
 
 def read_words(
-    source: Source, model: StoredModel, columns: list[str | None] | None, labelled: bool = False
+    source: Source, model: "StoredModel", columns: list[str | None] | None, labelled: bool = False
 ) -> Text:
     """Read the words that a model is to label; by default with the columns of training.
 
@@ -109,6 +152,8 @@ def _fitting_columns(trained: list[str | None], width: int, labelled: bool) -> l
 
 def _check_known(known: list | None, estimator: Any, name: str) -> None:
     """Check that the labels of a column 'known' are labels of the model."""
+    from ..base.unwrap import unwrap
+
     classes = unwrap(estimator)[0].classes_.tolist()
     for number, sequence in enumerate(known or ()):
         for position, allowed in enumerate(sequence):
@@ -126,6 +171,8 @@ def _observed(columns: list[str | None]) -> list[str]:
 
 def _tag(estimator: Any, X: list, known: list | None, options: argparse.Namespace) -> Tagged:
     """The output for each sequence."""
+    from ..base.unwrap import unwrap
+
     classifier, inner = unwrap(estimator, X)
     if options.n_best:
         kept = _method(classifier, "predict_k_best")(inner, k=options.n_best)

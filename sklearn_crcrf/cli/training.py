@@ -62,6 +62,7 @@ def fit(
         _progress.progress_of(options, "training", None, "iteration") as progress,
         _progress.telling_iterations(estimator, progress),
     ):
+        warnings.simplefilter("always", ConvergenceWarning)
         estimator.fit(text.X, text.y)
     for it in caught:
         if not (interrupts.happened and issubclass(it.category, ConvergenceWarning)):

@@ -64,9 +64,12 @@ def write_content(path: str | os.PathLike, content: Content) -> None:
 
 
 def is_tagger_file(path: str | os.PathLike) -> bool:
-    """Whether a file begins like the file of a tagger."""
-    with open(path, "rb") as file:
-        return file.read(len(MAGIC)) == MAGIC
+    """Whether there is a file that begins like the file of a tagger."""
+    try:
+        with open(path, "rb") as file:
+            return file.read(len(MAGIC)) == MAGIC
+    except OSError:
+        return False
 
 
 def read_content(path: str | os.PathLike) -> Content:

@@ -9,8 +9,6 @@ from math import inf
 from numbers import Integral
 from typing import IO, Any
 
-from sklearn.utils import check_scalar
-
 __all__ = ["MAX_BYTES", "check_max_bytes", "read_limited", "read_text", "unpack"]
 
 MAX_BYTES = 2**32
@@ -20,6 +18,8 @@ BLOCK = 2**20
 def check_max_bytes(max_bytes: int | None) -> None:
     """Raise ValueError or TypeError unless it is a number of bytes, or None for no limit."""
     if max_bytes is not None:
+        from sklearn.utils import check_scalar
+
         check_scalar(max_bytes, "max_bytes", Integral, min_val=0)
 
 

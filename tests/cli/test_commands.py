@@ -273,6 +273,25 @@ def test_n_best(corpus, model, capsys):
     assert [[line.split("\t")[1] for line in block] for block in blocks] == labels
 
 
+@pytest.mark.parametrize("options", [(), ("--marginals",), ("--json", "--marginals")])
+def test_a_tagger_writes_what_its_model_writes(options, corpus, model, tmp_path, capsys):
+    path, tagger = corpus[0], tmp_path / "tagger"
+    load_model(model).estimator.tagger().save(tagger)
+    of_model, of_tagger = (
+        run(capsys, "tag", path, "--model", m, *options) for m in (model, tagger)
+    )
+    assert of_model == of_tagger
+
+
+def test_what_a_tagger_cannot_do(corpus, model, three_columns, tmp_path, capsys):
+    path, tagger = corpus[0], tmp_path / "tagger"
+    load_model(model).estimator.tagger().save(tagger)
+    status, _, err = run(capsys, "tag", path, "--model", tagger, "--n-best", 2)
+    assert status == 2 and "a tagger has neither --n-best nor a column 'known'" in err
+    status, _, err = run(capsys, "tag", three_columns, "--model", tagger)
+    assert status == 2 and "chunks.tsv, sequence 0: tokens, position 0: the token must be" in err
+
+
 def test_marginals(corpus, model, capsys):
     path, X, y = corpus
     crf = EmpiricalCRF().fit(X, y)

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from sklearn_crcrf import CRF
+from sklearn_crcrf import CRF, EmpiricalCRF
 from sklearn_crcrf.datasets import make_addresses, write_conll
 
 pytest.importorskip("skops")
@@ -60,6 +60,17 @@ def test_help_does_not_wait_for_what_commands_need(tmp_path):
         [sys.executable, "-c", code + "sys.exit(main())", "--help"], capture_output=True
     )
     assert (done.returncode, done.stderr) == (0, b"") and b"evaluate" in done.stdout
+
+
+def test_a_tagger_waits_only_for_numpy(tmp_path):
+    X = [["the", "dog", "walks"], ["a", "cat"]]
+    EmpiricalCRF().fit(X, [["D", "N", "V"], ["D", "N"]]).tagger().save(tmp_path / "tagger")
+    blocked = "sys.modules.update(dict.fromkeys(['sklearn', 'scipy', 'joblib'])); "
+    code = f"import sys; {blocked}from sklearn_crcrf.__main__ import main; sys.exit(main())"
+    argv = [sys.executable, "-c", code, "tag", "--model", str(tmp_path / "tagger")]
+    done = subprocess.run(argv, input=b"the\ncat\n\na\n", capture_output=True)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.stdout.decode().split("\n") == ["the\tD", "cat\tN", "", "a\tD", "", ""]
 
 
 def test_a_pipe_from_and_to_other_programs(corpus, tmp_path):

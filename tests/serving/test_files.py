@@ -65,6 +65,7 @@ def test_is_tagger_file(saved, tmp_path):
     (tmp_path / "empty").touch()
     assert is_tagger_file(saved)
     assert not is_tagger_file(tmp_path / "empty")
+    assert not is_tagger_file(tmp_path / "missing")
 
 
 def test_foreign_files(tmp_path):
