@@ -358,6 +358,25 @@ def test_output_codes_have_a_row_for_every_method(load, splits, monkeypatch):
     assert all(0 <= float(row[1]) <= 100 for row in rows)
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_serving_has_a_row_for_every_tagger(load, splits, tmp_path, monkeypatch):
+    pytest.importorskip("pycrfsuite")
+    serving = load("serving")
+    monkeypatch.setattr(serving, "N_ITERATIONS", 3)
+    monkeypatch.setattr(serving, "N_WARM", 2)
+    (X, y), _, (words, _) = splits
+    models = serving.fitted(X, y)
+    paths = {name: tmp_path / name for name in models}
+    for name, model in models.items():
+        model.tagger().save(paths[name])
+    peer = serving.crfsuite_tagger(X, y, tmp_path / "crfsuite")
+    assert len(list(serving.latency_rows(models, paths, peer, words))) == 1 + 2 * len(models)
+    assert [row[0] for row in serving.file_rows(paths)] == list(models)
+    assert len(list(serving.thread_rows(paths["EmpiricalCRF"], words))) == 4
+    ((per_second, *_),) = serving.load_rows(paths["EmpiricalCRF"], words)
+    assert float(per_second) > 0
+
+
 def test_label_bias_has_a_row_for_every_method(load):
     label_bias = load("label_bias")
     rows = list(label_bias.rows(label_bias.methods(), 1, 200))

@@ -26,6 +26,7 @@ PUBLIC = [
     "notebook",
     "opinion_pool",
     "plotting",
+    "serving",
     "solvers",
     "structures",
 ]

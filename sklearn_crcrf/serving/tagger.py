@@ -48,10 +48,10 @@ class Tagger:
     >>> tagger(["the", "cat", "walks"])
     ['D', 'N', 'V']
     >>> tagger.probabilities(["dogs", "sleep"]).round(2)
-    array([[0.09, 0.83, 0.08],
-           [0.05, 0.06, 0.89]])
+    array([[0.1 , 0.84, 0.06],
+           [0.06, 0.09, 0.85]])
     >>> tagger.labels, round(tagger.confidence(["dogs", "sleep"]), 2)
-    (('D', 'N', 'V'), 0.78)
+    (('D', 'N', 'V'), 0.79)
     """
 
     __slots__ = ("_by_marginals", "_chain", "_compiled", "_content", "_labels")
