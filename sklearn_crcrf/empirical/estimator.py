@@ -34,6 +34,7 @@ from ..data.layout import Sequences
 from ..data.ragged import SequenceArray
 from ..labels.encoding import encode_labels
 from ..linear import NamedWeights
+from ..segments.schemes import are_segments
 from ..serving import Tagger
 from ..structures import Graph, Scores, SecondOrderChain, Structure, structure_of
 from ..structures.inference import INFERENCE, Inference, as_inference
@@ -97,7 +98,7 @@ class EmpiricalCRF(CountingClassifier):
     sigma : float, default=1.0
         Width of all priors. Every pseudo-count is divided by ``sigma ** 2``. Parameters that are
         fitted iteratively have a Gaussian prior, with standard deviation sigma for
-        ``spelling="maxent"`` and ``0.3 * sigma`` for ``exponents="fit"``. In (0, inf]; ``inf``
+        ``spelling="maxent"`` and ``0.1 * sigma`` for ``exponents="fit"``. In (0, inf]; ``inf``
         means plain frequencies.
     spelling : {"product", "joint", "mean", "maxent"}, default="product"
         How p(y | spelling) is estimated: as a product of the co-occurrence rates of y with
@@ -119,7 +120,7 @@ class EmpiricalCRF(CountingClassifier):
     exponents : None, "fit" or dict, default=None
         Exponents of the experts, by name as in ``exponents_``. A dict replaces some of the
         defaults; ``"fit"`` fits all exponents by cross-validation: by maximum likelihood on 20,000
-        held-out tokens, or on all if there are fewer, given the counts of the other tokens. The
+        to 80,000 held-out tokens, or on all if there are fewer, given the counts of the others. The
         rates of labels have the exponent "transition", what the symbols of both tokens add to these
         has the exponent "edges", and what the types of edges add "edge types". In graphs with
         cycles all rates have the exponent "edges", by default 0.5.
@@ -396,7 +397,9 @@ class EmpiricalCRF(CountingClassifier):
 
     def _fit_with_exponents(self, corpus: LabelledObservations) -> None:
         """Count once, fit the exponents by cross-validation, and estimate from all counts."""
-        fold = held_out_folds(corpus.offsets, self.validation_fraction)
+        fold = held_out_folds(
+            corpus.offsets, self.validation_fraction, len(np.unique(corpus.labels))
+        )
         n_folds = int(fold.max(initial=-1)) + 1
         counts = count_folds_of_corpus(corpus, self._templates(), np.where(fold < 0, n_folds, fold))
         total, parts = reduce(Counts.__add__, counts), []
@@ -481,7 +484,9 @@ class EmpiricalCRF(CountingClassifier):
         """The experts that may take part."""
         encoder = self.encoder_
         given = encoder.names, encoder.lexicon.features, encoder.links
-        return all_experts(*given) if self.experts is None else chosen_experts(self.experts, *given)
+        if self.experts is not None:
+            return chosen_experts(self.experts, *given)
+        return all_experts(*given, has_words=encoder.n_attributes is None)
 
     def _estimate(self, counts: Counts, more_labels: Any = ()) -> None:
         """Compute the fitted attributes from the counts."""
@@ -492,7 +497,13 @@ class EmpiricalCRF(CountingClassifier):
         options = {"strength": strength, "mu_oov": self.mu_oov, "exponents": self._exponents}
         spelling = SPELLINGS[self.spelling]
         if self.zeros == "smoothed":
-            self.model_ = SmoothedModel(statistics, spelling, experts=self._experts(), **options)
+            self.model_ = SmoothedModel(
+                statistics,
+                spelling,
+                experts=self._experts(),
+                are_segments=are_segments(self.classes_.tolist()),
+                **options,
+            )
         else:
             floor = FLOOR if self.zeros == "floored" else -np.inf
             self.model_ = FrequencyModel(statistics, spelling, floor=floor, **options)

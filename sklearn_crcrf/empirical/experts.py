@@ -1,4 +1,4 @@
-"""The attributes around a token that predict its label, and their default exponents."""
+"""The attributes around a token that predict its label."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -6,6 +6,7 @@ from typing import NamedTuple
 from ..counts import Template
 from ..feature_extraction.window_templates import parse_places, places_name
 from ..utils.names import check_several
+from .default_exponents import default_exponents, graph_exponents, uniform_exponents
 
 __all__ = [
     "ContextExpert",
@@ -24,17 +25,13 @@ Symbols = Sequence[tuple[str, int]]
 
 
 class ContextExpert(NamedTuple):
-    """An attribute made of symbols around a token, and its exponents.
+    """An attribute made of symbols around a token.
 
     Parameters
     ----------
     name : str
         For example ``"token[-1]|token[0]"``.
     template : Template
-    known : float
-        Exponent for tokens whose word was seen in training.
-    unseen : float
-        Exponent for all other tokens.
     broader : Template or None
         The template with fewer symbols whose estimate is the prior; None if the prior is the
         overall label distribution.
@@ -42,14 +39,12 @@ class ContextExpert(NamedTuple):
 
     name: str
     template: Template
-    known: float = 0.0
-    unseen: float = 0.0
     broader: Template | None = None
 
-    def is_used(self, exponents: Mapping[str, float]) -> bool:
-        """Whether the expert takes part, given exponents that replace the default."""
-        names = [self.name, f"{self.name}/seldom", f"{self.name}/unseen"]
-        return any([self.known, self.unseen, *(name in exponents for name in names)])
+    @property
+    def exponent_names(self) -> list[str]:
+        """The names of its exponents, for words seen often, seldom and never."""
+        return [self.name, f"{self.name}/seldom", f"{self.name}/unseen"]
 
 
 class EdgeExpert(NamedTuple):
@@ -82,40 +77,56 @@ class Experts(NamedTuple):
     contexts : list of ContextExpert
         A broader template comes before the templates whose prior it is.
     edges : list of EdgeExpert
-    word : float
-        Default exponent of the words, and of their spelling.
-    linked : float
-        Default exponent of the rates of linked labels, and of what symbols add to these rates.
+    defaults : mapping from name to (float, float)
+        Default exponents, for labels of segments and for other labels; 0 for names without one.
     """
 
     contexts: list[ContextExpert]
     edges: list[EdgeExpert]
-    word: float = 1.0
-    linked: float = 1.0
+    defaults: Mapping[str, tuple[float, float]]
 
     def templates(self, exponents: Mapping[str, float] | None) -> list[Template]:
         """The templates of the experts that take part; of all of them for None.
 
-        An expert takes part if its exponent is given, or by default not 0.
+        An expert takes part if its exponent is given, or by default not 0 for labels of any kind.
         """
+        used = {name for name, values in self.defaults.items() if any(values)} | {
+            *(exponents or ())
+        }
         experts: list[ContextExpert | EdgeExpert] = [
-            expert for expert in self.contexts if exponents is None or expert.is_used(exponents)
+            expert
+            for expert in self.contexts
+            if exponents is None or not used.isdisjoint(expert.exponent_names)
         ]
         experts += self.edges
         return [*(expert.template for expert in experts), *given_templates(self.edges)]
 
+    def exponents(self, are_segments: bool) -> dict[str, float]:
+        """Default exponents by name; for labels of segments if ``are_segments``."""
+        return {name: values[0 if are_segments else 1] for name, values in self.defaults.items()}
 
-def all_experts(names: Sequence[str], features: Iterable[str], links: str) -> Experts:
+
+def all_experts(
+    names: Sequence[str], features: Iterable[str], links: str, has_words: bool = True
+) -> Experts:
     """The experts of which exponents choose; parameters as of the functions below.
 
-    Tokens with links of any kind have no order, so there are no experts on their neighbours.
+    Tokens with links of any kind have no order, so there are no experts on their neighbours. If
+    there are no words, but the columns of a sparse X, rates of labels count in full.
     """
     contexts = [
         expert
         for expert in context_experts(names, features)
         if links != "any" or not any(offset for _, offset in expert.template.symbols)
     ]
-    return Experts(contexts, [*edge_experts(names, links)])
+    edges = [*edge_experts(names, links)]
+    if links == "any":
+        return Experts(contexts, edges, graph_exponents(names))
+    known = {expert.name: expert.template.symbols for expert in contexts}
+    defaults = default_exponents(names, known)
+    return Experts(
+        contexts, edges, defaults if has_words else defaults | uniform_exponents([], 1.0, 1.0)
+    )
 
 
 def chosen_experts(
@@ -162,15 +173,15 @@ def chosen_experts(
         inside = [other for other in by_symbols if other < symbols]
         broader = by_symbols[max(inside, key=len)] if inside else None
         if symbols != this_word:
-            experts.append(_expert(by_symbols[symbols], exponent, exponent, broader))
-    return Experts(experts, [*edge_experts([word], links)], exponent, exponent**0.5)
+            experts.append(_expert(by_symbols[symbols], broader))
+    defaults = uniform_exponents([expert.name for expert in experts], exponent, exponent**0.5)
+    return Experts(experts, [*edge_experts([word], links)], defaults)
 
 
 def context_experts(names: Sequence[str], features: Iterable[str]) -> Iterator[ContextExpert]:
     """All experts for these columns, the first of which holds the words.
 
-    The last ones have exponents 0: no other default helped all corpora, so they take part
-    only if exponents are fitted or given.
+    Those without a default exponent take part only if exponents are fitted or given.
 
     Parameters
     ----------
@@ -183,41 +194,33 @@ def context_experts(names: Sequence[str], features: Iterable[str]) -> Iterator[C
     ContextExpert
     """
     word, *others = names
-    scale = max(1, len(others)) ** -0.5
-    yield _expert(_at(word, -1), 0.2, 0.45)
-    yield _expert(_at(word, +1), 0.2, 0.35)
-    yield _expert(_at(word, -1, 0), 0.25, broader=_at(word, 0))
-    yield _expert(_at(word, 0, +1), 0.33, broader=_at(word, 0))
-    yield _expert(_at(word, -2), 0.15, 0.25)
-    yield _expert(_at(word, -1, +1), 0.25, 0.25)
-    for offsets in ((2,), (-2, -1), (1, 2)):
-        yield _expert(_at(word, *offsets), 0.07, 0.07)
-    if "shape" in features:
-        yield _expert(_at(f"{word}:shape", -1, 0), 0.2, 0.1)
-        yield _expert(_at(f"{word}:shape", 0, +1), 0.12, 0.1)
-    for column in others:
-        # Windows of increasing length; each is the prior of the next.
-        chain = [_at(column, *offsets) for offsets in ((0,), (0, 1), (-1, 0, 1))]
-        for broader, symbols in zip([None, *chain], chain, strict=False):
-            yield _expert(symbols, 0.7 * scale, 0.7 * scale, broader)
-    yield from _more_experts(word, others, features)
-
-
-def _more_experts(
-    word: str, others: Sequence[str], features: Iterable[str]
-) -> Iterator[ContextExpert]:
     offsets: tuple[int, ...]
+    for offsets in ((-1,), (1,), (-2,), (-1, 1), (2,), (-2, -1), (1, 2)):
+        yield _expert(_at(word, *offsets))
+    for offsets in ((-1, 0), (0, 1)):
+        yield _expert(_at(word, *offsets), broader=_at(word, 0))
     if "suffix3" in features:
+        suffix = f"{word}:suffix3"
         for offsets in ((-1,), (1,), (-1, 1)):
-            yield _expert(_at(f"{word}:suffix3", *offsets))
+            yield _expert(_at(suffix, *offsets))
+        yield _expert([(word, -1), (suffix, 0)])
+        yield _expert([(suffix, 0), (word, 1)])
     if "shape" in features:
-        for offsets in ((-1,), (1,), (-1, 1), (-1, 0, 1)):
+        for offsets in ((-1, 0), (0, 1), (-1,), (1,), (-1, 1), (-1, 0, 1)):
             yield _expert(_at(f"{word}:shape", *offsets))
     for column in others:
-        for offsets in ((-1,), (1,), (-2, -1), (-1, 0), (1, 2), (-2, -1, 0), (0, 1, 2)):
-            yield _expert(_at(column, *offsets))
-        for word_offset, offset in ((0, 0), (0, 1), (0, -1), (-1, 0), (1, 0)):
-            yield _expert([(word, word_offset), (column, offset)])
+        yield from _column_experts(word, column)
+
+
+def _column_experts(word: str, column: str) -> Iterator[ContextExpert]:
+    # Windows of increasing length; each is the prior of the next.
+    chain = [_at(column, *offsets) for offsets in ((0,), (0, 1), (-1, 0, 1))]
+    for broader, symbols in zip([None, *chain], chain, strict=False):
+        yield _expert(symbols, broader)
+    for offsets in ((-1,), (1,), (-2, -1), (-1, 0), (1, 2), (-2, -1, 0), (0, 1, 2)):
+        yield _expert(_at(column, *offsets))
+    for word_offset, offset in ((0, 0), (0, 1), (0, -1), (-1, 0), (1, 0)):
+        yield _expert([(word, word_offset), (column, offset)])
 
 
 def edge_experts(names: Sequence[str], links: str = "next") -> Iterator[EdgeExpert]:
@@ -259,11 +262,9 @@ def _at(column: str, *offsets: int) -> tuple[tuple[str, int], ...]:
     return tuple((column, offset) for offset in offsets)
 
 
-def _expert(
-    symbols: Symbols, known: float = 0.0, unseen: float = 0.0, broader: Symbols | None = None
-) -> ContextExpert:
+def _expert(symbols: Symbols, broader: Symbols | None = None) -> ContextExpert:
     prior = Template(tuple(broader)) if broader else None
-    return ContextExpert(places_name(symbols), Template(tuple(symbols)), known, unseen, prior)
+    return ContextExpert(places_name(symbols), Template(tuple(symbols)), prior)
 
 
 def symbol_names(symbols: Symbols, linked: bool = False) -> list[str]:

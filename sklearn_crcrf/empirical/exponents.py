@@ -95,34 +95,39 @@ class Exponents(Storable):
         return dict(zip(self.names, self.values.tolist(), strict=True))
 
 
-def state_entries(
-    spelling, known_spelling: float, mu_oov: float, experts, word: float = 1.0
-) -> list[Entry]:
+def state_entries(spelling, mu_oov: float, experts, defaults: Mapping[str, float]) -> list[Entry]:
     """Entries of the slots, in the order: spelling, word, context experts.
 
     Parameters
     ----------
     spelling : ProductSpelling or SignatureSpelling
-    known_spelling : float
-        Default exponent that all spelling slots of known words share.
     mu_oov : float
         Multiplies the exponents of the spelling slots of unseen words.
     experts : sequence of ContextExpert
-    word : float
-        Default exponent of the words; also multiplies the default exponents of their spelling.
+    defaults : mapping from name to float
+        Default exponents; if the spelling of unseen words has none, it is the exponent of the
+        spelling model times the exponent "word", and all others are 0.
     """
     slots = range(len(spelling.names))
     word_slot = len(spelling.names)
     entries = [
-        Entry(f"{name}/unseen", word * float(value), [(UNSEEN, slot)], [mu_oov])
+        Entry(
+            f"{name}/unseen",
+            defaults.get(f"{name}/unseen", defaults["word"] * float(value)),
+            [(UNSEEN, slot)],
+            [mu_oov],
+        )
         for slot, name, value in zip(slots, spelling.names, spelling.exponents, strict=True)
     ]
+
+    def add(name, cells, factors=(1.0,)):
+        entries.append(Entry(name, defaults.get(name, 0.0), cells, factors))
+
     for suffix, kind in (("", FREQUENT), ("/seldom", SELDOM)):
-        entries.append(Entry("word" + suffix, word, [(kind, word_slot)], [1.0]))
-        cells = [(kind, slot) for slot in slots]
-        entries.append(Entry("spelling" + suffix, word * known_spelling, cells, spelling.exponents))
+        add("word" + suffix, [(kind, word_slot)])
+        add("spelling" + suffix, [(kind, slot) for slot in slots], spelling.exponents)
         for slot, expert in enumerate(experts, word_slot + 1):
-            entries.append(Entry(expert.name + suffix, expert.known, [(kind, slot)], [1.0]))
+            add(expert.name + suffix, [(kind, slot)])
     for slot, expert in enumerate(experts, word_slot + 1):
-        entries.append(Entry(expert.name + "/unseen", expert.unseen, [(UNSEEN, slot)], [1.0]))
+        add(expert.name + "/unseen", [(UNSEEN, slot)])
     return entries

@@ -15,16 +15,19 @@ from ..structures import Structure
 from .prepared import Prepared
 from .smoothed import RAISING, SmoothedModel
 
-__all__ = ["MAX_ITER", "HeldOut", "fit_exponents", "held_out_folds"]
+__all__ = ["MAX_ITER", "HeldOut", "Loss", "fit_exponents", "held_out_folds"]
 
 MAX_ITER = 50
 
 # Standard deviation of the prior around the defaults, relative to sigma.
-PRIOR_WIDTH = 0.3
+PRIOR_WIDTH = 0.1
 # Rates that may only raise a transition keep a positive exponent.
 SMALLEST_EDGE_EXPONENT = 1e-3
-# Number of tokens on which exponents are fitted, and of the blocks that these make up.
-N_HELD_OUT, N_BLOCKS = 20_000, 10
+# Number of tokens on which exponents are fitted: fewer if there are more than 25 labels.
+N_HELD_OUT, FEWEST_HELD_OUT = 80_000, 20_000
+MANY_LABELS = 25
+# Number of blocks that the held-out tokens make up.
+N_BLOCKS = 10
 
 
 class HeldOut(NamedTuple):
@@ -47,11 +50,12 @@ class HeldOut(NamedTuple):
     weight: np.ndarray
 
 
-def held_out_folds(offsets: np.ndarray, fraction: float) -> np.ndarray:
+def held_out_folds(offsets: np.ndarray, fraction: float, n_labels: int) -> np.ndarray:
     """Which units are held out together, to fit exponents.
 
-    About 20,000 tokens are held out, in blocks of consecutive units that are spread over the whole
-    data; if there are fewer tokens, all are held out. There are as many folds as are needed for
+    About 80,000 tokens are held out, but fewer, down to 20,000, if there are more than 25 labels.
+    They are in blocks of consecutive units that are spread over the whole data; if there are fewer
+    tokens, all are held out. There are as many folds as are needed for
     none to hold more than a fraction of the tokens.
 
     Parameters
@@ -59,6 +63,7 @@ def held_out_folds(offsets: np.ndarray, fraction: float) -> np.ndarray:
     offsets : ndarray of shape (n_units + 1,)
         Where the units begin among all tokens.
     fraction : float
+    n_labels : int
 
     Returns
     -------
@@ -67,19 +72,20 @@ def held_out_folds(offsets: np.ndarray, fraction: float) -> np.ndarray:
 
     Examples
     --------
-    >>> held_out_folds(np.arange(9), 0.25)
+    >>> held_out_folds(np.arange(9), 0.25, 2)
     array([0, 0, 1, 1, 2, 2, 3, 3])
-    >>> np.bincount(held_out_folds(np.arange(0, 4_000_010, 10), 0.1) + 1)
-    array([398000,   2000])
+    >>> np.bincount(held_out_folds(np.arange(0, 4_000_010, 10), 0.1, 2) + 1)
+    array([392000,   8000])
     """
     n_units = len(offsets) - 1
-    share = min(1.0, N_HELD_OUT / max(offsets[-1], 1))
+    wanted = max(FEWEST_HELD_OUT, N_HELD_OUT * min(1.0, MANY_LABELS / n_labels))
+    share = min(1.0, wanted / max(offsets[-1], 1))
     n_folds = min(int(np.ceil(share / fraction - 1e-9)), n_units)
     # A multiple of the number of folds, so that each fold has the same number of blocks.
     n_blocks = min(n_folds * -(-N_BLOCKS // n_folds), n_units) if share < 1.0 else n_folds
     block = np.arange(n_units) * n_blocks // max(n_units, 1)
     first = np.searchsorted(block, np.arange(n_blocks))
-    is_held_out = (offsets[:-1] - offsets[first][block]) * n_blocks < N_HELD_OUT
+    is_held_out = (offsets[:-1] - offsets[first][block]) * n_blocks < wanted
     return np.where(is_held_out, block % max(n_folds, 1), -1)
 
 
@@ -93,7 +99,7 @@ def fit_exponents(
     """Fit the exponents that several models share.
 
     Minimises the weighted sum of the negative log-likelihoods of all units, plus
-    ``||a - a0||^2 / (2 s^2)``, where a0 are the current exponents of the first model, and s is 0.3
+    ``||a - a0||^2 / (2 s^2)``, where a0 are the current exponents of the first model, and s is 0.1
     sigma.
 
     Parameters
@@ -117,7 +123,7 @@ def fit_exponents(
     for part in parts:
         part.structure.require(log_loss.requires, "fitting exponents")
     names, start = parts[0].model.exponents.names, parts[0].model.exponents.values.copy()
-    losses, penalty = [_Loss(part) for part in parts], (PRIOR_WIDTH * sigma) ** -2
+    losses, penalty = [Loss(part) for part in parts], (PRIOR_WIDTH * sigma) ** -2
 
     def objective(values: np.ndarray) -> tuple[float, np.ndarray]:
         found = [loss(values) for loss in losses]
@@ -137,12 +143,17 @@ def fit_exponents(
     return dict(zip(names, fitted.x.tolist(), strict=True)), bool(fitted.success)
 
 
-class _Loss:
+class Loss:
     """The negative log-likelihood of one part, and its gradient in the exponents."""
 
     def __init__(self, part: HeldOut):
         self._part, self._gains = part, part.model.link_gains(part.prepared)
         self._model = part.model.copy()
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the exponents."""
+        return self._model.exponents.names
 
     def __call__(self, values: np.ndarray) -> tuple[float, np.ndarray]:
         _, prepared, y, structure, weight = self._part

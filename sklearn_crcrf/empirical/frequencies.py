@@ -32,6 +32,8 @@ from .prepared import Prepared
 
 __all__ = ["FrequencyModel"]
 
+# Exponents of words, which need no spelling if they are known.
+WORDS = {"word": 1.0, "word/seldom": 1.0}
 LABELS_ONLY = np.iinfo(np.int32).max
 """Stands for the row of known words that never occurred next to each other."""
 
@@ -78,7 +80,7 @@ class FrequencyModel(Storable):
         words = stats.by_word.copy()
         words.data = np.log(frequency) - FLOOR
         self.exponents = Exponents(
-            [*state_entries(self.spelling, 0.0, mu_oov, []), Entry("edges", 1.0)],
+            [*state_entries(self.spelling, mu_oov, [], WORDS), Entry("edges", 1.0)],
             n_slots=len(self.spelling.names) + 1,
         )
         self.exponents.update(exponents or {})

@@ -38,7 +38,9 @@ EXPERTS = (
     SpellingExpert("suffix5", 0.63, shorter="suffix4"),
     SpellingExpert("prefix1", 0.33),
     SpellingExpert("prefix3", 0.23),
+    SpellingExpert("prefix4", 0.0),
     SpellingExpert("shape", 0.83),
+    SpellingExpert("long_shape", 0.0),
     SpellingExpert("lower", 0.63),
     SpellingExpert("simple", 0.35),
 )

@@ -49,10 +49,6 @@ __all__ = ["SmoothedModel"]
 # The prior of an estimate counts as much as this number of observations.
 WORD_STRENGTH = 0.3
 CONTEXT_STRENGTH = 2.0
-# Exponent of the rates of labels with the beginning and the end of a sequence.
-BOUNDARY_EXPONENT = 0.33
-# Default exponent of the rates in graphs with cycles, where evidence comes around.
-GRAPH_EXPONENT = 0.5
 # Default exponent of the rates of types of links, beyond the common rates. In graphs with cycles it
 # multiplies the exponent of all rates.
 EDGE_TYPE_EXPONENT, GRAPH_TYPE_EXPONENT = 0.5, 1.0
@@ -78,6 +74,8 @@ class SmoothedModel(Storable):
         Exponents that differ from their defaults.
     experts : Experts
         Only the experts that were counted take part.
+    are_segments : bool
+        Whether the labels are labels of segments, on which default exponents depend.
     """
 
     type_rates: TypeRates | None = None  # of models that were stored before links had types
@@ -91,10 +89,17 @@ class SmoothedModel(Storable):
         mu_oov: float,
         exponents: Mapping[str, float],
         experts: Experts,
+        are_segments: bool,
     ):
         self.statistics = statistics
         self._strength = max(strength, WEAKEST)
-        self._fit_state(spelling, mu_oov, exponents, experts)
+        contexts, blocks = self._fit_state(spelling, experts)
+        self.exponents = self._default_exponents(contexts, mu_oov, experts.exponents(are_segments))
+        self.exponents.update(exponents)
+        for name in RAISING:
+            if name in self.exponents.names and self.exponents[name] < 0.0:
+                raise ValueError(f"exponents: {name!r} must not be negative, got {exponents[name]}")
+        self.state = StateWeights(blocks, self.exponents.table())
         self.transitions = self._fit_transitions()
         self._fit_edges()
         self.type_rates = self._fit_types()
@@ -263,15 +268,10 @@ class SmoothedModel(Storable):
         return np.array(list(gradient.values()))
 
     def _fit_state(
-        self,
-        spelling: type,
-        mu_oov: float,
-        exponents: Mapping[str, float],
-        experts: Experts,
-    ) -> None:
-        """Weights of the spelling, the words and their contexts, and their exponents."""
-        stats, links = self.statistics, self.statistics.encoder.links
-        contexts = [expert for expert in experts.contexts if expert.template in stats.counts]
+        self, spelling: type, experts: Experts
+    ) -> tuple[list[ContextExpert], list[sp.csr_array]]:
+        """The experts on context that were counted; weights of spelling, words and contexts."""
+        contexts = [e for e in experts.contexts if e.template in self.statistics.counts]
         given = given_templates(self._edge_experts())
         # Only estimates that serve as priors are kept.
         self._priors: set[Template | None] = {*given, *(expert.broader for expert in contexts)}
@@ -281,22 +281,21 @@ class SmoothedModel(Storable):
         for template in given:
             if template not in self._estimates:
                 self._fit_estimate(template, None)
-        entries = state_entries(self.spelling, 1.0, mu_oov, contexts, experts.word)
-        has_cycles = links == "any"
-        entries += [] if has_cycles else [Entry("transition", experts.linked)]
-        entries.append(Entry("boundary", BOUNDARY_EXPONENT))
-        entries.append(Entry("edges", GRAPH_EXPONENT if has_cycles else experts.linked))
+        return contexts, blocks
+
+    def _default_exponents(
+        self, contexts: list[ContextExpert], mu_oov: float, defaults: Mapping[str, float]
+    ) -> Exponents:
+        stats, has_cycles = self.statistics, self.statistics.encoder.links == "any"
+        entries = state_entries(self.spelling, mu_oov, contexts, defaults)
+        names = ["boundary", "edges"] if has_cycles else ["transition", "boundary", "edges"]
+        entries += [Entry(name, defaults[name]) for name in names]
         if stats.encoder.edge_types is not None:
             exponent = GRAPH_TYPE_EXPONENT if has_cycles else EDGE_TYPE_EXPONENT
             entries.append(Entry("edge types", exponent))
         if ATTRIBUTES in stats.counts:
             entries.append(Entry("attributes", self._fit_attributes()))
-        self.exponents = Exponents(entries, n_slots=len(self.spelling.names) + 1 + len(contexts))
-        self.exponents.update(exponents)
-        for name in RAISING:
-            if name in self.exponents.names and self.exponents[name] < 0.0:
-                raise ValueError(f"exponents: {name!r} must not be negative, got {exponents[name]}")
-        self.state = StateWeights(blocks, self.exponents.table())
+        return Exponents(entries, n_slots=len(self.spelling.names) + 1 + len(contexts))
 
     def _fit_words(self, spelling: type) -> list[sp.csr_array]:
         """Weights of the spelling, and of words relative to their spelling."""

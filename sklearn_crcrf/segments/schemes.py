@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-__all__ = ["PREFIXES", "SchemeLabels", "check_option", "read_labels"]
+__all__ = ["PREFIXES", "SchemeLabels", "are_segments", "check_option", "read_labels"]
 
 PREFIXES = {"IOB1": "BI", "IOB2": "BI", "IOBES": "BIES"}
 
@@ -97,6 +97,28 @@ def read_labels(
         np.array(kind, dtype=np.int64),
         np.array(types, dtype=object),
     )
+
+
+def are_segments(labels: Iterable[Any]) -> bool:
+    """Whether labels are those of segments, in one of the schemes.
+
+    Parameters
+    ----------
+    labels : iterable of labels
+
+    Returns
+    -------
+    bool
+        False if no segment can begin or continue.
+
+    Examples
+    --------
+    >>> from sklearn_crcrf.segments.schemes import are_segments
+    >>> [are_segments(y) for y in (["B-PER", "I-PER", "O"], ["S-LOC", "O"], ["DET", "O"], ["O"])]
+    [True, True, False, False]
+    """
+    parsed = [_split(label, "BIES") for label in labels]
+    return None not in parsed and any(kind for _, kind in filter(None, parsed))
 
 
 def check_option(name: str, value: Any, options: Iterable[str]) -> None:

@@ -38,11 +38,10 @@ def test_the_prior_has_most_of_the_symbols():
 
 def test_default_exponents_fall_with_the_number_of_experts():
     experts = chosen_experts(EXPERTS, ("word", "tag"), (), "next")
-    exponents = {experts.word}
-    for expert in experts.contexts:
-        exponents |= {expert.known, expert.unseen}
-    assert exponents == {5**-0.5}
-    assert experts.linked == 5**-0.25
+    exponents = experts.exponents(are_segments=False)
+    assert exponents == experts.exponents(are_segments=True)
+    names = [name for expert in experts.contexts for name in expert.exponent_names]
+    assert {exponents[name] for name in [*names, "word", "spelling/seldom"]} == {5**-0.5}
     crf = EmpiricalCRF(experts=EXPERTS).fit(TAGGED, Y)
     assert crf.exponents_["word"] == crf.exponents_["tag[0]/seldom"] == 5**-0.5
     assert crf.exponents_["shape/unseen"] == 0.83 * 5**-0.5
@@ -65,7 +64,7 @@ def test_no_experts():
     assert not any("[" in name for name in crf.exponents_)
     assert crf.exponents_["word"] == 1.0
     everything = EmpiricalCRF().fit(X, Y)
-    off = {n: 0.0 for n in everything.exponents_ if "[" in n}
+    off = crf.exponents_ | {n: 0.0 for n in everything.exponents_ if "[" in n}
     assert_allclose(
         np.concatenate(crf.predict_proba(X)),
         np.concatenate(EmpiricalCRF(exponents=off).fit(X, Y).predict_proba(X)),

@@ -167,7 +167,7 @@ def test_rates_of_parents_roots_and_leaves():
             pairs[place[above], place[label]] += 1
         leaves[place[label]] += is_leaf
     rates = np.log(co_occurrence_rates(pairs, prior, strength))
-    assert_allclose(crf.transitions_, rates, rtol=1e-12)
+    assert_allclose(crf.transitions_, crf.exponents_["transition"] * rates, rtol=1e-12)
     exponent = crf.exponents_["boundary"]
     assert_allclose(crf.begin_, exponent * np.log(boundary_rates(roots, prior, strength)))
     assert_allclose(crf.end_, exponent * np.log(boundary_rates(leaves, prior, strength)))

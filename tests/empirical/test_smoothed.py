@@ -201,7 +201,9 @@ def test_large_mu_oov_decides_by_spelling_alone():
 
 
 def word_probabilities(sigma):
-    crf = EmpiricalCRF(sigma=sigma, exponents=dict.fromkeys(context_names(), 0.0)).fit(X, Y)
+    exponents = dict.fromkeys(context_names(), 0.0)
+    exponents |= {name: 1.0 for name in DEFAULTS if name.partition("/")[0] in ("word", "spelling")}
+    crf = EmpiricalCRF(sigma=sigma, exponents=exponents).fit(X, Y)
     words = crf.encoder_.lexicon.words.symbols
     return crf, words, np.concatenate(crf.predict_proba([[word] for word in words]))
 
