@@ -65,6 +65,9 @@ SPELLINGS: dict[str, Any] = {
 }
 # Least width of a prior: under a narrower one, no counts would change the estimates.
 NARROWEST = 1e-6
+# How far exponents are moved from their initial values to those of the greatest likelihood, which
+# make good probabilities, but sometimes worse labels.
+FITTED_SHARE = 0.7
 # Number of likeliest labels of each token that a second-order chain considers.
 N_CANDIDATES = 8
 
@@ -522,9 +525,14 @@ class EmpiricalCRF(CountingClassifier):
             yield from below("_trigrams", trigram_requirements(self._trigrams, n))
 
     def _fit_exponents(self, parts: list[HeldOut]) -> None:
-        """Find the exponents that maximise the likelihood of the labels."""
+        """Move the exponents towards the greatest likelihood of the labels."""
         training = Training(0, None, MAX_ITER, notify=lambda x: False)
-        self._exponents, self.converged_ = fit_exponents(parts, sigma=self.sigma, callback=training)
+        fitted, self.converged_ = fit_exponents(parts, sigma=self.sigma, callback=training)
+        start = parts[0].model.exponents.asdict()
+        self._exponents = {
+            name: start[name] + FITTED_SHARE * (value - start[name])
+            for name, value in fitted.items()
+        }
         self.loss_curve_, self.n_iter_ = training.losses, training.n_iter
 
     def _decode(self, structure: Structure, scores: Scores, first: int) -> np.ndarray:
