@@ -25,6 +25,12 @@ def rows() -> list[str]:
 
 
 @cache
+def nodes_of(path: Path) -> list[ast.AST]:
+    """All nodes of a file's tree."""
+    return list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+
+
+@cache
 def imported(path: Path) -> list[tuple[str, ...]]:
     """What a file imports from the package, also inside of functions: room, module, name."""
     return list(_imported(path))
@@ -32,7 +38,7 @@ def imported(path: Path) -> list[tuple[str, ...]]:
 
 def _imported(path: Path) -> Iterator[tuple[str, ...]]:
     here = PACKAGE.name, *path.relative_to(PACKAGE).parent.parts
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in nodes_of(path):
         if isinstance(node, ast.ImportFrom):
             start = here[: len(here) + 1 - node.level] if node.level else ()
             module = ".".join(filter(None, [*start, node.module]))
@@ -106,7 +112,7 @@ def test_every_structure_is_welcome():
         (path, node.lineno)
         for path in FILES
         if path.relative_to(PACKAGE).parts[0] != "structures"
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for node in nodes_of(path)
         if names_a_structure(node)
     ]
     assert not wrong

@@ -15,10 +15,10 @@ def sums_of(values, y, p):
 
 
 def searched(log_likelihood):
-    """The maximum on a fine grid, then by bisection around its best point."""
-    grid = np.linspace(-40, 40, 8001)
+    """The maximum on a grid, then by bisection around its best point."""
+    grid = np.linspace(-40, 40, 401)
     best = grid[np.argmax([log_likelihood(mu) for mu in grid])]
-    around = (best - 0.02, best + 0.02)
+    around = (best - 0.4, best + 0.4)
     found = minimize_scalar(
         lambda mu: -log_likelihood(mu), bounds=around, method="bounded", options={"xatol": 1e-10}
     )
