@@ -45,6 +45,7 @@ VECTOR_KERNELS = {
     ],
     "propagation": ["_propagation.pxi"],
     "row_sums": ["_row_sums.pxi"],
+    "segments": ["_segment_sums.pxi"],
     "tagging": ["_viterbi.pxi", "_tagging.pxi"],
     "trees": [
         "_scaled_scores.pxi",

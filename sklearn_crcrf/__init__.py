@@ -36,7 +36,13 @@ if TYPE_CHECKING:
     from .opinion_pool import OpinionPoolCRF
     from .output_codes import OutputCodeCRF
     from .perceptron import StructuredPerceptron
-    from .semi_markov import SemiMarkovCRF
+    from .semi_markov import (
+        SegmentedArray,
+        SegmentFeatures,
+        SegmentGazetteer,
+        SemiMarkovCRF,
+        WithSegments,
+    )
     from .separate import SeparateCRF
 
 # Where the public names are defined. What is not used is not imported: the command line starts at
@@ -59,6 +65,9 @@ _HOMES = {
     "OpinionPoolCRF": "opinion_pool",
     "OutputCodeCRF": "output_codes",
     "SeparateCRF": "separate",
+    "SegmentFeatures": "semi_markov",
+    "SegmentGazetteer": "semi_markov",
+    "SegmentedArray": "semi_markov",
     "SemiMarkovCRF": "semi_markov",
     "SequenceArray": "data.ragged",
     "SequencePipeline": "base.pipeline",
@@ -67,6 +76,7 @@ _HOMES = {
     "TemplateFeatures": "feature_extraction",
     "TokenFeatures": "feature_extraction",
     "Window": "feature_extraction",
+    "WithSegments": "semi_markov",
     "WordClusters": "feature_extraction",
     "WordVectors": "feature_extraction",
     "as_sequences": "data.sequences",
@@ -92,6 +102,9 @@ __all__ = [
     "MaxMarginCRF",
     "OpinionPoolCRF",
     "OutputCodeCRF",
+    "SegmentFeatures",
+    "SegmentGazetteer",
+    "SegmentedArray",
     "SemiMarkovCRF",
     "SeparateCRF",
     "SequenceArray",
@@ -101,6 +114,7 @@ __all__ = [
     "TemplateFeatures",
     "TokenFeatures",
     "Window",
+    "WithSegments",
     "WordClusters",
     "WordVectors",
     "__version__",

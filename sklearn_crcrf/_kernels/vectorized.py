@@ -18,6 +18,7 @@ __all__ = [
     "lock_step",
     "propagation",
     "row_sums",
+    "segments",
     "tagging",
     "trees",
     "viterbi",
@@ -52,6 +53,6 @@ def _choose() -> str:
 
 
 INSTRUCTIONS = _choose()
-binary_labels, history, lock_step, propagation, row_sums, tagging, trees, viterbi = (
+binary_labels, history, lock_step, propagation, row_sums, segments, tagging, trees, viterbi = (
     import_module(f"{__package__}._{INSTRUCTIONS}.{name}") for name in __all__[2:]
 )

@@ -6,8 +6,8 @@ import numpy as np
 
 from .._kernels._batch_scores import BatchCounts, BatchScores
 from .._kernels._segment_maxima import segment_maxima
-from .._kernels._segment_sums import segment_sums
 from .._kernels._segments import BatchSegments
+from .._kernels.vectorized import segments as kernels
 from ..data.ragged import joined_ranges
 from ..segments.roles import Roles
 from .base import Pullback, Structure
@@ -178,7 +178,7 @@ class SemiMarkovChain(Structure):
         of_lengths, of_spans = np.zeros(by_length.shape), np.zeros(by_span.shape)
         with np.errstate(over="ignore"):
             factors = np.exp(by_length), np.exp(by_span)
-        segment_sums(
+        kernels.segment_sums(
             BatchScores(self.offsets, scores),
             BatchSegments(self.roles, self.spans, *factors),
             scores.state,

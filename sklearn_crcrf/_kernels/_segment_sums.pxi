@@ -1,22 +1,21 @@
-"""Sums over the segmentations of sequences: a semi-Markov chain (Sarawagi & Cohen 2004).
-
-With e(t, j) the sum over all segmentations of the tokens before t, times the transition into label
-j, and v = exp(score), the sums that end or continue at token t are
-
-    open(t, 1, y) = e(t, first_y) v(t, first_y)
-    open(t, d, y) = open(t-1, d-1, y) v(inside_y) v(t, inside_y)                for d = 2..L
-    open(t, L+1, y) = (open(t-1, L, y) + open(t-1, L+1, y)) v(inside_y) v(t, inside_y)
-    closed(t, single_y) = e(t, single_y) v(t, single_y) v(length 1, y) v(span)
-    closed(t, last_y) = sum_d open(t-1, d-1, y) v(last_y) v(t, last_y) v(length d, y) v(span)
-    e(t+1, j) = sum_i closed(t, i) v(i, j)
-
-so a segment is scored by its tokens, its length and its span, at O(L n_types + n_labels^2) for each
-token; segments of more than L tokens have one length and no span, and all are summed in
-open(L+1). Sums are scaled at each token, so that the largest is 1. A sum that underflows is below
-1e-300 then, and what is lost of the total is below that, times the sum of all continuations of it,
-which the backward pass computes: a sequence in which this could be large gets the log-partition
-NaN.
-"""
+# Sums over the segmentations of sequences: a semi-Markov chain (Sarawagi & Cohen 2004).
+#
+# With e(t, j) the sum over all segmentations of the tokens before t, times the transition into label
+# j, and v = exp(score), the sums that end or continue at token t are
+#
+#     open(t, 1, y) = e(t, first_y) v(t, first_y)
+#     open(t, d, y) = open(t-1, d-1, y) v(inside_y) v(t, inside_y)                for d = 2..L
+#     open(t, L+1, y) = (open(t-1, L, y) + open(t-1, L+1, y)) v(inside_y) v(t, inside_y)
+#     closed(t, single_y) = e(t, single_y) v(t, single_y) v(length 1, y) v(span)
+#     closed(t, last_y) = sum_d open(t-1, d-1, y) v(last_y) v(t, last_y) v(length d, y) v(span)
+#     e(t+1, j) = sum_i closed(t, i) v(i, j)
+#
+# so a segment is scored by its tokens, its length and its span, at O(L n_types + n_labels^2) for each
+# token; segments of more than L tokens have one length and no span, and all are summed in
+# open(L+1). Sums are scaled at each token, so that the largest is 1. A sum that underflows is below
+# 1e-300 then, and what is lost of the total is below that, times the sum of all continuations of it,
+# which the backward pass computes: a sequence in which this could be large gets the log-partition
+# NaN.
 
 import numpy as np
 
@@ -27,10 +26,10 @@ from libc.string cimport memcpy, memset
 from sklearn_crcrf._kernels._batch_scores cimport BatchCounts, BatchScores
 from sklearn_crcrf._kernels._segments cimport BatchSegments
 from sklearn_crcrf._kernels._turns cimport give_turn, take_turn
+from sklearn_crcrf._kernels.vectors cimport exponentials_d, real
 
-ctypedef fused number:
-    float
-    double
+# Rows that are not padded are written to the end of a vector; these extra numbers allow it.
+cdef enum: SPARE = 16
 
 # The smallest maximum of the sums of a token before scaling, and the largest sum of continuations.
 cdef double SMALLEST = 1e-50, LARGEST = 1e200
@@ -48,6 +47,7 @@ cdef struct Work:
     double *scale         # (n_tokens,)
     double *expected      # (n_tokens, n_labels)
     double *transition    # (n_labels, n_labels) exp(score - the maximum)
+    double *transposed    # (n_labels, n_labels) row = current label
     double *begin         # (n_labels,)
     double *end           # (n_labels,)
     double *factor        # (n_types, positions) of all segments that end at a token
@@ -57,18 +57,19 @@ cdef struct Work:
     double *before_open   # (n_types, positions) as after_open, of the token before
     double *ending        # (n_types, positions) probabilities of the segments that end at a token
     double *ended         # (n_labels,) expected last labels
-    double *pairs         # (n_labels, n_labels) expected transitions, divided by their factors
+    double *pairs         # (n_labels, n_labels) expected transitions, row = current label, divided
+                          # by their factors
     double *lengths       # (n_types, positions) expected lengths
 
 
 def segment_sums(
     BatchScores batch,             # without token transitions IN
     BatchSegments segments,        # with factors, exp(score) IN
-    const number[:, ::1] state,    # (n_tokens, n_labels) IN
+    const real[:, ::1] state,    # (n_tokens, n_labels) IN
     const unsigned char[::1] left_out,  # (n_units,) IN
     const double[::1] weight,      # (n_units,) IN
     double[::1] log_z,             # (n_units,) OUT
-    number[:, ::1] expected,       # (n_tokens, n_labels) INOUT
+    real[:, ::1] expected,       # (n_tokens, n_labels) INOUT
     BatchCounts counts,            # INOUT
     double[:, ::1] by_length,      # (n_types, max_length + 1) INOUT
     double[:, ::1] by_span,        # (n_spans, n_types) zeros; spans only occur in one unit OUT
@@ -121,13 +122,14 @@ cdef int64_t _divide(double *memory, int64_t longest, Sizes n, Work *work) noexc
         int64_t tokens = longest * n.labels, lengths = n.types * n.positions
         int64_t table = n.labels * n.labels
     work.v = memory
-    work.entry = work.v + tokens
+    work.entry = work.v + tokens + SPARE
     work.closed = work.entry + tokens
     work.expected = work.closed + tokens
     work.scale = work.expected + tokens
     work.opened = work.scale + longest
     work.transition = work.opened + longest * lengths
-    work.pairs = work.transition + table
+    work.transposed = work.transition + table
+    work.pairs = work.transposed + table
     work.begin = work.pairs + table
     work.end = work.begin + n.labels
     work.ended = work.end + n.labels
@@ -138,7 +140,7 @@ cdef int64_t _divide(double *memory, int64_t longest, Sizes n, Work *work) noexc
     work.before_open = work.after_open + lengths
     work.ending = work.before_open + lengths
     work.lengths = work.ending + lengths
-    return 4 * tokens + longest * (1 + lengths) + 2 * table + 5 * n.labels + 5 * lengths
+    return 4 * tokens + SPARE + longest * (1 + lengths) + 3 * table + 5 * n.labels + 5 * lengths
 
 
 cdef double _exponentials(BatchScores batch, Sizes n, Work *work) noexcept nogil:
@@ -155,6 +157,7 @@ cdef double _exponentials(BatchScores batch, Sizes n, Work *work) noexcept nogil
     for i in range(n.labels):
         for j in range(n.labels):
             work.transition[i * n.labels + j] = exp(batch.transition[i, j] - top)
+            work.transposed[j * n.labels + i] = work.transition[i * n.labels + j]
         work.begin[i] = exp(batch.begin[i])
         work.end[i] = exp(batch.end[i])
     return top
@@ -177,7 +180,7 @@ cdef double _forward(
     int64_t start,
     int64_t stop,
     Sizes n,
-    const number[:, ::1] state,
+    const real[:, ::1] state,
     BatchSegments segments,
     Work *work,
 ) noexcept nogil:
@@ -212,7 +215,7 @@ cdef double _enter(
     int64_t start,
     int64_t t,
     Sizes n,
-    const number[:, ::1] state,
+    const real[:, ::1] state,
     BatchSegments segments,
     Work *work,
 ) noexcept nogil:
@@ -227,11 +230,13 @@ cdef double _enter(
         double top = -INFINITY, x
     for j in range(n.labels):
         x = state[start + t, j]
-        if not x <= top:
-            top = x
+        if not x < INFINITY:
+            return NAN
+        top = x if x > top else top
     for j in range(n.labels):
-        v[j] = exp(state[start + t, j] - top)
+        v[j] = state[start + t, j] - top
         entry[j] = closed[j] = 0.0
+    exponentials_d(v, n.labels)
     if t == 0:
         for i in range(segments.begins.shape[0]):
             label = segments.begins[i]
@@ -291,24 +296,42 @@ cdef void _extend(int64_t t, Sizes n, BatchSegments segments, Work *work) noexce
 cdef inline double _sum_ending(double *before, double *factor, int64_t m) noexcept nogil:
     """The sum over open segments of two tokens or more, times the factor of one token more."""
     cdef:
-        int64_t d
-        double total = before[m - 1] * factor[m - 1]
-    for d in range(1, m - 1):
-        total += before[d] * factor[d + 1]
-    return total
+        int64_t d = 1
+        double a = before[m - 1] * factor[m - 1], b = 0.0, c = 0.0, e = 0.0
+    while d < m - 4:
+        a += before[d] * factor[d + 1]
+        b += before[d + 1] * factor[d + 2]
+        c += before[d + 2] * factor[d + 3]
+        e += before[d + 3] * factor[d + 4]
+        d += 4
+    while d < m - 1:
+        a += before[d] * factor[d + 1]
+        d += 1
+    return (a + b) + (c + e)
+
+
+cdef inline double _largest(int64_t n, double *x, double least) noexcept nogil:
+    """The largest number of a row, but not less than ``least``; passes over NaN."""
+    cdef:
+        int64_t j, lane
+        double lanes[8]
+    for lane in range(8):
+        lanes[lane] = least
+    for j in range(0, n - 7, 8):
+        for lane in range(8):
+            lanes[lane] = x[j + lane] if x[j + lane] > lanes[lane] else lanes[lane]
+    for j in range(n - n % 8, n):
+        lanes[0] = x[j] if x[j] > lanes[0] else lanes[0]
+    for lane in range(1, 8):
+        lanes[0] = lanes[lane] if lanes[lane] > lanes[0] else lanes[0]
+    return lanes[0]
 
 
 cdef double _scale(int64_t n_closed, int64_t n_open, double *closed, double *opened) noexcept nogil:
     """Divide all sums of a token by the largest, and return it."""
     cdef:
         int64_t j
-        double top = 0.0, share
-    for j in range(n_closed):
-        if not closed[j] <= top:
-            top = closed[j]
-    for j in range(n_open):
-        if not opened[j] <= top:
-            top = opened[j]
+        double top = _largest(n_closed, closed, _largest(n_open, opened, 0.0)), share
     share = 1.0 / top
     for j in range(n_closed):
         closed[j] *= share
@@ -348,16 +371,9 @@ cdef bint _backward(
         for r in range(segments.indptr[start + t], segments.indptr[start + t + 1]):
             for k in range(n.types):
                 by_span[r, k] = weight * work.ending[k * n.positions + segments.length[r] - 1]
-        largest = 0.0
-        for j in range(n.labels):
-            if not work.after_closed[j] <= largest:
-                largest = work.after_closed[j]
-            if not work.after_entry[j] <= largest:
-                largest = work.after_entry[j]
-        for j in range(size):
-            if not work.before_open[j] <= largest:
-                largest = work.before_open[j]
-        if not largest <= LARGEST:
+        largest = _largest(n.labels, work.after_closed, 0.0)
+        largest = _largest(n.labels, work.after_entry, largest)
+        if not _largest(size, work.before_open, largest) <= LARGEST:
             return False
         swapped = work.after_open
         work.after_open = work.before_open
@@ -435,7 +451,7 @@ cdef void _add_inside(
         int64_t d
         double total, y = x * work.transition[inside * n_labels + inside]
     before_open[0] = x * work.transition[first * n_labels + inside] * after_open[1]
-    work.pairs[first * n_labels + inside] += before[0] * x * after_open[1]
+    work.pairs[inside * n_labels + first] += before[0] * x * after_open[1]
     total = before[m - 1] * after_open[m - 1]
     for d in range(1, m - 1):
         before_open[d] = y * after_open[d + 1]
@@ -463,7 +479,7 @@ cdef void _add_last(
         double y = x * work.transition[first * n_labels + last]
     before_open[0] += y * factor[1]
     ending[1] = before[0] * y * factor[1]
-    work.pairs[first * n_labels + last] += before[0] * x * factor[1]
+    work.pairs[last * n_labels + first] += before[0] * x * factor[1]
     if inside < 0:
         return
     y = x * work.transition[inside * n_labels + last]
@@ -472,7 +488,7 @@ cdef void _add_last(
         ending[d + 1] = before[d] * (y * factor[d + 1])
     before_open[m - 1] += y * factor[m - 1]
     ending[m - 1] += before[m - 1] * (y * factor[m - 1])
-    work.pairs[inside * n_labels + last] += x * _sum_ending(before, factor, m)
+    work.pairs[last * n_labels + inside] += x * _sum_ending(before, factor, m)
 
 
 cdef void _leave(int64_t t, Sizes n, BatchSegments segments, Work *work) noexcept nogil:
@@ -481,19 +497,19 @@ cdef void _leave(int64_t t, Sizes n, BatchSegments segments, Work *work) noexcep
         int64_t i, j
         int32_t label
         double *closed = work.closed + (t - 1) * n.labels
+        double *after = work.after_closed
         double *row
         double *pairs
-        double total
-    for j in range(n.labels):
-        work.after_closed[j] = 0.0
-    for i in range(segments.ends.shape[0]):
-        label = segments.ends[i]
-        row, pairs = work.transition + label * n.labels, work.pairs + label * n.labels
-        total = 0.0
-        for j in range(n.labels):
-            total += row[j] * work.after_entry[j]
-            pairs[j] += closed[label] * work.after_entry[j]
-        work.after_closed[label] = total
+        double x
+    for i in range(n.labels):
+        after[i] = 0.0
+    for j in range(segments.begins.shape[0]):
+        label = segments.begins[j]
+        row, pairs = work.transposed + label * n.labels, work.pairs + label * n.labels
+        x = work.after_entry[label]
+        for i in range(n.labels):
+            after[i] += x * row[i]
+            pairs[i] += x * closed[i]
 
 
 cdef void _add_counts(
@@ -502,7 +518,7 @@ cdef void _add_counts(
     Sizes n,
     double weight,
     Work *work,
-    number[:, ::1] expected,
+    real[:, ::1] expected,
     BatchCounts counts,
     double[:, ::1] by_length,
 ) noexcept nogil:
@@ -511,13 +527,13 @@ cdef void _add_counts(
         int64_t t, i, j, k, d
     for t in range(stop - start):
         for j in range(n.labels):
-            expected[start + t, j] += <number>(weight * work.expected[t * n.labels + j])
+            expected[start + t, j] += <real>(weight * work.expected[t * n.labels + j])
     for j in range(n.labels):
         counts.begin[j] += weight * work.entry[j] * work.after_entry[j]
         counts.end[j] += weight * work.ended[j]
         for i in range(n.labels):
             counts.transition[i, j] += (
-                weight * work.pairs[i * n.labels + j] * work.transition[i * n.labels + j]
+                weight * work.pairs[j * n.labels + i] * work.transition[i * n.labels + j]
             )
     for k in range(n.types):
         for d in range(n.positions):

@@ -1,0 +1,196 @@
+"""Chains of segments beside chains of tokens: with and without a dictionary, and their time."""
+
+import argparse
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from _common import begin, cpu_seconds, yes_or_no  # before numpy
+
+# isort: split
+import numpy as np
+from _features import CHUNK_TEMPLATES
+from _tasks import NAME_SPELLING, name_windows
+from sklearn.pipeline import make_pipeline, make_union
+
+from sklearn_crcrf import CRF, SemiMarkovCRF
+from sklearn_crcrf.datasets import fetch_conll2000, fetch_conll2002
+from sklearn_crcrf.feature_extraction import Gazetteer, SequenceVectorizer, TokenFeatures, Window
+from sklearn_crcrf.metrics import segment_f1
+from sklearn_crcrf.segments import to_segments
+from sklearn_crcrf.semi_markov import SegmentFeatures, SegmentGazetteer, WithSegments
+
+# The same for all models. The number of iterations is limited, so they warn.
+SETTINGS = {"dtype": "float32", "max_iter": 60, "tol": 3e-4, "boundaries": True}
+# The best of three on testa, for features of segments that resemble names.
+NAME_SIGMA = 2.0
+SENTENCES = 4000  # the others have the names of the dictionary
+GAIN, LOSS, CHUNK_F1 = 0.6, 0.3, 93.9
+TIMES = {"ner": 2.0, "chunking": 3.0}
+LONGEST = {"ner": 8, "chunking": 12}
+Part = tuple[Sequence, Sequence]
+
+
+class Task(NamedTuple):
+    """A corpus, and the attributes of its tokens.
+
+    Parameters
+    ----------
+    train, test : tuple of (X, y)
+    tokens : transformer
+    max_length : int
+    """
+
+    train: Part
+    test: Part
+    tokens: Any
+    max_length: int
+
+    def crf(self) -> CRF:
+        return CRF(features="observed", constraints="IOB2", **SETTINGS)
+
+    def semi_markov(self, segment_sigma: float | None = None) -> SemiMarkovCRF:
+        lengths = {"max_length": self.max_length, "segment_sigma": segment_sigma}
+        return SemiMarkovCRF(**lengths, **SETTINGS)
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser("segments.py", description=__doc__)
+    tables = {"dictionary": dictionary_table, "plain": plain_table, "time": time_table}
+    parser.add_argument("--tables", nargs="+", choices=tables, default=list(tables))
+    args = begin(parser, argv)
+    for name in args.tables:
+        args.report.table(*tables[name](args))
+
+
+def read(name: str, args: argparse.Namespace) -> Task:
+    """Dutch names, or English chunks."""
+    options = {"return_X_y": True, "download_if_missing": args.download}
+    fetch = fetch_conll2002 if name == "ner" else fetch_conll2000
+    test = "testb" if name == "ner" else "test"
+    train, test = (fetch(part, **options) for part in ("train", test))
+    columns = Window(CHUNK_TEMPLATES)
+    if name == "ner":
+        columns = make_pipeline(TokenFeatures(NAME_SPELLING), Window(name_windows()))
+    tokens = make_pipeline(columns, SequenceVectorizer(dtype=np.float32))
+    train, test = (([*X], [*y]) for X, y in (train, test))
+    train, test = ((X[: args.sentences], y[: args.sentences]) for X, y in (train, test))
+    return Task(train, test, tokens, LONGEST[name])
+
+
+def f1(task: Task, features: Any, model: CRF, train: Part) -> tuple[float, float]:
+    """F1 in per cent, and CPU time of training with encoded sentences."""
+    X = features.fit_transform(*train)
+    seconds, _ = cpu_seconds(lambda: model.fit(X, train[1]))
+    predicted = model.predict(features.transform(task.test[0]))
+    return 100 * segment_f1(task.test[1], predicted.tolist()), seconds
+
+
+def dictionary_table(args: argparse.Namespace) -> tuple[str, list[str], Iterator[list[str]]]:
+    title = f"Dutch names of testb: {SENTENCES:,} sentences, and a dictionary of the others"
+    return title, ["model", "features of segments", "F1", "CPU s", "target", "met"], names(args)
+
+
+def names(args: argparse.Namespace) -> Iterator[list[str]]:
+    task = read("ner", args)
+    X, y = task.train
+    n = min(SENTENCES, len(X) // 2)
+    lists = dictionary(X[n:], y[n:])
+    marks = make_pipeline(
+        Gazetteer(lists, ignore_case=True), Window(range(-1, 2)), SequenceVectorizer()
+    )
+    marked = make_union(task.tokens, marks)
+    exact = SegmentGazetteer(lists)
+    soft = SegmentGazetteer(lists, similarity="jaccard")
+    ways = [
+        ("CRF", "", task.tokens, task.crf()),
+        ("CRF, marks of matches", "", marked, task.crf()),
+        ("SemiMarkovCRF", "exact", WithSegments(task.tokens, exact), task.semi_markov(NAME_SIGMA)),
+        ("SemiMarkovCRF", "jaccard", WithSegments(task.tokens, soft), task.semi_markov(NAME_SIGMA)),
+        (
+            "SemiMarkovCRF, marks",
+            "jaccard",
+            WithSegments(marked, soft),
+            task.semi_markov(NAME_SIGMA),
+        ),
+    ]
+    marks_f1 = np.inf
+    for model, segments, features, crf in ways:
+        found, seconds = f1(task, features, crf, (X[:n], y[:n]))
+        if model == "CRF, marks of matches":
+            marks_f1 = found
+        verdict = ["", ""]
+        if segments == "jaccard":
+            verdict = [f">= {GAIN} more than marks", yes_or_no(found >= marks_f1 + GAIN)]
+        yield [model, segments, f"{found:.2f}", f"{seconds:.1f}", *verdict]
+
+
+def dictionary(X: Sequence, y: Sequence) -> dict[str, list[tuple[str, ...]]]:
+    """The names of each type."""
+    lists: dict[str, list[tuple[str, ...]]] = {}
+    for sequence, start, end, kind in zip(*to_segments(y), strict=True):
+        tokens = X[sequence][start:end]
+        lists.setdefault(kind, []).append(tuple(token["word"] for token in tokens))
+    return lists
+
+
+def plain_table(args: argparse.Namespace) -> tuple[str, list[str], Iterator[list[str]]]:
+    title = "Without a dictionary: all training sentences"
+    return (
+        title,
+        ["corpus", "model", "features of segments", "F1", "CPU s", "target", "met"],
+        plain(args),
+    )
+
+
+def plain(args: argparse.Namespace) -> Iterator[list[str]]:
+    for corpus in ("ner", "chunking"):
+        task = read(corpus, args)
+        symbols = SegmentFeatures(["string", "shape", "pos", "around"], task.max_length)
+        ways = [
+            ("CRF", "", task.tokens, task.crf()),
+            ("SemiMarkovCRF", "", task.tokens, task.semi_markov()),
+            ("SemiMarkovCRF", "four kinds", WithSegments(task.tokens, symbols), task.semi_markov()),
+        ]
+        least = np.inf
+        for model, segments, features, crf in ways:
+            found, seconds = f1(task, features, crf, task.train)
+            if model == "CRF":
+                least = CHUNK_F1 if corpus == "chunking" else found - LOSS
+                verdict = ["", ""]
+            else:
+                verdict = [f">= {least:.2f}", yes_or_no(found >= least)]
+            yield [corpus, model, segments, f"{found:.2f}", f"{seconds:.1f}", *verdict]
+
+
+def time_table(args: argparse.Namespace) -> tuple[str, list[str], Iterator[list[str]]]:
+    title = "CPU seconds of an iteration of training"
+    return (
+        title,
+        ["corpus", "max_length", "CRF", "SemiMarkovCRF", "times", "target", "met"],
+        times(args),
+    )
+
+
+def times(args: argparse.Namespace) -> Iterator[list[str]]:
+    for corpus, target in TIMES.items():
+        task = read(corpus, args)
+        X = task.tokens.fit_transform(*task.train)
+        seconds = [
+            _per_iteration(model, X, task.train[1]) for model in (task.crf(), task.semi_markov())
+        ]
+        ratio = seconds[1] / seconds[0]
+        cells = [f"{second:.3f}" for second in seconds]
+        verdict = [f"<= {target:g} times", yes_or_no(ratio <= target)]
+        yield [corpus, str(task.max_length), *cells, f"{ratio:.2f}", *verdict]
+
+
+def _per_iteration(model: CRF, X: Any, y: Sequence) -> float:
+    """CPU seconds of an iteration, without what is done once."""
+    few, many = (
+        cpu_seconds(lambda n=n: model.set_params(max_iter=n, tol=0.0).fit(X, y))[0] for n in (1, 21)
+    )
+    return (many - few) / 20
+
+
+if __name__ == "__main__":
+    main()
