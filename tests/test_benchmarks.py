@@ -526,3 +526,10 @@ def test_tables_of_trees(load, treebank, monkeypatch, capsys):
     assert "The gold labels of 0 sentences" in printed
     speeds = [row for row in rows if row[0] in ("3", "4")]
     assert [int(row[1]) for row in speeds] == [19, 35, 70] * 2
+
+
+def test_two_stages_have_a_row_for_each_method(load):
+    two_stages = load("two_stages")
+    for _, kind in two_stages.CORPORA.values():
+        names = two_stages.methods(kind)
+        assert [name for name in names if name.endswith("then CRF")] == [*names][-2:]
