@@ -101,7 +101,9 @@ class LatticeLearning:
         """A table of the weights, sums of squared derivatives, sums of steps, and penalties."""
         table = np.zeros((len(x), 4), dtype=x.dtype)
         table[:, 0] = x
-        table[sum(self._problem.design.features.sizes[:1]) :, 1] = 1.0
+        n_pairs, _, n_known = self._problem.design.features.sizes
+        if n_known:  # weights that many tokens share then start near where they end
+            table[n_pairs:, 1] = 1.0
         table[:, 3] = self._problem.sigma**-2.0 / np.maximum(self._problem.design.uses(), 1.0)
         return table
 

@@ -47,7 +47,7 @@ def adagrad(
     max_iter: int = 5,
     callback: Callable[[OptimizeResult], None] | None = None,
     rng: np.random.RandomState,
-    rate: float = 0.05,
+    rate: float = 0.1,
 ) -> OptimizeResult:
     """Minimise a sum over units by AdaGrad (Duchi, Hazan & Singer 2011), for a number of epochs.
 
@@ -65,7 +65,7 @@ def adagrad(
         Called with an OptimizeResult (x, fun, nit) after every epoch; may raise StopIteration.
     rng : RandomState
         Orders the units.
-    rate : float, default=0.05
+    rate : float, default=0.1
 
     Returns
     -------
