@@ -3,7 +3,7 @@ from libc.stdint cimport int8_t, int32_t, int64_t
 from sklearn_crcrf._kernels._edges cimport Edges
 from sklearn_crcrf._kernels._frozen_strings cimport FrozenStrings, Strings
 
-cdef enum: N_FEATURES = 10         # of the spelling
+cdef enum: N_FEATURES = 12         # of the spelling
 cdef enum: N_EDGES = 2             # kinds of attributes of an edge
 
 
@@ -24,6 +24,7 @@ cdef struct Pairs:
     int32_t column                 # of the first id
     int32_t second_column
     int32_t distance               # from the first to the second
+    int32_t derived                # the column of ids that the numbers of pairs make, -1 for none
 
 
 cdef struct Work:
@@ -32,7 +33,7 @@ cdef struct Work:
     void *edge_memory
     int64_t n
     int64_t stride                 # n + 2 * reach
-    int32_t *ids                   # (n_columns, stride) -1 outside of the sequence, -2 unknown
+    int32_t *ids                   # (n_all_columns, stride) -1 outside of the sequence, -2 unknown
     int32_t *spelling              # (n, N_FEATURES) rows
     int32_t *own                   # (n,) the row of the word, -1 for none
     int32_t *prefix                # (n,) row of the sums over the first slots
@@ -53,8 +54,9 @@ cdef class CountedScores:
         object spell
         Rows state, edge
         Pairs *pairs
-        int64_t n_labels, n_words, n_columns, n_slots, n_groups, reach, first_word_row
+        int64_t n_labels, n_words, n_columns, n_all_columns, n_slots, n_groups, reach, first_word_row
         double edge_exponent
+        # The first n_columns columns of ids are of words and features; others are derived.
         const int32_t[:, ::1] spelling_rows    # (n_words, N_FEATURES)
         const int32_t[:, ::1] context_ids      # (n_words, n_columns - 1)
         const int32_t[::1] context_features    # (n_columns - 1,)

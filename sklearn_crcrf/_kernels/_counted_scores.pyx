@@ -1,7 +1,7 @@
 """State scores and edges of one sequence of words, by weights that were counted.
 
 A state score is the sum of the rows of the slots of a token, each times its exponent: the label
-alone, ten spelling features, the word, and its contexts, which are one or two symbols around the
+alone, twelve spelling features, the word, and its contexts, which are one to three symbols around the
 token. Sums are in the order of the slots, and compiled once, so that they are those of _scores.pyx to
 the last bit. So the sums over the slots before the contexts can be kept for the commonest words.
 
@@ -25,11 +25,13 @@ from sklearn_crcrf._kernels._texts cimport Text, hash_text, text_of
 from sklearn_crcrf._kernels.vectors cimport prefetch
 
 cdef enum:
-    SHAPE = 7                      # of the spelling features
-    LOWER = 8
-    SIMPLE = 9
+    SHAPE = 8                      # of the spelling features
+    LONG_SHAPE = 9
+    LOWER = 10
+    SIMPLE = 11
     LONGEST = 255                  # characters of a word that is spelled here
     SHAPE_LENGTH = 8
+    LONG_SHAPE_LENGTH = 12
     WORD = N_FEATURES + 1          # slot of the word
     UNSEEN = 2                     # kind of words
     UNKNOWN = -2
@@ -43,7 +45,7 @@ cdef const char **ENDINGS = [
 cdef class CountedScores:
     """The weights, in arrays that are checked beforehand; see the fields in _counted_scores.pxd.
 
-    words and features are tables of strings; spell returns the ten spelling features of a word
+    words and features are tables of strings; spell returns the twelve spelling features of a word
     that is not ASCII, or long.
     """
 
@@ -67,6 +69,7 @@ cdef class CountedScores:
         self.context_features, self.flags = arrays["context_features"], arrays["flags"]
         self.symbol_rows, self.symbol_starts = arrays["symbol_rows"], arrays["symbol_starts"]
         self.kinds, self.exponents = arrays["kinds"], arrays["exponents"]
+        self.n_all_columns = self.n_columns + arrays["n_derived"]
         self.n_slots = self.exponents.shape[1]
         self.pair_slots, self.single_slots = arrays["pair_slots"], arrays["single_slots"]
         self.single_rows, self.single_starts = arrays["single_rows"], arrays["single_starts"]
@@ -79,7 +82,7 @@ cdef class CountedScores:
             raise MemoryError
         for g in range(self.n_groups):
             pairs = &self.pairs[g]
-            pairs.column, pairs.second_column, pairs.distance = groups[g]
+            pairs.column, pairs.second_column, pairs.distance, pairs.derived = groups[g]
             pairs.indptr = <const int32_t *>address_in(arrays, f"pairs{g}.indptr")
             pairs.second = <const int32_t *>address_in(arrays, f"pairs{g}.second")
             pairs.rows = <const int32_t *>address_in(arrays, f"pairs{g}.rows")
@@ -131,7 +134,7 @@ cdef class CountedScores:
             int64_t n = len(kept), n_ids, n_numbers, i
         try:
             work.n, work.stride = n, n + 2 * self.reach
-            n_ids = self.n_columns * work.stride
+            n_ids = self.n_all_columns * work.stride
             n_numbers = n_ids + work.stride + n * (N_FEATURES + 2 + self.n_slots + N_EDGES)
             work.memory = malloc((2 * n + 1) * 8 + n_numbers * 4 + n)
             if work.memory == NULL:
@@ -201,6 +204,7 @@ cdef class CountedScores:
         cdef:
             char[LONGEST + 1] marked
             char[SHAPE_LENGTH] shape
+            char[LONG_SHAPE_LENGTH] long_shape
             int64_t length = 0, i, k
             unsigned char c, kind, last = 0
             int flags = 0
@@ -209,6 +213,8 @@ cdef class CountedScores:
             c = word[i]
             marked[i + 1] = c + 32 if c"A" <= c <= c"Z" else c
             kind = class_of(c)
+            if i < LONG_SHAPE_LENGTH:
+                long_shape[i] = kind
             if length < SHAPE_LENGTH and (
                 kind != last or (kind != c"X" and kind != c"x" and kind != c"d")
             ):
@@ -224,7 +230,9 @@ cdef class CountedScores:
             self.set_text(work, t, <int>k - 1, marked + max(0, n + 1 - k), min(k, n + 1))
         self.set_text(work, t, 5, <const char *>word, min(n, 1))
         self.set_text(work, t, 6, <const char *>word, min(n, 3))
+        self.set_text(work, t, 7, <const char *>word, min(n, 4))
         self.set_text(work, t, SHAPE, shape, length)
+        self.set_text(work, t, LONG_SHAPE, long_shape, min(n, LONG_SHAPE_LENGTH))
         self.set_text(work, t, LOWER, marked + 1, n)
         self.set_symbol(work, t, SIMPLE, self.flags[flags])
 
@@ -257,8 +265,8 @@ cdef class CountedScores:
     cdef void find_rows(self, Work *work) noexcept nogil:
         """Write the rows of all slots; no rows for slots that are in the prefix."""
         cdef:
-            int64_t t, i, id, n_rows = self.n_slots + N_EDGES
-            int32_t row, last = -1
+            int64_t t, i, g, id, n_rows = self.n_slots + N_EDGES
+            int32_t row
             int32_t *rows
             const int32_t *ids
             const Pairs *pairs
@@ -277,22 +285,23 @@ cdef class CountedScores:
                 if 0 <= id < self.single_starts[i + 1] - self.single_starts[i]:
                     row = self.single_rows[self.single_starts[i] + id]
                 work.rows[t * n_rows + self.single_slots[i, 3]] = row
-        # Slots of one group stand together.
-        for i in range(self.pair_slots.shape[0]):
-            pairs = &self.pairs[self.pair_slots[i, 0]]
-            if self.pair_slots[i, 0] != last:
-                last = self.pair_slots[i, 0]
-                self.find_pairs(work, pairs)
-            for t in range(work.n):
-                id = work.found[t + self.pair_slots[i, 2]]
-                row = -1 if id < 0 else pairs.rows[self.pair_slots[i, 1] * pairs.n_pairs + id]
-                work.rows[t * n_rows + self.pair_slots[i, 3]] = row
+        # Slots are in the order of groups.
+        i = 0
+        for g in range(self.n_groups):
+            pairs = &self.pairs[g]
+            self.find_pairs(work, pairs)
+            while i < self.pair_slots.shape[0] and self.pair_slots[i, 0] == g:
+                for t in range(work.n):
+                    id = work.found[t + self.pair_slots[i, 2]]
+                    row = -1 if id < 0 else pairs.rows[self.pair_slots[i, 1] * pairs.n_pairs + id]
+                    work.rows[t * n_rows + self.pair_slots[i, 3]] = row
+                i += 1
         for i in range(work.n * n_rows):
             if work.rows[i] >= 0 and i % n_rows < self.n_slots:
                 prefetch(self.state.indptr + work.rows[i])
 
     cdef void find_pairs(self, Work *work, const Pairs *pairs) noexcept nogil:
-        """Look up the pair that begins at each place of the padded sequence."""
+        """Look up the pair that begins at each place of the padded sequence, also as new ids."""
         cdef:
             int64_t p, other
             const int32_t *first = work.ids + pairs.column * work.stride
@@ -302,6 +311,10 @@ cdef class CountedScores:
             work.found[p] = -1
             if 0 <= other < work.stride:
                 work.found[p] = find_pair(pairs, first[p], second[other])
+            if pairs.derived >= 0:
+                work.ids[pairs.derived * work.stride + p] = (
+                    work.found[p] if work.found[p] >= 0 else UNKNOWN
+                )
 
     cdef bint merge_edges(self, Work *work) noexcept nogil:
         """Write the edges into all tokens but the first."""

@@ -280,7 +280,7 @@ class EmpiricalCRF(CountingClassifier):
         ------
         ValueError
             If tokens were not strings in sequences, or ``zeros``, ``spelling`` and ``order`` are
-            not the defaults, or an expert has more than two symbols.
+            not the defaults, or an expert has more than three symbols.
         """
         check_is_fitted(self)
         return counted_tagger_of(self)

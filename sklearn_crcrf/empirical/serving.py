@@ -31,8 +31,8 @@ def counted_tagger_of(estimator: "EmpiricalCRF") -> Tagger:
     Raises
     ------
     ValueError
-        If the model is of another kind than token strings, one template of at most two symbols per
-        expert, product spelling and smoothed zeros.
+        If tokens were not strings in sequences, zeros, spelling or order are not the defaults, or
+        an expert has more than three symbols.
     """
     model, encoder = estimator.model_, estimator.encoder_
     _check_kind(estimator)
@@ -135,7 +135,7 @@ class _Places:
         self._word = word
         self.features: list[int] = []
         self._singles: list[tuple] = []
-        self._pairs: dict[tuple, list[tuple]] = {}
+        self._found: list[tuple] = []
         self.reach = 0
         for slot, template, index, start in found:
             self._add(slot, template, index, int(start))
@@ -145,12 +145,10 @@ class _Places:
         self.reach = max(self.reach, *(abs(offset) for _, offset in places))
         if len(places) == 1:
             self._singles.append((slot, *places[0], index, start))
-        elif len(places) == 2:
-            (first, offset), (second, other) = places
-            group = self._pairs.setdefault((first, second, other - offset), [])
-            group.append((slot, offset, index, start))
+        elif len(places) <= 3:
+            self._found.append((slot, places, index.keys, start))
         else:
-            raise ValueError("tagger() needs experts of at most two symbols")
+            raise ValueError("tagger() needs experts of at most three symbols")
 
     def _column(self, name: str) -> int:
         """The number of a column: 0 of the words, then of the spelling features in use."""
@@ -167,19 +165,55 @@ class _Places:
         for k, (slot, column, offset, index, start) in enumerate(self._singles):
             singles.append((k, column, offset + self.reach, slot))
             tables.append(_single_rows(index, start))
-        pairs: list[tuple] = []
-        arrays: dict[str, np.ndarray] = {}
-        for g, members in enumerate(self._pairs.values()):
-            places = [(g, k, member[1] + self.reach, member[0]) for k, member in enumerate(members)]
-            pairs += places
-            arrays |= {f"pairs{g}.{name}": a for name, a in _joined_pairs(members).items()}
+        groups, pairs, arrays = self._groups()
         return arrays | {
             "single_slots": np.array(singles, dtype=np.int32).reshape(-1, 4),
             "single_starts": np.cumsum([0, *map(len, tables)]),
             "single_rows": np.concatenate([*tables, np.empty(0, dtype=np.int32)]),
-            "groups": np.array([*self._pairs], dtype=np.int32).reshape(-1, 3),
+            "groups": np.array(groups, dtype=np.int32).reshape(-1, 4),
             "pair_slots": np.array(pairs, dtype=np.int32).reshape(-1, 4),
         }
+
+    def _groups(self) -> tuple[list[tuple], list[tuple], dict[str, np.ndarray]]:
+        """The groups of pairs with one distance, their slots, and their tables.
+
+        Three symbols are a pair of the number of a pair, and the third symbol.
+        """
+        members: dict[tuple, list[tuple]] = {}
+        triples: dict[tuple, list[tuple]] = {}
+        for slot, places, keys, start in self._found:
+            (first, offset), (second, other) = places[:2]
+            key = first, second, other - offset
+            if len(places) == 2:
+                members.setdefault(key, []).append((slot, offset, keys, start))
+            else:
+                members.setdefault(key, []).append((None, offset, keys[:, :2], 0))
+                triples.setdefault(key, []).append((slot, offset, places[2], keys, start))
+        groups: list[tuple] = []
+        slots: list[tuple] = []
+        arrays: dict[str, np.ndarray] = {}
+        n_columns = 1 + len(self.features)
+
+        def add(key: tuple, found: list[tuple], derived: int) -> np.ndarray:
+            g = len(groups)
+            groups.append((*key, derived))
+            kept = [member for member in found if member[0] is not None]
+            slots.extend((g, k, m[1] + self.reach, m[0]) for k, m in enumerate(kept))
+            every, tables = _joined_pairs([m[2] for m in found], [m[2:] for m in kept])
+            arrays.update({f"pairs{g}.{name}": table for name, table in tables.items()})
+            return every
+
+        later = []
+        for key, found in members.items():
+            derived = n_columns if key in triples else -1
+            n_columns += key in triples
+            every = add(key, found, derived)
+            later += [(derived, every, *triple) for triple in triples.get(key, ())]
+        for derived, every, slot, offset, (third, place), keys, start in later:
+            pair = np.searchsorted(every, _packed(keys[:, :2]))
+            of_three = np.column_stack([pair, keys[:, 2]]).astype(np.int32)
+            add((derived, third, place - offset), [(slot, offset, of_three, start)], -1)
+        return groups, slots, arrays
 
 
 def _single_rows(index: KeyIndex, start: int) -> np.ndarray:
@@ -190,17 +224,20 @@ def _single_rows(index: KeyIndex, start: int) -> np.ndarray:
     return rows
 
 
-def _joined_pairs(members: list[tuple]) -> dict[str, np.ndarray]:
-    """One table of the pairs of several indexes, and the rows of each pair in each of them."""
-    packed = [
-        (index.keys[:, 0].astype(np.int64) - BOUNDARY) << 32 | (index.keys[:, 1] - BOUNDARY)
-        for _, _, index, _ in members
-    ]
-    every = np.unique(np.concatenate(packed))
+def _packed(keys: np.ndarray) -> np.ndarray:
+    """Pairs of ids as one number each, in the same order."""
+    return (keys[:, 0].astype(np.int64) - BOUNDARY) << 32 | (keys[:, 1] - BOUNDARY)
+
+
+def _joined_pairs(
+    all_keys: list[np.ndarray], members: list[tuple]
+) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+    """One table of several lists of pairs, and the rows of each pair in each of the members."""
+    every = np.unique(np.concatenate([_packed(keys) for keys in all_keys]))
     rows = np.full((len(members), len(every)), -1, dtype=np.int32)
-    for out, keys, (_, _, _, start) in zip(rows, packed, members, strict=True):
-        out[np.searchsorted(every, keys)] = start + np.arange(len(keys))
+    for out, (keys, start) in zip(rows, members, strict=True):
+        out[np.searchsorted(every, _packed(keys))] = start + np.arange(len(keys))
     first = every >> 32
-    indptr = np.searchsorted(first, np.arange(first.max(initial=-1) + 2))
-    second = (every & 0xFFFFFFFF) + BOUNDARY
-    return {"indptr": indptr.astype(np.int32), "second": second.astype(np.int32), "rows": rows}
+    indptr = np.searchsorted(first, np.arange(first.max(initial=-1) + 2)).astype(np.int32)
+    second = ((every & 0xFFFFFFFF) + BOUNDARY).astype(np.int32)
+    return every, {"indptr": indptr, "second": second, "rows": rows}

@@ -119,12 +119,18 @@ def _singles(content: Content, rows: _Rows, n_columns: int) -> dict[str, np.ndar
 
 
 def _pairs(content: Content, rows: _Rows, n_columns: int) -> dict[str, Any]:
-    """The slots that look up two symbols: group, member, place and slot of each."""
-    groups = content.array("groups", "i", None, 3)
+    """The slots that look up two or three symbols: group, member, place and slot of each.
+
+    The numbers of the pairs of a group may make a column, whose ids later groups pair with others.
+    """
+    groups = content.array("groups", "i", None, 4)
     slots = content.array("pair_slots", "i", None, 4)
     arrays: dict[str, Any] = {"groups": groups.tolist(), "pair_slots": slots}
-    for g, (first, second, distance) in enumerate(groups.tolist()):
-        is_sound = 0 <= first < n_columns and 0 <= second < n_columns and abs(distance) <= FARTHEST
+    n_known = n_columns
+    for g, (first, second, distance, derived) in enumerate(groups.tolist()):
+        is_sound = 0 <= first < n_known and 0 <= second < n_known and abs(distance) <= FARTHEST
+        is_sound = is_sound and derived in (-1, n_known)
+        n_known += derived == n_known
         indptr = content.array(f"pairs{g}.indptr", "i", None)
         seconds = content.array(f"pairs{g}.second", "i", None)
         if not is_sound or not len(indptr) or indptr[0] != 0 or indptr[-1] != len(seconds):
@@ -141,6 +147,7 @@ def _pairs(content: Content, rows: _Rows, n_columns: int) -> dict[str, Any]:
             f"pairs{g}.second": seconds,
             f"pairs{g}.rows": of_members,
         }
-    if len(slots) and not 0 <= slots[:, 0].min() <= slots[:, 0].max() < len(groups):
+    rising = (np.diff(slots[:, 0]) >= 0).all()
+    if len(slots) and not (rising and 0 <= slots[0, 0] <= slots[-1, 0] < len(groups)):
         raise ValueError("the array 'pair_slots' has values out of range")
-    return arrays
+    return arrays | {"n_derived": n_known - n_columns}

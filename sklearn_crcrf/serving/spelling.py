@@ -8,7 +8,9 @@ FEATURES = (
     *(f"suffix{k}" for k in range(1, 6)),
     "prefix1",
     "prefix3",
+    "prefix4",
     "shape",
+    "long_shape",
     "lower",
     "simple",
 )
@@ -16,6 +18,7 @@ FEATURES = (
 
 ENDINGS = ("ing", "ogy", "ed", "s", "ly", "ion", "tion", "ity", "ies")
 SHAPE_LENGTH = 8
+LONG_SHAPE_LENGTH = 12
 
 
 def spell(word: str) -> tuple[str, ...]:
@@ -31,26 +34,25 @@ def spell(word: str) -> tuple[str, ...]:
 
     Examples
     --------
-    >>> spell("Öl-Ofen")[7:]
-    ('Xx-Xx', 'öl-ofen', 'capital_or_digit+hyphen')
+    >>> spell("Öl-Ofen")[8:]
+    ('Xx-Xx', 'Xx-Xxxx', 'öl-ofen', 'capital_or_digit+hyphen')
     """
     lower = word.lower()
     marked = "^" + lower
     suffixes = (marked[-k:] for k in range(1, 6))
-    return (*suffixes, word[:1], word[:3], _shape(word), lower, _simple(word))
+    kinds = [kind for kind in map(_class_of, word) if kind]
+    long_shape = "".join(kinds[:LONG_SHAPE_LENGTH])
+    prefixes = word[:1], word[:3], word[:4]
+    return (*suffixes, *prefixes, _shape(kinds), long_shape, lower, _simple(word))
 
 
-def _shape(word: str) -> str:
-    shape = ""
-    last = ""
-    for character in word:
-        kind = _class_of(character)
-        if kind and (kind != last or kind not in "Xxcd"):
+def _shape(kinds: list[str]) -> str:
+    shape, last = "", ""
+    for kind in kinds:
+        if kind != last or kind not in "Xxcd":
             shape += kind
-            if len(shape) == SHAPE_LENGTH:
-                break
-        last = kind or last
-    return shape
+        last = kind
+    return shape[:SHAPE_LENGTH]
 
 
 def _class_of(character: str) -> str:

@@ -70,6 +70,7 @@ def others():
         {"exponents": {"edges": 0.0, "token[+2]": 0.0}},
         {"exponents": {"token:suffix3[-1]|token:suffix3[+1]": 0.2, "token:shape[-1]/seldom": 0.3}},
         {"experts": ["token[-1]", "token[0]|token[-1]", "token:lower[-2]|token[+1]"]},
+        {"experts": ["token[0]|token[+1]", "token[0]|token[+1]|token[-1]", "token[-2]|token[0]"]},
         {"experts": []},
     ],
     ids=str,
@@ -160,7 +161,7 @@ def test_what_has_no_tagger():
         ({"order": 2}, "order=1"),
         ({"zeros": "floored"}, 'zeros="smoothed"'),
         ({"spelling": "joint"}, 'spelling="product"'),
-        ({"experts": ["token[-1]|token[0]|token[+1]"]}, "at most two symbols"),
+        ({"experts": ["token[-1]|token[0]|token[+1]|token[+2]"]}, "at most three symbols"),
     ):
         with pytest.raises(ValueError, match=message):
             EmpiricalCRF(**parameters).fit(X, y).tagger()
