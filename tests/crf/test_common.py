@@ -8,7 +8,6 @@ from sklearn_crcrf import CRF, CRFsuiteCRF
 @parametrize_with_checks(
     [
         CRF(),
-        CRF(sample_unit="token"),
         CRF(sample_unit="token", features="observed", boundaries=True),
         CRFsuiteCRF(),
     ]

@@ -64,8 +64,8 @@ def make_corpus(n_sequences, seed):
     return [[word_features(x, t) for t in range(len(x))] for x in words], labels
 
 
-X, y = make_corpus(120, 0)
-X_NEW, Y_NEW = make_corpus(100, 1)
+X, y = make_corpus(60, 0)
+X_NEW, Y_NEW = make_corpus(50, 1)
 TIGHT = {"delta": 1e-12, "max_iterations": 5000}
 # Where weights go to zero and back, there is much to do for the last digits.
 LESS_TIGHT = {"delta": 1e-9, "max_iterations": 5000}

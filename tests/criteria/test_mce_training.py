@@ -13,7 +13,7 @@ from sklearn_crcrf.criteria import MCE, MCEF1
 from sklearn_crcrf.datasets import make_addresses
 from sklearn_crcrf.metrics import get_sequence_scorer
 
-WORDS, y = make_addresses(60, random_state=0)
+WORDS, y = make_addresses(30, random_state=0)
 # A few of the letters leave the labels ambiguous.
 X = [[{"shape": w[-1], "next": v[:1]} for w, v in zip(s, [*s[1:], ""], strict=True)] for s in WORDS]
 CRITERIA = pytest.mark.parametrize("criterion", [MCE(), MCE("logistic", psi=2.0), MCEF1()])
@@ -51,7 +51,7 @@ def test_with_all_others_it_is_maximum_likelihood():
     ],
 )
 def test_other_parameters_of_crfs(criterion, options):
-    one, two = (fit(criterion, max_iter=15, n_jobs=n_jobs, **options) for n_jobs in (1, 2))
+    one, two = (fit(criterion, max_iter=5, n_jobs=n_jobs, **options) for n_jobs in (1, 2))
     assert one.loss_curve_[-1] < one.loss_curve_[0]
     assert_allclose(one.loss_curve_, two.loss_curve_, rtol=1e-5)
 

@@ -135,7 +135,7 @@ def test_predictions_are_those_of_the_weights(name, train):
 @models
 def test_contributions_sum_to_the_score(name):
     model = trained(name)
-    for s in range(4):
+    for s in range(2):
         explanation = explain(model, NEW[s : s + 1])
         other = explain(model, NEW[s : s + 1], labels=["N"] * NEW.lengths[s])
         difference = explanation.log_probability - other.log_probability
@@ -230,8 +230,7 @@ def test_results_are_the_same_bits_for_any_number_of_threads(name, monkeypatch):
     monkeypatch.setattr(corpus, "CHUNK", 1)
     monkeypatch.setattr(classifier, "CHUNK", 100)
     one, *more = (
-        clone(ALL[name]).set_params(**dict.fromkeys(threads_of(name), n)).fit(X, Y)
-        for n in (1, 2, 3)
+        clone(ALL[name]).set_params(**dict.fromkeys(threads_of(name), n)).fit(X, Y) for n in (1, 3)
     )
     for other in more:
         for attribute in WEIGHTS if name in LINEAR else []:
@@ -249,11 +248,11 @@ def threads_of(name):
 @models
 def test_pipelines_and_searches(name):
     model = pipeline(name)
-    out_of_fold = cross_val_predict(model, X, Y, cv=3)
+    out_of_fold = cross_val_predict(model, X, Y, cv=2)
     assert isinstance(out_of_fold, SequenceArray)
     assert_array_equal(out_of_fold.offsets, X.offsets)
     assert (out_of_fold.data == tokens_of(Y)).mean() > 0.6
-    search = GridSearchCV(model, {"window__templates": [[0], [-1, 0]]}, cv=2).fit(X, Y)
+    search = GridSearchCV(model, {"window__templates": [[0]]}, cv=2).fit(X[:20], Y[:20])
     assert search.predict(NEW).data.shape == NEW.data.shape
 
 

@@ -76,8 +76,14 @@ CASES = {
     "BoostedCRF of a sparse matrix": (BoostedCRF(max_iter=2, constraints="IOB2"), SPARSE),
     **{
         f"EmpiricalCRF {spelling} {zeros}": (EmpiricalCRF(spelling=spelling, zeros=zeros), X)
-        for spelling in ("product", "joint", "mean", "maxent")
-        for zeros in ("smoothed", "floored", "exact")
+        for spelling, zeros in [
+            ("product", "smoothed"),
+            ("product", "exact"),
+            ("joint", "floored"),
+            ("mean", "smoothed"),
+            ("maxent", "floored"),
+            ("maxent", "exact"),
+        ]
     },
     "EmpiricalCRF with exponents": (
         EmpiricalCRF.ecrn(exponents={"edges": 0.5, "spelling": 0.3}, mu_oov=2.0),
@@ -109,10 +115,10 @@ def score(classifier, sequences, y):
 @pytest.mark.parametrize("name", CASES)
 def test_entries_add_up_to_the_score_of_the_path(name):
     model, data = CASES[name]
-    n_trained = 30
+    n_trained = 20
     model.fit(data[:n_trained], Y[:n_trained])
     rng = np.random.default_rng(0)
-    for i in (0, 3, n_trained, n_trained + 1, n_trained + 2):
+    for i in (0, n_trained, n_trained + 1):
         sequence = data[i] if isinstance(data, list) else data[i : i + 1]
         predicted = model.predict(data[i : i + 1])[0]
         drawn = rng.integers(0, len(model.classes_), len(X[i])).astype(np.int32)

@@ -45,10 +45,10 @@ class largest_of_planes:
 
 
 @pytest.mark.parametrize(("solver", "factor"), [(SOLVERS[0], 1.01), (SOLVERS[1], 1.05)])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_they_come_close_to_the_minimum(solver, factor, seed):
     """In the median of many starts: the last bits decide at which kink a search ends."""
-    fun, starts = largest_of_planes(seed), np.random.default_rng(seed).normal(size=(15, 6))
+    fun, starts = largest_of_planes(seed), np.random.default_rng(seed).normal(size=(9, 6))
     results = [solver(fun, start) for start in starts]
     assert all(result.success for result in results)
     found, least = [result.fun for result in results], fun.minimum()

@@ -74,5 +74,9 @@ def test_an_unknown_name_is_an_error():
 
 
 def test_without_docstrings_there_is_nothing_to_fill():
-    program = "import sys, sklearn_crcrf; sys.exit(sklearn_crcrf.CRF.__doc__ is not None)"
+    program = (
+        "import sys; from sklearn_crcrf.utils.docstrings import filling\n"
+        "@filling({})\nclass Model:\n    'A model of {X}.'\n"
+        "sys.exit(Model.__doc__ is not None)"
+    )
     subprocess.run([sys.executable, "-OO", "-c", program], check=True)
