@@ -146,12 +146,12 @@ def test_the_memory_of_a_long_sequence(program):
 @pytest.mark.parametrize("features", ["all", "observed"])
 def test_a_thousand_labels(features):
     rng = np.random.default_rng(0)
-    labels = np.append(np.arange(1000), rng.integers(1000, size=200))
-    offsets = np.arange(0, 1201, 10)
-    attributes = sp.csr_array((np.ones(1200), labels, np.arange(1201)), shape=(1200, 1000))
+    labels = rng.permutation(1000)
+    offsets = np.arange(0, 1001, 10)
+    attributes = sp.csr_array((np.ones(1000), labels, np.arange(1001)), shape=(1000, 1000))
     data, labels = SequenceArray(attributes, offsets), SequenceArray(labels, offsets)
-    crf = CRF(features=features, max_iter=5).fit(data, labels)
-    assert crf.loss_curve_[-1] < 1200 * np.log(1000)
+    crf = CRF(features=features, max_iter=2).fit(data, labels)
+    assert crf.loss_curve_[-1] < 1000 * np.log(1000)
     assert crf.score(data, labels) > 0.9
     assert_allclose(crf.predict_proba(data).data.sum(axis=1), 1.0)
 
@@ -345,7 +345,7 @@ PARALLEL = """
 import numpy as np
 from sklearn_crcrf import CRF
 rng = np.random.default_rng(0)
-words = rng.integers(50, size=(200, 20))
+words = rng.integers(50, size=(100, 20))
 X, y = [[f"w{w}" for w in row] for row in words], (words % 5).tolist()
 """
 
@@ -372,7 +372,7 @@ from sklearn.model_selection import GridSearchCV
 if __name__ == "__main__":
     results = []
     for n_jobs in (1, 2):
-        crf = CRF(n_jobs=n_jobs, max_iter=50, tol=0.1)
+        crf = CRF(n_jobs=n_jobs, max_iter=10, tol=0.5)
         search = GridSearchCV(crf, {"sigma": [0.1, 1.0]}, cv=2, n_jobs=n_jobs, error_score="raise")
         results.append(search.fit(X, y).cv_results_["mean_test_score"])
     assert (results[0] == results[1]).all(), results
