@@ -133,10 +133,12 @@ def test_nothing_of_an_older_fit_survives(estimator):
 
     models = {name: clone(estimator).fit(*INPUTS[name]) for name in inputs_of(estimator)}
     fresh = {name: facts(model, name) for name, model in models.items()}
-    # What a fit leaves stays through the fits that do not replace it, there and back.
+    # What a fit leaves stays through the fits that do not replace it: there and, once for each
+    # class, back.
     names = list(models)
     model = models[names[-1]]
-    for name in [*names, *names[-2::-1]]:
+    first = next(other for other in ESTIMATORS if type(other) is type(estimator))
+    for name in [*names, *(names[-2::-1] if estimator is first else [])]:
         assert facts(model.fit(*INPUTS[name]), name) == fresh[name], name
 
 
