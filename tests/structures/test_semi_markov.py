@@ -220,20 +220,23 @@ def test_probabilities_of_runs_of_labels(scheme, max_length):
     n_labels = len(structure.roles.kind)
     rng = np.random.default_rng(0)
     following, preceding = rng.random((2, n_labels)) < 0.6
+    spans, of_labels, with_neighbours = [], [], []
     for start in range(4):
         for stop in range(start + 1, 5):
             for labels in np.unique(paths[:, start:stop], axis=0):
                 has = (paths[:, start:stop] == labels).all(axis=1)
-                found = structure.span_log_probability(scores, [start], [stop], labels)
-                assert_allclose(found, np.log(p[has].sum()), atol=1e-9)
+                spans.append((start, stop, labels))
+                of_labels.append(p[has].sum())
                 if stop < 4:
-                    has &= following[paths[:, min(stop, 3)]]
+                    has &= following[paths[:, stop]]
                 if start:
                     has &= preceding[paths[:, start - 1]]
-                found = structure.span_log_probability(
-                    scores, [start], [stop], labels, following, preceding
-                )
-                assert_allclose(np.exp(found), p[has].sum(), atol=1e-12)
+                with_neighbours.append(p[has].sum())
+    starts, stops, labels = zip(*spans, strict=True)
+    given = scores, starts, stops, np.concatenate(labels)
+    assert_allclose(structure.span_log_probability(*given), np.log(of_labels), atol=1e-9)
+    found = structure.span_log_probability(*given, following, preceding)
+    assert_allclose(np.exp(found), with_neighbours, atol=1e-12)
 
 
 def test_samples_have_the_marginals():
