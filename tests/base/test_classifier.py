@@ -23,7 +23,7 @@ from sklearn_crcrf.structures import Chain
 scores = arrays(np.float64, st.tuples(st.integers(0, 4), st.just(3)), elements=st.floats(-3, 3))
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.lists(scores, max_size=4), st.integers(1, 7))
 def test_every_prediction_is_that_of_enumeration(X, chunk):
     crf = fitted()

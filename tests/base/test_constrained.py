@@ -25,7 +25,7 @@ from sklearn_crcrf.constraints import AtLeast, AtMost, Exactly, Implies, Linear,
 from sklearn_crcrf.structures import Unsupported
 
 
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(st.lists(st.integers(0, 4), max_size=4), st.integers(1, 20), st.data())
 def test_the_best_labels_that_satisfy_constraints(lengths, chunk, data):
     rng = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))

@@ -33,7 +33,7 @@ def labels_of(scores):
     return np.random.default_rng(0).integers(len(scores.transition), size=len(scores.state))
 
 
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(chains(), some_neighbours)
 def test_scores_given_neighbours(chain, neighbours):
     offsets, scores = chain
@@ -46,7 +46,7 @@ def test_scores_given_neighbours(chain, neighbours):
     assert_allclose(path_scores, expected, rtol=tolerance, atol=tolerance * (finite + 1e5))
 
 
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(chains(scales=(1.0,)), some_neighbours)
 def test_the_pullback_is_the_transpose(chain, neighbours):
     offsets, scores = chain

@@ -20,7 +20,7 @@ def same(ours, theirs, scale):
         assert_allclose(a, b, atol=1e-9 * scale, rtol=1e-9)
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(chains(scales=(1.0, 30.0), dtypes=(np.float64,)))
 def test_sums_and_maxima_are_those_of_the_chain(case):
     offsets, scores = case
@@ -38,7 +38,7 @@ def test_sums_and_maxima_are_those_of_the_chain(case):
     assert_allclose(enumerated.entropy(scores), chain.entropy(scores), atol=1e-8)
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(chains(scales=(1.0,), dtypes=(np.float64,)))
 def test_what_excludes_a_labelling_is_as_of_the_chain(case):
     offsets, scores = case

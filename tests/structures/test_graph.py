@@ -22,7 +22,7 @@ def same(ours, theirs):
         assert_allclose(a, b, rtol=1e-9, atol=1e-9)
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(graphs(), st.integers(0, 99))
 def test_scores_of_labellings_and_of_neighbours(case, seed):
     offsets, edges, scores = case
@@ -41,7 +41,7 @@ def test_scores_of_labellings_and_of_neighbours(case, seed):
         same(twice, [2 * part for part in theirs[1](slope)])
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(graphs(forbids=False), st.booleans())
 def test_scores_of_pieces_add_up_to_those_of_labellings(case, with_tokens):
     offsets, edges, scores = case

@@ -28,7 +28,7 @@ def test_pieces_of_sequences(with_tokens, expected):
     assert pieces.sequence.tolist() == np.array([0, 2, 2, 3, 3, 3])[first].tolist()
 
 
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(chains(scales=(1.0,)), st.booleans())
 def test_scores_of_pieces_add_up_to_those_of_paths(chain, with_tokens):
     offsets, scores = chain

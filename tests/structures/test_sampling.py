@@ -24,7 +24,7 @@ def _chi_square_bound(observed, expected):
     return statistic <= chi2.isf(1e-7, len(expected))
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(chains())
 def test_paths_are_drawn_as_often_as_they_are_likely(chain):
     offsets, scores = chain

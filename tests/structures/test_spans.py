@@ -39,7 +39,7 @@ def _enumerated(offsets, scores, start, stop, labels, following, preceding):
     return probability @ np.array(is_so, dtype=float)
 
 
-@settings(max_examples=80)
+@settings(max_examples=40)
 @given(chains(), st.integers(0, 2**32 - 1))
 def test_probabilities_are_sums_over_all_paths(chain, seed):
     offsets, scores = chain

@@ -27,7 +27,7 @@ def depths(parent):
     return depth
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(trees())
 def test_rows(case):
     offsets, parent = case

@@ -156,7 +156,7 @@ def test_huge_scores_and_impossible_transitions(kernel, dtype, scale, forbidden)
     assert_same(ours, in_logarithms(forest, scores, weight), forest, scores, weight)
 
 
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(any_kernel, chains(longest=30), st.integers(0, 2**32 - 1), st.booleans())
 def test_random_trees(kernel, chain, seed, is_star):
     offsets, scores = chain

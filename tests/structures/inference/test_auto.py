@@ -14,7 +14,7 @@ def clique(n):
     return np.stack(np.triu_indices(n, 1), axis=1)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(graphs())
 def test_small_graphs_are_exact(case):
     offsets, edges, scores = case

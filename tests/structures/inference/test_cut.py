@@ -23,7 +23,7 @@ def associative(scores):
     )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=75, deadline=None)
 @given(graphs(scales=(1.0, 1000.0), n_labels=(2,), forbids=False), st.integers(0, 99))
 def test_two_labels_are_exact_up_to_rounding(case, seed):
     offsets, edges, scores = case
@@ -40,7 +40,7 @@ def test_two_labels_are_exact_up_to_rounding(case, seed):
     assert (scores.state[np.arange(len(y)), y][possible] > -np.inf).all()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(graphs(n_labels=(3, 4), forbids=False, with_rows=False), st.integers(0, 99))
 def test_expansions(case, seed):
     """No expansion raises the score; a single change of a label neither."""

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 from sklearn_crcrf.structures import Graph, Scores
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(graphs(scales=(1.0, 30.0)))
 def test_maxima(case):
     offsets, edges, scores = case

@@ -36,7 +36,7 @@ def forests_of(graph):
     return np.array([len(part) == 0 or nx.is_forest(part) for part in parts], dtype=bool)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(graphs(scales=(1.0, 30.0, 1000.0)))
 def test_forests_are_exact(case):
     offsets, edges, scores = case
@@ -55,7 +55,7 @@ def test_forests_are_exact(case):
         assert_allclose(graph.score(scores, y)[0][units], value[units], rtol=1e-9, atol=1e-9)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(graphs(scales=(1.0, 10.0)))
 def test_tree_reweighted_sums_are_never_below(case):
     """Also before messages have converged."""
