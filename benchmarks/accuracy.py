@@ -49,7 +49,7 @@ METHODS = {
     "default": Method("default mode", trained(EmpiricalCRF)),
     "second": Method("default mode, second order", trained(lambda: EmpiricalCRF(order=2))),
     "fitted": Method(
-        "exponents fitted on a tenth of the training part",
+        "exponents fitted by cross-validation",
         trained(lambda: EmpiricalCRF(exponents="fit")),
     ),
     "tuned": Method("exponents fitted on the tuning part", train_and_tune),
