@@ -15,6 +15,7 @@ from sklearn.utils._param_validation import Options, StrOptions, make_constraint
 
 from sklearn_crcrf import CRF, HMM, EmpiricalCRF
 from sklearn_crcrf.crf.crfsuite import ALGORITHMS
+from sklearn_crcrf.criteria import CRITERIA
 from sklearn_crcrf.criteria._smoothing import SMOOTHINGS
 from sklearn_crcrf.criteria.piecewise import WITH_TOKENS
 from sklearn_crcrf.feature_extraction.presets import SPELLING
@@ -30,6 +31,7 @@ ARGUMENTS = {
     "MergedLabels": {"estimator": CRF(), "labels": ["N"]},
     "SequencePipeline": {"steps": [("crf", CRF())]},
     "OpinionPoolCRF": {"estimators": [("crf", CRF()), ("hmm", HMM())]},
+    "SegmentGazetteer": {"lists": {"city": ["York"]}},
     "TemplateFeatures": {"template": "U:%x[0,0]"},
     "WordClusters": {"clusters": {"the": "0010"}},
     "WordVectors": {"vectors": {"the": [1.0, 2.0]}},
@@ -42,6 +44,9 @@ OPTIONS = {
     "scheme": set(PREFIXES),
     "smoothing of MCE": set(SMOOTHINGS),
     "syntax": set(SYNTAXES),
+    "criterion of SemiMarkovCRF": set(CRITERIA) - {"mce_f1", "piecewise", "pseudo_likelihood"},
+    "features of SegmentFeatures": set(),
+    "similarity of SegmentGazetteer": {"exact", "jaccard", "tfidf"},
     "features of TokenFeatures": {"default", "simple", *SPELLING},
 }
 # Only some of the inputs have columns, and only some of the columns names.

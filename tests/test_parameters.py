@@ -20,6 +20,7 @@ from sklearn_crcrf import (
     MaxMarginCRF,
     OpinionPoolCRF,
     OutputCodeCRF,
+    SemiMarkovCRF,
     StructuredPerceptron,
 )
 from sklearn_crcrf.training.callbacks import CallbackSupportMixin
@@ -44,6 +45,7 @@ HAS = {
     "SeparateCRF": {"sigma"},
     "LatticeCRF": {"sigma", "verbose"},
     "OutputCodeCRF": {"sigma", "class_weight", "verbose"},
+    "SemiMarkovCRF": SHARED - {"warm_start"},
     "FeatureInduction": {"verbose"},
 }
 # Strengths of regularisation by other names: how the documentation relates them to sigma.
@@ -65,6 +67,7 @@ ITERATIVE = {
     "AssociativeMarkovNetwork": AssociativeMarkovNetwork(max_iter=6),
     "BoostedCRF": BoostedCRF(max_iter=6, min_samples_leaf=1, random_state=0),
     "LatticeCRF": LatticeCRF(solver="lbfgs", max_iter=6, random_state=0),
+    "SemiMarkovCRF": SemiMarkovCRF(max_iter=6, random_state=0),
     "OutputCodeCRF": OutputCodeCRF(max_iter=6, random_state=0),
     "OpinionPoolCRF": OpinionPoolCRF([("crf", CRF(tol=0.1)), ("hmm", HMM())], random_state=0),
     **{
@@ -121,6 +124,7 @@ def test_sequences_have_weights_in_all_that_is_trained_or_scored(name, method):
 
 def test_every_estimator_is_here():
     classifiers = {name for name, kind in ESTIMATORS.items() if hasattr(kind, "predict")}
+    classifiers.remove("SequencePipeline")
     assert classifiers == set(HAS)
 
 

@@ -82,7 +82,7 @@ cdef double _best(
         for i in range(n):
             if not state[t, i] < INFINITY:
                 return NAN
-        _enter(t, start, batch, segments, n, work)
+        _enter_best(t, start, batch, segments, n, work)
         _close(t, start, batch, segments, state, work)
         swapped = work.opened
         work.opened, work.before = work.before, swapped
@@ -96,7 +96,7 @@ cdef double _best(
     return top
 
 
-cdef void _enter(
+cdef void _enter_best(
     int64_t t, int64_t start, BatchScores batch, BatchSegments segments, int64_t n, Work *work
 ) noexcept nogil:
     """Set entry, and the label before it."""

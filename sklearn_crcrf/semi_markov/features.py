@@ -39,7 +39,7 @@ class SegmentFeatures(Sound, TransformerMixin, BaseEstimator):
 
     Parameters
     ----------
-    features : sequence of {"string", "shape", "around"}, names of columns, and callables
+    features : sequence of str and callables, default=("string", "shape", "around")
         "string" is the lower-case tokens of a span of two tokens or more, "shape" their shapes,
         and "around" the lower-case tokens before and after the span. The name of a column of X,
         such as "pos", stands for the symbols of the tokens in this column. A callable takes a

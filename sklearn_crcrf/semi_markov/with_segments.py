@@ -24,7 +24,7 @@ class WithSegments(Sound, TransformerMixin, BaseEstimator):
     tokens : transformer, optional
         Makes the features of tokens, such as :class:`Window` or a pipeline. By default tokens stay
         as they are.
-    segments : transformer or list of transformers
+    segments : transformer or list of transformers, default=()
         Each returns a :class:`SegmentedArray`, such as :class:`SegmentFeatures` and
         :class:`SegmentGazetteer`.
 

@@ -60,7 +60,19 @@ INPUTS = {
 }
 
 
-@pytest.mark.parametrize("name", [name for name, k in ESTIMATORS.items() if hasattr(k, "predict")])
+PREDICTING = [name for name, kind in ESTIMATORS.items() if hasattr(kind, "predict")]
+# Their structures have scores of their own, and no first-order scores to constrain.
+OWN_SCORES = ("LatticeCRF", "SemiMarkovCRF")
+
+
+@pytest.mark.parametrize("name", OWN_SCORES)
+def test_scores_of_other_structures_cannot_be_constrained(name):
+    estimator = ESTIMATORS[name]().fit(X, y)
+    with pytest.raises(Unsupported, match="subject_to needs first-order scores"):
+        estimator.predict(X, subject_to=[AtLeast("D", 1)])
+
+
+@pytest.mark.parametrize("name", [name for name in PREDICTING if name not in OWN_SCORES])
 def test_every_estimator_takes_constraints(name):
     estimator = ESTIMATORS[name](**ARGUMENTS.get(name, {}))
     rows = INPUTS.get(name, X)
