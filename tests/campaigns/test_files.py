@@ -18,13 +18,13 @@ warnings.simplefilter("ignore")
 from random import Random
 import _campaign
 from _model_files import _stored, mutated
-from _models import classifiers, examples, kinds_for, make
+from _models import classifiers, examples, make
 kinds, y = examples(3)
 for public in classifiers():
-    for kind in kinds_for(public)[:2]:
-        model = _stored(public.__name__, make(public).fit(kinds[kind], y), kinds[kind])
-        changed = b"".join(mutated(Random(f"{kind} {j}"), model) for j in range(5))
-        print(model.name, kind, hashlib.sha256(model.data + changed).hexdigest())
+    kind = {"BoostedCRF": "numbers", "CRFsuiteCRF": "dicts"}.get(public.__name__, "words")
+    model = _stored(public.__name__, make(public).fit(kinds[kind], y), kinds[kind])
+    changed = b"".join(mutated(Random(f"{kind} {j}"), model) for j in range(2))
+    print(model.name, kind, hashlib.sha256(model.data + changed).hexdigest())
 """
 
 
@@ -38,7 +38,7 @@ def test_models_are_stored_and_changed_the_same_way_in_every_process(load, tmp_p
         exec(STORED, {})
         found = capsys.readouterr().out
         assert other.communicate(timeout=300)[0] == found
-    assert len(found.splitlines()) > 20
+    assert len(found.splitlines()) > 10
 
 
 @pytest.mark.parametrize("module", ["_conll", "_templates", "_dumps"])

@@ -173,9 +173,9 @@ def test_inputs_depend_on_seed_and_number_alone(run):
 
 def test_a_run_ends_in_time(run):
     start = time.monotonic()
-    _, reports = run("random", "measured", "--minutes", 0.05)
-    assert 3 < time.monotonic() - start < 60
-    assert all(report["tried"] > 40 for report in reports.values())
+    _, reports = run("random", "measured", "--minutes", 0.03)
+    assert 1.8 < time.monotonic() - start < 60
+    assert all(reports[name]["tried"] > n for name, n in (("random", 40), ("measured", 5)))
 
 
 def test_a_limit_can_be_set(run):
@@ -213,7 +213,7 @@ def test_unknown_names_are_refused(run):
 def test_the_example_of_the_readme_runs(run):
     text = (FOLDER / "README.md").read_text()
     program = re.search(r"```python\n(.*?)```", text, re.DOTALL)[1]
-    _, reports = run("--n", 200, program=program)
+    _, reports = run("--n", 50, program=program)
     assert reports["accuracy"]["outcomes"]["answered"].keys() == {"equal"}
 
 

@@ -236,7 +236,7 @@ def test_strange_spellings(crf):
 
 
 def test_a_long_sequence():
-    n = 300_000
+    n = 100_000
     words, labels = large_corpus(n, 50, 5, length=n)
     crf = EmpiricalCRF().fit(words, labels)
     predicted = crf.predict(words)
@@ -255,7 +255,7 @@ def test_a_thousand_labels(crf):
 
 
 def test_very_many_words():
-    n_words = 300_000
+    n_words = 100_000
     words = np.array([f"{i % 1009}-{i:x}" for i in range(n_words)], dtype=object)
     offsets = np.arange(0, n_words + 1, 20)
     labels = SequenceArray(np.arange(n_words) % 3, offsets)
@@ -271,7 +271,7 @@ def test_very_many_words():
 @modes
 def test_threads_do_not_matter(crf, monkeypatch):
     monkeypatch.setattr(base, "CHUNK", 2**12)
-    words, labels = large_corpus(3000, 200, 10)
+    words, labels = large_corpus(1200, 100, 10)
     one = clone(crf).set_params(n_jobs=1).fit(words, labels)
     two = clone(crf).set_params(n_jobs=2).fit(words, labels)
     assert np.array_equal(one.predict_proba(words).data, two.predict_proba(words).data)
@@ -313,7 +313,7 @@ print(hashlib.sha256(pickle.dumps(models)).hexdigest())
 
 @modes
 def test_threads_share_a_model(crf):
-    words, labels = large_corpus(2000, 200, 10)
+    words, labels = large_corpus(800, 100, 10)
     crf = clone(crf).fit(words, labels)
     parts = [words[i::8] for i in range(8)]
     expected = [crf.predict_proba(part) for part in parts]
@@ -350,7 +350,7 @@ def test_a_model_is_used_while_it_learns():
 
 @modes
 def test_memory_that_cannot_be_written(crf, tmp_path):
-    words, labels = large_corpus(2000, 200, 10)
+    words, labels = large_corpus(800, 100, 10)
     as_text = SequenceArray(words.data.astype(str), words.offsets)
     expected = clone(crf).fit(words, labels)
     (file,) = joblib.dump((as_text, labels, expected), tmp_path / "all.joblib")

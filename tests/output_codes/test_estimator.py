@@ -190,8 +190,7 @@ def test_refusals():
 
 @parametrize_with_checks(
     [
-        OutputCodeCRF(code_size=16, random_state=0, sample_unit="token"),
-        OutputCodeCRF("one_vs_rest", decoding="marginal", sample_unit="token"),
+        OutputCodeCRF(code_size=8, random_state=0, sample_unit="token"),
     ]
 )
 def test_estimator_checks(estimator, check):

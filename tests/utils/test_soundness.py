@@ -55,7 +55,6 @@ VECTORS = {X[0][0]: [0.0, 1.0], "other": [1.0, 0.0]}
 EMPIRICAL = {
     f"EmpiricalCRF {spelling} {zeros}": (EmpiricalCRF(spelling=spelling, zeros=zeros), X)
     for spelling, zeros in [
-        ("product", "smoothed"),
         ("product", "exact"),
         ("joint", "floored"),
         ("mean", "exact"),
@@ -155,7 +154,7 @@ def answers(model, X) -> str:
     """What a model that was loaded makes of X: nothing but an answer or a ValueError."""
     for name in METHODS:
         if hasattr(model, name):
-            answer = outcome(getattr(model, name), X[:3])
+            answer = outcome(getattr(model, name), X[:2])
             if isinstance(answer, str):
                 if answer != "refused":
                     return f"{name}: {answer}"
