@@ -137,7 +137,7 @@ def test_label_bias():
     """[EP] 4.4: the accuracy of whoever cannot use the second symbol, beside that of all others."""
     follow = {"R1": ["I"], "R2": ["O"], "I": ["B"], "O": ["B"]}
     scores = {"weak prior": [], "one follower": [], "crf": []}
-    for k in range(10):
+    for k in range(4):
         train, test = (
             make_label_bias(2000, random_state=k),
             make_label_bias(500, random_state=100 + k),
@@ -146,9 +146,9 @@ def test_label_bias():
         scores["one follower"].append(MEMM(constraints=follow).fit(*train).score(*test))
         scores["crf"].append(CRF().fit(*train).score(*test))
     mean = {name: 100 * np.mean(values) for name, values in scores.items()}
-    assert abs(mean["weak prior"] - 66.7) < 0.5
-    assert abs(mean["one follower"] - 66.7) < 0.5
-    assert abs(mean["crf"] - 95.8) < 0.5
+    assert abs(mean["weak prior"] - 66.7) < 1.0
+    assert abs(mean["one follower"] - 66.7) < 1.0
+    assert abs(mean["crf"] - 95.8) < 1.0
 
 
 def test_search_in_a_pipeline():

@@ -129,7 +129,7 @@ def test_what_iterative_scaling_needs(tokens, labels, message):
 @pytest.mark.parametrize(
     "criterion", [MaxMargin(), MCE(), MCE("logistic"), MCEF1()], ids=lambda c: type(c).__name__
 )
-@pytest.mark.parametrize("sigma", [1.0, 2.0, 5.0])
+@pytest.mark.parametrize("sigma", [1.0, 5.0])
 def test_labels_that_tie_are_no_failure(criterion, sigma):
     # At the maximum of the likelihood, labels that are told apart by nothing tie.
     tokens = [["Peter", "lives", "in", "Ghent"], ["she", "works"]]

@@ -192,12 +192,12 @@ def test_what_a_sequence_is_beside_is_no_matter(kernel, dtype, n_labels):
 
 @kernels
 @both_types
-@pytest.mark.parametrize("n_labels", [2, 3, 5, 7, 9])
+@pytest.mark.parametrize("n_labels", [3, 9])
 def test_what_memory_held_before_is_no_matter(kernel, dtype, n_labels):
     offsets, scores = random_chain([3, 2], n_labels, dtype, scale=1.0)
     scores.state[2, 1], scores.state[4, 0] = 75.0, -70.0  # not to be raised as they are
     results = set()
-    for between in [np.nan, 1.0] * 50:
+    for between in [np.nan, 1.0] * 20:
         for size in range(8, 400, 3):
             memory = np.full(size, between)
             memory[::2] = np.nan
