@@ -46,6 +46,8 @@ OPTIONS = {
     "syntax": set(SYNTAXES),
     "criterion of SemiMarkovCRF": set(CRITERIA) - {"mce_f1", "piecewise", "pseudo_likelihood"},
     "features of SegmentFeatures": set(),
+    "scheme of SegmentFeatures": {"IOB2", "IOBES"},
+    "scheme of SemiMarkovCRF": {"IOB2", "IOBES"},
     "similarity of SegmentGazetteer": {"exact", "jaccard", "tfidf"},
     "features of TokenFeatures": {"default", "simple", *SPELLING},
 }
