@@ -459,7 +459,7 @@ class EmpiricalCRF(CountingClassifier):
         return sequences.mirror(predicted.astype(self._label_ids.classes(corpus.labels)[0].dtype))
 
     def _update(self, X: Any, y: Any, sample_weight: Any, combine: Callable) -> None:
-        if self.encoder_.lexicon.features != SPELLINGS[self.spelling].features:
+        if not isinstance(self.model_.spelling, SPELLINGS[self.spelling]):
             raise ValueError(f"spelling={self.spelling!r}, but the model was fitted with another")
         super()._update(X, y, sample_weight, combine)
 
@@ -476,7 +476,10 @@ class EmpiricalCRF(CountingClassifier):
         """The templates of the events that are counted."""
         if self.zeros == "smoothed":
             given = None if self.exponents == "fit" else self._exponents
-            templates = SmoothedModel.templates(self.encoder_, given, self._experts())
+            experts = self._experts()
+            if hasattr(self, "counts_"):  # models of older versions counted for other experts
+                experts = experts.among(self.counts_)
+            templates = SmoothedModel.templates(self.encoder_, given, experts)
         elif self.encoder_.n_attributes is None:
             templates = FrequencyModel.templates(self.encoder_)
         else:

@@ -55,7 +55,8 @@ class ProductSpelling(Storable):
     Parameters
     ----------
     lexicon : Lexicon
-        A lexicon with the spelling features of this class.
+        A lexicon with the spelling features of this class; a lexicon of an older version may lack
+        some.
     counts : CSR of shape (n_words, n_labels)
         How often each word of the lexicon has each label.
     label_prior : ndarray of shape (n_labels,)
@@ -85,8 +86,10 @@ class ProductSpelling(Storable):
         blocks = [sp.csr_array(np.log(base / base.min())[None, :])]
         self._indexes = []
         estimates: dict[str, Any] = {}
-        for j, (feature, _, shorter) in enumerate(EXPERTS):
-            keys, first, which = rank_rows(lexicon.spelling[rare][:, [j]])
+        experts = [expert for expert in EXPERTS if expert.feature in lexicon.features]
+        for feature, _, shorter in experts:
+            column = lexicon.features.index(feature)
+            keys, first, which = rank_rows(lexicon.spelling[rare][:, [column]])
             grouped = sum_rows(counts, which, len(keys))
             if shorter is None:
                 prior = base[grouped.indices]
@@ -97,8 +100,8 @@ class ProductSpelling(Storable):
             blocks.append(association(grouped, prior, strength))
             self._indexes.append(KeyIndex(keys))
             estimates[feature] = which, grouped, smooth(grouped, prior, strength)
-        self.names = ["label", *self.features]
-        self.exponents = np.array([1.0, *(expert.exponent for expert in EXPERTS)])
+        self.names = ["label", *(expert.feature for expert in experts)]
+        self.exponents = np.array([1.0, *(expert.exponent for expert in experts)])
         self.coef = sp.vstack(blocks, format="csr")
         self._starts = np.cumsum([b.shape[0] for b in blocks])
 
@@ -123,7 +126,7 @@ class ProductSpelling(Storable):
     def attribute_keys(self) -> list[tuple[tuple[str, ...], np.ndarray]]:
         """For each slot: its features, and the symbol ids of its rows, (n_rows, n_features)."""
         label = (), np.empty((1, 0), dtype=np.int32)
-        features = [(feature,) for feature in self.features]
+        features = [(feature,) for feature in self.names[1:]]
         return [label, *zip(features, (index.keys for index in self._indexes), strict=True)]
 
     def fit_pairs(self, lexicon: Lexicon, words: np.ndarray, counts: sp.csr_array) -> None:

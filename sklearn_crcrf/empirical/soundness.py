@@ -125,8 +125,8 @@ def spelling_requirements(spelling: Any, lexicon: Lexicon, n_labels: int) -> Ite
 
 @spelling_requirements.register
 def _(spelling: ProductSpelling, lexicon: Lexicon, n_labels: int) -> Iterator[Requirement]:
-    has_same = lexicon.features == spelling.features
-    yield Fact("features", has_same, "must be the features of the lexicon")
+    has_same = [*lexicon.features] == spelling.names[1:]
+    yield Fact("names", has_same, "must be the features of the lexicon")
     n_slots = len(spelling.names)
     fits = n_slots == len(spelling._indexes) + 1 == len(lexicon.features) + 1
     yield Fact("names", fits, f"must be {len(lexicon.features) + 1}")

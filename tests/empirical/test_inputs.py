@@ -250,7 +250,7 @@ def test_numeric_columns_are_binned():
         EmpiricalCRF(binning=StandardScaler()).fit(table, labels)
 
 
-@pytest.mark.filterwarnings("error")
+@pytest.mark.filterwarnings("error", "ignore:every row of X")
 def test_columns_of_few_values_are_binned_without_a_warning():
     table = np.column_stack([np.tile([0, 1], 20), np.ones(40)])
     crf = EmpiricalCRF(sample_unit="token").fit(table, table[:, 0].astype(int))
