@@ -33,6 +33,8 @@ extensions = [
 exclude_patterns = ["_build", "auto_examples/**.ipynb", "auto_examples/**.py"]
 templates_path = ["_templates"]
 nitpicky = True  # every reference must have a target
+# Properties of scikit-learn's Pipeline, whose members are left out.
+nitpick_ignore = [("py:obj", "n_features_in_"), ("py:obj", "feature_names_in_")]
 smartquotes = False  # most quotes enclose values of parameters
 
 html_theme = "pydata_sphinx_theme"

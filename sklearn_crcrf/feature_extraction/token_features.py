@@ -27,7 +27,7 @@ class TokenFeatures(SymbolTransformer):
         1 to 5 characters, capitalisation, and the part after a hyphen. ``"simple"``: the eleven
         binary features of [1]_ (digit or upper case first, hyphen, nine English suffixes).
         ``"names"``, ``"chunks"``, ``"tags"``: the columns of
-        :func:`~sklearn_crcrf.feature_extraction.text_features`. Or names that
+        :func:`~sklearn_crcrf.text_features`. Or names that
         :func:`~sklearn_crcrf.feature_extraction.spelling.spelling_table` knows.
     column : str, optional
         The column, or key of feature dicts, that holds the token. Default: the first.

@@ -35,7 +35,7 @@ class SegmentGazetteer(Sound, TransformerMixin, BaseEstimator):
     ----------
     lists : dict from str to iterable of phrases, or to Path
         A phrase is a str whose tokens are separated by spaces, or a sequence of tokens. A
-        :class:`pathlib.Path` names a file in UTF-8 with a phrase in each line.
+        ``pathlib.Path`` names a file in UTF-8 with a phrase in each line.
     similarity : {"exact", "jaccard", "tfidf"} or callable, default="exact"
         With "exact", a span must be a phrase. "jaccard" divides the number of tokens that a span
         and a phrase share by the number of tokens of both, and "tfidf" is the cosine of their

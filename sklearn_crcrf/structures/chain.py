@@ -126,7 +126,7 @@ class Chain(Rooted):
     def likely_labels(
         self, scores: Scores, threshold: float, gold: np.ndarray | None = None
     ) -> tuple[np.ndarray, Candidates]:
-        """As :meth:`Structure.likely_labels`; see :mod:`sklearn_crcrf.structures.pruning`."""
+        """As :meth:`Structure.likely_labels`; see ``structures/pruning.py``."""
         return prune_chains(self.offsets, scores, threshold, gold)
 
     def pieces(self, scores: Scores, with_tokens: bool = False) -> Pieces:

@@ -29,7 +29,7 @@ class LatticeScores(NamedTuple):
     Parameters
     ----------
     runs : ndarray of shape (n_runs,)
-        The scores of the candidates come first; see :attr:`Lattice.start`.
+        The scores of the candidates come first; see ``Lattice.start``.
     candidates : Candidates
 
     Examples

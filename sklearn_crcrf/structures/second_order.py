@@ -125,7 +125,7 @@ class SecondOrderChain(Structure):
     def likely_labels(
         self, scores: Scores, threshold: float, gold: np.ndarray | None = None
     ) -> tuple[np.ndarray, Candidates]:
-        """As :meth:`Structure.likely_labels`; see :mod:`sklearn_crcrf.structures.pruning`."""
+        """As :meth:`Structure.likely_labels`; see ``structures/pruning.py``."""
         return prune_second_order(self.offsets, scores, self.trigram_score, threshold, gold)
 
     def trigrams(self) -> tuple[np.ndarray, np.ndarray]:
