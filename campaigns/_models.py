@@ -44,6 +44,7 @@ REQUIRED = {
     },
     "FoundLabels": lambda: {"estimator": sklearn_crcrf.HMM(), "cv": 2},
     "Gazetteer": lambda: {"lists": {"animal": ["dog", "cat"], "place": ["in Zürich", "Zürich"]}},
+    "SegmentGazetteer": lambda: {"lists": {"animal": ["dog", "cat"], "place": ["in Zürich"]}},
     "TemplateFeatures": lambda: {"template": "U00:%x[0,0]\nU01:%x[-1,0]/%x[0,0]\nB01:%x[0,0]\nB\n"},
     "WordClusters": lambda: {"clusters": {"dog": "0011", "cat": "0010", "the": "11"}},
     "WordVectors": lambda: {"vectors": (["dog", "cat"], [[0.5, 1.0], [0.25, 1.0]])},

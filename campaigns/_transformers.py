@@ -11,7 +11,7 @@ from _samples import ATOMS, Sample, sample
 from _templates import mutated
 from scipy import sparse
 
-from sklearn_crcrf import SequenceArray
+from sklearn_crcrf import SegmentedArray, SequenceArray
 
 __all__ = ["CAMPAIGN"]
 
@@ -111,14 +111,18 @@ def _check(name: str, result: SequenceArray, made: Sample) -> None:
     if made.kind != "nonsense" and data.shape[0] != sum(made.lengths):
         raise Wrong(f"{name} gives other lengths", f"{made.lengths} {data.shape}")
     numbers = data.data if sparse.issparse(data) else data
-    if isinstance(numbers, np.ndarray) and not np.isfinite(np.asarray(numbers, float)).all():
+    has_numbers = isinstance(numbers, np.ndarray) and numbers.dtype.kind in "biuf"
+    if has_numbers and not np.isfinite(numbers).all():
         raise Wrong(f"{name} gives numbers that are not finite", numbers)
 
 
 def _check_names(name: str, result: SequenceArray, names: np.ndarray) -> None:
     """Check that there is a name for each column."""
     data = result.data if isinstance(result, SequenceArray) else result
-    width = data.shape[1] if hasattr(data, "shape") else len(data.names)
+    if isinstance(result, SegmentedArray):
+        width = len(result.names)
+    else:
+        width = data.shape[1] if hasattr(data, "shape") else len(data.names)
     if width != len(names):
         raise Wrong(f"{name} has more or fewer names than columns", f"{width}, {names}")
 
