@@ -14,10 +14,9 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn_crcrf import CRF, SequenceArray
 from sklearn_crcrf.datasets import fetch_conll2002
 from sklearn_crcrf.feature_extraction import SequenceVectorizer, TokenFeatures, Window
+from sklearn_crcrf.feature_extraction.presets import SPELLING, preset_templates
 
-AFFIXES = [f"{kind}{k}" for kind in ("prefix", "suffix") for k in range(1, 5)]
-SPELLING = [*AFFIXES, "shape", "long_shape"]
-NAME_SPELLING = [*SPELLING, "lower", "capitalisation", "hyphen_part"]
+NAME_SPELLING = SPELLING["names"]
 # Sentences of a part for tuning, where a corpus has none.
 N_TUNING = 2000
 
@@ -106,43 +105,16 @@ def _around(columns: Sequence[str], *offsets: int) -> list[str]:
     return [f"{column}[{i}]" for column, i in product(columns, offsets)]
 
 
-def _runs(column: str, length: int, first: int, last: int) -> list[str]:
-    """Joins of neighbouring symbols that begin from ``first`` to ``last``."""
-    return ["|".join(f"{column}[{i + k}]" for k in range(length)) for i in range(first, last + 1)]
+def name_windows(with_tags: bool = True) -> list[str]:
+    """Templates of words, their spelling and parts of speech, for names."""
+    # Without parts of speech tokens are strings, in the column "token".
+    columns = ["word", "pos"] if with_tags else ["token"]
+    return preset_templates("names", [*columns, *NAME_SPELLING])
 
 
 def _chunk_attributes() -> Pipeline:
-    words_with_tags = [f"word[{i}]|pos[{j}]" for i, j in product((-1, 0, 1), repeat=2) if i != j]
-    templates = [
-        *_around(["word", "pos"], *range(-2, 3)),
-        *_runs("word", 2, -1, 0),
-        *_runs("pos", 2, -2, 1),
-        *_runs("pos", 3, -2, 0),
-        "word[0]|pos[0]",
-        *words_with_tags,
-        *_around(SPELLING, 0),
-        *_around(["suffix2", "suffix3", "shape"], -1, 1),
-    ]
-    return _pipeline(SPELLING, templates)
-
-
-def name_windows(with_tags: bool = True) -> list[str]:
-    """Templates of words, their spelling and parts of speech, for names."""
-    templates = [
-        *_around(["word", "pos"], *range(-2, 3)),
-        *_runs("word", 2, -1, 0),
-        *_runs("pos", 2, -2, 1),
-        *_around(NAME_SPELLING, 0),
-        *_around(["lower", "shape", "long_shape", "capitalisation"], -2, -1, 1, 2),
-        *_around(["prefix3", "suffix2", "suffix3", "suffix4"], -1, 1),
-        *_runs("shape", 2, -1, 0),
-        *_runs("shape", 3, -1, -1),
-    ]
-    if with_tags:
-        return templates
-    # Tokens are strings then, in the column "token".
-    untagged = [template for template in templates if "pos" not in template]
-    return [template.replace("word", "token") for template in untagged]
+    spelling = SPELLING["chunks"]
+    return _pipeline(spelling, preset_templates("chunks", ["word", "pos", *spelling]))
 
 
 def _name_attributes(*more: str) -> Pipeline:

@@ -25,7 +25,8 @@ FOLDER = Path(__file__).parent
 N_ITERATIONS = 15
 N_WARM = 100
 N_PREDICTED = 200
-# Medians at most so many times those of CRFsuite; 99 of 100 sentences within so many medians.
+# Largest ratio of our median to the median of CRFsuite; 99 of 100 sentences take at most this
+# number of medians.
 MOST_CRF, MOST_EMPIRICAL, MOST_P99 = 0.15, 0.6, 5.0
 N_CLIENTS, N_REQUESTS = 4, 500
 

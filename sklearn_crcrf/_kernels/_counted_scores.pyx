@@ -2,7 +2,7 @@
 
 A state score is the sum of the rows of the slots of a token, each times its exponent: the label
 alone, twelve spelling features, the word, and its contexts, which are one to three symbols around the
-token. Sums are in the order of the slots, and compiled once, so that they are those of _scores.pyx to
+token. Sums are in the order of the slots, and compiled once, so that they are the sums of _scores.pyx to
 the last bit. So the sums over the slots before the contexts can be kept for the commonest words.
 
 An edge scores ``transition + exponent * (sum of its rows)``, at the label pairs that have an entry.

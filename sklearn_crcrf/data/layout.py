@@ -130,7 +130,10 @@ class Rows(Layout):
         if len(values) != len(self.index) or values.index.equals(self.index):
             return
         pairs = enumerate(zip(self.index, values.index, strict=True))
-        row, (expected, given) = next((i, pair) for i, pair in pairs if pair[0] != pair[1])
+        different = ((i, pair) for i, pair in pairs if pair[0] != pair[1])
+        row, (expected, given) = next(different, (0, (None, None)))
+        if expected is None:  # the same values in indexes of different types
+            return
         raise ValueError(
             f"the index of {name} differs from the index of X: row {row} is {given!r} in {name} "
             f"and {expected!r} in X; pass {name}.loc[X.index] if these are the same tokens in "

@@ -65,7 +65,7 @@ SPELLINGS: dict[str, Any] = {
 }
 # Least width of a prior: under a narrower one, no counts would change the estimates.
 NARROWEST = 1e-6
-# How far exponents are moved from their initial values to those of the greatest likelihood, which
+# How far exponents are moved from their initial values to the values of greatest likelihood, which
 # make good probabilities, but sometimes worse labels.
 FITTED_SHARE = 0.7
 # Number of likeliest labels of each token that a second-order chain considers.

@@ -23,7 +23,7 @@ from ..data.ragged import SequenceArray
 from ..labels.encoding import LabelIds, sort_labels
 from ..labels.partial import encode_partial_labels
 from ..serving import Tagger
-from ..structures import Scores
+from ..structures import Scores, Structure
 from ..utils.soundness import Array, Requirement, below, labels, matrix
 from . import (
     Corpus,
@@ -140,9 +140,14 @@ class LinearChainClassifier(BaseSequenceClassifier):
         self.classes_: np.ndarray = classes
         weights = weights * label_weights(self.class_weight, self.classes_, ids)
         self._constraints = as_constraints(self.constraints, self.classes_)
+        structure = self._training_structure(sequences.X, structure)
         corpus = Corpus(attributes, ids, structure, sequence_weights(weights, offsets), allowed)
         check_possible(corpus, self._constraints)
         return corpus
+
+    def _training_structure(self, X: SequenceArray, structure: Structure) -> Structure:
+        """The structure to train on, now that the labels are known."""
+        return structure
 
     def _tokens(self, X: SequenceArray) -> SequenceArray:
         """X as the encoder sees it; the attributes of edges become attributes of tokens."""

@@ -100,7 +100,7 @@ def read_labels(
 
 
 def are_segments(labels: Iterable[Any]) -> bool:
-    """Whether labels are those of segments, in one of the schemes.
+    """Whether labels spell segments in one of the schemes.
 
     Parameters
     ----------

@@ -250,13 +250,13 @@ class SemiMarkovCRF(CRF):
         self, X: Any, y: Any, sample_weight: Any, classes: Any = None, extend: bool = False
     ) -> Corpus:
         corpus = super()._read(X, y, sample_weight, classes, extend)
-        sequences = self._check_X(X).X
-        names = sequences.names if isinstance(sequences, SegmentedArray) else np.empty(0, object)
-        self.segment_feature_names_ = names
-        structure = self._segmented(sequences, len(names), self.max_length)
-        corpus = corpus._replace(structure=structure)
-        _check_segmentations(corpus, structure, self.scheme)
+        _check_segmentations(corpus, cast(SemiMarkovChain, corpus.structure), self.scheme)
         return corpus
+
+    def _training_structure(self, X: SequenceArray, structure: Structure) -> Structure:
+        names = X.names if isinstance(X, SegmentedArray) else np.empty(0, object)
+        self.segment_feature_names_ = names
+        return self._segmented(X, len(names), self.max_length)
 
     def _problem(self, corpus: Corpus, kept: Weights | None) -> Problem:
         problem = super()._problem(corpus, kept)

@@ -5,7 +5,6 @@ from numbers import Integral
 from typing import Any, cast
 
 import numpy as np
-from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import check_scalar
 from sklearn.utils.validation import check_is_fitted
 
@@ -17,7 +16,8 @@ from ..segments.roles import ONE_TO_ONE, roles_of
 from ..segments.schemes import check_option
 from ..structures import SemiMarkovChain
 from ..utils.names import check_several
-from ..utils.soundness import Fact, Requirement, Sound, below
+from ..utils.soundness import Fact, Requirement, below
+from ._base import SpanTransformer
 from .segmented import SegmentedArray
 from .span_symbols import SpanSymbols
 from .span_table import Entries, following_tokens, segmented
@@ -30,7 +30,7 @@ BEFORE, AFTER = "^", "$"
 SegmentFunction = Callable[[Any], Callable[[int, int], Any]]
 
 
-class SegmentFeatures(Sound, TransformerMixin, BaseEstimator):
+class SegmentFeatures(SpanTransformer):
     """Symbols of whole spans, such as the string of all their tokens.
 
     Only symbols of segments of the training labels become features, and a symbol should occur in
@@ -93,9 +93,6 @@ class SegmentFeatures(Sound, TransformerMixin, BaseEstimator):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.input_tags.two_d_array = False
-        tags.input_tags.string = True
-        tags.input_tags.dict = True
         tags.target_tags.required = True
         return tags
 

@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import check_scalar
 from sklearn.utils.validation import check_is_fitted
 
@@ -15,7 +14,8 @@ from ..data.ragged import joined_ranges
 from ..data.sequences import as_sequences
 from ..data.symbols import symbolize
 from ..utils.names import check_several
-from ..utils.soundness import Fact, Requirement, Sound, below
+from ..utils.soundness import Fact, Requirement, below
+from ._base import SpanTransformer
 from .segmented import SegmentedArray
 from .span_symbols import SpanSymbols
 from .span_table import Entries, following_tokens, segmented
@@ -25,7 +25,7 @@ __all__ = ["SIMILARITIES", "SegmentGazetteer"]
 Similarity = Callable[[tuple[str, ...], tuple[str, ...]], float]
 
 
-class SegmentGazetteer(Sound, TransformerMixin, BaseEstimator):
+class SegmentGazetteer(SpanTransformer):
     """Features of spans that are phrases of lists, or resemble them [1]_.
 
     A feature of tokens, such as a mark of :class:`Gazetteer`, cannot tell that a whole segment is
@@ -94,13 +94,6 @@ class SegmentGazetteer(Sound, TransformerMixin, BaseEstimator):
         self.max_phrases = max_phrases
         self.ignore_case = ignore_case
         self.column = column
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.two_d_array = False
-        tags.input_tags.string = True
-        tags.input_tags.dict = True
-        return tags
 
     def fit(self, X: Any = None, y: Any = None) -> "SegmentGazetteer":
         """Read the lists.
@@ -183,7 +176,7 @@ class SegmentGazetteer(Sound, TransformerMixin, BaseEstimator):
         Returns
         -------
         ndarray of str objects
-            For each list its name, for spans that are phrases, also for those of several tokens;
+            For each list its name, for spans that are phrases, and for phrases of several tokens;
             and ``"name >= 0.5"`` for similar spans.
         """
         bins = self._bins()

@@ -4,19 +4,20 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from ..data.ragged import SequenceArray
 from ..data.sequences import as_sequences
-from ..utils.soundness import Fact, Requirement, Sound
+from ..utils.soundness import Fact, Requirement
+from ._base import SpanTransformer
 from .segmented import SegmentedArray
 from .span_table import joined
 
 __all__ = ["WithSegments"]
 
 
-class WithSegments(Sound, TransformerMixin, BaseEstimator):
+class WithSegments(SpanTransformer):
     """Make features of tokens and features of whole segments from the same sequences.
 
     Parameters
@@ -52,13 +53,6 @@ class WithSegments(Sound, TransformerMixin, BaseEstimator):
     def __init__(self, tokens: Any = None, segments: Any = ()):
         self.tokens = tokens
         self.segments = segments
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.two_d_array = False
-        tags.input_tags.string = True
-        tags.input_tags.dict = True
-        return tags
 
     def fit(self, X: Any, y: Any = None) -> "WithSegments":
         """Fit all transformers.

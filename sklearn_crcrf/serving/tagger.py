@@ -37,7 +37,7 @@ class Tagger:
     Raises
     ------
     ValueError
-        If the content is not that of a tagger.
+        If the content is not the content of a tagger.
 
     Examples
     --------
