@@ -24,6 +24,9 @@ COMMANDS = {
     ),
     "inspect": ("inspection", "print what a model has learned"),
     "convert": ("conversion", "make a model of one of CRFsuite or CRF++"),
+    "annotate": ("annotation", "label text in a browser, while a model learns"),
+    "export": ("exporting", "write the labels of annotate in columns"),
+    "serve": ("service", "a page and a JSON service that label text with a model"),
     "demo": ("demonstration", "train on made-up addresses; needs no file"),
 }
 BAD_INPUT, BUG, BROKEN_PIPE = 2, 1, 141

@@ -1,0 +1,94 @@
+"""Which sentence a person is given next."""
+
+import time
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+__all__ = ["Order"]
+
+# Seconds after which a sentence that was handed out is handed out again.
+PATIENCE = 1800.0
+# Among this number of sentences at the front, one is chosen that differs from the last ones.
+N_FRONT, N_LAST = 30, 8
+
+
+class Order:
+    """The order in which sentences are handed out, each to one person only.
+
+    Parameters
+    ----------
+    sentences : sequence of token lists
+    """
+
+    def __init__(self, sentences: Sequence[list[str]]):
+        self._sentences = sentences
+        self._done = np.zeros(len(sentences), dtype=bool)
+        self._handed: dict[int, tuple[str, float]] = {}
+        self._last: list[set[str]] = []
+        # Measures are not negative: what is not measured yet comes last, as it stands in the text.
+        self.values = -np.arange(1.0, len(sentences) + 1.0)
+
+    def set_done(self, sentence: int, is_done: bool) -> None:
+        """Take a sentence out of the order, or put it in again."""
+        self._done[sentence] = is_done
+        self._handed.pop(sentence, None)
+
+    @property
+    def waiting(self) -> np.ndarray:
+        """The sentences that wait, first the ones with the greatest values."""
+        waiting = np.flatnonzero(~self._done)
+        return waiting[np.argsort(-self.values[waiting], kind="stable")]
+
+    @property
+    def n_waiting(self) -> int:
+        """Number of sentences that wait."""
+        return int((~self._done).sum())
+
+    def hand_out(self, by: str, is_diverse: bool) -> int | None:
+        """Choose the next sentence for a person; None if none waits.
+
+        Parameters
+        ----------
+        by : str
+        is_diverse : bool
+            Whether sentences like the last ones may wait a little.
+        """
+        now = time.monotonic()
+        free = self._front(by, now)
+        if not free:
+            return None
+        chosen = max(free, key=self._differing) if is_diverse else free[0]
+        self._last = [*self._last[1 - N_LAST :], set(self._sentences[chosen])]
+        self._handed[chosen] = by, now
+        return chosen
+
+    def take(self, by: str, sentence: int) -> None:
+        """Hand out a sentence that a person asked for."""
+        self._handed[sentence] = by, time.monotonic()
+
+    def _front(self, by: str, now: float) -> list[int]:
+        """The first sentences that no other person has."""
+        n_taken = len(self._handed)
+        n = N_FRONT + n_taken
+        waiting = np.flatnonzero(~self._done)
+        if len(waiting) > n:
+            waiting = waiting[np.argpartition(-self.values[waiting], n)[:n]]
+        waiting = waiting[np.lexsort((waiting, -self.values[waiting]))]
+        return [int(i) for i in waiting if self._is_free(int(i), by, now)][:N_FRONT]
+
+    def _is_free(self, sentence: int, by: str, now: float) -> bool:
+        holder, since = self._handed.get(sentence, (by, now))
+        return holder == by or now - since > PATIENCE
+
+    def _differing(self, sentence: int) -> float:
+        """The value of a sentence, less if it has the words of one of the last sentences."""
+        words = set(self._sentences[sentence])
+        shared = max((_overlap(words, other) for other in self._last), default=0.0)
+        return self.values[sentence] * (1.0 - 0.5 * shared)
+
+
+def _overlap(a: set[str], b: Iterable[str]) -> float:
+    """The share of words that two sets have in common."""
+    b = set(b)
+    return len(a & b) / max(len(a | b), 1)

@@ -1,0 +1,10 @@
+"""Pages in a browser, over HTTP: to annotate text while a model learns, and to label text.
+
+They need the packages ``starlette`` and ``uvicorn``: ``pip install "sklearn-crcrf[web]"``.
+"""
+
+from .annotating import annotation_app
+from .serving import serve
+from .tagging import tagging_app
+
+__all__ = ["annotation_app", "serve", "tagging_app"]

@@ -1,0 +1,89 @@
+"""The application behind the page for annotation."""
+
+from collections.abc import Callable
+from typing import Any
+
+from . import _starlette  # noqa: F401, says first if a package is missing
+
+# isort: split
+from starlette.applications import Starlette
+
+from ..annotation import Workbench
+from .files import pages
+from .json_api import BadRequest, answering, get_text, post
+
+__all__ = ["annotation_app"]
+
+LONGEST_NAME, LONGEST_SEARCH = 100, 1000
+
+
+def annotation_app(bench: Workbench) -> Starlette:
+    """An ASGI application with the page for annotation.
+
+    Put a :class:`Guard` around it, as :func:`serve` does, unless you have one of your own.
+
+    Parameters
+    ----------
+    bench : Workbench
+
+    Returns
+    -------
+    Starlette
+    """
+
+    def following(act: Callable[[str, dict[str, Any]], Any]) -> Callable[[dict[str, Any]], Any]:
+        """Answer with what an act returns, the next sentence and the state."""
+
+        def answer(content: dict[str, Any]) -> dict[str, Any]:
+            by = _person(content)
+            found = act(by, content) or {}
+            return {"next": bench.next(by), **found, "state": bench.state()}
+
+        return answer
+
+    def accept(by: str, content: dict[str, Any]) -> dict[str, Any]:
+        marks = content.get("marks")
+        if not isinstance(marks, list):
+            raise BadRequest("'marks' must be a list")
+        return bench.accept(by, _sentence(content), marks)
+
+    def undo(by: str, content: dict[str, Any]) -> dict[str, Any]:
+        sentence = bench.undo(by)
+        return {} if sentence is None else {"next": bench.open(by, sentence)}
+
+    def add_name(content: dict[str, Any]) -> dict[str, Any]:
+        bench.add_name(_person(content), get_text(content, "name", LONGEST_NAME))
+        return {"state": bench.state()}
+
+    return Starlette(
+        routes=[
+            *pages("annotate.html", "annotate.js", "style.css"),
+            answering("/api/state", bench.state),
+            post("/api/next", following(lambda by, content: None)),
+            post("/api/accept", following(accept)),
+            post("/api/skip", following(lambda by, c: bench.skip(by, _sentence(c)))),
+            post("/api/flag", following(lambda by, c: bench.flag(by, _sentence(c)))),
+            post("/api/undo", following(undo)),
+            post("/api/open", lambda c: {"next": bench.open(_person(c), _sentence(c))}),
+            post("/api/label", add_name),
+            post("/api/search", lambda c: {"found": bench.search(_wanted(c))}),
+        ]
+    )
+
+
+def _person(content: dict[str, Any]) -> str:
+    name = get_text(content, "by", LONGEST_NAME)
+    if not name.strip():
+        raise BadRequest("'by' must be a name")
+    return name
+
+
+def _sentence(content: dict[str, Any]) -> int:
+    sentence = content.get("sentence")
+    if not isinstance(sentence, int) or isinstance(sentence, bool):
+        raise BadRequest("'sentence' must be a whole number")
+    return sentence
+
+
+def _wanted(content: dict[str, Any]) -> str:
+    return get_text(content, "text", LONGEST_SEARCH)

@@ -1,0 +1,362 @@
+// The page for annotation: one sentence at a time, by keyboard or mouse.
+
+const $ = (id) => document.getElementById(id);
+const UNSURE = 0.8;
+
+let state = null;       // what the server says of the work
+let view = null;        // the sentence that is shown
+let marks = [];         // segments [start, end, name], or a tag for each token
+let chosen = 0;         // the labelling that the marks were taken from
+let cursor = 0, anchor = 0;
+let busy = false;
+
+// --- the server ---------------------------------------------------------------------------------
+
+async function ask(path, content) {
+  const options = content === undefined ? {} : {
+    method: "POST",
+    headers: { "Content-Type": "application/json" },
+    body: JSON.stringify({ by: person(), ...content }),
+  };
+  const response = await fetch(path, options);
+  const answer = await response.json();
+  if (!response.ok) throw new Error(answer.error);
+  return answer;
+}
+
+async function act(path, content, message) {
+  if (busy) return;
+  busy = true;
+  try {
+    const answer = await ask(path, content);
+    say(answer.conflict ? conflictText(answer.conflict) : message || "");
+    if (answer.state) state = answer.state;
+    if ("next" in answer) show(answer.next);
+    showState();
+  } catch (error) {
+    say(`Not done: ${error.message}`);
+  } finally {
+    busy = false;
+  }
+}
+
+function conflictText(conflict) {
+  return `Accepted. ${conflict.by} had marked this sentence otherwise; yours is the last word, ` +
+    "and both are in the log.";
+}
+
+function person() {
+  return $("by").value.trim() || "me";
+}
+
+// --- what is shown ------------------------------------------------------------------------------
+
+function say(text) {
+  $("message").textContent = text;
+}
+
+function element(tag, properties, ...children) {
+  const made = Object.assign(document.createElement(tag), properties);
+  made.append(...children);
+  return made;
+}
+
+function hue(name) {
+  const place = state.names.indexOf(name);
+  return place < 0 ? 210 : Math.round(25 + place * 137.5) % 360;
+}
+
+function tinted(made, name) {
+  made.style.setProperty("--h", hue(name));
+  return made;
+}
+
+function show(next) {
+  view = next;
+  $("work").hidden = view === null;
+  if (view === null) {
+    say("Nothing waits: all sentences are done.");
+    return;
+  }
+  const start = view.accepted || (view.gold ? { marks: view.gold } : view.labellings[0]);
+  chosen = view.accepted || view.gold ? -1 : 0;
+  marks = structuredClone(start.marks);
+  cursor = anchor = 0;
+  draw();
+  focusCursor();
+}
+
+function draw() {
+  drawSentence();
+  drawNames();
+  drawLabellings();
+  drawAbout();
+}
+
+function drawSentence() {
+  const box = $("sentence");
+  box.className = `sentence ${state.kind}`;
+  box.replaceChildren();
+  let t = 0;
+  while (t < view.tokens.length) {
+    const segment = state.kind === "segments" ? marks.find(([start]) => start === t) : undefined;
+    const end = segment ? segment[1] : t + 1;
+    const tokens = [];
+    for (; t < end; t++) {
+      if (tokens.length) tokens.push(state.separator);
+      tokens.push(token(t));
+    }
+    if (segment) {
+      const label = element("b", { textContent: segment[2] });
+      box.append(tinted(element("mark", {}, ...tokens, label), segment[2]));
+    } else {
+      box.append(...tokens);
+    }
+    box.append(state.separator);
+  }
+}
+
+function token(t) {
+  const [low, high] = selection();
+  const made = element("button", { type: "button", className: "token" },
+    element("bdi", { textContent: view.tokens[t] }));
+  made.dataset.t = t;
+  made.tabIndex = t === cursor ? 0 : -1;
+  made.classList.toggle("selected", low <= t && t <= high);
+  const label = labelOf(t);
+  if (state.kind === "tags") {
+    made.append(element("b", { textContent: label }));
+    tinted(made, label);
+  }
+  const [best] = view.likeliest[t];
+  made.classList.toggle("unsure", best !== undefined && best[1] < UNSURE);
+  made.title = view.likeliest[t].map(([name, share]) => `${name} ${percent(share)}`).join("\n");
+  made.setAttribute("aria-label", `${view.tokens[t]}, ${label || "no mark"}`);
+  return made;
+}
+
+function labelOf(t) {
+  if (state.kind === "tags") return marks[t];
+  const segment = marks.find(([start, end]) => start <= t && t < end);
+  return segment ? segment[2] : "";
+}
+
+function drawNames() {
+  const shown = keyedNames();
+  const buttons = shown.map((name, i) => {
+    const key = i < 9 ? [element("kbd", { textContent: i + 1 }), " "] : [];
+    const made = element("button", { type: "button", className: "name" }, ...key, name);
+    made.addEventListener("click", () => mark(name));
+    return tinted(made, name);
+  });
+  if (state.kind === "segments") {
+    const none = element("button", { type: "button" },
+      element("kbd", { textContent: "0" }), " no mark");
+    none.addEventListener("click", () => mark(null));
+    buttons.push(none);
+  }
+  if (state.names.length > shown.length) {
+    const more = element("button", { type: "button" },
+      element("kbd", { textContent: "t" }), " any name");
+    more.addEventListener("click", choose);
+    buttons.push(more);
+  }
+  $("names").replaceChildren(...buttons);
+  $("known").replaceChildren(...state.names.map((name) => element("option", { value: name })));
+}
+
+// The names with a key: the first ones, or the likeliest tags of the token, if there are many.
+function keyedNames() {
+  if (state.names.length <= 9) return state.names;
+  if (state.kind === "segments") return state.names.slice(0, 9);
+  const likely = view.likeliest[cursor].map(([name]) => name);
+  return [...new Set([...likely, ...state.names])].slice(0, 9);
+}
+
+function drawLabellings() {
+  $("labellings").replaceChildren(...view.labellings.map((labelling, i) => {
+    const made = element("button", { type: "button" }, `${percent(labelling.share)} `,
+      element("bdi", { textContent: summary(labelling.marks) }));
+    made.setAttribute("aria-pressed", i === chosen);
+    made.addEventListener("click", () => take(i));
+    return element("li", {}, made);
+  }));
+}
+
+function summary(given) {
+  if (state.kind === "tags") return given.join(" ");
+  if (!given.length) return "no marks";
+  return given.map(([start, end, name]) =>
+    `${view.tokens.slice(start, end).join(state.separator)} (${name})`).join(", ");
+}
+
+function drawAbout() {
+  const shares = view.likeliest[cursor].map(([name, share]) => {
+    const bar = element("i", {});
+    bar.style.width = `${4 * share}em`;
+    return element("span", { className: "share" }, bar, `${name} ${percent(share)}`);
+  });
+  const gold = view.gold ? [element("span", { className: "share" }, "given labels are shown")] : [];
+  const flag = view.flagged ? [element("span", { className: "share warn" }, "flagged")] : [];
+  $("about").replaceChildren(...shares, ...gold, ...flag);
+}
+
+function showState() {
+  const parts = [`${state.accepted} accepted`, `${state.waiting} waiting`];
+  if (state.flagged.length) parts.push(`${state.flagged.length} flagged`);
+  if (state.conflicts.length) parts.push(`${state.conflicts.length} in conflict`);
+  $("progress").textContent = parts.join(" · ");
+  const curve = state.curve, last = curve.at(-1);
+  const step = 100 / Math.max(curve.length - 1, 1);
+  $("curve").querySelector("polyline").setAttribute("points",
+    curve.map((share, i) => `${(i * step).toFixed(2)},${(100 - 100 * share).toFixed(2)}`).join(" "));
+  $("latest").textContent = last === undefined ? "" :
+    `${percent(last)} of the tokens of the last sentences had the label that was proposed before ` +
+    "the sentence was learned. These are the sentences of greatest doubt; others are easier.";
+}
+
+function percent(share) {
+  return `${(100 * share).toFixed(share < 0.1 ? 1 : 0)} %`;
+}
+
+// --- marking ------------------------------------------------------------------------------------
+
+function selection() {
+  return [Math.min(cursor, anchor), Math.max(cursor, anchor)];
+}
+
+function mark(name) {
+  const [low, high] = selection();
+  if (state.kind === "tags") {
+    if (name === null) return;
+    for (let t = low; t <= high; t++) marks[t] = name;
+    move(high + 1, false);
+  } else {
+    marks = marks.filter(([start, end]) => end <= low || start > high);
+    if (name !== null) marks.push([low, high + 1, name]);
+    marks.sort((a, b) => a[0] - b[0]);
+    anchor = cursor;
+  }
+  chosen = -1;
+  draw();
+  focusCursor();
+}
+
+function move(t, isExtending) {
+  cursor = Math.max(0, Math.min(t, view.tokens.length - 1));
+  if (!isExtending) anchor = cursor;
+}
+
+function take(i) {
+  if (!view.labellings.length) return;
+  chosen = (i + view.labellings.length) % view.labellings.length;
+  marks = structuredClone(view.labellings[chosen].marks);
+  draw();
+  focusCursor();
+}
+
+function focusCursor() {
+  const made = $("sentence").querySelector(`[data-t="${cursor}"]`);
+  if (made) made.focus({ preventScroll: false });
+}
+
+function choose() {
+  $("chosen").value = "";
+  $("choose").showModal();
+}
+
+// --- acts ---------------------------------------------------------------------------------------
+
+const accept = () => act("api/accept", { sentence: view.sentence, marks }, "Accepted.");
+const skip = () => act("api/skip", { sentence: view.sentence }, "Skipped.");
+const flag = () => act("api/flag", { sentence: view.sentence }, "Flagged.");
+const undo = () => act("api/undo", {}, "Undone.");
+
+const KEYS = {
+  Enter: accept, s: skip, f: flag, u: undo, t: choose,
+  ArrowUp: () => take(chosen - 1), ArrowDown: () => take(chosen + 1),
+  "0": () => mark(null), Delete: () => mark(null), Backspace: () => mark(null),
+  "/": () => $("text").focus(),
+};
+
+function pressed(event) {
+  if (event.ctrlKey || event.altKey || event.metaKey || $("choose").open) return;
+  if (event.target.closest("input, textarea") || (view === null && event.key !== "u")) return;
+  const isOther = event.target.closest("button:not(.token)");
+  if (isOther && (event.key === "Enter" || event.key === " ")) return;
+  if (event.key === "ArrowLeft" || event.key === "ArrowRight") {
+    const isRightToLeft = getComputedStyle($("sentence")).direction === "rtl";
+    const step = (event.key === "ArrowRight") !== isRightToLeft ? 1 : -1;
+    move(cursor + step, event.shiftKey);
+    draw();
+    focusCursor();
+  } else if (/^[1-9]$/.test(event.key)) {
+    const name = keyedNames()[event.key - 1];
+    if (name !== undefined) mark(name);
+  } else if (KEYS[event.key]) {
+    KEYS[event.key]();
+  } else {
+    return;
+  }
+  event.preventDefault();
+}
+
+function tokenAt(event) {
+  const made = event.target.closest && event.target.closest(".token");
+  return made ? Number(made.dataset.t) : null;
+}
+
+function listen() {
+  document.addEventListener("keydown", pressed);
+  let isDragging = false;
+  $("sentence").addEventListener("pointerdown", (event) => {
+    const t = tokenAt(event);
+    if (t === null) return;
+    isDragging = true;
+    event.target.releasePointerCapture?.(event.pointerId);
+    move(t, event.shiftKey);
+    draw();
+    focusCursor();
+    event.preventDefault();
+  });
+  $("sentence").addEventListener("pointerover", (event) => {
+    const t = tokenAt(event);
+    if (!isDragging || t === null || t === cursor) return;
+    move(t, true);
+    draw();
+    focusCursor();
+  });
+  document.addEventListener("pointerup", () => { isDragging = false; });
+  for (const [id, does] of Object.entries({ accept, skip, flag, undo })) {
+    $(id).addEventListener("click", does);
+  }
+  $("by").value = localStorage.getItem("by") || "";
+  $("by").addEventListener("change", () => localStorage.setItem("by", $("by").value));
+  $("choose").addEventListener("close", () => {
+    if (state.names.includes($("chosen").value)) mark($("chosen").value);
+    else focusCursor();
+  });
+  $("add").addEventListener("submit", async (event) => {
+    event.preventDefault();
+    await act("api/label", { name: $("name").value.trim() }, "Added.");
+    $("name").value = "";
+    if (view) draw();
+  });
+  $("search").addEventListener("submit", find);
+}
+
+async function find(event) {
+  event.preventDefault();
+  const { found } = await ask("api/search", { text: $("text").value });
+  say(`${found.length} sentences found.`);
+  $("found").replaceChildren(...found.map((one) => {
+    const made = element("button", { type: "button", dir: "auto", textContent: one.text });
+    made.addEventListener("click", () => act("api/open", { sentence: one.sentence }));
+    return element("li", {}, made, one.is_accepted ? " (accepted)" : "");
+  }));
+}
+
+state = await ask("api/state");
+listen();
+showState();
+await act("api/next", {});
