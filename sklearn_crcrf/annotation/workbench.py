@@ -146,7 +146,8 @@ class Workbench:
         self._require(sentence)
         tokens = self.pool.sentences[sentence]
         labels = self.marks.write(marks, len(tokens))
-        predicted = self._predicted(tokens)
+        model = self.model
+        predicted = None if model is None else list(model.predict([tokens])[0])
         entry = {"do": "accept", "sentence": sentence, "tokens": tokens, "labels": labels}
         with self._lock:
             before = self.annotations.of(sentence)
@@ -174,7 +175,8 @@ class Workbench:
             sentence = self.annotations.sentence_of(line)
             self._write({"do": "undo", "line": line, "by": by})
             self.order.take(by, sentence)
-            return sentence
+        self._worker.wait(HASTE)
+        return sentence
 
     def add_name(self, by: str, name: str) -> None:
         """Add a type of segments, or a tag."""
@@ -205,36 +207,23 @@ class Workbench:
             labels of each token; "accepted" what a person said, "gold" the labels to be checked.
         """
         tokens, annotation = self.pool.sentences[sentence], self.annotations.of(sentence)
+        model = self.model  # which may be replaced at any time
         gold = None if self.pool.gold is None else self.marks.read(self.pool.gold[sentence])
         return {
             "sentence": sentence,
             "tokens": tokens,
-            "labellings": self._labellings(tokens),
-            "likeliest": self._likeliest(tokens),
+            "labellings": self._labellings(model, tokens),
+            "likeliest": _likeliest(model, tokens),
             "gold": gold,
             "accepted": None if annotation is None else self._said(annotation),
             "flagged": self.annotations.is_marked("flag", sentence),
         }
 
-    def _labellings(self, tokens: list[str]) -> list[dict[str, Any]]:
-        if self.model is None:
+    def _labellings(self, model: EmpiricalCRF | None, tokens: list[str]) -> list[dict[str, Any]]:
+        if model is None:
             return [{"marks": self.marks.blank(len(tokens)), "share": 0.0}]
-        (paths,) = self.model.predict_k_best([tokens], k=N_LABELLINGS)
+        (paths,) = model.predict_k_best([tokens], k=N_LABELLINGS)
         return [{"marks": self.marks.read(y), "share": float(share)} for y, share in paths]
-
-    def _likeliest(self, tokens: list[str]) -> list[list[tuple[str, float]]]:
-        if self.model is None:
-            return [[] for _ in tokens]
-        rows = np.asarray(self.model.predict_proba([tokens])[0])
-        names = self.model.classes_.tolist()
-        first = np.argsort(-rows, axis=1, kind="stable")[:, :N_LIKELIEST]
-        return [
-            [(names[j], round(float(row[j]), 4)) for j in ids]
-            for row, ids in zip(rows, first, strict=True)
-        ]
-
-    def _predicted(self, tokens: list[str]) -> list[str] | None:
-        return None if self.model is None else list(self.model.predict([tokens])[0])
 
     def _said(self, annotation: Annotation) -> dict[str, Any]:
         return {"by": annotation.by, "marks": self.marks.read(annotation.labels)}
@@ -265,6 +254,18 @@ class Workbench:
         if entry["do"] == "accept" and entry.get("predicted") is not None:
             self.agreement.add(entry["predicted"], entry["labels"])
         return change
+
+
+def _likeliest(model: EmpiricalCRF | None, tokens: list[str]) -> list[list[tuple[str, float]]]:
+    """The likeliest labels of each token, with their probabilities."""
+    if model is None:
+        return [[] for _ in tokens]
+    rows, labels = np.asarray(model.predict_proba([tokens])[0]), model.classes_.tolist()
+    first = np.argsort(-rows, axis=1, kind="stable")[:, :N_LIKELIEST]
+    return [
+        [(labels[j], round(float(row[j]), 4)) for j in ids]
+        for row, ids in zip(rows, first, strict=True)
+    ]
 
 
 def _thinned(curve: Sequence[float], n: int = 200) -> list[float]:

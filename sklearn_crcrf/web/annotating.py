@@ -57,7 +57,7 @@ def annotation_app(bench: Workbench) -> Starlette:
 
     return Starlette(
         routes=[
-            *pages("annotate.html", "annotate.js", "style.css"),
+            *pages("annotate.html", "annotate.js", "common.js", "style.css"),
             answering("/api/state", bench.state),
             post("/api/next", following(lambda by, content: None)),
             post("/api/accept", following(accept)),

@@ -79,7 +79,7 @@ def tagging_app(estimator: Any) -> Starlette:
 
     return Starlette(
         routes=[
-            *pages("tag.html", "tag.js", "style.css"),
+            *pages("tag.html", "tag.js", "common.js", "style.css"),
             answering("/health", health),
             answering("/openapi.json", lambda: description(classes)),
             post("/tag", tag),

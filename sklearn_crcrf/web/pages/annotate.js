@@ -1,6 +1,7 @@
 // The page for annotation: one sentence at a time, by keyboard or mouse.
 
-const $ = (id) => document.getElementById(id);
+import { $, ask, direction, element, percent, tinted } from "./common.js";
+
 const UNSURE = 0.8;
 
 let state = null;       // what the server says of the work
@@ -12,23 +13,11 @@ let busy = false;
 
 // --- the server ---------------------------------------------------------------------------------
 
-async function ask(path, content) {
-  const options = content === undefined ? {} : {
-    method: "POST",
-    headers: { "Content-Type": "application/json" },
-    body: JSON.stringify({ by: person(), ...content }),
-  };
-  const response = await fetch(path, options);
-  const answer = await response.json();
-  if (!response.ok) throw new Error(answer.error);
-  return answer;
-}
-
 async function act(path, content, message) {
   if (busy) return;
   busy = true;
   try {
-    const answer = await ask(path, content);
+    const answer = await ask(path, { by: person(), ...content });
     say(answer.conflict ? conflictText(answer.conflict) : message || "");
     if (answer.state) state = answer.state;
     if ("next" in answer) show(answer.next);
@@ -53,22 +42,6 @@ function person() {
 
 function say(text) {
   $("message").textContent = text;
-}
-
-function element(tag, properties, ...children) {
-  const made = Object.assign(document.createElement(tag), properties);
-  made.append(...children);
-  return made;
-}
-
-function hue(name) {
-  const place = state.names.indexOf(name);
-  return place < 0 ? 210 : Math.round(25 + place * 137.5) % 360;
-}
-
-function tinted(made, name) {
-  made.style.setProperty("--h", hue(name));
-  return made;
 }
 
 function show(next) {
@@ -96,6 +69,7 @@ function draw() {
 function drawSentence() {
   const box = $("sentence");
   box.className = `sentence ${state.kind}`;
+  box.dir = direction(view.tokens);
   box.replaceChildren();
   let t = 0;
   while (t < view.tokens.length) {
@@ -108,7 +82,7 @@ function drawSentence() {
     }
     if (segment) {
       const label = element("b", { textContent: segment[2] });
-      box.append(tinted(element("mark", {}, ...tokens, label), segment[2]));
+      box.append(tinted(element("mark", {}, ...tokens, label), segment[2], state.names));
     } else {
       box.append(...tokens);
     }
@@ -126,7 +100,7 @@ function token(t) {
   const label = labelOf(t);
   if (state.kind === "tags") {
     made.append(element("b", { textContent: label }));
-    tinted(made, label);
+    tinted(made, label, state.names);
   }
   const [best] = view.likeliest[t];
   made.classList.toggle("unsure", best !== undefined && best[1] < UNSURE);
@@ -147,7 +121,7 @@ function drawNames() {
     const key = i < 9 ? [element("kbd", { textContent: i + 1 }), " "] : [];
     const made = element("button", { type: "button", className: "name" }, ...key, name);
     made.addEventListener("click", () => mark(name));
-    return tinted(made, name);
+    return tinted(made, name, state.names);
   });
   if (state.kind === "segments") {
     const none = element("button", { type: "button" },
@@ -213,10 +187,6 @@ function showState() {
   $("latest").textContent = last === undefined ? "" :
     `${percent(last)} of the tokens of the last sentences had the label that was proposed before ` +
     "the sentence was learned. These are the sentences of greatest doubt; others are easier.";
-}
-
-function percent(share) {
-  return `${(100 * share).toFixed(share < 0.1 ? 1 : 0)} %`;
 }
 
 // --- marking ------------------------------------------------------------------------------------
@@ -347,7 +317,7 @@ function listen() {
 
 async function find(event) {
   event.preventDefault();
-  const { found } = await ask("api/search", { text: $("text").value });
+  const { found } = await ask("api/search", { by: person(), text: $("text").value });
   say(`${found.length} sentences found.`);
   $("found").replaceChildren(...found.map((one) => {
     const made = element("button", { type: "button", dir: "auto", textContent: one.text });

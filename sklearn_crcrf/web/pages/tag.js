@@ -1,35 +1,9 @@
 // The page that labels pasted text.
 
-const $ = (id) => document.getElementById(id);
-const health = await (await fetch("health")).json();
+import { $, ask, direction, element, percent, tinted } from "./common.js";
+
+const health = await ask("health");
 $("model").textContent = `${health.estimator}, ${health.labels.length} labels`;
-
-async function ask(path, content) {
-  const response = await fetch(path, {
-    method: "POST",
-    headers: { "Content-Type": "application/json" },
-    body: JSON.stringify(content),
-  });
-  const answer = await response.json();
-  if (!response.ok) throw new Error(answer.error);
-  return answer;
-}
-
-function element(tag, properties, ...children) {
-  const made = Object.assign(document.createElement(tag), properties);
-  made.append(...children);
-  return made;
-}
-
-function tinted(made, name) {
-  const place = health.names.indexOf(name);
-  made.style.setProperty("--h", place < 0 ? 210 : Math.round(25 + place * 137.5) % 360);
-  return made;
-}
-
-function percent(share) {
-  return `${(100 * share).toFixed(share < 0.1 ? 1 : 0)} %`;
-}
 
 function input() {
   const text = $("text").value;
@@ -40,7 +14,8 @@ function input() {
 }
 
 function drawn(sentence) {
-  const box = element("div", { className: `sentence ${health.kind}`, dir: "auto" });
+  const box = element("div", { className: `sentence ${health.kind}`,
+    dir: direction(sentence.tokens) });
   const draw = (marks) => box.replaceChildren(...marked(sentence, marks));
   draw(sentence.labellings[0].marks);
   const others = sentence.labellings.map((labelling, i) => {
@@ -70,7 +45,8 @@ function marked(sentence, marks) {
     const tokens = [];
     for (; t < end; t++) tokens.push(...(tokens.length ? [" "] : []), token(sentence, marks, t));
     const label = segment && element("b", { textContent: segment[2] });
-    made.push(...(segment ? [tinted(element("mark", {}, ...tokens, label), segment[2])] : tokens));
+    made.push(...(segment ? [tinted(element("mark", {}, ...tokens, label), segment[2],
+      health.names)] : tokens));
     made.push(" ");
   }
   return made;
@@ -82,7 +58,7 @@ function token(sentence, marks, t) {
   made.title = sentence.likeliest[t].map(([name, p]) => `${name} ${percent(p)}`).join("\n");
   if (health.kind === "tags") {
     made.append(element("b", { textContent: marks[t] }));
-    tinted(made, marks[t]);
+    tinted(made, marks[t], health.names);
   }
   return made;
 }

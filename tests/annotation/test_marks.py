@@ -1,0 +1,47 @@
+"""Marks as labels, and back."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sklearn_crcrf.annotation import SegmentMarks, TagMarks, marks_for
+
+
+@given(
+    st.lists(st.sampled_from(["PER", "LOC", None]), max_size=12), st.sampled_from(["IOB2", "IOBES"])
+)
+def test_segments_are_written_and_read(names, scheme):
+    marks = SegmentMarks(["PER", "LOC"], scheme)
+    segments = [[t, t + 1, name] for t, name in enumerate(names) if name]
+    assert marks.read(marks.write(segments, len(names))) == segments
+
+
+@pytest.mark.parametrize(
+    ("segments", "problem"),
+    [
+        ([[0, 1, "XXX"]], "'XXX' is not among"),
+        ([[0, 3, "PER"]], "leave|segment"),
+        ([[0, 2, "PER"], [1, 2, "LOC"]], "overlap|segment"),
+        ([[1, 1, "PER"]], "empty|segment"),
+        ([[0, True, "PER"]], "start, end and type"),
+        ("x", "start, end and type"),
+        ([[0, 1]], "start, end and type"),
+    ],
+)
+def test_segments_that_do_not_fit_are_refused(segments, problem):
+    with pytest.raises(ValueError, match=problem):
+        SegmentMarks(["PER", "LOC"]).write(segments, 2)
+
+
+@pytest.mark.parametrize("tags", [["D"], ["D", "X"], "DD", [1, 2]])
+def test_tags_that_do_not_fit_are_refused(tags):
+    with pytest.raises(ValueError, match=r"must be 2 tags|is not among"):
+        TagMarks(["D", "N"]).write(tags, 2)
+
+
+def test_marks_follow_from_labels():
+    marks = marks_for(["O", "B-PER", "E-PER", "S-LOC"])
+    assert (marks.kind, marks.names, marks.scheme) == ("segments", ["LOC", "PER"], "IOBES")
+    marks = marks_for(["N", "D", "N"])
+    marks.add("V")
+    assert (marks.kind, marks.names, marks.blank(2)) == ("tags", ["N", "D", "V"], ["N", "N"])

@@ -1,0 +1,169 @@
+"""Requests of others are refused."""
+
+import pytest
+
+pytest.importorskip("starlette")
+pytest.importorskip("uvicorn")
+pytest.importorskip("httpx")
+
+from starlette.testclient import TestClient
+
+from sklearn_crcrf import EmpiricalCRF
+from sklearn_crcrf.annotation import Log, Pool, TagMarks, Workbench
+from sklearn_crcrf.web import annotation_app, tagging_app
+from sklearn_crcrf.web.guard import POLICY, Guard
+
+SCRIPT = "<script>alert(1)</script>"
+HOST = "http://localhost:8000"
+JSON = {"content-type": "application/json"}
+
+
+@pytest.fixture
+def bench(tmp_path):
+    pool = Pool([[SCRIPT, "dog"], ["cats"]])
+    with (
+        Log(tmp_path / f"{SCRIPT.replace('/', '')}.jsonl") as log,
+        Workbench(pool, log, TagMarks(["D", SCRIPT])) as bench,
+    ):
+        yield bench
+
+
+def client_of(app, token=None, hosts=("localhost:8000",), base=HOST):
+    return TestClient(Guard(app, hosts, token, 1000), base_url=base)
+
+
+@pytest.fixture
+def client(bench):
+    return client_of(annotation_app(bench))
+
+
+def test_our_own_page_is_answered(client):
+    page = client.get("/")
+    assert page.status_code == 200 and page.headers["content-security-policy"] == POLICY
+    assert page.headers["x-content-type-options"] == "nosniff"
+    own = {"origin": HOST, "sec-fetch-site": "same-origin"}
+    assert client.post("/api/next", json={"by": "ann"}, headers=own).status_code == 200
+
+
+@pytest.mark.parametrize("host", ["evil.example:8000", "localhost:9", "localhost", ""])
+def test_other_host_names_are_refused(client, host):
+    assert client.get("/api/state", headers={"host": host}).status_code == 421
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"origin": "http://evil.example"},
+        {"origin": "null"},
+        {"origin": "http://localhost:9000"},
+        {"sec-fetch-site": "cross-site"},
+        {"sec-fetch-site": "same-site"},
+    ],
+)
+def test_requests_of_other_sites_change_nothing(client, bench, headers):
+    answer = client.post("/api/skip", json={"by": "x", "sentence": 0}, headers=headers)
+    assert answer.status_code == 403 and bench.annotations.n_entries == 0
+
+
+@pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", ""])
+def test_forms_are_refused(client, bench, kind):
+    content = b'{"by": "x", "sentence": 0}'
+    answer = client.post("/api/skip", content=content, headers={"content-type": kind})
+    assert answer.status_code == 415 and bench.annotations.n_entries == 0
+
+
+@pytest.mark.parametrize("path", ["next", "accept", "skip", "flag", "undo", "label", "open"])
+def test_no_state_changes_by_get(client, path):
+    assert client.get(f"/api/{path}").status_code == 405
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/../pyproject.toml",
+        "/%2e%2e/%2e%2e/etc/passwd",
+        "/..%2fguard.py",
+        "/annotate.js/../guard.py",
+        "//etc/passwd",
+        "/style.css%00.py",
+    ],
+)
+def test_no_path_names_a_file(client, path):
+    assert client.get(path).status_code == 404
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"{",
+        b"[]",
+        b'"x"',
+        b"\xff",
+        b'{"by": 3}',
+        b'{"by": NaN}',
+        b'{"by": "ann"}',
+        b'{"by": "ann", "sentence": "0"}',
+        b'{"by": "ann", "sentence": 99}',
+        b'{"by": "ann", "sentence": -1}',
+        b'{"by": "ann", "sentence": true}',
+        b"[" * 900,
+    ],
+)
+def test_content_that_is_not_valid_is_refused(client, bench, body):
+    answer = client.post("/api/flag", content=body, headers=JSON)
+    assert answer.status_code == 400 and answer.json()["error"]
+    assert bench.annotations.n_entries == 0
+
+
+def test_long_requests_are_refused(client):
+    assert client.post("/api/next", content=b" " * 1001, headers=JSON).status_code == 413
+
+    def parts():
+        for _ in range(3):
+            yield b" " * 500
+
+    assert client.post("/api/next", content=parts(), headers=JSON).status_code == 413
+
+
+def test_markup_in_tokens_and_names_stays_text(client):
+    answer = client.post("/api/next", json={"by": SCRIPT})
+    assert answer.headers["content-type"] == "application/json"
+    assert answer.json()["next"]["tokens"][0] == SCRIPT
+    assert SCRIPT not in client.get("/").text
+
+
+class TestToken:
+    TOKEN = "geheim"
+
+    @pytest.fixture
+    def client(self, bench):
+        return client_of(annotation_app(bench), self.TOKEN)
+
+    @pytest.mark.parametrize(
+        "headers",
+        [{}, {"authorization": "Bearer wrong"}, {"authorization": "geheim"}, {"cookie": "a=;;=b"}],
+    )
+    def test_without_it_nothing_is_answered(self, client, headers):
+        for path in ("/", "/api/state", "/?token=wrong"):
+            assert client.get(path, headers=headers).status_code == 401
+
+    def test_programs_send_it_in_a_header(self, client):
+        headers = {"authorization": f"Bearer {self.TOKEN}"}
+        assert client.get("/api/state", headers=headers).status_code == 200
+
+    def test_browsers_send_it_once_and_keep_a_cookie(self, client):
+        answer = client.get(f"/?token={self.TOKEN}", follow_redirects=False)
+        assert answer.status_code == 303 and answer.headers["location"] == "/"
+        cookie = answer.headers["set-cookie"].lower()
+        assert "httponly" in cookie and "samesite=strict" in cookie
+        assert client.get("/api/state").status_code == 200
+
+
+def test_the_service_is_guarded_as_well():
+    model = EmpiricalCRF().fit([["a", "dog"]], [["D", "N"]])
+    client = client_of(tagging_app(model))
+    assert client.post("/tag", json={"text": "a dog"}).status_code == 200
+    evil = {"origin": "http://evil.example"}
+    assert client.post("/tag", json={"text": "a dog"}, headers=evil).status_code == 403
+    assert client.get("/tag").status_code == 405
