@@ -1,0 +1,357 @@
+"""Annotation in a browser: how fast it learns, what a wait costs, and what survives a kill."""
+
+import argparse
+import json
+import os
+import random
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from http.client import HTTPConnection
+from pathlib import Path
+from typing import Any
+
+from _common import begin, corpus_file, load_splits, yes_or_no  # before numpy
+
+# isort: split
+import numpy as np
+
+from sklearn_crcrf import EmpiricalCRF
+from sklearn_crcrf.annotation import Annotations, Log, Pool, Workbench, marks_for
+from sklearn_crcrf.annotation.doubt import doubts, suspicions
+from sklearn_crcrf.annotation.order import Order
+from sklearn_crcrf.datasets import fetch_conll2000, fetch_conll2002, read_conll
+from sklearn_crcrf.metrics import segment_f1, token_accuracy
+from sklearn_crcrf.model_files import save_model
+from sklearn_crcrf.segments.schemes import are_segments
+
+N_FIRST, N_GOAL, N_MOST, BATCH = 10, 2000, 1100, 25
+N_POOL, N_LARGE_POOL = 10_000, 100_000
+# Training part, test part, and the columns of their files.
+FILES: dict[str, tuple[str, str, list[str | None]]] = {
+    "German names": ("germeval2014-test.tsv.gz", "germeval2014-dev.tsv.gz", ["word", "label"]),
+    "Greek tags": (
+        "ud-el_gdt-train.tsv.gz",
+        "ud-el_gdt-test.tsv.gz",
+        ["word", "label", None, None],
+    ),
+}
+SECTIONS = ("learning", "errors", "waiting", "kills", "load")
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser("annotation.py", description=__doc__)
+    parser.add_argument("--sections", nargs="+", choices=SECTIONS, default=[*SECTIONS], help="all")
+    parser.add_argument("--seeds", type=int, default=3, help="of simulated annotators")
+    parser.add_argument("--kills", type=int, default=200)
+    parser.add_argument("--seconds", type=int, default=60, help="of the load test")
+    args = begin(parser, argv, "Waiting times are wall-clock times.")
+    for section in args.sections:
+        globals()[section](args)
+
+
+def learning(args: argparse.Namespace) -> None:
+    """Simulated annotators who take the sentences of greatest doubt."""
+    columns = ["corpus, seed", f"{N_GOAL} in text order", f"{N_MOST} by doubt", "reached with", ""]
+    args.report.table("A simulated annotator", [*columns[:-1], "ms each", "met"], simulated(args))
+
+
+def simulated(args: argparse.Namespace) -> Iterator[list[str]]:
+    for name, ((X, y), (X_test, y_test)) in corpora(args):
+        X_test, y_test = X_test[: args.sentences], y_test[: args.sentences]
+        for seed in range(args.seeds):
+            start = random.Random(seed).randrange(max(1, len(X) - 3 * N_GOAL))
+            part = slice(start, start + 3 * N_GOAL)
+            curve = simulation(X[part], y[part], X_test, y_test)
+            goal = curve.pop("goal")
+            reached = [n for n, (score, _) in curve.items() if score >= goal]
+            score, seconds = curve[max(curve)]
+            yield [
+                f"{name}, {seed}",
+                f"{100 * goal:.2f}",
+                f"{100 * score:.2f}",
+                str(reached[0]) if reached else "not reached",
+                f"{1000 * seconds / max(curve):.0f}",
+                yes_or_no(bool(reached)),
+            ]
+
+
+def simulation(X: list, y: list, X_test: list, y_test: list) -> dict[Any, Any]:
+    """Score and CPU time by the number of sentences; "goal" is the score in text order."""
+
+    def score(model: EmpiricalCRF) -> float:
+        metric = segment_f1 if are_segments({s for labels in y_test for s in labels}) else None
+        return float((metric or token_accuracy)(y_test, model.predict(X_test)))
+
+    goal = score(EmpiricalCRF().fit(X[:N_GOAL], y[:N_GOAL]))
+    pool, order, model = Pool(X), Order(X), EmpiricalCRF()
+    curve: dict[Any, Any] = {"goal": goal}
+    chosen, n, seconds = [*range(N_FIRST)], 0, 0.0
+    while True:
+        start = time.process_time()
+        for i in chosen:
+            order.set_done(i, True)
+        model.partial_fit([X[i] for i in chosen], [y[i] for i in chosen])
+        n += len(chosen)
+        for ids, values in doubts(model, pool, order.waiting, "entropy"):
+            order.values[ids] = values
+        chosen = []
+        while len(chosen) < min(BATCH, N_MOST - n, order.n_waiting):
+            chosen.append(order.hand_out("a", is_diverse=True))
+            order.set_done(chosen[-1], True)
+        seconds += time.process_time() - start
+        if n % 100 < BATCH or not chosen:
+            curve[n] = score(model), seconds
+        if not chosen:
+            return curve
+
+
+def errors(args: argparse.Namespace) -> None:
+    """Labels changed at random are found among the most suspicious sentences."""
+    X, y = fetch_conll2000("train", return_X_y=True, download_if_missing=args.download)
+    X = [[token["word"] for token in sentence] for sentence in X[: args.sentences]]
+    wrong, where = changed([list(labels) for labels in y[: args.sentences]], 0.02)
+    values = np.zeros(len(X))
+    for ids, found in suspicions(EmpiricalCRF().fit(X, wrong), Pool(X, wrong), np.arange(len(X))):
+        values[ids] = found
+    n = len(X) // 10
+    shares = [
+        sum(where[i] for i in np.argsort(-by, kind="stable")[:n]) / sum(where)
+        for by in (values, np.array(where))
+    ]
+    row = [f"{100 * share:.1f} %" for share in shares]
+    columns = ["first 10 % of sentences have", "at most possible", "at least 60 %"]
+    args.report.table(
+        "2 % of the labels of CoNLL-2000 changed", columns, [[*row, yes_or_no(shares[0] >= 0.6)]]
+    )
+
+
+def changed(y: list[list[str]], share: float) -> tuple[list[list[str]], list[int]]:
+    """Labels of which some are others, and the number of these in each sentence."""
+    rng, names = random.Random(0), sorted({label for labels in y for label in labels})
+    where = []
+    for labels in y:
+        places = [t for t in range(len(labels)) if rng.random() < share]
+        for t in places:
+            labels[t] = rng.choice([name for name in names if name != labels[t]])
+        where.append(len(places))
+    return y, where
+
+
+def waiting(args: argparse.Namespace) -> None:
+    """What a person waits for, in a browser."""
+    columns = [
+        "sentences",
+        "ready, s",
+        "next, ms, median",
+        "99 of 100",
+        "new order, s",
+        "MB",
+        "met",
+    ]
+    args.report.table("Waiting", columns, (waited(n, args) for n in (N_POOL, N_LARGE_POOL)))
+
+
+def waited(n: int, args: argparse.Namespace) -> list[str]:
+    n = min(n, 20 * args.sentences) if args.sentences else n
+    X, _ = dutch_names("train", args)
+    lines = [" ".join(X[i % len(X)]) + ("" if i < len(X) else f" {i}") for i in range(n)]
+    with tempfile.TemporaryDirectory() as folder:
+        text = Path(folder, "text.txt")
+        text.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        start = time.perf_counter()
+        with served("annotate", text, "--labels", "PER", "LOC", "ORG") as (address, process):
+            ready = time.perf_counter() - start
+            times = clicks(address)
+            memory = resident(process.pid)
+        order = new_order(Pool.of_lines(lines), Path(folder, "other.jsonl"))
+    median, most = np.percentile(times, [50, 99])
+    met = median <= 0.1 and most <= 0.25 if n == N_POOL else ready <= 5 and memory <= 1500
+    row = [f"{ready:.1f}", f"{1000 * median:.0f}", f"{1000 * most:.0f}", f"{order:.1f}"]
+    return [f"{n:,}", *row, f"{memory:.0f}", yes_or_no(bool(met))]
+
+
+def clicks(address: str, n: int = 60) -> list[float]:
+    """Seconds from accepting a sentence to the next one on the screen."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as driver:
+        chromium = driver.chromium.launch(
+            executable_path=shutil.which("chromium"), args=["--no-sandbox"]
+        )
+        page = chromium.new_page()
+        page.goto(address)
+        page.wait_for_selector(".token")
+        # From the key to the first frame that shows another sentence.
+        script = """() => new Promise((done) => {
+            const box = document.getElementById("sentence"), start = performance.now();
+            new MutationObserver((_, it) => requestAnimationFrame(() => {
+                it.disconnect(); done(performance.now() - start);
+            })).observe(box, { childList: true });
+            document.getElementById("accept").click();
+        })"""
+        found = []
+        for k in range(n):
+            page.keyboard.press(str(1 + k % 3))
+            found.append(page.evaluate(script) / 1000)
+        return found
+
+
+def new_order(pool: Pool, path: Path) -> float:
+    """Seconds until all sentences are in their new order, after one was accepted."""
+    with Log(path) as log, Workbench(pool, log, marks_for(["O", "B-PER"])) as bench:
+        for i in range(20):
+            bench.accept("a", i, [[0, 1, "PER"]])
+        bench.settle()
+        start = time.perf_counter()
+        bench.accept("a", 20, [])
+        bench.settle()
+        return time.perf_counter() - start
+
+
+def kills(args: argparse.Namespace) -> None:
+    """The process is killed at random moments; what was acknowledged must be in the log."""
+    rng, acknowledged, lost = random.Random(0), 0, 0
+    with tempfile.TemporaryDirectory() as folder:
+        text, log = Path(folder, "text.txt"), Path(folder, "log")
+        text.write_text("\n".join(f"word {i}" for i in range(100_000)), encoding="utf-8")
+        expected: list[int] = []
+        for _ in range(args.kills):
+            with served("annotate", text, "--labels", "A", "--log", log) as (address, process):
+                timer = threading.Timer(rng.uniform(0.0, 0.6), process.kill)
+                timer.start()
+                expected += accepted_until_killed(address, len(expected))
+                timer.cancel()
+        with Log(log, notice=lambda text: None) as kept:
+            found = Annotations(kept.entries)
+            standing = {annotation.sentence for annotation in found.standing}
+            acknowledged, lost = len(expected), len(set(expected) - standing)
+            model = EmpiricalCRF().fit(*labelled(found)).predict_proba([["word", "5"]])[0]
+            pool = Pool.of_lines(text.read_text(encoding="utf-8").splitlines())
+            with Workbench(pool, kept, marks_for(["O", "B-A"])) as bench:
+                bench.settle()
+                same = np.array_equal(bench.model.predict_proba([["word", "5"]])[0], model)
+    columns = ["kills", "acknowledged", "lost", "log and model agree", "met"]
+    row = [str(args.kills), str(acknowledged), str(lost), yes_or_no(same)]
+    args.report.table("Kills at random moments", columns, [[*row, yes_or_no(same and not lost)]])
+
+
+def accepted_until_killed(address: str, first: int) -> list[int]:
+    """The sentences whose acceptance was acknowledged."""
+    found: list[int] = []
+    try:
+        while True:
+            sentence = first + len(found)
+            content = {"by": "a", "sentence": sentence, "marks": [[0, 1, "A"]]}
+            if post(address, "/api/accept", content)[0] != 200:
+                return found
+            found.append(sentence)
+    except OSError:
+        return found
+
+
+def labelled(annotations: Annotations) -> tuple[list, list]:
+    rows = annotations.standing
+    return [list(a.tokens) for a in rows], [list(a.labels) for a in rows]
+
+
+def load(args: argparse.Namespace) -> None:
+    """Many connections at once, to the service that labels text."""
+    (X, y), _, (words, _) = load_splits("1000-4000", args)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "model")
+        save_model(EmpiricalCRF().fit(X, y), path)
+        with served("serve", "--model", path) as (address, process):
+            before = resident(process.pid)
+            times, failed = loaded(address, words, args.seconds)
+            growth = resident(process.pid) - before
+    rate, most = len(times) / args.seconds, np.percentile(times, 99)
+    columns = ["connections", "sentences/s", "99 of 100, ms", "errors", "MB more", "met"]
+    met = rate >= 400 and most <= 0.15 and not failed
+    row = ["50", f"{rate:.0f}", f"{1000 * most:.0f}", str(failed), f"{growth:.0f}"]
+    args.report.table("/tag", columns, [[*row, yes_or_no(bool(met))]])
+
+
+def loaded(address: str, words: list, seconds: float, n: int = 50) -> tuple[list[float], int]:
+    """The times of all answers, and the number of errors."""
+    times: list[float] = []
+    failed, end = [0], time.perf_counter() + seconds
+    host = re.sub(r"^http://|/$", "", address)
+
+    def work(k: int) -> None:
+        connection = HTTPConnection(host, timeout=30)
+        while (start := time.perf_counter()) < end:
+            k = (k + 1) % len(words)
+            body = json.dumps({"tokens": list(words[k])})
+            connection.request("POST", "/tag", body, {"Content-Type": "application/json"})
+            answer = connection.getresponse()
+            answer.read()
+            failed[0] += answer.status != 200
+            times.append(time.perf_counter() - start)
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(n)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return times, failed[0]
+
+
+@contextmanager
+def served(*command: Any) -> Iterator[tuple[str, subprocess.Popen]]:
+    """The address of a command of the package that serves pages, and its process."""
+    program = [sys.executable, "-m", "sklearn_crcrf", *map(str, command)]
+    process = subprocess.Popen(
+        [*program, "--port", "0", "--no-browser"], stdout=subprocess.PIPE, text=True
+    )
+    try:
+        assert process.stdout is not None
+        for line in process.stdout:
+            found = re.match(r"http://\S+", line)
+            if found:
+                yield found.group(), process
+                break
+        else:
+            raise RuntimeError("the server has ended")
+    finally:
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+
+
+def post(address: str, path: str, content: dict[str, Any]) -> tuple[int, Any]:
+    """Status and content of an answer."""
+    connection = HTTPConnection(re.sub(r"^http://|/$", "", address), timeout=30)
+    connection.request("POST", path, json.dumps(content), {"Content-Type": "application/json"})
+    answer = connection.getresponse()
+    return answer.status, json.loads(answer.read() or b"null")
+
+
+def corpora(args: argparse.Namespace) -> Iterator[tuple[str, list]]:
+    """Name, and words and labels of a training part and of a test part."""
+    yield "Dutch names", [dutch_names(part, args) for part in ("train", "testb")]
+    for name, (*files, columns) in FILES.items():
+        yield name, [read_conll(corpus_file(file), columns, sep="\t") for file in files]
+
+
+def dutch_names(part: str, args: argparse.Namespace) -> tuple[list, list]:
+    """Words and labels."""
+    X, y = fetch_conll2002(part, return_X_y=True, download_if_missing=args.download)
+    return [[token["word"] for token in sentence] for sentence in X], y
+
+
+def resident(pid: int) -> float:
+    """Memory of a process in MB."""
+    status = Path(f"/proc/{pid}/status").read_text()
+    return int(re.search(r"VmRSS:\s+(\d+)", status).group(1)) / 1000
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("PYTHONUNBUFFERED", "1")
+    main()
