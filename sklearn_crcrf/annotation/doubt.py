@@ -13,6 +13,8 @@ __all__ = ["MEASURES", "Values", "doubts", "suspicions"]
 # Number of sentences that are measured at a time.
 CHUNK = 250
 N_FOLDS = 5
+# The share of gold labels that are taken to be wrong.
+WRONG = 0.01
 Values = Iterator[tuple[np.ndarray, np.ndarray]]
 
 
@@ -80,13 +82,22 @@ def suspicions(model: EmpiricalCRF, pool: Pool, sentences: np.ndarray) -> Values
 
 
 def _expected_errors(model: EmpiricalCRF, X: list, y: list) -> np.ndarray:
-    """The sum of one less the probability of each label; unknown labels have probability 0."""
+    """The expected number of wrong labels of each sentence.
+
+    By Bayes' rule: a label is wrong with probability ``e`` before the sentence is seen, and then
+    each of the K labels is as likely. With the probability p that the model gives to the label, ::
+
+        p(wrong | x) = e (1 - p) / K / (e (1 - p) / K + (1 - e) p),
+
+    so a label that is merely doubtful, p = 1/2, is hardly suspicious.
+    """
     column = {label: j for j, label in enumerate(model.classes_.tolist())}
     values = []
     for rows, labels in zip(model.predict_proba(X), y, strict=True):
-        ids = np.array([column.get(label, -1) for label in labels])
-        given = np.where(ids < 0, 0.0, rows[np.arange(len(ids)), ids])
-        values.append(len(ids) - given.sum())
+        ids = np.array([column.get(label, -1) for label in labels], dtype=np.int64)
+        p = np.where(ids < 0, 0.0, rows[np.arange(len(ids)), ids])
+        wrong = WRONG * (1.0 - p) / len(column)
+        values.append((wrong / (wrong + (1.0 - WRONG) * p)).sum())
     return np.array(values)
 
 

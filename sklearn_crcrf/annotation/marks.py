@@ -9,7 +9,7 @@ import numpy as np
 from ..segments import Segments, segments_to_labels, to_segments
 from ..segments.schemes import are_segments, read_labels
 
-__all__ = ["Marks", "SegmentMarks", "TagMarks", "marks_for"]
+__all__ = ["Marks", "SegmentMarks", "TagMarks", "best_marks", "marks_for"]
 
 
 class Marks(ABC):
@@ -132,6 +132,29 @@ class SegmentMarks(Marks):
         kind = np.array([mark[2] for mark in marks], dtype=object)
         segments = Segments(np.zeros(len(marks), dtype=np.int64), start, end, kind)
         return segments_to_labels(segments, [n_tokens], self.scheme).data.tolist()
+
+
+def best_marks(marks: Marks, paths: Iterable[tuple[Sequence[str], float]]) -> list[dict[str, Any]]:
+    """The marks that labellings stand for, the most probable first.
+
+    Labellings that break a scheme stand for the marks of another labelling; their probabilities are
+    added.
+
+    Parameters
+    ----------
+    marks : Marks
+    paths : iterable of (labels, probability)
+
+    Returns
+    -------
+    list of dict
+        With the keys "marks" and "share".
+    """
+    found: dict[str, dict[str, Any]] = {}
+    for labels, share in paths:
+        one = found.setdefault(repr(read := marks.read(labels)), {"marks": read, "share": 0.0})
+        one["share"] += float(share)
+    return sorted(found.values(), key=lambda one: -one["share"])
 
 
 def marks_for(labels: Iterable[str]) -> Marks:

@@ -12,7 +12,7 @@ from .agreement import Agreement
 from .annotations import Annotation, Annotations, Change
 from .learner import Learner
 from .log import Log
-from .marks import Marks
+from .marks import Marks, best_marks
 from .order import Order
 from .pool import Pool
 from .worker import Worker
@@ -222,8 +222,8 @@ class Workbench:
     def _labellings(self, model: EmpiricalCRF | None, tokens: list[str]) -> list[dict[str, Any]]:
         if model is None:
             return [{"marks": self.marks.blank(len(tokens)), "share": 0.0}]
-        (paths,) = model.predict_k_best([tokens], k=N_LABELLINGS)
-        return [{"marks": self.marks.read(y), "share": float(share)} for y, share in paths]
+        (paths,) = model.predict_k_best([tokens], k=2 * N_LABELLINGS)
+        return best_marks(self.marks, paths)[:N_LABELLINGS]
 
     def _said(self, annotation: Annotation) -> dict[str, Any]:
         return {"by": annotation.by, "marks": self.marks.read(annotation.labels)}

@@ -4,7 +4,8 @@ They need the packages ``starlette`` and ``uvicorn``: ``pip install "sklearn-crc
 """
 
 from .annotating import annotation_app
+from .guard import Guard
 from .serving import serve
 from .tagging import tagging_app
 
-__all__ = ["annotation_app", "serve", "tagging_app"]
+__all__ = ["Guard", "annotation_app", "serve", "tagging_app"]

@@ -10,7 +10,7 @@ import numpy as np
 from starlette.applications import Starlette
 
 from .._version import __version__
-from ..annotation.marks import marks_for
+from ..annotation.marks import best_marks, marks_for
 from ..annotation.pool import split_words
 from ..base.unwrap import unwrap
 from ..notebook.explanation import explain
@@ -131,14 +131,12 @@ def _details(estimator: Any, tokens: list[str], classes: list, marks: Any) -> di
     if not tokens:
         return {"labellings": [], "likeliest": []}
     classifier, X = unwrap(estimator, [tokens])
-    (paths,) = classifier.predict_k_best(X, k=N_LABELLINGS)
+    (paths,) = classifier.predict_k_best(X, k=2 * N_LABELLINGS)
+    spelled = [([*map(str, labels)], share) for labels, share in paths]
     rows = np.asarray(classifier.predict_proba(X)[0])
     first = np.argsort(-rows, axis=1, kind="stable")[:, :N_LIKELIEST]
     return {
-        "labellings": [
-            {"labels": y, "marks": marks.read(list(map(str, y))), "share": float(share)}
-            for y, share in paths
-        ],
+        "labellings": best_marks(marks, spelled)[:N_LABELLINGS],
         "likeliest": [
             [(classes[j], round(float(row[j]), 4)) for j in ids]
             for row, ids in zip(rows, first, strict=True)

@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sklearn_crcrf.annotation import SegmentMarks, TagMarks, marks_for
+from sklearn_crcrf.annotation.marks import best_marks
 
 
 @given(
@@ -45,3 +46,10 @@ def test_marks_follow_from_labels():
     marks = marks_for(["N", "D", "N"])
     marks.add("V")
     assert (marks.kind, marks.names, marks.blank(2)) == ("tags", ["N", "D", "V"], ["N", "N"])
+
+
+def test_labellings_that_stand_for_the_same_marks_are_joined():
+    paths = [(["O", "O"], 0.4), (["B-PER", "O"], 0.3), (["I-PER", "O"], 0.25)]
+    best, other = best_marks(SegmentMarks(["PER"]), paths)
+    assert (best["marks"], round(best["share"], 9)) == ([[0, 1, "PER"]], 0.55)
+    assert other == {"marks": [], "share": 0.4}

@@ -1,6 +1,6 @@
 // The page for annotation: one sentence at a time, by keyboard or mouse.
 
-import { $, ask, direction, element, percent, tinted } from "./common.js";
+import { $, ask, direction, element, percent, summary, tinted } from "./common.js";
 
 const UNSURE = 0.8;
 
@@ -150,18 +150,11 @@ function keyedNames() {
 function drawLabellings() {
   $("labellings").replaceChildren(...view.labellings.map((labelling, i) => {
     const made = element("button", { type: "button" }, `${percent(labelling.share)} `,
-      element("bdi", { textContent: summary(labelling.marks) }));
+      element("bdi", { textContent: summary(view.tokens, labelling.marks, state.separator) }));
     made.setAttribute("aria-pressed", i === chosen);
     made.addEventListener("click", () => take(i));
     return element("li", {}, made);
   }));
-}
-
-function summary(given) {
-  if (state.kind === "tags") return given.join(" ");
-  if (!given.length) return "no marks";
-  return given.map(([start, end, name]) =>
-    `${view.tokens.slice(start, end).join(state.separator)} (${name})`).join(", ");
 }
 
 function drawAbout() {

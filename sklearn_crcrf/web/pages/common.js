@@ -40,3 +40,11 @@ export function direction(tokens) {
   const letter = tokens.join("").match(/\p{L}/u);
   return letter && RIGHT_TO_LEFT.test(letter[0]) ? "rtl" : "ltr";
 }
+
+// Marks in words: tags, or segments [start, end, name].
+export function summary(tokens, marks, separator = " ") {
+  if (!marks.length) return "no marks";
+  return marks.map((mark) => (typeof mark === "string" ? mark :
+    `${tokens.slice(mark[0], mark[1]).join(separator)} (${mark[2]})`)).join(
+    typeof marks[0] === "string" ? " " : ", ");
+}

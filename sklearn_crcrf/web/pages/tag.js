@@ -1,6 +1,6 @@
 // The page that labels pasted text.
 
-import { $, ask, direction, element, percent, tinted } from "./common.js";
+import { $, ask, direction, element, percent, summary, tinted } from "./common.js";
 
 const health = await ask("health");
 $("model").textContent = `${health.estimator}, ${health.labels.length} labels`;
@@ -20,7 +20,7 @@ function drawn(sentence) {
   draw(sentence.labellings[0].marks);
   const others = sentence.labellings.map((labelling, i) => {
     const made = element("button", { type: "button", textContent:
-      `${percent(labelling.share)} ${labelling.labels.join(" ")}` });
+      `${percent(labelling.share)} ${summary(sentence.tokens, labelling.marks)}` });
     made.setAttribute("aria-pressed", i === 0);
     made.addEventListener("click", () => {
       for (const other of others) other.firstChild.setAttribute("aria-pressed", other === item);
