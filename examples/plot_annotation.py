@@ -2,10 +2,10 @@
 Which sentences should be annotated first?
 ==========================================
 
-Somebody who labels sentences one by one can take them as they come, or first the sentence about which
-the model that has learned all others is in greatest doubt. A simulated annotator does both: the labels
-are known, and are told one sentence at a time. Learning a sentence is counting it, so the model is
-always up to date.
+Somebody who labels sentences one by one can take them as they come, or first the sentence about
+which the model that has learned all others is in greatest doubt. A simulated annotator does both:
+the labels are known, and are told one sentence at a time. Learning a sentence is counting it, so
+the model is always up to date.
 """
 
 import matplotlib.pyplot as plt
@@ -21,8 +21,8 @@ X, y = X[:2000], y[:2000]
 STEPS = [*range(10, 60, 10), *range(60, 301, 30)]
 
 # %%
-# In text order, the first sentences are learned. By doubt, those with the greatest entropy are learned,
-# a few at a time, before the doubt about all others is measured again.
+# As they come, the first sentences are learned. By doubt, the sentences of greatest entropy are
+# learned, a few at a time, before the doubt about all others is measured again.
 
 
 def curve(by_doubt: bool) -> list[float]:

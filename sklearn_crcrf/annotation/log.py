@@ -50,9 +50,11 @@ class Log:
         self._file = open(self.path, "a+b", buffering=0)  # noqa: SIM115, closed by close()
         try:
             self._lock()
-            self._repair(notice)
             self._file.seek(0)
-            self.entries = read_entries(self._file.read(), self.path)
+            data = self._file.read()
+            complete = data.rfind(b"\n") + 1
+            self.entries = read_entries(data[:complete], self.path)
+            self._repair(complete, data[complete:], notice)
             if is_new:
                 _sync_folder(self.path)
         except BaseException:
@@ -100,21 +102,18 @@ class Log:
                 error.errno, "another process has opened it", self.path
             ) from error
 
-    def _repair(self, notice: Callable[[str], None]) -> None:
+    def _repair(self, complete: int, rest: bytes, notice: Callable[[str], None]) -> None:
         """Remove a last line that a process did not finish: it was never acknowledged."""
-        self._file.seek(0)
-        data = self._file.read()
-        complete = data.rfind(b"\n") + 1
-        rest = data[complete:]
         if not rest.strip():
             return
+        if not rest.startswith(b"{"):
+            raise ValueError(f"{self.path}: the last line is not the beginning of a JSON object")
         try:
-            json.loads(rest)
+            self.entries += read_entries(rest, self.path)
+            self._file.write(b"\n")
         except ValueError:
             self._file.truncate(complete)
             notice(f"{self.path}: the last line was half-written, and has been removed")
-        else:
-            self._file.write(b"\n")
         os.fsync(self._file.fileno())
 
 

@@ -3,6 +3,7 @@
 import secrets
 import socket
 import webbrowser
+from contextlib import suppress
 from typing import Any
 
 from ._starlette import uvicorn
@@ -43,7 +44,7 @@ def serve(
         token = secrets.token_urlsafe(24)
     listening = _listening(host, port)
     port = listening.getsockname()[1]
-    names = [*LOOPBACK, host] if host in LOOPBACK else [host, socket.gethostname()]
+    names = LOOPBACK if host in LOOPBACK else _own_names(host)
     guarded = Guard(app, [_with_port(name, port) for name in names], token, max_bytes)
     address = f"http://{_with_port(host, port)}/" + (f"?token={token}" if token else "")
     print(f"{address}  (Ctrl-C ends it)", flush=True)
@@ -72,6 +73,15 @@ def _listening(host: str, port: int) -> socket.socket:
         found.listen(128)
     except OSError as error:
         raise ValueError(f"cannot listen on {host}, port {port}: {error}") from error
+    return found
+
+
+def _own_names(host: str) -> set[str]:
+    """The names and addresses by which this computer is called."""
+    name = socket.gethostname()
+    found = {host, name, socket.getfqdn()}
+    with suppress(OSError):
+        found |= {str(address[0]) for *_, address in socket.getaddrinfo(name, None)}
     return found
 
 

@@ -87,3 +87,11 @@ def test_a_full_disk_leaves_the_log_as_it_was(path):
         log.append(ENTRIES[1])
     with Log(path) as log:
         assert log.entries == ENTRIES
+
+
+@pytest.mark.parametrize("text", ["a text", "a text\nof two lines", "a text\n"])
+def test_a_file_that_is_no_log_stays_as_it_is(path, text):
+    path.write_text(text)
+    with pytest.raises(ValueError, match="JSON object"):
+        Log(path)
+    assert path.read_text() == text

@@ -3,7 +3,6 @@
 ``python docs/user_guide/figures/annotation.py`` writes them beside this file.
 """
 
-import re
 import shutil
 import subprocess
 import sys
@@ -93,9 +92,7 @@ def served(*command: Any) -> Iterator[str]:
     )
     assert process.stdout is not None
     try:
-        yield next(
-            found.group() for line in process.stdout if (found := re.match(r"http\S+", line))
-        )
+        yield next(line.split()[0] for line in process.stdout if line.startswith("http"))
     finally:
         process.terminate()
         process.wait()

@@ -1,0 +1,106 @@
+"""The commands that open pages, as processes, and the command export."""
+
+import json
+import re
+import signal
+import socket
+import subprocess
+import sys
+from contextlib import contextmanager
+from http.client import HTTPConnection
+
+import pytest
+
+pytest.importorskip("starlette")
+pytest.importorskip("uvicorn")
+pytest.importorskip("skops")
+
+from sklearn_crcrf import CRF, EmpiricalCRF
+from sklearn_crcrf.cli import main
+from sklearn_crcrf.model_files import save_model
+
+LINES = ["Ann sings .", "the dog walks .", "Bob walks ."]
+
+
+@pytest.fixture
+def text(tmp_path):
+    path = tmp_path / "text.txt"
+    path.write_text("\n".join(LINES), encoding="utf-8")
+    return path
+
+
+@contextmanager
+def served(*command):
+    program = [sys.executable, "-m", "sklearn_crcrf", *map(str, command)]
+    process = subprocess.Popen(
+        [*program, "--port", "0", "--no-browser"], stdout=subprocess.PIPE, text=True
+    )
+    try:
+        line = next(line for line in process.stdout if line.startswith("http"))
+        yield HTTPConnection(re.match(r"http://([^/]*)", line)[1], timeout=30), process
+    finally:
+        process.kill()
+        process.wait()
+
+
+def post(connection, path, **content):
+    headers = {"Content-Type": "application/json"}
+    connection.request("POST", path, json.dumps(content), headers)
+    answer = connection.getresponse()
+    assert answer.status == 200
+    return json.loads(answer.read())
+
+
+def accept(connection, sentence, marks):
+    return post(connection, "/api/accept", by="ann", sentence=sentence, marks=marks)
+
+
+def test_what_was_acknowledged_survives_a_kill(text, capsys):
+    command = "annotate", text, "--labels", "PER"
+    with served(*command) as (connection, process):
+        accept(connection, 0, [[0, 1, "PER"]])
+        accept(connection, 2, [[0, 1, "PER"]])
+        process.send_signal(signal.SIGKILL)
+    with served(*command) as (connection, process):
+        assert accept(connection, 1, [])["state"]["accepted"] == 3
+        process.send_signal(signal.SIGINT)
+        process.wait(10)
+    log = f"{text}.annotations.jsonl"
+    assert main(["export", log]) == 0
+    exported = capsys.readouterr().out
+    assert exported.split("\n\n")[1] == "the\tO\ndog\tO\nwalks\tO\n.\tO"
+    assert main(["export", log, "--json"]) == 0
+    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert rows[2]["labels"] == ["B-PER", "O", "O"] and rows[2]["by"] == "ann"
+
+
+def test_serve_labels_text(tmp_path):
+    path = tmp_path / "model"
+    save_model(EmpiricalCRF().fit([["Ann", "sings"]], [["B-PER", "O"]]), path)
+    with served("serve", "--model", path) as (connection, _):
+        (found,) = post(connection, "/tag", text="Ann sings")["sentences"]
+    assert found["labels"] == ["B-PER", "O"]
+
+
+@pytest.mark.parametrize(
+    ("argv", "problem"),
+    [
+        (["annotate"], "needs TEXT, or --gold"),
+        (["annotate", "{text}"], "needs --labels, --model or --gold"),
+        (["annotate", "{text}", "--model", "{crf}"], "but this is a CRF"),
+        (["annotate", "{empty}", "--labels", "A"], "no sentences"),
+        (["annotate", "{missing}", "--labels", "A"], "No such file"),
+        (["annotate", "{text}", "--labels", "A", "--port", "{port}"], "cannot listen"),
+        (["annotate", "{text}", "--labels", "A", "--log", "{text}"], "line 1: not a JSON object"),
+        (["export", "{text}"], "line 1: not a JSON object"),
+    ],
+)
+def test_problems_are_told_in_one_line(tmp_path, text, capsys, argv, problem):
+    save_model(CRF().fit([["a"], ["b"]], [["D"], ["N"]]), tmp_path / "crf")
+    (tmp_path / "empty").write_text("\n \n")
+    with socket.create_server(("localhost", 0)) as taken:
+        names = {"text": text, "crf": tmp_path / "crf", "empty": tmp_path / "empty"}
+        names |= {"missing": tmp_path / "missing", "port": taken.getsockname()[1]}
+        assert main([arg.format(**names) for arg in argv]) == 2
+    error = capsys.readouterr().err
+    assert problem in error and error.count("\n") == 1
