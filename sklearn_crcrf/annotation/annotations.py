@@ -20,6 +20,12 @@ class Annotation(NamedTuple):
     tokens, labels : tuple of str
     by : str
         Who accepted them.
+
+    Examples
+    --------
+    >>> from sklearn_crcrf.annotation import Annotation
+    >>> Annotation(0, 5, ("Ann", "sings"), ("B-PER", "O"), "bob").labels
+    ('B-PER', 'O')
     """
 
     line: int

@@ -23,6 +23,14 @@ class Marks(ABC):
     Attributes
     ----------
     names : list of str
+
+    Examples
+    --------
+    >>> from sklearn_crcrf.annotation import SegmentMarks
+    >>> marks = SegmentMarks(["PER"])
+    >>> marks.add("LOC")
+    >>> marks.kind, marks.names, marks.blank(3)
+    ('segments', ['PER', 'LOC'], [])
     """
 
     kind: str

@@ -29,6 +29,19 @@ def annotation_app(bench: Workbench) -> Starlette:
     Returns
     -------
     Starlette
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from sklearn_crcrf.annotation import Log, Pool, SegmentMarks, Workbench
+    >>> from sklearn_crcrf.web import annotation_app
+    >>> pool = Pool.of_lines(["Ann sings."])
+    >>> with TemporaryDirectory() as folder, Log(Path(folder, "log")) as log:
+    ...     with Workbench(pool, log, SegmentMarks(["PER"])) as bench:
+    ...         app = annotation_app(bench)
+    >>> app.url_path_for("annotate.js")
+    '/annotate.js'
     """
 
     def following(act: Callable[[str, dict[str, Any]], Any]) -> Callable[[dict[str, Any]], Any]:

@@ -32,4 +32,4 @@ def _page(path: str, name: str) -> Route:
     async def endpoint(request: Request) -> Response:
         return Response(content, media_type=kind)
 
-    return Route(path, endpoint, methods=["GET"])
+    return Route(path, endpoint, methods=["GET"], name=name)

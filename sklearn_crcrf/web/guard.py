@@ -46,6 +46,13 @@ class Guard:
         once in the address, ``/?token=TOKEN``, which sets the cookie.
     max_bytes : int
         Maximum number of bytes of the body of a request.
+
+    Examples
+    --------
+    >>> from sklearn_crcrf import EmpiricalCRF
+    >>> from sklearn_crcrf.web import Guard, tagging_app
+    >>> app = tagging_app(EmpiricalCRF().fit([["a", "dog"]], [["D", "N"]]))
+    >>> guarded = Guard(app, ["localhost:8000"], token=None, max_bytes=10**6)
     """
 
     def __init__(self, app: Any, hosts: Iterable[str], token: str | None, max_bytes: int):

@@ -42,7 +42,7 @@ def post(path: str, answer: Answer, timeout: float = 30.0) -> Route:
         except OSError as error:
             return _failure(507, f"nothing was saved: {error}")
 
-    return Route(path, endpoint, methods=["POST"])
+    return Route(path, endpoint, methods=["POST"], name=path.rpartition("/")[2])
 
 
 def answering(path: str, answer: Callable[[], Any]) -> Route:

@@ -39,6 +39,21 @@ def serve(
         Whether to open the page.
     max_bytes : int
         Maximum number of bytes of a request.
+
+    Raises
+    ------
+    ValueError
+        If it cannot listen there.
+
+    Examples
+    --------
+    >>> from sklearn_crcrf import EmpiricalCRF
+    >>> from sklearn_crcrf.web import serve, tagging_app
+    >>> app = tagging_app(EmpiricalCRF().fit([["a", "dog"]], [["D", "N"]]))
+    >>> serve(app, port=70000)
+    Traceback (most recent call last):
+        ...
+    ValueError: cannot listen on localhost, port 70000: ...
     """
     if token is None and host not in LOOPBACK:
         token = secrets.token_urlsafe(24)
@@ -63,6 +78,8 @@ def serve(
 
 def _listening(host: str, port: int) -> socket.socket:
     """A socket that listens; an error names host and port."""
+    if not 0 <= port < 2**16:
+        raise ValueError(f"cannot listen on {host}, port {port}: there is no such port")
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE

@@ -39,6 +39,14 @@ def tagging_app(estimator: Any) -> Starlette:
     Returns
     -------
     Starlette
+
+    Examples
+    --------
+    >>> from sklearn_crcrf import EmpiricalCRF
+    >>> from sklearn_crcrf.web import tagging_app
+    >>> app = tagging_app(EmpiricalCRF().fit([["a", "dog"]], [["D", "N"]]))
+    >>> app.url_path_for("tag")
+    '/tag'
     """
     classifier = unwrap(estimator)[0]
     classes = classifier.classes_.tolist()
