@@ -65,8 +65,8 @@ class KeyIndex:
     def rows(self, columns: Sequence[np.ndarray]) -> np.ndarray:
         """Rows of the tuples ``columns[0][t], columns[1][t], ...``; -1 if not in the table."""
         first, *others = columns
-        seen = (first >= BOUNDARY) & (first < len(self._first) + BOUNDARY)
-        rank = np.where(seen, self._first[np.where(seen, first - BOUNDARY, 0)], np.int32(-1))
+        rank = self._first.take(first - BOUNDARY, mode="clip")
+        rank[(first < BOUNDARY) | (first >= len(self._first) + BOUNDARY)] = -1
         for level, ids in zip(self._levels, others, strict=True):
             rank = _find(level, rank, ids)
         return rank
@@ -83,14 +83,12 @@ def _rank(increasing: np.ndarray) -> np.ndarray:
 
 
 def _find(level: np.ndarray, rank: np.ndarray, ids: np.ndarray) -> np.ndarray:
-    found = np.full(len(rank), -1, dtype=np.int32)
-    possible = np.flatnonzero((rank >= 0) & (ids >= BOUNDARY))
-    if len(possible) == 0 or len(level) == 0:
-        return found
-    wanted = _pack(rank[possible], ids[possible])
-    at = np.minimum(np.searchsorted(level, wanted), len(level) - 1)
-    found[possible] = np.where(level[at] == wanted, at, -1)
-    return found
+    if len(level) == 0:
+        return np.full(len(rank), -1, dtype=np.int32)
+    wanted = _pack(rank, ids)  # negative, so not in the table, if rank or id is of no key
+    at = np.searchsorted(level, wanted)
+    at[at == len(level)] = 0
+    return np.where(level[at] == wanted, at, -1).astype(np.int32)
 
 
 def label_counts(table: Table, n_labels: int) -> tuple[np.ndarray, sp.csr_array]:

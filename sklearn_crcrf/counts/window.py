@@ -41,6 +41,7 @@ class ColumnWindow:
     ):
         self._columns, self._labels, self._links = columns, labels, links
         self.offsets = np.asarray(offsets, dtype=np.int64)
+        self._outside: dict[int, np.ndarray] = {}
         self._walks: dict[tuple[int, int], Walks] = {}
 
     def symbols(self, template: Template) -> list[np.ndarray]:
@@ -119,13 +120,24 @@ class ColumnWindow:
         """The value at an offset from each token in its sequence."""
         if offset == 0:
             return values
-        moved = np.roll(values, -offset)
-        lengths = np.diff(self.offsets)
-        for distance in range(min(abs(offset), int(lengths.max(initial=0)))):
-            reaches_out = lengths > distance
-            edge = self.offsets[:-1] + distance if offset < 0 else self.offsets[1:] - 1 - distance
-            moved[edge[reaches_out]] = outside
+        moved = np.empty_like(values)
+        if offset < 0:
+            moved[-offset:] = values[:offset]
+        else:
+            moved[:-offset] = values[offset:]
+        moved[self._without(offset)] = outside
         return moved
+
+    def _without(self, offset: int) -> np.ndarray:
+        """The tokens whose sequence has no token at this offset from them."""
+        if offset not in self._outside:
+            lengths = np.diff(self.offsets)
+            edges = []
+            for distance in range(min(abs(offset), int(lengths.max(initial=0)))):
+                edge = self.offsets[:-1] + distance if offset < 0 else self.offsets[1:] - 1 - distance
+                edges.append(edge[lengths > distance])
+            self._outside[offset] = np.concatenate([*edges, np.empty(0, dtype=np.int64)])
+        return self._outside[offset]
 
 
 def _ids(values: Any) -> np.ndarray:
