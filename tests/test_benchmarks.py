@@ -540,3 +540,41 @@ def test_two_stages_have_a_row_for_each_method(load, monkeypatch):
     rows = list(two_stages.rows(named, "ner", argparse.Namespace(sentences=None)))
     assert [row[0] for row in rows] == [*named]
     assert all(0 < float(f1) <= 100 for row in rows for f1 in row[1:3])
+
+
+def test_corpora_have_a_row_for_each_model(load):
+    corpora = load("corpora")
+    X, y = make_addresses(40, random_state=0)
+    rows = list(corpora.rows("German tags", (X[:20], y[:20]), (X[20:], y[20:]), corpora.MODELS))
+    assert [row[0] for row in rows] == [*corpora.MODELS]
+    assert all(len(row) == len(corpora.COLUMNS) for row in rows)
+    assert all(0 < float(row[1]) <= 100 and 0 <= float(row[5]) <= 100 for row in rows)
+
+
+def test_calibration_error_is_the_distance_of_confidence_from_accuracy(load):
+    corpora = load("corpora")
+
+    class Sure:
+        classes_ = np.array(["D", "N"], dtype=object)
+
+        def predict_proba(self, X):
+            return [[[0.9, 0.1]] * len(x) for x in X]
+
+    X, y = [["a"] * 10], [["D"] * 6 + ["N"] * 4]
+    error = corpora.calibration_error(Sure(), X * 20, y * 20)
+    assert 0.3 <= error <= 0.5  # at least the difference between 0.9 and 0.6
+    assert corpora.calibration_error(Sure(), X, [["D"] * 10]) == pytest.approx(0.1)
+
+
+def test_simulated_annotators_reach_their_goal(load):
+    pytest.importorskip("skops")
+    annotation = load("annotation")
+    X, y = make_addresses(150, random_state=0)
+    goal, curve = annotation.simulation(X[:100], y[:100], X[100:], y[100:], n_goal=80)
+    assert max(curve) == 44 and 0 < goal <= 1
+    assert all(0 < score <= 1 for score, _ in curve.values())
+    changed, where = annotation.changed([list(labels) for labels in y], 0.1)
+    differing = [
+        sum(a != b for a, b in zip(c, g, strict=True)) for c, g in zip(changed, y, strict=True)
+    ]
+    assert differing == where and sum(where) > 0

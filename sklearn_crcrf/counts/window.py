@@ -134,7 +134,9 @@ class ColumnWindow:
             lengths = np.diff(self.offsets)
             edges = []
             for distance in range(min(abs(offset), int(lengths.max(initial=0)))):
-                edge = self.offsets[:-1] + distance if offset < 0 else self.offsets[1:] - 1 - distance
+                edge = (
+                    self.offsets[:-1] + distance if offset < 0 else self.offsets[1:] - 1 - distance
+                )
                 edges.append(edge[lengths > distance])
             self._outside[offset] = np.concatenate([*edges, np.empty(0, dtype=np.int64)])
         return self._outside[offset]
