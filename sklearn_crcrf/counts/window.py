@@ -132,12 +132,9 @@ class ColumnWindow:
         """The tokens whose sequence has no token at this offset from them."""
         if offset not in self._outside:
             lengths = np.diff(self.offsets)
-            edges = []
-            for distance in range(min(abs(offset), int(lengths.max(initial=0)))):
-                edge = (
-                    self.offsets[:-1] + distance if offset < 0 else self.offsets[1:] - 1 - distance
-                )
-                edges.append(edge[lengths > distance])
+            distances = range(min(abs(offset), int(lengths.max(initial=0))))
+            first, step = (self.offsets[:-1], 1) if offset < 0 else (self.offsets[1:] - 1, -1)
+            edges = [(first + step * k)[lengths > k] for k in distances]
             self._outside[offset] = np.concatenate([*edges, np.empty(0, dtype=np.int64)])
         return self._outside[offset]
 
