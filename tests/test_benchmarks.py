@@ -578,3 +578,18 @@ def test_simulated_annotators_reach_their_goal(load):
         sum(a != b for a, b in zip(c, g, strict=True)) for c, g in zip(changed, y, strict=True)
     ]
     assert differing == where and sum(where) > 0
+
+
+def test_worked_examples_of_the_papers_agree(load):
+    papers = load("papers")
+    rows = [*papers.rib_and_rob(), *papers.test_time_problem()]
+    assert [row[2] for row in rows[:4]] == ["0.900000", "0.100000", "[0, 0]", "[0, 0]"]
+    assert all(abs(float(theirs) - float(ours)) < 2e-5 for _, theirs, ours in rows[4:])
+
+
+def test_tables_of_the_papers_have_their_figures_beside_ours(load, splits, monkeypatch):
+    papers = load("papers")
+    monkeypatch.setattr(papers, "load_splits", lambda name, args: splits)
+    rows = list(papers.tagged("ner", argparse.Namespace()))
+    assert len(rows) == 4 and all(len(row) == 9 for row in rows)
+    assert [row[1] for row in rows] == ["96.11", "96.14", "96.13", "96.23"]
