@@ -593,3 +593,17 @@ def test_tables_of_the_papers_have_their_figures_beside_ours(load, splits, monke
     rows = list(papers.tagged("ner", argparse.Namespace()))
     assert len(rows) == 4 and all(len(row) == 9 for row in rows)
     assert [row[1] for row in rows] == ["96.11", "96.14", "96.13", "96.23"]
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_f1_is_compared_with_bounds(load):
+    f1_criterion = load("f1_criterion")
+    y = [["B-X", "O"], ["O", "B-X"]] * 40
+    wrong = [["O", "O"], ["O", "B-X"]] * 40
+    assert f1_criterion.interval(y, y, y) == (0.0, 0.0)
+    low, high = f1_criterion.interval(y, y, wrong)
+    assert -40 < low <= high < -25
+    X, y = make_addresses(60, random_state=0)
+    every = [f1_criterion.Settings(1.0, 3.0, 4), f1_criterion.Settings(3.0, 3.0, 4)]
+    found = list(f1_criterion.candidates("Dutch names", (X[:30], y[:30]), (X[30:], y[30:]), every))
+    assert [criterion for _, (criterion, _) in found] == ["log_loss", "log_loss", "mce_f1"]
