@@ -20,5 +20,11 @@ def run(options: argparse.Namespace) -> None:
     """Open the page."""
     from ..model_files import load_model
 
-    estimator = load_model(options.model, options.max_bytes).estimator
+    estimator, columns = load_model(options.model, options.max_bytes)
+    observed = [name for name in columns or () if name not in (None, "label")]
+    if len(observed) > 1:
+        raise ValueError(
+            f"{options.model}: serve labels plain words, but the model needs the columns "
+            f"{', '.join(map(str, observed))}"
+        )
     _listening.listen(tagging_app(estimator), options)

@@ -41,6 +41,8 @@ def post(path: str, answer: Answer, timeout: float = 30.0) -> Route:
             return _failure(503, f"it takes more than {timeout:g} s")
         except OSError as error:
             return _failure(507, f"nothing was saved: {error}")
+        except RuntimeError as error:
+            return _failure(500, error)
 
     return Route(path, endpoint, methods=["POST"], name=path.rpartition("/")[2])
 

@@ -93,14 +93,17 @@ def test_serve_labels_text(tmp_path):
         (["annotate", "{text}", "--labels", "A", "--port", "{port}"], "cannot listen"),
         (["annotate", "{text}", "--labels", "A", "--log", "{text}"], "line 1: not a JSON object"),
         (["export", "{text}"], "line 1: not a JSON object"),
+        (["serve", "--model", "{columns}"], "needs the columns word, pos"),
     ],
 )
 def test_problems_are_told_in_one_line(tmp_path, text, capsys, argv, problem):
     save_model(CRF().fit([["a"], ["b"]], [["D"], ["N"]]), tmp_path / "crf")
+    tagged = EmpiricalCRF().fit([[{"word": "a", "pos": "b"}]], [["D"]])
+    save_model(tagged, tmp_path / "columns", ["word", "pos", "label"])
     (tmp_path / "empty").write_text("\n \n")
     with socket.create_server(("localhost", 0)) as taken:
-        names = {"text": text, "crf": tmp_path / "crf", "empty": tmp_path / "empty"}
-        names |= {"missing": tmp_path / "missing", "port": taken.getsockname()[1]}
+        names = {name: tmp_path / name for name in ("crf", "columns", "empty", "missing")}
+        names |= {"text": text, "port": taken.getsockname()[1]}
         assert main([arg.format(**names) for arg in argv]) == 2
     error = capsys.readouterr().err
     assert problem in error and error.count("\n") == 1

@@ -75,6 +75,13 @@ def test_a_full_disk_is_told_and_nothing_is_acknowledged(client, bench, monkeypa
     assert bench.state()["accepted"] == 0
 
 
+def test_an_error_while_learning_is_told(client, bench, monkeypatch):
+    monkeypatch.setattr(type(bench._worker._learner), "take", lambda self, changes: 1 / 0)
+    answer = client.post("/api/accept", json={"by": "ann", "sentence": 0, "marks": []})
+    assert answer.status_code == 500 and "learning has ended" in answer.json()["error"]
+    assert bench.state()["accepted"] == 1  # it is in the log
+
+
 @pytest.mark.parametrize("marks", [None, "x", [[0, 9, "PER"]], [[0, 1, "X"]], [["0", 1, "PER"]]])
 def test_marks_that_do_not_fit_are_refused(client, bench, marks):
     answer = client.post("/api/accept", json={"by": "ann", "sentence": 0, "marks": marks})
