@@ -190,6 +190,7 @@ class EmpiricalCRF(CountingClassifier):
     """
 
     model_: Any
+    _trigrams: TrigramRates | None
     _added_parameters = ("experts", "inference")
     _parameter_constraints: dict = {
         "mu_oov": [Interval(Real, 0, None, closed="left")],
@@ -438,6 +439,12 @@ class EmpiricalCRF(CountingClassifier):
         self._fit_exponents([HeldOut(self.model_, self._prepare(X), ids, self._linked(X), weight)])
         self.model_, self.exponents_ = self.model_.copy(), self._exponents
         self.model_.set_exponents(np.array(list(self._exponents.values())))
+        if self._trigrams is not None:
+            self._trigrams = self._trigrams.following(self._transition_exponent())
+
+    def _transition_exponent(self) -> float:
+        """The exponent of the rates of two labels in a row; 1 without smoothing."""
+        return self.model_.exponents.asdict().get("transition", 1.0)
 
     def _predict_out_of_fold(self, X: Any, y: Any, cv: Any, sample_weight: Any) -> Any:
         corpus = self._start(X, y, sample_weight, None)
@@ -515,7 +522,8 @@ class EmpiricalCRF(CountingClassifier):
             self.model_ = FrequencyModel(statistics, spelling, floor=floor, **options)
         self._trigrams = None
         if self.order == 2:
-            self._trigrams = TrigramRates(statistics.counts[TRIGRAMS], len(self.classes_), strength)
+            given = statistics.counts[TRIGRAMS], len(self.classes_), strength
+            self._trigrams = TrigramRates(*given, self._transition_exponent())
         self.exponents_ = self.model_.exponents.asdict()
         self.counts_ = counts
 

@@ -35,6 +35,7 @@ def trigram_requirements(rates: TrigramRates, n_labels: int) -> Iterator[Require
     yield Fact("_n_labels", rates._n_labels == n_labels, f"must be {n_labels}")
     n_keys = (len(rates._keys),)
     yield indices("_keys", rates._keys, n_keys, n_labels**3)
+    yield Fact("exponent", bool(np.isfinite(rates.exponent)), "must be finite")
     yield Array("_scores", rates._scores, n_keys)
     yield Array("_unseen", rates._unseen, (n_labels**2,))
 

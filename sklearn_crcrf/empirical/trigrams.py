@@ -1,5 +1,7 @@
 """Co-occurrence rates of three labels in a row, given the middle label."""
 
+from copy import copy
+
 import numpy as np
 
 from ..counts import BOUNDARY, Table, Template
@@ -10,7 +12,8 @@ TRIGRAMS = Template((), (-2, -1, 0))
 """The template that is counted for a second-order chain."""
 
 STRENGTH = 10.0
-EXPONENT = 0.7
+SHARE = 0.6
+"""The exponent of trigrams is this share of the exponent of transitions: they overlap."""
 
 
 class TrigramRates:
@@ -25,9 +28,19 @@ class TrigramRates:
     n_labels : int
     strength : float
         Multiplies the strength of the prior, 10 observations.
+    exponent : float
+        The exponent of transitions.
+
+    Attributes
+    ----------
+    exponent : float
+        The exponent of the rates.
     """
 
-    def __init__(self, trigrams: Table, n_labels: int, strength: float):
+    exponent = 1.0  # of models whose rates were stored with their exponent
+
+    def __init__(self, trigrams: Table, n_labels: int, strength: float, exponent: float):
+        self.exponent = SHARE * exponent
         inner = trigrams.events[:, 0] != BOUNDARY
         i, j, k = trigrams.events[inner].T.astype(np.int64)
         weights = trigrams.weights[inner]
@@ -39,10 +52,10 @@ class TrigramRates:
         total = n_pair[pair] + strength
         self._n_labels = n_labels
         self._keys = pair * n_labels + k
-        self._scores = EXPONENT * np.log((weights / probability + strength) / total)
+        self._scores = np.log((weights / probability + strength) / total)
         with np.errstate(divide="ignore", invalid="ignore"):
             unseen = np.where(n_pair > 0, np.log(strength / (n_pair + strength)), 0.0)
-        self._unseen = EXPONENT * np.maximum(unseen, np.log(np.finfo(float).tiny))
+        self._unseen = np.maximum(unseen, np.log(np.finfo(float).tiny))
 
     def __call__(self, i: np.ndarray, j: np.ndarray, k: np.ndarray) -> np.ndarray:
         """Scores of trigrams, all of shape (n,)."""
@@ -53,4 +66,10 @@ class TrigramRates:
             at = np.minimum(np.searchsorted(self._keys, wanted), len(self._keys) - 1)
             found = self._keys[at] == wanted
             scores[found] = self._scores[at[found]]
-        return scores
+        return self.exponent * scores
+
+    def following(self, exponent: float) -> "TrigramRates":
+        """The same rates with another exponent of transitions."""
+        twin = copy(self)
+        twin.exponent = SHARE * exponent
+        return twin
