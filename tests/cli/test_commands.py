@@ -27,7 +27,7 @@ TEMPLATE = "U00:%x[0,0]\nU01:%x[-1,1]/%x[0,1]\nB\nB01:%x[0,1]\n"
 
 @pytest.fixture
 def corpus(tmp_path):
-    X, y = make_addresses(120, random_state=1)
+    X, y = make_addresses(40, random_state=1)
     path = tmp_path / "addresses.tsv"
     write_conll(path, X, y)
     return path, X, y
@@ -352,7 +352,7 @@ def test_evaluate_holds_out_a_fifth(corpus, capsys):
     status, out, _ = run(capsys, "evaluate", path)
     assert status == 0
     sizes = [line.split() for line in out.splitlines() if "sequences," in line]
-    assert [(s[-7] if "trained" in s else s[1]) for s in sizes] == ["96", "24"]
+    assert [(s[-7] if "trained" in s else s[1]) for s in sizes] == ["32", "8"]
     assert sum(int(s[s.index("tokens") - 1].replace(",", "")) for s in sizes) == sum(map(len, X))
     assert "F1 of segments" in out and "STREET" in out
 
