@@ -171,7 +171,7 @@ def run_in_fork(argv, folder):
     status = 1
     try:
         os.chdir(folder)
-        sys.stdin, sys.stdout, sys.stderr = open(0), open(1, "w"), open(2, "w")
+        sys.stdin, sys.stdout, sys.stderr = (os.fdopen(fd, mode) for fd, mode in enumerate("rww"))
         signal.signal(signal.SIGINT, signal.default_int_handler)
         status = main([str(a) for a in argv])
     except SystemExit as end:
