@@ -53,8 +53,8 @@ def test_what_type_checkers_read_is_what_is_imported():
 
 
 def test_packages_are_attributes_and_other_names_are_not():
-    program = "import sklearn_crcrf as s; print(s.solvers.__name__, hasattr(s, 'missing'))"
-    assert _run(program).stdout == "sklearn_crcrf.solvers False\n"
+    program = "import sklearn_crcrf as s; print(s.serving.__name__, hasattr(s, 'missing'))"
+    assert _run(program).stdout == "sklearn_crcrf.serving False\n"
 
 
 def test_importing_the_package_changes_nothing_else():
@@ -147,10 +147,10 @@ def test_uncompiled_sources_say_what_to_do(tmp_path):
 
 
 def test_other_missing_modules_are_reported_as_they_are(tmp_path):
-    missing = shutil.ignore_patterns("problem.py", "__pycache__")
+    missing = shutil.ignore_patterns("tagger.py", "__pycache__")
     shutil.copytree(FOLDER, tmp_path / "sklearn_crcrf", ignore=missing)
     last = _import_in(tmp_path).stderr.splitlines()[-1]
-    assert last == "ModuleNotFoundError: No module named 'sklearn_crcrf.crf.problem'"
+    assert last == "ModuleNotFoundError: No module named 'sklearn_crcrf.serving.tagger'"
 
 
 def _run(program):
@@ -159,7 +159,7 @@ def _run(program):
 
 def _import_in(folder):
     return subprocess.run(
-        [sys.executable, "-c", "from sklearn_crcrf import CRF"],
+        [sys.executable, "-c", "import sklearn_crcrf; sklearn_crcrf.serving"],
         cwd=folder,
         env={**os.environ, "PYTHONPATH": str(folder)},
         capture_output=True,
