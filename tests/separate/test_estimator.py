@@ -26,6 +26,14 @@ from sklearn_crcrf.structures.inference import Loopy
 LABELS = np.array(["A", "B", "C"])
 
 
+@pytest.fixture(autouse=True)
+def fewer_choices(monkeypatch):
+    """A fit takes as long as there are strengths and exponents to choose from."""
+    monkeypatch.setattr(module, "STRENGTHS", module.STRENGTHS[::3])
+    monkeypatch.setattr(module, "EXPONENTS", module.EXPONENTS[::3])
+
+
+
 def make_graph(n=120, n_edges=300, same=0.9, noise=1.0, seed=0):
     """One graph whose edges join equal labels with a given probability."""
     rng = np.random.default_rng(seed)
@@ -277,7 +285,5 @@ def expected_failures(estimator):
 @parametrize_with_checks(
     [SeparateCRF(sample_unit="token", n_folds=2)], expected_failed_checks=expected_failures
 )
-def test_estimator_checks(estimator, check, monkeypatch):
-    monkeypatch.setattr(module, "STRENGTHS", module.STRENGTHS[::3])
-    monkeypatch.setattr(module, "EXPONENTS", module.EXPONENTS[::3])
+def test_estimator_checks(estimator, check):
     check(estimator)

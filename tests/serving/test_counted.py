@@ -119,7 +119,7 @@ def test_any_byte_changed(tmp_path):
     X, y = corpus(10)
     EmpiricalCRF().fit(X, y).tagger().save(tmp_path / "file")
     data, rng = (tmp_path / "file").read_bytes(), np.random.default_rng(0)
-    for place in rng.integers(0, len(data), 1500):
+    for place in rng.integers(0, len(data), 400):
         changed = bytearray(data)
         changed[place] ^= 1 << int(rng.integers(8))
         (tmp_path / "file").write_bytes(changed)
@@ -177,4 +177,4 @@ def test_tokens_must_be_strings():
     with pytest.raises(TypeError, match="tokens must be a list"):
         tagger("the")
     assert tagger([np.str_("dog")]) == tagger(["dog"])
-    assert len(tagger(["x" * 10**6, "日" * 10**6])) == 2
+    assert len(tagger(["x" * 10**5, "日" * 10**5])) == 2
