@@ -13,5 +13,5 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 from hypothesis import settings
 
 # How long an example takes says more about the machine than about the code.
-settings.register_profile("tests", deadline=None, max_examples=50)
+settings.register_profile("tests", deadline=None, max_examples=25)
 settings.load_profile("tests")
