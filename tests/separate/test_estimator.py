@@ -33,7 +33,6 @@ def fewer_choices(monkeypatch):
     monkeypatch.setattr(module, "EXPONENTS", module.EXPONENTS[::3])
 
 
-
 def make_graph(n=120, n_edges=300, same=0.9, noise=1.0, seed=0):
     """One graph whose edges join equal labels with a given probability."""
     rng = np.random.default_rng(seed)
