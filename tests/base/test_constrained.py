@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from enumerated import Enumerated
 from global_constraints import constraints, is_satisfied
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from read_scores import ReadScores, enumerate_paths, fitted
 from sklearn.pipeline import make_pipeline
@@ -25,7 +25,6 @@ from sklearn_crcrf.constraints import AtLeast, AtMost, Exactly, Implies, Linear,
 from sklearn_crcrf.structures import Unsupported
 
 
-@settings(max_examples=50)
 @given(st.lists(st.integers(0, 4), max_size=4), st.integers(1, 20), st.data())
 def test_the_best_labels_that_satisfy_constraints(lengths, chunk, data):
     rng = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))

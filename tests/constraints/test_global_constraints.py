@@ -23,7 +23,7 @@ def samples_of(lengths, links=None):
     return Samples(Lists(np.append(0, np.cumsum(lengths)).astype(int)), links, CLASSES)
 
 
-@settings(max_examples=75)
+@settings(max_examples=40)
 @given(st.lists(st.integers(0, 4), max_size=4), st.data())
 def test_what_breaks_a_constraint(lengths, data):
     constraint = data.draw(constraints(lengths))
@@ -52,7 +52,6 @@ def satisfies(inequalities, z):
     return linprog(costs, inequalities.of_added, rest, bounds=(0, 1)).status == 0
 
 
-@settings(max_examples=30)
 @given(st.lists(st.integers(0, 3), min_size=1, max_size=2), st.data())
 def test_inequalities_are_satisfied_by_what_breaks_no_constraint(lengths, data):
     constraint = data.draw(constraints(lengths))

@@ -137,7 +137,7 @@ def test_label_bias():
     """[EP] 4.4: the accuracy of whoever cannot use the second symbol, beside that of all others."""
     follow = {"R1": ["I"], "R2": ["O"], "I": ["B"], "O": ["B"]}
     scores = {"weak prior": [], "one follower": [], "crf": []}
-    for k in range(4):
+    for k in range(2):
         train, test = (
             make_label_bias(2000, random_state=k),
             make_label_bias(500, random_state=100 + k),

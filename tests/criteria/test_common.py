@@ -79,7 +79,6 @@ def assert_close(ours, theirs, **tolerance):
 
 
 @all_criteria
-@settings(max_examples=25)
 @given(chains(scales=(1.0, 3.0), dtypes=(np.float64,)))
 def test_pullbacks_are_the_derivatives(criterion, chain):
     offsets, scores = chain
@@ -103,7 +102,6 @@ def test_pullbacks_are_the_derivatives(criterion, chain):
 
 
 @pytest.mark.parametrize("criterion", CURVED)
-@settings(max_examples=25)
 @given(chains(scales=(1.0, 3.0), dtypes=(np.float64,)))
 def test_curvatures_are_the_derivatives_of_pullbacks(criterion, chain):
     offsets, scores = chain

@@ -41,7 +41,7 @@ criteria = st.builds(
 )
 
 
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(chains(), criteria, st.randoms())
 def test_values_are_those_of_all_labellings(chain, criterion, random):
     offsets, scores = chain
@@ -60,7 +60,6 @@ def test_values_are_those_of_all_labellings(chain, criterion, random):
         assert_allclose(loss[s], expected, rtol=level, atol=1e3 * level)
 
 
-@settings(max_examples=50)
 @given(chains(scales=MILD, dtypes=(np.float64,)), criteria, st.randoms())
 def test_gradients_are_quotients_of_differences(chain, criterion, random):
     offsets, scores = chain
@@ -88,7 +87,6 @@ def test_gradients_are_quotients_of_differences(chain, criterion, random):
     assert_allclose(slope, difference, rtol=1e-5, atol=1e-7)
 
 
-@settings(max_examples=50)
 @given(chains(scales=(1.0, 30.0), dtypes=(np.float64,)), st.randoms())
 def test_logistic_smoothing_of_all_others_is_the_log_loss(chain, random):
     offsets, scores = chain

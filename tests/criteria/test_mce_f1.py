@@ -72,7 +72,7 @@ criteria = st.builds(
 )
 
 
-@settings(max_examples=75)
+@settings(max_examples=40)
 @given(chains(scales=(1.0, 30.0)), criteria, st.randoms())
 def test_counts_are_those_of_all_labellings(chain, criterion, random):
     offsets, scores = chain
@@ -86,7 +86,6 @@ def test_counts_are_those_of_all_labellings(chain, criterion, random):
     assert_allclose(criterion(structure, scores, y)[0], expected, atol=level)
 
 
-@settings(max_examples=50)
 @given(chains(scales=(1.0, 3.0), dtypes=(np.float64,)), criteria, st.randoms())
 def test_gradients_are_quotients_of_differences(chain, criterion, random):
     offsets, scores = chain

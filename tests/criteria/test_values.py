@@ -6,7 +6,7 @@ import numpy as np
 import oracle
 import pytest
 from chains import chains
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import expit, logsumexp, softmax
@@ -71,7 +71,6 @@ def assert_losses(losses, expected, scores):
     assert_allclose(losses, expected, rtol=1e-9, atol=1e-11 * max(finite))
 
 
-@settings(max_examples=40)
 @given(exact_chains, costs, st.booleans())
 def test_max_margin(chain, cost, partial):
     offsets, scores = chain
@@ -85,7 +84,6 @@ def test_max_margin(chain, cost, partial):
     assert (losses >= 0).all() or partial
 
 
-@settings(max_examples=40)
 @given(exact_chains, costs, st.booleans())
 def test_softmax_margin(chain, cost, partial):
     offsets, scores = chain
@@ -98,7 +96,6 @@ def test_softmax_margin(chain, cost, partial):
     assert_losses(losses, expected, scores)
 
 
-@settings(max_examples=40)
 @given(exact_chains, st.booleans())
 def test_expected_cost(chain, partial):
     offsets, scores = chain
@@ -123,7 +120,6 @@ def sums_over_tokens(offsets, values):
     return [values[a:b].sum() for a, b in itertools.pairwise(offsets)]
 
 
-@settings(max_examples=40)
 @given(chains(scales=(1.0, 30.0), dtypes=(np.float64,)))
 def test_marginal_likelihood(chain):
     offsets, scores = chain
@@ -133,7 +129,6 @@ def test_marginal_likelihood(chain):
     assert_losses(losses, sums_over_tokens(offsets, -np.log(gold)), scores)
 
 
-@settings(max_examples=40)
 @given(exact_chains, st.sampled_from([0.1, 5.0, 100.0]))
 def test_token_error(chain, slope):
     offsets, scores = chain
@@ -146,7 +141,6 @@ def test_token_error(chain, slope):
     assert_allclose(losses, sums_over_tokens(offsets, error), atol=1e-8)
 
 
-@settings(max_examples=40)
 @given(exact_chains)
 def test_pseudo_likelihood(chain):
     # p(y_t | all the others) from the scores of paths that differ from y in one label.
@@ -165,7 +159,6 @@ def test_pseudo_likelihood(chain):
     assert_losses(losses, expected, scores)
 
 
-@settings(max_examples=40)
 @given(exact_chains)
 def test_local_log_loss(chain):
     # p(y_t | y_{t-1}) from the scores of beginnings of paths; the end counts at the last token.
@@ -194,7 +187,6 @@ def pieces_of(a, b, with_tokens):
     return edges + [(t,) for t in range(a, b) if with_tokens or b - a == 1]
 
 
-@settings(max_examples=40)
 @given(exact_chains, st.booleans(), st.booleans())
 def test_piecewise(chain, with_tokens, partial):
     offsets, scores = chain
@@ -225,7 +217,6 @@ def test_piecewise(chain, with_tokens, partial):
 # Where criteria meet
 
 
-@settings(max_examples=30)
 @given(exact_chains, st.sampled_from(["edges", "edges+tokens"]))
 def test_piecewise_is_an_upper_bound_of_the_log_loss(chain, pieces):
     offsets, scores = chain
@@ -239,7 +230,6 @@ def test_piecewise_is_an_upper_bound_of_the_log_loss(chain, pieces):
 
 
 @pytest.mark.parametrize("cost", [0.0, 2.0])
-@settings(max_examples=30)
 @given(exact_chains)
 def test_softmax_margin_is_an_upper_bound_of_the_margin(cost, chain):
     offsets, scores = chain
@@ -252,7 +242,6 @@ def test_softmax_margin_is_an_upper_bound_of_the_margin(cost, chain):
 
 
 @pytest.mark.parametrize("criterion", [pseudo_likelihood, local_log_loss, marginal_likelihood])
-@settings(max_examples=30)
 @given(chains(scales=(1.0, 30.0), dtypes=(np.float64,)))
 def test_of_single_tokens_they_are_the_log_loss(criterion, chain):
     offsets, scores = chain

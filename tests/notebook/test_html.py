@@ -6,7 +6,7 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.pipeline import make_pipeline
 
@@ -102,7 +102,6 @@ def test_what_looks_like_markup_is_text(i):
     assert repr(display) == str(display)
 
 
-@settings(max_examples=30)
 @given(st.lists(st.text("<>&\"'/=ab -\n", min_size=1), min_size=1, max_size=3), st.randoms())
 def test_any_text_is_text(tokens, random):
     labels, others = ([random.choice(tokens) for _ in tokens] for _ in range(2))

@@ -6,7 +6,7 @@ import numpy as np
 import oracle
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from sklearn.base import clone
@@ -121,7 +121,6 @@ def test_merged_labels_of_pipelines_and_weights():
         expert.fit(X, None)
 
 
-@settings(max_examples=50)
 @given(st.integers(0, 2**32 - 1), st.integers(1, 4), st.integers(1, 5))
 def test_scores_of_other_labels(seed, n_labels, n_new):
     rng = np.random.default_rng(seed)

@@ -15,7 +15,7 @@ from scipy.special import logsumexp
 from sklearn_crcrf.structures import Chain, ScoreGradient, Scores, TokenTransitions
 
 
-@settings(max_examples=75)
+@settings(max_examples=40)
 @given(chains())
 def test_maximum_is_the_best_of_all_paths(chain):
     offsets, scores = chain
@@ -27,7 +27,6 @@ def test_maximum_is_the_best_of_all_paths(chain):
             assert_allclose(oracle.score(scores, a, y[a:b]), path_scores.max(), rtol=1e-12)
 
 
-@settings(max_examples=30)
 @given(chains())
 def test_marginals_are_the_expected_counts_of_labels(chain):
     offsets, scores = chain
@@ -37,7 +36,6 @@ def test_marginals_are_the_expected_counts_of_labels(chain):
     assert_array_equal(marginals, pullback(np.ones(len(log_z))).state)
 
 
-@settings(max_examples=50)
 @given(chains(), st.integers(1, 6))
 def test_k_best_are_the_k_best_of_all_paths(chain, k):
     offsets, scores = chain
@@ -51,7 +49,6 @@ def test_k_best_are_the_k_best_of_all_paths(chain, k):
             assert_allclose(oracle.score(scores, a, path), value, rtol=1e-12)
 
 
-@settings(max_examples=30)
 @given(chains(), st.randoms())
 def test_path_score(chain, random):
     offsets, scores = chain

@@ -6,7 +6,7 @@ import numpy as np
 import oracle
 import pytest
 from chains import chains, random_direction
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
@@ -33,7 +33,6 @@ def labels_of(scores):
     return np.random.default_rng(0).integers(len(scores.transition), size=len(scores.state))
 
 
-@settings(max_examples=50)
 @given(chains(), some_neighbours)
 def test_scores_given_neighbours(chain, neighbours):
     offsets, scores = chain
@@ -46,7 +45,6 @@ def test_scores_given_neighbours(chain, neighbours):
     assert_allclose(path_scores, expected, rtol=tolerance, atol=tolerance * (finite + 1e5))
 
 
-@settings(max_examples=50)
 @given(chains(scales=(1.0,)), some_neighbours)
 def test_the_pullback_is_the_transpose(chain, neighbours):
     offsets, scores = chain

@@ -39,7 +39,7 @@ def _assert_close(ours, theirs, **tolerance):
         assert_allclose(a, b, **tolerance)
 
 
-@settings(max_examples=75)
+@settings(max_examples=40)
 @given(chains())
 def test_means_and_covariances_are_sums_over_all_paths(chain):
     offsets, scores = chain
@@ -52,7 +52,6 @@ def test_means_and_covariances_are_sums_over_all_paths(chain):
     _assert_close(covariance, expected, atol=1e-8 if scores.state.dtype == np.float64 else 1e-6)
 
 
-@settings(max_examples=30)
 @given(chains())
 def test_entropy_is_a_sum_over_all_paths(chain):
     offsets, scores = chain
@@ -70,7 +69,6 @@ def _shifted(scores, direction, step):
     return Scores(*path_scores, edges)
 
 
-@settings(max_examples=30)
 @given(chains(scales=(1.0,), dtypes=(np.float64,)))
 def test_covariance_is_the_derivative_of_expected_counts(chain):
     offsets, scores = chain
@@ -92,7 +90,6 @@ def test_covariance_is_the_derivative_of_expected_counts(chain):
     _assert_close(Chain(offsets).covariance(scores, direction)[1](weight), slope, atol=1e-6)
 
 
-@settings(max_examples=30)
 @given(chains(scales=(1.0, 30.0), dtypes=(np.float64,)))
 def test_covariance_is_the_derivative_of_the_mean_and_symmetric(chain):
     offsets, scores = chain

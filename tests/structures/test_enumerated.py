@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from chains import chains, random_direction
 from enumerated import Enumerated
-from hypothesis import given, settings
+from hypothesis import given
 from numpy.testing import assert_allclose, assert_array_equal
 
 from sklearn_crcrf.structures import Chain, ScoreGradient, Scores, Unsupported
@@ -20,7 +20,6 @@ def same(ours, theirs, scale):
         assert_allclose(a, b, atol=1e-9 * scale, rtol=1e-9)
 
 
-@settings(max_examples=30)
 @given(chains(scales=(1.0, 30.0), dtypes=(np.float64,)))
 def test_sums_and_maxima_are_those_of_the_chain(case):
     offsets, scores = case
@@ -38,7 +37,6 @@ def test_sums_and_maxima_are_those_of_the_chain(case):
     assert_allclose(enumerated.entropy(scores), chain.entropy(scores), atol=1e-8)
 
 
-@settings(max_examples=25)
 @given(chains(scales=(1.0,), dtypes=(np.float64,)))
 def test_what_excludes_a_labelling_is_as_of_the_chain(case):
     offsets, scores = case

@@ -21,7 +21,7 @@ def _others(scores, y, a, b):
     return [every[k] for k in others], path_scores[others]
 
 
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(chains(), st.randoms())
 def test_the_best_other_path_is_the_best_of_all_others(chain, random):
     offsets, scores = chain
@@ -38,7 +38,7 @@ def test_the_best_other_path_is_the_best_of_all_others(chain, random):
             assert_array_equal(path[a:b], y[a:b])
 
 
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(chains(), st.randoms())
 def test_sums_over_other_paths_and_their_counts(chain, random):
     offsets, scores = chain

@@ -53,7 +53,6 @@ def labels_of(forest, scores, random):
     return y
 
 
-@settings(max_examples=50)
 @given(forests())
 def test_sums_over_all_labellings(case):
     forest, enumerated, scores, weight = both(case)
@@ -70,7 +69,6 @@ def test_sums_over_all_labellings(case):
     assert_same(gradient_at_once, gradient, 1e-12, rtol=0)
 
 
-@settings(max_examples=50)
 @given(forests())
 def test_the_maximum_is_the_best_of_all_labellings(case):
     forest, enumerated, scores, _ = both(case)
@@ -80,7 +78,6 @@ def test_the_maximum_is_the_best_of_all_labellings(case):
     assert_allclose(forest.score(scores, y)[0][possible], value[possible], rtol=1e-12)
 
 
-@settings(max_examples=30)
 @given(forests(), st.randoms())
 def test_scores_of_labellings(case, random):
     forest, enumerated, scores, weight = both(case)
@@ -92,7 +89,6 @@ def test_scores_of_labellings(case, random):
     assert_same(pullback(weight), pull_expected(weight), 1e-6)
 
 
-@settings(max_examples=50)
 @given(forests(), st.randoms())
 def test_the_best_other_labelling_is_the_best_of_all_others(case, random):
     forest, enumerated, scores, _ = both(case)
@@ -103,7 +99,6 @@ def test_the_best_other_labelling_is_the_best_of_all_others(case, random):
         assert np.isfinite(v) == (best[a:b] != y[a:b]).any()
 
 
-@settings(max_examples=50)
 @given(forests(), st.randoms())
 def test_sums_over_other_labellings(case, random):
     forest, enumerated, scores, weight = both(case)
@@ -118,7 +113,6 @@ def test_sums_over_other_labellings(case, random):
     assert_same(out, pull_expected(weight), atol)
 
 
-@settings(max_examples=30)
 @given(forests())
 def test_token_marginals(case):
     forest, enumerated, scores, _ = both(case)
@@ -141,7 +135,6 @@ def test_weights_of_marginals_may_be_huge():
     assert_same([part / 1e30 for part in pullback(1e30 * slope)], pullback(slope), 1e-12)
 
 
-@settings(max_examples=30)
 @given(forests())
 def test_covariances(case):
     forest, enumerated, scores, weight = both(case)
@@ -155,7 +148,6 @@ def test_covariances(case):
     assert_same(pullback(weight), pull_expected(weight), atol)
 
 
-@settings(max_examples=30)
 @given(forests())
 def test_entropy(case):
     forest, enumerated, scores, _ = both(case)
@@ -179,7 +171,6 @@ def test_a_token_transition_outweighs_a_state_score_that_is_almost_impossible():
     assert_allclose(forest.entropy(scores), enumerated.entropy(scores), atol=1e-12)
 
 
-@settings(max_examples=30)
 @given(forests(MODERATE), some_neighbours, st.randoms())
 def test_scores_given_neighbours(case, neighbours, random):
     forest, enumerated, scores, _ = both(case)
@@ -193,7 +184,6 @@ def test_scores_given_neighbours(case, neighbours, random):
     assert_same(pullback(slope), pull_expected(slope), 1e-5)
 
 
-@settings(max_examples=30)
 @given(forests(MODERATE), st.booleans())
 def test_scores_of_pieces_add_up(case, with_tokens):
     forest, _, scores, weight = both(case)
@@ -215,7 +205,6 @@ def test_pieces_are_the_links_and_the_tokens_without_links():
     assert pieces.sequence.tolist() == [0, 0, 0, 2]
 
 
-@settings(max_examples=30)
 @given(forests(MODERATE))
 def test_local_probabilities(case):
     offsets, parent, scores = case
@@ -281,7 +270,6 @@ def as_path(offsets):
     return Forest(offsets, parent), Chain(offsets)
 
 
-@settings(max_examples=30)
 @given(chains(), st.randoms())
 def test_a_path_is_a_chain_bit_for_bit(case, random):
     offsets, scores = case

@@ -6,7 +6,7 @@ import pickle
 import numpy as np
 import pytest
 from graphs import enumerated, graphs, random_scores
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
@@ -22,7 +22,6 @@ def same(ours, theirs):
         assert_allclose(a, b, rtol=1e-9, atol=1e-9)
 
 
-@settings(max_examples=30)
 @given(graphs(), st.integers(0, 99))
 def test_scores_of_labellings_and_of_neighbours(case, seed):
     offsets, edges, scores = case
@@ -41,7 +40,6 @@ def test_scores_of_labellings_and_of_neighbours(case, seed):
         same(twice, [2 * part for part in theirs[1](slope)])
 
 
-@settings(max_examples=30)
 @given(graphs(forbids=False), st.booleans())
 def test_scores_of_pieces_add_up_to_those_of_labellings(case, with_tokens):
     offsets, edges, scores = case
@@ -70,7 +68,6 @@ def test_pieces_are_links_and_lone_tokens():
         assert found == EDGES.tolist() + [[t] for t in alone]
 
 
-@settings(max_examples=30)
 @given(graphs(), st.data())
 def test_some_of_the_units(case, data):
     offsets, edges, scores = case

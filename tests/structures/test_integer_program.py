@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 from chains import chains
 from enumerated import Enumerated
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
@@ -44,7 +44,6 @@ def tolerance(scores):
     return 1e-8 * (1 + np.abs(finite).max(initial=0.0))
 
 
-@settings(max_examples=30)
 @given(graphs())
 def test_the_best_labelling_of_any_graph(case):
     structure, scores = case
@@ -56,7 +55,6 @@ def test_the_best_labelling_of_any_graph(case):
     assert_allclose(score[possible], value[possible], rtol=1e-9, atol=tolerance(scores))
 
 
-@settings(max_examples=25)
 @given(chains())
 def test_the_best_path_of_a_chain(case):
     offsets, scores = case
@@ -67,7 +65,6 @@ def test_the_best_path_of_a_chain(case):
     assert y.dtype == np.int32
 
 
-@settings(max_examples=30)
 @given(graphs(is_forest=True))
 def test_max_marginals_of_trees(case):
     structure, scores = case
@@ -99,7 +96,6 @@ def indicators(paths, n_labels):
     return one_hot.reshape(len(paths), -1)
 
 
-@settings(max_examples=40)
 @given(st.one_of(graphs(), graphs(is_forest=True)), st.integers(0, 2**32 - 1))
 def test_the_best_labelling_that_satisfies_inequalities(case, seed):
     (structure, scores), rng = case, np.random.default_rng(seed)

@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 import oracle
 from chains import chains
-from hypothesis import given, settings
+from hypothesis import given
 from numpy.testing import assert_allclose
 from scipy.special import logsumexp
 
@@ -24,7 +24,6 @@ def local_scores(offsets, scores, t):
     ) + (state)
 
 
-@settings(max_examples=50)
 @given(chains())
 def test_sums_over_the_labels_of_a_token(chain):
     offsets, scores = chain
@@ -34,7 +33,6 @@ def test_sums_over_the_labels_of_a_token(chain):
         assert_allclose(row, logsumexp(local_scores(offsets, scores, t), axis=1), rtol=1e-9)
 
 
-@settings(max_examples=50)
 @given(chains())
 def test_probabilities_are_products_of_local_ones(chain):
     offsets, scores = chain
@@ -51,7 +49,6 @@ def test_probabilities_are_products_of_local_ones(chain):
             assert_allclose(value, -np.inf if np.isnan(expected) else expected, atol=1e-6)
 
 
-@settings(max_examples=30)
 @given(chains(scales=(1.0, 30.0)))
 def test_nothing_is_left_to_normalise(chain):
     offsets, scores = chain

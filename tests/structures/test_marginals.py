@@ -52,7 +52,7 @@ def assert_close(ours, theirs, **tolerance):
         assert_allclose(a, b, **tolerance)
 
 
-@settings(max_examples=75)
+@settings(max_examples=40)
 @given(any_kernel, chains())
 def test_sums_over_all_paths(kernel, chain):
     offsets, scores = chain

@@ -22,7 +22,7 @@ def through(offsets, scores):
     return np.where(np.isneginf(best.state), -np.inf, both)
 
 
-@settings(max_examples=75)
+@settings(max_examples=40)
 @given(chains())
 def test_prefixes_and_suffixes_are_the_best_of_the_paths_through_a_label(chain):
     offsets, scores = chain
@@ -63,7 +63,6 @@ def test_costs_of_partial_labels():
     assert_array_equal(scores.costs(right), [[0.0, 1.0, 0.0], [1.0, 0.0, 1.0]])
 
 
-@settings(max_examples=50)
 @given(chains(), st.integers(1, 12))
 def test_k_best_are_different_and_the_best(chain, k):
     offsets, scores = chain

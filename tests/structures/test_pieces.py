@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 from chains import chains
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
@@ -28,7 +28,6 @@ def test_pieces_of_sequences(with_tokens, expected):
     assert pieces.sequence.tolist() == np.array([0, 2, 2, 3, 3, 3])[first].tolist()
 
 
-@settings(max_examples=50)
 @given(chains(scales=(1.0,)), st.booleans())
 def test_scores_of_pieces_add_up_to_those_of_paths(chain, with_tokens):
     offsets, scores = chain

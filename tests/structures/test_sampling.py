@@ -6,7 +6,7 @@ import numpy as np
 import oracle
 import pytest
 from chains import chains
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from numpy.testing import assert_array_equal
 from scipy.stats import chi2
 
@@ -24,7 +24,6 @@ def _chi_square_bound(observed, expected):
     return statistic <= chi2.isf(1e-7, len(expected))
 
 
-@settings(max_examples=25)
 @given(chains())
 def test_paths_are_drawn_as_often_as_they_are_likely(chain):
     offsets, scores = chain

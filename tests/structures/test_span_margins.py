@@ -6,7 +6,7 @@ import numpy as np
 import oracle
 import pytest
 from chains import chains
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
@@ -38,7 +38,6 @@ def _contain(every, first, last, start, stop, labels, following, preceding):
     )
 
 
-@settings(max_examples=50)
 @given(chains(), st.integers(0, 2**32 - 1))
 def test_margins_are_those_of_the_best_of_all_paths(chain, seed):
     offsets, scores = chain
@@ -76,7 +75,6 @@ def test_margins_are_those_of_the_best_of_all_paths(chain, seed):
                 assert ours.dtype == theirs.dtype
 
 
-@settings(max_examples=30)
 @given(chains(), st.integers(0, 2**32 - 1))
 def test_counts_of_several_spans_add_up(chain, seed):
     offsets, scores = chain

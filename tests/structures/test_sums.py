@@ -108,7 +108,7 @@ def random_chain(lengths, n_labels, dtype=np.float64, scale=1.0, forbidden=0.0, 
     return offsets, Scores(state.astype(dtype), transition, begin, end, edges)
 
 
-@settings(max_examples=75)
+@settings(max_examples=40)
 @given(any_kernel, chains())
 def test_sums_over_all_paths(kernel, chain):
     offsets, scores = chain
@@ -244,7 +244,7 @@ def sparse_chains(draw):
     return np.array([0, n_tokens]), scores
 
 
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(any_kernel, sparse_chains())
 def test_few_transitions_are_possible(kernel, chain):
     offsets, scores = chain
@@ -427,7 +427,6 @@ def test_every_token_has_one_label_and_every_transition_one_pair(kernel, dtype):
 
 
 @pytest.mark.parametrize("part", range(5), ids=ScoreGradient._fields[:5])
-@settings(max_examples=25)
 @given(any_kernel, chains(scales=(1.0, 30.0), dtypes=(np.float64,)))
 def test_counts_are_derivatives(part, kernel, chain):
     offsets, scores = chain

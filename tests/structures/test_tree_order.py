@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from chains import random_parents
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from sklearn_crcrf._kernels._tree_order import TreeRows
@@ -27,7 +27,6 @@ def depths(parent):
     return depth
 
 
-@settings(max_examples=30)
 @given(trees())
 def test_rows(case):
     offsets, parent = case

@@ -8,7 +8,7 @@ import pytest
 import scipy.sparse as sp
 from chains import chains, random_parents
 from compiled import compiled
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
@@ -156,7 +156,6 @@ def test_huge_scores_and_impossible_transitions(kernel, dtype, scale, forbidden)
     assert_same(ours, in_logarithms(forest, scores, weight), forest, scores, weight)
 
 
-@settings(max_examples=50)
 @given(any_kernel, chains(longest=30), st.integers(0, 2**32 - 1), st.booleans())
 def test_random_trees(kernel, chain, seed, is_star):
     offsets, scores = chain

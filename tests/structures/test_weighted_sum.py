@@ -46,7 +46,7 @@ def several_chains(draw, impossible=True):
     return np.append(0, np.cumsum(lengths)), chains, weights
 
 
-@settings(max_examples=75)
+@settings(max_examples=40)
 @given(several_chains())
 def test_scores_of_paths_are_weighted_sums(several):
     offsets, chains, weights = several
@@ -61,7 +61,6 @@ def test_scores_of_paths_are_weighted_sums(several):
         assert_allclose(scores, expected, atol=1e-12)
 
 
-@settings(max_examples=50)
 @given(several_chains())
 def test_sums_over_paths(several):
     """The edges are such as the kernels take."""
@@ -73,7 +72,6 @@ def test_sums_over_paths(several):
         assert_allclose(log_z[s], np.logaddexp.reduce(scores), atol=1e-9)
 
 
-@settings(max_examples=30)
 @given(several_chains(impossible=False), st.integers(0, 100))
 def test_derivative_by_the_weights(several, seed):
     offsets, chains, weights = several

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from chains import random_direction
 from graphs import enumerated, graphs, random_scores
-from hypothesis import given, settings
+from hypothesis import given
 from numpy.testing import assert_allclose, assert_array_equal
 
 from sklearn_crcrf.structures import Chain, Graph, ScoreGradient, Scores
@@ -18,7 +18,6 @@ def same(ours, theirs, scale=1.0):
         assert_allclose(a, b, rtol=1e-9, atol=1e-9 * scale)
 
 
-@settings(max_examples=50)
 @given(graphs(scales=(1.0, 30.0, 1000.0)))
 def test_sums_and_maxima(case):
     offsets, edges, scores = case
@@ -35,7 +34,6 @@ def test_sums_and_maxima(case):
     assert_allclose(graph.score(scores, y)[0], value, rtol=1e-9, atol=1e-9)
 
 
-@settings(max_examples=30)
 @given(graphs(scales=(1.0, 5.0)))
 def test_second_derivatives_and_entropies(case):
     offsets, edges, scores = case
