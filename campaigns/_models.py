@@ -154,7 +154,7 @@ def trainers(n_sequences: int = N_SEQUENCES) -> list[Trainer]:
 @cache
 def kinds_for(public: type) -> list[str]:
     """The kinds of X that a classifier takes."""
-    kinds, y = examples()
+    kinds, y = examples(3)
     return [kind for kind, X in kinds.items() if _fits(make(public), X, y)]
 
 

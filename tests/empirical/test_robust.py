@@ -247,7 +247,7 @@ def test_a_long_sequence():
 
 @pytest.mark.parametrize("crf", [EmpiricalCRF(), EmpiricalCRF.ecrn()], ids=repr)
 def test_a_thousand_labels(crf):
-    words, labels = large_corpus(10_000, 2000, 1000)
+    words, labels = large_corpus(8000, 1000, 1000)
     crf = clone(crf).fit(words, labels)
     assert len(crf.classes_) == 1000
     assert crf.score(words[:20], labels[:20]) > 0.8
@@ -255,7 +255,7 @@ def test_a_thousand_labels(crf):
 
 
 def test_very_many_words():
-    n_words = 100_000
+    n_words = 40_000
     words = np.array([f"{i % 1009}-{i:x}" for i in range(n_words)], dtype=object)
     offsets = np.arange(0, n_words + 1, 20)
     labels = SequenceArray(np.arange(n_words) % 3, offsets)
