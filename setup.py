@@ -45,7 +45,13 @@ VECTOR_KERNELS = {
     ],
     "propagation": ["_propagation.pxi"],
     "row_sums": ["_row_sums.pxi"],
-    "segments": ["_segment_sums.pxi"],
+    "segments": [
+        "_scaled_scores.pxi",
+        "_lock_step_blocks.pxi",
+        "_segment_rows.pxi",
+        "_segment_sums.pxi",
+        "_segment_sums_backward.pxi",
+    ],
     "tagging": ["_viterbi.pxi", "_tagging.pxi"],
     "trees": [
         "_scaled_scores.pxi",

@@ -13,6 +13,11 @@
 # A sequence in which a nonzero probability could come near the smallest representable number gets
 # no result here: its log_z is NaN.
 
+BLOCK_SIZE = BLOCK
+# If v has only BLOCK_SIZE + SPARE_ROWS rows, enough for one step of a block, sum_forward does not
+# keep v, and sum_backward computes it again.
+SPARE_ROWS = SPARE
+
 
 def sum_forward(
     BatchPotentials batch,         # IN
@@ -50,6 +55,25 @@ def sum_forward(
             first += max(1, block.active[0])
         restore_denormals(denormals)
         take_turn()
+
+
+cdef inline const real *state_scores(
+    const Block *block, const Potentials *potentials, int64_t b, int64_t t,
+    const real[:, ::1] state, real *work,
+) noexcept nogil:
+    """The state scores of token t of sequence b, with begin and end; readable to the width."""
+    cdef:
+        int64_t j, n = potentials.n, token = block.origin[b] + t
+        bint is_last = t + 1 == block.length[b]
+    if t and not is_last and token * n + potentials.width <= state.shape[0] * n:
+        return &state[token, 0]
+    for j in range(n):
+        work[j] = state[token, j]
+        if t == 0:
+            work[j] += <real>potentials.begin[j]
+        if is_last:
+            work[j] += <real>potentials.end[j]
+    return work
 
 
 cdef struct Running:

@@ -1,5 +1,5 @@
-# Blocks of sequences that are summed in lock step; see _lock_step.pxi. Lock-step order has the first
-# tokens of all sequences of a block, then the second tokens, and so on.
+# Blocks of sequences that are summed in lock step. Lock-step order has the first tokens of all
+# sequences of a block, then the second tokens, and so on.
 
 # Number of sequences that go in lock step.
 cdef enum: BLOCK = 16
@@ -13,12 +13,6 @@ cdef struct Block:
     const int64_t *order           # (active[0],) numbers of the sequences, longest first
     int64_t[BLOCK] origin          # the first token of each sequence
     int64_t[BLOCK] length
-
-
-BLOCK_SIZE = BLOCK
-# If v has only BLOCK_SIZE + SPARE_ROWS rows, enough for one step of a block, sum_forward does not
-# keep v, and sum_backward computes it again.
-SPARE_ROWS = SPARE
 
 
 cdef inline int64_t length_of(
@@ -49,22 +43,3 @@ cdef Block make_block(
         block.row[t] = start
         start += n
     return block
-
-
-cdef inline const real *state_scores(
-    const Block *block, const Potentials *potentials, int64_t b, int64_t t,
-    const real[:, ::1] state, real *work,
-) noexcept nogil:
-    """The state scores of token t of sequence b, with begin and end; readable to the width."""
-    cdef:
-        int64_t j, n = potentials.n, token = block.origin[b] + t
-        bint is_last = t + 1 == block.length[b]
-    if t and not is_last and token * n + potentials.width <= state.shape[0] * n:
-        return &state[token, 0]
-    for j in range(n):
-        work[j] = state[token, j]
-        if t == 0:
-            work[j] += <real>potentials.begin[j]
-        if is_last:
-            work[j] += <real>potentials.end[j]
-    return work

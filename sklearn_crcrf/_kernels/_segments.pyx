@@ -18,5 +18,28 @@ cdef class BatchSegments:
         self.outside = roles.outside().astype(np.int32)
         self.begins = np.flatnonzero(roles.begins()).astype(np.int32)
         self.ends = np.flatnonzero(roles.ends()).astype(np.int32)
+        self.rows, self.outside_rows = _rows(roles)
         self.indptr, self.length = spans.indptr, spans.length
         self.by_length, self.by_span = by_length, by_span
+
+
+def _rows(roles):
+    """Where the labels of each type, and those between segments, are among labels, begins and ends.
+
+    A label that there is not is behind all others.
+    """
+    n = len(roles.kind)
+    begin, end = (np.full(n + 1, used.sum()) for used in (roles.begins(), roles.ends()))
+    for place, used in ((begin, roles.begins()), (end, roles.ends())):
+        place[np.flatnonzero(used)] = np.arange(used.sum())
+    single, first, inside, last = (
+        np.where(label < 0, n, label)
+        for label in (roles.single, roles.first, roles.inside, roles.last)
+    )
+    of_types = single, first, inside, last, begin[single], begin[first], end[single], end[last]
+    outside = roles.outside()
+    of_outside = outside, begin[outside], end[outside]
+    return tuple(
+        np.ascontiguousarray(np.column_stack(columns), dtype=np.int64)
+        for columns in (of_types, of_outside)
+    )

@@ -294,14 +294,17 @@ class _Source:
         self, function: SegmentFunction, symbols: SpanSymbols, max_length: int
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         number = {run[0]: i for i, run in enumerate(symbols.names())}
-        found = []
+        found: list[tuple[int, int, int]] = []
         for s, sequence in enumerate(self._X):
             origin, call, n = int(self._X.offsets[s]), function(sequence), len(sequence)
             for a in range(n):
                 for b in range(a + 1, min(n, a + max_length) + 1):
-                    symbols_of_span = _as_symbols(call(a, b), s, a, b)
-                    runs = [number[symbol] for symbol in symbols_of_span if symbol in number]
-                    found += [(origin + a, b - a, run) for run in runs]
+                    value = call(a, b)
+                    # Most spans have one symbol at most, which is not known.
+                    if value is None or (type(value) is str and value not in number):
+                        continue
+                    runs = (number.get(symbol) for symbol in _as_symbols(value, s, a, b))
+                    found += [(origin + a, b - a, run) for run in runs if run is not None]
         start, length, run = np.array(found, dtype=np.int64).reshape(-1, 3).T
         return start, length, run
 

@@ -173,7 +173,9 @@ class SemiMarkovChain(Structure):
         self, scores: Scores, weight: np.ndarray, out: AddTo = None
     ) -> tuple[np.ndarray, ScoreGradient]:
         gradient = ScoreGradient.of(out, scores)
-        log_z = np.empty(self.n_units)
+        lengths, order = np.diff(self.offsets), self.chain.longest_first
+        log_z = np.where(lengths > 0, np.nan, 0.0)
+        order = order[(lengths > 0)[order] & ~self._with_token_transitions(scores)[order]]
         by_length, by_span = self.layout.split(scores.own)
         of_lengths, of_spans = np.zeros(by_length.shape), np.zeros(by_span.shape)
         with np.errstate(over="ignore"):
@@ -181,8 +183,8 @@ class SemiMarkovChain(Structure):
         kernels.segment_sums(
             BatchScores(self.offsets, scores),
             BatchSegments(self.roles, self.spans, *factors),
+            order,
             scores.state,
-            self._with_token_transitions(scores).view(np.uint8),
             np.asarray(weight, dtype=float),
             log_z,
             gradient.state,
@@ -194,7 +196,7 @@ class SemiMarkovChain(Structure):
             gradient.own[:] += self.layout.join(of_lengths, of_spans)
         inexact = np.flatnonzero(np.isnan(log_z))
         if len(inexact):
-            log_z[inexact] = self._add_in_logarithms(inexact, scores, weight, gradient)
+            log_z[inexact] = self._add_again(inexact, scores, weight, gradient)
         return log_z, gradient
 
     def maximum(self, scores: Scores) -> tuple[np.ndarray, np.ndarray]:
@@ -293,10 +295,13 @@ class SemiMarkovChain(Structure):
         found[np.searchsorted(self.offsets, tokens, side="right") - 1] = True
         return found
 
-    def _add_in_logarithms(
+    def _add_again(
         self, units: np.ndarray, scores: Scores, weight: np.ndarray, out: ScoreGradient
     ) -> np.ndarray:
-        """The log-partitions of some sequences, whose counts are added to a score gradient."""
+        """The log-partitions of some sequences, whose counts are added to a score gradient.
+
+        In double precision after single precision, and then in logarithms.
+        """
         structure, lengths = self.take(units), np.diff(self.offsets)[units]
         tokens = joined_ranges(self.offsets[units], lengths)
         spans = joined_ranges(self.spans.indptr[tokens], np.diff(self.spans.indptr)[tokens])
@@ -304,9 +309,14 @@ class SemiMarkovChain(Structure):
         if own.size:
             by_length, by_span = self.layout.split(own)
             own = self.layout.join(by_length, by_span[spans])
-        positions = Positions(structure, scores.tokens(tokens)._replace(own=own))
-        log_z, pullback = structure.chain.log_partition(positions.scores)
-        found = positions.pulled(pullback)(np.asarray(weight, dtype=float)[units])
+        given, weight = scores.tokens(tokens)._replace(own=own), np.asarray(weight, float)[units]
+        if given.state.dtype == np.float32:
+            given = given._replace(state=given.state.astype(float))
+            log_z, found = structure.log_partition_and_gradient(given, weight)
+        else:
+            positions = Positions(structure, given)
+            log_z, pullback = structure.chain.log_partition(positions.scores)
+            found = positions.pulled(pullback)(weight)
         np.add.at(out.state, tokens, found.state)
         for total, part in zip(out[1:5], found[1:5], strict=True):
             total += part

@@ -14,6 +14,7 @@ from sklearn_crcrf.structures import (
     TokenTransitions,
     semi_markov,
 )
+from sklearn_crcrf.structures.segment_positions import Positions
 
 CASES = [(scheme, length) for scheme in CLASSES for length in (1, 2, 3, 7)]
 
@@ -124,6 +125,40 @@ def test_a_length_that_decides_late_is_not_lost():
     log_z, gradient = structure.log_partition_and_gradient(scores, np.ones(1))
     assert_allclose(log_z, np.logaddexp(5.0, 0.0), rtol=1e-9)
     assert_allclose(gradient.own[n - 1], 1 / (1 + np.exp(-5.0)), rtol=1e-9)
+
+
+@pytest.mark.parametrize("kernel", compiled("segments"))
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("scheme", CLASSES)
+def test_sequences_in_lock_step_against_a_chain_of_positions(kernel, scheme, dtype, monkeypatch):
+    monkeypatch.setattr(semi_markov, "kernels", kernel)
+    rng = np.random.default_rng(0)
+    lengths = rng.integers(0, 12, 40)
+    structure, scores = random_case(0, scheme, 3, lengths, 2.0, dtype)
+    scores.state[rng.integers(len(scores.state), size=3)] = -400.0  # of all labels
+    scores.state[structure.offsets[7], 1:] = -400.0  # of all labels but one
+    weight = rng.normal(size=40)
+    log_z, gradient = structure.log_partition_and_gradient(scores, weight)
+    positions = Positions(structure, scores)
+    expected_z, pullback = structure.chain.log_partition(positions.scores)
+    tolerance = 1e-4 if dtype == np.float32 else 1e-10
+    assert_allclose(log_z, expected_z, rtol=tolerance)
+    wanted = positions.pulled(pullback)(weight)
+    assert_same_gradient(gradient, wanted, rtol=tolerance, atol=tolerance)
+
+
+def test_sums_that_need_double_precision_or_logarithms():
+    # The first label is 100 worse than the other, 1000 worse, or as good, and decides the rest.
+    structure = SemiMarkovChain(np.array([0, 2, 4, 6]), roles_of(CLASSES["IOB2"], "IOB2"), 2)
+    state = np.zeros((6, 5), dtype=np.float32)
+    state[[0, 2], 0] = -100.0, -1000.0
+    transition = np.zeros((5, 5))
+    transition[4] = -2000.0
+    transition[1:4, :] = -2000.0
+    scores = Scores.of(state, transition)
+    log_z, gradient = structure.log_partition_and_gradient(scores, np.ones(3))
+    assert_allclose(log_z, np.log(4) - np.array([100.0, 1000.0, 0.0]), rtol=1e-6)
+    assert_allclose(gradient.state[::2, 0], np.ones(3), rtol=1e-6)
 
 
 def test_thousands_of_tokens():
