@@ -4,7 +4,14 @@ import numpy as np
 
 from ..structures import Scores
 
-__all__ = ["with_cost"]
+__all__ = ["check_not_negative", "with_cost"]
+
+
+def check_not_negative(**parameters: float) -> None:
+    """Raise ValueError for a parameter that is negative or not finite."""
+    for name, value in parameters.items():
+        if not 0 <= value < np.inf:
+            raise ValueError(f"{name} must be finite and not negative, but is {value}")
 
 
 def with_cost(scores: Scores, y: np.ndarray, cost: float) -> Scores:
@@ -15,8 +22,7 @@ def with_cost(scores: Scores, y: np.ndarray, cost: float) -> Scores:
     ValueError
         If the cost is negative or not finite.
     """
-    if not 0 <= cost < np.inf:
-        raise ValueError(f"cost must be finite and not negative, but is {cost}")
+    check_not_negative(cost=cost)
     costs = scores.costs(y)
     costs *= costs.dtype.type(cost)
     costs += scores.state

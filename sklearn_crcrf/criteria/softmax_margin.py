@@ -2,8 +2,9 @@
 
 import numpy as np
 
-from ..structures import AddTo, Pullback, ScoreGradient, Scores, Structure
-from ._cost import with_cost
+from ..structures import AddTo, Pullback, ScoreGradient, Scores, SegmentCosts, Structure
+from ._cost import check_not_negative, with_cost
+from ._tokens import check_all_known
 from .base import Criterion
 from .log_loss import log_loss
 
@@ -17,12 +18,16 @@ class SoftmaxMargin(Criterion):
 
     with d the number of tokens whose labels differ. It is convex, smooth and never below the
     margin loss of the same cost; with a cost of zero it is the log loss. With partial labels, no
-    label that they allow costs anything.
+    label that they allow costs anything. In chains of segments, wrong segments may have a cost too.
 
     Parameters
     ----------
     cost : float, default=1.0
         What is added to the score of each wrong label, not negative.
+    segment_cost : float, default=0.0
+        What is added to the score of each segment that is not gold, not negative. It needs
+        chains of segments (:class:`SemiMarkovCRF`), in which segments longer than ``max_length``
+        cost nothing, and labels that are not partial.
 
     References
     ----------
@@ -40,15 +45,24 @@ class SoftmaxMargin(Criterion):
     array([0.25])
     """
 
-    requires = ("log_partition",)
-
-    def __init__(self, cost: float = 1.0):
+    def __init__(self, cost: float = 1.0, segment_cost: float = 0.0):
         self.cost = cost
+        self.segment_cost = segment_cost
+
+    @property
+    def requires(self) -> tuple[str, ...]:  # type: ignore[override]
+        """The capabilities that a structure must have."""
+        return ("log_partition", "segment_costs") if self.segment_cost else ("log_partition",)
 
     def __call__(
         self, structure: Structure, scores: Scores, y: np.ndarray
     ) -> tuple[np.ndarray, Pullback]:
-        return log_loss(structure, with_cost(scores, y, self.cost), y)
+        raised = with_cost(scores, y, self.cost)
+        if not self.segment_cost:
+            return log_loss(structure, raised, y)
+        costs = self._segment_costs(structure, raised, y)
+        loss, pullback = log_loss(costs.structure, costs.scores, y)
+        return loss, costs.pulled(pullback)
 
     def value_and_gradient(
         self,
@@ -58,6 +72,9 @@ class SoftmaxMargin(Criterion):
         weight: np.ndarray,
         out: AddTo = None,
     ) -> tuple[np.ndarray, ScoreGradient]:
+        if self.segment_cost:
+            loss, pullback = self(structure, scores, y)
+            return loss, pullback(weight, out)
         raised = with_cost(scores, y, self.cost)
         return log_loss.value_and_gradient(structure, raised, y, weight, out)
 
@@ -66,4 +83,13 @@ class SoftmaxMargin(Criterion):
     ) -> Pullback:
         """The product of the second derivatives with a direction."""
         raised = with_cost(scores, y, self.cost)
-        return log_loss.curvature(structure, raised, y, direction)
+        if not self.segment_cost:
+            return log_loss.curvature(structure, raised, y, direction)
+        costs = self._segment_costs(structure, raised, y)
+        ahead = costs.along(direction)
+        return costs.pulled(log_loss.curvature(costs.structure, costs.scores, y, ahead))
+
+    def _segment_costs(self, structure: Structure, scores: Scores, y: np.ndarray) -> SegmentCosts:
+        check_not_negative(segment_cost=self.segment_cost)
+        check_all_known("SoftmaxMargin with a segment_cost", y)
+        return structure.segment_costs(scores, y, self.segment_cost)

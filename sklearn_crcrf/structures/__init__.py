@@ -10,6 +10,7 @@ from .lattice import Lattice, LatticeScores
 from .of_data import single_tokens, structure_of
 from .scores import AddTo, ScoreGradient, Scores, TokenTransitions
 from .second_order import SecondOrderChain
+from .segment_costs import SegmentCosts
 from .segment_spans import SegmentLayout, Spans
 from .semi_markov import SemiMarkovChain
 
@@ -26,6 +27,7 @@ __all__ = [
     "ScoreGradient",
     "Scores",
     "SecondOrderChain",
+    "SegmentCosts",
     "SegmentLayout",
     "SemiMarkovChain",
     "Spans",

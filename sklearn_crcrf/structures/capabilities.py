@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from .base import Pullback
     from .pieces import Pieces
     from .scores import ScoreGradient, Scores
+    from .segment_costs import SegmentCosts
 
 __all__ = ["Capabilities", "Unsupported"]
 
@@ -305,6 +306,24 @@ class Capabilities:
             If a span is empty or exceeds its sequence, or a label id is out of range.
         """
         raise Unsupported(self, "span_log_probability")
+
+    def segment_costs(self, scores: "Scores", y: np.ndarray, cost: float) -> "SegmentCosts":
+        """The chain of segments in which all segments that are not gold have a cost.
+
+        Parameters
+        ----------
+        scores : Scores
+        y : ndarray of shape (n_tokens,)
+            The gold labels.
+        cost : float
+            What is added to the score of a segment of another type, or with other tokens.
+
+        Returns
+        -------
+        SegmentCosts
+            The structure and its scores, and the way back to the given scores.
+        """
+        raise Unsupported(self, "segment_costs")
 
     def span_margin(
         self,

@@ -13,6 +13,7 @@ from ..segments.roles import Roles
 from .base import Pullback, Structure
 from .chain import Chain
 from .scores import AddTo, ScoreGradient, Scores
+from .segment_costs import SegmentCosts
 from .segment_positions import Positions, PositionStates
 from .segment_spans import SegmentLayout, Spans
 from .spans import check_spans
@@ -89,6 +90,10 @@ class SemiMarkovChain(Structure):
             starts = self.offsets[units]
             spans = self.spans.take(starts, self.offsets[units + 1] - starts)
         return SemiMarkovChain(offsets, self.roles, self.max_length, spans)
+
+    def with_spans(self, spans: Spans) -> "SemiMarkovChain":
+        """The same sequences, with scores of other spans."""
+        return SemiMarkovChain(self.offsets, self.roles, self.max_length, spans)
 
     def links(self) -> tuple[np.ndarray, np.ndarray]:
         return self.chain.links()
@@ -236,6 +241,9 @@ class SemiMarkovChain(Structure):
 
         return positions.of_labels(value), pullback
 
+    def segment_costs(self, scores: Scores, y: np.ndarray, cost: float) -> SegmentCosts:
+        return SegmentCosts(self, scores, y, cost)
+
     def entropy(self, scores: Scores) -> np.ndarray:
         return self.chain.entropy(Positions(self, scores).scores)
 
@@ -282,6 +290,50 @@ class SemiMarkovChain(Structure):
         value = value.reshape(n, -1)
         total = np.logaddexp.reduce(np.where(possible | np.isnan(value), value, -np.inf), axis=0)
         return np.minimum(total, 0.0)
+
+    def span_margin(
+        self,
+        scores: Scores,
+        start: np.ndarray,
+        stop: np.ndarray,
+        labels: np.ndarray,
+        following: np.ndarray | None = None,
+        preceding: np.ndarray | None = None,
+    ) -> tuple[np.ndarray, Pullback]:
+        """As :meth:`Capabilities.span_margin`, of spans that consist of whole segments.
+
+        Raises
+        ------
+        ValueError
+            Also if segments could begin before a span or end after it, as far as its labels and
+            the allowed neighbours say.
+        """
+        start, stop, path = (np.asarray(ids, dtype=np.int64) for ids in (start, stop, labels))
+        sequence = check_spans(self.offsets, start, stop, path, scores.state.shape[1])
+        n_spans, bounds = len(start), np.append(0, np.cumsum(stop - start))
+        pieces = SemiMarkovChain(bounds, self.roles, self.max_length)
+        continues = self.roles.continues()
+        before, after = continues.T[path[bounds[:-1]]], continues[path[bounds[1:] - 1]]
+        for allowed, neighbours in ((preceding, before), (following, after)):
+            if allowed is not None:
+                neighbours &= np.broadcast_to(allowed, neighbours.shape)
+        wrong = (start > self.offsets[sequence]) & before.any(axis=1)
+        wrong |= (stop < self.offsets[sequence + 1]) & after.any(axis=1)
+        wrong |= np.logical_or.reduceat(~pieces.is_segmentation(path), bounds[:-1])
+        if wrong.any():
+            i = int(np.argmax(wrong))
+            raise ValueError(
+                f"span {i}, from {start[i]} to {stop[i]}, may be a part of a segment; the margins "
+                f"of {self.title} are of whole segments"
+            )
+        positions = Positions(self, scores)
+        spans = start, stop, self.states.paths(pieces, path)
+        given = [
+            None if allowed is None else self._of_states(allowed, n_spans)
+            for allowed in (following, preceding)
+        ]
+        value, pullback = self.chain.span_margin(positions.scores, *spans, *given)
+        return value, positions.pulled(pullback)
 
     def _of_states(self, allowed: np.ndarray, n_spans: int) -> np.ndarray:
         """Which states are allowed, given which labels are; of shape (n_spans, n_states)."""

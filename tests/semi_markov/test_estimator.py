@@ -12,9 +12,10 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from sklearn_crcrf import CRF, GraphArray, SemiMarkovCRF, explain
 from sklearn_crcrf.base.classifier import Batch
+from sklearn_crcrf.criteria import MCE, SoftmaxMargin
 from sklearn_crcrf.segments import convert_scheme
 from sklearn_crcrf.semi_markov import SegmentedArray
-from sklearn_crcrf.structures import Spans
+from sklearn_crcrf.structures import Spans, Unsupported
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -54,10 +55,24 @@ def crf():
     return SemiMarkovCRF(max_length=2).fit(segmented(X), y)
 
 
-@pytest.mark.parametrize("criterion", ["log_loss", "softmax_margin", "token_error"])
-@pytest.mark.parametrize("segment_sigma", [None, 0.3])
-def test_the_gradient_is_the_derivative(criterion, segment_sigma):
-    crf = SemiMarkovCRF(criterion, max_length=2, segment_sigma=segment_sigma, boundaries=True)
+@pytest.mark.parametrize(
+    "criterion",
+    [
+        "log_loss",
+        "marginal_likelihood",
+        "softmax_margin",
+        SoftmaxMargin(0.5, segment_cost=2.0),
+        "max_margin",
+        "expected_cost",
+        "token_error",
+        "mce",
+        MCE(psi=2.0),
+        "mce_f1",
+    ],
+    ids=str,
+)
+def test_the_gradient_is_the_derivative(criterion):
+    crf = SemiMarkovCRF(criterion, max_length=2, segment_sigma=0.3, boundaries=True)
     crf._n_seen = 12.0
     few = segmented(X[:12])
     problem = crf._problem(crf._read(few, y[:12], None).longest_first(), None)
@@ -157,7 +172,29 @@ def test_it_is_stored(crf):
     assert_array_equal(again.predict(segmented(X)).data, crf.predict(segmented(X)).data)
 
 
-@pytest.mark.parametrize("criterion", ["max_margin", "softmax_margin", "mce", "expected_cost"])
+@pytest.mark.parametrize("criterion", ["piecewise", "pseudo_likelihood"])
+def test_criteria_that_are_not_of_segments(criterion):
+    with pytest.raises(Unsupported, match=r"needs \w+, which SemiMarkovChain does not have"):
+        SemiMarkovCRF(criterion).fit(X, y)
+    with pytest.raises(Unsupported, match="needs segment_costs, which Chain does not have"):
+        CRF(SoftmaxMargin(segment_cost=1.0)).fit(X, y)
+    partial = [[None, *labels[1:]] for labels in y]
+    with pytest.raises(ValueError, match="SoftmaxMargin with a segment_cost"):
+        SemiMarkovCRF(SoftmaxMargin(segment_cost=1.0)).fit(X, partial)
+
+
+@pytest.mark.parametrize(
+    "criterion",
+    [
+        "max_margin",
+        "softmax_margin",
+        SoftmaxMargin(segment_cost=1.0),
+        "mce",
+        "mce_f1",
+        "expected_cost",
+    ],
+    ids=str,
+)
 def test_criteria(criterion):
     crf = SemiMarkovCRF(criterion, max_length=2, max_iter=20).fit(segmented(X), y)
     assert crf.score(segmented(X), y) > 0.8

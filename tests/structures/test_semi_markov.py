@@ -274,6 +274,70 @@ def test_probabilities_of_runs_of_labels(scheme, max_length):
     assert_allclose(np.exp(found), with_neighbours, atol=1e-12)
 
 
+@pytest.mark.parametrize(("scheme", "max_length"), CASES)
+def test_costs_of_segments_against_all_segmentations(scheme, max_length):
+    structure, scores = random_case(40 + max_length, scheme, max_length, (4, 0, 1, 4))
+    found = enumerated(structure, scores)
+    y = np.concatenate([paths[len(paths) // 2] for paths, _, _ in found if len(paths[0])])
+
+    def segments(unit, path):
+        all_y = y.copy()
+        all_y[slice(*structure.offsets[unit : unit + 2])] = path
+        start, stop, kind, _ = structure.segments(all_y)
+        short = stop - start <= max_length
+        return set(zip(start[short], stop[short], kind[short], strict=True))
+
+    gold = segments(0, y[:4])
+    costly = [
+        (
+            paths,
+            [
+                v + 1.5 * len(segments(u, path) - gold)
+                for path, v in zip(paths, values, strict=True)
+            ],
+            uses,
+        )
+        for u, (paths, values, uses) in enumerate(found)
+    ]
+    costs, weight = structure.segment_costs(scores, y, 1.5), np.array([1.0, 2.0, -1.0, 0.5])
+    value, pullback = costs.structure.log_partition(costs.scores)
+    assert_allclose(value, log_sums(costly))
+    wanted = expected(costly, weight, scores)
+    assert_same_gradient(costs.pulled(pullback)(weight), wanted, atol=1e-12)
+    out = costs.pulled(pullback)(weight)
+    costs.pulled(pullback)(weight, out)
+    assert_allclose(out.own, 2 * wanted.own, atol=1e-12)
+
+
+@pytest.mark.parametrize(("scheme", "max_length"), CASES)
+def test_margins_of_segments_against_all_segmentations(scheme, max_length):
+    structure, scores = random_case(50 + max_length, scheme, max_length, (5,))
+    ((paths, values, uses),) = enumerated(structure, scores)
+    values, continues = np.array(values), structure.roles.continues()
+    start, stop, *_ = structure.segments(paths[7])
+    for a, b in zip(start, stop, strict=True):
+        labels = paths[7][a:b]
+        following, preceding = ~continues[labels[-1]], ~continues.T[labels[0]]
+        has = (paths[:, a:b] == labels).all(axis=1)
+        has &= following[paths[:, b]] if b < 5 else True
+        has &= preceding[paths[:, a - 1]] if a else True
+        span = [a], [b], labels, following, preceding
+        value, pullback = structure.span_margin(scores, *span)
+        assert_allclose(value, values[has].max() - values[~has].max())
+        best, other = (np.where(of, values, -np.inf).argmax() for of in (has, ~has))
+        assert_same_gradient(pullback(np.ones(1)), uses[best] - uses[other], atol=1e-12)
+
+
+def test_margins_are_of_whole_segments():
+    structure, scores = random_case(0, lengths=(3,))
+    b, inside = CLASSES["IOB2"].index("B-X"), CLASSES["IOB2"].index("I-X")
+    for start, stop, labels in [(0, 1, [b]), (1, 2, [inside])]:
+        with pytest.raises(ValueError, match=rf"span 0, from {start} to {stop}, may be a part"):
+            structure.span_margin(scores, [start], [stop], labels)
+    assert len(structure.span_margin(scores, [2], [3], [b])[0]) == 1
+    assert len(structure.span_margin(scores, [], [], [])[0]) == 0
+
+
 def test_samples_have_the_marginals():
     structure, scores = random_case(2)
     drawn = structure.sample(scores, 4000, np.random.default_rng(0))
