@@ -7,9 +7,10 @@ import numpy as np
 
 from .chain import Chain
 from .scores import AddTo, ScoreGradient, Scores, TokenTransitions
+from .segment_structure import SegmentStructure
 
 if TYPE_CHECKING:
-    from .semi_markov import SemiMarkovChain
+    from .segment_capabilities import PositionCapabilities
 
 __all__ = ["PositionStates", "Positions"]
 
@@ -22,7 +23,7 @@ class PositionStates:
 
     Parameters
     ----------
-    structure : SemiMarkovChain
+    structure : SegmentStructure
 
     Attributes
     ----------
@@ -36,7 +37,7 @@ class PositionStates:
         All pairs of states that can follow each other.
     """
 
-    def __init__(self, structure: "SemiMarkovChain"):
+    def __init__(self, structure: SegmentStructure):
         roles, m = structure.roles, structure.max_length + 1
         rows = [(label, -1, -1, True) for label in roles.outside().tolist()]
         for k in range(len(roles.types)):
@@ -62,7 +63,7 @@ class PositionStates:
         self._fits = np.zeros(self._of.shape, dtype=bool)
         self._fits[at] = True
 
-    def paths(self, structure: "SemiMarkovChain", y: np.ndarray) -> np.ndarray:
+    def paths(self, structure: SegmentStructure, y: np.ndarray) -> np.ndarray:
         """The states of labellings; impossible ones where they spell no segmentation."""
         cut = structure.cuts(y)
         first = np.maximum.accumulate(np.where(cut[:-1], np.arange(len(y)), 0))
@@ -71,13 +72,13 @@ class PositionStates:
         return self._of[y, position + 1, cut[1:].astype(int)]
 
     def ways(
-        self, structure: "SemiMarkovChain", lengths: np.ndarray, labels: np.ndarray
+        self, structure: SegmentStructure, lengths: np.ndarray, labels: np.ndarray
     ) -> np.ndarray:
         """The paths of states that have the labels of spans: all that differ.
 
         Parameters
         ----------
-        structure : SemiMarkovChain
+        structure : SegmentStructure
         lengths : ndarray of shape (n_spans,)
         labels : ndarray of shape (n,)
             The labels of the first span, then of the second, and so on.
@@ -123,7 +124,7 @@ class Positions:
 
     Parameters
     ----------
-    structure : SemiMarkovChain
+    structure : PositionCapabilities
     scores : Scores
 
     Attributes
@@ -133,7 +134,7 @@ class Positions:
         In double precision.
     """
 
-    def __init__(self, structure: "SemiMarkovChain", scores: Scores):
+    def __init__(self, structure: "PositionCapabilities", scores: Scores):
         self.states, self.chain = structure.states, Chain(structure.offsets)
         self._structure, self._given = structure, scores
         self.scores = self._moved(scores, scores.own, -np.inf)
