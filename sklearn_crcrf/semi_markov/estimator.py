@@ -222,16 +222,16 @@ class SemiMarkovCRF(CRF):
         if not hasattr(self, "length_coef_"):
             return chain
         max_length = self.length_coef_.shape[1] - 1
-        return self._segmented(X, len(self.segment_coef_), max_length)
+        return self._segmented(X, self.segment_feature_names_, max_length)
 
-    def _segmented(self, X: SequenceArray, n_features: int, max_length: int) -> SemiMarkovChain:
+    def _segmented(self, X: SequenceArray, names: np.ndarray, max_length: int) -> SemiMarkovChain:
         """The structure of X, with the features of its spans."""
         spans = None
-        if isinstance(X, SegmentedArray) and n_features:
-            if len(X.names) != n_features:
+        if isinstance(X, SegmentedArray) and len(names):
+            if not np.array_equal(X.names, names):
                 raise ValueError(
-                    f"X has {len(X.names)} features of segments, but {type(self).__name__} is "
-                    f"expecting {n_features}"
+                    f"X must have the features of segments of training, which are {_some(names)}, "
+                    f"but has {_some(X.names)}"
                 )
             longest = X.spans.length.max(initial=0)
             if longest > max_length:
@@ -239,9 +239,9 @@ class SemiMarkovCRF(CRF):
                     f"X has features of spans of {longest} tokens, but max_length is {max_length}"
                 )
             spans = X.spans
-        elif n_features:
+        elif len(names):
             raise ValueError(
-                f"{type(self).__name__} was trained with {n_features} features of segments, but X "
+                f"{type(self).__name__} was trained with {len(names)} features of segments, but X "
                 "has none"
             )
         return SemiMarkovChain(X.offsets, self._roles(), max_length, spans)
@@ -256,7 +256,7 @@ class SemiMarkovCRF(CRF):
     def _training_structure(self, X: SequenceArray, structure: Structure) -> Structure:
         names = X.names if isinstance(X, SegmentedArray) else np.empty(0, object)
         self.segment_feature_names_ = names
-        return self._segmented(X, len(names), self.max_length)
+        return self._segmented(X, names, self.max_length)
 
     def _problem(self, corpus: Corpus, kept: Weights | None) -> Problem:
         problem = super()._problem(corpus, kept)
@@ -328,6 +328,12 @@ class SemiMarkovCRF(CRF):
         yield Array("segment_coef_", self.segment_coef_, (n_features, n_types))
         names = self.segment_feature_names_
         yield Array("segment_feature_names_", names, (n_features,), kind="OUS")
+
+
+def _some(names: np.ndarray) -> str:
+    """How many names there are, and the first of them."""
+    first = ", ".join(map(str, names[:3].tolist()))
+    return f"{len(names)} names ({first}{', ...' if len(names) > 3 else ''})"
 
 
 def _check_segmentations(corpus: Corpus, structure: SemiMarkovChain, scheme: str) -> None:

@@ -1,28 +1,28 @@
 """SegmentGazetteer: spans that are, or resemble, phrases of lists."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from numbers import Integral
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.utils import check_scalar
 from sklearn.utils.validation import check_is_fitted
 
-from ..data.ragged import joined_ranges
 from ..data.sequences import as_sequences
 from ..data.symbols import symbolize
 from ..utils.names import check_several
 from ..utils.soundness import Fact, Requirement, below
 from ._base import SpanTransformer
 from .segmented import SegmentedArray
+from .similarity import SIMILARITIES, Function, Text, by_function
 from .span_symbols import SpanSymbols
 from .span_table import Entries, following_tokens, segmented
 
-__all__ = ["SIMILARITIES", "SegmentGazetteer"]
+__all__ = ["SegmentGazetteer"]
 
-Similarity = Callable[[tuple[str, ...], tuple[str, ...]], float]
+# About the number of spans that are compared with a list at once.
+BLOCK = 50_000
 
 
 class SegmentGazetteer(SpanTransformer):
@@ -80,7 +80,7 @@ class SegmentGazetteer(SpanTransformer):
     def __init__(
         self,
         lists: Mapping[str, Iterable[str | Sequence[str]]],
-        similarity: str | Similarity = "exact",
+        similarity: str | Function = "exact",
         bins: Sequence[float] = (0.3, 0.5, 0.75),
         max_length: int = 8,
         max_phrases: int = 60,
@@ -161,7 +161,7 @@ class SegmentGazetteer(SpanTransformer):
             more = np.full(int(several.sum()), first + 1)
             entries.append(Entries.of(start[several], length[several], more))
             if len(self._bins()) and phrases.n_runs:
-                text = _Text(ids, np.append(words, -1)[table.codes[:, j]], distinct, following)
+                text = Text(ids, np.append(words, -1)[table.codes[:, j]], distinct, following)
                 soft = self._similar(phrases, text, start, length)
                 entries.append(soft._replace(column=soft.column + first + 2))
         return segmented(sequences, entries, self.get_feature_names_out())
@@ -197,17 +197,17 @@ class SegmentGazetteer(SpanTransformer):
             phrases = phrases.read_text(encoding="utf-8").splitlines()
         check_several(phrases, f"lists[{name!r}]")
         for phrase in phrases:
-            tokens = phrase.split() if isinstance(phrase, str) else tuple(phrase)
-            if not all(isinstance(token, str) for token in tokens):
-                raise ValueError(f"lists[{name!r}]: the tokens of {phrase!r} must be str")
+            tokens = phrase.split() if isinstance(phrase, str) else phrase
+            if not (isinstance(tokens, Iterable) and all(isinstance(x, str) for x in tokens)):
+                raise ValueError(f"lists[{name!r}]: {phrase!r} must be a str or a sequence of str")
             yield tuple(self._folded(token) for token in tokens)
 
     def _similar(
-        self, phrases: SpanSymbols, text: "_Text", start: np.ndarray, length: np.ndarray
+        self, phrases: SpanSymbols, text: Text, start: np.ndarray, length: np.ndarray
     ) -> Entries:
         """The bins of the spans that are no phrases."""
         similarity = self.similarity
-        make = SIMILARITIES[similarity] if isinstance(similarity, str) else _Called.by(similarity)
+        make = SIMILARITIES[similarity] if isinstance(similarity, str) else by_function(similarity)
         known = make(phrases, self.max_phrases)
         longest, edges = self.max_length + 1, np.asarray(self.bins, dtype=float)
         is_phrase = np.sort(start * longest + length)
@@ -229,14 +229,23 @@ class SegmentGazetteer(SpanTransformer):
             raise ValueError(
                 f"lists must be a dict from names to phrases, got a {type(self.lists).__name__}"
             )
+        for name in self.lists:
+            if not isinstance(name, str):
+                raise ValueError(f"the names of lists must be str, got {name!r}")
         known = self.similarity in ("exact", *SIMILARITIES)
         if not (callable(self.similarity) or known):
             options = ", ".join(["exact", *SIMILARITIES])
             raise ValueError(f"similarity must be one of {options}, or a callable")
         check_scalar(self.max_length, "max_length", Integral, min_val=1)
         check_scalar(self.max_phrases, "max_phrases", Integral, min_val=1)
-        bins = np.asarray(self.bins, dtype=float)
-        if bins.ndim != 1 or not ((bins > 0) & (bins <= 1)).all() or (np.diff(bins) <= 0).any():
+        bins = np.asarray(self.bins)
+        numbers = bins.size == 0 or bins.dtype.kind in "iuf"
+        if (
+            not numbers
+            or bins.ndim != 1
+            or not ((bins > 0) & (bins <= 1)).all()
+            or (np.diff(bins) <= 0).any()
+        ):
             raise ValueError(f"bins must be increasing numbers in (0, 1], got {self.bins!r}")
 
     def _requirements(self) -> Iterator[Requirement]:
@@ -246,153 +255,3 @@ class SegmentGazetteer(SpanTransformer):
         for i, phrases in enumerate(self.phrases_):
             yield Fact(f"phrases_[{i}]", isinstance(phrases, SpanSymbols), "must be SpanSymbols")
             yield from below(f"phrases_[{i}]", phrases.requirements())
-
-
-# About the number of spans that are compared with a list at once.
-BLOCK = 50_000
-
-
-class _Text(NamedTuple):
-    """Tokens, as ids of the vocabulary of a list and as numbers of different ``symbols``."""
-
-    ids: np.ndarray
-    words: np.ndarray
-    symbols: list[str]
-    following: np.ndarray
-
-
-class _Shared:
-    """Similarities that depend on the tokens that a span and a phrase share.
-
-    Parameters
-    ----------
-    phrases : SpanSymbols
-    max_phrases : int
-    """
-
-    def __init__(self, phrases: SpanSymbols, max_phrases: int):
-        self.runs, n_symbols = phrases.names(), len(phrases.vocabulary)
-        lengths = np.fromiter(map(len, self.runs), np.int64, len(self.runs))
-        tokens = phrases.vocabulary.lookup([token for run in self.runs for token in run])
-        contains = sp.csr_array(
-            (np.ones(len(tokens)), tokens, np.append(0, np.cumsum(lengths))),
-            shape=(len(self.runs), n_symbols),
-        )
-        contains.sum_duplicates()
-        contains.data[:] = 1.0
-        self.n_phrases = np.bincount(contains.indices, minlength=n_symbols)
-        self.weight = self._weights(len(self.runs))
-        self.contains = sp.csr_array(contains * np.sqrt(self.weight))
-        self.size = np.asarray(contains @ self.weight).ravel()
-        rare = (self.n_phrases <= max_phrases).astype(float)
-        self.rare = sp.csr_array(sp.diags_array(rare) @ contains.T)
-
-    def _weights(self, n_phrases: int) -> np.ndarray:
-        return np.ones(len(self.n_phrases))
-
-    def nearest(self, text: _Text, start: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
-        """The spans of n tokens that share rare tokens with phrases, and their similarity."""
-        places = joined_ranges(start, np.full(len(start), n))
-        tokens = text.ids[places]
-        known = tokens >= 0
-        span = np.repeat(np.arange(len(start)), n)[known]
-        unknown = _n_different(np.where(known, -1, text.words[places]).reshape(-1, n))
-        spans = sp.csr_array(
-            (np.ones(len(span)), (span, tokens[known])), shape=(len(start), len(self.weight))
-        )
-        spans.data[:] = 1.0
-        pairs = sp.coo_array(spans @ self.rare)
-        pairs.eliminate_zeros()
-        row, phrase = pairs.coords
-        if len(row) == 0:
-            return np.empty(0, dtype=np.int64), np.empty(0)
-        value = self._values(text, start[row], n, (spans, unknown), row, phrase)
-        order = np.lexsort((-value, row))
-        best = order[np.append(True, np.diff(row[order]) > 0)]
-        return start[row[best]], value[best]
-
-    def _values(
-        self,
-        text: _Text,
-        start: np.ndarray,
-        n: int,
-        known: tuple[sp.csr_array, np.ndarray],
-        row: np.ndarray,
-        phrase: np.ndarray,
-    ) -> np.ndarray:
-        """The similarities of pairs of a span and a phrase.
-
-        ``known`` has the known tokens of the spans, and their numbers of unknown tokens.
-        """
-        spans, unknown = known
-        weighted = sp.csr_array(spans * np.sqrt(self.weight))
-        both = weighted[row].multiply(self.contains[phrase]).sum(axis=1)
-        of_known = np.asarray(spans @ self.weight).ravel()[row]
-        both = np.asarray(both).ravel()
-        return self._similarity(both, of_known, unknown[row], self.size[phrase])
-
-    def _similarity(
-        self, both: np.ndarray, of_span: np.ndarray, unknown: np.ndarray, of_phrase: np.ndarray
-    ) -> np.ndarray:
-        """From weights of what is shared, in the span and in the phrase; and unknown tokens."""
-        return both / (of_span + unknown + of_phrase - both)
-
-
-class _Cosine(_Shared):
-    """The cosine of tokens weighted by the inverse frequency of phrases."""
-
-    def _weights(self, n_phrases: int) -> np.ndarray:
-        self._of_unknown = (np.log(1.0 + n_phrases)) ** 2
-        return np.log((1.0 + n_phrases) / self.n_phrases.clip(1)) ** 2
-
-    def _similarity(
-        self, both: np.ndarray, of_span: np.ndarray, unknown: np.ndarray, of_phrase: np.ndarray
-    ) -> np.ndarray:
-        return both / np.sqrt((of_span + self._of_unknown * unknown) * of_phrase)
-
-
-class _Called(_Shared):
-    """A similarity that is a function of two tuples of tokens."""
-
-    _function: Similarity
-
-    @classmethod
-    def by(cls, function: Similarity) -> Callable[[SpanSymbols, int], "_Called"]:
-        def make(phrases: SpanSymbols, max_phrases: int) -> _Called:
-            made = cls(phrases, max_phrases)
-            made._function = function
-            return made
-
-        return make
-
-    def _values(
-        self,
-        text: _Text,
-        start: np.ndarray,
-        n: int,
-        known: tuple[sp.csr_array, np.ndarray],
-        row: np.ndarray,
-        phrase: np.ndarray,
-    ) -> np.ndarray:
-        values = np.empty(len(row))
-        for i, (first, number) in enumerate(zip(start.tolist(), phrase.tolist(), strict=True)):
-            span = tuple(text.symbols[word] for word in text.words[first : first + n].tolist())
-            values[i] = self._function(span, self.runs[number])
-            if not 0 <= values[i] <= 1:
-                raise ValueError(f"similarity returned {values[i]} for {span}, not in [0, 1]")
-        return values
-
-
-def _n_different(words: np.ndarray) -> np.ndarray:
-    """How many different numbers from 0 on are in each row."""
-    ordered = np.sort(words, axis=1)
-    first = np.ones(words.shape, dtype=bool)
-    first[:, 1:] = ordered[:, 1:] != ordered[:, :-1]
-    return (first & (ordered >= 0)).sum(axis=1)
-
-
-SIMILARITIES: dict[str, Callable[[SpanSymbols, int], _Shared]] = {
-    "jaccard": _Shared,
-    "tfidf": _Cosine,
-}
-"""Similarities of spans and phrases, by name."""

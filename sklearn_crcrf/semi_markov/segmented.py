@@ -119,6 +119,8 @@ class SegmentedArray(SequenceArray):
 
 def _checked(spans: Spans, offsets: np.ndarray, names: Any) -> tuple[Spans, np.ndarray]:
     """Spans of the right types, and the names, after checks that they fit."""
+    if not isinstance(spans, Spans):
+        raise ValueError(f"spans must be Spans, got a {type(spans).__name__}")
     named = np.empty(len(names), dtype=object)
     named[:] = list(names)
     indptr, length = (np.ascontiguousarray(part) for part in spans[:2])
@@ -130,7 +132,10 @@ def _checked(spans: Spans, offsets: np.ndarray, names: Any) -> tuple[Spans, np.n
         raise ValueError(f"spans.indptr must increase from 0 and have {n_tokens + 1} numbers")
     if indptr[-1] != n_spans:
         raise ValueError(f"spans.indptr ends at {indptr[-1]}, but there are {n_spans} spans")
-    spans = Spans(indptr.astype(np.int64), length.astype(np.int32), sp.csr_array(spans.features))
+    features = spans.features if sp.issparse(spans.features) else np.asarray(spans.features)
+    if features.ndim != 2 or features.dtype.kind not in "biuf":
+        raise ValueError("spans.features must be a matrix of numbers, with a row for each span")
+    spans = Spans(indptr.astype(np.int64), length.astype(np.int32), sp.csr_array(features))
     last = spans.last_tokens()
     sequence = np.searchsorted(offsets, last, side="right") - 1
     wrong = (spans.length < 1) | (last - spans.length + 1 < offsets[sequence])

@@ -218,6 +218,12 @@ def test_labels_that_spell_no_segmentation(labels, place):
 def test_what_is_refused(crf):
     with pytest.raises(ValueError, match="3 features of segments, but X has none"):
         crf.predict(X)
+    other = segmented(X)
+    renamed = SegmentedArray(other.data, other.offsets, other.spans, ["bias", "b", "a"])
+    with pytest.raises(
+        ValueError, match=r"which are 3 names \(bias, a, b\), but has 3 names \(bias"
+    ):
+        crf.predict(renamed)
     with pytest.raises(ValueError, match="spans of 2 tokens, but max_length is 1"):
         SemiMarkovCRF(max_length=1).fit(segmented(X), y)
     graph = GraphArray.from_edges([["a", "b"]], [[(0, 1)]])

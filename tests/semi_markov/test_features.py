@@ -224,3 +224,41 @@ def test_spans_that_do_not_fit(indptr, length, message):
     spans = Spans(np.array(indptr), np.array(length), np.ones((len(length), 1)))
     with pytest.raises(ValueError, match=message):
         SegmentedArray(np.array(["a", "b", "c"], object), [0, 2, 3], spans, ["f"])
+
+
+@pytest.mark.parametrize(
+    ("spans", "message"),
+    [
+        (None, "spans must be Spans, got a NoneType"),
+        (Spans(np.array([0, 0, 1]), np.array([1])), "must be a matrix of numbers"),
+        (Spans(np.array([0, 0, 1]), np.array([1]), np.array([["a"]])), "must be a matrix"),
+        (Spans(np.array([0, 0, 1]), np.array([1]), np.array([[np.nan]])), "must be finite"),
+    ],
+)
+def test_features_that_are_no_numbers(spans, message):
+    with pytest.raises(ValueError, match=message):
+        SegmentedArray(np.array(["a", "b"], object), [0, 2], spans, ["f"])
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"lists": {"c": [3]}}, r"lists\['c'\]: 3 must be a str or a sequence of str"),
+        ({"lists": {3: ["a"]}}, "names of lists must be str, got 3"),
+        ({"similarity": "jaccard", "bins": ["a"]}, "bins must be increasing numbers"),
+        ({"similarity": lambda a, b: "x"}, "returned 'x' for .*, not a number in"),
+        ({"similarity": lambda a, b: np.nan}, "returned nan for .*, not a number in"),
+    ],
+)
+def test_lists_and_similarities_that_are_refused(parameters, message):
+    gazetteer = SegmentGazetteer(**{"lists": {"city": ["New York"]}, **parameters})
+    with pytest.raises(ValueError, match=message):
+        gazetteer.fit_transform([["to", "New", "York"], ["York"]])
+
+
+def test_symbols_that_are_refused():
+    X, y = [["New", "York"]], [["B-L", "I-L"]]
+    with pytest.raises(ValueError, match="returned 3 for sequence 0, but must return a function"):
+        SegmentFeatures([lambda sequence: 3]).fit(X, y)
+    with pytest.raises(ValueError, match="y is None"):
+        SegmentFeatures().fit(X, None)
