@@ -14,8 +14,10 @@ import pytest
 from numpy.testing import assert_array_equal
 from programs import modules_of
 from scipy.optimize import OptimizeResult
+from sklearn.pipeline import make_pipeline
 
 from sklearn_crcrf.datasets import Splits, make_addresses
+from sklearn_crcrf.feature_extraction import SequenceVectorizer, Window
 from sklearn_crcrf.linear import find_duplicates
 from sklearn_crcrf.linear.factoring import factor
 
@@ -527,6 +529,25 @@ def test_tables_of_trees(load, treebank, monkeypatch, capsys):
     assert "The gold labels of 0 sentences" in printed
     speeds = [row for row in rows if row[0] in ("3", "4")]
     assert [int(row[1]) for row in speeds] == [19, 35, 70] * 2
+
+
+def test_chains_of_segments(load, splits, monkeypatch):
+    segments = load("segments")
+    train, test, _ = (
+        ([[{"word": word, "pos": word[-2:]} for word in sentence] for sentence in X], [*y])
+        for X, y in splits
+    )
+    tokens = make_pipeline(Window(["pos[0]", "word[-1]", "word[0]"]), SequenceVectorizer())
+    task = segments.Task(train, test, tokens, 3)
+    monkeypatch.setattr(segments, "read", lambda corpus, args: task)
+    monkeypatch.setattr(segments, "SETTINGS", {"max_iter": 5})
+    n_rows = {segments.dictionary_table: 5, segments.plain_table: 9, segments.time_table: 2}
+    for table, n in n_rows.items():
+        _, columns, rows = table(argparse.Namespace())
+        rows = list(rows)
+        assert len(rows) == n
+        assert all(len(row) == len(columns) for row in rows)
+        assert {row[-1] for row in rows} <= {"yes", "**no**", ""}
 
 
 def test_two_stages_have_a_row_for_each_method(load, monkeypatch):

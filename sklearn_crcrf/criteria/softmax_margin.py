@@ -72,11 +72,14 @@ class SoftmaxMargin(Criterion):
         weight: np.ndarray,
         out: AddTo = None,
     ) -> tuple[np.ndarray, ScoreGradient]:
-        if self.segment_cost:
-            loss, pullback = self(structure, scores, y)
-            return loss, pullback(weight, out)
         raised = with_cost(scores, y, self.cost)
-        return log_loss.value_and_gradient(structure, raised, y, weight, out)
+        if not self.segment_cost:
+            return log_loss.value_and_gradient(structure, raised, y, weight, out)
+        costs = self._segment_costs(structure, raised, y)
+        begun = None if isinstance(out, ScoreGradient) else out
+        given = costs.structure, costs.scores, y, weight, begun
+        loss, gradient = log_loss.value_and_gradient(*given)
+        return loss, costs.restored(gradient, out)
 
     def curvature(
         self, structure: Structure, scores: Scores, y: np.ndarray, direction: ScoreGradient

@@ -1,7 +1,7 @@
 """SegmentGazetteer: spans that are, or resemble, phrases of lists."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from numbers import Integral
+from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +48,10 @@ class SegmentGazetteer(SpanTransformer):
         The longest span that has features.
     max_phrases : int, default=60
         Tokens that more phrases of a list contain make no span similar to a phrase by themselves.
+    scale : float, default=2.0
+        The value of the features. The prior of their weights is the wider the larger it is: with 2,
+        twice as wide as the ``segment_sigma`` of :class:`SemiMarkovCRF`, as the few features of a
+        list occur with many segments.
     ignore_case : bool, default=True
         Whether upper and lower case are treated as equal.
     column : str, optional
@@ -84,6 +88,7 @@ class SegmentGazetteer(SpanTransformer):
         bins: Sequence[float] = (0.3, 0.5, 0.75),
         max_length: int = 8,
         max_phrases: int = 60,
+        scale: float = 2.0,
         ignore_case: bool = True,
         column: str | None = None,
     ):
@@ -92,6 +97,7 @@ class SegmentGazetteer(SpanTransformer):
         self.bins = bins
         self.max_length = max_length
         self.max_phrases = max_phrases
+        self.scale = scale
         self.ignore_case = ignore_case
         self.column = column
 
@@ -164,7 +170,8 @@ class SegmentGazetteer(SpanTransformer):
                 text = Text(ids, np.append(words, -1)[table.codes[:, j]], distinct, following)
                 soft = self._similar(phrases, text, start, length)
                 entries.append(soft._replace(column=soft.column + first + 2))
-        return segmented(sequences, entries, self.get_feature_names_out())
+        scaled = [entry._replace(value=self.scale * entry.value) for entry in entries]
+        return segmented(sequences, scaled, self.get_feature_names_out())
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Names of the features of spans.
@@ -238,6 +245,9 @@ class SegmentGazetteer(SpanTransformer):
             raise ValueError(f"similarity must be one of {options}, or a callable")
         check_scalar(self.max_length, "max_length", Integral, min_val=1)
         check_scalar(self.max_phrases, "max_phrases", Integral, min_val=1)
+        check_scalar(self.scale, "scale", Real, min_val=0.0, include_boundaries="neither")
+        if not np.isfinite(self.scale):
+            raise ValueError(f"scale must be finite, got {self.scale}")
         bins = np.asarray(self.bins)
         numbers = bins.size == 0 or bins.dtype.kind in "iuf"
         if (
