@@ -531,6 +531,7 @@ def test_tables_of_trees(load, treebank, monkeypatch, capsys):
     assert [int(row[1]) for row in speeds] == [19, 35, 70] * 2
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_chains_of_segments(load, splits, monkeypatch):
     segments = load("segments")
     train, test, _ = (
@@ -538,7 +539,7 @@ def test_chains_of_segments(load, splits, monkeypatch):
         for X, y in splits
     )
     tokens = make_pipeline(Window(["pos[0]", "word[-1]", "word[0]"]), SequenceVectorizer())
-    task = segments.Task(train, test, tokens, 3)
+    task = segments.Task(train, test, tokens, 8)
     monkeypatch.setattr(segments, "read", lambda corpus, args: task)
     monkeypatch.setattr(segments, "SETTINGS", {"max_iter": 5})
     n_rows = {segments.dictionary_table: 5, segments.plain_table: 9, segments.time_table: 2}
