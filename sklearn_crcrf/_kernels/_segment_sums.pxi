@@ -39,7 +39,7 @@ def segment_sums(
     cdef:
         SegmentRows n
         int64_t longest = length_of(batch.offsets, order, 0) if order.shape[0] else 0
-        int64_t first = 0, n_labels = state.shape[1]
+        int64_t b, first = 0, n_labels = state.shape[1]
         int64_t n_rows = arrange(longest, n_labels, segments, &n)
         real[:, ::1] memory = empty_rows(n_rows, SEQUENCES, DOUBLE if real is double else FLOAT)
         real[::1] table = np.empty(2 * n.ends * n.begins, np.asarray(memory).dtype)
