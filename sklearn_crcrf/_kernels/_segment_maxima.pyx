@@ -14,6 +14,7 @@ from libc.math cimport INFINITY, NAN
 from libc.stdint cimport int32_t, int64_t
 
 from sklearn_crcrf._kernels._batch_scores cimport BatchScores
+from sklearn_crcrf._kernels._edges cimport Edges
 from sklearn_crcrf._kernels._segments cimport BatchSegments
 from sklearn_crcrf._kernels._turns cimport give_turn, take_turn
 
@@ -23,6 +24,7 @@ ctypedef fused number:
 
 
 cdef struct Work:
+    double *transition # (n_labels, n_labels) into a token
     double *entry      # (n_labels,) best scores before a token, with the transition into it
     double *closed     # (n_labels,) best scores of what ends at a token
     double *opened     # (n_types, positions) of the token, the last of them longer segments
@@ -33,7 +35,7 @@ cdef struct Work:
 
 
 def segment_maxima(
-    BatchScores batch,             # without token transitions IN
+    BatchScores batch,             # IN
     BatchSegments segments,        # with scores IN
     const number[:, ::1] state,    # (n_tokens, n_labels) IN
     int32_t[::1] y,                # (n_tokens,) OUT
@@ -43,8 +45,8 @@ def segment_maxima(
     cdef:
         const int64_t[::1] offsets = batch.offsets
         int64_t n = state.shape[1], n_types = segments.by_length.shape[0]
-        int64_t size = n_types * segments.by_length.shape[1], longest = 1, s
-        double[::1] scores = np.empty(2 * n + 2 * size + 1)
+        int64_t size = n_types * segments.by_length.shape[1], longest = 1, s, i, j
+        double[::1] scores = np.empty(n * n + 2 * n + 2 * size + 1)
         int64_t[::1] tokens
         int32_t[::1] labels
         Work work
@@ -54,9 +56,13 @@ def segment_maxima(
     labels = np.empty(longest * n, dtype=np.int32)
     work.entry, work.closed = &scores[0], &scores[n]
     work.opened, work.before = &scores[2 * n], &scores[2 * n + size]
+    work.transition = &scores[2 * n + 2 * size]
     work.begun, work.first, work.previous = &tokens[0], &tokens[n_types], &labels[0]
     with nogil:
         give_turn()
+        for i in range(n):
+            for j in range(n):
+                work.transition[i * n + j] = batch.transition[i, j]
         for s in range(offsets.shape[0] - 1):
             value[s] = 0.0
             if offsets[s] < offsets[s + 1]:
@@ -82,8 +88,10 @@ cdef double _best(
         for i in range(n):
             if not state[t, i] < INFINITY:
                 return NAN
+        _use_edges(t, batch.edges, n, work)
         _enter_best(t, start, batch, segments, n, work)
-        _close(t, start, batch, segments, state, work)
+        _close(t, start, segments, state, work)
+        _leave_edges(t, batch, n, work)
         swapped = work.opened
         work.opened, work.before = work.before, swapped
         y[t] = 0
@@ -94,6 +102,26 @@ cdef double _best(
     if best >= 0:
         _trace(start, stop - 1, best, segments, n, y, work)
     return top
+
+
+cdef void _use_edges(int64_t t, Edges edges, int64_t n, Work *work) noexcept nogil:
+    """Let transition be of a token."""
+    cdef int64_t e, row = edges.row[t] if edges.score != NULL else -1
+    if row >= 0:
+        for e in range(edges.indptr[row], edges.indptr[row + 1]):
+            work.transition[edges.previous[e] * n + edges.current[e]] = edges.score[e]
+
+
+cdef void _leave_edges(int64_t t, BatchScores batch, int64_t n, Work *work) noexcept nogil:
+    """Let transition be of a token without edges again."""
+    cdef:
+        Edges edges = batch.edges
+        int64_t e, row = edges.row[t] if edges.score != NULL else -1
+        int32_t i, j
+    if row >= 0:
+        for e in range(edges.indptr[row], edges.indptr[row + 1]):
+            i, j = edges.previous[e], edges.current[e]
+            work.transition[i * n + j] = batch.transition[i, j]
 
 
 cdef void _enter_best(
@@ -115,7 +143,7 @@ cdef void _enter_best(
     for i in range(segments.ends.shape[0]):
         label = segments.ends[i]
         for j in range(n):
-            x = work.closed[label] + batch.transition[label, j]
+            x = work.closed[label] + work.transition[label * n + j]
             if x > work.entry[j]:
                 work.entry[j], previous[j] = x, label
 
@@ -123,7 +151,6 @@ cdef void _enter_best(
 cdef void _close(
     int64_t t,
     int64_t start,
-    BatchScores batch,
     BatchSegments segments,
     const number[:, ::1] state,
     Work *work,
@@ -154,7 +181,7 @@ cdef void _close(
                     x += segments.by_span[r, k]
             work.closed[single] = x
         if t > start and last >= 0 and first >= 0:
-            y = batch.transition[inside, last] if inside >= 0 else -INFINITY
+            y = work.transition[inside * n + last] if inside >= 0 else -INFINITY
             r = segments.indptr[t]
             work.closed[last] = -INFINITY
             for d in range(1, m + 1):
@@ -163,7 +190,7 @@ cdef void _close(
                     x = before[d - 1] + segments.by_length[k, d]
                 else:
                     x = before[m - 1] + segments.by_length[k, m - 1]
-                x += batch.transition[first, last] if d == 1 else y
+                x += work.transition[first * n + last] if d == 1 else y
                 while r < segments.indptr[t + 1] and segments.length[r] < d + 1:
                     r += 1
                 if d < m - 1 and r < segments.indptr[t + 1] and segments.length[r] == d + 1:
@@ -172,7 +199,7 @@ cdef void _close(
                     work.closed[last] = x
                     firsts[k] = t - d if d < m else work.begun[k]
             work.closed[last] += state[t, last]
-        _open(t, start, k, m, batch, segments, state, work)
+        _open(t, start, k, m, segments, state, work)
 
 
 cdef void _open(
@@ -180,14 +207,13 @@ cdef void _open(
     int64_t start,
     int64_t k,
     int64_t m,
-    BatchScores batch,
     BatchSegments segments,
     const number[:, ::1] state,
     Work *work,
 ) noexcept nogil:
     """Set the best scores of the segments of one type that are not at their last token."""
     cdef:
-        int64_t d
+        int64_t d, n = state.shape[1]
         int32_t first = segments.first[k], inside = segments.inside[k]
         double *opened = work.opened + k * m
         double *before = work.before + k * m
@@ -199,8 +225,8 @@ cdef void _open(
     opened[0] = work.entry[first] + state[t, first]
     if t == start or inside < 0:
         return
-    x = batch.transition[inside, inside] + state[t, inside]
-    to_first = batch.transition[first, inside] + state[t, inside]
+    x = work.transition[inside * n + inside] + state[t, inside]
+    to_first = work.transition[first * n + inside] + state[t, inside]
     for d in range(1, m - 1):
         opened[d] = before[d - 1] + (to_first if d == 1 else x)
     # Segments that have just become longer, and those that are.

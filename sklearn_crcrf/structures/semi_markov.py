@@ -120,10 +120,6 @@ class SemiMarkovChain(PositionCapabilities):
         return log_z, gradient
 
     def maximum(self, scores: Scores) -> tuple[np.ndarray, np.ndarray]:
-        if self._with_token_transitions(scores).any():
-            positions = Positions(self, scores)
-            value, paths = self.chain.maximum(positions.scores)
-            return value, positions.labels(paths)
         value, y = np.empty(self.n_units), np.empty(self.n_tokens, dtype=np.int32)
         segments = BatchSegments(self.roles, self.spans, *self.layout.split(scores.own))
         segment_maxima(BatchScores(self.offsets, scores), segments, scores.state, y, value)

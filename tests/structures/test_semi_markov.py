@@ -1,3 +1,5 @@
+from itertools import pairwise
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -192,18 +194,25 @@ def test_scores_that_are_no_numbers():
         assert_array_equal(np.isnan(value), [True, False, False, True])
 
 
-def test_token_transitions_of_single_tokens():
-    structure, scores = random_case(4)
-    rng = np.random.default_rng(0)
-    gains = sp.random_array((2, 25), density=0.5, format="csr", rng=rng)
+@pytest.mark.parametrize("kernel", compiled("segments"))
+@pytest.mark.parametrize(("scheme", "max_length"), CASES)
+@pytest.mark.parametrize("scale", [1.0, 3000.0])
+def test_token_transitions(kernel, scheme, max_length, scale, monkeypatch):
+    monkeypatch.setattr(semi_markov, "kernels", kernel)
+    structure, scores = random_case(max_length, scheme, max_length, (3, 0, 1, 2), scale)
+    rng, n = np.random.default_rng(max_length), len(CLASSES[scheme])
+    gains = scale * sp.random_array((2, n * n), density=0.5, format="csr", rng=rng)
     row = rng.integers(-1, 2, structure.n_tokens)
     edges = TokenTransitions.from_gains(row, gains, scores.transition)
     scores = scores._replace(token_transitions=edges)
-    found = enumerated(structure, scores)
-    log_z, gradient = structure.log_partition_and_gradient(scores, np.ones(4))
-    assert_allclose(log_z, log_sums(found))
-    assert_same_gradient(gradient, expected(found, np.ones(4), scores), atol=1e-12)
-    assert_allclose(structure.maximum(scores)[0], [max(values) for _, values, _ in found])
+    found, weight = enumerated(structure, scores), np.array([1.0, 2.0, -0.5, 3.0])
+    log_z, gradient = structure.log_partition_and_gradient(scores, weight)
+    assert_allclose(log_z, log_sums(found), rtol=1e-12, atol=1e-12)
+    assert_same_gradient(gradient, expected(found, weight, scores), atol=1e-9)
+    value, y = structure.maximum(scores)
+    assert_allclose(value, [max(values) for _, values, _ in found])
+    for (paths, values, _), (a, b) in zip(found, pairwise(structure.offsets), strict=True):
+        assert_array_equal(y[a:b], paths[int(np.argmax(values))])
 
 
 @pytest.mark.parametrize(("scheme", "max_length"), CASES)
