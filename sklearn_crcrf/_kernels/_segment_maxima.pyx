@@ -88,10 +88,10 @@ cdef double _best(
         for i in range(n):
             if not state[t, i] < INFINITY:
                 return NAN
-        _use_edges(t, batch.edges, n, work)
+        _set_transitions(t, batch.edges, n, work)
         _enter_best(t, start, batch, segments, n, work)
         _close(t, start, segments, state, work)
-        _leave_edges(t, batch, n, work)
+        _reset_transitions(t, batch, n, work)
         swapped = work.opened
         work.opened, work.before = work.before, swapped
         y[t] = 0
@@ -104,7 +104,7 @@ cdef double _best(
     return top
 
 
-cdef void _use_edges(int64_t t, Edges edges, int64_t n, Work *work) noexcept nogil:
+cdef void _set_transitions(int64_t t, Edges edges, int64_t n, Work *work) noexcept nogil:
     """Let transition be of a token."""
     cdef int64_t e, row = edges.row[t] if edges.score != NULL else -1
     if row >= 0:
@@ -112,7 +112,7 @@ cdef void _use_edges(int64_t t, Edges edges, int64_t n, Work *work) noexcept nog
             work.transition[edges.previous[e] * n + edges.current[e]] = edges.score[e]
 
 
-cdef void _leave_edges(int64_t t, BatchScores batch, int64_t n, Work *work) noexcept nogil:
+cdef void _reset_transitions(int64_t t, BatchScores batch, int64_t n, Work *work) noexcept nogil:
     """Let transition be of a token without edges again."""
     cdef:
         Edges edges = batch.edges

@@ -43,16 +43,29 @@ from ..training.monitor import Training
 from ..utils.soundness import Requirement, below, indices
 from .contributions import attribute_names
 from .experts import Experts, all_experts, chosen_experts
-from .fit_exponents import MAX_ITER, HeldOut, fit_exponents, held_out_folds
+from .fit_exponents import (
+    MAX_ITER,
+    HeldOut,
+    fit_exponents,
+    fit_segment_exponents,
+    held_out_folds,
+)
 from .frequencies import FrequencyModel
 from .model import Statistics
 from .named_weights import named_weights
 from .prepared import Prepared
 from .product_spelling import ProductSpelling
+from .segment_rates import (
+    MAX_LENGTH,
+    check_segmentations,
+    segment_roles,
+    segment_templates,
+    segmented,
+)
 from .serving import counted_tagger_of
 from .signature_spelling import JointSpelling, MaxEntSpelling, MeanSpelling
 from .smoothed import SmoothedModel
-from .soundness import model_requirements, trigram_requirements
+from .soundness import model_requirements, segment_type_requirements, trigram_requirements
 from .trigrams import TRIGRAMS, TrigramRates
 
 __all__ = ["EmpiricalCRF"]
@@ -135,6 +148,12 @@ class EmpiricalCRF(CountingClassifier):
     order : {1, 2}, default=1
         2 adds co-occurrence rates of three labels in a row, over the 8 likeliest labels of each
         token of a sequence.
+    segments : {"counted"}, default=None
+        Whether whole segments are counted, too: how often runs of up to 4 tokens with the same
+        words, the same shapes after the same word, or the same last word were a segment. They raise
+        or lower the scores of whole segments above what the chain says of them, with the exponents
+        "segment", "segment shapes" and "segment end". Labels must be in the scheme IOB2 or IOBES,
+        and labellings that spell no segmentation are impossible.
     observation : str, default=None
         The key or column that holds the words, if tokens have several; by default the first
         that is not numeric.
@@ -191,7 +210,7 @@ class EmpiricalCRF(CountingClassifier):
 
     model_: Any
     _trigrams: TrigramRates | None
-    _added_parameters = ("experts", "inference")
+    _added_parameters = ("experts", "inference", "segments")
     _parameter_constraints: dict = {
         "mu_oov": [Interval(Real, 0, None, closed="left")],
         "spelling": [StrOptions(set(SPELLINGS))],
@@ -201,6 +220,7 @@ class EmpiricalCRF(CountingClassifier):
         "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
         "inference": [StrOptions(set(INFERENCE)), Inference],
         "order": [Interval(Integral, 1, 2, closed="both")],
+        "segments": [StrOptions({"counted"}), None],
         "observation": [str, None],
         **shared("sigma", "binning", "sample_unit", "n_jobs"),
     }
@@ -217,6 +237,7 @@ class EmpiricalCRF(CountingClassifier):
         validation_fraction=0.1,
         inference="auto",
         order=1,
+        segments=None,
         observation=None,
         binning=None,
         sample_unit="sequence",
@@ -231,6 +252,7 @@ class EmpiricalCRF(CountingClassifier):
         self.validation_fraction = validation_fraction
         self.inference = inference
         self.order = order
+        self.segments = segments
         self.observation = observation
         self.binning = binning
         self.sample_unit = sample_unit
@@ -280,8 +302,8 @@ class EmpiricalCRF(CountingClassifier):
         Raises
         ------
         ValueError
-            If tokens were not strings in sequences, or ``zeros``, ``spelling`` and ``order`` are
-            not the defaults, or an expert has more than three symbols.
+            If tokens were not strings in sequences, or ``zeros``, ``spelling``, ``order`` and
+            ``segments`` are not the defaults, or an expert has more than three symbols.
         """
         check_is_fitted(self)
         return counted_tagger_of(self)
@@ -475,9 +497,20 @@ class EmpiricalCRF(CountingClassifier):
             raise ValueError(f'exponents="fit" needs zeros="smoothed", got {self.zeros!r}')
         if self.experts is not None and self.zeros != "smoothed":
             raise ValueError(f'experts need zeros="smoothed", got {self.zeros!r}')
+        if self.segments is not None:
+            self._check_segments()
         sequences, weights = super()._check_training(X, y, sample_weight, reset)
+        if self.segments is not None:
+            check_segmentations(sequences.y)
         self._check_links(sequences.X, KINDS_OF_LINKS[-1] if reset else self.encoder_.links)
         return sequences, weights
+
+    def _check_segments(self) -> None:
+        """Raise ValueError if other parameters do not allow to count segments."""
+        needed = {"zeros": "smoothed", "spelling": "product", "order": 1}
+        for name, value in needed.items():
+            if (given := getattr(self, name)) != value:
+                raise ValueError(f'segments="counted" needs {name}={value!r}, got {given!r}')
 
     def _templates(self) -> list[Template]:
         """The templates of the events that are counted."""
@@ -491,6 +524,8 @@ class EmpiricalCRF(CountingClassifier):
             templates = FrequencyModel.templates(self.encoder_)
         else:
             raise ValueError(f'a sparse X needs zeros="smoothed", got {self.zeros!r}')
+        if self.segments is not None:
+            templates += segment_templates(self.encoder_.names[0])
         return [*templates, TRIGRAMS] if self.order == 2 else templates
 
     def _experts(self) -> Experts:
@@ -515,6 +550,7 @@ class EmpiricalCRF(CountingClassifier):
                 spelling,
                 experts=self._experts(),
                 are_segments=are_segments(self.classes_.tolist()),
+                roles=None if self.segments is None else segment_roles(self.classes_),
                 **options,
             )
         else:
@@ -531,6 +567,8 @@ class EmpiricalCRF(CountingClassifier):
         yield from super()._requirements()
         n = len(self.classes_)
         yield from below("model_", model_requirements(self.model_, self.encoder_, n))
+        rates = self.model_.segments
+        yield from below("model_.segments", segment_type_requirements(rates, self.classes_))
         yield indices("_rank", self._rank, (len(self._label_ids),), n, -1)
         if self._trigrams is not None:
             yield from below("_trigrams", trigram_requirements(self._trigrams, n))
@@ -544,6 +582,13 @@ class EmpiricalCRF(CountingClassifier):
             name: start[name] + FITTED_SHARE * (value - start[name])
             for name, value in fitted.items()
         }
+        if self.segments is not None:
+            structures = [segmented(part.structure.offsets, self.classes_) for part in parts]
+            of_segments, converged = fit_segment_exponents(
+                parts, structures, self._exponents, sigma=self.sigma, callback=training
+            )
+            self._exponents |= of_segments
+            self.converged_ = self.converged_ and converged
         self.loss_curve_, self.n_iter_ = training.losses, training.n_iter
 
     def _decode(self, structure: Structure, scores: Scores, first: int) -> np.ndarray:
@@ -571,13 +616,16 @@ class EmpiricalCRF(CountingClassifier):
     def _structure(self, X: SequenceArray) -> Structure:
         if self._trigrams is not None:
             return SecondOrderChain(X.offsets, self._trigrams, N_CANDIDATES)
+        if self.model_.segments is not None:
+            return segmented(X.offsets, self.classes_)
         return self._linked(X)
 
     def _check_structure(self, structure: Structure, X: SequenceArray) -> None:
-        if self.order == 2 and not structure.is_sequential():
+        reason = 'segments="counted"' if self.order == 1 else "order=2"
+        if (self.order, self.segments) != (1, None) and not structure.is_sequential():
             raise ValueError(
-                "order=2 needs sequences, in which each token is linked to the next one, but X has "
-                "other links"
+                f"{reason} needs sequences, in which each token is linked to the next one, but X "
+                "has other links"
             )
 
     def _check_links(self, X: SequenceArray, known: str) -> None:
@@ -592,7 +640,9 @@ class EmpiricalCRF(CountingClassifier):
             raise ValueError(f"X has other links than the {fitted} that the model was fitted to")
 
     def _scores_per_token(self) -> int:
-        return len(self.classes_) if self._trigrams is None else N_CANDIDATES**3
+        if self._trigrams is not None:
+            return N_CANDIDATES**3
+        return len(self.classes_) * (1 if self.model_.segments is None else MAX_LENGTH)
 
     def _named_weights(self) -> NamedWeights:
         if self.zeros != "smoothed":
@@ -606,7 +656,11 @@ class EmpiricalCRF(CountingClassifier):
         return self.model_.prepare(self._encode(X), self._linked(X))
 
     def _scores(self, prepared: Prepared, batch: Batch) -> Scores:
-        return self.model_.scores(prepared.take(batch))
+        part = prepared.take(batch)
+        scores = self.model_.scores(part)
+        if self.model_.segments is None:
+            return scores
+        return self.model_.with_segments(batch.structure, scores, part)
 
     def _contributions(self, prepared: Prepared, batch: Batch, y: np.ndarray) -> Contributions:
         part = prepared.take(batch)

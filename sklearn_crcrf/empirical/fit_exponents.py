@@ -4,18 +4,27 @@ The score of a path is linear in the exponents, so the conditional log-likelihoo
 them: a small problem for a corpus of any size.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import OptimizeResult, minimize
 
 from ..criteria import log_loss
-from ..structures import Structure
+from ..structures import SemiMarkovChain, Structure
 from .prepared import Prepared
+from .segment_rates import EVIDENCE, with_segments
 from .smoothed import RAISING, SmoothedModel
 
-__all__ = ["MAX_ITER", "HeldOut", "Loss", "fit_exponents", "held_out_folds"]
+__all__ = [
+    "MAX_ITER",
+    "HeldOut",
+    "Loss",
+    "SegmentLoss",
+    "fit_exponents",
+    "fit_segment_exponents",
+    "held_out_folds",
+]
 
 MAX_ITER = 50
 
@@ -122,8 +131,54 @@ def fit_exponents(
     """
     for part in parts:
         part.structure.require(log_loss.requires, "fitting exponents")
-    names, start = parts[0].model.exponents.names, parts[0].model.exponents.values.copy()
-    losses, penalty = [Loss(part) for part in parts], (PRIOR_WIDTH * sigma) ** -2
+    losses = [Loss(part) for part in parts]
+    return _fit(losses, parts[0].model.exponents.asdict(), sigma, max_iter, callback)
+
+
+def fit_segment_exponents(
+    parts: Sequence[HeldOut],
+    structures: Sequence[SemiMarkovChain],
+    exponents: Mapping[str, float],
+    *,
+    sigma: float,
+    callback: Callable[[OptimizeResult], None] | None = None,
+) -> tuple[dict[str, float], bool]:
+    """Fit the exponents of counted segments, given all others; as :func:`fit_exponents`.
+
+    They come last, since the prior of a counted segment is what the chain says, which depends on
+    all other exponents.
+
+    Parameters
+    ----------
+    parts : sequence of HeldOut
+    structures : sequence of SemiMarkovChain
+        Of the same units as the parts.
+    exponents : mapping from name to float
+        All exponents. Where exponents of segments start is in the middle of their prior.
+    sigma, callback : as in :func:`fit_exponents`
+
+    Returns
+    -------
+    exponents : dict
+        The fitted ones by name.
+    converged : bool
+    """
+    pairs = zip(parts, structures, strict=True)
+    losses = [SegmentLoss(part, structure, exponents) for part, structure in pairs]
+    start = {evidence.exponent: exponents[evidence.exponent] for evidence in EVIDENCE}
+    return _fit(losses, start, sigma, MAX_ITER, callback)
+
+
+def _fit(
+    losses: Sequence[Callable],
+    initial: Mapping[str, float],
+    sigma: float,
+    max_iter: int,
+    callback: Callable[[OptimizeResult], None] | None,
+) -> tuple[dict[str, float], bool]:
+    """Minimise the sum of losses and of the penalty of exponents that are not the initial ones."""
+    names, start = list(initial), np.array(list(initial.values()))
+    penalty = (PRIOR_WIDTH * sigma) ** -2
 
     def objective(values: np.ndarray) -> tuple[float, np.ndarray]:
         found = [loss(values) for loss in losses]
@@ -162,3 +217,21 @@ class Loss:
         loss, pullback = log_loss(structure, scores, y)
         gradient = self._model.pullback(prepared, scores, pullback(weight), self._gains)
         return float((weight * loss).sum()), gradient
+
+
+class SegmentLoss:
+    """The negative log-likelihood of one part, and its gradient in the exponents of segments."""
+
+    def __init__(self, part: HeldOut, structure: SemiMarkovChain, exponents: Mapping[str, float]):
+        self._part, self._structure = part, structure
+        model = part.model.copy()
+        model.set_exponents(np.array([exponents[name] for name in model.exponents.names]))
+        self._scores = model.scores(part.prepared)
+        self._gains = model.segments.gains(part.prepared.segments, structure, self._scores)
+
+    def __call__(self, values: np.ndarray) -> tuple[float, np.ndarray]:
+        structure, weight = self._structure, self._part.weight
+        scores = with_segments(structure, self._scores, values, self._gains)
+        loss, pullback = log_loss(structure, scores, self._part.y)
+        of_spans = structure.layout.split(pullback(weight).own)[1]
+        return float((weight * loss).sum()), np.tensordot(self._gains, of_spans, axes=2)

@@ -56,6 +56,8 @@ class FrequencyModel(Storable):
         Exponents that differ from their defaults.
     """
 
+    segments: None = None
+
     @staticmethod
     def templates(encoder: Encoder) -> list[Template]:
         """The templates of the events that are counted."""

@@ -20,15 +20,21 @@ class Prepared(NamedTuple):
     kind : int8 ndarray of shape (n_tokens,)
     links : PreparedLinks
     attributes : CSR of shape (n_tokens, n_attributes) or None
+    segments : int32 ndarray of shape (n_tokens, n_segment_slots) or None
+        Rows of what was counted of the runs that end at each token.
     """
 
     rows: np.ndarray
     kind: np.ndarray
     links: PreparedLinks
     attributes: Any = None
+    segments: Any = None
 
     def take(self, batch: Batch) -> "Prepared":
         """The tokens and links of a batch."""
         tokens = slice(batch.start, batch.stop)
-        attributes = None if self.attributes is None else self.attributes[tokens]
-        return Prepared(self.rows[tokens], self.kind[tokens], self.links.take(batch), attributes)
+        links = self.links.take(batch)
+        attributes, segments = (
+            None if part is None else part[tokens] for part in (self.attributes, self.segments)
+        )
+        return Prepared(self.rows[tokens], self.kind[tokens], links, attributes, segments)

@@ -31,8 +31,8 @@ def counted_tagger_of(estimator: "EmpiricalCRF") -> Tagger:
     Raises
     ------
     ValueError
-        If tokens were not strings in sequences, zeros, spelling or order are not the defaults, or
-        an expert has more than three symbols.
+        If tokens were not strings in sequences, zeros, spelling, order or segments are not the
+        defaults, or an expert has more than three symbols.
     """
     model, encoder = estimator.model_, estimator.encoder_
     _check_kind(estimator)
@@ -66,6 +66,7 @@ def _check_kind(estimator: "EmpiricalCRF") -> None:
         'zeros="smoothed"': isinstance(model, SmoothedModel),
         'spelling="product"': isinstance(model.spelling, ProductSpelling),
         "order=1": estimator.order == 1,
+        "segments=None": model.segments is None,
         "token strings": encoder.names == ("token",) and encoder.n_attributes is None,
         "sequences": encoder.links == "next" and encoder.edge_types is None,
     }

@@ -27,7 +27,8 @@ from ..counts.rows import (
 )
 from ..counts.state_weights import StateWeights
 from ..counts.storage import Storable
-from ..structures import ScoreGradient, Scores, Structure
+from ..segments.roles import Roles
+from ..structures import ScoreGradient, Scores, SemiMarkovChain, Structure
 from .contributions import attribute_names, edge_contributions, state_contributions
 from .estimates import Estimate, smooth
 from .experts import ContextExpert, EdgeExpert, Experts, Symbols, edge_experts, given_templates
@@ -35,6 +36,7 @@ from .exponents import Entry, Exponents, state_entries
 from .link_gains import LinkGains
 from .model import Statistics, spelling_keys, word_kinds
 from .prepared import Prepared
+from .segment_rates import EVIDENCE, SegmentRates, with_segments
 from .transitions import (
     LABEL_PAIRS,
     Transitions,
@@ -76,9 +78,12 @@ class SmoothedModel(Storable):
         Only the experts that were counted take part.
     are_segments : bool
         Whether the labels are labels of segments, on which default exponents depend.
+    roles : Roles, optional
+        The labels of segments, if segments were counted.
     """
 
     type_rates: TypeRates | None = None  # of models that were stored before links had types
+    segments: Any = None  # SegmentRates, if segments are counted
 
     def __init__(
         self,
@@ -90,9 +95,13 @@ class SmoothedModel(Storable):
         exponents: Mapping[str, float],
         experts: Experts,
         are_segments: bool,
+        roles: Roles | None = None,
     ):
         self.statistics = statistics
         self._strength = max(strength, WEAKEST)
+        if roles is not None:
+            given = statistics.counts, statistics.word, roles
+            self.segments = SegmentRates(*given, self._strength)
         contexts, blocks = self._fit_state(spelling, experts)
         self.exponents = self._default_exponents(contexts, mu_oov, experts.exponents(are_segments))
         self.exponents.update(exponents)
@@ -133,7 +142,8 @@ class SmoothedModel(Storable):
         for slot, (template, index) in enumerate(self._edges):
             edges[:, slot] = index.rows(window.of_links(template))
         links = PreparedLinks.of(structure, edges, observations.edge_types)
-        return Prepared(rows, kind, links, observations.attributes)
+        segments = None if self.segments is None else self.segments.rows(window)
+        return Prepared(rows, kind, links, observations.attributes, segments)
 
     def link_gains(self, prepared: Prepared) -> LinkGains:
         """How far the attributes of links raise transition scores; exponents do not matter."""
@@ -149,6 +159,13 @@ class SmoothedModel(Storable):
         gains = self.link_gains(prepared) if gains is None else gains
         transitions = gains.token_transitions(*self._link_exponents())
         return Scores(state, self.common_transitions(), *self.boundaries(), transitions)
+
+    def with_segments(
+        self, structure: SemiMarkovChain, scores: Scores, prepared: Prepared
+    ) -> Scores:
+        """The scores of a chain, and of its counted segments."""
+        gains = self.segments.gains(prepared.segments, structure, scores)
+        return with_segments(structure, scores, self._segment_exponents(), gains)
 
     @property
     def coef(self) -> sp.csr_array:
@@ -203,6 +220,10 @@ class SmoothedModel(Storable):
             names = [f"x{j}" for j in range(encoder.n_attributes)]
             given = prepared.attributes, self.attributes, y, names, exponents["attributes"]
             entries.append(attribute_contributions(*given))
+        if self.segments is not None:
+            found = prepared.segments, structure, self.scores(prepared)
+            of_segments = self._segment_exponents()
+            entries.append(self.segments.contributions(*found, y, of_segments, encoder))
         return Contributions.join(entries)
 
     def common_transitions(self) -> np.ndarray:
@@ -225,6 +246,10 @@ class SmoothedModel(Storable):
         if self.statistics.encoder.links == "any":
             return of_edges, of_edges, of_edges * of_types
         return exponents["transition"], of_edges, of_types
+
+    def _segment_exponents(self) -> np.ndarray:
+        """The exponents of what was counted of segments, by kind of evidence."""
+        return np.array([self.exponents[evidence.exponent] for evidence in EVIDENCE])
 
     def copy(self) -> "SmoothedModel":
         """The same model; its exponents can be set without changing this one."""
@@ -265,6 +290,8 @@ class SmoothedModel(Storable):
         if prepared.attributes is not None:
             state_scores = prepared.attributes @ self.attributes
             gradient["attributes"] = state_scores.multiply(weight.state).sum()
+        if self.segments is not None:
+            gradient |= {evidence.exponent: 0.0 for evidence in EVIDENCE}  # not of the chain
         return np.array(list(gradient.values()))
 
     def _fit_state(
@@ -295,6 +322,8 @@ class SmoothedModel(Storable):
             entries.append(Entry("edge types", exponent))
         if ATTRIBUTES in stats.counts:
             entries.append(Entry("attributes", self._fit_attributes()))
+        if self.segments is not None:
+            entries += [Entry(evidence.exponent, evidence.default) for evidence in EVIDENCE]
         return Exponents(entries, n_slots=len(self.spelling.names) + 1 + len(contexts))
 
     def _fit_words(self, spelling: type) -> list[sp.csr_array]:

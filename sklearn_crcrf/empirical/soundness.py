@@ -15,6 +15,7 @@ from .exponents import N_KINDS, Exponents
 from .frequencies import FrequencyModel
 from .model import Statistics
 from .product_spelling import ProductSpelling
+from .segment_rates import EVIDENCE, SegmentRates, segment_roles, segment_templates
 from .signature_spelling import (
     HOLDS,
     N_SIGNATURES,
@@ -27,7 +28,7 @@ from .smoothed import RAISING, SmoothedModel
 from .trigrams import TrigramRates
 from .type_rates import TypeRates
 
-__all__ = ["model_requirements", "trigram_requirements"]
+__all__ = ["model_requirements", "segment_type_requirements", "trigram_requirements"]
 
 
 def trigram_requirements(rates: TrigramRates, n_labels: int) -> Iterator[Requirement]:
@@ -74,6 +75,10 @@ def _(model: SmoothedModel, encoder: Encoder, n_labels: int) -> Iterator[Require
         yield Fact("exponents", "edge types" in model.exponents.names, "must have edge types")
     else:
         yield Fact("type_rates", model.type_rates is None, "must be None")
+    if model.segments is not None:
+        yield from below("segments", _segment_requirements(model.segments, encoder))
+        has_all = {evidence.exponent for evidence in EVIDENCE} <= {*model.exponents.names}
+        yield Fact("exponents", has_all, "must have those of segments")
     starts = np.cumsum([0, *sizes[:-1]])
     yield indices("_edge_starts", model._edge_starts, starts.shape, sum(sizes) + 1)
     yield Fact("_edge_starts", np.array_equal(model._edge_starts, starts), f"must be {starts}")
@@ -97,6 +102,30 @@ def _(model: FrequencyModel, encoder: Encoder, n_labels: int) -> Iterator[Requir
     yield from sparse("_pairs", model._pairs, shape, has_order=True)
     yield from sparse("_label_pairs", model._label_pairs, (1, n * n), has_order=True)
     yield from below("spelling", pair_requirements(spelling, n))
+
+
+def segment_type_requirements(
+    rates: SegmentRates | None, classes: np.ndarray
+) -> Iterator[Requirement]:
+    """Requirements of what was counted of segments, if it was, given the labels."""
+    if rates is not None:
+        n_types = len(segment_roles(classes).types)
+        yield Fact("spelled", rates.spelled.shape[1] == n_types, f"must have {n_types} columns")
+
+
+def _segment_requirements(rates: SegmentRates, encoder: Encoder) -> Iterator[Requirement]:
+    yield Fact("segments", isinstance(rates, SegmentRates), "must be SegmentRates")
+    templates = [template for template, _ in rates._slots]
+    expected = segment_templates(encoder.names[0])
+    yield Fact("_slots", templates == expected, "must be of the templates of segments")
+    yield from indexed("_slots", rates._slots, encoder)
+    sizes = [len(index.keys) for _, index in rates._slots]
+    starts = np.cumsum([0, *sizes[:-1]])
+    yield indices("_starts", rates._starts, starts.shape, sum(sizes) + 1)
+    yield Fact("_starts", np.array_equal(rates._starts, starts), f"must be {starts}")
+    yield Array("seen", rates.seen, (sum(sizes),), most=0.0)
+    shape = sum(sizes), rates.spelled.shape[1]
+    yield from sparse("spelled", rates.spelled, shape, least=0.0)
 
 
 def _statistics_requirements(

@@ -45,6 +45,7 @@ OBJECTS = {
     "empirical.frequencies": ["FrequencyModel"],
     "empirical.model": ["Statistics"],
     "empirical.product_spelling": ["ProductSpelling"],
+    "empirical.segment_rates": ["SegmentRates"],
     "empirical.signature_spelling": ["JointSpelling", "MaxEntSpelling", "MeanSpelling"],
     "empirical.smoothed": ["SmoothedModel"],
     "empirical.trigrams": ["TrigramRates"],

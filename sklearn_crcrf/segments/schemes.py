@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-__all__ = ["PREFIXES", "SchemeLabels", "are_segments", "check_option", "read_labels"]
+__all__ = ["PREFIXES", "SchemeLabels", "are_segments", "check_option", "read_labels", "scheme_of"]
 
 PREFIXES = {"IOB1": "BI", "IOB2": "BI", "IOBES": "BIES"}
 
@@ -119,6 +119,28 @@ def are_segments(labels: Iterable[Any]) -> bool:
     """
     parsed = [_split(label, "BIES") for label in labels]
     return None not in parsed and any(kind for _, kind in filter(None, parsed))
+
+
+def scheme_of(labels: Iterable[Any]) -> str:
+    """The scheme of labels of segments that are spelled in one way only.
+
+    Parameters
+    ----------
+    labels : iterable of labels
+
+    Returns
+    -------
+    {"IOB2", "IOBES"}
+        IOBES if there is a label that IOB2 does not have.
+
+    Examples
+    --------
+    >>> from sklearn_crcrf.segments.schemes import scheme_of
+    >>> [scheme_of(y) for y in (["B-PER", "I-PER", "O"], ["S-LOC", "O"], ["O"])]
+    ['IOB2', 'IOBES', 'IOB2']
+    """
+    parsed = [_split(label, "BIES") for label in labels]
+    return "IOBES" if any(prefix in ("E", "S") for prefix, _ in filter(None, parsed)) else "IOB2"
 
 
 def check_option(name: str, value: Any, options: Iterable[str]) -> None:

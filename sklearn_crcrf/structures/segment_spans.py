@@ -41,6 +41,24 @@ class Spans(NamedTuple):
         """No span has scores."""
         return cls(np.zeros(n_tokens + 1, dtype=np.int64), np.empty(0, dtype=np.int32))
 
+    @classmethod
+    def all(cls, offsets: np.ndarray, max_length: int) -> "Spans":
+        """All runs of at most ``max_length`` tokens of each sequence.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sklearn_crcrf.structures import Spans
+        >>> Spans.all(np.array([0, 1, 4]), 2)
+        Spans(indptr=array([0, 1, 2, 4, 6]), length=array([1, 1, 1, 2, 1, 2], dtype=int32), \
+features=None)
+        """
+        starts = np.repeat(offsets[:-1], np.diff(offsets))
+        counts = np.minimum(np.arange(offsets[-1]) - starts + 1, max_length)
+        indptr = np.append(0, np.cumsum(counts))
+        length = np.arange(indptr[-1]) - np.repeat(indptr[:-1], counts) + 1
+        return cls(indptr, length.astype(np.int32))
+
     def last_tokens(self) -> np.ndarray:
         """The last token of each span."""
         return np.repeat(np.arange(len(self.indptr) - 1), np.diff(self.indptr))

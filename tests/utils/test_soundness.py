@@ -39,10 +39,13 @@ from sklearn_crcrf import (
 from sklearn_crcrf.data.symbols import SymbolTable
 from sklearn_crcrf.data.vocabulary import JoinedStrings, Vocabulary
 from sklearn_crcrf.opinion_pool import MergedLabels, RandomAttributes
+from sklearn_crcrf.segments import convert_scheme
 from sklearn_crcrf.semi_markov import SegmentFeatures, SegmentGazetteer
 from sklearn_crcrf.utils.soundness import Array, check_sound
 
 X, y = make_corpus(n_sequences=8)
+OF_SEGMENTS = {"A": "O", "B": "I-X", "C": "I-Y", "D": "B-X"}
+SEGMENTS = convert_scheme([[OF_SEGMENTS[i] for i in labels] for labels in y], "IOB1", "IOB2")
 DICTS = [[{"w": w, "n": float(len(w))} for w in x] for x in X]
 ROWS = [np.array([[len(w), w.count("a"), w.count("n")] for w in x], dtype=float) for x in X]
 SPARSE = [sp.csr_array(x) for x in ROWS]
@@ -96,6 +99,7 @@ MODELS = {
     "SegmentFeatures": (SegmentFeatures(min_freq=1), X),
     "SegmentGazetteer": (SegmentGazetteer({"animal": ["reed walk", "reed"]}), X),
     "EmpiricalCRF second order": (EmpiricalCRF(order=2), X),
+    "EmpiricalCRF segments": (EmpiricalCRF(segments="counted"), X),
     "EmpiricalCRF sparse": (EmpiricalCRF(), SPARSE),
     "EmpiricalCRF dicts": (EmpiricalCRF(), DICTS),
     **EMPIRICAL,
@@ -172,7 +176,7 @@ def all_outcomes(stored: bytes, X, connection) -> None:
 @pytest.mark.parametrize("name", MODELS)
 def test_damaged_arrays_are_refused(name):
     model, X = MODELS[name]
-    stored = pickle.dumps(model.fit(X, y))
+    stored = pickle.dumps(model.fit(X, SEGMENTS if "segments" in name else y))
     # In a process of its own, as what is not refused used to end it.
     context = multiprocessing.get_context("fork")
     receiver, sender = context.Pipe(duplex=False)
