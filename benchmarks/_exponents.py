@@ -72,7 +72,7 @@ def sharp(name: str) -> float:
     return SHARP.get(name, SHARP.get(expert, 0.0))
 
 
-class _Parts(EmpiricalCRF):
+class KeptParts(EmpiricalCRF):
     """Keeps the held-out parts to which exponents would be fitted."""
 
     def _fit_exponents(self, parts: list[HeldOut]) -> None:
@@ -91,7 +91,7 @@ class SharedFit:
 
     def __init__(self, parts: Mapping[str, tuple[Sequence, Sequence]]):
         self._parts = {
-            name: [Loss(part) for part in _Parts(exponents="fit").fit(X, y).parts]
+            name: [Loss(part) for part in KeptParts(exponents="fit").fit(X, y).parts]
             for name, (X, y) in parts.items()
         }
         self.names = next(iter(self._parts.values()))[0].names

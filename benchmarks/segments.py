@@ -1,4 +1,4 @@
-"""Chains of segments beside chains of tokens: with and without a dictionary, and their time."""
+"""Chains of segments beside chains of tokens, trained and counted: their accuracy and time."""
 
 import argparse
 from collections.abc import Callable, Iterator, Sequence
@@ -8,12 +8,16 @@ from _common import begin, cpu_seconds, yes_or_no  # before numpy
 
 # isort: split
 import numpy as np
+from _exponents import KeptParts, mean_of
 from _features import CHUNK_TEMPLATES
 from _tasks import NAME_SPELLING, name_windows
+from exponents import TAGGED, WORDS
 from sklearn.pipeline import make_pipeline, make_union
 
-from sklearn_crcrf import CRF, SemiMarkovCRF
+from sklearn_crcrf import CRF, EmpiricalCRF, SemiMarkovCRF
 from sklearn_crcrf.datasets import fetch_conll2000, fetch_conll2002
+from sklearn_crcrf.empirical.fit_exponents import fit_segment_exponents
+from sklearn_crcrf.empirical.segment_rates import segmented
 from sklearn_crcrf.feature_extraction import Gazetteer, SequenceVectorizer, TokenFeatures, Window
 from sklearn_crcrf.metrics import segment_f1
 from sklearn_crcrf.segments import to_segments
@@ -26,6 +30,9 @@ GAIN, LOSS, CHUNK_F1 = 0.6, 0.3, 93.9
 TIMES = {"ner": 2.0, "chunking": 3.0}
 KINDS = ["string", "shape", "pos", "around"]
 LONGEST = {"ner": 8, "chunking": 12}
+# The share of the exponents of counted segments of greatest likelihood that is their default.
+SHARE = 0.6
+N_SENTENCES = 5000  # to which they are fitted
 Part = tuple[Sequence, Sequence]
 
 
@@ -53,7 +60,12 @@ class Task(NamedTuple):
 
 def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser("segments.py", description=__doc__)
-    tables = {"dictionary": dictionary_table, "plain": plain_table, "time": time_table}
+    tables = {
+        "dictionary": dictionary_table,
+        "plain": plain_table,
+        "time": time_table,
+        "counted": counted_table,
+    }
     parser.add_argument("--tables", nargs="+", choices=tables, default=list(tables))
     args = begin(parser, argv)
     for name in args.tables:
@@ -215,6 +227,56 @@ def _per_iteration(model: CRF, X: Any, y: Sequence) -> float:
         cpu_seconds(lambda n=n: model.set_params(max_iter=n, tol=0.0).fit(X, y))[0] for n in (1, 21)
     )
     return (many - few) / 20
+
+
+def counted_table(args: argparse.Namespace) -> tuple[str, list[str], Iterator[list[str]]]:
+    title = (
+        "EmpiricalCRF: F1 without and with counted segments, and how many times longer a fit takes"
+    )
+    columns = ["corpus", "sentences", "exponents", "tokens", "segments", "times", "target", "met"]
+    return title, columns, counted(args)
+
+
+def counted(args: argparse.Namespace) -> Iterator[list[str]]:
+    corpora = {
+        name: corpus.load(args) for name, corpus in (WORDS | TAGGED).items() if corpus.segments
+    }
+    fitted = {
+        name: fitted_exponents(*(part[:N_SENTENCES] for part in train))
+        for name, (train, _) in corpora.items()
+        if name in WORDS
+    }
+    for name, ((X, y), test) in corpora.items():
+        others = mean_of(e for other, e in fitted.items() if other != name.split(",")[0])
+        chosen = {key: SHARE * value for key, value in others.items()}
+        for n in (len(X), len(X) // 10):
+            ways = {"default": (None, None), "chosen on the others": (None, chosen)}
+            ways |= {"fit": ("fit", "fit")} if n == len(X) else {}
+            for title, exponents in ways.items():
+                found = [
+                    counted_f1(segments, given, (X[:n], y[:n]), test)
+                    for segments, given in zip((None, "counted"), exponents, strict=True)
+                ]
+                (tokens, seconds), (segments, more) = found
+                cells = [f"{tokens:.2f}", f"{segments:.2f}", f"{more / seconds:.1f}"]
+                yield [name, f"{n:,}", title, *cells, "more", yes_or_no(segments > tokens)]
+
+
+def counted_f1(
+    segments: str | None, exponents: Any, train: Part, test: Part
+) -> tuple[float, float]:
+    """F1 in per cent, and CPU time of training."""
+    model = EmpiricalCRF(segments=segments, exponents=exponents)
+    seconds, _ = cpu_seconds(lambda: model.fit(*train))
+    return 100 * segment_f1(test[1], model.predict(test[0]).tolist()), seconds
+
+
+def fitted_exponents(X: Sequence, y: Sequence) -> dict[str, float]:
+    """The exponents of counted segments of greatest likelihood, if all others are the defaults."""
+    model = KeptParts(exponents="fit", segments="counted").fit(X, y)
+    structures = [segmented(part.structure.offsets, model.classes_) for part in model.parts]
+    default = model.parts[0].model.exponents.asdict()
+    return fit_segment_exponents(model.parts, structures, default, sigma=10.0)[0]
 
 
 if __name__ == "__main__":
