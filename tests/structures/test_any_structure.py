@@ -21,11 +21,13 @@ from sklearn_crcrf.max_margin import (
     subgradient,
 )
 from sklearn_crcrf.perceptron.learning import Learned, MeanWeights
+from sklearn_crcrf.segments import roles_of
 from sklearn_crcrf.structures import (
     Chain,
     Forest,
     Graph,
     SecondOrderChain,
+    SemiMarkovChain,
     Structure,
     Unsupported,
 )
@@ -57,6 +59,8 @@ def make_corpus(structure, partial=False):
     rng, n = np.random.default_rng(0), structure.n_tokens
     X = sp.random_array((n, N_ATTRIBUTES), density=0.6, rng=rng, format="csr")
     y = rng.integers(N_LABELS, size=n).astype(np.int32)
+    if isinstance(structure, SemiMarkovChain):
+        y[~structure.is_segmentation(y)] = CLASSES.index("B-X")
     allowed = np.eye(N_LABELS, dtype=bool)[y]
     if partial:
         allowed[1], y[1] = [True, True, False], -1
@@ -113,6 +117,7 @@ STRUCTURES = {
     ),
     "second order": SecondOrderChain(make_structure().offsets, trigrams, N_LABELS),
     "chains": Chain(make_structure().offsets),
+    "segments": SemiMarkovChain(make_structure().offsets, roles_of(CLASSES, "IOB2"), 2),
 }
 CASES = [
     (name, structure)
