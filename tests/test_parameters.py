@@ -45,7 +45,7 @@ HAS = {
     "SeparateCRF": {"sigma"},
     "LatticeCRF": {"sigma", "verbose"},
     "OutputCodeCRF": {"sigma", "class_weight", "verbose"},
-    "SemiMarkovCRF": SHARED - {"warm_start"},
+    "SemiMarkovCRF": SHARED,
     "FeatureInduction": {"verbose"},
 }
 # Strengths of regularisation by other names: how the documentation relates them to sigma.

@@ -15,10 +15,11 @@ from ..base.parameters import shared
 from ..crf import CRF
 from ..crf.problem import Problem
 from ..data.ragged import SequenceArray, locate
-from ..linear import Corpus, Weights
+from ..linear import Corpus, NamedWeights, Weights
 from ..segments.roles import ONE_TO_ONE, Roles, roles_of
 from ..structures import Scores, SemiMarkovChain, Structure, structure_of
 from ..utils.soundness import Array, Fact, Requirement
+from .known_weights import KnownWeights, SegmentWeights
 from .segmented import SegmentedArray
 from .terms import Length, SpanFeature, segment_scores
 
@@ -79,6 +80,7 @@ class SemiMarkovCRF(CRF):
         Number of threads.
     random_state : int, RandomState or None, default=None
         Orders the batches of "sgd", and chooses the validation part.
+    {warm_start}
     {verbose}
 
     Attributes
@@ -150,9 +152,11 @@ class SemiMarkovCRF(CRF):
             "sample_unit",
             "n_jobs",
             "random_state",
+            "warm_start",
             "verbose",
         ),
     }
+    _added_parameters = ("warm_start",)
 
     def __init__(
         self,
@@ -178,6 +182,7 @@ class SemiMarkovCRF(CRF):
         sample_unit="sequence",
         n_jobs=None,
         random_state=None,
+        warm_start=False,
         verbose=0,
     ):
         super().__init__(
@@ -199,6 +204,7 @@ class SemiMarkovCRF(CRF):
             sample_unit=sample_unit,
             n_jobs=n_jobs,
             random_state=random_state,
+            warm_start=warm_start,
             verbose=verbose,
         )
         self.segment_sigma = segment_sigma
@@ -267,11 +273,23 @@ class SemiMarkovCRF(CRF):
                 raise ValueError("segment_sigma needs a finite sigma")
             scale = self.segment_sigma / self.sigma
         types, names = self.segment_types_, self.segment_feature_names_
-        length = np.zeros((len(types), self.max_length + 1))
+        before = self.__dict__.pop("_before", None) or SegmentWeights.none()
+        length, of_features = before.matching(types, names, self.max_length + 1)
         terms: list = [Length(length, scale)]
         if len(names):
-            terms.append(SpanFeature(np.zeros((len(names), len(types))), scale))
+            terms.append(SpanFeature(of_features, scale))
         return problem._replace(own_terms=tuple(terms))
+
+    def _known_weights(self) -> NamedWeights | None:
+        known = super()._known_weights()
+        if known is None:
+            return None
+        names = self.segment_types_, self.segment_feature_names_
+        return KnownWeights.of(known, SegmentWeights(*names, self.length_coef_, self.segment_coef_))
+
+    def _fit(self, X, y, sample_weight, known, classes=None, is_part=False, progress=None) -> None:
+        self._before = known and known.segments
+        super()._fit(X, y, sample_weight, known, classes, is_part, progress)
 
     def _set_weights(self, problem: Problem, x: np.ndarray) -> None:
         super()._set_weights(problem, x)

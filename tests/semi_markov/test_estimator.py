@@ -82,6 +82,19 @@ def test_the_gradient_is_the_derivative(criterion):
     assert error < 1e-4
 
 
+def test_training_goes_on_with_the_weights_of_segments():
+    crf = SemiMarkovCRF(max_length=2, tol=1e-9, warm_start=True).fit(segmented(X), y)
+    length, features = crf.length_coef_, crf.segment_coef_
+    least = crf.loss_curve_[-1]
+    again = crf.set_params(tol=1e-3).fit(segmented(X), y)
+    assert_allclose(again.loss_curve_[0], least, rtol=1e-6)
+    assert_allclose(again.length_coef_, length, atol=1e-3)
+    assert_allclose(again.segment_coef_, features, atol=1e-3)
+    assert "_before" not in vars(again)
+    crf.partial_fit(segmented(X)[:1], y[:1])
+    assert np.abs(crf.segment_coef_ - features).max() < 0.5 * np.abs(features).max()
+
+
 def test_the_penalty_of_segments():
     narrow = SemiMarkovCRF(max_length=2, segment_sigma=0.01, tol=1e-9).fit(segmented(X), y)
     wide = SemiMarkovCRF(max_length=2, segment_sigma=10.0, tol=1e-9).fit(segmented(X), y)
