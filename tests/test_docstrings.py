@@ -44,7 +44,7 @@ OPTIONS = {
     "scheme": set(PREFIXES),
     "smoothing of MCE": set(SMOOTHINGS),
     "syntax": set(SYNTAXES),
-    "criterion of SemiMarkovCRF": set(CRITERIA) - {"mce_f1", "piecewise", "pseudo_likelihood"},
+    "criterion of SemiMarkovCRF": set(CRITERIA) - {"piecewise", "pseudo_likelihood"},
     "features of SegmentFeatures": set(),
     "scheme of SegmentFeatures": {"IOB2", "IOBES"},
     "scheme of SemiMarkovCRF": {"IOB2", "IOBES"},
