@@ -48,7 +48,7 @@ class SemiMarkovCRF(CRF):
 "expected_cost", "token_error", "mce", "mce_f1"} or callable, default="log_loss"
         The loss of a sequence: a name or an object of :mod:`sklearn_crcrf.criteria`. The first four
         are fast; the others go through a chain of positions in segments. A
-        :class:`SoftmaxMargin` can have a cost of wrong segments.
+        :class:`~sklearn_crcrf.criteria.SoftmaxMargin` can have a cost of wrong segments.
     {sigma}
     {c1}
     segment_sigma : float, default=None
