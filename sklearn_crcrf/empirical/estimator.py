@@ -183,7 +183,7 @@ class EmpiricalCRF(CountingClassifier):
         The estimates made from the counts; computes the scores.
     loss_curve_ : list of float
         Only if exponents were fitted, as the two below: the loss of the sequences plus the
-        penalty of the exponents, after each iteration.
+        penalty of the exponents, after each iteration. The exponents of segments are fitted last.
     {n_iter_}
     converged_ : bool
         False if the exponents still changed after 50 iterations.
