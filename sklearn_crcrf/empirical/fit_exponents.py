@@ -232,6 +232,7 @@ class SegmentLoss:
     def __call__(self, values: np.ndarray) -> tuple[float, np.ndarray]:
         structure, weight = self._structure, self._part.weight
         scores = with_segments(structure, self._scores, values, self._gains)
-        loss, pullback = log_loss(structure, scores, self._part.y)
-        of_spans = structure.layout.split(pullback(weight).own)[1]
-        return float((weight * loss).sum()), np.tensordot(self._gains, of_spans, axes=2)
+        log_z, expected = structure.log_partition_and_gradient(scores, weight)
+        gold, pullback = structure.score(scores, self._part.y)
+        of_spans = structure.layout.split(expected.own - pullback(weight).own)[1]
+        return float(weight @ (log_z - gold)), np.tensordot(self._gains, of_spans, axes=2)
