@@ -7,6 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 from _common import corpus_file, cpu_seconds, yes_or_no
 from sklearn.linear_model import LogisticRegression
+from sklearn.preprocessing import normalize
 
 from sklearn_crcrf import AssociativeMarkovNetwork, GraphArray, GraphCRF, SeparateCRF
 
@@ -16,6 +17,8 @@ TARGETS = {
     "GraphCRF, pseudo-likelihood": (85.0, np.inf),
     "AssociativeMarkovNetwork": (85.0, np.inf),
 }
+# What is tried as C of logistic regression, whose rows sum to 1.
+STRENGTHS = (30.0, 100.0, 300.0, 1000.0)
 
 
 class Cora(NamedTuple):
@@ -24,6 +27,7 @@ class Cora(NamedTuple):
     graph: GraphArray
     y: np.ndarray
     train: np.ndarray
+    validation: np.ndarray
     test: np.ndarray
 
 
@@ -33,7 +37,8 @@ def load_cora() -> Cora:
     ones = np.ones(len(arrays["indices"]))
     words = sp.csr_array((ones, arrays["indices"], arrays["indptr"]), tuple(arrays["shape"]))
     graph = GraphArray.from_edges([words], [arrays["edges"]])
-    return Cora(graph, arrays["y"], arrays["split_train"], arrays["split_test"])
+    parts = (arrays[f"split_{part}"] for part in ("train", "val", "test"))
+    return Cora(graph, arrays["y"], *parts)
 
 
 def methods() -> dict[str, Callable[[], Any]]:
@@ -49,17 +54,28 @@ def methods() -> dict[str, Callable[[], Any]]:
 def cora_rows(n_splits: int) -> Iterator[list[str]]:
     """Mean accuracy of test papers, given the topics of training papers; CPU time of a split."""
     cora = load_cora()
-    yield row("logistic regression", [words_alone(cora, k) for k in range(n_splits)])
+    alone = [words_alone(cora, k) for k in range(n_splits)]
+    yield row("logistic regression, C chosen on validation", alone)
     for name, make in methods().items():
         yield row(name, [with_citations(cora, k, make) for k in range(n_splits)])
 
 
 def words_alone(cora: Cora, split: int) -> tuple[float, float]:
-    """CPU seconds and accuracy of a classifier that sees no citations."""
-    train, test = cora.train[split], cora.test[split]
-    words = cora.graph.data
-    model = LogisticRegression(max_iter=1000)
-    seconds, _ = cpu_seconds(lambda: model.fit(words[train], cora.y[train]))
+    """CPU seconds and accuracy of a classifier that sees no citations.
+
+    All papers weigh the same, and C is chosen on the validation part.
+    """
+    train, validation, test = cora.train[split], cora.validation[split], cora.test[split]
+    words = normalize(cora.graph.data, norm="l1")
+
+    def fit_best() -> LogisticRegression:
+        models = [
+            LogisticRegression(C=c, max_iter=1000).fit(words[train], cora.y[train])
+            for c in STRENGTHS
+        ]
+        return max(models, key=lambda model: model.score(words[validation], cora.y[validation]))
+
+    seconds, model = cpu_seconds(fit_best)
     return seconds, 100 * float(model.score(words[test], cora.y[test]))
 
 
