@@ -17,7 +17,7 @@ from ..structures import Structure, structure_of
 from ..utils.soundness import Fact, Requirement, below, labels
 from .counts import Counts, Template
 from .edge_types import edge_types, kind_of_links
-from .observations import Encoder, LabelledObservations, Observations, count_corpus
+from .observations import Encoder, LabelledObservations, Observations, count_corpus, relabel
 from .soundness import counts_requirements, encoder_requirements
 from .tabulator import Tabulator
 
@@ -178,7 +178,10 @@ class CountingClassifier(BaseSequenceClassifier):
         observations = self.encoder_.learn(table, attributes, types)
         labels = self._label_ids.learn(sequences.y)
         more = self._count(LabelledObservations(observations, labels, structure, weights))
-        self._estimate(combine(self.counts_, more))
+        counts = combine(self.counts_, more)
+        # The ids of one fit to all data, also if a label appears late.
+        self._label_ids, rank = self._label_ids.in_order()
+        self._estimate(relabel(counts, rank))
 
     def _count(self, corpus: LabelledObservations) -> Counts:
         return count_corpus(corpus, self._templates())

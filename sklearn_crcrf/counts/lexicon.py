@@ -6,6 +6,7 @@ from types import MappingProxyType
 
 import numpy as np
 
+from .._kernels._numbering import number_keys
 from ..data.vocabulary import Vocabulary
 from ..feature_extraction.spelling import spelling_table
 
@@ -92,7 +93,10 @@ class Lexicon:
             block = slice(start, start + BLOCK)
             table = spelling_table(words[block], self.features)
             for j, vocabulary in enumerate(self._spellings):
-                spelling[block, j] = encode(vocabulary, table.categories[j])[table.codes[:, j]]
+                # In the order of the words, so that ids do not depend on the blocks.
+                codes, first = number_keys(table.codes[:, j].astype(np.int64))
+                symbols = table.categories[j][table.codes[first, j]]
+                spelling[block, j] = encode(vocabulary, symbols)[codes]
         return spelling
 
 

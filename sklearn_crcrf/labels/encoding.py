@@ -142,6 +142,21 @@ class LabelIds:
         rank[used] = order
         return classes, rank
 
+    def in_order(self) -> tuple["LabelIds", np.ndarray]:
+        """The same labels with ids in increasing order, however the labels arrived.
+
+        Returns
+        -------
+        ordered : LabelIds
+        rank : ndarray of shape (n_labels,), int32
+            The new id of each id.
+        """
+        labels, rank = sort_labels(list(self._ids))
+        ordered = LabelIds()
+        ordered._add(labels)
+        ordered._n_declared = self._n_declared
+        return ordered, rank
+
     def require(self, classes: Any) -> None:
         """Raise ValueError unless ``classes`` are exactly the labels so far."""
         if LabelIds(classes)._ids.keys() != self._ids.keys():

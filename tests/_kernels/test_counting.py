@@ -1,8 +1,10 @@
+from collections import Counter
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn_crcrf._kernels._counting import count_keys, pop_ids, push_ids
+from sklearn_crcrf._kernels._counting import count_keys, merge_events, pop_ids, push_ids
 
 
 def counted(keys, weights, n_bits):
@@ -64,3 +66,18 @@ def test_ids_come_back_from_keys(rows):
         pop_ids(keys, n_bits, column)
     assert np.array_equal(back, columns)
     assert not keys.any()
+
+
+@given(st.integers(1, 3), st.integers(0, 30), st.integers(0, 30), st.integers(0, 99))
+def test_merged_events_are_counted_together(n_ids, n, n_more, seed):
+    rng = np.random.default_rng(seed)
+    rows = [tuple(row) for row in rng.integers(-1, 3, (n + n_more, n_ids)).tolist()]
+    parts = [Counter(rows[:n]), Counter(rows[n:])]
+    arrays = []
+    for part in parts:
+        events = np.array(sorted(part), dtype=np.int32, order="F").reshape(len(part), n_ids)
+        arrays += [np.asfortranarray(events), np.array([part[k] for k in sorted(part)], float)]
+    events, sums = merge_events(*arrays, -1.0)
+    expected = {row: parts[0][row] - parts[1][row] for row in sorted(parts[0] | parts[1])}
+    assert [*map(tuple, events.tolist())] == [*expected]
+    assert sums.tolist() == [*expected.values()]

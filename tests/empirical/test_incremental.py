@@ -80,6 +80,7 @@ def test_data_in_two_parts_is_data_in_one(crf, a, b):
     X, y = split_pairs(a + b)
     expected = clone(crf).fit(X, y)
     actual = clone(crf).partial_fit(*split_pairs(a)).partial_fit(*split_pairs(b))
+    assert actual.counts_ == expected.counts_
     assert_same_model(actual, expected, [*X, WORDS])
 
 
@@ -118,6 +119,11 @@ def test_new_columns_are_refused():
     with pytest.raises(ValueError, match=r"X has columns \['p'\]"):
         crf.partial_fit([[{"w": "a", "p": "q"}]], [["N"]])
     assert crf.predict([[{"w": "a", "p": "q"}]]).tolist() == [["N"]]
+
+
+def test_a_late_label_is_counted_as_in_one_fit():
+    late = EmpiricalCRF().partial_fit([["b"]], [["V"]]).partial_fit([["a", "b"]], [["N", "V"]])
+    assert late.counts_ == EmpiricalCRF().fit([["b"], ["a", "b"]], [["V"], ["N", "V"]]).counts_
 
 
 def test_labels_come_and_go():
