@@ -1,7 +1,7 @@
 """Base of the classifiers that are trained by counting."""
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
 from typing import Any, Self
 
@@ -77,6 +77,38 @@ class CountingClassifier(BaseSequenceClassifier):
         """
         with self._replaced_by(self._unfitted()) as twin:
             twin._fit(X, y, sample_weight, None)
+        return self
+
+    @_fit_context(prefer_skip_nested_validation=False)
+    def fit_parts(self, parts: Iterable[tuple[Any, Any]]) -> Self:
+        """Count the parts of a corpus one after another, and estimate once.
+
+        The model is the same as after one :meth:`fit` to all parts, but only one of them is in
+        memory at a time. As in :meth:`partial_fit`, the first part sets the bins of numeric columns
+        and the columns.
+
+        Parameters
+        ----------
+        parts : iterable of (X, y)
+            Each as in :meth:`fit`.
+
+        Returns
+        -------
+        self
+            If fitting fails or is interrupted, it stays as it was.
+
+        Raises
+        ------
+        ValueError
+            If there is no part, or one is not valid, or exponents are to be fitted, which needs all
+            data at once.
+        """
+        if getattr(self, "exponents", None) == "fit":
+            raise ValueError(
+                'exponents="fit" needs all data at once; call fit_exponents afterwards'
+            )
+        with self._replaced_by(self._unfitted()) as twin:
+            twin._fit_parts(parts)
         return self
 
     @_fit_context(prefer_skip_nested_validation=False)
@@ -170,16 +202,39 @@ class CountingClassifier(BaseSequenceClassifier):
 
     def _update(self, X: Any, y: Any, sample_weight: Any, combine: Callable) -> None:
         """Combine the counts with the counts of more data."""
-        sequences, weights = self._check_training(X, y, sample_weight, reset=False)
         self.encoder_, self._label_ids = self.encoder_.copy(), self._label_ids.copy()
+        more = self._count(self._learn(X, y, sample_weight))
+        self._estimate_in_order(combine(self.counts_, more))
+
+    def _fit_parts(self, parts: Iterable[tuple[Any, Any]]) -> None:
+        """Count all parts, and estimate."""
+        # Sums of neighbouring parts, each larger than the next, so that tables merge seldom.
+        sums: list[Counts] = []
+        for X, y in parts:
+            corpus = self._learn(X, y, None) if sums else self._start(X, y, None, None)
+            sums.append(self._count(corpus))
+            while len(sums) > 1 and sums[-1].n_events >= sums[-2].n_events // 2:
+                last = sums.pop()
+                sums.append(sums.pop() + last)
+        if not sums:
+            raise ValueError("parts: there is no part to fit to")
+        while len(sums) > 1:
+            last = sums.pop()
+            sums.append(sums.pop() + last)
+        self._estimate_in_order(sums.pop())
+
+    def _learn(self, X: Any, y: Any, sample_weight: Any) -> LabelledObservations:
+        """Encode more data, and give ids to new symbols and labels."""
+        sequences, weights = self._check_training(X, y, sample_weight, reset=False)
         table, attributes = self.tabulator_.transform(sequences.X)
         structure = self._linked(sequences.X)
         types = edge_types(sequences.X, structure)
         observations = self.encoder_.learn(table, attributes, types)
         labels = self._label_ids.learn(sequences.y)
-        more = self._count(LabelledObservations(observations, labels, structure, weights))
-        counts = combine(self.counts_, more)
-        # The ids of one fit to all data, also if a label appears late.
+        return LabelledObservations(observations, labels, structure, weights)
+
+    def _estimate_in_order(self, counts: Counts) -> None:
+        """Estimate, with the ids of one fit to all data, also if a label appeared late."""
         self._label_ids, rank = self._label_ids.in_order()
         self._estimate(relabel(counts, rank))
 

@@ -101,8 +101,16 @@ class Counts(Mapping):
     __hash__ = None  # type: ignore[assignment]  # mutable objects have no hash
 
     def __repr__(self) -> str:
-        n_events = sum(len(table.weights) for table in self.values())
-        return f"<Counts of {len(self)} templates, {n_events} events>"
+        return f"<Counts of {len(self)} templates, {self.n_events} events>"
+
+    def __sizeof__(self) -> int:
+        """Bytes of the tables, by which engines that move counts between machines plan."""
+        return sum(t.events.nbytes + t.weights.nbytes for t in self.values())
+
+    @property
+    def n_events(self) -> int:
+        """The number of different events, of all templates."""
+        return sum(len(table.weights) for table in self.values())
 
     def __getstate__(self) -> dict:
         # Not every format can store a dict whose keys are tuples.

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from .._kernels._numbering import number_keys
 from ..data.symbols import SymbolTable
 from ..data.vocabulary import Vocabulary
 from ..structures import Structure
@@ -174,7 +175,7 @@ class Encoder:
         new = [name for name in table.names if not self._has(name)]
         if new:
             raise ValueError(f"X has columns {new}, but the first data had {self.names}")
-        observations = self._encode(table, attributes, _learn_words, Vocabulary.add)
+        observations = self._encode(table, attributes, _learn_words, Vocabulary.add, _in_order)
         return self._with_types(observations, edge_types, Vocabulary.add)
 
     def encode(
@@ -184,7 +185,7 @@ class Encoder:
         edge_types: Sequence[str] | None = None,
     ) -> Observations:
         """Encode tokens and links; unknown symbols have the id UNKNOWN."""
-        observations = self._encode(table, attributes, Lexicon.lookup, _lookup)
+        observations = self._encode(table, attributes, Lexicon.lookup, _lookup, _with_absent)
         return self._with_types(observations, edge_types, _lookup)
 
     def copy(self) -> "Encoder":
@@ -209,16 +210,16 @@ class Encoder:
     def _has(self, column: str) -> bool:
         return column == self.names[0] or column in self._vocabularies
 
-    def _encode(self, table, attributes, encode_words, encode_symbols) -> Observations:
+    def _encode(self, table, attributes, encode_words, encode_symbols, read) -> Observations:
         if self.names[0] not in table:
             raise ValueError(
                 f"X has no column {self.names[0]!r}, which holds the words, but {list(table.names)}"
             )
-        word, words = _with_absent(table, self.names[0])
+        word, words = read(table, self.names[0])
         ids, spelling = encode_words(self.lexicon, words)
         stored = {self.names[0]: ids[word]}
         for name, vocabulary in self._vocabularies.items():
-            codes, symbols = _with_absent(table, name)
+            codes, symbols = read(table, name)
             stored[name] = encode_symbols(vocabulary, symbols)[codes]
         features = [f"{self.names[0]}:{feature}" for feature in self.lexicon.features]
         columns = Columns(stored, word, spelling, features)
@@ -331,6 +332,16 @@ def _learn_words(lexicon: Lexicon, words: list) -> tuple[np.ndarray, np.ndarray]
 
 def _lookup(vocabulary: Vocabulary, symbols: list) -> np.ndarray:
     return mark_unknown(vocabulary.lookup(symbols))
+
+
+def _in_order(table: SymbolTable, name: str) -> tuple[np.ndarray, list]:
+    """Codes and symbols of a column, in the order of their first occurrence.
+
+    So the ids that are given to new symbols do not depend on how data is cut into parts.
+    """
+    codes, symbols = _with_absent(table, name)
+    ids, first = number_keys(codes.astype(np.int64))
+    return ids, [symbols[code] for code in codes[first].tolist()]
 
 
 def _with_absent(table: SymbolTable, name: str) -> tuple[np.ndarray, list]:

@@ -126,6 +126,24 @@ def test_a_late_label_is_counted_as_in_one_fit():
     assert late.counts_ == EmpiricalCRF().fit([["b"], ["a", "b"]], [["V"], ["N", "V"]]).counts_
 
 
+@settings(max_examples=20, deadline=None)
+@given(parts=st.lists(corpora, min_size=1, max_size=6))
+def test_fit_parts_is_one_fit(parts):
+    parts = [part for part in parts if any(part)]
+    assume(parts)
+    expected = EmpiricalCRF().fit(*split_pairs([sequence for part in parts for sequence in part]))
+    actual = EmpiricalCRF().fit_parts(map(split_pairs, parts))
+    assert actual.counts_ == expected.counts_
+    assert_same_model(actual, expected, [WORDS])
+
+
+def test_fit_parts_needs_parts_and_given_exponents():
+    with pytest.raises(ValueError, match="there is no part"):
+        EmpiricalCRF().fit_parts([])
+    with pytest.raises(ValueError, match="needs all data at once"):
+        EmpiricalCRF(exponents="fit").fit_parts([(X, y)])
+
+
 def test_labels_come_and_go():
     crf = EmpiricalCRF().fit(X[:1], y[:1]).partial_fit([["oh"]], [["I"]])
     assert crf.classes_.tolist() == ["D", "I", "N", "V"]
