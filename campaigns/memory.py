@@ -36,8 +36,10 @@ _trainers: list[Trainer] = []
 
 
 def prepare() -> None:
-    """Make trainers, and call their methods once, so that modules are imported."""
+    """Make trainers, once for all campaigns, and call their methods, which imports modules."""
     warnings.simplefilter("ignore")
+    if _trainers:
+        return
     for trainer in trainers(N_SEQUENCES):
         try:
             fitted = trainer.fit()
