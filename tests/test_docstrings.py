@@ -38,7 +38,7 @@ ARGUMENTS = {
 }
 # Options that are not among the constraints of a parameter.
 OPTIONS = {
-    "algorithm": set(ALGORITHMS),
+    "algorithm": set(ALGORITHMS) | {"ap"},
     "constraints": set(PREFIXES),
     "pieces": set(WITH_TOKENS),
     "scheme": set(PREFIXES),

@@ -1,5 +1,7 @@
 """CRF with the names and defaults of sklearn-crfsuite, for programs written for that."""
 
+import pickle
+import warnings
 from collections import Counter
 from collections.abc import Collection, Iterator
 from itertools import pairwise
@@ -18,14 +20,16 @@ from ..data.ragged import SequenceArray, locate, object_array
 from ..data.sequences import as_sequences
 from ..feature_extraction import SequenceVectorizer
 from ..linear import Corpus, observed_pairs, transition_counts
+from ..linear.classifier import LinearChainClassifier
 from ..linear.serving import linear_tagger_of
+from ..perceptron import StructuredPerceptron
 from ..serving import Tagger
 from ..training import FittedState
 from ..utils.soundness import Fact, Requirement, Sound
 from .estimator import CRF
 from .features import Features
 
-__all__ = ["CRFsuiteCRF"]
+__all__ = ["CRFsuiteCRF", "CRFsuiteTagger", "LabelLists"]
 
 
 class _Algorithm(NamedTuple):
@@ -45,6 +49,33 @@ ALGORITHMS = {
     "l2sgd": _Algorithm("sgd", 5, 1000, 1e-6),
 }
 PERIOD = 10
+PERCEPTRON_EPOCHS = 100
+MEANINGLESS = {
+    "num_memories": "the number of kept steps is fixed",
+    "epsilon": "training ends by delta and period, or after an epoch without errors",
+    "linesearch": "there is one line search",
+    "max_linesearch": "there is one line search",
+    "calibration_eta": "the first step size is found without it",
+    "calibration_rate": "the first step size is found without it",
+    "calibration_samples": "the first step size is found without it",
+    "calibration_candidates": "the first step size is found without it",
+    "calibration_max_trials": "the first step size is found without it",
+    "pa_type": 'it belongs to algorithm="pa"',
+    "c": 'it belongs to algorithm="pa"',
+    "error_sensitive": 'it belongs to algorithm="pa"',
+    "averaging": 'it belongs to algorithm="pa"',
+    "variance": 'it belongs to algorithm="arow"',
+    "gamma": 'it belongs to algorithm="arow"',
+    "model_filename": "a model is an object; sklearn_crcrf.model_files.save_model writes it",
+    "keep_tempfiles": "there are no temporary files",
+    "trainer_cls": "there is one trainer",
+}
+"""The parameters of sklearn_crfsuite.CRF that change nothing here, and why."""
+FULL_NAMES = {
+    "averaged-perceptron": "ap",
+    "passive-aggressive": "pa",
+}
+"""The names of algorithms in CRFsuite, and their short names."""
 _LISTS = (list, tuple, set, frozenset)
 
 
@@ -58,8 +89,11 @@ class CRFsuiteCRF(FittedState, Sound, SummaryMixin, BaseEstimator):
 
     Parameters
     ----------
-    algorithm : {"lbfgs", "l2sgd"}, default=None
-        Limited-memory BFGS ("lbfgs", which None stands for) or stochastic gradient descent.
+    algorithm : {"lbfgs", "l2sgd", "ap"}, default=None
+        Limited-memory BFGS ("lbfgs", which None stands for), stochastic gradient descent, or the
+        averaged perceptron, which is a :class:`StructuredPerceptron` with a weight for every pair
+        of labels, and of attribute and label. The full names of CRFsuite, such as
+        "averaged-perceptron", are understood too.
     min_freq : float, default=None
         Features, that is pairs of attribute and label or of two labels, that occur fewer times
         have no weight. None is 0.
@@ -71,14 +105,31 @@ class CRFsuiteCRF(FittedState, Sound, SummaryMixin, BaseEstimator):
         only "lbfgs" can have, and 1 for c2. Both are named as in CRFsuite; c1 is the same
         as in :class:`CRF`, and c2 is ``1 / (2 sigma ** 2)``.
     max_iterations : int, default=None
-        None is no limit for "lbfgs", and 1000 for "l2sgd".
+        None is no limit for "lbfgs", 1000 for "l2sgd", and 100 for "ap".
+    num_memories, epsilon : object, default=None
+        Accepted and ignored, with a FutureWarning if it is not None: it changes the search for
+        the optimum, not the optimum.
     period : int, default=None
         None is 10.
     delta : float, default=None
         Training stops when the objective fell by less than this part over ``period``
         iterations. None is 1e-5 for "lbfgs", and 1e-6 for "l2sgd".
+    linesearch, max_linesearch : object, default=None
+        As ``num_memories``.
+    calibration_eta, calibration_rate, calibration_samples : object, default=None
+        As ``num_memories``.
+    calibration_candidates, calibration_max_trials : object, default=None
+        As ``num_memories``.
+    pa_type, c, error_sensitive, averaging, variance, gamma : object, default=None
+        As ``num_memories``; algorithms that have these parameters are not here.
     verbose : bool, default=False
-        Print a line after each iteration.
+        Print a line after each iteration, and the accuracy on development data.
+    model_filename : object, default=None
+        As ``num_memories``; :func:`~sklearn_crcrf.model_files.save_model` writes a model.
+    keep_tempfiles : bool, default=False
+        Accepted and ignored: there are no temporary files.
+    trainer_cls : object, default=None
+        As ``num_memories``.
     n_jobs : int, default=None
         Number of threads.
     random_state : int, RandomState or None, default=None
@@ -86,9 +137,16 @@ class CRFsuiteCRF(FittedState, Sound, SummaryMixin, BaseEstimator):
 
     Attributes
     ----------
-    crf_ : CRF
+    crf_ : CRF or StructuredPerceptron
         What is trained, on the rows that ``vectorizer_`` makes.
     vectorizer_ : SequenceVectorizer
+    dev_score_ : float or None
+        Accuracy of the labels of ``X_dev``, if it was given.
+    tagger_ : CRFsuiteTagger
+        The methods ``labels``, ``tag``, ``set`` and ``marginal`` of ``pycrfsuite.Tagger``. Before
+        fit, this attribute and those down to ``transition_features_`` are None.
+    size_ : int
+        Number of bytes of the pickled ``crf_``.
     classes_ : list
         All labels.
     attributes_ : list of str
@@ -130,10 +188,13 @@ class CRFsuiteCRF(FittedState, Sound, SummaryMixin, BaseEstimator):
         "max_iterations": [Interval(Integral, 0, None, closed="left"), None],
         "period": [Interval(Integral, 1, None, closed="left"), None],
         "delta": [Interval(Real, 0, None, closed="left"), None],
+        **{name: [object, None] for name in MEANINGLESS},
+        "keep_tempfiles": ["boolean"],
         "verbose": ["verbose"],
         "n_jobs": [Integral, None],
         "random_state": ["random_state"],
     }
+    _added_parameters = tuple(MEANINGLESS)
 
     def __init__(
         self,
@@ -144,10 +205,28 @@ class CRFsuiteCRF(FittedState, Sound, SummaryMixin, BaseEstimator):
         c1=None,
         c2=None,
         max_iterations=None,
-        *,
+        num_memories=None,
+        epsilon=None,
         period=None,
         delta=None,
+        linesearch=None,
+        max_linesearch=None,
+        calibration_eta=None,
+        calibration_rate=None,
+        calibration_samples=None,
+        calibration_candidates=None,
+        calibration_max_trials=None,
+        pa_type=None,
+        c=None,
+        error_sensitive=None,
+        averaging=None,
+        variance=None,
+        gamma=None,
         verbose=False,
+        model_filename=None,
+        keep_tempfiles=False,
+        trainer_cls=None,
+        *,
         n_jobs=None,
         random_state=None,
     ):
@@ -158,9 +237,27 @@ class CRFsuiteCRF(FittedState, Sound, SummaryMixin, BaseEstimator):
         self.c1 = c1
         self.c2 = c2
         self.max_iterations = max_iterations
+        self.num_memories = num_memories
+        self.epsilon = epsilon
         self.period = period
         self.delta = delta
+        self.linesearch = linesearch
+        self.max_linesearch = max_linesearch
+        self.calibration_eta = calibration_eta
+        self.calibration_rate = calibration_rate
+        self.calibration_samples = calibration_samples
+        self.calibration_candidates = calibration_candidates
+        self.calibration_max_trials = calibration_max_trials
+        self.pa_type = pa_type
+        self.c = c
+        self.error_sensitive = error_sensitive
+        self.averaging = averaging
+        self.variance = variance
+        self.gamma = gamma
         self.verbose = verbose
+        self.model_filename = model_filename
+        self.keep_tempfiles = keep_tempfiles
+        self.trainer_cls = trainer_cls
         self.n_jobs = n_jobs
         self.random_state = random_state
 
@@ -172,14 +269,19 @@ class CRFsuiteCRF(FittedState, Sound, SummaryMixin, BaseEstimator):
         return tags
 
     @_fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X: Any, y: Any, *, sample_weight: Any = None) -> "CRFsuiteCRF":
+    def fit(
+        self, X: Any, y: Any, X_dev: Any = None, y_dev: Any = None, *, sample_weight: Any = None
+    ) -> "CRFsuiteCRF":
         """Train.
 
         Parameters
         ----------
         X : list of sequences
-            Their tokens are feature dicts, or lists of attributes that are strings.
+            Their tokens are feature dicts, or lists of attributes that are strings. Keys and
+            values may also be bytes in UTF-8.
         y : list of label lists
+        X_dev, y_dev : as X and y, optional
+            Sequences that the trained model is evaluated on; training does not depend on them.
         sample_weight : array-like of shape (n_sequences,), optional
 
         Returns
@@ -191,15 +293,25 @@ class CRFsuiteCRF(FittedState, Sound, SummaryMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            If CRF cannot do what a parameter asks for, or input is not valid.
+            If CRF cannot do what a parameter asks for, only one of ``X_dev`` and ``y_dev`` is
+            given, or input is not valid.
         """
+        if (X_dev is None) != (y_dev is None):
+            raise ValueError("X_dev and y_dev must be given together")
+        for name, why in MEANINGLESS.items():
+            if getattr(self, name) is not (False if name == "keep_tempfiles" else None):
+                message = f"the parameter {name} of CRFsuite has no effect here: {why}"
+                warnings.warn(message, FutureWarning, stacklevel=3)
         with self._replaced_by(self._unfitted()) as twin:
             twin.crf_, twin.vectorizer_ = self._make_crf(), SequenceVectorizer(separator=":")
             twin.crf_.fit(twin.vectorizer_.fit_transform(_read(X)), y, sample_weight)
             twin.crf_.attribute_names_ = twin.vectorizer_.get_feature_names_out()
+            twin.dev_score_ = None if X_dev is None else twin.score(X_dev, y_dev)
+            if twin.dev_score_ is not None and self.verbose:
+                print(f"accuracy on X_dev: {twin.dev_score_:.4f}")
         return self
 
-    def predict(self, X: Any, *, subject_to: Any = None) -> np.ndarray:
+    def predict(self, X: Any, *, subject_to: Any = None) -> list[list]:
         """The labels of the best path of each sequence.
 
         Parameters
@@ -209,7 +321,8 @@ class CRFsuiteCRF(FittedState, Sound, SummaryMixin, BaseEstimator):
 
         Returns
         -------
-        ndarray of n_sequences lists of labels
+        LabelLists
+            A list of one list of labels for each sequence; an array of it has dtype object.
 
         Raises
         ------
@@ -217,7 +330,7 @@ class CRFsuiteCRF(FittedState, Sound, SummaryMixin, BaseEstimator):
             If ``subject_to`` does not fit X, or no path that satisfies it is possible.
         """
         labels = self._fitted().predict(self._rows(X), subject_to=subject_to)
-        return object_array(labels.tolist())
+        return LabelLists(labels.tolist())
 
     def tagger(self) -> Tagger:
         """Make an immutable object that labels one sequence in one compiled call.
@@ -244,7 +357,7 @@ class CRFsuiteCRF(FittedState, Sound, SummaryMixin, BaseEstimator):
         """
         return self.predict([xseq])[0]
 
-    def predict_marginals(self, X: Any) -> np.ndarray:
+    def predict_marginals(self, X: Any) -> list[list[dict]]:
         """Marginal probabilities of the labels of each token.
 
         Parameters
@@ -253,13 +366,13 @@ class CRFsuiteCRF(FittedState, Sound, SummaryMixin, BaseEstimator):
 
         Returns
         -------
-        ndarray of n_sequences lists of dicts
-            For each token a dict ``{label: probability}``.
+        LabelLists
+            A list for each sequence, with a dict ``{label: probability}`` for each token.
         """
-        labels = self.classes_
-        marginals = self._fitted().predict_proba(self._rows(X))
+        crf = self._fitted()
+        labels, marginals = crf.classes_.tolist(), crf.predict_proba(self._rows(X))
         tokens = [dict(zip(labels, row, strict=True)) for row in marginals.data.tolist()]
-        return object_array([tokens[a:b] for a, b in pairwise(marginals.offsets)])
+        return LabelLists([tokens[a:b] for a, b in pairwise(marginals.offsets)])
 
     def predict_marginals_single(self, xseq: Any) -> list[dict]:
         """Marginal probabilities of the labels of each token of one sequence.
@@ -289,31 +402,48 @@ class CRFsuiteCRF(FittedState, Sound, SummaryMixin, BaseEstimator):
         return self._fitted().score(self._rows(X), y, sample_weight)
 
     @property
-    def classes_(self) -> list:
-        """All labels."""
-        return self._fitted().classes_.tolist()
+    def tagger_(self) -> "CRFsuiteTagger | None":
+        """The methods of ``pycrfsuite.Tagger`` for this model; None before fit."""
+        return CRFsuiteTagger(self) if hasattr(self, "crf_") else None
 
     @property
-    def attributes_(self) -> list[str]:
+    def size_(self) -> int | None:
+        """Number of bytes of the pickled ``crf_``; None before fit."""
+        crf = self._trained()
+        return None if crf is None else len(pickle.dumps(crf, pickle.HIGHEST_PROTOCOL))
+
+    @property
+    def classes_(self) -> list | None:
+        """All labels; None before fit."""
+        crf = self._trained()
+        return None if crf is None else crf.classes_.tolist()
+
+    @property
+    def attributes_(self) -> list[str] | None:
         """The attributes that have a weight other than zero: keys, or ``"key:value"``."""
-        crf = self._fitted()
+        crf = self._trained()
+        if crf is None:
+            return None
         attribute, _ = crf.coef_.nonzero()
         return crf.attribute_names_[np.unique(attribute)].tolist()
 
     @property
-    def num_attributes_(self) -> int:
-        """Number of :attr:`attributes_`."""
-        return len(self.attributes_)
+    def num_attributes_(self) -> int | None:
+        """Number of :attr:`attributes_`; None before fit."""
+        attributes = self.attributes_
+        return None if attributes is None else len(attributes)
 
     @property
-    def state_features_(self) -> dict[tuple[str, Any], float]:
-        """The weights ``{(attribute, label): weight}`` that are not zero."""
-        return self._fitted().state_features_
+    def state_features_(self) -> dict[tuple[str, Any], float] | None:
+        """The weights ``{(attribute, label): weight}`` that are not zero; None before fit."""
+        crf = self._trained()
+        return None if crf is None else crf.state_features_
 
     @property
-    def transition_features_(self) -> dict[tuple[Any, Any], float]:
-        """The weights ``{(label, next label): weight}`` that are not zero."""
-        return self._fitted().transition_features_
+    def transition_features_(self) -> dict[tuple[Any, Any], float] | None:
+        """The weights ``{(label, next label): weight}`` that are not zero; None before fit."""
+        crf = self._trained()
+        return None if crf is None else crf.transition_features_
 
     @property
     def loss_curve_(self) -> list[float]:
@@ -330,13 +460,16 @@ class CRFsuiteCRF(FittedState, Sound, SummaryMixin, BaseEstimator):
         """Whether training ended by itself."""
         return self._fitted().converged_
 
-    def _make_crf(self) -> CRF:
-        """The CRF that the parameters describe."""
+    def _make_crf(self) -> CRF | StructuredPerceptron:
+        """The estimator that the parameters describe."""
         algorithm = _or("lbfgs", self.algorithm)
+        algorithm = FULL_NAMES.get(algorithm, algorithm)
+        if algorithm == "ap":
+            return self._make_perceptron()
         if algorithm not in ALGORITHMS:
             raise ValueError(
-                f"algorithm={algorithm!r}: CRFsuiteCRF has {list(ALGORITHMS)}, which maximise the "
-                "likelihood; other ways to train are the parameters criterion and solver of CRF"
+                f"algorithm={algorithm!r}: CRFsuiteCRF has {[*ALGORITHMS, 'ap']}; MaxMarginCRF is "
+                "the closest to passive-aggressive training and AROW"
             )
         solver, span, max_iterations, delta = ALGORITHMS[algorithm]
         c1, c2 = _or(0.0, self.c1), _or(1.0, self.c2)
@@ -358,8 +491,21 @@ class CRFsuiteCRF(FittedState, Sound, SummaryMixin, BaseEstimator):
             verbose=self.verbose,
         )
 
+    def _make_perceptron(self) -> StructuredPerceptron:
+        """The averaged perceptron, which has neither penalties nor a choice of features."""
+        for name in ("min_freq", "c1", "c2"):
+            if getattr(self, name) not in (None, 0):
+                raise ValueError(f'{name}={getattr(self, name)} is not for algorithm="ap"')
+        return StructuredPerceptron(
+            max_iter=_or(PERCEPTRON_EPOCHS, self.max_iterations),
+            n_jobs=self.n_jobs,
+            random_state=self.random_state,
+            verbose=self.verbose,
+        )
+
     def _requirements(self) -> Iterator[Requirement]:
-        yield Fact("crf_", isinstance(self.crf_, CRF), "must be a CRF")
+        is_trained = isinstance(self.crf_, CRF | StructuredPerceptron)
+        yield Fact("crf_", is_trained, "must be a CRF or a StructuredPerceptron")
         is_vectorizer = isinstance(self.vectorizer_, SequenceVectorizer)
         yield Fact("vectorizer_", is_vectorizer, "must be a SequenceVectorizer")
         n_attributes = self.crf_.coef_.shape[0]
@@ -369,13 +515,83 @@ class CRFsuiteCRF(FittedState, Sound, SummaryMixin, BaseEstimator):
     def _facts(self) -> dict[str, str]:
         return self.crf_._facts() if hasattr(self, "crf_") else {}
 
-    def _fitted(self) -> CRF:
+    def _trained(self) -> LinearChainClassifier | None:
+        return getattr(self, "crf_", None)
+
+    def _fitted(self) -> LinearChainClassifier:
         check_is_fitted(self, "crf_")
         return self.crf_
 
     def _rows(self, X: Any) -> SequenceArray:
         check_is_fitted(self, "crf_")
         return self.vectorizer_.transform(_read(X))
+
+
+class LabelLists(list):
+    """A list of lists, one for each sequence; numpy makes an array of dtype object of it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_crcrf.crf.crfsuite import LabelLists
+    >>> y = LabelLists([["D", "N"], ["N", "V"]])
+    >>> y == [["D", "N"], ["N", "V"]], np.asarray(y).shape
+    (True, (2,))
+    """
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        return object_array(list(self))
+
+    def tolist(self) -> list:
+        """The same as a plain list, as arrays have it."""
+        return list(self)
+
+
+class CRFsuiteTagger:
+    """The methods of ``pycrfsuite.Tagger`` for a fitted model.
+
+    Parameters
+    ----------
+    crf : CRFsuiteCRF
+
+    Examples
+    --------
+    >>> from sklearn_crcrf import CRFsuiteCRF
+    >>> tagger = CRFsuiteCRF().fit([[["w=the"], ["w=dog"]]], [["D", "N"]]).tagger_
+    >>> tagger.labels(), tagger.tag([["w=dog"]])
+    (['D', 'N'], ['N'])
+    """
+
+    def __init__(self, crf: CRFsuiteCRF):
+        self._crf = crf
+        self._marginals: list[dict] = []
+        self._xseq: Any = None
+
+    def labels(self) -> list:
+        """All labels."""
+        return self._crf.classes_ or []
+
+    def set(self, xseq: Any) -> None:
+        """Set the sequence that the other methods are about."""
+        self._xseq, self._marginals = xseq, []
+
+    def tag(self, xseq: Any = None) -> list:
+        """The labels of the best path of a sequence, by default of the one that was set."""
+        if xseq is not None:
+            self.set(xseq)
+        self._require_sequence()
+        return self._crf.predict_single(self._xseq)
+
+    def marginal(self, y: Any, pos: int) -> float:
+        """The probability of the label y at a position of the sequence that was set."""
+        self._require_sequence()
+        if not self._marginals:
+            self._marginals = self._crf.predict_marginals_single(self._xseq)
+        return self._marginals[pos][y]
+
+    def _require_sequence(self) -> None:
+        if self._xseq is None:
+            raise ValueError("no sequence is set: call set(xseq) first")
 
 
 class _FrequentFeatures(NamedTuple):
@@ -413,6 +629,8 @@ def _read(X: Any) -> SequenceArray:
         _counted(attributes, offsets, token) if isinstance(attributes, _LISTS) else attributes
         for token, attributes in enumerate(data.tolist())
     ]
+    if any(map(_has_bytes, tokens)):
+        tokens = [_decoded(attributes) for attributes in tokens]
     return SequenceArray(object_array(tokens), offsets)
 
 
@@ -425,6 +643,21 @@ def _counted(attributes: Collection, offsets: np.ndarray, token: int) -> Counter
             f"X, sequence {sequence}, position {position}: attributes must be str, got "
             f"{attributes!r}"
         ) from None
+
+
+def _has_bytes(attributes: Any) -> bool:
+    if not isinstance(attributes, dict):
+        return False
+    return bytes in set(map(type, attributes)) | set(map(type, attributes.values()))
+
+
+def _decoded(value: Any) -> Any:
+    """Bytes as strings, also in dicts."""
+    if isinstance(value, bytes):
+        return value.decode("utf-8")
+    if isinstance(value, dict):
+        return {_decoded(key): _decoded(inner) for key, inner in value.items()}
+    return value
 
 
 def _or(default: Any, value: Any) -> Any:

@@ -226,7 +226,7 @@ def test_what_the_parameters_stand_for(crf):
 
 def test_what_predictions_look_like(crf):
     predicted = crf.predict([*X_NEW[:2], []])
-    assert predicted.dtype == object
+    assert isinstance(predicted, list)
     assert [type(s) for s in predicted] == [list] * 3
     assert predicted[0] == crf.predict_single(X_NEW[0])
     marginals = crf.predict_marginals([*X_NEW[:2], []])
@@ -252,7 +252,9 @@ def test_weights_have_the_names_of_attributes(crf):
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"algorithm": "ap"}, "algorithm='ap': CRFsuiteCRF has"),
+        ({"algorithm": "arow"}, "algorithm='arow': CRFsuiteCRF has"),
+        ({"algorithm": "ap", "c1": 0.1}, "c1=0.1 is not for"),
+        ({"algorithm": "passive-aggressive"}, "algorithm='pa': CRFsuiteCRF has"),
         ({"algorithm": "l2sgd", "c1": 0.1}, 'needs algorithm="lbfgs"'),
         ({"c2": -1.0}, "'c2'"),
         ({"period": 0}, "'period'"),
@@ -278,7 +280,7 @@ def test_bad_input_is_named():
         CRFsuiteCRF().fit(X[0], y[0])
     with pytest.raises(NotFittedError):
         CRFsuiteCRF().predict(X)
-    assert not hasattr(CRFsuiteCRF(), "classes_")
+    assert CRFsuiteCRF().classes_ is None
 
 
 def test_search(crf):
@@ -289,3 +291,54 @@ def test_search(crf):
     weighted = CRFsuiteCRF(c2=0.1).fit(X, y, sample_weight=weights)
     half = CRFsuiteCRF(c2=0.1).fit(X[1::2], y[1::2])
     assert weighted.predict(X_NEW).tolist() == half.predict(X_NEW).tolist()
+
+
+def test_all_parameters_of_sklearn_crfsuite_are_accepted():
+    sklearn_crfsuite = pytest.importorskip("sklearn_crfsuite")
+    ours, theirs = CRFsuiteCRF().get_params(), sklearn_crfsuite.CRF().get_params()
+    assert {name: ours[name] for name in theirs} == theirs
+    with pytest.warns(FutureWarning, match="num_memories of CRFsuite has no effect"):
+        CRFsuiteCRF(num_memories=3).fit(X, y)
+
+
+def test_the_averaged_perceptron():
+    ours = CRFsuiteCRF("ap", random_state=0).fit(X, y)
+    assert ours.score(X, y) == 1.0
+    theirs = train_theirs(X, y, algorithm="ap")
+    assert ours.score(X_NEW, Y_NEW) > theirs.score(X_NEW, Y_NEW) - 0.02
+    full_name = CRFsuiteCRF("averaged-perceptron", random_state=0).fit(X, y)
+    assert full_name.predict(X_NEW) == ours.predict(X_NEW)
+
+
+def test_development_data(crf, capsys):
+    evaluated = CRFsuiteCRF(c2=0.1, verbose=True).fit(X, y, X_NEW, Y_NEW)
+    assert evaluated.dev_score_ == crf.score(X_NEW, Y_NEW)
+    assert "accuracy on X_dev" in capsys.readouterr().out
+    assert crf.dev_score_ is None
+    with pytest.raises(ValueError, match="X_dev and y_dev"):
+        CRFsuiteCRF().fit(X, y, X_NEW)
+
+
+def test_bytes_are_text():
+    as_bytes = [[{b"w": "der"}, {"w": "Stra\u00dfe".encode()}]]
+    as_text = [[{"w": "der"}, {"w": "Stra\u00dfe"}]]
+    ours, same = (CRFsuiteCRF().fit(x, [["D", "N"]]) for x in (as_bytes, as_text))
+    assert ours.state_features_ == same.state_features_
+    assert ours.predict(as_bytes) == same.predict(as_bytes) == [["D", "N"]]
+
+
+def test_attributes_before_fit_are_none():
+    names = "tagger_ size_ classes_ num_attributes_ attributes_ state_features_"
+    for name in [*names.split(), "transition_features_"]:
+        assert getattr(CRFsuiteCRF(), name) is None
+
+
+def test_the_tagger_is_that_of_python_crfsuite(crf):
+    tagger = crf.tagger_
+    assert tagger.labels() == crf.classes_
+    with pytest.raises(ValueError, match="set"):
+        tagger.tag()
+    assert tagger.tag(X_NEW[0]) == crf.predict_single(X_NEW[0])
+    marginals = crf.predict_marginals_single(X_NEW[0])
+    assert tagger.marginal(crf.classes_[0], 1) == marginals[1][crf.classes_[0]]
+    assert crf.size_ > 1000
