@@ -53,7 +53,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="parameters, such as sigma=2 criterion=mce; values are as in Python, or strings",
     )
     group.add_argument(
-        "--template", metavar="TEMPLATE", help="file of attributes, of CRF++ or Wapiti"
+        "-t", "--template", metavar="TEMPLATE", help="file of attributes, of CRF++ or Wapiti"
     )
     group.add_argument(
         "--syntax", choices=["crf++", "wapiti"], help="language of the template; default: crf++"
@@ -76,8 +76,10 @@ def make_estimator(options: argparse.Namespace) -> BaseEstimator:
     if options.syntax and not options.template:
         raise ValueError("--syntax needs --template")
     name = options.estimator or ("CRF" if options.template else "EmpiricalCRF")
-    if name not in ESTIMATORS:
+    by_lower_case = {known.lower(): known for known in ESTIMATORS}
+    if name.lower() not in by_lower_case:
         raise ValueError(f"there is no estimator {name!r}; there are {', '.join(ESTIMATORS)}")
+    name = by_lower_case[name.lower()]
     estimator = ESTIMATORS[name]()
     given = dict(_assignment(text) for text in options.set or ())
     if not options.template:

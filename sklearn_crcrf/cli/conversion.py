@@ -23,7 +23,7 @@ READERS: dict[str, Callable[..., Any]] = {
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add what the command takes."""
     add_file(parser, "a text that crfsuite dump, pycrfsuite.Tagger.dump or crf_learn -t wrote")
-    parser.add_argument("--model", metavar="MODEL", required=True, help="file to write")
+    parser.add_argument("-m", "--model", metavar="MODEL", required=True, help="file to write")
     parser.add_argument("--format", choices=READERS, help="default: detected from the text")
     add_columns(parser, "names of the columns of the files to label, as for train")
 

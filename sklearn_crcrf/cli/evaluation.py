@@ -52,6 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "test", metavar="TEST", nargs="?", help="train on FILE, and test on this file"
     )
     parser.add_argument(
+        "-m",
         "--model",
         metavar="MODEL",
         help="written by train. Without it, a model is trained on FILE and tested on TEST, or "

@@ -22,7 +22,7 @@ WIDEST = 12
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add what the command takes."""
-    parser.add_argument("--model", metavar="MODEL", required=True, help="written by train")
+    parser.add_argument("-m", "--model", metavar="MODEL", required=True, help="written by train")
     parser.add_argument("--label", action="append", help="only this label; may be repeated")
     parser.add_argument(
         "--top", type=whole, default=TOP, metavar="N", help=f"number of attributes; default: {TOP}"

@@ -25,6 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add what the command takes."""
     add_file(parser, "words to label")
     parser.add_argument(
+        "-m",
         "--model",
         metavar="MODEL",
         required=True,
@@ -37,11 +38,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "columns of training, with or without the label",
     )
     parser.add_argument(
-        "--output", metavar="OUT", default="-", help="file to write; default: standard output"
+        "-o", "--output", metavar="OUT", default="-", help="file to write; default: standard output"
     )
     how = parser.add_mutually_exclusive_group()
     how.add_argument(
-        "--n-best", type=positive, metavar="K", help="the K best labellings of each sequence"
+        "-n", "--n-best", type=positive, metavar="K", help="the K best labellings of each sequence"
     )
     how.add_argument(
         "--marginals", action="store_true", help="also the probabilities of all labels of a token"

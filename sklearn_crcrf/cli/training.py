@@ -23,7 +23,7 @@ __all__ = ["Interrupts", "add_arguments", "fit", "noting_interrupts", "run"]
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add what the command takes."""
     add_file(parser, "text with labels")
-    parser.add_argument("--model", metavar="MODEL", required=True, help="file to write")
+    parser.add_argument("-m", "--model", metavar="MODEL", required=True, help="file to write")
     add_columns(
         parser,
         "names of the columns of the file; 'label' is the one to predict, '_' leaves a column out. "

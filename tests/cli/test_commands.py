@@ -149,6 +149,20 @@ def test_estimators_by_name(name, corpus, tmp_path, capsys):
     assert "B-CITY" in out and "word, label" in out
 
 
+def test_short_options_and_names_in_any_case(tmp_path, capsys):
+    path, template, model, out = (tmp_path / n for n in ("text", "template", "model", "out"))
+    template.write_text("U00:%x[0,0]\nB\n")
+    path.write_text("the DT B\ndog NN I\n\nDogs NN B\nbark VB O\n")
+    argv = ["--estimator", "crf", "-t", template, "-m", model]
+    assert run(capsys, "train", *argv, path) == (0, "", "")
+    assert run(capsys, "tag", "-m", model, "-n", "1", "-o", out, path) == (0, "", "")
+    assert run(capsys, "tag", path, "--n-best", "1", "--model", model)[1] == out.read_text()
+    assert (
+        "there is no estimator 'crfs'"
+        in run(capsys, "train", path, "-m", model, "--estimator", "crfs")[2]
+    )
+
+
 def test_a_template_makes_a_crf_with_its_edges(three_columns, tmp_path, capsys):
     template, model = tmp_path / "template", tmp_path / "model"
     template.write_text(TEMPLATE)
