@@ -84,7 +84,7 @@ def make_estimator(options: argparse.Namespace) -> BaseEstimator:
     given = dict(_assignment(text) for text in options.set or ())
     if not options.template:
         return _with(estimator, given)
-    features = _features(options.template, options.syntax or "crf++")
+    features = _features(options.template, options.syntax or "crf++", options.encoding)
     edges = features.edge_columns
     if edges and "edge_columns" not in estimator.get_params():
         raise ValueError(
@@ -127,9 +127,9 @@ def _set(estimator: BaseEstimator, given: dict[str, Any]) -> BaseEstimator:
     return estimator.set_params(**given)
 
 
-def _features(path: str, syntax: str) -> TemplateFeatures:
+def _features(path: str, syntax: str, encoding: str) -> TemplateFeatures:
     try:
-        with open(path, encoding="utf-8-sig") as file:
+        with open(path, encoding="utf-8-sig" if encoding == "utf-8" else encoding) as file:
             features = TemplateFeatures(file.read(), syntax=syntax)
         features.edge_columns  # noqa: B018, it reads the template
     except ValueError as error:

@@ -1,6 +1,7 @@
 """Text in columns, from files or standard input, to files or standard output."""
 
 import argparse
+import codecs
 import errno
 import gzip
 import io
@@ -30,6 +31,7 @@ __all__ = [
 ]
 
 STANDARD = "-"
+UTF8 = "utf-8"
 KNOWN, UNKNOWN, ALTERNATIVE = "known", "_", "|"
 Columns = Sequence[str | None]
 
@@ -80,6 +82,21 @@ def add_file(parser: argparse.ArgumentParser, help: str) -> None:
     text = f"{help}; may be gzip-compressed; standard input if left out or -"
     parser.add_argument("file", metavar="FILE", nargs="?", default=STANDARD, help=text)
     add_max_bytes(parser)
+    parser.add_argument(
+        "--encoding",
+        type=_encoding,
+        metavar="NAME",
+        default=UTF8,
+        help="encoding of the files of text that are read and written; default: utf-8",
+    )
+
+
+def _encoding(name: str) -> str:
+    try:
+        "".encode(name)  # raises an error for what is not an encoding of text
+        return codecs.lookup(name).name
+    except LookupError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def add_max_bytes(parser: argparse.ArgumentParser) -> None:
@@ -97,7 +114,7 @@ def _column_names(text: str) -> list[str | None]:
     return [None if name == "_" else name for name in text.split(",")]
 
 
-def read_source(path: str, max_bytes: int) -> Source:
+def read_source(path: str, max_bytes: int, encoding: str = UTF8) -> Source:
     """Read all of a file, or of standard input.
 
     Parameters
@@ -106,6 +123,8 @@ def read_source(path: str, max_bytes: int) -> Source:
         "-" is standard input.
     max_bytes : int
         Maximum number of unpacked bytes.
+    encoding : str
+        The encoding of the file; what is returned is in UTF-8.
 
     Returns
     -------
@@ -114,12 +133,15 @@ def read_source(path: str, max_bytes: int) -> Source:
     Raises
     ------
     ValueError
-        If it is compressed and damaged, or too large.
+        If it is compressed and damaged, or too large, or not in this encoding.
     """
     name = "standard input" if path == STANDARD else path
     try:
         data = _standard_input(max_bytes) if path == STANDARD else _bytes(path, max_bytes)
-        return Source(name, unpack(data, max_bytes)).by_tabs()
+        data = unpack(data, max_bytes)
+        if encoding != UTF8:
+            data = data.decode(encoding).encode(UTF8)
+        return Source(name, data).by_tabs()
     except ValueError as error:
         raise ValueError(f"{name}: {error}") from error
 
@@ -206,21 +228,21 @@ def check_output(path: str) -> None:
 
 
 @contextmanager
-def open_output(path: str) -> Iterator[IO[str]]:
+def open_output(path: str, encoding: str = UTF8) -> Iterator[IO[str]]:
     """A stream to write text to; a file is created or replaced only once all is written.
 
     An existing path that is not a file, such as a device or a pipe, is written to directly.
     """
     if path == STANDARD:
         if hasattr(sys.stdout, "reconfigure"):
-            sys.stdout.reconfigure(encoding="utf-8", newline="\n")
+            sys.stdout.reconfigure(encoding=encoding, newline="\n")
         yield sys.stdout
         return
     is_special = os.path.exists(path) and not (os.path.isfile(path) or os.path.isdir(path))
     if not is_special:
         check_output(path)
     with open(path, "wb") if is_special else replacing(path) as file, _packing(file, path) as data:
-        text = io.TextIOWrapper(data, encoding="utf-8", newline="\n")
+        text = io.TextIOWrapper(data, encoding=encoding, newline="\n")
         yield text
         text.flush()
 

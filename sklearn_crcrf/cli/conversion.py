@@ -32,7 +32,7 @@ def run(options: argparse.Namespace) -> None:
     """Read the text, and write a model."""
     require_skops()
     check_output(options.model)
-    source = read_source(options.file, options.max_bytes)
+    source = read_source(options.file, options.max_bytes, options.encoding)
     read = READERS[options.format or _format_of(source)]
     try:
         estimator = read(io.BytesIO(source.data), max_bytes=options.max_bytes)

@@ -74,7 +74,10 @@ def run(options: argparse.Namespace) -> None:
         raise ValueError(f"--model leaves no use for {given[0] if given else 'a second file'}")
     model = load_model(options.model, options.max_bytes)
     text = read_words(
-        read_source(options.file, options.max_bytes), model, options.columns, labelled=True
+        read_source(options.file, options.max_bytes, options.encoding),
+        model,
+        options.columns,
+        labelled=True,
     )
     result = evaluate(model.estimator, text.X, text.y)
     _tell(options, result, {"labelled": (text.X, result.seconds)})
@@ -82,14 +85,22 @@ def run(options: argparse.Namespace) -> None:
 
 def _train_and_test(options: argparse.Namespace) -> None:
     estimator = _estimators.make_estimator(options)
-    text = read_text(read_source(options.file, options.max_bytes), options.columns, labelled=True)
+    text = read_text(
+        read_source(options.file, options.max_bytes, options.encoding),
+        options.columns,
+        labelled=True,
+    )
     if options.test is None:
         if len(text.X) < 2:
             raise ValueError(f"{options.file}: there is one sequence, so none can be held out")
         X, X_test, y, y_test = train_test_split(text.X, text.y, test_size=HELD_OUT, random_state=0)
     else:
         X, y = text.X, text.y
-        test = read_text(read_source(options.test, options.max_bytes), text.columns, labelled=True)
+        test = read_text(
+            read_source(options.test, options.max_bytes, options.encoding),
+            text.columns,
+            labelled=True,
+        )
         X_test, y_test = test.X, test.y
     start = time.perf_counter()
     with noting_interrupts() as interrupts:

@@ -59,7 +59,9 @@ def run(options: argparse.Namespace) -> None:
     from ..model_files import load_model
 
     model = load_model(options.model, options.max_bytes)
-    text = read_words(read_source(options.file, options.max_bytes), model, options.columns)
+    text = read_words(
+        read_source(options.file, options.max_bytes, options.encoding), model, options.columns
+    )
     if text.known is not None and (options.n_best or options.marginals):
         raise ValueError("--n-best and --marginals cannot be used with a column 'known'")
     _check_known(text.known, model.estimator, options.file)
@@ -76,7 +78,9 @@ def run(options: argparse.Namespace) -> None:
 
 def _run_tagger(tagger: Tagger, options: argparse.Namespace) -> None:
     """Label with a tagger, and write."""
-    text = read_text(read_source(options.file, options.max_bytes), options.columns)
+    text = read_text(
+        read_source(options.file, options.max_bytes, options.encoding), options.columns
+    )
     if options.n_best or text.known is not None:
         raise ValueError("a tagger has neither --n-best nor a column 'known'; use a model")
 
@@ -100,7 +104,7 @@ def _write(
     """Write the output for all sequences, which ``tag`` makes of some of them."""
     write = _write_json if options.json else _write_text
     with (
-        open_output(options.output) as file,
+        open_output(options.output, options.encoding) as file,
         _progress.progress_of(options, "labelling", n_sequences, "sequence") as progress,
     ):
         for start in range(0, n_sequences, size):

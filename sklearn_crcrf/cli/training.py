@@ -38,7 +38,11 @@ def run(options: argparse.Namespace) -> int:
     require_skops()
     check_output(options.model)
     estimator = _estimators.make_estimator(options)
-    text = read_text(read_source(options.file, options.max_bytes), options.columns, labelled=True)
+    text = read_text(
+        read_source(options.file, options.max_bytes, options.encoding),
+        options.columns,
+        labelled=True,
+    )
     with noting_interrupts() as interrupts:
         fit(estimator, text, options, interrupts)
         interrupts.wait()

@@ -163,6 +163,25 @@ def test_short_options_and_names_in_any_case(tmp_path, capsys):
     )
 
 
+def test_other_encodings(tmp_path, capsys):
+    path, template, model, out = (tmp_path / n for n in ("text", "template", "model", "out"))
+    text = "\u65e5\u672c\tB\n\u306e\tO\n\n\u6771\u4eac\tB\n"
+    path.write_bytes(text.encode("euc-jp"))
+    template.write_bytes("# \u8a9e\nU00:%x[0,0]\n".encode("euc-jp"))
+    encoding = ["--encoding", "EUC-JP"]
+    argv = ["train", path, "-m", model, "-t", template, *encoding]
+    assert run(capsys, *argv) == (0, "", "")
+    assert run(capsys, "tag", path, "-m", model, "-o", out, *encoding) == (0, "", "")
+    assert out.read_bytes().decode("euc-jp").rstrip() == text.rstrip()
+    status, _, err = run(capsys, "evaluate", path, "-m", model)
+    assert status == 2 and "text" in err
+    status, _, err = run(capsys, "tag", path, "-m", model, "--encoding", "ascii")
+    assert status == 2 and "'ascii' codec can't decode" in err
+    with pytest.raises(SystemExit, match="2"):
+        run(capsys, "tag", "-m", model, "--encoding", "klingon")
+    assert "unknown encoding: klingon" in capsys.readouterr().err
+
+
 def test_a_template_makes_a_crf_with_its_edges(three_columns, tmp_path, capsys):
     template, model = tmp_path / "template", tmp_path / "model"
     template.write_text(TEMPLATE)
@@ -494,7 +513,7 @@ def test_inspect_shows_negative_weights_and_what_is_impossible(corpus, tmp_path,
             ": the compressed data are damaged: they break off",
         ),
         (["train", "words.txt", "--model", "m", "--columns", "label"], "besides 'label'"),
-        (["train", "one.txt", "--model", "m", "--estimator", "crf"], "there are CRF, HMM"),
+        (["train", "one.txt", "--model", "m", "--estimator", "crfs"], "there are CRF, HMM"),
         (["train", "one.txt", "--model", "m", "--set", "sgma=1"], "no parameter 'sgma'; it has"),
         (["train", "one.txt", "--model", "m", "--set", "sigma"], "takes NAME=VALUE, got 'sigma'"),
         (["train", "one.txt", "--model", "m", "--set", "sigma=x"], "'sigma' parameter of"),
@@ -544,7 +563,7 @@ def test_errors_are_one_line_and_status_2(argv, message, tmp_path, monkeypatch, 
 @pytest.mark.parametrize(
     ("argv", "message"),
     [
-        (["train", "x"], "required: --model (see sklearn-crcrf train --help)"),
+        (["train", "x"], "required: -m/--model (see sklearn-crcrf train --help)"),
         (["nonsense"], "invalid choice: 'nonsense'"),
         (["tag", "x", "--model", "m", "--n-best", "0"], "must be a number of at least 1"),
         (["tag", "x", "--model", "m", "--n-best", "two"], "of at least 1, got 'two'"),
