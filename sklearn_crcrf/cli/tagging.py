@@ -40,6 +40,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-o", "--output", metavar="OUT", default="-", help="file to write; default: standard output"
     )
+    parser.add_argument(
+        "--keep-label",
+        action="store_true",
+        help="also write the label in FILE, before the label that was found, as conlleval reads it",
+    )
     how = parser.add_mutually_exclusive_group()
     how.add_argument(
         "-n", "--n-best", type=positive, metavar="K", help="the K best labellings of each sequence"
@@ -73,7 +78,7 @@ def run(options: argparse.Namespace) -> None:
         known = None if text.known is None else text.known[chunk]
         return _tag(model.estimator, text.X[chunk], known, options)
 
-    _write(tag, len(text.X), size, options)
+    _write(tag, text, size, options)
 
 
 def _run_tagger(tagger: Tagger, options: argparse.Namespace) -> None:
@@ -95,21 +100,25 @@ def _run_tagger(tagger: Tagger, options: argparse.Namespace) -> None:
                 raise ValueError(f"{options.file}, sequence {number}: {error}") from error
             yield tagged
 
-    _write(tag, len(text.X), CHUNK, options)
+    _write(tag, text, CHUNK, options)
 
 
 def _write(
-    tag: Callable[[slice], Tagged], n_sequences: int, size: int, options: argparse.Namespace
+    tag: Callable[[slice], Tagged], text: Text, size: int, options: argparse.Namespace
 ) -> None:
     """Write the output for all sequences, which ``tag`` makes of some of them."""
-    write = _write_json if options.json else _write_text
+    if options.keep_label and text.y is None:
+        raise ValueError(f"{options.file}: --keep-label needs labels, see --columns")
+    write, n_sequences = _write_json if options.json else _write_text, len(text.X)
     with (
         open_output(options.output, options.encoding) as file,
         _progress.progress_of(options, "labelling", n_sequences, "sequence") as progress,
     ):
         for start in range(0, n_sequences, size):
             stop = min(start + size, n_sequences)
-            for tagged in tag(slice(start, stop)):
+            for number, tagged in enumerate(tag(slice(start, stop)), start):
+                if options.keep_label and text.y is not None:
+                    tagged["gold"] = text.y[number]
                 write(file, tagged)
             progress.advance(stop - start)
 
@@ -211,6 +220,8 @@ def _write_json(file: IO[str], tagged: dict[str, Any]) -> None:
 
 def _write_text(file: IO[str], tagged: dict[str, Any]) -> None:
     rows = [[t] if isinstance(t, str) else list(t.values()) for t in tagged["tokens"]]
+    if "gold" in tagged:
+        rows = [[*row, str(label)] for row, label in zip(rows, tagged["gold"], strict=True)]
     for number, path in enumerate(tagged.get("paths", ()), 1):
         file.write(f"# {number} {path['probability']:.6f}\n")
         _write_rows(file, rows, [[str(label)] for label in path["labels"]])

@@ -163,6 +163,23 @@ def test_short_options_and_names_in_any_case(tmp_path, capsys):
     )
 
 
+def test_gold_labels_are_kept(corpus, model, tmp_path, capsys):
+    path, X, y = corpus
+    status, out, _ = run(capsys, "tag", path, "-m", model, "--keep-label")
+    rows = [line.split("\t") for line in out.splitlines() if line]
+    assert status == 0
+    assert [row[:2] for row in rows] == [
+        [*pair]
+        for words, labels in zip(X, y, strict=True)
+        for pair in zip(words, labels, strict=True)
+    ]
+    plain = run(capsys, "tag", path, "-m", model)[1]
+    assert [row[0::2] for row in rows] == [line.split("\t") for line in plain.splitlines() if line]
+    (tmp_path / "words").write_text("the\n")
+    argv = ["tag", tmp_path / "words", "-m", model, "--keep-label"]
+    assert "--keep-label needs labels" in run(capsys, *argv)[2]
+
+
 def test_other_encodings(tmp_path, capsys):
     path, template, model, out = (tmp_path / n for n in ("text", "template", "model", "out"))
     text = "\u65e5\u672c\tB\n\u306e\tO\n\n\u6771\u4eac\tB\n"
