@@ -2,9 +2,9 @@
 
 ``figures.toml`` has the sentences and rows of tables that state figures. Its keys are a page of
 ``docs/benchmarks``, a table of this page, and the first cells of a row. A text may stand in several
-files; bars, quotes of code and line breaks between its words do not matter. ``{column}`` is the
-cell of the row in this column, with its unit, ``{column:.1f}`` the same, rounded, and
-``{row/column}`` a cell of another row, named by its first cell.
+files; bars, quotes of code and line breaks do not matter. ``{column}`` is the cell of
+the row in this column, with its unit, ``{column:.1f}`` the same, rounded, and ``{row/column}`` a
+cell of another row, named by its first cell.
 """
 
 import argparse
@@ -24,8 +24,10 @@ FIELD = re.compile(r"\{(?:([^{}/]*)/)?([^{}:]*)(?::([^{}]*))?\}")
 CELL = re.compile(rf"({NUMBER})(?: ([kM])(?=[ /]|$))?(.*)")
 FACTORS = {None: 1, "k": 1_000, "M": 1_000_000}
 # What looks like a measured figure: a number with one of these units, or a share such as 97.93.
-UNIT = r"(?: (?:s|ms|MB|GB|x|times|per cent|tokens/s|%)(?!\w)|/s)"
-MEASURED = re.compile(rf"(?<![\w.,])(?:{NUMBER}(?: [kM])?{UNIT}|\d\d\.\d+)")
+MEASURED = re.compile(
+    rf"(?<![\w.,])(?:{NUMBER}(?: [kM])?"
+    r"(?: (?:s|ms|MB|GB|x|times|per cent|tokens/s|%)(?!\w)|/s)|\d\d\.\d+)"
+)
 # Neither code nor formulas state what was measured.
 CODE = re.compile(
     r"^```.*?^```|^ *>>>.*?(?=^\s*$|\Z)|``.*?``|:math:`[^`]*`|^\.\. code-block::.*?(?=^\S|\Z)",
@@ -109,19 +111,19 @@ def read_texts() -> Iterator[Text]:
 
 
 def text_of(template: str, rows: list[dict[str, str]], first_cells: str) -> Text:
-    figures, patterns = [], []
+    figures = []
     for other, column, spec in FIELD.findall(template):
-        figure = rounded(find_row(rows, other or first_cells)[column], spec or None)
-        number = CELL.fullmatch(figure)[1]
-        figures.append(figure)
-        unit = re.escape(figure[len(number) :]).replace("\\ ", r"\s+")
-        patterns.append(f"({NUMBER}{unit})")
-    words = FIELD.sub("\0", template).replace("|", " ").replace("`", " ").split()
-    # Quotes of code may begin after a bracket, and end before a bracket or a comma.
-    quoted = re.sub(r"(,|\\\))", r"`*\1", GAP.join(map(re.escape, words)))
-    first, *parts = quoted.replace(r"\(", r"\(`*").split("\0")
-    pairs = zip(patterns, parts, strict=True)
-    pattern = first + "".join(figure + part for figure, part in pairs)
+        row = find_row(rows, other or first_cells)
+        figures.append(rounded(row[column], spec or None))
+    patterns = iter(
+        [
+            f"({NUMBER}{re.escape(CELL.fullmatch(f)[0][len(CELL.fullmatch(f)[1]) :])})"
+            for f in figures
+        ]
+    )
+    words = FIELD.sub("\0", template).replace("|", " ").split()
+    pattern = GAP.join("`*".join(map(re.escape, word)) for word in words)
+    pattern = re.sub("\0", lambda _: next(patterns).replace("\\ ", r"\s+"), pattern)
     return Text(template, re.compile(rf"(?<![\w.,]){pattern}(?!\w|[.,]\d)"), figures)
 
 
@@ -175,13 +177,10 @@ def missing(root: Path) -> list[str]:
 
 
 def unsourced(root: Path) -> Iterator[tuple[Path, str]]:
-    """Figures of the first pages that belong to no text, and are not listed as not measured here.
-
-    The guide may have others, such as what an example prints.
-    """
+    """Figures that belong to no text, and are not listed as not measured here."""
     texts = list(read_texts())
     others = tomllib.loads(TEXTS.read_text(encoding="utf-8"))["not measured here"]["texts"]
-    for path in [root / "README.md", *sorted((root / "docs").glob("*.rst"))]:
+    for path in files_of(root):
         content = path.read_text(encoding="utf-8")
         known = [(start, end) for start, end, _ in places_in(content, texts)]
         known += [match.span() for match in CODE.finditer(content)]

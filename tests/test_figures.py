@@ -1,40 +1,45 @@
-"""README and guide state the figures that the benchmarks printed."""
-
-from pathlib import Path
+"""Figures in README and guide are figures of the stored pages of the benchmarks."""
 
 import pytest
 from programs import modules_of
+from test_benchmarks import FOLDER
 
-ROOT = Path(__file__).parents[1]
 pytestmark = pytest.mark.skipif(
-    not (ROOT / "docs").exists() or not (ROOT / "README.md").exists(), reason="needs the documents"
+    not (FOLDER.parent / "docs" / "benchmarks").exists(), reason="needs a checkout"
 )
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def figures():
-    with modules_of(ROOT / "benchmarks") as load:
+    with modules_of(FOLDER) as load:
         yield load("figures")
 
 
-def test_all_figures_are_on_the_pages_of_the_benchmarks(figures, capsys):
-    status = figures.main([])
-    assert status == 0, capsys.readouterr().out
+def test_figures_are_on_the_pages(figures, capsys):
+    assert figures.main([]) == 0, capsys.readouterr().out
 
 
-def test_a_figure_that_differs_is_found_and_renewed(figures, tmp_path, monkeypatch):
-    content = (ROOT / "README.md").read_text(encoding="utf-8")
-    figure = "97.93 | 99.18"
-    assert figure in content
-    (tmp_path / "README.md").write_text(content.replace(figure, "97.99 | 99.18"), encoding="utf-8")
+def test_figures_are_renewed(figures, monkeypatch, tmp_path, capsys):
     (tmp_path / "docs").mkdir()
-    ((path, before, after),) = figures.renewed(tmp_path)
-    assert path == tmp_path / "README.md" and after == content
-    (problem,) = figures.differing_lines(path, before, after)
-    assert "97.99" in problem and "97.93" in problem
+    readme = tmp_path / "README.md"
+    text = "| interning of strings | 99.9 M tokens/s |\nIt took 7 s.\n"
+    readme.write_text(text, encoding="utf-8")
+    monkeypatch.setattr(figures, "ROOT", tmp_path)
+    assert figures.main([]) == 1
+    assert f"{readme}:1: " in capsys.readouterr().out
+    assert readme.read_text(encoding="utf-8") == text
+    assert figures.main(["--write"]) == 1
+    assert f"{readme}: 7 s is from no page" in capsys.readouterr().out
+    assert "99.9" not in readme.read_text(encoding="utf-8")
 
 
-def test_a_figure_without_a_source_is_found(figures, tmp_path):
-    (tmp_path / "README.md").write_text("It is 12.5 times faster, and right in 98.76 cases.")
-    (tmp_path / "docs").mkdir()
-    assert [figure for _, figure in figures.unsourced(tmp_path)] == ["12.5 times", "98.76"]
+@pytest.mark.parametrize(
+    ("cell", "spec", "figure"),
+    [
+        ("0.417 s", ".2f", "0.42 s"),
+        ("691 k/s", ",.0f", "691,000/s"),
+        ("11.8 M x", None, "11.8 M x"),
+    ],
+)
+def test_figures_keep_their_units(figures, cell, spec, figure):
+    assert figures.rounded(cell, spec) == figure
