@@ -39,7 +39,8 @@ class Workbench:
         A fitted model to start from, or one that is not fitted; by default
         ``EmpiricalCRF()``. It does not change. If the pool has gold labels, it is not fitted.
     measure : {"entropy", "margin"} or None, default="entropy"
-        How sentences are ordered, see :class:`Worker`.
+        How doubt is measured; None keeps the order of the text. Sentences with gold labels are
+        ordered by suspicion, unless it is None.
 
     Examples
     --------

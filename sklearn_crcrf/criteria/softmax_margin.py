@@ -26,8 +26,8 @@ class SoftmaxMargin(Criterion):
         What is added to the score of each wrong label, not negative.
     segment_cost : float, default=0.0
         What is added to the score of each segment that is not gold, not negative. It needs
-        chains of segments (:class:`SemiMarkovCRF`), in which segments longer than ``max_length``
-        cost nothing, and labels that are not partial.
+        chains of segments (:class:`~sklearn_crcrf.SemiMarkovCRF`), in which segments longer than
+        ``max_length`` cost nothing, and labels that are not partial.
 
     References
     ----------
