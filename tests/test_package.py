@@ -125,12 +125,15 @@ def test_type_hints_are_announced():
     assert (FOLDER / "py.typed").exists()
 
 
-def test_the_program_in_the_readme_runs(capsys):
+def test_the_programs_in_the_readme_run(capsys):
     readme = FOLDER.parent / "README.md"
     if not readme.exists():
         pytest.skip("the package is installed without its README")
-    program = readme.read_text(encoding="utf-8").split("```python\n")[1].split("```")[0]
-    exec(program, {})
+    text = readme.read_text(encoding="utf-8")
+    first, second = (part.split("```")[0] for part in text.split("```python\n")[1:])
+    exec(first, {})
+    assert capsys.readouterr().out == text.split("```text\n")[1].split("```")[0]
+    exec(second, {})
     out = capsys.readouterr().out
     assert "'mu_oov'" in out and "'sigma'" in out
     assert float(out.split("micro avg")[1].split()[2]) > 0.9
