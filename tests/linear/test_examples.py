@@ -22,6 +22,8 @@ from sklearn_crcrf.linear import (
 from sklearn_crcrf.structures import Chain, Scores
 
 seeds = st.integers(0, 2**32 - 1)
+# Each has kernels, or none, of its own.
+links = pytest.mark.parametrize("link", ["chain", "tree", "graph"])
 
 
 def random_weights(case, seed):
@@ -41,8 +43,10 @@ def scores_of(case, coefficients):
     return term.add_scores(weights.edges, chunk, scores) if len(weights.edges) else scores
 
 
-@given(cases(links=["chain", "tree", "graph"]), seeds, st.sampled_from([0.0, 1.0, 2.5]))
-def test_the_best_path_with_costs(case, seed, cost):
+@links
+@given(st.data(), seeds, st.sampled_from([0.0, 1.0, 2.5]))
+def test_the_best_path_with_costs(link, data, seed, cost):
+    case = data.draw(cases(links=[link]))
     coefficients = random_weights(case, seed)
     found, losses = case.examples().find(coefficients, cost)
     w, offsets = flat(coefficients), case.corpus.offsets
@@ -64,8 +68,10 @@ def test_of_equals_the_same_path_is_taken_as_in_prediction(case, seed):
         assert_array_equal(found, expected)
 
 
-@given(cases(links=["chain", "tree", "graph"]), seeds)
-def test_corrections_follow_each_other(case, seed):
+@links
+@given(st.data(), seeds)
+def test_corrections_follow_each_other(link, data, seed):
+    case = data.draw(cases(links=[link]))
     examples, rng = case.examples(), np.random.default_rng(seed)
     coefficients, n = random_weights(case, seed), examples.n_sequences
     order = rng.permutation(n)[: rng.integers(n + 1)]
