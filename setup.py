@@ -49,6 +49,7 @@ VECTOR_KERNELS = {
         "_scaled_scores.pxi",
         "_lock_step_blocks.pxi",
         "_segment_rows.pxi",
+        "_segment_edges.pxi",
         "_segment_sums.pxi",
         "_segment_sums_backward.pxi",
     ],

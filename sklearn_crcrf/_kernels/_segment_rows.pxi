@@ -15,9 +15,9 @@ cdef extern from "segment_rows.h" nogil:
     ctypedef struct SegmentRows:
         int64_t labels, begins, ends, types, positions
         int64_t v, closed, opened, share
-        int64_t factor, within
+        int64_t factor, within, kept_within
         int64_t entry, top, after_closed, after_open, after_entry, closing
-        int64_t pairs, inner, lengths, ended, totals
+        int64_t pairs, inner, lengths, ended, totals, kept_inner
     void mix_rows_d(
         const double *table, const double *rows, int64_t n_rows, const double *factor,
         int64_t n_out, double *out
@@ -121,6 +121,7 @@ cdef int64_t arrange(
     n.share, n_rows = n_rows, n_rows + longest + 1
     n.factor, n_rows = n_rows, n_rows + size
     n.within, n_rows = n_rows, n_rows + 4 * n.types
+    n.kept_within, n_rows = n_rows, n_rows + 4 * n.types
     n.entry, n_rows = n_rows, n_rows + n.begins
     n.top, n_rows = n_rows, n_rows + 1
     n.after_closed, n_rows = n_rows, n_rows + n.ends
@@ -131,6 +132,7 @@ cdef int64_t arrange(
     n.inner, n_rows = n_rows, n_rows + 4 * n.types
     n.lengths, n_rows = n_rows, n_rows + size
     n.ended, n_rows = n_rows, n_rows + n.ends
+    n.kept_inner, n_rows = n_rows, n_rows + 4 * n.types
     n.totals, n_rows = n_rows, n_rows + max(n.positions, n.begins, 4) // SEQUENCES + 1
     return n_rows
 

@@ -21,7 +21,7 @@
 
 
 def segment_sums(
-    BatchScores batch,             # without token transitions IN
+    BatchScores batch,             # IN
     BatchSegments segments,        # with factors, exp(score) IN
     const int64_t[::1] order,      # (n,) numbers of sequences with tokens, the longest first IN
     const real[:, ::1] state,      # (n_tokens, n_labels) IN
@@ -43,23 +43,34 @@ def segment_sums(
         int64_t n_rows = arrange(longest, n_labels, segments, &n)
         real[:, ::1] memory = empty_rows(n_rows, SEQUENCES, DOUBLE if real is double else FLOAT)
         real[::1] table = np.empty(2 * n.ends * n.begins, np.asarray(memory).dtype)
+        int32_t[:, ::1] places = places_of(segments, n_labels)
+        double[::1] found = np.empty(most_edges(batch, order) + 1)
+        double[::1] factor
         int64_t[:, ::1] steps = np.empty((2, longest + 1), dtype=np.int64)
         Block block
         Progress progress
+        SegmentEdges edges
         unsigned denormals
+    progress.top = set_common_factors(batch, &n, segments, &memory[0, 0], &table[0])
+    with np.errstate(over="ignore"):
+        factor = np.exp(np.append(batch.token_transitions.score, 0.0) - progress.top)
+    edges.edges, edges.factor, edges.found = batch.edges, &factor[0], &found[0]
+    edges.end, edges.begin, edges.kind = &places[0, 0], &places[1, 0], &places[2, 0]
     with nogil:
         give_turn()
         denormals = flush_denormals()
-        progress.top = set_common_factors(batch, &n, segments, &memory[0, 0], &table[0])
         while first < order.shape[0]:
             block = make_block(batch.offsets, order, first, 0, steps)
-            sum_segments(&block, &n, batch, segments, state, &table[0], &memory[0, 0], &progress)
+            sum_segments(
+                &block, &n, batch, segments, &edges, state, &table[0], &memory[0, 0], &progress
+            )
             retract_block(
-                &block, &n, batch, segments, weight, &table[0], &memory[0, 0], &progress, by_span
+                &block, &n, batch, segments, &edges, weight, &table[0], &memory[0, 0], &progress,
+                by_span,
             )
             add_expected(
-                &block, &n, batch, segments, weight, &memory[0, 0], &progress, expected, counts,
-                by_length,
+                &block, &n, batch, segments, &edges, weight, &memory[0, 0], &progress, expected,
+                counts, by_length,
             )
             for b in range(block.active[0]):
                 log_z[block.order[b]] = progress.log_z[b]
@@ -141,6 +152,7 @@ cdef void sum_segments(
     const SegmentRows *n,
     BatchScores batch,
     BatchSegments segments,
+    const SegmentEdges *edges,
     const real[:, ::1] state,
     const real *table,
     real *memory,
@@ -149,6 +161,7 @@ cdef void sum_segments(
     """The forward half."""
     cdef:
         int64_t t, b, j, k, row
+        bint corrects
         real *v
         real *closed
         const int64_t *outside
@@ -170,6 +183,10 @@ cdef void sum_segments(
             mix_rows(
                 table, at(memory, row), n.ends, at(memory, n.share + t), n.begins, entry
             )
+        corrects = has_edges(block, t, edges)
+        if corrects:
+            enter_edges(block, t, n, edges, table, memory, progress)
+            replace_within(block, t, n, edges, segments, memory)
         memset(at(closed, n.ends - 1), 0, SEQUENCES * sizeof(real))
         memset(at(memory, n.top), 0, SEQUENCES * sizeof(real))
         for j in range(segments.outside.shape[0]):
@@ -181,6 +198,8 @@ cdef void sum_segments(
         for k in range(n.types):
             extend_segments(n, <const SegmentType *>&segments.rows[k, 0], k, t, memory)
         multiply_factors(block, t, n, segments, memory, True)
+        if corrects:
+            restore_within(n, memory)
         set_share(
             block, t, at(memory, n.top), at(memory, n.share + t + 1), progress
         )

@@ -7,6 +7,7 @@ cdef void retract_block(
     const SegmentRows *n,
     BatchScores batch,
     BatchSegments segments,
+    SegmentEdges *edges,
     const double[::1] weight,
     const real *table,
     real *memory,
@@ -16,6 +17,7 @@ cdef void retract_block(
     """The expected uses of all scores, of which those of labels are written over v."""
     cdef:
         int64_t t, b, j, k
+        bint corrects
         real *v
         real *closed
         real *share
@@ -30,6 +32,7 @@ cdef void retract_block(
     memset(after_closed, 0, n.ends * SEQUENCES * sizeof(real))
     memset(at(memory, n.after_open), 0, n.types * n.positions * SEQUENCES * sizeof(real))
     memset(at(memory, n.pairs), 0, n_counts * SEQUENCES * sizeof(real))
+    edges.n_found = 0
     for t in range(block.n_steps - 1, -1, -1):
         v, closed = at(memory, n.v + t * n.labels), at(memory, n.closed + t * n.ends)
         share = at(memory, n.share + t)
@@ -43,6 +46,10 @@ cdef void retract_block(
                     at(v, outside[0])[b] * at(after_closed, outside[2])[b]
                 )
                 at(v, outside[0])[b] = at(closed, outside[2])[b] * at(after_closed, outside[2])[b]
+        corrects = has_edges(block, t, edges)
+        if corrects:
+            replace_within(block, t, n, edges, segments, memory)
+            keep_counts(block, t, n, edges, memory)
         multiply_factors(block, t, n, segments, memory, False)
         for k in range(n.types):
             retract_segments(n, <const SegmentType *>&segments.rows[k, 0], k, t, memory)
@@ -57,6 +64,9 @@ cdef void retract_block(
             closed = at(closed, -n.ends)
             add_row_pairs(share, closed, n.ends, after_entry, n.begins, at(memory, n.pairs))
             mix_rows(transposed, after_entry, n.begins, share, n.ends, after_closed)
+        if corrects:
+            leave_edges(block, t, n, edges, segments, table, memory)
+            restore_within(n, memory)
     for b in range(SEQUENCES):
         if b >= block.active[0]:
             clear_counts(b, n, memory)
@@ -124,6 +134,7 @@ cdef void add_expected(
     const SegmentRows *n,
     BatchScores batch,
     BatchSegments segments,
+    const SegmentEdges *edges,
     const double[::1] weight,
     real *memory,
     Progress *progress,
@@ -148,6 +159,7 @@ cdef void add_expected(
             row = at(memory, n.v + t * n.labels) + b
             for j in range(n.labels - 1):
                 expected[block.origin[b] + t, j] += share[b] * row[j * SEQUENCES]
+    add_edges_found(block, edges, share, counts)
     for j in range(n.begins - 1):
         weigh_rows(at(memory, n.after_entry + j), 1, share, total)
         if total[0] != 0.0:

@@ -23,13 +23,13 @@ typedef struct {
     /* With rows for each token; opened and share also for before the first token. */
     int64_t v, closed, opened, share;
     /* Factors. Of the transitions in segments: first to inside, inside to inside, first to last,
-       and inside to last. */
-    int64_t factor, within;
+       and inside to last; kept while a token has others. */
+    int64_t factor, within, kept_within;
     /* Of the token that the recursion is at. */
     int64_t entry, top, after_closed, after_open, after_entry, closing;
     /* Expected counts of the block: of pairs of an end and a begin, of transitions in segments, of
-       lengths, and of last labels; and sums over sequences. */
-    int64_t pairs, inner, lengths, ended, totals;
+       lengths, and of last labels; sums over sequences; and inner without the token. */
+    int64_t pairs, inner, lengths, ended, totals, kept_inner;
 } SegmentRows;
 
 #define REAL double

@@ -95,7 +95,7 @@ class SemiMarkovChain(PositionCapabilities):
         gradient = ScoreGradient.of(out, scores)
         lengths, order = np.diff(self.offsets), self.chain.longest_first
         log_z = np.where(lengths > 0, np.nan, 0.0)
-        order = order[(lengths > 0)[order] & ~self._with_token_transitions(scores)[order]]
+        order = order[(lengths > 0)[order]]
         by_length, by_span = self.layout.split(scores.own)
         of_lengths, of_spans = np.zeros(by_length.shape), np.zeros(by_span.shape)
         with np.errstate(over="ignore"):
@@ -127,13 +127,6 @@ class SemiMarkovChain(PositionCapabilities):
 
     def segment_costs(self, scores: Scores, y: np.ndarray, cost: float) -> SegmentCosts:
         return SegmentCosts(self, scores, y, cost)
-
-    def _with_token_transitions(self, scores: Scores) -> np.ndarray:
-        """Which sequences have tokens with transition scores of their own."""
-        tokens = np.flatnonzero(scores.token_transitions.row >= 0)
-        found = np.zeros(self.n_units, dtype=bool)
-        found[np.searchsorted(self.offsets, tokens, side="right") - 1] = True
-        return found
 
     def _add_again(
         self, units: np.ndarray, scores: Scores, weight: np.ndarray, out: ScoreGradient

@@ -215,6 +215,75 @@ def test_token_transitions(kernel, scheme, max_length, scale, monkeypatch):
         assert_array_equal(y[a:b], paths[int(np.argmax(values))])
 
 
+def with_edges(scores, rng, share=0.5, scale=2.0):
+    """Scores in which a share of the tokens have edges, and half of the pairs of labels."""
+    n_tokens, n = scores.state.shape
+    gains = scale * sp.random_array((4, n * n), density=0.5, format="csr", rng=rng)
+    row = np.where(rng.random(n_tokens) < share, rng.integers(0, 4, n_tokens), -1)
+    edges = TokenTransitions.from_gains(row, gains, scores.transition)
+    return scores._replace(token_transitions=edges)
+
+
+@pytest.mark.parametrize("kernel", compiled("segments"))
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("scheme", CLASSES)
+def test_token_transitions_in_lock_step_against_positions(kernel, scheme, dtype, monkeypatch):
+    monkeypatch.setattr(semi_markov, "kernels", kernel)
+    rng = np.random.default_rng(0)
+    structure, scores = random_case(0, scheme, 3, rng.integers(0, 12, 40), 2.0, dtype)
+    scores.transition[rng.random(scores.transition.shape) < 0.1] = -np.inf
+    scores = with_edges(scores, rng, share=0.3)
+    scores.state[structure.offsets[7]] = -400.0  # of all labels
+    # A gain that is infinite in probabilities, and one that is large in single precision.
+    score = scores.token_transitions.score
+    score[rng.integers(len(score), size=2)] = 60.0, 1000.0
+    weight = rng.normal(size=40)
+    positions = Positions(structure, scores)
+    expected_z, pullback = structure.chain.log_partition(positions.scores)
+    wanted = positions.pulled(pullback)(weight)
+    log_z, gradient = structure.log_partition_and_gradient(scores, weight)
+    tolerance = 1e-4 if dtype == np.float32 else 1e-10
+    assert_allclose(log_z, expected_z, rtol=tolerance)
+    assert_same_gradient(gradient, wanted, rtol=tolerance, atol=tolerance)
+
+
+@pytest.mark.parametrize("scheme", CLASSES)
+def test_token_transitions_are_summed_in_lock_step(scheme, monkeypatch):
+    monkeypatch.setattr(semi_markov, "Positions", None)
+    structure, scores = random_case(0, scheme, 3, (3, 4, 0, 2, 1) * 9)
+    scores = with_edges(scores, np.random.default_rng(0))
+    scores.token_transitions.row[: structure.offsets[5]] = -1
+    found, weight = enumerated(structure, scores), np.linspace(-1, 2, 45)
+    log_z, gradient = structure.log_partition_and_gradient(scores, weight)
+    assert_allclose(log_z, log_sums(found), atol=1e-12)
+    assert_same_gradient(gradient, expected(found, weight, scores), atol=1e-11)
+    log_z, gradient = structure.log_partition_and_gradient(scores, weight, gradient)
+    assert_allclose(gradient.token_transitions, 2 * expected(found, weight, scores)[4], atol=1e-11)
+
+
+@pytest.mark.parametrize("low", [-50.0, -np.inf])
+def test_token_transitions_that_are_lower_or_impossible(low):
+    structure, scores = random_case(3, lengths=(4, 0, 1, 3))
+    scores = with_edges(scores, np.random.default_rng(0))
+    scores.token_transitions.score[::2] = low
+    found = enumerated(structure, scores)
+    log_z, gradient = structure.log_partition_and_gradient(scores, np.ones(4))
+    assert_allclose(log_z, log_sums(found))
+    assert_same_gradient(gradient, expected(found, np.ones(4), scores), atol=1e-12)
+
+
+def test_token_transitions_of_one_label():
+    structure = SemiMarkovChain(np.array([0, 3, 4, 6]), roles_of(["O"], "IOB2"), 2)
+    edges = TokenTransitions.from_gains(
+        np.array([0, -1, 0, 0, 0, 0]), sp.csr_array([[3.0]]), np.ones((1, 1))
+    )
+    scores = Scores.of(np.zeros((6, 1)), np.ones((1, 1)))._replace(token_transitions=edges)
+    log_z, gradient = structure.log_partition_and_gradient(scores, np.ones(3))
+    assert_allclose(log_z, [5.0, 0.0, 4.0])
+    assert_allclose(gradient.token_transitions, [2.0])
+    assert_allclose(gradient.transition, [[1.0]])
+
+
 @pytest.mark.parametrize(("scheme", "max_length"), CASES)
 def test_capabilities_against_all_segmentations(scheme, max_length):
     structure, scores = random_case(20 + max_length, scheme, max_length, (3, 0, 1, 4))
