@@ -122,13 +122,15 @@ cdef void enter_edges(
     const Block *block, int64_t t, const SegmentRows *n, const SegmentEdges *given,
     const real *table, real *memory, Progress *progress,
 ) noexcept nogil:
-    """Correct the entries of token t."""
+    """Correct the entries of token t; sequences whose sums could be inexact get no log_z."""
     cdef:
         int64_t b, e, i, j
         real *entry = at(memory, n.entry)
         const real *closed = at(memory, n.closed + (t - 1) * n.ends)
         const real *share = at(memory, n.share + t)
-        double common, largest = 1e200 if real is double else 1e20
+        double common
+        # Products with larger factors could be no finite numbers.
+        double largest = 1e200 if real is double else 1e20
     for b in range(block.active[t]):
         for e in range(first_edge(block, t, b, given), stop_edge(block, t, b, given)):
             if not given.factor[e] <= largest:
@@ -137,7 +139,7 @@ cdef void enter_edges(
                 continue
             i, j = given.end[given.edges.previous[e]], given.begin[given.edges.current[e]]
             common = table[j * n.ends + i]
-            # Rounding may make them differ.
+            # A factor that is as large may be rounded to a smaller one.
             if given.factor[e] < 0.999 * common:
                 progress.log_z[b] = NAN
             entry[j * SEQUENCES + b] += <real>(
@@ -148,7 +150,7 @@ cdef void enter_edges(
 cdef void keep_counts(
     const Block *block, int64_t t, const SegmentRows *n, SegmentEdges *given, real *memory
 ) noexcept nogil:
-    """Keep what the edges of token t must not be added to."""
+    """Keep the counts of common transitions, to which the edges of token t do not belong."""
     cdef:
         int64_t b, e, i, j
         int64_t f = given.n_found

@@ -53,6 +53,7 @@ def segment_sums(
         unsigned denormals
     progress.top = set_common_factors(batch, &n, segments, &memory[0, 0], &table[0])
     with np.errstate(over="ignore"):
+        # One more, so that the first can be pointed to.
         factor = np.exp(np.append(batch.token_transitions.score, 0.0) - progress.top)
     edges.edges, edges.factor, edges.found = batch.edges, &factor[0], &found[0]
     edges.end, edges.begin, edges.kind = &places[0, 0], &places[1, 0], &places[2, 0]
