@@ -181,7 +181,7 @@ cdef Py_ssize_t merge_sorted(
         int order
         double weight
     while i < n_a or j < n_b:
-        order = -1 if j == n_b else 1 if i == n_a else compare(a, i, b, j)
+        order = -1 if j == n_b else 1 if i == n_a else compare_keys(a, i, b, j)
         if merged != NULL:
             for k in range(a.shape[1]):
                 merged[k * n_unique + n] = a[i, k] if order <= 0 else b[j, k]
@@ -193,7 +193,7 @@ cdef Py_ssize_t merge_sorted(
     return n
 
 
-cdef inline int compare(
+cdef inline int compare_keys(
     const int32_t[::1, :] a, Py_ssize_t i, const int32_t[::1, :] b, Py_ssize_t j
 ) noexcept nogil:
     cdef Py_ssize_t k

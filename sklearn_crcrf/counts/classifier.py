@@ -234,8 +234,11 @@ class CountingClassifier(BaseSequenceClassifier):
         return LabelledObservations(observations, labels, structure, weights)
 
     def _estimate_in_order(self, counts: Counts) -> None:
-        """Estimate, with the ids of one fit to all data, also if a label appeared late."""
-        self._label_ids, rank = self._label_ids.in_order()
+        """Estimate, with the ids of one fit to all data that are counted.
+
+        It does not matter which label appeared late, or was forgotten again.
+        """
+        self._label_ids, rank = self._label_ids.in_order(counts.labels())
         self._estimate(relabel(counts, rank))
 
     def _count(self, corpus: LabelledObservations) -> Counts:

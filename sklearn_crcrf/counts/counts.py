@@ -112,6 +112,12 @@ class Counts(Mapping):
         """The number of different events, of all templates."""
         return sum(len(table.weights) for table in self.values())
 
+    def labels(self) -> np.ndarray:
+        """The ids of all labels that were counted, in increasing order."""
+        last = [table.events[:, -1] for template, table in self.items() if template.labels]
+        found = np.unique(np.concatenate([*last, np.empty(0, dtype=np.int32)]))
+        return found[found != BOUNDARY]
+
     def __getstate__(self) -> dict:
         # Not every format can store a dict whose keys are tuples.
         return {"templates": list(self), "tables": list(self.values())}

@@ -142,16 +142,16 @@ class LabelIds:
         rank[used] = order
         return classes, rank
 
-    def in_order(self) -> tuple["LabelIds", np.ndarray]:
-        """The same labels with ids in increasing order, however the labels arrived.
+    def in_order(self, seen: Any) -> tuple["LabelIds", np.ndarray]:
+        """The labels that were declared or have these ids, with ids in increasing order.
 
         Returns
         -------
         ordered : LabelIds
-        rank : ndarray of shape (n_labels,), int32
-            The new id of each id.
+        rank : ndarray of int32
+            The new id of each id, -1 for labels left out.
         """
-        labels, rank = sort_labels(list(self._ids))
+        labels, rank = self.classes(seen)
         ordered = LabelIds()
         ordered._add(labels)
         ordered._n_declared = self._n_declared

@@ -306,6 +306,8 @@ function listen() {
     if (view) draw();
   });
   $("search").addEventListener("submit", find);
+  // Before, the forms would be sent as pages.
+  for (const id of ["add_button", "find_button"]) $(id).disabled = false;
 }
 
 async function find(event) {

@@ -88,3 +88,4 @@ $("ask").addEventListener("submit", async (event) => {
     $("message").textContent = `Not done: ${error.message}`;
   }
 });
+$("label").disabled = false;  // before, the form would be sent as a page
