@@ -10,6 +10,7 @@ from .utils import moved
 if TYPE_CHECKING:
     from .base.pipeline import SequencePipeline, make_sequence_pipeline
     from .boosting import BoostedCRF
+    from .calibration import CalibratedSequenceClassifier
     from .counts.hmm import HMM
     from .crf import CRF, CRFsuiteCRF
     from .crf.memm import MEMM
@@ -54,6 +55,7 @@ _HOMES = {
     "AssociativeMarkovNetwork": "graphs",
     "BoostedCRF": "boosting",
     "CRFsuiteCRF": "crf",
+    "CalibratedSequenceClassifier": "calibration",
     "EmpiricalCRF": "empirical",
     "FeatureInduction": "induction",
     "FoundLabels": "feature_extraction",
@@ -92,6 +94,7 @@ __all__ = [
     "AssociativeMarkovNetwork",
     "BoostedCRF",
     "CRFsuiteCRF",
+    "CalibratedSequenceClassifier",
     "EmpiricalCRF",
     "FeatureInduction",
     "FoundLabels",

@@ -26,6 +26,7 @@ from sklearn_crcrf.utils.docstrings import PLACE
 PACKAGES = ["", ".criteria", ".feature_extraction", ".opinion_pool"]
 # Constructor arguments that have no default, or do nothing without.
 ARGUMENTS = {
+    "CalibratedSequenceClassifier": {"estimator": CRF()},
     "FoundLabels": {"estimator": EmpiricalCRF()},
     "Gazetteer": {"lists": {"city": ["York"]}},
     "MergedLabels": {"estimator": CRF(), "labels": ["N"]},

@@ -40,6 +40,7 @@ HAS = {
     "BoostedCRF": SHARED - {"sigma"},
     "OpinionPoolCRF": {"validation_fraction", "verbose"},
     "MergedLabels": set(),
+    "CalibratedSequenceClassifier": set(),
     "GraphCRF": {"sigma", "verbose", "warm_start"},
     "AssociativeMarkovNetwork": {"sigma", "verbose", "warm_start"},
     "SeparateCRF": {"sigma"},
@@ -140,7 +141,8 @@ def test_a_parameter_takes_the_same_values_everywhere(parameter):
 
 @pytest.mark.parametrize("parameter", ["warm_start", "class_weight", "verbose", "constraints"])
 def test_a_parameter_has_the_same_type_and_default_everywhere(parameter):
-    names = [name for name in HAS if name not in ("CRFsuiteCRF", "MergedLabels")]
+    wrappers = "CRFsuiteCRF", "MergedLabels", "CalibratedSequenceClassifier"
+    names = [name for name in HAS if name not in wrappers]
     kinds = {section(ESTIMATORS[name], "Parameters").get(parameter) for name in names}
     assert len({entry.kind for entry in kinds if entry}) == 1
 

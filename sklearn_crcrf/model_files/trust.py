@@ -17,6 +17,7 @@ PACKAGE = __package__.partition(".")[0]
 OBJECTS = {
     "base.pipeline": ["SequencePipeline"],
     "boosting.estimator": ["BoostedCRF"],
+    "calibration.estimator": ["CalibratedSequenceClassifier"],
     "counts.binning": ["EqualFrequencyBins"],
     "counts.counts": ["Counts"],
     "counts.hmm": ["HMM"],

@@ -1,0 +1,190 @@
+"""CalibratedSequenceClassifier: the scores of another classifier, divided by a temperature."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+from sklearn.base import _fit_context, clone
+from sklearn.utils._param_validation import HasMethods
+
+from ..base.classifier import Batch
+from ..base.docstrings import documented
+from ..base.parameters import shared
+from ..base.unwrap import steps_of
+from ..data.ragged import SequenceArray
+from ..opinion_pool.expert import Expert, MetaSequenceClassifier, fit_expert, require_chain
+from ..opinion_pool.samples import Samples
+from ..structures import Scores, Structure, structure_of
+from ..training import nested_fits
+from ..utils.soundness import Array, Fact, Requirement, labels
+from .held_out import HeldOutBatch, held_out_batches
+
+__all__ = ["CalibratedSequenceClassifier"]
+
+# Temperatures from 1/100 to 100; models of few sequences may be right about all held-out tokens.
+LARGEST_LOG = float(np.log(100.0))
+
+
+@documented
+class CalibratedSequenceClassifier(MetaSequenceClassifier):
+    """A classifier whose probabilities are calibrated by a temperature [1]_.
+
+    With the score s of the estimator, the probability of a labelling is
+
+        p(y | x) ~ exp(s(x, y) / T).
+
+    All scores are divided by the same temperature T, so the best path stays the same, and all
+    probabilities are exact: marginals, the k best paths, entropy. A temperature above 1 makes them
+    less certain. It minimises the negative logarithm of the marginal probabilities of the labels
+    of tokens, in sequences of which the model has seen nothing: each fold is scored by a model
+    that is fitted to the others. Then the estimator is fitted to all sequences.
+
+    Parameters
+    ----------
+    estimator : estimator
+        A first-order sequence classifier, or a pipeline or search that ends in one.
+    cv : int, splitter or iterable of splits, default=5
+        The folds of the training sequences; by default they are contiguous, so that few documents
+        are divided.
+    {sample_unit}
+    n_jobs : int, default=None
+        Number of threads that predict.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_labels,)
+    estimator_ : estimator
+        Fitted to all sequences.
+    temperature_ : float
+        What scores are divided by, between 0.01 and 100.
+    {n_features_in_}
+    {feature_names_in_}
+
+    See Also
+    --------
+    sklearn_crcrf.plotting.ReliabilityDisplay : How well probabilities are calibrated.
+
+    References
+    ----------
+    .. [1] Guo, Pleiss, Sun, Weinberger, "On Calibration of Modern Neural Networks", ICML 2017,
+       section 4.2.
+
+    Examples
+    --------
+    >>> from sklearn_crcrf import CalibratedSequenceClassifier, StructuredPerceptron
+    >>> from sklearn_crcrf.datasets import make_addresses
+    >>> X, y = make_addresses(60, random_state=0)
+    >>> perceptron = StructuredPerceptron(random_state=0)
+    >>> calibrated = CalibratedSequenceClassifier(perceptron, cv=2).fit(X, y)
+    >>> calibrated.temperature_ < 1  # the perceptron was not certain enough
+    True
+    >>> calibrated.predict(X).tolist() == calibrated.estimator_.predict(X).tolist()
+    True
+    """
+
+    _parameter_constraints: dict = {
+        "estimator": [HasMethods(["fit"])],
+        "cv": ["cv_object"],
+        **shared("sample_unit", "n_jobs"),
+    }
+
+    def __init__(self, estimator, cv=5, *, sample_unit="sequence", n_jobs=None):
+        self.estimator = estimator
+        self.cv = cv
+        self.sample_unit = sample_unit
+        self.n_jobs = n_jobs
+
+    @_fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "CalibratedSequenceClassifier":
+        """Choose the temperature on held-out sequences, and fit the estimator.
+
+        Parameters
+        ----------
+        X, y, sample_weight : as the estimator takes them
+            Unknown labels, and labels that the other folds lack, do not count for the temperature.
+
+        Returns
+        -------
+        CalibratedSequenceClassifier
+            The estimator itself. If fitting fails or is interrupted, it stays as it was.
+
+        Raises
+        ------
+        ValueError
+            If the estimator is not a first-order chain, input is not valid, or there are fewer
+            sequences than folds.
+        """
+        with self._replaced_by(self._unfitted()) as twin:
+            twin._fit(Samples(X, y, sample_weight))
+        return self
+
+    def _fit(self, samples: Samples) -> None:
+        require_chain("estimator", self.estimator)
+        sequences, _ = self._check_training(*samples, reset=True)
+        self._check_structure(structure_of(sequences.X), sequences.X)
+        batches = held_out_batches(self.estimator, self.cv, samples, sequences)
+        self.temperature_ = best_temperature(batches)
+        with nested_fits():
+            self.estimator_ = fit_expert(clone(self.estimator), *samples)
+        self.classes_ = self._expert().classifier.classes_
+
+    def _expert(self) -> Expert:
+        return Expert.of("estimator", self.estimator_)
+
+    def _requirements(self) -> Iterator[Requirement]:
+        yield from labels("classes_", self.classes_)
+        yield Array("temperature_", np.asarray(self.temperature_), (), 0.0)
+        yield Fact("temperature_", self.temperature_ > 0, "must be positive")
+        same = self.classes_.tolist() == self._expert().classifier.classes_.tolist()
+        yield Fact("classes_", same, "must be the labels of estimator_")
+
+    def _check_structure(self, structure: Structure, X: SequenceArray) -> None:
+        steps_of(self.estimator)[1]._check_structure(structure, X)
+
+    def _prepare(self, X: SequenceArray) -> Any:
+        return self._expert().prepare(self._as_given(X), X.offsets)
+
+    def _scores(self, prepared: Any, batch: Batch) -> Scores:
+        scores = self._expert().classifier._scores(prepared, batch)
+        return scores.times(1 / self.temperature_)
+
+    def _decode(self, structure: Structure, scores: Scores, first: int) -> np.ndarray:
+        return self._expert().classifier._decode(structure, scores, first)
+
+
+def best_temperature(batches: Sequence[HeldOutBatch]) -> float:
+    """The temperature with the least log loss of the marginals of labels.
+
+    Parameters
+    ----------
+    batches : sequence of HeldOutBatch
+
+    Returns
+    -------
+    float
+        From 0.01 to 100.
+
+    Raises
+    ------
+    ValueError
+        If no token has a known label and a positive weight.
+    """
+    if not any(batch.weight.any() for batch in batches):
+        raise ValueError("no held-out token has a label that the other folds know")
+    bounds = (-LARGEST_LOG, LARGEST_LOG)
+    result = minimize_scalar(
+        lambda x: sum(_log_loss(batch, np.exp(-x)) for batch in batches),
+        bounds=bounds,
+        method="bounded",
+        options={"xatol": 1e-3},
+    )
+    return float(np.exp(result.x))
+
+
+def _log_loss(batch: HeldOutBatch, scale: float) -> float:
+    """The log loss of the labels of tokens if all scores are multiplied by ``scale``."""
+    _, marginals = batch.structure.marginals(batch.scores.times(scale))
+    # Constraints make labels impossible at any temperature; such tokens must not decide.
+    probability = np.maximum(marginals[batch.tokens, batch.y], np.finfo(float).tiny)
+    return -float(batch.weight @ np.log(probability))
