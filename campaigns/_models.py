@@ -43,6 +43,7 @@ REQUIRED = {
         "estimators": [("crf", sklearn_crcrf.CRF(max_iter=5)), ("hmm", sklearn_crcrf.HMM())]
     },
     "CalibratedSequenceClassifier": lambda: {"estimator": sklearn_crcrf.HMM(), "cv": 2},
+    "SegmentF1Classifier": lambda: {"estimator": sklearn_crcrf.HMM(), "cv": 2},
     "FoundLabels": lambda: {"estimator": sklearn_crcrf.HMM(), "cv": 2},
     "Gazetteer": lambda: {"lists": {"animal": ["dog", "cat"], "place": ["in Zürich", "Zürich"]}},
     "SegmentGazetteer": lambda: {"lists": {"animal": ["dog", "cat"], "place": ["in Zürich"]}},

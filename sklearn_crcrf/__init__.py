@@ -10,7 +10,7 @@ from .utils import moved
 if TYPE_CHECKING:
     from .base.pipeline import SequencePipeline, make_sequence_pipeline
     from .boosting import BoostedCRF
-    from .calibration import CalibratedSequenceClassifier
+    from .calibration import CalibratedSequenceClassifier, SegmentF1Classifier
     from .counts.hmm import HMM
     from .crf import CRF, CRFsuiteCRF
     from .crf.memm import MEMM
@@ -67,6 +67,7 @@ _HOMES = {
     "OpinionPoolCRF": "opinion_pool",
     "OutputCodeCRF": "output_codes",
     "SeparateCRF": "separate",
+    "SegmentF1Classifier": "calibration",
     "SegmentFeatures": "semi_markov",
     "SegmentGazetteer": "semi_markov",
     "SegmentedArray": "semi_markov",
@@ -105,6 +106,7 @@ __all__ = [
     "MaxMarginCRF",
     "OpinionPoolCRF",
     "OutputCodeCRF",
+    "SegmentF1Classifier",
     "SegmentFeatures",
     "SegmentGazetteer",
     "SegmentedArray",

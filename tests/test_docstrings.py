@@ -27,6 +27,7 @@ PACKAGES = ["", ".criteria", ".feature_extraction", ".opinion_pool"]
 # Constructor arguments that have no default, or do nothing without.
 ARGUMENTS = {
     "CalibratedSequenceClassifier": {"estimator": CRF()},
+    "SegmentF1Classifier": {"estimator": CRF()},
     "FoundLabels": {"estimator": EmpiricalCRF()},
     "Gazetteer": {"lists": {"city": ["York"]}},
     "MergedLabels": {"estimator": CRF(), "labels": ["N"]},

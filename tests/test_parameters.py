@@ -41,6 +41,7 @@ HAS = {
     "OpinionPoolCRF": {"validation_fraction", "verbose"},
     "MergedLabels": set(),
     "CalibratedSequenceClassifier": set(),
+    "SegmentF1Classifier": set(),
     "GraphCRF": {"sigma", "verbose", "warm_start"},
     "AssociativeMarkovNetwork": {"sigma", "verbose", "warm_start"},
     "SeparateCRF": {"sigma"},
@@ -141,7 +142,12 @@ def test_a_parameter_takes_the_same_values_everywhere(parameter):
 
 @pytest.mark.parametrize("parameter", ["warm_start", "class_weight", "verbose", "constraints"])
 def test_a_parameter_has_the_same_type_and_default_everywhere(parameter):
-    wrappers = "CRFsuiteCRF", "MergedLabels", "CalibratedSequenceClassifier"
+    wrappers = {
+        "CRFsuiteCRF",
+        "MergedLabels",
+        "CalibratedSequenceClassifier",
+        "SegmentF1Classifier",
+    }
     names = [name for name in HAS if name not in wrappers]
     kinds = {section(ESTIMATORS[name], "Parameters").get(parameter) for name in names}
     assert len({entry.kind for entry in kinds if entry}) == 1

@@ -5,20 +5,15 @@ from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize_scalar
-from sklearn.base import _fit_context, clone
-from sklearn.utils._param_validation import HasMethods
+from sklearn.base import _fit_context
 
 from ..base.classifier import Batch
 from ..base.docstrings import documented
-from ..base.parameters import shared
-from ..base.unwrap import steps_of
-from ..data.ragged import SequenceArray
-from ..opinion_pool.expert import Expert, MetaSequenceClassifier, fit_expert, require_chain
 from ..opinion_pool.samples import Samples
-from ..structures import Scores, Structure, structure_of
-from ..training import nested_fits
-from ..utils.soundness import Array, Fact, Requirement, labels
-from .held_out import HeldOutBatch, held_out_batches
+from ..structures import Scores
+from ..utils.soundness import Array, Fact, Requirement
+from .base import HeldOutChoice
+from .held_out import HeldOutBatch
 
 __all__ = ["CalibratedSequenceClassifier"]
 
@@ -27,7 +22,7 @@ LARGEST_LOG = float(np.log(100.0))
 
 
 @documented
-class CalibratedSequenceClassifier(MetaSequenceClassifier):
+class CalibratedSequenceClassifier(HeldOutChoice):
     """A classifier whose probabilities are calibrated by a temperature [1]_.
 
     With the score s of the estimator, the probability of a labelling is
@@ -83,12 +78,6 @@ class CalibratedSequenceClassifier(MetaSequenceClassifier):
     True
     """
 
-    _parameter_constraints: dict = {
-        "estimator": [HasMethods(["fit"])],
-        "cv": ["cv_object"],
-        **shared("sample_unit", "n_jobs"),
-    }
-
     def __init__(self, estimator, cv=5, *, sample_unit="sequence", n_jobs=None):
         self.estimator = estimator
         self.cv = cv
@@ -119,38 +108,16 @@ class CalibratedSequenceClassifier(MetaSequenceClassifier):
             twin._fit(Samples(X, y, sample_weight))
         return self
 
-    def _fit(self, samples: Samples) -> None:
-        require_chain("estimator", self.estimator)
-        sequences, _ = self._check_training(*samples, reset=True)
-        self._check_structure(structure_of(sequences.X), sequences.X)
-        batches = held_out_batches(self.estimator, self.cv, samples, sequences)
+    def _choose(self, batches: Sequence[HeldOutBatch]) -> None:
         self.temperature_ = best_temperature(batches)
-        with nested_fits():
-            self.estimator_ = fit_expert(clone(self.estimator), *samples)
-        self.classes_ = self._expert().classifier.classes_
-
-    def _expert(self) -> Expert:
-        return Expert.of("estimator", self.estimator_)
 
     def _requirements(self) -> Iterator[Requirement]:
-        yield from labels("classes_", self.classes_)
+        yield from super()._requirements()
         yield Array("temperature_", np.asarray(self.temperature_), (), 0.0)
         yield Fact("temperature_", self.temperature_ > 0, "must be positive")
-        same = self.classes_.tolist() == self._expert().classifier.classes_.tolist()
-        yield Fact("classes_", same, "must be the labels of estimator_")
-
-    def _check_structure(self, structure: Structure, X: SequenceArray) -> None:
-        steps_of(self.estimator)[1]._check_structure(structure, X)
-
-    def _prepare(self, X: SequenceArray) -> Any:
-        return self._expert().prepare(self._as_given(X), X.offsets)
 
     def _scores(self, prepared: Any, batch: Batch) -> Scores:
-        scores = self._expert().classifier._scores(prepared, batch)
-        return scores.times(1 / self.temperature_)
-
-    def _decode(self, structure: Structure, scores: Scores, first: int) -> np.ndarray:
-        return self._expert().classifier._decode(structure, scores, first)
+        return super()._scores(prepared, batch).times(1 / self.temperature_)
 
 
 def best_temperature(batches: Sequence[HeldOutBatch]) -> float:

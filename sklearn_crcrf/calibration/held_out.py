@@ -31,6 +31,8 @@ class HeldOutBatch(NamedTuple):
     y : int ndarray of shape (n_known,)
         Their labels, as columns of the scores.
     weight : ndarray of shape (n_known,)
+    classes : ndarray of shape (n_labels,)
+        The labels of the columns.
     """
 
     structure: Structure
@@ -38,6 +40,7 @@ class HeldOutBatch(NamedTuple):
     tokens: np.ndarray
     y: np.ndarray
     weight: np.ndarray
+    classes: np.ndarray
 
 
 def held_out_batches(
@@ -91,5 +94,6 @@ def _batches(expert: Expert, samples: Samples) -> list[HeldOutBatch]:
         scores = expert.scores(prepared, batch, classes)
         tokens = np.flatnonzero(y[batch.start : batch.stop] >= 0)
         known = batch.start + tokens
-        batches.append(HeldOutBatch(batch.structure, scores, tokens, y[known], weight[known]))
+        gold = tokens, y[known], weight[known]
+        batches.append(HeldOutBatch(batch.structure, scores, *gold, classes))
     return batches

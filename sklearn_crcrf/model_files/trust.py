@@ -18,6 +18,7 @@ OBJECTS = {
     "base.pipeline": ["SequencePipeline"],
     "boosting.estimator": ["BoostedCRF"],
     "calibration.estimator": ["CalibratedSequenceClassifier"],
+    "calibration.segment_f1": ["SegmentF1Classifier"],
     "counts.binning": ["EqualFrequencyBins"],
     "counts.counts": ["Counts"],
     "counts.hmm": ["HMM"],

@@ -67,13 +67,18 @@ def test_probabilities_are_those_of_divided_weights(corpus, calibrated):
     )
 
 
+def known(y):
+    """Tokens, labels and weights if all labels are known."""
+    return np.arange(len(y)), y, np.ones(len(y))
+
+
 @pytest.mark.parametrize("temperature", [0.3, 4.0])
 def test_the_temperature_of_labels_drawn_from_a_model_is_found(temperature):
     rng = np.random.default_rng(0)
     chain = Chain(np.arange(0, 8001, 4))
     scores = Scores.of(rng.normal(0, 1.5, (8000, 3)), rng.normal(0, 1.5, (3, 3)))
     y = chain.sample(scores, 1, rng)[0]
-    batch = HeldOutBatch(chain, scores.times(temperature), np.arange(8000), y, np.ones(8000))
+    batch = HeldOutBatch(chain, scores.times(temperature), *known(y), np.arange(3))
     assert best_temperature([batch]) == pytest.approx(temperature, rel=0.06)
 
 
@@ -81,7 +86,7 @@ def test_impossible_labels_do_not_decide():
     rng = np.random.default_rng(0)
     chain, state = Chain(np.arange(0, 401, 2)), rng.normal(0, 2.0, (400, 2))
     y = (rng.random(400) > 1 / (1 + np.exp(-np.diff(state)[:, 0] / 3))).astype(int)
-    batch = HeldOutBatch(chain, Scores.of(state, np.zeros((2, 2))), np.arange(400), 1 - y, y + 0.0)
+    batch = HeldOutBatch(chain, Scores.of(state, np.zeros((2, 2))), *known(1 - y), np.arange(2))
     impossible = np.where(np.eye(2)[y[:1]] == 0, -np.inf, state[:1])
     first = batch._replace(scores=batch.scores.with_state(np.vstack([impossible, state[1:]])))
     first = first._replace(y=np.append(1 - y[:1], first.y[1:]), weight=np.ones(400))
