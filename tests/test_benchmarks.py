@@ -571,6 +571,16 @@ def test_corpora_have_a_row_for_each_model(load):
     assert all(0 < float(row[1]) <= 100 and 0 <= float(row[5]) <= 100 for row in rows)
 
 
+def test_held_out_choices_have_a_row_for_each_model(load):
+    calibration = load("calibration")
+    X, y = make_addresses(60, random_state=0)
+    parts = {"Dutch names": ((X[:30], y[:30]), calibration.half_lower((X[30:], y[30:])))}
+    for rows in (calibration.calibration(parts), calibration.costs(parts)):
+        rows = list(rows)
+        assert [row[1] for row in rows] == [*calibration.MODELS]
+        assert all(0 <= float(value) <= 100 for row in rows for value in row[2:])
+
+
 def test_calibration_error_is_the_distance_of_confidence_from_accuracy(load):
     corpora = load("corpora")
 

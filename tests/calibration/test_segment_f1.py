@@ -4,7 +4,13 @@ import numpy as np
 import pytest
 from sklearn.pipeline import make_pipeline
 
-from sklearn_crcrf import CRF, EmpiricalCRF, SegmentF1Classifier, SequenceVectorizer
+from sklearn_crcrf import (
+    CRF,
+    CalibratedSequenceClassifier,
+    EmpiricalCRF,
+    SegmentF1Classifier,
+    SequenceVectorizer,
+)
 from sklearn_crcrf.metrics import segment_f1
 
 
@@ -74,3 +80,11 @@ def test_pipelines_inside(corpus, model):
     inside = SegmentF1Classifier(make_pipeline(SequenceVectorizer(), CRF()), cv=3)
     inside.fit(X[:80], y[:80])
     assert inside.predict(X).tolist() == model.predict(X).tolist()
+
+
+def test_a_calibrated_classifier_inside(corpus):
+    X, y = corpus
+    both = SegmentF1Classifier(CalibratedSequenceClassifier(CRF(), cv=2), cv=2).fit(X[:60], y[:60])
+    calibrated = both.estimator_
+    np.testing.assert_array_equal(both.predict_proba(X)[3], calibrated.predict_proba(X)[3])
+    assert both.outside_cost_ > 0
