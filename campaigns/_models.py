@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, clone
+from sklearn.preprocessing import OneHotEncoder
 from sklearn.utils._param_validation import StrOptions
 
 import sklearn_crcrf
@@ -46,6 +47,7 @@ REQUIRED = {
     "SegmentF1Classifier": lambda: {"estimator": sklearn_crcrf.HMM(), "cv": 2},
     "FoundLabels": lambda: {"estimator": sklearn_crcrf.HMM(), "cv": 2},
     "Gazetteer": lambda: {"lists": {"animal": ["dog", "cat"], "place": ["in Zürich", "Zürich"]}},
+    "PerToken": lambda: {"transformer": OneHotEncoder(handle_unknown="ignore")},
     "SegmentGazetteer": lambda: {"lists": {"animal": ["dog", "cat"], "place": ["in Zürich"]}},
     "TemplateFeatures": lambda: {"template": "U00:%x[0,0]\nU01:%x[-1,0]/%x[0,0]\nB01:%x[0,0]\nB\n"},
     "WordClusters": lambda: {"clusters": {"dog": "0011", "cat": "0010", "the": "11"}},

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from .feature_extraction import (
         FoundLabels,
         Gazetteer,
+        PerToken,
         SequenceVectorizer,
         TemplateFeatures,
         TokenFeatures,
@@ -68,6 +69,7 @@ _HOMES = {
     "OutputCodeCRF": "output_codes",
     "SeparateCRF": "separate",
     "SegmentF1Classifier": "calibration",
+    "PerToken": "feature_extraction",
     "SegmentFeatures": "semi_markov",
     "SegmentGazetteer": "semi_markov",
     "SegmentedArray": "semi_markov",
@@ -106,6 +108,7 @@ __all__ = [
     "MaxMarginCRF",
     "OpinionPoolCRF",
     "OutputCodeCRF",
+    "PerToken",
     "SegmentF1Classifier",
     "SegmentFeatures",
     "SegmentGazetteer",

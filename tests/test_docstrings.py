@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import BaseEstimator
+from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils._param_validation import Options, StrOptions, make_constraint
 
 from sklearn_crcrf import CRF, HMM, EmpiricalCRF
@@ -33,6 +34,7 @@ ARGUMENTS = {
     "MergedLabels": {"estimator": CRF(), "labels": ["N"]},
     "SequencePipeline": {"steps": [("crf", CRF())]},
     "OpinionPoolCRF": {"estimators": [("crf", CRF()), ("hmm", HMM())]},
+    "PerToken": {"transformer": FunctionTransformer()},
     "SegmentGazetteer": {"lists": {"city": ["York"]}},
     "TemplateFeatures": {"template": "U:%x[0,0]"},
     "WordClusters": {"clusters": {"the": "0010"}},

@@ -38,7 +38,7 @@ CHUNK = 2**20
 SINGLE_TOKENS = (
     "every row of X is a sequence of one token, so nothing is learned of neighbours. Pass a list "
     "of sequences, or a DataFrame whose index has the levels (sequence, position); a transformer "
-    "in a Pipeline keeps this index after set_output(transform='pandas')"
+    "in a Pipeline keeps this index within PerToken, or after set_output(transform='pandas')"
 )
 
 

@@ -2,6 +2,7 @@
 
 from .found_labels import FoundLabels
 from .gazetteer import Gazetteer
+from .per_token import PerToken
 from .template_features import TemplateFeatures
 from .text_features import text_features
 from .token_features import TokenFeatures
@@ -13,6 +14,7 @@ from .word_vectors import WordVectors
 __all__ = [
     "FoundLabels",
     "Gazetteer",
+    "PerToken",
     "SequenceVectorizer",
     "TemplateFeatures",
     "TokenFeatures",

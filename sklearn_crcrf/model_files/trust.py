@@ -55,6 +55,7 @@ OBJECTS = {
     "feature_extraction._phrases": ["Phrases"],
     "feature_extraction.found_labels": ["FoundLabels"],
     "feature_extraction.gazetteer": ["Gazetteer"],
+    "feature_extraction.per_token": ["PerToken"],
     "feature_extraction.template_features": ["TemplateFeatures"],
     "feature_extraction.token_features": ["TokenFeatures"],
     "feature_extraction.vectorizer": ["SequenceVectorizer"],

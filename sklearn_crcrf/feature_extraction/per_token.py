@@ -1,0 +1,260 @@
+"""Transformers of scikit-learn, applied to the tokens of sequences."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn import config_context
+from sklearn.base import clone
+from sklearn.utils import get_tags
+from sklearn.utils._set_output import _get_output_config
+from sklearn.utils.validation import check_is_fitted
+
+from ..data.frames import as_frame, frame_columns
+from ..data.ragged import SequenceArray
+from ..data.sequences import as_sequences
+from ..data.symbols import SymbolTable
+from ..utils.soundness import Fact, Requirement
+from ._base import SequenceTransformer, _as_frame, _rows_in_order, is_frame
+
+__all__ = ["PerToken"]
+
+
+class PerToken(SequenceTransformer):
+    """Apply a transformer of scikit-learn to the tokens of all sequences.
+
+    The transformer sees one row per token. Its rows are put back into the sequences of X.
+
+    Parameters
+    ----------
+    transformer : transformer of rows
+        Such as a StandardScaler, a ColumnTransformer or a CountVectorizer. A transformer of
+        texts or dicts, also as the first step of a Pipeline or FeatureUnion, gets each token as
+        it is. Every other transformer gets a table: rows of numbers as they are, strings as one
+        column, and dicts and columns of symbols as a DataFrame.
+
+    Attributes
+    ----------
+    transformer_ : transformer
+        Fitted to the tokens.
+
+    See Also
+    --------
+    SequenceVectorizer : From columns of symbols, or dicts, to a sparse matrix.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from sklearn_crcrf.feature_extraction import PerToken
+    >>> X = [np.array([[1.0], [3.0]]), np.array([[5.0]])]
+    >>> scaled = PerToken(StandardScaler()).fit_transform(X)
+    >>> scaled.lengths, scaled.data.ravel().round(2)
+    (array([2, 1]), array([-1.22,  0.  ,  1.22]))
+    """
+
+    def __init__(self, transformer: Any):
+        self.transformer = transformer
+
+    def fit(self, X: Any, y: Any = None, **params: Any) -> "PerToken":
+        """Fit the transformer to all tokens.
+
+        Parameters
+        ----------
+        X : list of sequences, SequenceArray, or DataFrame
+            The tokens.
+        y : labels, in the layout of X, optional
+            The transformer gets the label of each token.
+        **params : dict
+            Passed to ``fit`` of the transformer. Lists and arrays with a value for each sequence,
+            such as groups, are repeated for its tokens.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            If X has no tokens, or X and y differ in length; and what the transformer raises.
+        """
+        rows, _, labels, params = self._training(X, y, params)
+        transformer = clone(self.transformer)
+        with config_context(transform_output="default"):
+            transformer.fit(rows, labels, **params)
+        self._store(transformer, rows)
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None, **params: Any) -> Any:
+        """Fit the transformer to all tokens, and transform them.
+
+        Parameters
+        ----------
+        X, y, **params : as in :meth:`fit`
+
+        Returns
+        -------
+        SequenceArray or DataFrame
+            As of :meth:`transform`.
+
+        Raises
+        ------
+        ValueError
+            As in :meth:`fit`.
+        """
+        rows, sequences, labels, params = self._training(X, y, params)
+        transformer = clone(self.transformer)
+        with config_context(transform_output="default"):
+            if hasattr(transformer, "fit_transform"):
+                result = transformer.fit_transform(rows, labels, **params)
+            else:
+                result = transformer.fit(rows, labels, **params).transform(rows)
+        self._store(transformer, rows)
+        return self._made(result, sequences, X)
+
+    def transform(self, X: Any) -> Any:
+        """Transform all tokens.
+
+        Parameters
+        ----------
+        X : list of sequences, SequenceArray, or DataFrame
+            The tokens.
+
+        Returns
+        -------
+        SequenceArray or DataFrame
+            With the sequences of X; for a DataFrame a DataFrame with the same index.
+
+        Raises
+        ------
+        ValueError
+            If the transformer returns more or fewer rows than tokens.
+        """
+        check_is_fitted(self)
+        rows, sequences = self._rows(X)
+        if self._columns is not None and hasattr(rows, "reindex") and not is_frame(X):
+            rows = rows.reindex(columns=self._columns)
+        if rows.shape[0] == 0:
+            raise ValueError("X has no tokens: at least one sequence must not be empty")
+        with config_context(transform_output="default"):
+            result = self.transformer_.transform(rows)
+        return self._made(result, sequences, X)
+
+    def get_feature_names_out(self, input_features: Sequence[str] | None = None) -> np.ndarray:
+        """Names of the output columns.
+
+        Parameters
+        ----------
+        input_features : sequence of str, optional
+            Names of the input columns, for the transformer.
+
+        Returns
+        -------
+        ndarray of str objects
+
+        Raises
+        ------
+        AttributeError
+            If the transformer does not name its columns.
+        """
+        check_is_fitted(self)
+        if not hasattr(self.transformer_, "get_feature_names_out"):
+            name = type(self.transformer_).__name__
+            raise AttributeError(f"{name} does not name its columns: no get_feature_names_out")
+        given = () if input_features is None else (input_features,)
+        return self.transformer_.get_feature_names_out(*given)
+
+    def _requirements(self) -> Iterator[Requirement]:
+        holds = hasattr(self.transformer_, "transform")
+        yield Fact("transformer_", holds, "must be a transformer")
+
+    def _training(self, X: Any, y: Any, params: dict) -> tuple:
+        """Rows, sequences, labels and parameters, all in the order of the tokens."""
+        if not hasattr(self.transformer, "fit") or not hasattr(self.transformer, "transform"):
+            raise ValueError(
+                "transformer must be a transformer of scikit-learn, "
+                f"but is of type {type(self.transformer).__name__}"
+            )
+        rows, sequences = self._rows(X)
+        if rows.shape[0] == 0:
+            raise ValueError("X has no tokens: at least one sequence must not be empty")
+        labels = None if y is None else np.array(as_sequences(X, y).y.data.tolist())
+        order = _rows_in_order(as_frame(X)).data if is_frame(X) else None
+        params = {name: _of_tokens(value, sequences, order) for name, value in params.items()}
+        return rows, sequences, labels, params
+
+    def _rows(self, X: Any) -> tuple[Any, SequenceArray]:
+        """What the transformer gets, and the sequences that its rows belong to."""
+        if is_frame(X):
+            X = as_frame(X)
+            sequences = _rows_in_order(X)
+            return X.iloc[sequences.data], sequences
+        sequences = as_sequences(X).X
+        data = sequences.data
+        if isinstance(data, SymbolTable):
+            import pandas as pd
+
+            return pd.DataFrame({name: data.column(name) for name in data.names}), sequences
+        if data.ndim > 1 or _takes_tokens(self.transformer):
+            return data, sequences
+        if any(isinstance(token, Mapping) for token in data):
+            import pandas as pd
+
+            return pd.DataFrame.from_records(data.tolist()), sequences
+        return data.reshape(-1, 1), sequences
+
+    def _store(self, transformer: Any, rows: Any) -> None:
+        self.transformer_ = transformer
+        self._columns = rows.columns.tolist() if hasattr(rows, "columns") else None
+
+    def _made(self, result: Any, sequences: SequenceArray, X: Any) -> Any:
+        """The rows of the result as sequences, or as a DataFrame."""
+        n_tokens = sequences.offsets[-1]
+        n_rows = result.shape[0] if np.ndim(result) or sp.issparse(result) else None
+        if n_rows != n_tokens:
+            raise ValueError(
+                f"{type(self.transformer).__name__} must return a row for each of the {n_tokens} "
+                f"tokens, but returned {'no rows' if n_rows is None else n_rows}"
+            )
+        if sp.issparse(result):
+            result = sp.csr_array(result)
+        elif not hasattr(result, "iloc"):
+            result = np.asarray(result).reshape(n_rows, -1)
+        names = self._names(result.shape[1])
+        if isinstance(result, np.ndarray) and result.dtype.kind in "OUS":
+            import pandas as pd
+
+            result = pd.DataFrame(result, columns=names)
+        if hasattr(result, "iloc"):
+            result = frame_columns(result)
+        made = sequences.with_data(result)
+        if is_frame(X) and _get_output_config("transform", self)["dense"] == "default":
+            return _as_frame(made, as_frame(X), names)
+        return self._output(made, X)
+
+    def _names(self, n_columns: int) -> Any:
+        """Names of the output columns; numbers if the transformer has no names."""
+        if hasattr(self.transformer_, "get_feature_names_out"):
+            return self.get_feature_names_out()
+        return [f"x{j}" for j in range(n_columns)]
+
+
+def _takes_tokens(transformer: Any) -> bool:
+    """Whether the transformer, or the first one within it, is for texts or dicts."""
+    while parts := getattr(transformer, "steps", getattr(transformer, "transformer_list", None)):
+        transformer = parts[0][1]
+    return hasattr(transformer, "__sklearn_tags__") and not (
+        get_tags(transformer).input_tags.two_d_array
+    )
+
+
+def _of_tokens(value: Any, sequences: SequenceArray, order: np.ndarray | None) -> Any:
+    """A value of each token, in the order of the tokens, for a value of each sample."""
+    if not isinstance(value, (list, tuple, np.ndarray)):
+        return value
+    if order is not None and len(value) == len(order):
+        return np.asarray(value)[order]
+    if order is None and len(value) == len(sequences):
+        return np.repeat(np.asarray(value), sequences.lengths, axis=0)
+    return value
