@@ -70,6 +70,8 @@ from .trigrams import TRIGRAMS, TrigramRates
 
 __all__ = ["EmpiricalCRF"]
 
+_METHODS_OUT_OF_FOLD = ("predict", "predict_proba")
+
 SPELLINGS: dict[str, Any] = {
     "product": ProductSpelling,
     "joint": JointSpelling,
@@ -330,8 +332,15 @@ class EmpiricalCRF(CountingClassifier):
         return self
 
     @_fit_context(prefer_skip_nested_validation=False)
-    def predict_out_of_fold(self, X: Any, y: Any, cv: Any = 5, sample_weight: Any = None) -> Any:
-        """The labels of all sequences, each predicted by a model trained on the other folds.
+    def predict_out_of_fold(
+        self,
+        X: Any,
+        y: Any,
+        cv: Any = 5,
+        sample_weight: Any = None,
+        method: str = "predict",
+    ) -> Any:
+        """Predictions for all sequences, each by a model trained on the other folds.
 
         All folds are counted in one pass, then the counts of one fold at a time are subtracted, so
         it costs little more than one fit. This estimator itself does not change.
@@ -342,20 +351,25 @@ class EmpiricalCRF(CountingClassifier):
         cv : int or splitter, default=5
             Number of consecutive folds, or a splitter that tests every sequence exactly once.
         sample_weight : as in :meth:`fit`
+        method : {"predict", "predict_proba"}, default="predict"
+            Whether to predict labels, or the probabilities of all labels of y, in sorted order.
 
         Returns
         -------
-        labels
-            In the layout of X.
+        labels or probabilities
+            In the layout of X. The probability of a label that is in the test fold only is 0.
 
         Raises
         ------
         ValueError
-            If the parameter ``exponents`` is ``"fit"``: pass ``exponents_`` of a fitted model.
+            If the parameter ``exponents`` is ``"fit"``: pass ``exponents_`` of a fitted model; or
+            if there is no such method.
         """
+        if method not in _METHODS_OUT_OF_FOLD:
+            raise ValueError(f"method must be one of {_METHODS_OUT_OF_FOLD}, got {method!r}")
         if self.exponents == "fit":
             raise ValueError('exponents="fit" is fitted by fit only; give the exponents as a dict')
-        return clone(self)._predict_out_of_fold(X, y, cv, sample_weight)
+        return clone(self)._predict_out_of_fold(X, y, cv, sample_weight, method)
 
     def known_tokens(self, X: Any) -> Any:
         """Which words were seen in training.
@@ -468,7 +482,7 @@ class EmpiricalCRF(CountingClassifier):
         """The exponent of the rates of two labels in a row; 1 without smoothing."""
         return self.model_.exponents.asdict().get("transition", 1.0)
 
-    def _predict_out_of_fold(self, X: Any, y: Any, cv: Any, sample_weight: Any) -> Any:
+    def _predict_out_of_fold(self, X: Any, y: Any, cv: Any, sample_weight: Any, method: str) -> Any:
         corpus = self._start(X, y, sample_weight, None)
         sequences = self._check_X(X, y)
         X = sequences.X
@@ -480,12 +494,19 @@ class EmpiricalCRF(CountingClassifier):
             raise ValueError("cv must put every sequence into exactly one test set")
         folds = count_folds_of_corpus(corpus, self._templates(), fold_of_sequence)
         total = reduce(Counts.__add__, folds)
-        predicted = np.empty(len(corpus.labels), dtype=object)
+        classes = self._label_ids.classes(corpus.labels)[0]
+        shape = (len(corpus.labels), *([len(classes)] if method == "predict_proba" else []))
+        predicted = np.zeros(shape, dtype=float if method == "predict_proba" else classes.dtype)
         fold_of_token = np.repeat(fold_of_sequence, X.lengths)
         for fold, counts in enumerate(folds):
             self._estimate(total - counts)
-            predicted[fold_of_token == fold] = self.predict(X[fold_of_sequence == fold]).data
-        return sequences.mirror(predicted.astype(self._label_ids.classes(corpus.labels)[0].dtype))
+            found = getattr(self, method)(X[fold_of_sequence == fold]).data
+            if method == "predict":
+                predicted[fold_of_token == fold] = found
+            else:
+                columns = np.flatnonzero(np.isin(classes, self.classes_))
+                predicted[np.ix_(fold_of_token == fold, columns)] = found
+        return sequences.mirror(predicted)
 
     def _update(self, X: Any, y: Any, sample_weight: Any, combine: Callable) -> None:
         if not isinstance(self.model_.spelling, SPELLINGS[self.spelling]):

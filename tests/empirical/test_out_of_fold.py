@@ -55,3 +55,26 @@ def test_folds_must_be_a_partition(addresses):
 def test_exponents_cannot_be_fitted(addresses):
     with pytest.raises(ValueError, match="exponents"):
         EmpiricalCRF(exponents="fit").predict_out_of_fold(*addresses)
+
+
+@pytest.mark.parametrize("as_input", [list, SequenceArray.from_sequences])
+def test_probabilities_equal_fitting_every_fold(addresses, as_input):
+    X, y = addresses[0][:12], [["rare"] * len(addresses[1][0]), *addresses[1][1:12]]
+    classes = sorted({label for labels in y for label in labels})
+    given = as_input(X)
+    found = EmpiricalCRF().predict_out_of_fold(given, y, cv=3, method="predict_proba")
+    assert type(found) is (np.ndarray if as_input is list else SequenceArray)
+    for train, test in KFold(3).split(X):
+        model = EmpiricalCRF().fit([X[i] for i in train], [y[i] for i in train])
+        columns = [classes.index(label) for label in model.classes_]
+        for i, expected in zip(test, model.predict_proba([X[i] for i in test]), strict=True):
+            whole = np.zeros((len(X[i]), len(classes)))
+            whole[:, columns] = expected
+            np.testing.assert_allclose(np.array(list(found[i])), whole, rtol=1e-10)
+
+
+def test_the_method_is_checked(addresses):
+    with pytest.raises(
+        ValueError, match=r"method must be one of .*'predict_proba'.*, got 'sample'"
+    ):
+        EmpiricalCRF().predict_out_of_fold(*addresses, method="sample")
