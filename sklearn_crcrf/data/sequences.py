@@ -12,6 +12,7 @@ from ..utils.csr import sound_csr
 from .frames import frame_sequences
 from .layout import Layout, Lists, Ragged, Rows, Sequences
 from .numbers import check_finite
+from .padded import PaddedLists, unpadded
 from .ragged import SequenceArray, join_sequences, n_tokens
 
 __all__ = ["as_sequences", "is_table", "sound_table"]
@@ -34,9 +35,11 @@ def as_sequences(
         The rows of a 2-D array, of a list of lists of numbers, or of a DataFrame are sequences of
         length one. A DataFrame with an index of two levels, (sequence, position), has the
         sequences that the index names. Its columns become an array if all are numeric, else a
-        SymbolTable.
+        SymbolTable. An array of shape (n_sequences, length, n_attributes) holds sequences that
+        are padded at the end by rows of NaN.
     y : list of label lists, SequenceArray or 1-D array, optional
-        Labels, in the same layout as X: for a table one per row.
+        Labels, in the same layout as X: for a table one per row. For padded sequences also an
+        array of shape (n_sequences, length), padded by NaN, None, "" or -1.
     name : str, default="y"
         Name of y in error messages.
     check_table : callable, optional
@@ -91,7 +94,7 @@ def is_table(X: Any) -> bool:
     >>> is_table([[0.5, 1.5], [2.5, 3.5]]), is_table([["a", "b"]])
     (True, False)
     """
-    if isinstance(X, SequenceArray):
+    if isinstance(X, SequenceArray) or (isinstance(X, np.ndarray) and X.ndim == 3):
         return False
     if hasattr(X, "iloc"):
         return X.ndim == 2 or X.index.nlevels > 1
@@ -144,9 +147,14 @@ def _read(X: Any, check_table: Callable[[Any], Any]) -> tuple[SequenceArray, Lay
         table = _checked(X, check_table)
         offsets = np.arange(table.shape[0] + 1)
         return SequenceArray._of(table, offsets), Rows(offsets)
-    sequences = X.checked("X") if isinstance(X, SequenceArray) else join_sequences(X, "X")
+    mirror: type[Layout]
+    if isinstance(X, np.ndarray) and X.ndim == 3:
+        sequences, mirror = unpadded(X), PaddedLists
+    elif isinstance(X, SequenceArray):
+        sequences, mirror = X.checked("X"), Ragged
+    else:
+        sequences, mirror = join_sequences(X, "X"), Lists
     check_finite(sequences)
-    mirror = Ragged if isinstance(X, SequenceArray) else Lists
     return sequences, mirror(sequences.offsets)
 
 

@@ -498,7 +498,7 @@ def test_input_is_left_as_it_is(lists):
         ([np.ones((2, 3)), np.ones((2, 3, 1))], "X, sequence 1: it must be a 2-D array"),
         ([np.ones((2, 3, 1))], "X, sequence 0: it must be a 2-D array"),
         ([1, 2], "Expected 2D array"),
-        (np.ones((2, 2, 2)), "dim 3"),
+        (np.ones((2, 2, 2, 2)), "dim 4"),
         ("ab", "but is a str"),
         (None, "but is None"),
         (np.empty((0, 3)), "0 sample"),
