@@ -17,6 +17,7 @@ from sklearn_crcrf import (
     CRF,
     MEMM,
     BoostedCRF,
+    CalibratedSequenceClassifier,
     GraphArray,
     MaxMarginCRF,
     OpinionPoolCRF,
@@ -52,6 +53,7 @@ OTHERS = {
     "subgradient": MaxMarginCRF(solver="subgradient", tol=0.3, random_state=0),
     "pool": OpinionPoolCRF([("crf", CRF()), ("memm", MEMM())], random_state=0),
     "merged": MergedLabels(CRF(), ["N"]),
+    "calibrated": CalibratedSequenceClassifier(CRF(), cv=2),
 }
 ALL = {**LINEAR, **OTHERS}
 models = pytest.mark.parametrize("name", ALL)
