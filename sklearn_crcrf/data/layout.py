@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils import column_or_1d
 
+from .padded import unpadded_labels
 from .ragged import SequenceArray, join_sequences, object_array
 
 __all__ = ["Layout", "Lists", "Ragged", "Rows", "Sequences", "check_one_per_token"]
@@ -35,7 +36,7 @@ class Layout(ABC):
 
         Parameters
         ----------
-        values : list of lists, SequenceArray, or 1-D array for a table
+        values : list of lists, SequenceArray, padded 2-D array, or 1-D array for a table
         name : str
             Name of the values in error messages.
 
@@ -48,8 +49,10 @@ class Layout(ABC):
         ValueError
             If there is not exactly one value for every token.
         """
-        values = join_sequences(values, name)
         n_sequences, lengths = len(self.offsets) - 1, np.diff(self.offsets)
+        if isinstance(values, np.ndarray) and values.ndim == 2:
+            values = unpadded_labels(values, lengths)
+        values = join_sequences(values, name)
         if len(values) != n_sequences:
             raise ValueError(f"X has {n_sequences} sequences, but {name} has {len(values)}")
         differ = np.flatnonzero(values.lengths != lengths)

@@ -4,10 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from .layout import Lists
 from .ragged import SequenceArray
 
-__all__ = ["PaddedLists", "unpadded"]
+__all__ = ["unpadded", "unpadded_labels"]
 
 _PADDING = (None, "", -1)
 
@@ -39,31 +38,28 @@ def unpadded(X: np.ndarray) -> SequenceArray:
     return SequenceArray.from_lengths(X[_within(lengths, length)], lengths)
 
 
-class PaddedLists(Lists):
-    """Sequences of which an array was padded; predictions are lists."""
+def unpadded_labels(y: np.ndarray, lengths: np.ndarray) -> Any:
+    """The labels of an array, without the padding behind the tokens.
 
-    def flat(self, values: Any, name: str) -> SequenceArray:
-        """Take one value for every token out of lists, or out of a padded array of two axes.
+    Parameters
+    ----------
+    y : ndarray of shape (n_sequences, length)
+    lengths : ndarray of int of shape (n_sequences,)
+        Number of tokens of each sequence.
 
-        As :meth:`Layout.flat`.
-        """
-        if isinstance(values, np.ndarray) and values.ndim == 2:
-            lengths = np.diff(self.offsets)
-            if len(values) == len(lengths) and values.shape[1] >= lengths.max(initial=0):
-                self._check_padding(values, lengths, name)
-                values = SequenceArray.from_lengths(
-                    values[_within(lengths, values.shape[1])], lengths
-                )
-        return super().flat(values, name)
-
-    def _check_padding(self, values: np.ndarray, lengths: np.ndarray, name: str) -> None:
-        for sequence, position in np.argwhere(~_within(lengths, values.shape[1])):
-            value = values[sequence, position]
-            if not (value in _PADDING or value != value):
-                raise ValueError(
-                    f"{name}, sequence {sequence}, position {position}: {value!r} is behind the "
-                    f"{lengths[sequence]} tokens of X; pad {name} by NaN, None, '' or -1"
-                )
+    Returns
+    -------
+    SequenceArray or ndarray
+        The array itself if it does not fit, or if anything but NaN, None, "" or -1 is behind the
+        tokens.
+    """
+    n_sequences, length = y.shape
+    if n_sequences != len(lengths) or length < lengths.max(initial=0):
+        return y
+    within = _within(lengths, length)
+    if all(label in _PADDING or label != label for label in y[~within].tolist()):
+        return SequenceArray.from_lengths(y[within], lengths)
+    return y
 
 
 def _within(lengths: np.ndarray, length: int) -> np.ndarray:

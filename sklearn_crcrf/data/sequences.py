@@ -12,7 +12,7 @@ from ..utils.csr import sound_csr
 from .frames import frame_sequences
 from .layout import Layout, Lists, Ragged, Rows, Sequences
 from .numbers import check_finite
-from .padded import PaddedLists, unpadded
+from .padded import unpadded
 from .ragged import SequenceArray, join_sequences, n_tokens
 
 __all__ = ["as_sequences", "is_table", "sound_table"]
@@ -38,7 +38,7 @@ def as_sequences(
         SymbolTable. An array of shape (n_sequences, length, n_attributes) holds sequences that
         are padded at the end by rows of NaN.
     y : list of label lists, SequenceArray or 1-D array, optional
-        Labels, in the same layout as X: for a table one per row. For padded sequences also an
+        Labels, in the same layout as X: for a table one per row. Or an
         array of shape (n_sequences, length), padded by NaN, None, "" or -1.
     name : str, default="y"
         Name of y in error messages.
@@ -149,7 +149,7 @@ def _read(X: Any, check_table: Callable[[Any], Any]) -> tuple[SequenceArray, Lay
         return SequenceArray._of(table, offsets), Rows(offsets)
     mirror: type[Layout]
     if isinstance(X, np.ndarray) and X.ndim == 3:
-        sequences, mirror = unpadded(X), PaddedLists
+        sequences, mirror = unpadded(X), Lists
     elif isinstance(X, SequenceArray):
         sequences, mirror = X.checked("X"), Ragged
     else:

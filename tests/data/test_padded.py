@@ -28,7 +28,8 @@ def test_rows_of_nan_at_the_end_are_no_tokens():
     ],
 )
 def test_labels_may_be_padded(y):
-    assert as_sequences(X, y).y.tolist() == [["A", "B"], ["A"], []]
+    for given in (X, ROWS, as_sequences(X).X):
+        assert as_sequences(given, y).y.tolist() == [["A", "B"], ["A"], []]
 
 
 @pytest.mark.parametrize("padding", [-1, NAN])
@@ -46,7 +47,7 @@ def test_predictions_are_those_for_lists():
 @pytest.mark.parametrize(
     ("y", "message"),
     [
-        (np.array([["A", "B"], ["A", "B"], ["", ""]]), "y, sequence 1, position 1: .* pad y by"),
+        (np.array([["A", "B"], ["A", "B"], ["", ""]]), "sequence 1 has 1 tokens in X, but 2 in y"),
         (np.array([["A"], ["A"], [""]]), "sequence 0 has 2 tokens in X, but 1 in y"),
         (np.array([["A", "B"]]), "X has 3 sequences, but y has 1"),
     ],
