@@ -184,7 +184,7 @@ def test_rows_of_one_token_are_warned_of():
         CRF().fit(rows, labels)
     index = pd.MultiIndex.from_product([[0, 1], [0, 1]])
     frame = pd.DataFrame(rows, index=index, columns=[*"abcd"])
-    with pytest.warns(UserWarning, match="keeps this index after set_output"):
+    with pytest.warns(UserWarning, match="keeps this index within PerToken"):
         make_pipeline(StandardScaler(), CRF()).fit(frame, labels)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
