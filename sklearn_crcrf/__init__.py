@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from .notebook.explanation import explain
     from .opinion_pool import OpinionPoolCRF
     from .output_codes import OutputCodeCRF
-    from .perceptron import StructuredPerceptron
+    from .perceptron import ArowCRF, PassiveAggressiveCRF, StructuredPerceptron
     from .semi_markov import (
         SegmentedArray,
         SegmentFeatures,
@@ -78,6 +78,8 @@ _HOMES = {
     "SequencePipeline": "base.pipeline",
     "SequenceVectorizer": "feature_extraction",
     "StructuredPerceptron": "perceptron",
+    "ArowCRF": "perceptron",
+    "PassiveAggressiveCRF": "perceptron",
     "TemplateFeatures": "feature_extraction",
     "TokenFeatures": "feature_extraction",
     "Window": "feature_extraction",
@@ -94,6 +96,7 @@ __all__ = [
     "CRF",
     "HMM",
     "MEMM",
+    "ArowCRF",
     "AssociativeMarkovNetwork",
     "BoostedCRF",
     "CRFsuiteCRF",
@@ -108,6 +111,7 @@ __all__ = [
     "MaxMarginCRF",
     "OpinionPoolCRF",
     "OutputCodeCRF",
+    "PassiveAggressiveCRF",
     "PerToken",
     "SegmentF1Classifier",
     "SegmentFeatures",

@@ -13,4 +13,5 @@ on all of them.
 include "_viterbi.pxi"
 include "_search.pxi"
 include "_corrections.pxi"
+include "_margin_steps.pxi"
 include "_dual_steps.pxi"

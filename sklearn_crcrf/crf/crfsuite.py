@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, _fit_context
-from sklearn.utils._param_validation import Interval
+from sklearn.utils._param_validation import Interval, Options
 from sklearn.utils.validation import check_is_fitted
 
 from ..base.docstrings import documented
@@ -22,7 +22,7 @@ from ..feature_extraction import SequenceVectorizer
 from ..linear import Corpus, observed_pairs, transition_counts
 from ..linear.classifier import LinearChainClassifier
 from ..linear.serving import linear_tagger_of
-from ..perceptron import StructuredPerceptron
+from ..perceptron import ArowCRF, PassiveAggressiveCRF, StructuredPerceptron
 from ..serving import Tagger
 from ..training import FittedState
 from ..utils.soundness import Fact, Requirement, Sound
@@ -49,7 +49,8 @@ ALGORITHMS = {
     "l2sgd": _Algorithm("sgd", 5, 1000, 1e-6),
 }
 PERIOD = 10
-PERCEPTRON_EPOCHS = 100
+ONLINE_EPOCHS = 100
+ONLINE = "ap", "pa", "arow"
 MEANINGLESS = {
     "num_memories": "the number of kept steps is fixed",
     "epsilon": "training ends by delta and period, or after an epoch without errors",
@@ -60,12 +61,6 @@ MEANINGLESS = {
     "calibration_samples": "the first step size is found without it",
     "calibration_candidates": "the first step size is found without it",
     "calibration_max_trials": "the first step size is found without it",
-    "pa_type": 'it belongs to algorithm="pa"',
-    "c": 'it belongs to algorithm="pa"',
-    "error_sensitive": 'it belongs to algorithm="pa"',
-    "averaging": 'it belongs to algorithm="pa"',
-    "variance": 'it belongs to algorithm="arow"',
-    "gamma": 'it belongs to algorithm="arow"',
     "model_filename": "a model is an object; sklearn_crcrf.model_files.save_model writes it",
     "keep_tempfiles": "there are no temporary files",
     "trainer_cls": "there is one trainer",
@@ -89,11 +84,11 @@ class CRFsuiteCRF(FittedState, Sound, SummaryMixin, BaseEstimator):
 
     Parameters
     ----------
-    algorithm : {"lbfgs", "l2sgd", "ap"}, default=None
-        Limited-memory BFGS ("lbfgs", which None stands for), stochastic gradient descent, or the
-        averaged perceptron, which is a :class:`StructuredPerceptron` with a weight for every pair
-        of labels, and of attribute and label. The full names of CRFsuite, such as
-        "averaged-perceptron", are understood too.
+    algorithm : {"lbfgs", "l2sgd", "ap", "pa", "arow"}, default=None
+        Limited-memory BFGS ("lbfgs", which None stands for), stochastic gradient descent, or, with
+        a weight for every pair of labels, and of attribute and label, the averaged perceptron
+        (:class:`StructuredPerceptron`), :class:`PassiveAggressiveCRF` or :class:`ArowCRF`.
+        The full names of CRFsuite, such as "averaged-perceptron", are understood too.
     min_freq : float, default=None
         Features, that is pairs of attribute and label or of two labels, that occur fewer times
         have no weight. None is 0.
@@ -105,7 +100,7 @@ class CRFsuiteCRF(FittedState, Sound, SummaryMixin, BaseEstimator):
         only "lbfgs" can have, and 1 for c2. Both are named as in CRFsuite; c1 is the same
         as in :class:`CRF`, and c2 is ``1 / (2 sigma ** 2)``.
     max_iterations : int, default=None
-        None is no limit for "lbfgs", 1000 for "l2sgd", and 100 for "ap".
+        None is no limit for "lbfgs", 1000 for "l2sgd", and 100 for the others.
     num_memories, epsilon : object, default=None
         Accepted and ignored, with a FutureWarning if it is not None: it changes the search for
         the optimum, not the optimum.
@@ -120,8 +115,18 @@ class CRFsuiteCRF(FittedState, Sound, SummaryMixin, BaseEstimator):
         As ``num_memories``.
     calibration_candidates, calibration_max_trials : object, default=None
         As ``num_memories``.
-    pa_type, c, error_sensitive, averaging, variance, gamma : object, default=None
-        As ``num_memories``; algorithms that have these parameters are not here.
+    pa_type : {0, 1, 2}, default=None
+        Of "pa": steps without a limit, PA-I, or PA-II. None is 1.
+    c : float, default=None
+        Of "pa": limit of the steps. None is 1.
+    error_sensitive : bool, default=None
+        Of "pa": whether the margin is the square root of the number of wrong labels, not 1. None
+        is True.
+    averaging : bool, default=None
+        Of "pa": whether the mean of the weights after all steps is taken. None is True.
+    variance, gamma : float, default=None
+        Of "arow": variance of the weights before training, and the counterweight of steps. None
+        is 1.
     verbose : bool, default=False
         Print a line after each iteration, and the accuracy on development data.
     model_filename : object, default=None
@@ -133,11 +138,11 @@ class CRFsuiteCRF(FittedState, Sound, SummaryMixin, BaseEstimator):
     n_jobs : int, default=None
         Number of threads.
     random_state : int, RandomState or None, default=None
-        Of "l2sgd".
+        Of all but "lbfgs".
 
     Attributes
     ----------
-    crf_ : CRF or StructuredPerceptron
+    crf_ : CRF, StructuredPerceptron, PassiveAggressiveCRF or ArowCRF
         What is trained, on the rows that ``vectorizer_`` makes.
     vectorizer_ : SequenceVectorizer
     dev_score_ : float or None
@@ -188,13 +193,27 @@ class CRFsuiteCRF(FittedState, Sound, SummaryMixin, BaseEstimator):
         "max_iterations": [Interval(Integral, 0, None, closed="left"), None],
         "period": [Interval(Integral, 1, None, closed="left"), None],
         "delta": [Interval(Real, 0, None, closed="left"), None],
+        "pa_type": [Options(Integral, {0, 1, 2}), None],
+        "c": [Interval(Real, 0, None, closed="neither"), None],
+        "error_sensitive": ["boolean", None],
+        "averaging": ["boolean", None],
+        "variance": [Interval(Real, 0, None, closed="neither"), None],
+        "gamma": [Interval(Real, 0, None, closed="neither"), None],
         **{name: [object, None] for name in MEANINGLESS},
         "keep_tempfiles": ["boolean"],
         "verbose": ["verbose"],
         "n_jobs": [Integral, None],
         "random_state": ["random_state"],
     }
-    _added_parameters = tuple(MEANINGLESS)
+    _added_parameters = (
+        *MEANINGLESS,
+        "pa_type",
+        "c",
+        "error_sensitive",
+        "averaging",
+        "variance",
+        "gamma",
+    )
 
     def __init__(
         self,
@@ -464,13 +483,10 @@ class CRFsuiteCRF(FittedState, Sound, SummaryMixin, BaseEstimator):
         """The estimator that the parameters describe."""
         algorithm = _or("lbfgs", self.algorithm)
         algorithm = FULL_NAMES.get(algorithm, algorithm)
-        if algorithm == "ap":
-            return self._make_perceptron()
+        if algorithm in ONLINE:
+            return self._make_online(algorithm)
         if algorithm not in ALGORITHMS:
-            raise ValueError(
-                f"algorithm={algorithm!r}: CRFsuiteCRF has {[*ALGORITHMS, 'ap']}; MaxMarginCRF is "
-                "the closest to passive-aggressive training and AROW"
-            )
+            raise ValueError(f"algorithm={algorithm!r}: CRFsuiteCRF has {[*ALGORITHMS, *ONLINE]}")
         solver, span, max_iterations, delta = ALGORITHMS[algorithm]
         c1, c2 = _or(0.0, self.c1), _or(1.0, self.c2)
         if c1 > 0 and algorithm != "lbfgs":
@@ -491,16 +507,28 @@ class CRFsuiteCRF(FittedState, Sound, SummaryMixin, BaseEstimator):
             verbose=self.verbose,
         )
 
-    def _make_perceptron(self) -> StructuredPerceptron:
-        """The averaged perceptron, which has neither penalties nor a choice of features."""
+    def _make_online(self, algorithm: str) -> StructuredPerceptron:
+        """An online trainer, which has neither penalties nor a choice of features."""
         for name in ("min_freq", "c1", "c2"):
             if getattr(self, name) not in (None, 0):
-                raise ValueError(f'{name}={getattr(self, name)} is not for algorithm="ap"')
-        return StructuredPerceptron(
-            max_iter=_or(PERCEPTRON_EPOCHS, self.max_iterations),
-            n_jobs=self.n_jobs,
-            random_state=self.random_state,
-            verbose=self.verbose,
+                raise ValueError(f'{name}={getattr(self, name)} is not for algorithm="{algorithm}"')
+        common = {
+            "max_iter": _or(ONLINE_EPOCHS, self.max_iterations),
+            "n_jobs": self.n_jobs,
+            "random_state": self.random_state,
+            "verbose": self.verbose,
+        }
+        if algorithm == "ap":
+            return StructuredPerceptron(**common)
+        if algorithm == "arow":
+            return ArowCRF(variance=_or(1.0, self.variance), gamma=_or(1.0, self.gamma), **common)
+        kind = _or(1, self.pa_type)
+        return PassiveAggressiveCRF(
+            C=np.inf if kind == 0 else _or(1.0, self.c),
+            loss="squared_hinge" if kind == 2 else "hinge",
+            margin="sqrt" if _or(True, self.error_sensitive) else "one",
+            averaging="mean" if _or(True, self.averaging) else "none",
+            **common,
         )
 
     def _requirements(self) -> Iterator[Requirement]:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from .._kernels._learning import Search, correct
+from .._kernels._learning import MarginSteps, Search, correct, step_by_margin
 from ..data.ragged import joined_ranges
 from ..structures import Scores
 from ..utils.csr import csr_arrays
@@ -225,6 +225,56 @@ class Examples:
             correct(search, piece, y, rate, cost, *attributes, coefficients.state, found, losses)
             self.require_finite(losses)
         return found, losses
+
+    def step_by_margin(
+        self,
+        coefficients: Coefficients,
+        order: np.ndarray,
+        power: float,
+        sizes: tuple[np.ndarray, ...],
+        variances: Coefficients | None,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Change weights, in place, by steps whose size depends on the margin.
+
+        Parameters
+        ----------
+        coefficients : Coefficients
+        order : ndarray of int
+            Sequences in the order in which they are learned from.
+        power : float
+            The margin is the number of wrong labels to this power.
+        sizes : three ndarrays of shape (n_sequences,)
+            bound, slack and spread, as ``_kernels/_margin_steps.pxi`` defines them.
+        variances : Coefficients of dtype float64, or None
+            Of all weights; they change in place. None stands for ones that stay.
+
+        Returns
+        -------
+        found : ndarray of shape (n_tokens,), int32
+            The best path of each sequence when its turn came.
+        taken : ndarray of shape (n_sequences,)
+            The size of the step of each sequence.
+
+        Raises
+        ------
+        ValueError
+            If links make loops, or scores of a sequence are not finite.
+        """
+        if not self.has_kernels:
+            raise ValueError("y: steps that depend on the margin need units without loops")
+        found, losses, taken = self.y.copy(), np.zeros(self.n_sequences), np.zeros(self.n_sequences)
+        search, (y, *attributes) = self.search(coefficients), self.arguments
+        most = tuple(
+            2 * int(np.diff(matrix.indptr[self.offsets]).max(initial=0))
+            for matrix in (self.state, self.pairs)
+        )
+        steps = MarginSteps(power, sizes, variances, [part.size for part in coefficients], most)
+        for piece in self.pieces(order):
+            step_by_margin(
+                search, steps, piece, y, *attributes, coefficients.state, found, losses, taken
+            )
+            self.require_finite(losses)
+        return found, taken
 
     def require_finite(self, values: np.ndarray) -> None:
         """Raise ValueError if the value of a sequence is NaN: its scores were not finite."""

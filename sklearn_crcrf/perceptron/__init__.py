@@ -1,5 +1,7 @@
-"""The structured perceptron."""
+"""The structured perceptron, and online training with steps that depend on the margin."""
 
+from .arow import ArowCRF
 from .estimator import StructuredPerceptron
+from .passive_aggressive import PassiveAggressiveCRF
 
-__all__ = ["StructuredPerceptron"]
+__all__ = ["ArowCRF", "PassiveAggressiveCRF", "StructuredPerceptron"]

@@ -333,7 +333,7 @@ class StructuredPerceptron(CallbackSupportMixin, LinearChainClassifier):
         """Train epoch by epoch, and set the fitted attributes."""
         rng = check_random_state(self.random_state)
         order, held_out = self._hold_out(examples, rng)
-        learner = LEARNERS[self.averaging](start)
+        learner = self._learner(start)
 
         def fitted(x: LastWeights) -> Mapping[str, Any]:
             twin = copy(self)
@@ -363,6 +363,10 @@ class StructuredPerceptron(CallbackSupportMixin, LinearChainClassifier):
         self.converged_ = converged
         if progress is not None:
             progress.finish(lambda: vars(self))
+
+    def _learner(self, start: Learned) -> LastWeights:
+        """What learns from the sequences."""
+        return LEARNERS[self.averaging](start)
 
     def _hold_out(self, examples: Examples, rng) -> tuple[np.ndarray, np.ndarray | None]:
         """The training sequences, and the held-out sequences."""

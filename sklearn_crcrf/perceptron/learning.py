@@ -75,17 +75,38 @@ class LastWeights:
         self._spare.assign(self._last)
         if cost is None:
             cost = np.zeros(examples.n_sequences)
-        found, _ = examples.correct(self._spare, order, examples.weight, cost)
+        found, rate, changed = self._correct(examples, order, cost)
         before = np.zeros(examples.n_sequences, dtype=np.int64)
         before[order] = self._n_seen + np.arange(len(order))
         n_seen = self._n_seen + len(order)
-        more = self._follow(examples, found, before, n_seen)
+        more = changed | self._follow(examples, found, before, rate, n_seen)
         # In one step: an interrupt comes before or after it.
         vars(self).update(more, _last=self._spare, _spare=self._last, _n_seen=n_seen)
         return found
 
+    def _correct(
+        self, examples: Examples, order: np.ndarray, cost: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, dict]:
+        """Correct the spare weights.
+
+        Returns
+        -------
+        found : ndarray of shape (n_tokens,)
+        rate : ndarray of shape (n_sequences,)
+            The size of the correction of each sequence.
+        more : dict
+            Other attributes to update.
+        """
+        found, _ = examples.correct(self._spare, order, examples.weight, cost)
+        return found, examples.weight, {}
+
     def _follow(
-        self, examples: Examples, found: np.ndarray, before: np.ndarray, n_seen: int
+        self,
+        examples: Examples,
+        found: np.ndarray,
+        before: np.ndarray,
+        rate: np.ndarray,
+        n_seen: int,
     ) -> dict:
         """Other attributes to update; ``before`` is the number of examples before each."""
         return {}
@@ -117,12 +138,17 @@ class MeanWeights(LastWeights):
         return super().learned()._replace(weights=mean)
 
     def _follow(
-        self, examples: Examples, found: np.ndarray, before: np.ndarray, n_seen: int
+        self,
+        examples: Examples,
+        found: np.ndarray,
+        before: np.ndarray,
+        rate: np.ndarray,
+        n_seen: int,
     ) -> dict:
         self._spare_lag.assign(self._lag)
-        rate = before * examples.weight
+        lagging = before * rate
         for lag, new in zip(self._spare_lag, examples.differences(found), strict=True):
-            np.add.at(lag.reshape(-1), new.place, rate[new.sequence] * new.value)
+            np.add.at(lag.reshape(-1), new.place, lagging[new.sequence] * new.value)
         return {"_lag": self._spare_lag, "_spare_lag": self._lag}
 
 
@@ -138,13 +164,16 @@ class VotingWeights(MeanWeights):
         return super().learned()._replace(history=self._history)
 
     def _follow(
-        self, examples: Examples, found: np.ndarray, before: np.ndarray, n_seen: int
+        self,
+        examples: Examples,
+        found: np.ndarray,
+        before: np.ndarray,
+        rate: np.ndarray,
+        n_seen: int,
     ) -> dict:
         differences = examples.differences(found)
-        history = self._history.after(
-            n_seen, before, examples.weight, differences, examples.n_labels
-        )
-        return {**super()._follow(examples, found, before, n_seen), "_history": history}
+        history = self._history.after(n_seen, before, rate, differences, examples.n_labels)
+        return {**super()._follow(examples, found, before, rate, n_seen), "_history": history}
 
 
 LEARNERS = {"none": LastWeights, "mean": MeanWeights, "vote": VotingWeights}

@@ -250,11 +250,32 @@ def test_weights_have_the_names_of_attributes(crf):
 
 
 @pytest.mark.parametrize(
+    "parameters",
+    [
+        {"algorithm": "pa"},
+        {"algorithm": "pa", "pa_type": 0, "error_sensitive": False},
+        {"algorithm": "pa", "pa_type": 2, "c": 0.5},
+        {"algorithm": "arow", "variance": 2.0, "gamma": 0.5},
+    ],
+    ids=str,
+)
+def test_online_algorithms_are_as_accurate_as_there(parameters):
+    sklearn_crfsuite = pytest.importorskip("sklearn_crfsuite")
+    parameters = {**parameters, "max_iterations": 10}
+    crfs = [CRFsuiteCRF(**parameters, random_state=seed).fit(X, y) for seed in range(3)]
+    crfs.append(sklearn_crfsuite.CRF(**parameters).fit(X, y))
+    gold = np.concatenate(Y_NEW)
+    *ours, there = (np.mean(np.concatenate(crf.predict(X_NEW)) == gold) for crf in crfs)
+    assert np.mean(ours) > there - 0.02
+
+
+@pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"algorithm": "arow"}, "algorithm='arow': CRFsuiteCRF has"),
+        ({"algorithm": "newton"}, "algorithm='newton': CRFsuiteCRF has"),
         ({"algorithm": "ap", "c1": 0.1}, "c1=0.1 is not for"),
-        ({"algorithm": "passive-aggressive"}, "algorithm='pa': CRFsuiteCRF has"),
+        ({"algorithm": "passive-aggressive", "c2": 1.0}, "c2=1.0 is not for"),
+        ({"algorithm": "pa", "pa_type": 3}, "'pa_type'"),
         ({"algorithm": "l2sgd", "c1": 0.1}, 'needs algorithm="lbfgs"'),
         ({"c2": -1.0}, "'c2'"),
         ({"period": 0}, "'period'"),

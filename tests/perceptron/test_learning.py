@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 from example_paths import Case, cases, flat, shaped
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
+from sklearn_crcrf.perceptron import ArowCRF, PassiveAggressiveCRF
 from sklearn_crcrf.perceptron.learning import LEARNERS, Learned
 from sklearn_crcrf.perceptron.voting import count_votes
 
@@ -162,3 +163,56 @@ def test_an_interrupted_epoch_changes_nothing(averaging, case, seed, where):
     learner.learn(examples, orders[1])
     expected, _ = learn(case, averaging, orders)
     assert_array_equal(flat(learner.learned().weights), flat(expected.learned().weights))
+
+
+def steps_by_definition(case, orders, power, sizes, variance):
+    """The weights after each example, up to a near tie, which rounding errors would decide."""
+    w = np.zeros(flat(case.examples().zeros()).size)
+    v, versions = np.full(w.size, variance), []
+    for s in np.concatenate(orders):
+        best, _ = case.best(s, w, 0.0)
+        values = np.array([case.features(s, path) @ w for path in case.paths(s)])
+        if w.any() and (values > values.max() - 1e-9).sum() > 1:
+            break
+        found, gold = case.taken(s, best), case.gold(s)
+        d = case.features(s, gold) - case.features(s, found)
+        bound, slack, spread = sizes(case.corpus.weight[s])
+        if found != gold and d.any() and case.corpus.weight[s]:
+            wrong = sum(a != b for a, b in zip(found, gold, strict=True))
+            size = min(bound, (wrong**power - w @ d) / (v @ d**2 + slack))
+            w, v = w + size * v * d, 1 / (1 / v + d**2 / spread)
+        versions.append(w)
+    return np.array(versions)
+
+
+@pytest.mark.parametrize(
+    ("crf", "power", "sizes", "variance"),
+    [
+        (PassiveAggressiveCRF(0.3), 0.5, lambda u: (0.3 * u, 0, np.inf), 1.0),
+        (PassiveAggressiveCRF(np.inf, margin="one"), 0, lambda u: (np.inf, 0, np.inf), 1.0),
+        (
+            PassiveAggressiveCRF(0.3, "squared_hinge", averaging="none"),
+            0.5,
+            lambda u: (np.inf, 1 / (0.6 * u), np.inf),
+            1.0,
+        ),
+        (ArowCRF(2.0, 0.7), 1, lambda u: (np.inf, 0.7 / u, 0.7 / u), 2.0),
+    ],
+)
+@settings(max_examples=20)
+@given(case=cases(dtypes=[np.float64]), seed=seeds)
+def test_steps_that_depend_on_the_margin(case, seed, crf, power, sizes, variance):
+    assume((case.corpus.weight > 0).all())
+    orders = random_orders(case, seed, 2)
+    assume(len(orders[0]))
+    versions = steps_by_definition(case, orders, power, sizes, variance)
+    examples = case.examples()
+    learner = crf._learner(Learned(examples.zeros(), examples.zeros(), 0))
+    n = len(orders[0])
+    for order in (orders[0][: len(versions)], orders[1][: max(len(versions) - n, 0)]):
+        learner.learn(examples, order)
+    learned = learner.learned()
+    assert_allclose(flat(learned.last), versions[-1], atol=1e-8)
+    is_mean = getattr(crf, "averaging", "none") == "mean"
+    expected = versions.mean(axis=0) if is_mean else versions[-1]
+    assert_allclose(flat(learned.weights), expected, atol=1e-8)
