@@ -129,8 +129,8 @@ cdef void collect_tokens(
             continue
         for k in range(indptr[first + t], indptr[first + t + 1]):
             row = indices[k] * n
-            add_at(change, row + gold[t], values[k])
-            add_at(change, row + found[t], -values[k])
+            add_to_change(change, row + gold[t], values[k])
+            add_to_change(change, row + found[t], -values[k])
 
 
 cdef void collect_links(
@@ -151,11 +151,11 @@ cdef void collect_links(
             continue
         for k in range(links.indptr[first + t], links.indptr[first + t + 1]):
             table = links.indices[k] * n * n
-            add_at(change, table + gold[t] * n + gold[p], links.values[k])
-            add_at(change, table + found[t] * n + found[p], -links.values[k])
+            add_to_change(change, table + gold[t] * n + gold[p], links.values[k])
+            add_to_change(change, table + found[t] * n + found[p], -links.values[k])
 
 
-cdef inline void add_at(Change *change, int64_t place, double value) noexcept nogil:
+cdef inline void add_to_change(Change *change, int64_t place, double value) noexcept nogil:
     if not change.is_noted[place]:
         change.is_noted[place] = True
         change.places[change.n_places] = place
