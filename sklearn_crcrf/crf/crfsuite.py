@@ -2,8 +2,7 @@
 
 import pickle
 import warnings
-from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from itertools import pairwise
 from numbers import Integral, Real
 from typing import Any, NamedTuple
@@ -16,8 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..base.docstrings import documented
 from ..base.summary import SummaryMixin
-from ..data.ragged import SequenceArray, locate, object_array
-from ..data.sequences import as_sequences
+from ..data.ragged import SequenceArray
 from ..feature_extraction import SequenceVectorizer
 from ..linear import Corpus, observed_pairs, transition_counts
 from ..linear.classifier import LinearChainClassifier
@@ -26,10 +24,12 @@ from ..perceptron import ArowCRF, PassiveAggressiveCRF, StructuredPerceptron
 from ..serving import Tagger
 from ..training import FittedState
 from ..utils.soundness import Fact, Requirement, Sound
+from .attribute_lists import read_attributes
+from .crfsuite_tagger import CRFsuiteTagger, LabelLists
 from .estimator import CRF
 from .features import Features
 
-__all__ = ["CRFsuiteCRF", "CRFsuiteTagger", "LabelLists"]
+__all__ = ["CRFsuiteCRF"]
 
 
 class _Algorithm(NamedTuple):
@@ -71,7 +71,6 @@ FULL_NAMES = {
     "passive-aggressive": "pa",
 }
 """The names of algorithms in CRFsuite, and their short names."""
-_LISTS = (list, tuple, set, frozenset)
 
 
 @documented
@@ -323,7 +322,7 @@ class CRFsuiteCRF(FittedState, Sound, SummaryMixin, BaseEstimator):
                 warnings.warn(message, FutureWarning, stacklevel=3)
         with self._replaced_by(self._unfitted()) as twin:
             twin.crf_, twin.vectorizer_ = self._make_crf(), SequenceVectorizer(separator=":")
-            twin.crf_.fit(twin.vectorizer_.fit_transform(_read(X)), y, sample_weight)
+            twin.crf_.fit(twin.vectorizer_.fit_transform(read_attributes(X)), y, sample_weight)
             twin.crf_.attribute_names_ = twin.vectorizer_.get_feature_names_out()
             twin.dev_score_ = None if X_dev is None else twin.score(X_dev, y_dev)
             if twin.dev_score_ is not None and self.verbose:
@@ -421,7 +420,7 @@ class CRFsuiteCRF(FittedState, Sound, SummaryMixin, BaseEstimator):
         return self._fitted().score(self._rows(X), y, sample_weight)
 
     @property
-    def tagger_(self) -> "CRFsuiteTagger | None":
+    def tagger_(self) -> CRFsuiteTagger | None:
         """The methods of ``pycrfsuite.Tagger`` for this model; None before fit."""
         return CRFsuiteTagger(self) if hasattr(self, "crf_") else None
 
@@ -552,74 +551,7 @@ class CRFsuiteCRF(FittedState, Sound, SummaryMixin, BaseEstimator):
 
     def _rows(self, X: Any) -> SequenceArray:
         check_is_fitted(self, "crf_")
-        return self.vectorizer_.transform(_read(X))
-
-
-class LabelLists(list):
-    """A list of lists, one for each sequence; numpy makes an array of dtype object of it.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sklearn_crcrf.crf.crfsuite import LabelLists
-    >>> y = LabelLists([["D", "N"], ["N", "V"]])
-    >>> y == [["D", "N"], ["N", "V"]], np.asarray(y).shape
-    (True, (2,))
-    """
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        return object_array(list(self))
-
-    def tolist(self) -> list:
-        """The same as a plain list, as arrays have it."""
-        return list(self)
-
-
-class CRFsuiteTagger:
-    """The methods of ``pycrfsuite.Tagger`` for a fitted model.
-
-    Parameters
-    ----------
-    crf : CRFsuiteCRF
-
-    Examples
-    --------
-    >>> from sklearn_crcrf import CRFsuiteCRF
-    >>> tagger = CRFsuiteCRF().fit([[["w=the"], ["w=dog"]]], [["D", "N"]]).tagger_
-    >>> tagger.labels(), tagger.tag([["w=dog"]])
-    (['D', 'N'], ['N'])
-    """
-
-    def __init__(self, crf: CRFsuiteCRF):
-        self._crf = crf
-        self._marginals: list[dict] = []
-        self._xseq: Any = None
-
-    def labels(self) -> list:
-        """All labels."""
-        return self._crf.classes_ or []
-
-    def set(self, xseq: Any) -> None:
-        """Set the sequence that the other methods are about."""
-        self._xseq, self._marginals = xseq, []
-
-    def tag(self, xseq: Any = None) -> list:
-        """The labels of the best path of a sequence, by default of the one that was set."""
-        if xseq is not None:
-            self.set(xseq)
-        self._require_sequence()
-        return self._crf.predict_single(self._xseq)
-
-    def marginal(self, y: Any, pos: int) -> float:
-        """The probability of the label y at a position of the sequence that was set."""
-        self._require_sequence()
-        if not self._marginals:
-            self._marginals = self._crf.predict_marginals_single(self._xseq)
-        return self._marginals[pos][y]
-
-    def _require_sequence(self) -> None:
-        if self._xseq is None:
-            raise ValueError("no sequence is set: call set(xseq) first")
+        return self.vectorizer_.transform(read_attributes(X))
 
 
 class _FrequentFeatures(NamedTuple):
@@ -643,49 +575,6 @@ class _FrequentFeatures(NamedTuple):
         frequency.data = (frequency.data >= self.min_freq).astype(float)
         frequency.eliminate_zeros()
         return frequency
-
-
-def _read(X: Any) -> SequenceArray:
-    """The tokens of X, where lists of attributes are feature dicts too."""
-    sequences, _, mirror = as_sequences(X)
-    if mirror.is_table:
-        raise ValueError("X must be a list of sequences, and not a table: CRF takes tables too")
-    data, offsets = sequences.data, sequences.offsets
-    if not (isinstance(data, np.ndarray) and data.dtype.kind == "O"):
-        return sequences
-    tokens = [
-        _counted(attributes, offsets, token) if isinstance(attributes, _LISTS) else attributes
-        for token, attributes in enumerate(data.tolist())
-    ]
-    if any(map(_has_bytes, tokens)):
-        tokens = [_decoded(attributes) for attributes in tokens]
-    return SequenceArray(object_array(tokens), offsets)
-
-
-def _counted(attributes: Collection, offsets: np.ndarray, token: int) -> Counter:
-    try:
-        return Counter(attributes)
-    except TypeError:
-        sequence, position = locate(offsets, token)
-        raise ValueError(
-            f"X, sequence {sequence}, position {position}: attributes must be str, got "
-            f"{attributes!r}"
-        ) from None
-
-
-def _has_bytes(attributes: Any) -> bool:
-    if not isinstance(attributes, dict):
-        return False
-    return bytes in set(map(type, attributes)) | set(map(type, attributes.values()))
-
-
-def _decoded(value: Any) -> Any:
-    """Bytes as strings, also in dicts."""
-    if isinstance(value, bytes):
-        return value.decode("utf-8")
-    if isinstance(value, dict):
-        return {_decoded(key): _decoded(inner) for key, inner in value.items()}
-    return value
 
 
 def _or(default: Any, value: Any) -> Any:

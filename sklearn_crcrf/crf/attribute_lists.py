@@ -1,0 +1,57 @@
+"""Tokens as programs for CRFsuite give them: feature dicts, lists of attributes, also of bytes."""
+
+from collections import Counter
+from collections.abc import Collection
+from typing import Any
+
+import numpy as np
+
+from ..data.ragged import SequenceArray, locate, object_array
+from ..data.sequences import as_sequences
+
+__all__ = ["read_attributes"]
+
+_LISTS = (list, tuple, set, frozenset)
+
+
+def read_attributes(X: Any) -> SequenceArray:
+    """The tokens of X, where lists of attributes are feature dicts too."""
+    sequences, _, mirror = as_sequences(X)
+    if mirror.is_table:
+        raise ValueError("X must be a list of sequences, and not a table: CRF takes tables too")
+    data, offsets = sequences.data, sequences.offsets
+    if not (isinstance(data, np.ndarray) and data.dtype.kind == "O"):
+        return sequences
+    tokens = [
+        _counted(attributes, offsets, token) if isinstance(attributes, _LISTS) else attributes
+        for token, attributes in enumerate(data.tolist())
+    ]
+    if any(map(_has_bytes, tokens)):
+        tokens = [_decoded(attributes) for attributes in tokens]
+    return SequenceArray(object_array(tokens), offsets)
+
+
+def _counted(attributes: Collection, offsets: np.ndarray, token: int) -> Counter:
+    try:
+        return Counter(attributes)
+    except TypeError:
+        sequence, position = locate(offsets, token)
+        raise ValueError(
+            f"X, sequence {sequence}, position {position}: attributes must be str, got "
+            f"{attributes!r}"
+        ) from None
+
+
+def _has_bytes(attributes: Any) -> bool:
+    if not isinstance(attributes, dict):
+        return False
+    return bytes in set(map(type, attributes)) | set(map(type, attributes.values()))
+
+
+def _decoded(value: Any) -> Any:
+    """Bytes as strings, also in dicts."""
+    if isinstance(value, bytes):
+        return value.decode("utf-8")
+    if isinstance(value, dict):
+        return {_decoded(key): _decoded(inner) for key, inner in value.items()}
+    return value

@@ -1,0 +1,76 @@
+"""What programs for python-crfsuite expect of a tagger, and of predicted labels."""
+
+from typing import Any
+
+import numpy as np
+
+from ..data.ragged import object_array
+
+__all__ = ["CRFsuiteTagger", "LabelLists"]
+
+
+class LabelLists(list):
+    """A list of lists, one for each sequence; numpy makes an array of dtype object of it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_crcrf.crf.crfsuite_tagger import LabelLists
+    >>> y = LabelLists([["D", "N"], ["N", "V"]])
+    >>> y == [["D", "N"], ["N", "V"]], np.asarray(y).shape
+    (True, (2,))
+    """
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        return object_array(list(self))
+
+    def tolist(self) -> list:
+        """The same as a plain list, as arrays have it."""
+        return list(self)
+
+
+class CRFsuiteTagger:
+    """The methods of ``pycrfsuite.Tagger`` for a fitted model.
+
+    Parameters
+    ----------
+    crf : CRFsuiteCRF
+
+    Examples
+    --------
+    >>> from sklearn_crcrf import CRFsuiteCRF
+    >>> tagger = CRFsuiteCRF().fit([[["w=the"], ["w=dog"]]], [["D", "N"]]).tagger_
+    >>> tagger.labels(), tagger.tag([["w=dog"]])
+    (['D', 'N'], ['N'])
+    """
+
+    def __init__(self, crf: Any):
+        self._crf = crf
+        self._marginals: list[dict] = []
+        self._xseq: Any = None
+
+    def labels(self) -> list:
+        """All labels."""
+        return self._crf.classes_ or []
+
+    def set(self, xseq: Any) -> None:
+        """Set the sequence that the other methods are about."""
+        self._xseq, self._marginals = xseq, []
+
+    def tag(self, xseq: Any = None) -> list:
+        """The labels of the best path of a sequence, by default of the one that was set."""
+        if xseq is not None:
+            self.set(xseq)
+        self._require_sequence()
+        return self._crf.predict_single(self._xseq)
+
+    def marginal(self, y: Any, pos: int) -> float:
+        """The probability of the label y at a position of the sequence that was set."""
+        self._require_sequence()
+        if not self._marginals:
+            self._marginals = self._crf.predict_marginals_single(self._xseq)
+        return self._marginals[pos][y]
+
+    def _require_sequence(self) -> None:
+        if self._xseq is None:
+            raise ValueError("no sequence is set: call set(xseq) first")
