@@ -88,7 +88,7 @@ class SemiMarkovCRF(CRF):
     classes_ : ndarray of shape (n_labels,)
     segment_types_ : ndarray of shape (n_types,)
         The types of segments, which are the labels without their prefixes.
-    length_coef_ : ndarray of shape (n_types, max_length + 1)
+    length_ : ndarray of shape (n_types, max_length + 1)
         The weight of each length from 1 on, and of all longer lengths.
     segment_coef_ : ndarray of shape (n_segment_features, n_types)
     segment_feature_names_ : ndarray of shape (n_segment_features,)
@@ -127,7 +127,7 @@ class SemiMarkovCRF(CRF):
     >>> crf = SemiMarkovCRF(max_length=2).fit(X, y)
     >>> crf.predict([["in", "Los", "Angeles"]])
     array([list(['O', 'B-LOC', 'I-LOC'])], dtype=object)
-    >>> crf.segment_types_, crf.length_coef_.shape
+    >>> crf.segment_types_, crf.length_.shape
     (array(['LOC'], dtype=object), (1, 3))
     """
 
@@ -226,9 +226,9 @@ class SemiMarkovCRF(CRF):
         chain = structure_of(X)
         if not chain.always_sequential:
             raise ValueError(f"X: {type(self).__name__} takes sequences, but no trees or graphs")
-        if not hasattr(self, "length_coef_"):
+        if not hasattr(self, "length_"):
             return chain
-        max_length = self.length_coef_.shape[1] - 1
+        max_length = self.length_.shape[1] - 1
         return self._segmented(X, self.segment_feature_names_, max_length)
 
     def _segmented(self, X: SequenceArray, names: np.ndarray, max_length: int) -> SemiMarkovChain:
@@ -285,7 +285,7 @@ class SemiMarkovCRF(CRF):
         if known is None:
             return None
         names = self.segment_types_, self.segment_feature_names_
-        return KnownWeights.of(known, SegmentWeights(*names, self.length_coef_, self.segment_coef_))
+        return KnownWeights.of(known, SegmentWeights(*names, self.length_, self.segment_coef_))
 
     def _fit(self, X, y, sample_weight, known, classes=None, is_part=False, progress=None) -> None:
         self._before = known and known.segments
@@ -296,8 +296,8 @@ class SemiMarkovCRF(CRF):
         shared_arrays = problem.terms().split(x).shared[-len(problem.own_terms) :]
         of_terms = zip(cast(Any, problem.own_terms), shared_arrays, strict=True)
         arrays = [term.weights(array) for term, array in of_terms]
-        self.length_coef_ = arrays[0]
-        n_types = len(self.length_coef_)
+        self.length_ = arrays[0]
+        n_types = len(self.length_)
         self.segment_coef_ = arrays[1] if len(arrays) > 1 else np.zeros((0, n_types))
 
     def _prepare(self, X: SequenceArray) -> Any:
@@ -305,20 +305,20 @@ class SemiMarkovCRF(CRF):
 
     def _scores(self, prepared: Any, batch: Batch) -> Scores:
         scores = super()._scores(prepared, batch)
-        own = segment_scores(batch.structure, self.length_coef_, self.segment_coef_)
+        own = segment_scores(batch.structure, self.length_, self.segment_coef_)
         return scores._replace(own=own)
 
     def _contributions(self, prepared: Any, batch: Batch, y: np.ndarray) -> Contributions:
         of_tokens = super()._contributions(prepared, batch, y)
         structure = cast(SemiMarkovChain, batch.structure)
         start, stop, kind, span = structure.segments(y)
-        n_lengths = self.length_coef_.shape[1]
+        n_lengths = self.length_.shape[1]
         length = np.minimum(stop - start, n_lengths)
         names = [
             f"{name} of {n} tokens" if n < n_lengths else f"{name} of {n} tokens or more"
             for name, n in zip(self.segment_types_[kind], length, strict=True)
         ]
-        weight = self.length_coef_[kind, length - 1]
+        weight = self.length_[kind, length - 1]
         of_lengths = Contributions.of("segment", start, names, weight)
         if not len(self.segment_coef_):
             return Contributions.join([of_tokens, of_lengths])
@@ -335,15 +335,15 @@ class SemiMarkovCRF(CRF):
         return Contributions.join([of_tokens, of_lengths, of_spans])
 
     def _scores_per_token(self) -> int:
-        return len(self.classes_) + self.length_coef_.size
+        return len(self.classes_) + self.length_.size
 
     def _requirements(self) -> Iterator[Requirement]:
         yield from super()._requirements()
         n_features = len(self.segment_feature_names_)
         yield Fact("scheme", self.scheme in ONE_TO_ONE, f"must be one of {ONE_TO_ONE}")
-        n_types, n_lengths = len(self.segment_types_), np.shape(self.length_coef_)[-1:]
-        yield Fact("length_coef_", n_lengths > (1,), "must have a column for each length")
-        yield Array("length_coef_", self.length_coef_, (n_types, *n_lengths))
+        n_types, n_lengths = len(self.segment_types_), np.shape(self.length_)[-1:]
+        yield Fact("length_", n_lengths > (1,), "must have a column for each length")
+        yield Array("length_", self.length_, (n_types, *n_lengths))
         yield Array("segment_coef_", self.segment_coef_, (n_features, n_types))
         names = self.segment_feature_names_
         yield Array("segment_feature_names_", names, (n_features,), kind="OUS")

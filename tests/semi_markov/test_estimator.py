@@ -84,11 +84,11 @@ def test_the_gradient_is_the_derivative(criterion):
 
 def test_training_goes_on_with_the_weights_of_segments():
     crf = SemiMarkovCRF(max_length=2, tol=1e-9, warm_start=True).fit(segmented(X), y)
-    length, features = crf.length_coef_, crf.segment_coef_
+    length, features = crf.length_, crf.segment_coef_
     least = crf.loss_curve_[-1]
     again = crf.set_params(tol=1e-3).fit(segmented(X), y)
     assert_allclose(again.loss_curve_[0], least, rtol=1e-6)
-    assert_allclose(again.length_coef_, length, atol=1e-3)
+    assert_allclose(again.length_, length, atol=1e-3)
     assert_allclose(again.segment_coef_, features, atol=1e-3)
     assert "_before" not in vars(again)
     crf.partial_fit(segmented(X)[:1], y[:1])
@@ -98,7 +98,7 @@ def test_training_goes_on_with_the_weights_of_segments():
 def test_the_penalty_of_segments():
     narrow = SemiMarkovCRF(max_length=2, segment_sigma=0.01, tol=1e-9).fit(segmented(X), y)
     wide = SemiMarkovCRF(max_length=2, segment_sigma=10.0, tol=1e-9).fit(segmented(X), y)
-    assert abs(narrow.length_coef_).max() < 0.02 < abs(wide.length_coef_).max()
+    assert abs(narrow.length_).max() < 0.02 < abs(wide.length_).max()
     equal = SemiMarkovCRF(max_length=2, segment_sigma=1.0, tol=1e-9).fit(segmented(X), y)
     same = SemiMarkovCRF(max_length=2, tol=1e-9).fit(segmented(X), y)
     assert_allclose(equal.segment_coef_, same.segment_coef_)
@@ -120,7 +120,7 @@ def test_segments_longer_than_the_longest_length_are_learned():
     labels = [["B-X"] + ["I-X"] * 8 + ["O"]] * 5
     crf = SemiMarkovCRF(max_length=2).fit(long, labels)
     assert crf.predict(long).tolist() == labels
-    assert crf.length_coef_[0, 2] > crf.length_coef_[0, 0]
+    assert crf.length_[0, 2] > crf.length_[0, 0]
 
 
 def test_iobes(crf):
