@@ -12,8 +12,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import Page, sync_playwright
-
 HERE = Path(__file__).parent
 MARKED = {
     "Marie Curie was born in Warsaw.": "PER PER - - - LOC -",
@@ -29,7 +27,9 @@ PASTED = "Max Born taught in Berlin.\nShe met Lise Meitner in Copenhagen."
 
 
 def main() -> None:
-    """Annotate all sentences but the last two, train, and serve."""
+    """Annotate all sentences but the last one, train, and serve."""
+    from playwright.sync_api import sync_playwright
+
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as driver:
         browser = driver.chromium.launch(
             executable_path=shutil.which("chromium"), args=["--no-sandbox"]
@@ -58,7 +58,7 @@ def main() -> None:
             page.screenshot(path=HERE / "serve.png")
 
 
-def mark(page: Page) -> None:
+def mark(page: Any) -> None:
     """Mark the sentence that is shown, by keyboard, as a person would."""
     page.wait_for_selector(".token")
     tokens = page.locator(".token bdi").all_text_contents()
