@@ -56,6 +56,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--seeds", type=int, default=3, help="of simulated annotators")
     parser.add_argument("--kills", type=int, default=200)
     parser.add_argument("--seconds", type=int, default=60, help="of the load test")
+    parser.add_argument("--plot", type=Path, help="draw simulated annotators into this file")
     args = begin(parser, argv, "Waiting times are wall-clock times.")
     for section in args.sections:
         globals()[section](args)
@@ -65,10 +66,32 @@ def learning(args: argparse.Namespace) -> None:
     """Simulated annotators who take the sentences of greatest doubt."""
     goal, most = "sentences in text order", f"{100 * MOST:.0f} % of them by doubt"
     columns = ["corpus, seed", goal, "score", most, "same score with", "ms each", "met"]
-    args.report.table("A simulated annotator", columns, simulated(args))
+    curves: dict[str, list[tuple[float, dict]]] = {}
+    args.report.table("A simulated annotator", columns, simulated(args, curves))
+    if args.plot:
+        draw(curves, args.plot)
+        args.report.figure(args.plot, "Score by sentences of greatest doubt, and the goal")
 
 
-def simulated(args: argparse.Namespace) -> Iterator[list[str]]:
+def draw(curves: dict[str, list[tuple[float, dict]]], path: Path) -> None:
+    """A picture for each corpus: curves of all seeds, and the scores that they should reach."""
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(1, len(curves), figsize=(11, 3.6), layout="constrained")
+    for ax, (name, of_seeds) in zip(np.atleast_1d(axes), curves.items(), strict=True):
+        for seed, (goal, curve) in enumerate(of_seeds):
+            scores = [100 * score for score, _ in curve.values()]
+            (line,) = ax.plot([*curve], scores, "o-", ms=3, label=f"seed {seed}")
+            ax.axhline(100 * goal, color=line.get_color(), ls=":")
+        ax.set(title=name, xlabel="sentences of greatest doubt", ylabel="F1 or accuracy, %")
+    ax.legend()
+    figure.savefig(path)
+
+
+def simulated(
+    args: argparse.Namespace, curves: dict[str, list[tuple[float, dict]]]
+) -> Iterator[list[str]]:
+    """A row for each corpus and seed; notes the curves."""
     for name, ((X, y), (X_test, y_test)) in corpora(args):
         X_test, y_test = X_test[: args.sentences], y_test[: args.sentences]
         for seed in range(args.seeds):
@@ -76,6 +99,7 @@ def simulated(args: argparse.Namespace) -> Iterator[list[str]]:
             part = [X[i] for i in ids], [y[i] for i in ids]
             n_goal = min(N_GOAL, 2 * len(X) // 3)
             goal, curve = simulation(*part, X_test, y_test, n_goal)
+            curves.setdefault(name, []).append((goal, curve))
             reached = [n for n, (score, _) in curve.items() if score >= goal]
             score, seconds = curve[max(curve)]
             yield [
