@@ -1,27 +1,19 @@
 """Annotation in a browser: how fast it learns, what a wait costs, and what survives a kill."""
 
 import argparse
-import json
 import os
 import random
-import re
-import shutil
-import signal
-import subprocess
-import sys
 import tempfile
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from http.client import HTTPConnection
 from pathlib import Path
-from typing import Any
 
 from _common import begin, corpus_file, load_splits, yes_or_no  # before numpy
 
 # isort: split
 import numpy as np
+from _served import clicks, loaded, post, resident, served
 
 from sklearn_crcrf import EmpiricalCRF
 from sklearn_crcrf.annotation import Annotations, Log, Pool, Workbench, marks_for
@@ -210,32 +202,6 @@ def waited(n: int, args: argparse.Namespace) -> list[str]:
     return [f"{n:,}", *row, f"{memory:.0f}", yes_or_no(bool(met))]
 
 
-def clicks(address: str, n: int = 60) -> list[float]:
-    """Seconds from accepting a sentence to the next one on the screen."""
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as driver:
-        chromium = driver.chromium.launch(
-            executable_path=shutil.which("chromium"), args=["--no-sandbox"]
-        )
-        page = chromium.new_page()
-        page.goto(address)
-        page.wait_for_selector(".token")
-        # From the key to the first frame that shows another sentence.
-        script = """() => new Promise((done) => {
-            const box = document.getElementById("sentence"), start = performance.now();
-            new MutationObserver((_, it) => requestAnimationFrame(() => {
-                it.disconnect(); done(performance.now() - start);
-            })).observe(box, { childList: true });
-            document.getElementById("accept").click();
-        })"""
-        found = []
-        for k in range(n):
-            page.keyboard.press(str(1 + k % 3))
-            found.append(page.evaluate(script) / 1000)
-        return found
-
-
 def new_order(pool: Pool, path: Path) -> float:
     """Seconds until all sentences are in their new order, after one was accepted."""
     with Log(path) as log, Workbench(pool, log, marks_for(["O", "B-PER"])) as bench:
@@ -311,60 +277,6 @@ def load(args: argparse.Namespace) -> None:
     args.report.table("/tag", columns, [[*row, yes_or_no(bool(met))]])
 
 
-def loaded(address: str, words: list, seconds: float, n: int = 50) -> tuple[list[float], int]:
-    """The times of all answers, and the number of errors."""
-    times: list[float] = []
-    failed, end = [0], time.perf_counter() + seconds
-    host = re.sub(r"^http://|/$", "", address)
-
-    def work(k: int) -> None:
-        connection = HTTPConnection(host, timeout=30)
-        while (start := time.perf_counter()) < end:
-            k = (k + 1) % len(words)
-            body = json.dumps({"tokens": list(words[k])})
-            connection.request("POST", "/tag", body, {"Content-Type": "application/json"})
-            answer = connection.getresponse()
-            answer.read()
-            failed[0] += answer.status != 200
-            times.append(time.perf_counter() - start)
-
-    threads = [threading.Thread(target=work, args=(k,)) for k in range(n)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    return times, failed[0]
-
-
-@contextmanager
-def served(*command: Any) -> Iterator[tuple[str, subprocess.Popen]]:
-    """The address of a command of the package that serves pages, and its process."""
-    program = [sys.executable, "-m", "sklearn_crcrf", *map(str, command)]
-    process = subprocess.Popen(
-        [*program, "--port", "0", "--no-browser"], stdout=subprocess.PIPE, text=True
-    )
-    try:
-        assert process.stdout is not None
-        for line in process.stdout:
-            found = re.match(r"http://\S+", line)
-            if found:
-                yield found.group(), process
-                break
-        else:
-            raise RuntimeError("the server has ended")
-    finally:
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-
-
-def post(address: str, path: str, content: dict[str, Any]) -> tuple[int, Any]:
-    """Status and content of an answer."""
-    connection = HTTPConnection(re.sub(r"^http://|/$", "", address), timeout=30)
-    connection.request("POST", path, json.dumps(content), {"Content-Type": "application/json"})
-    answer = connection.getresponse()
-    return answer.status, json.loads(answer.read() or b"null")
-
-
 def corpora(args: argparse.Namespace) -> Iterator[tuple[str, list]]:
     """Name, and words and labels of a training part and of a test part."""
     yield "Dutch names", [dutch_names(part, args) for part in ("train", "testb")]
@@ -376,12 +288,6 @@ def dutch_names(part: str, args: argparse.Namespace) -> tuple[list, list]:
     """Words and labels."""
     X, y = fetch_conll2002(part, return_X_y=True, download_if_missing=args.download)
     return [[token["word"] for token in sentence] for sentence in X], y
-
-
-def resident(pid: int) -> float:
-    """Memory of a process in MB."""
-    status = Path(f"/proc/{pid}/status").read_text()
-    return int(re.search(r"VmRSS:\s+(\d+)", status).group(1)) / 1000
 
 
 if __name__ == "__main__":
