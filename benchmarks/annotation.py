@@ -7,6 +7,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator, Sequence
+from http.client import HTTPException
 from pathlib import Path
 
 from _common import begin, corpus_file, load_splits, yes_or_no  # before numpy
@@ -251,7 +252,7 @@ def accepted_until_killed(address: str, first: int) -> list[int]:
             if post(address, "/api/accept", content)[0] != 200:
                 return found
             found.append(sentence)
-    except OSError:
+    except (OSError, HTTPException):  # also in the middle of an answer
         return found
 
 
