@@ -158,7 +158,7 @@ def tagging(args: argparse.Namespace) -> None:
         "Our seconds are CPU seconds of one core of today. The papers have 252 labels where "
         "the corpus, as it is distributed today, has fewer, and their sentences were chosen at "
         "random; so the splits differ. Standard training is run on the smallest split and on "
-        "names, with sigma = 1 and the features of the papers; the papers' time is that of CRF++."
+        "names, with sigma = 1 and the features of the papers; the papers' seconds are of CRF++."
     )
 
 

@@ -14,7 +14,7 @@ cdef void retract_block(
     Progress *progress,
     double[:, ::1] by_span,
 ) noexcept nogil:
-    """The expected uses of all scores, of which those of labels are written over v."""
+    """The expected uses of all scores, of which the uses of labels are written over v."""
     cdef:
         int64_t t, b, j, k
         bint corrects

@@ -1,7 +1,7 @@
 """Which sentence a person is given next."""
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -88,7 +88,6 @@ class Order:
         return self.values[sentence] * (1.0 - 0.5 * shared)
 
 
-def _overlap(a: set[str], b: Iterable[str]) -> float:
+def _overlap(a: set[str], b: set[str]) -> float:
     """The share of words that two sets have in common."""
-    b = set(b)
     return len(a & b) / max(len(a | b), 1)

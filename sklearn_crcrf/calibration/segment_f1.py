@@ -134,7 +134,7 @@ class SegmentF1Classifier(HeldOutChoice):
 
 
 def with_outside_cost(scores: Scores, classes: np.ndarray, cost: float) -> Scores:
-    """The same scores, but those of "O" at every token lowered by a cost.
+    """The same scores, but with the score of "O" lowered by a cost at every token.
 
     Parameters
     ----------

@@ -78,7 +78,7 @@ def _(model: SmoothedModel, encoder: Encoder, n_labels: int) -> Iterator[Require
     if model.segments is not None:
         yield from below("segments", _segment_requirements(model.segments, encoder))
         has_all = {evidence.exponent for evidence in EVIDENCE} <= {*model.exponents.names}
-        yield Fact("exponents", has_all, "must have those of segments")
+        yield Fact("exponents", has_all, "must have the exponents of segments")
     starts = np.cumsum([0, *sizes[:-1]])
     yield indices("_edge_starts", model._edge_starts, starts.shape, sum(sizes) + 1)
     yield Fact("_edge_starts", np.array_equal(model._edge_starts, starts), f"must be {starts}")

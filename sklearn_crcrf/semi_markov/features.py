@@ -111,7 +111,7 @@ class SegmentFeatures(SpanTransformer):
         """
         self._check_parameters()
         if y is None:
-            raise ValueError("y is None, but the symbols are those of labelled segments")
+            raise ValueError("y is None, but the symbols are taken from labelled segments")
         sequences = as_sequences(X, y)
         start, length = _segments(sequences.y, self.scheme)
         short = length <= self.max_length

@@ -35,7 +35,7 @@ def post(path: str, answer: Answer, timeout: float = 30.0) -> Route:
         try:
             content = json_of(await request.body())
             return JSONResponse(await asyncio.wait_for(run_in_threadpool(answer, content), timeout))
-        except (BadRequest, ValueError, TypeError) as error:
+        except (ValueError, TypeError) as error:
             return _failure(400, error)
         except TimeoutError:
             return _failure(503, f"it takes more than {timeout:g} s")

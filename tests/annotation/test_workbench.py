@@ -7,6 +7,7 @@ import pytest
 
 from sklearn_crcrf import EmpiricalCRF
 from sklearn_crcrf.annotation import Log, Pool, SegmentMarks, TagMarks, Workbench
+from sklearn_crcrf.annotation.annotations import Annotation, Change
 from sklearn_crcrf.annotation.doubt import MEASURES, suspicions
 from sklearn_crcrf.annotation.learner import Learner
 from sklearn_crcrf.datasets import make_addresses
@@ -96,17 +97,14 @@ def test_gold_labels_are_replaced_by_what_was_accepted(path):
 
 def test_learning_and_forgetting_all_leaves_no_model():
     learner = Learner(EmpiricalCRF())
-    with_one = []
-    from sklearn_crcrf.annotation.annotations import Annotation, Change
-
     one = Annotation(0, 0, tuple(X[0]), tuple(Y[0]), "ann")
     learner.take([Change(None, one)])
-    with_one.append(learner.model)
-    assert learner.model is not None
+    with_one = learner.model
+    assert with_one is not None
     learner.take([Change(one, None)])
     assert learner.model is None
     learner.take([Change(None, one), Change(one, None), Change(None, one)])
-    assert_same(learner.model, with_one[0])
+    assert_same(learner.model, with_one)
 
 
 def test_each_sentence_is_handed_out_once(path):
