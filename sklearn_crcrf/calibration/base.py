@@ -2,10 +2,10 @@
 
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
-from sklearn.base import clone
+from sklearn.base import _fit_context, clone
 from sklearn.utils._param_validation import HasMethods
 
 from ..base.classifier import Batch
@@ -37,6 +37,31 @@ class HeldOutChoice(MetaSequenceClassifier):
     @abstractmethod
     def _choose(self, batches: Sequence[HeldOutBatch]) -> None:
         """Set the number that suits scores of held-out sequences best."""
+
+    @_fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Choose the number on held-out sequences, and fit the estimator.
+
+        Parameters
+        ----------
+        X, y, sample_weight : as the estimator takes them
+            Unknown labels, and labels that the other folds lack, do not count for the choice; where
+            whole sequences are compared, sequences that have one do not.
+
+        Returns
+        -------
+        self
+            If fitting fails or is interrupted, it stays as it was.
+
+        Raises
+        ------
+        ValueError
+            If the estimator is not a first-order chain, input is not valid, or there are fewer
+            sequences than folds.
+        """
+        with self._replaced_by(self._unfitted()) as twin:
+            twin._fit(Samples(X, y, sample_weight))
+        return self
 
     def _fit(self, samples: Samples) -> None:
         require_chain("estimator", self.estimator)

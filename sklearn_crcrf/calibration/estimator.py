@@ -5,11 +5,9 @@ from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize_scalar
-from sklearn.base import _fit_context
 
 from ..base.classifier import Batch
 from ..base.docstrings import documented
-from ..opinion_pool.samples import Samples
 from ..structures import Scores
 from ..utils.soundness import Array, Fact, Requirement
 from .base import HeldOutChoice
@@ -83,30 +81,6 @@ class CalibratedSequenceClassifier(HeldOutChoice):
         self.cv = cv
         self.sample_unit = sample_unit
         self.n_jobs = n_jobs
-
-    @_fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "CalibratedSequenceClassifier":
-        """Choose the temperature on held-out sequences, and fit the estimator.
-
-        Parameters
-        ----------
-        X, y, sample_weight : as the estimator takes them
-            Unknown labels, and labels that the other folds lack, do not count for the temperature.
-
-        Returns
-        -------
-        CalibratedSequenceClassifier
-            The estimator itself. If fitting fails or is interrupted, it stays as it was.
-
-        Raises
-        ------
-        ValueError
-            If the estimator is not a first-order chain, input is not valid, or there are fewer
-            sequences than folds.
-        """
-        with self._replaced_by(self._unfitted()) as twin:
-            twin._fit(Samples(X, y, sample_weight))
-        return self
 
     def _choose(self, batches: Sequence[HeldOutBatch]) -> None:
         self.temperature_ = best_temperature(batches)

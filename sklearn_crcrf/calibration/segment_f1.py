@@ -1,16 +1,13 @@
 """SegmentF1Classifier: a cost of the label "O", chosen for the F1 of segments."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import numpy as np
-from sklearn.base import _fit_context
 from sklearn.utils._param_validation import StrOptions
 
 from ..base.docstrings import documented
 from ..data.ragged import SequenceArray, joined_ranges
 from ..metrics import segment_f1
-from ..opinion_pool.samples import Samples
 from ..segments.schemes import read_labels
 from ..structures import Scores, Structure
 from ..utils.soundness import Array, Requirement
@@ -81,31 +78,6 @@ class SegmentF1Classifier(HeldOutChoice):
         self.scheme = scheme
         self.sample_unit = sample_unit
         self.n_jobs = n_jobs
-
-    @_fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "SegmentF1Classifier":
-        """Choose the cost on held-out sequences, and fit the estimator.
-
-        Parameters
-        ----------
-        X, y, sample_weight : as the estimator takes them
-            Sequences with unknown labels, with labels that the other folds lack, or without weight
-            do not count for the cost.
-
-        Returns
-        -------
-        SegmentF1Classifier
-            The estimator itself. If fitting fails or is interrupted, it stays as it was.
-
-        Raises
-        ------
-        ValueError
-            If the estimator is not a first-order chain, input is not valid, or there are fewer
-            sequences than folds.
-        """
-        with self._replaced_by(self._unfitted()) as twin:
-            twin._fit(Samples(X, y, sample_weight))
-        return self
 
     def _choose(self, batches: Sequence[HeldOutBatch]) -> None:
         usable = [_complete_sequences(batch) for batch in batches]
