@@ -6,17 +6,11 @@ import numpy as np
 from sklearn.utils._param_validation import Interval
 
 from ..base.docstrings import documented
-from .estimator import StructuredPerceptron
+from .estimator import ONLINE_CONSTRAINTS, StructuredPerceptron
 from .learning import LastWeights, Learned
 from .margins import MARGIN_LEARNERS, MarginRule
 
 __all__ = ["ArowCRF"]
-
-_SHARED = {
-    name: allowed
-    for name, allowed in StructuredPerceptron._parameter_constraints.items()
-    if name != "averaging"
-}
 
 
 @documented
@@ -101,7 +95,7 @@ class ArowCRF(StructuredPerceptron):
     _parameter_constraints: dict = {
         "variance": [Interval(Real, 0, None, closed="neither")],
         "gamma": [Interval(Real, 0, None, closed="neither")],
-        **_SHARED,
+        **ONLINE_CONSTRAINTS,
     }
 
     def __init__(

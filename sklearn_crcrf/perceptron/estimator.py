@@ -31,6 +31,27 @@ from .voting import WeightHistory, count_votes
 __all__ = ["StructuredPerceptron"]
 
 
+# The parameters that all online trainers have.
+ONLINE_CONSTRAINTS: dict = {
+    "max_iter": [Interval(Integral, 1, None, closed="left")],
+    **shared(
+        "min_freq",
+        "boundaries",
+        "edge_columns",
+        "constraints",
+        "warm_start",
+        "class_weight",
+        "validation_fraction",
+        "n_iter_no_change",
+        "dtype",
+        "sample_unit",
+        "n_jobs",
+        "random_state",
+        "verbose",
+    ),
+}
+
+
 @documented
 class StructuredPerceptron(CallbackSupportMixin, LinearChainClassifier):
     """Structured perceptron, a linear chain with error-driven online training [1]_.
@@ -122,22 +143,7 @@ class StructuredPerceptron(CallbackSupportMixin, LinearChainClassifier):
 
     _parameter_constraints: dict = {
         "averaging": [StrOptions(set(LEARNERS))],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        **shared(
-            "min_freq",
-            "boundaries",
-            "edge_columns",
-            "constraints",
-            "warm_start",
-            "class_weight",
-            "validation_fraction",
-            "n_iter_no_change",
-            "dtype",
-            "sample_unit",
-            "n_jobs",
-            "random_state",
-            "verbose",
-        ),
+        **ONLINE_CONSTRAINTS,
     }
     _added_parameters = ("warm_start",)
 

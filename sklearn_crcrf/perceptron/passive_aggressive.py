@@ -6,17 +6,11 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..base.docstrings import documented
-from .estimator import StructuredPerceptron
+from .estimator import ONLINE_CONSTRAINTS, StructuredPerceptron
 from .learning import LastWeights, Learned
 from .margins import MARGIN_LEARNERS, MarginRule
 
 __all__ = ["PassiveAggressiveCRF"]
-
-_SHARED = {
-    name: allowed
-    for name, allowed in StructuredPerceptron._parameter_constraints.items()
-    if name != "averaging"
-}
 
 
 @documented
@@ -107,7 +101,7 @@ class PassiveAggressiveCRF(StructuredPerceptron):
         "loss": [StrOptions({"hinge", "squared_hinge"})],
         "margin": [StrOptions({"sqrt", "one"})],
         "averaging": [StrOptions(set(MARGIN_LEARNERS))],
-        **_SHARED,
+        **ONLINE_CONSTRAINTS,
     }
 
     def __init__(
