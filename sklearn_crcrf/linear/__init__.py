@@ -2,6 +2,7 @@
 
 from .batches import BatchObjective
 from .corpus import Chunk, Corpus, transition_counts
+from .correcting import correct, find, step_by_margin
 from .designs import DenseDesign, FactoredDesign, ObservedDesign, SparseDesign, sparse_design
 from .duplicate_columns import DuplicateColumns, find_duplicates
 from .edge_data import EdgeEncoder
@@ -39,14 +40,17 @@ __all__ = [
     "TransitionTables",
     "Weights",
     "check_magnitude",
+    "correct",
     "different_rows",
     "edge_columns",
+    "find",
     "find_duplicates",
     "numbered",
     "observed_pairs",
     "shared_terms",
     "sparse_design",
     "state_scores",
+    "step_by_margin",
     "transition_counts",
     "without_columns",
 ]

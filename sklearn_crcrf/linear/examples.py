@@ -7,12 +7,11 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from .._kernels._learning import MarginSteps, Search, correct, step_by_margin
+from .._kernels._learning import Search
 from ..data.ragged import joined_ranges
 from ..structures import Scores
 from ..utils.csr import csr_arrays
 from .corpus import Chunk, Corpus
-from .correcting import correct_one_by_one, find_together
 from .link_tables import link_tables
 from .message_order import MessageOrder
 from .transition_feature import TransitionFeature, edge_columns, without_columns
@@ -183,99 +182,6 @@ class Examples:
         n_scores = np.diff(self.offsets)[order].sum() * self.n_labels
         return np.array_split(order, 1 + int(n_scores) // PIECE)
 
-    def correct(
-        self,
-        coefficients: Coefficients,
-        order: np.ndarray,
-        rate: np.ndarray,
-        cost: np.ndarray,
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Correct weights, in place, by the sequences that they label wrongly.
-
-        The weights of the features of the gold path go up by the rate, and the weights of the
-        features of the path found go down by it.
-
-        Parameters
-        ----------
-        coefficients : Coefficients
-        order : ndarray of int
-            Sequences in the order in which they are learned from.
-        rate, cost : ndarray of shape (n_sequences,)
-            For each sequence the size of its correction, and the cost that is added to the score
-            of every wrong label.
-
-        Returns
-        -------
-        found : ndarray of shape (n_tokens,), int32
-            The path of each sequence with the best score, costs included, when its turn came.
-        losses : ndarray of shape (n_sequences,)
-            How much higher that score is than the score of the gold path.
-
-        Raises
-        ------
-        ValueError
-            If scores of a sequence are not finite.
-        """
-        found, losses = self.y.copy(), np.zeros(self.n_sequences)
-        if not self.has_kernels:
-            correct_one_by_one(self, coefficients, order, rate, cost, found, losses)
-            return found, losses
-        search, (y, *attributes) = self.search(coefficients), self.arguments
-        for piece in self.pieces(order):
-            correct(search, piece, y, rate, cost, *attributes, coefficients.state, found, losses)
-            self.require_finite(losses)
-        return found, losses
-
-    def step_by_margin(
-        self,
-        coefficients: Coefficients,
-        order: np.ndarray,
-        power: float,
-        sizes: tuple[np.ndarray, ...],
-        variances: Coefficients | None,
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Change weights, in place, by steps whose size depends on the margin.
-
-        Parameters
-        ----------
-        coefficients : Coefficients
-        order : ndarray of int
-            Sequences in the order in which they are learned from.
-        power : float
-            The margin is the number of wrong labels to this power.
-        sizes : three ndarrays of shape (n_sequences,)
-            bound, slack and spread, as ``_kernels/_margin_steps.pxi`` defines them.
-        variances : Coefficients of dtype float64, or None
-            Of all weights; they change in place. None stands for ones that stay.
-
-        Returns
-        -------
-        found : ndarray of shape (n_tokens,), int32
-            The best path of each sequence when its turn came.
-        taken : ndarray of shape (n_sequences,)
-            The size of the step of each sequence.
-
-        Raises
-        ------
-        ValueError
-            If links make loops, or scores of a sequence are not finite.
-        """
-        if not self.has_kernels:
-            raise ValueError("y: steps that depend on the margin need units without loops")
-        found, losses, taken = self.y.copy(), np.zeros(self.n_sequences), np.zeros(self.n_sequences)
-        search, (y, *attributes) = self.search(coefficients), self.arguments
-        most = tuple(
-            2 * int(np.diff(matrix.indptr[self.offsets]).max(initial=0))
-            for matrix in (self.state, self.pairs)
-        )
-        steps = MarginSteps(power, sizes, variances, [part.size for part in coefficients], most)
-        for piece in self.pieces(order):
-            step_by_margin(
-                search, steps, piece, y, *attributes, coefficients.state, found, losses, taken
-            )
-            self.require_finite(losses)
-        return found, taken
-
     def require_finite(self, values: np.ndarray) -> None:
         """Raise ValueError if the value of a sequence is NaN: its scores were not finite."""
         overflowed = np.flatnonzero(np.isnan(values))
@@ -286,13 +192,6 @@ class Examples:
                 f"up to {largest:.3g} and weights of sequences of up to {self.weight.max():.3g}; "
                 "scale them"
             )
-
-    def find(self, coefficients: Coefficients, cost: float) -> tuple[np.ndarray, np.ndarray]:
-        """The best paths with a cost of wrong labels, and their scores minus the gold scores."""
-        every, nothing = np.arange(self.n_sequences), np.zeros(self.n_sequences)
-        if not self.has_kernels:
-            return find_together(self, coefficients, cost)
-        return self.correct(coefficients, every, nothing, np.full(len(every), float(cost)))
 
     def n_wrong(self, found: np.ndarray) -> np.ndarray:
         """The number of labels of each sequence that are not gold, of shape (n_sequences,)."""

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 from scipy.optimize import OptimizeResult
 
-from ..linear import Coefficients, Examples
+from ..linear import Coefficients, Examples, find
 from ..structures import Unsupported
 
 __all__ = ["Bounds", "MarginProblem"]
@@ -53,7 +53,7 @@ class MarginProblem:
 
     def objective(self, weights: Coefficients) -> float:
         """The objective."""
-        _, losses = self.examples.find(weights, 1.0)
+        _, losses = find(self.examples, weights, 1.0)
         return float(self.examples.weight @ losses) + weights.squared_norm() / (2 * self.C)
 
     def lower_bound(self, weights: Coefficients, wrong: np.ndarray) -> float:

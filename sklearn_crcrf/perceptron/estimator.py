@@ -16,7 +16,7 @@ from ..base.docstrings import documented
 from ..base.parameters import shared
 from ..data.layout import Layout
 from ..labels.partial import encode_allowed
-from ..linear import Corpus, Examples, Weights
+from ..linear import Corpus, Examples, Weights, find
 from ..linear.classifier import LinearChainClassifier
 from ..linear.constraints import forbidden_scores
 from ..structures import Scores, Structure
@@ -384,7 +384,7 @@ class StructuredPerceptron(CallbackSupportMixin, LinearChainClassifier):
         every = np.arange(examples.n_sequences)
 
         def validate(learner: LastWeights) -> float:
-            found, _ = examples.find(learner.learned().weights, 0.0)
+            found, _ = find(examples, learner.learned().weights, 0.0)
             return _error(examples, found, every)
 
         return validate

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..linear import Coefficients, Examples
+from ..linear import Coefficients, Examples, correct
 from .voting import WeightHistory
 
 __all__ = ["LEARNERS", "LastWeights", "Learned", "MeanWeights", "VotingWeights"]
@@ -97,7 +97,7 @@ class LastWeights:
         more : dict
             Other attributes to update.
         """
-        found, _ = examples.correct(self._spare, order, examples.weight, cost)
+        found, _ = correct(examples, self._spare, order, examples.weight, cost)
         return found, examples.weight, {}
 
     def _follow(

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..linear import Coefficients, Examples
+from ..linear import Coefficients, Examples, step_by_margin
 from .learning import LastWeights, Learned, MeanWeights
 
 __all__ = ["MARGIN_LEARNERS", "MarginRule"]
@@ -64,8 +64,8 @@ class _ByMargin(LastWeights):
                 strict=True,
             )
         )
-        found, taken = examples.step_by_margin(
-            self._spare, order, self._rule.power, sizes, variances
+        found, taken = step_by_margin(
+            examples, self._spare, order, self._rule.power, sizes, variances
         )
         return found, taken, {"_variances": variances}
 

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..data.ragged import joined_ranges
-from ..linear import Coefficients, Differences, Examples
+from ..linear import Coefficients, Differences, Examples, find
 from ..utils.soundness import Array, Fact, Requirement, below, indices, pointers
 
 __all__ = ["Changes", "WeightHistory", "count_votes"]
@@ -191,7 +191,7 @@ def count_votes(
         row, column, value = history.pairs.entries(version)
         np.add.at(weights.pairs, (row, column), value)
         if n_votes:
-            found, _ = scored.find(weights, 0.0)
+            found, _ = find(scored, weights, 0.0)
             votes[token, found] += n_votes
     return votes
 

@@ -14,8 +14,10 @@ from sklearn_crcrf.linear import (
     Corpus,
     Examples,
     TransitionFeature,
+    correct,
     edge_columns,
     examples,
+    find,
     link_tables,
     state_scores,
 )
@@ -48,7 +50,7 @@ def scores_of(case, coefficients):
 def test_the_best_path_with_costs(link, data, seed, cost):
     case = data.draw(cases(links=[link]))
     coefficients = random_weights(case, seed)
-    found, losses = case.examples().find(coefficients, cost)
+    found, losses = find(case.examples(), coefficients, cost)
     w, offsets = flat(coefficients), case.corpus.offsets
     for s in range(len(offsets) - 1):
         best, value = case.best(s, w, cost)
@@ -61,7 +63,7 @@ def test_of_equals_the_same_path_is_taken_as_in_prediction(case, seed):
     coefficients = random_weights(case, seed)
     chain = case.corpus.structure
     for cost in (0.0, 1.0):
-        found, _ = case.examples().find(coefficients, cost)
+        found, _ = find(case.examples(), coefficients, cost)
         scores = scores_of(case, coefficients)
         costly = scores.state + cost * scores.costs(case.corpus.y)
         _, expected = chain.maximum(scores._replace(state=costly.astype(scores.state.dtype)))
@@ -77,7 +79,7 @@ def test_corrections_follow_each_other(link, data, seed):
     order = rng.permutation(n)[: rng.integers(n + 1)]
     rate, cost = rng.integers(0, 3, size=(2, n)).astype(float)
     before, w = flat(coefficients), flat(coefficients)
-    found, losses = examples.correct(coefficients, order, rate, cost)
+    found, losses = correct(examples, coefficients, order, rate, cost)
     offsets = case.corpus.offsets
     expected = case.corpus.y.copy()
     for s in order:
@@ -112,7 +114,7 @@ def test_kernels_may_be_called_for_short_runs(case, seed):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(examples, "PIECE", piece)
             coefficients = examples_.zeros()
-            found, _ = examples_.correct(coefficients, order, rate, 0 * rate)
+            found, _ = correct(examples_, coefficients, order, rate, 0 * rate)
             results.append((flat(coefficients), found))
             pieces = examples_.pieces(order)
         assert_array_equal(np.concatenate(pieces), order)
@@ -128,7 +130,7 @@ def test_links_with_equal_attributes_may_share_their_scores(case, seed):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(link_tables, "PAIRS_PER_TABLE", pairs_per_table)
             coefficients = random_weights(case, seed)
-            found, losses = case.examples().correct(coefficients, order, rate, 0 * rate)
+            found, losses = correct(case.examples(), coefficients, order, rate, 0 * rate)
             results.append((flat(coefficients), found, losses))
     for one, other in zip(*results, strict=True):
         assert_array_equal(one, other)
@@ -168,5 +170,5 @@ def test_many_labels_and_a_long_sequence():
         weights = coefficients.weights(False)
         scores = Scores.of(state_scores(X, weights.state, 0, length), weights.transition)
         _, expected = Chain(corpus.offsets).maximum(scores)
-        assert_array_equal(examples.find(coefficients, 0.0)[0], expected)
-        examples.correct(coefficients, np.array([2, 0]), np.ones(3), np.zeros(3))
+        assert_array_equal(find(examples, coefficients, 0.0)[0], expected)
+        correct(examples, coefficients, np.array([2, 0]), np.ones(3), np.zeros(3))

@@ -18,7 +18,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from toy import make_corpus
 
 from sklearn_crcrf import CRF, MaxMarginCRF, SequenceArray, SequenceVectorizer, Window
-from sklearn_crcrf.linear import Examples
+from sklearn_crcrf.max_margin import problem
 
 X, y = make_corpus(n_sequences=30)
 X, y = [*X, []], [*y, []]
@@ -153,7 +153,7 @@ def test_ctrl_c_leaves_the_weights_of_the_last_pass(solver, monkeypatch):
     crf = MaxMarginCRF(0.3, solver, tol=1e-9, random_state=0)
     with pytest.warns(ConvergenceWarning):
         expected = clone(crf).set_params(max_iter=2).fit(X, y)
-    find, calls = Examples.find, []
+    find, calls = problem.find, []
 
     def interrupted(*args):
         calls.append(1)
@@ -161,7 +161,7 @@ def test_ctrl_c_leaves_the_weights_of_the_last_pass(solver, monkeypatch):
             raise KeyboardInterrupt
         return find(*args)
 
-    monkeypatch.setattr(Examples, "find", interrupted)
+    monkeypatch.setattr(problem, "find", interrupted)
     with pytest.warns(ConvergenceWarning, match="interrupted"):
         crf.fit(X, y)
     assert not crf.converged_

@@ -17,6 +17,7 @@ from toy import make_corpus
 
 from sklearn_crcrf import SequenceArray, SequenceVectorizer, StructuredPerceptron, Window
 from sklearn_crcrf.linear import Examples
+from sklearn_crcrf.perceptron import learning
 
 X, y = make_corpus(n_sequences=40)
 X, y = [*X, []], [*y, []]
@@ -167,20 +168,20 @@ def test_the_best_epoch_of_the_validation_is_kept(averaging):
 
 
 @pytest.mark.parametrize(
-    ("averaging", "method", "calls_per_epoch"),
+    ("averaging", "where", "name", "calls_per_epoch"),
     [
-        ("none", "correct", 1),
-        ("mean", "correct", 1),
-        ("vote", "correct", 1),
-        ("mean", "differences", 1),
-        ("vote", "differences", 2),
+        ("none", learning, "correct", 1),
+        ("mean", learning, "correct", 1),
+        ("vote", learning, "correct", 1),
+        ("mean", Examples, "differences", 1),
+        ("vote", Examples, "differences", 2),
     ],
 )
 def test_ctrl_c_leaves_the_weights_of_the_last_epoch(
-    averaging, method, calls_per_epoch, monkeypatch
+    averaging, where, name, calls_per_epoch, monkeypatch
 ):
     perceptron = StructuredPerceptron(averaging, random_state=0)
-    before, whole, calls = StructuredPerceptron(averaging), getattr(Examples, method), []
+    before, whole, calls = StructuredPerceptron(averaging), getattr(where, name), []
     expected = clone(perceptron).set_params(max_iter=2).fit(X, y)
 
     def interrupted(*args):
@@ -190,7 +191,7 @@ def test_ctrl_c_leaves_the_weights_of_the_last_epoch(
             raise KeyboardInterrupt
         return result
 
-    monkeypatch.setattr(Examples, method, interrupted)
+    monkeypatch.setattr(where, name, interrupted)
     perceptron.fit(X, y)
     assert not perceptron.converged_
     assert perceptron.n_iter_ == 2

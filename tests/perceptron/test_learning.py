@@ -7,7 +7,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from sklearn_crcrf.perceptron import ArowCRF, PassiveAggressiveCRF
+from sklearn_crcrf.perceptron import ArowCRF, PassiveAggressiveCRF, learning
 from sklearn_crcrf.perceptron.learning import LEARNERS, Learned
 from sklearn_crcrf.perceptron.voting import count_votes
 
@@ -140,20 +140,21 @@ def test_histories_start_from_given_weights(case, seed):
 
 @pytest.mark.parametrize("averaging", LEARNERS)
 @given(
-    case=cases(dtypes=[np.float64]), seed=seeds, where=st.sampled_from(["correct", "differences"])
+    case=cases(dtypes=[np.float64]), seed=seeds, name=st.sampled_from(["correct", "differences"])
 )
-def test_an_interrupted_epoch_changes_nothing(averaging, case, seed, where):
+def test_an_interrupted_epoch_changes_nothing(averaging, case, seed, name):
     orders, examples = random_orders(case, seed, 2), case.examples()
     learner, _ = learn(case, averaging, orders[:1])
-    before, method = learner.learned(), getattr(examples, where)
+    where = learning if name == "correct" else examples
+    before, whole = learner.learned(), getattr(where, name)
 
     def interrupted(*args):
-        method(*args)
+        whole(*args)
         raise KeyboardInterrupt
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(examples, where, interrupted)
-        if averaging != "none" or where != "differences":
+        patch.setattr(where, name, interrupted)
+        if averaging != "none" or name != "differences":
             with pytest.raises(KeyboardInterrupt):
                 learner.learn(examples, orders[1])
     after = learner.learned()

@@ -12,7 +12,7 @@ from scipy.optimize import minimize
 from sklearn_crcrf.crf.problem import Problem
 from sklearn_crcrf.crf.solving import SOLVERS, Solver, check_supported, solve
 from sklearn_crcrf.criteria import CRITERIA, Criterion, log_loss, registry
-from sklearn_crcrf.linear import Corpus, Examples, corpus
+from sklearn_crcrf.linear import Corpus, Examples, corpus, correct, find
 from sklearn_crcrf.max_margin import (
     MarginProblem,
     exponentiated_gradient,
@@ -241,11 +241,11 @@ def test_corrections_are_those_of_the_kernel(shape):
     other = weights.copy()
     n = structure.n_units
     order, rate, cost = rng.permutation(n), rng.random(n) + 0.1, np.full(n, 0.7)
-    for a, b in zip(ours.find(weights, 0.7), theirs.find(other, 0.7), strict=True):
+    for a, b in zip(find(ours, weights, 0.7), find(theirs, other, 0.7), strict=True):
         assert_allclose(a, b, atol=1e-12)
     for a, b in zip(
-        ours.correct(weights, order, rate, cost),
-        theirs.correct(other, order, rate, cost),
+        correct(ours, weights, order, rate, cost),
+        correct(theirs, other, order, rate, cost),
         strict=True,
     ):
         assert_allclose(a, b, atol=1e-12)
