@@ -1,6 +1,6 @@
 """Structures: sets of labellings, with sums and maxima over all labellings."""
 
-from .base import Pullback, Structure
+from .base import Structure
 from .candidates import Candidates
 from .capabilities import Capabilities, Unsupported
 from .chain import Chain
@@ -8,7 +8,7 @@ from .forest import Forest
 from .graph import Graph
 from .lattice import Lattice, LatticeScores
 from .of_data import single_tokens, structure_of
-from .scores import AddTo, ScoreGradient, Scores, TokenTransitions
+from .scores import AddTo, Pullback, ScoreGradient, Scores, TokenTransitions
 from .second_order import SecondOrderChain
 from .segment_costs import SegmentCosts
 from .segment_spans import SegmentLayout, Spans

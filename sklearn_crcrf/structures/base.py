@@ -1,21 +1,14 @@
 """The base of all structures: the methods that every structure has."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 
 import numpy as np
 
 from .candidates import Candidates
 from .capabilities import Capabilities
-from .scores import AddTo, ScoreGradient, Scores
+from .scores import AddTo, Pullback, ScoreGradient, Scores
 
-__all__ = ["Pullback", "Structure"]
-
-Pullback = Callable[..., ScoreGradient]
-"""A function of an array of weights, one for each unit, and of an ``AddTo``.
-
-It returns the score gradient of the weighted sum of the values of all units.
-"""
+__all__ = ["Structure"]
 
 
 class Structure(Capabilities, ABC):

@@ -1,15 +1,11 @@
 """Methods that only some structures have, and the error that other structures raise."""
 
 from collections.abc import Collection, Iterable
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from .base import Pullback
-    from .pieces import Pieces
-    from .scores import ScoreGradient, Scores
-    from .segment_costs import SegmentCosts
+from .scores import Pullback, ScoreGradient, Scores
 
 __all__ = ["Capabilities", "Unsupported"]
 
@@ -74,7 +70,7 @@ class Capabilities:
             if not self.can(capability):
                 raise Unsupported(self, capability, asker)
 
-    def best_excluding(self, scores: "Scores", y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def best_excluding(self, scores: Scores, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The best labelling of each unit among those that differ from a given one.
 
         Parameters
@@ -92,9 +88,7 @@ class Capabilities:
         """
         raise Unsupported(self, "best_excluding")
 
-    def log_partition_excluding(
-        self, scores: "Scores", y: np.ndarray
-    ) -> "tuple[np.ndarray, Pullback]":
+    def log_partition_excluding(self, scores: Scores, y: np.ndarray) -> tuple[np.ndarray, Pullback]:
         """Logarithms of the sums of exp(score) over all labellings but the given one of each unit.
 
         Parameters
@@ -112,8 +106,8 @@ class Capabilities:
         raise Unsupported(self, "log_partition_excluding")
 
     def conditional_scores(
-        self, scores: "Scores", y: np.ndarray, neighbours: Collection[int] = (-1, 1)
-    ) -> "tuple[np.ndarray, Pullback]":
+        self, scores: Scores, y: np.ndarray, neighbours: Collection[int] = (-1, 1)
+    ) -> tuple[np.ndarray, Pullback]:
         """Scores of the labels of each token, given the labels of the tokens it is linked to.
 
         The score of a label is what it adds to the score of a labelling: its state score, begin
@@ -136,7 +130,7 @@ class Capabilities:
         """
         raise Unsupported(self, "conditional_scores")
 
-    def locally_normalised(self, scores: "Scores") -> "Scores":
+    def locally_normalised(self, scores: Scores) -> Scores:
         """The conditional Markov model that normalises these scores token by token.
 
         Its labellings have the probabilities
@@ -160,7 +154,7 @@ class Capabilities:
         """
         raise Unsupported(self, "locally_normalised")
 
-    def pieces(self, scores: "Scores", with_tokens: bool = False) -> "Pieces":
+    def pieces(self, scores: Scores, with_tokens: bool = False) -> Any:
         """The links of the units, and optionally their tokens, as units of their own.
 
         The scores of a token, with its begin and end scores, are shared equally by the pieces
@@ -181,7 +175,7 @@ class Capabilities:
         """
         raise Unsupported(self, "pieces")
 
-    def token_marginals(self, scores: "Scores") -> "tuple[np.ndarray, Pullback]":
+    def token_marginals(self, scores: Scores) -> tuple[np.ndarray, Pullback]:
         """Probabilities of the labels of tokens, as functions of the scores.
 
         Parameters
@@ -197,9 +191,7 @@ class Capabilities:
         """
         raise Unsupported(self, "token_marginals")
 
-    def covariance(
-        self, scores: "Scores", direction: "ScoreGradient"
-    ) -> "tuple[np.ndarray, Pullback]":
+    def covariance(self, scores: Scores, direction: ScoreGradient) -> tuple[np.ndarray, Pullback]:
         """Means of a linear function <v, f(y)> of the labelling y; its pullback is a covariance.
 
         f(y) counts how often y uses each score. The covariance of <v, f(y)> and f(y) is the
@@ -221,7 +213,7 @@ class Capabilities:
         """
         raise Unsupported(self, "covariance")
 
-    def entropy(self, scores: "Scores") -> np.ndarray:
+    def entropy(self, scores: Scores) -> np.ndarray:
         """Entropy of the distribution of the labellings of each unit.
 
         Parameters
@@ -235,7 +227,7 @@ class Capabilities:
         """
         raise Unsupported(self, "entropy")
 
-    def k_best(self, scores: "Scores", k: int) -> list[tuple[np.ndarray, np.ndarray]]:
+    def k_best(self, scores: Scores, k: int) -> list[tuple[np.ndarray, np.ndarray]]:
         """The k best labellings of each unit, best first.
 
         Parameters
@@ -252,7 +244,7 @@ class Capabilities:
         raise Unsupported(self, "k_best")
 
     def sample(
-        self, scores: "Scores", n_samples: int, rng: np.random.Generator | np.random.RandomState
+        self, scores: Scores, n_samples: int, rng: np.random.Generator | np.random.RandomState
     ) -> np.ndarray:
         """Draw labellings of all units from their distributions.
 
@@ -275,7 +267,7 @@ class Capabilities:
 
     def span_log_probability(
         self,
-        scores: "Scores",
+        scores: Scores,
         start: np.ndarray,
         stop: np.ndarray,
         labels: np.ndarray,
@@ -307,7 +299,7 @@ class Capabilities:
         """
         raise Unsupported(self, "span_log_probability")
 
-    def segment_costs(self, scores: "Scores", y: np.ndarray, cost: float) -> "SegmentCosts":
+    def segment_costs(self, scores: Scores, y: np.ndarray, cost: float) -> Any:
         """The chain of segments in which all segments that are not gold have a cost.
 
         Parameters
@@ -327,13 +319,13 @@ class Capabilities:
 
     def span_margin(
         self,
-        scores: "Scores",
+        scores: Scores,
         start: np.ndarray,
         stop: np.ndarray,
         labels: np.ndarray,
         following: np.ndarray | None = None,
         preceding: np.ndarray | None = None,
-    ) -> "tuple[np.ndarray, Pullback]":
+    ) -> tuple[np.ndarray, Pullback]:
         """For each span, the best score with its labels minus the best score without them.
 
         Parameters

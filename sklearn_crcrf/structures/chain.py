@@ -11,7 +11,6 @@ from .._kernels._k_best import k_best
 from .._kernels.sizes import check_number
 from .._kernels.vectorized import viterbi
 from ..data.ragged import longest_first
-from .base import Pullback
 from .candidates import Candidates
 from .covariance import PathMeans
 from .ends import Ends, ends
@@ -21,7 +20,7 @@ from .pieces import Pieces
 from .pruning import prune_chains
 from .rooted import Rooted
 from .sampling import sample_paths
-from .scores import AddTo, ScoreGradient, Scores
+from .scores import AddTo, Pullback, ScoreGradient, Scores
 from .span_margins import SpanMargins
 from .spans import span_log_probability
 from .sums import PathSums
@@ -80,7 +79,7 @@ class Chain(Rooted):
         return Chain(np.append(0, np.cumsum(lengths)))
 
     def sums(self, scores: Scores) -> PathSums:
-        return PathSums(self, scores)
+        return PathSums(self, self.longest_first, scores)
 
     def messages(self, scores: Scores) -> Messages:
         return Messages(self.offsets, scores)

@@ -8,12 +8,11 @@ from .._kernels._batch_scores import BatchScores
 from .._kernels._tree_order import TreeRows
 from .._kernels.vectorized import trees
 from ..data.ragged import joined_ranges
-from .base import Pullback
 from .chain import Chain
 from .pieces import Pieces
 from .rooted import Rooted
 from .sampling import sample_trees
-from .scores import Scores
+from .scores import Pullback, Scores
 from .tree_covariance import TreeMeans
 from .tree_excluding import TreesExcluding, best_excluding
 from .tree_messages import TreeMessages
@@ -105,10 +104,10 @@ class Forest(Rooted):
         return Forest._of(offsets, np.where(parent < 0, -1, moved))
 
     def sums(self, scores: Scores) -> TreeSums:
-        return TreeSums(self, scores)
+        return TreeSums(self, self.rows, scores)
 
     def messages(self, scores: Scores) -> TreeMessages:
-        return TreeMessages(self, scores)
+        return TreeMessages(self, self.rows, scores)
 
     def means(
         self,
@@ -132,7 +131,7 @@ class Forest(Rooted):
     def best_excluding(self, scores: Scores, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         best = np.empty(scores.state.shape)
         value, _ = self._maximum(scores, best)
-        labels, is_possible = best_excluding(self, scores, y, best)
+        labels, is_possible = best_excluding(self, self.rows, scores, y, best)
         differing = np.where(is_possible, self.score(scores, labels)[0], -np.inf)
         return np.where(np.isnan(value), value, differing), labels
 

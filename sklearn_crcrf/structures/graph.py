@@ -8,12 +8,12 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..data.ragged import joined_ranges, locate
-from .base import Pullback, Structure
+from .base import Structure
 from .inference import Inference, as_inference
 from .link_pieces import LinkPieces
 from .link_scores import LabellingScores, NeighbourScores
 from .link_tables import LinkTables
-from .scores import AddTo, ScoreGradient, Scores
+from .scores import AddTo, Pullback, ScoreGradient, Scores
 
 __all__ = ["Graph"]
 

@@ -16,9 +16,9 @@ from .._kernels._lattice import (
     sum_lattice_forward,
 )
 from ..data.ragged import joined_ranges
-from .base import Pullback, Structure
+from .base import Structure
 from .candidates import Candidates
-from .scores import Scores
+from .scores import Pullback, Scores
 
 __all__ = ["Lattice", "LatticeScores"]
 

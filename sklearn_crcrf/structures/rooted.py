@@ -9,14 +9,14 @@ import numpy as np
 
 from .._kernels._batch_scores import BatchCounts, BatchScores
 from .._kernels._paths import labelling_counts, labelling_scores
-from .base import Pullback, Structure
+from .base import Structure
 from .conditional_scores import ConditionalScores
 from .covariance import entropy
 from .ends import Ends, with_ends
 from .local import locally_normalised
 from .marginals import TokenMarginals
 from .scaled_sums import ScaledSums
-from .scores import AddTo, ScoreGradient, Scores
+from .scores import AddTo, Pullback, ScoreGradient, Scores
 
 __all__ = ["Rooted"]
 

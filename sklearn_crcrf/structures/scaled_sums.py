@@ -1,17 +1,15 @@
 """Sums over all labellings in scaled probabilities, and the expected counts: their derivatives."""
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
 from .._kernels._batch_scores import BatchScores
 from .._kernels._potentials import BatchPotentials
 from ..data.ragged import joined_ranges
+from .base import Structure
 from .scores import AddTo, ScoreGradient, Scores
-
-if TYPE_CHECKING:
-    from .rooted import Rooted
 
 __all__ = ["ScaledSums"]
 
@@ -38,7 +36,7 @@ class ScaledSums(ABC):
         -inf where no labelling is possible, 0 for a unit without tokens.
     """
 
-    def __init__(self, structure: "Rooted", scores: Scores):
+    def __init__(self, structure: Structure, scores: Scores):
         self._structure, self._given = structure, scores
         self._potentials = BatchPotentials(BatchScores(structure.offsets, scores))
         self.log_z = np.empty(structure.n_units)
@@ -174,7 +172,7 @@ class ScaledSums(ABC):
         counts.begin[:] += marginals[first].sum(axis=0)
         counts.end[:] += marginals[last].sum(axis=0)
 
-    def _take(self, units: np.ndarray) -> tuple["Rooted", np.ndarray, Scores]:
+    def _take(self, units: np.ndarray) -> tuple[Any, np.ndarray, Scores]:
         """Structure, tokens and scores of some of the units, in double precision."""
         start, stop = self._structure.offsets[units], self._structure.offsets[units + 1]
         tokens = joined_ranges(start, stop - start)

@@ -1,12 +1,12 @@
 """The scores of a batch of sequences, and derivatives by these scores."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
-__all__ = ["AddTo", "ScoreGradient", "Scores", "TokenTransitions"]
+__all__ = ["AddTo", "Pullback", "ScoreGradient", "Scores", "TokenTransitions"]
 
 _NOTHING = np.empty(0)
 
@@ -288,4 +288,10 @@ AddTo = ScoreGradient | np.ndarray | None
 
 An array also means to begin at zero: it is overwritten with the derivatives by the state scores,
 and has their type.
+"""
+
+Pullback = Callable[..., ScoreGradient]
+"""A function of an array of weights, one for each unit, and of an ``AddTo``.
+
+It returns the score gradient of the weighted sum of the values of all units.
 """

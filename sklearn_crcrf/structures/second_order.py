@@ -6,11 +6,11 @@ from itertools import pairwise
 import numpy as np
 
 from ..data.ragged import joined_ranges
-from .base import Pullback, Structure
+from .base import Structure
 from .candidates import Candidates
 from .chain import Chain
 from .pruning import prune_second_order
-from .scores import AddTo, ScoreGradient, Scores, TokenTransitions
+from .scores import AddTo, Pullback, ScoreGradient, Scores, TokenTransitions
 from .spans import check_spans
 
 __all__ = ["SecondOrderChain"]

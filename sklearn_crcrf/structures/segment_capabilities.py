@@ -4,8 +4,7 @@ from functools import cached_property
 
 import numpy as np
 
-from .base import Pullback
-from .scores import AddTo, ScoreGradient, Scores
+from .scores import AddTo, Pullback, ScoreGradient, Scores
 from .segment_positions import Positions, PositionStates
 from .segment_structure import SegmentStructure
 from .spans import check_spans
@@ -22,24 +21,24 @@ class PositionCapabilities(SegmentStructure):
         return PositionStates(self)
 
     def best_excluding(self, scores: Scores, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        positions = Positions(self, scores)
+        positions = Positions(self, self.states, scores)
         value, paths = self.chain.best_excluding(positions.scores, self.states.paths(self, y))
         possible = np.repeat(value > -np.inf, np.diff(self.offsets))
         return value, np.where(possible, positions.labels(paths), y).astype(np.int32)
 
     def log_partition_excluding(self, scores: Scores, y: np.ndarray) -> tuple[np.ndarray, Pullback]:
-        positions = Positions(self, scores)
+        positions = Positions(self, self.states, scores)
         paths = self.states.paths(self, y)
         value, pullback = self.chain.log_partition_excluding(positions.scores, paths)
         return value, positions.pulled(pullback)
 
     def covariance(self, scores: Scores, direction: ScoreGradient) -> tuple[np.ndarray, Pullback]:
-        positions = Positions(self, scores)
+        positions = Positions(self, self.states, scores)
         mean, pullback = self.chain.covariance(positions.scores, positions.along(direction))
         return mean, positions.pulled(pullback)
 
     def token_marginals(self, scores: Scores) -> tuple[np.ndarray, Pullback]:
-        positions = Positions(self, scores)
+        positions = Positions(self, self.states, scores)
         value, pull_states = self.chain.token_marginals(positions.scores)
 
         def pullback(weight: np.ndarray, out: AddTo = None) -> ScoreGradient:
@@ -49,17 +48,17 @@ class PositionCapabilities(SegmentStructure):
         return positions.of_labels(value), pullback
 
     def entropy(self, scores: Scores) -> np.ndarray:
-        return self.chain.entropy(Positions(self, scores).scores)
+        return self.chain.entropy(Positions(self, self.states, scores).scores)
 
     def k_best(self, scores: Scores, k: int) -> list[tuple[np.ndarray, np.ndarray]]:
-        positions = Positions(self, scores)
+        positions = Positions(self, self.states, scores)
         found = self.chain.k_best(positions.scores, k)
         return [(values, positions.labels(paths)) for values, paths in found]
 
     def sample(
         self, scores: Scores, n_samples: int, rng: np.random.Generator | np.random.RandomState
     ) -> np.ndarray:
-        positions = Positions(self, scores)
+        positions = Positions(self, self.states, scores)
         return positions.labels(self.chain.sample(positions.scores, n_samples, rng))
 
     def span_log_probability(
@@ -80,7 +79,7 @@ class PositionCapabilities(SegmentStructure):
         check_spans(self.offsets, start, stop, path, scores.state.shape[1])
         if len(start) == 0:
             return np.empty(0)
-        positions = Positions(self, scores)
+        positions = Positions(self, self.states, scores)
         ways = self.states.ways(self, stop - start, path)
         n = len(ways)
         given = [
@@ -130,7 +129,7 @@ class PositionCapabilities(SegmentStructure):
                 f"span {i}, from {start[i]} to {stop[i]}, may be a part of a segment; the margins "
                 f"of {self.title} are of whole segments"
             )
-        positions = Positions(self, scores)
+        positions = Positions(self, self.states, scores)
         spans = start, stop, self.states.paths(pieces, path)
         given = [
             None if allowed is None else self._of_states(allowed, n_spans)

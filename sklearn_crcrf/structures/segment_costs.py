@@ -1,15 +1,10 @@
 """A semi-Markov chain in which segments that are not gold have a cost."""
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
-from .scores import AddTo, ScoreGradient, Scores
+from .scores import AddTo, Pullback, ScoreGradient, Scores
 from .segment_spans import Spans
-
-if TYPE_CHECKING:
-    from .base import Pullback
-    from .semi_markov import SemiMarkovChain
+from .segment_structure import SegmentStructure
 
 __all__ = ["SegmentCosts"]
 
@@ -21,7 +16,7 @@ class SegmentCosts:
 
     Parameters
     ----------
-    structure : SemiMarkovChain
+    structure : SegmentStructure
     scores : Scores
     y : ndarray of shape (n_tokens,)
         The gold labels.
@@ -29,7 +24,7 @@ class SegmentCosts:
 
     Attributes
     ----------
-    structure : SemiMarkovChain
+    structure : SegmentStructure
         The spans, and the gold segments that are no spans.
     scores : Scores
 
@@ -45,7 +40,7 @@ class SegmentCosts:
     array([4.])
     """
 
-    def __init__(self, structure: "SemiMarkovChain", scores: Scores, y: np.ndarray, cost: float):
+    def __init__(self, structure: SegmentStructure, scores: Scores, y: np.ndarray, cost: float):
         self._given, self._layout = scores, structure.layout
         start, stop, kind, _ = structure.segments(np.asarray(y, dtype=np.int64))
         short = stop - start <= structure.max_length
@@ -68,7 +63,7 @@ class SegmentCosts:
         """The direction in which the scores of this chain move."""
         return direction._replace(own=self._widened(direction.own))
 
-    def pulled(self, pullback: "Pullback") -> "Pullback":
+    def pulled(self, pullback: Pullback) -> Pullback:
         """The pullback to the given scores, of a pullback to the scores of this chain."""
 
         def pull(weight: np.ndarray, out: AddTo = None) -> ScoreGradient:

@@ -1,16 +1,12 @@
 """A semi-Markov chain as a chain whose labels are positions in segments."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from .chain import Chain
 from .scores import AddTo, ScoreGradient, Scores, TokenTransitions
 from .segment_structure import SegmentStructure
-
-if TYPE_CHECKING:
-    from .segment_capabilities import PositionCapabilities
 
 __all__ = ["PositionStates", "Positions"]
 
@@ -124,7 +120,8 @@ class Positions:
 
     Parameters
     ----------
-    structure : PositionCapabilities
+    structure : SegmentStructure
+    states : PositionStates
     scores : Scores
 
     Attributes
@@ -134,8 +131,8 @@ class Positions:
         In double precision.
     """
 
-    def __init__(self, structure: "PositionCapabilities", scores: Scores):
-        self.states, self.chain = structure.states, Chain(structure.offsets)
+    def __init__(self, structure: SegmentStructure, states: PositionStates, scores: Scores):
+        self.states, self.chain = states, Chain(structure.offsets)
         self._structure, self._given = structure, scores
         self.scores = self._moved(scores, scores.own, -np.inf)
 

@@ -7,8 +7,7 @@ from .._kernels._segment_maxima import segment_maxima
 from .._kernels._segments import BatchSegments
 from .._kernels.vectorized import segments as kernels
 from ..data.ragged import joined_ranges
-from .base import Pullback
-from .scores import AddTo, ScoreGradient, Scores
+from .scores import AddTo, Pullback, ScoreGradient, Scores
 from .segment_capabilities import PositionCapabilities
 from .segment_costs import SegmentCosts
 from .segment_positions import Positions
@@ -147,7 +146,7 @@ class SemiMarkovChain(PositionCapabilities):
             given = given._replace(state=given.state.astype(float))
             log_z, found = structure.log_partition_and_gradient(given, weight)
         else:
-            positions = Positions(structure, given)
+            positions = Positions(structure, structure.states, given)
             log_z, pullback = structure.chain.log_partition(positions.scores)
             found = positions.pulled(pullback)(weight)
         np.add.at(out.state, tokens, found.state)

@@ -1,16 +1,12 @@
 """Sums over all paths of chains, and the expected counts that are their derivatives."""
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from .._kernels._batch_scores import BatchCounts
 from .._kernels.vectorized import lock_step
+from .base import Structure
 from .scaled_sums import ScaledSums
-from .scores import ScoreGradient
-
-if TYPE_CHECKING:
-    from .chain import Chain
+from .scores import ScoreGradient, Scores
 
 __all__ = ["PathSums"]
 
@@ -19,9 +15,19 @@ KEPT = 2**24
 
 
 class PathSums(ScaledSums):
-    """Sums over the paths of chains: sequences of similar length are summed in lock step."""
+    """Sums over the paths of chains: sequences of similar length are summed in lock step.
 
-    _structure: "Chain"
+    Parameters
+    ----------
+    structure : Structure
+    order : ndarray of shape (n_units,), int64
+        The sequences, the longest first.
+    scores : Scores
+    """
+
+    def __init__(self, structure: Structure, order: np.ndarray, scores: Scores):
+        super().__init__(structure, scores)
+        self._order = order
 
     def _work_of(self, n_tokens: int) -> tuple[np.ndarray, ...]:
         """v, alpha and their scaling."""
@@ -55,7 +61,3 @@ class PathSums(ScaledSums):
     ) -> None:
         given = self._potentials, self._order, self._given.state
         lock_step.covariances(*given, *self._work, left_out, values, out.state, BatchCounts(out))
-
-    @property
-    def _order(self) -> np.ndarray:
-        return self._structure.longest_first

@@ -1,17 +1,14 @@
 """Maxima and sums over all labellings of trees but a given one."""
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from .._kernels._batch_scores import BatchScores
 from .._kernels._tree_best_excluding import best_other_labelling
 from .._kernels._tree_excluding import N_TERMS, add_counts_of_others, sum_other_labellings
+from .._kernels._tree_order import TreeRows
 from .ends import add_with_ends
+from .rooted import Rooted
 from .scores import AddTo, ScoreGradient, Scores
-
-if TYPE_CHECKING:
-    from .forest import Forest
 
 __all__ = ["TreesExcluding", "best_excluding"]
 
@@ -23,7 +20,7 @@ class TreesExcluding:
 
     Parameters
     ----------
-    forest : Forest
+    forest : Rooted
     scores : Scores
     y : ndarray of shape (n_tokens,)
         Label ids of the labelling to leave out.
@@ -34,7 +31,7 @@ class TreesExcluding:
         -inf where no other labelling is possible.
     """
 
-    def __init__(self, forest: "Forest", scores: Scores, y: np.ndarray):
+    def __init__(self, forest: Rooted, scores: Scores, y: np.ndarray):
         self._given = scores
         self._messages = messages = forest.messages(scores)
         self._y = np.ascontiguousarray(y, dtype=np.int32)
@@ -61,13 +58,15 @@ class TreesExcluding:
 
 
 def best_excluding(
-    forest: "Forest", scores: Scores, y: np.ndarray, best: np.ndarray
+    forest: Rooted, rows: TreeRows, scores: Scores, y: np.ndarray, best: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """The best labelling of each unit but y, and in which units there is one.
 
     Parameters
     ----------
-    forest : Forest
+    forest : Rooted
+    rows : TreeRows
+        The order in which the recursion goes through the tokens.
     scores : Scores
     y : ndarray of shape (n_tokens,)
     best : ndarray of shape (n_tokens, n_labels)
@@ -81,5 +80,5 @@ def best_excluding(
     y = np.ascontiguousarray(y, dtype=np.int32)
     labels, is_possible = np.empty_like(y), np.empty(forest.n_units, dtype=np.uint8)
     batch = BatchScores(forest.offsets, scores)
-    best_other_labelling(forest.rows, batch, y, best, labels, is_possible)
+    best_other_labelling(rows, batch, y, best, labels, is_possible)
     return labels, is_possible.astype(bool)

@@ -1,17 +1,14 @@
 """Messages of the sum over all labellings, from the leaves of trees to their roots."""
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from .._kernels._batch_scores import BatchScores
 from .._kernels._tree_messages import UpwardMessages, add_tree_counts, upward_messages
+from .._kernels._tree_order import TreeRows
 from .ends import with_ends
 from .messages import potential_of
+from .rooted import Rooted
 from .scores import Scores
-
-if TYPE_CHECKING:
-    from .forest import Forest
 
 __all__ = ["TreeMessages"]
 
@@ -21,7 +18,9 @@ class TreeMessages:
 
     Parameters
     ----------
-    forest : Forest
+    forest : Rooted
+    rows : TreeRows
+        The order in which the recursion goes through the tokens.
     scores : Scores
 
     Attributes
@@ -38,7 +37,7 @@ class TreeMessages:
         Scores and messages, as one argument of kernels.
     """
 
-    def __init__(self, forest: "Forest", scores: Scores):
+    def __init__(self, forest: Rooted, rows: TreeRows, scores: Scores):
         scores = scores.tokens(slice(None))
         self.forest, self.transition = forest, scores.transition
         self.token_transitions = scores.token_transitions
@@ -48,8 +47,8 @@ class TreeMessages:
         self.log_z = np.empty(forest.n_units)
         self.arrays = UpwardMessages(
             BatchScores(forest.offsets, scores),
-            forest.rows,
-            forest.parent,
+            rows,
+            forest.before,
             self.state,
             *potential_of(self.transition),
             self.up,

@@ -141,7 +141,7 @@ def test_sequences_in_lock_step_against_a_chain_of_positions(kernel, scheme, dty
     scores.state[structure.offsets[7], 1:] = -400.0  # of all labels but one
     weight = rng.normal(size=40)
     log_z, gradient = structure.log_partition_and_gradient(scores, weight)
-    positions = Positions(structure, scores)
+    positions = Positions(structure, structure.states, scores)
     expected_z, pullback = structure.chain.log_partition(positions.scores)
     tolerance = 1e-4 if dtype == np.float32 else 1e-10
     assert_allclose(log_z, expected_z, rtol=tolerance)
@@ -238,7 +238,7 @@ def test_token_transitions_in_lock_step_against_positions(kernel, scheme, dtype,
     score = scores.token_transitions.score
     score[rng.integers(len(score), size=2)] = 60.0, 1000.0
     weight = rng.normal(size=40)
-    positions = Positions(structure, scores)
+    positions = Positions(structure, structure.states, scores)
     expected_z, pullback = structure.chain.log_partition(positions.scores)
     wanted = positions.pulled(pullback)(weight)
     log_z, gradient = structure.log_partition_and_gradient(scores, weight)

@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ...data.ragged import joined_ranges
-from ..base import Pullback
-from ..scores import AddTo, ScoreGradient, Scores
+from ..scores import AddTo, Pullback, ScoreGradient, Scores
 from .base import Inference, Report
 from .elimination import Elimination
 from .exact import Exact, widest_of

@@ -8,9 +8,8 @@ import numpy as np
 from ..capabilities import Unsupported
 
 if TYPE_CHECKING:
-    from ..base import Pullback
     from ..graph import Graph
-    from ..scores import ScoreGradient, Scores
+    from ..scores import Pullback, ScoreGradient, Scores
 
 __all__ = ["Convergence", "Inference", "Report"]
 

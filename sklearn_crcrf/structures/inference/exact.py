@@ -8,9 +8,8 @@ from ..._kernels._junction_covariances import add_junction_covariances
 from ..._kernels._junction_labels import maximise_over_junction_trees, sample_from_junction_trees
 from ..._kernels._junction_sums import add_expected_uses, sum_over_junction_trees
 from ..._kernels._junction_trees import JunctionMessages
-from ..base import Pullback
 from ..link_tables import LinkTables
-from ..scores import AddTo, ScoreGradient, Scores
+from ..scores import AddTo, Pullback, ScoreGradient, Scores
 from .base import Inference
 from .elimination import Elimination
 

@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..._kernels._beliefs import add_link_beliefs, energies_of_links
-from ..base import Pullback
-from ..scores import AddTo, ScoreGradient, Scores
+from ..scores import AddTo, Pullback, ScoreGradient, Scores
 from .base import Report
 from .messages import Messages
 from .propagation import Propagation

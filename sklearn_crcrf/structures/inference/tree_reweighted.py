@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ..._kernels._forest_bound import forest_bounds
-from ..base import Pullback
-from ..scores import AddTo, ScoreGradient, Scores
+from ..scores import AddTo, Pullback, ScoreGradient, Scores
 from .base import Report
 from .messages import Messages
 from .propagation import Propagation
