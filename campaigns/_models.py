@@ -148,7 +148,7 @@ def trainers(n_sequences: int = N_SEQUENCES) -> list[Trainer]:
         X = next(iter(fitting.values()))
         for name, option in options_of(public):
             estimator = make(public, **{name: option})
-            if _fits(estimator, X, y):
+            if _fits(estimator, X[:N_SEQUENCES], y[:N_SEQUENCES]):
                 found.append(Trainer(f"{public.__name__} {name}={option}", estimator, X, y))
         for name, estimator in _constructed(public):
             found.append(Trainer(f"{public.__name__}.{name}", estimator, X, y))
