@@ -17,11 +17,13 @@ def add_junction_covariances(
     const double[::1] log_z,       # (n_units,) of sum_over_junction_trees IN
     double[:, ::1] along_state,    # (n_tokens, n_labels) direction, with begin and end IN
     double[:, :, ::1] along_tables,  # (n_tables, n_labels, n_labels) direction IN
+    double[:, :, :, ::1] along_triangles,  # (n_tables, n_labels, n_labels, n_labels) direction IN
     double[::1] along_m,           # (n_messages,) OUT
     double[::1] mean,              # (n_units,) of the linear function OUT, NaN if not possible
     const double[::1] weight,      # (n_units,) IN
     double[:, ::1] of_state,       # (n_tokens, n_labels) INOUT
     double[:, :, ::1] of_tables,   # (n_tables, n_labels, n_labels) INOUT
+    double[:, :, :, ::1] of_triangles,  # (n_tables, n_labels, n_labels, n_labels) INOUT
 ):
     """Add the derivatives of the expected uses in a direction, times the weight of each unit.
 
@@ -39,10 +41,11 @@ def add_junction_covariances(
         double[::1] work = np.empty(4 * n)
         double[:, ::1] no_state = np.zeros_like(of_state)
         double[:, :, ::1] no_tables = np.zeros_like(of_tables)
+        double[:, :, :, ::1] no_triangles = np.zeros_like(of_triangles)
         Layer value = messages.value
-        Layer along = layer_of(along_state, along_tables, along_m)
-        Layer gradient = layer_of(no_state, no_tables, p)
-        Layer out = layer_of(of_state, of_tables, along_p)
+        Layer along = layer_of(along_state, along_tables, along_m, along_triangles)
+        Layer gradient = layer_of(no_state, no_tables, p, no_triangles)
+        Layer out = layer_of(of_state, of_tables, along_p, of_triangles)
         double *x = &work[0]
         double *dx = x + n
         double *q = x + 2 * n

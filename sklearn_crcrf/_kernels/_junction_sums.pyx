@@ -39,6 +39,7 @@ def add_expected_uses(
     const double[::1] weight,      # (n_units,) IN
     double[:, ::1] of_state,       # (n_tokens, n_labels) INOUT
     double[:, :, ::1] of_tables,   # (n_tables, n_labels, n_labels) INOUT
+    double[:, :, :, ::1] of_triangles,  # (n_tables, n_labels, n_labels, n_labels) INOUT
     double[::1] p,                 # (n_messages,) zeros; p(s) times the weight OUT
     double[::1] entropy,           # (n_units,) times the weight OUT
 ):
@@ -47,7 +48,8 @@ def add_expected_uses(
         const int64_t[::1] offsets = messages.offsets
         JunctionTrees trees = messages.trees
         Factors factors = messages.factors
-        Layer value = messages.value, gradient = layer_of(of_state, of_tables, p)
+        Layer value = messages.value
+        Layer gradient = layer_of(of_state, of_tables, p, of_triangles)
         int64_t n = trees.n, u, k, r, j
         double[::1] work = np.empty(2 * n)
         double *x = &work[0]

@@ -4,7 +4,7 @@ from libc.stdint cimport int32_t, int64_t
 from sklearn_crcrf._kernels._edges cimport maximum
 from sklearn_crcrf._kernels._log_sums cimport log_of_sum
 
-cdef enum: TOKENS = 0, TABLES = 1, MESSAGES = 2
+cdef enum: TOKENS = 0, TABLES = 1, MESSAGES = 2, TRIANGLES = 3
 
 
 cdef struct JunctionTrees:
@@ -20,12 +20,16 @@ cdef struct JunctionTrees:
     const int64_t *link            # (n_links,) links by the first step that eliminates an end
     const int64_t *axis            # (n_links,) by link: which separator is the other end
     const int64_t *is_previous     # (n_links,) by link: whether the other end is the current one
+    const int64_t *first_triangle  # (n_steps + 1,)
+    const int64_t *triangle        # (n_triangles,) by the first step that eliminates a token of it
+    const int64_t *corner          # (n_triangles, 3) by triangle: which separator, -1 for that token
     const int64_t *table           # (n_links,) by link
+    const int64_t *of_triangle     # (n_triangles,) by triangle: its table
     const int64_t *message         # (n_steps,) where the message of each step begins
 
 
 cdef struct Layer:
-    double *part[3]                # by TOKENS, TABLES, MESSAGES
+    double *part[4]                # by TOKENS, TABLES, MESSAGES, TRIANGLES
 
 
 cdef struct Factors:
@@ -50,12 +54,16 @@ cdef class JunctionMessages:
 
 
 cdef inline Layer layer_of(
-    double[:, ::1] tokens, double[:, :, ::1] tables, double[::1] messages
+    double[:, ::1] tokens,
+    double[:, :, ::1] tables,
+    double[::1] messages,
+    double[:, :, :, ::1] triangles,
 ) noexcept:
     cdef Layer layer
     layer.part[TOKENS] = &tokens[0, 0] if tokens.shape[0] else NULL
     layer.part[TABLES] = &tables[0, 0, 0]
     layer.part[MESSAGES] = &messages[0] if messages.shape[0] else NULL
+    layer.part[TRIANGLES] = &triangles[0, 0, 0, 0] if triangles.shape[0] else NULL
     return layer
 
 
@@ -77,8 +85,9 @@ cdef inline int64_t *add_factor(
 cdef inline void set_factors(const JunctionTrees *trees, int64_t k, Factors *factors) noexcept nogil:
     """The factors of step k, where all separators have label 0."""
     cdef:
-        int64_t n = trees.n, a, c, i, link, step
+        int64_t n = trees.n, a, c, i, link, step, t
         int64_t *stride
+        const int64_t *corner
     factors.count = 0
     factors.n_axes = trees.start[k + 1] - trees.start[k]
     factors.n_rows = 1
@@ -92,6 +101,17 @@ cdef inline void set_factors(const JunctionTrees *trees, int64_t k, Factors *fac
             factors, TABLES, trees.table[link] * n * n, n if trees.is_previous[link] else 1
         )
         stride[trees.axis[link]] = 1 if trees.is_previous[link] else n
+    for i in range(trees.first_triangle[k], trees.first_triangle[k + 1]):
+        t = trees.triangle[i]
+        stride = add_factor(factors, TRIANGLES, trees.of_triangle[t] * n * n * n, 1)
+        corner = trees.corner + 3 * t
+        step = n * n
+        for a in range(3):
+            if corner[a] < 0:
+                factors.inner[factors.count - 1] = step
+            else:
+                stride[corner[a]] = step
+            step //= n
     for i in range(trees.first_child[k], trees.first_child[k + 1]):
         c = trees.child[i]
         stride = add_factor(factors, MESSAGES, trees.message[c], 1)

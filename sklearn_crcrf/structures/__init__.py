@@ -13,6 +13,7 @@ from .second_order import SecondOrderChain
 from .segment_costs import SegmentCosts
 from .segment_spans import SegmentLayout, Spans
 from .semi_markov import SemiMarkovChain
+from .triangle_graph import TriangleGraph
 
 __all__ = [
     "AddTo",
@@ -33,6 +34,7 @@ __all__ = [
     "Spans",
     "Structure",
     "TokenTransitions",
+    "TriangleGraph",
     "Unsupported",
     "single_tokens",
     "structure_of",

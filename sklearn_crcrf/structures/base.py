@@ -43,6 +43,12 @@ class Structure(Capabilities, ABC):
     is_directed = True
     """Whether a link has a direction, so that its two ends may have different distributions."""
 
+    triangles = np.empty((0, 3), dtype=np.int64)
+    """Three tokens in each row that have scores together; most structures have none."""
+
+    table_of_triangle = np.empty(0, dtype=np.int64)
+    """Which of the tables in ``Scores.own`` each triangle has."""
+
     always_sequential = False
     """Whether all structures of this class are sequential, whatever their tokens."""
 

@@ -54,6 +54,9 @@ class Auto(Inference):
     def reporting(self, report: Report) -> "Auto":
         return Auto(self.exact, self.loopy.reporting(report))
 
+    def takes_triangles(self, n_labels: int) -> bool:
+        return self.exact.takes_triangles(n_labels)
+
     def plan(self, graph: "Graph") -> "_Split":
         return _Split(graph, self)
 
@@ -103,7 +106,7 @@ class _Split:
 
     def __init__(self, graph: "Graph", engine: Auto):
         self._graph, self._engine = graph, engine
-        self._elimination = Elimination(graph.offsets, *graph.links())
+        self._elimination = Elimination(graph.offsets, *graph.links(), graph.triangles)
         self._parts: dict[int, list[_Part]] = {}
 
     def parts(self, n_labels: int) -> list[_Part]:

@@ -72,6 +72,10 @@ class Inference:
         method = getattr(type(self), capability, None)
         return method is not None and method is not getattr(Inference, capability, None)
 
+    def takes_triangles(self, n_labels: int) -> bool:
+        """Whether triangles of a chordal graph can have scores of their own."""
+        return False
+
     def reporting(self, report: Report) -> "Inference":
         """A copy that reports its convergence; an engine that does not iterate has none."""
         return self

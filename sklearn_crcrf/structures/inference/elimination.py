@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..base import Structure
 from .junction_trees import JunctionTrees
 
 __all__ = ["Elimination"]
@@ -32,6 +33,8 @@ class Elimination:
     offsets : ndarray of shape (n_units + 1,), int64
     previous, current : ndarray of shape (n_links,), int64
         The ends of the links.
+    triangles : ndarray of shape (n_triangles, 3), int64, optional
+        Tokens that have scores together, and are linked to each other.
 
     Attributes
     ----------
@@ -47,8 +50,14 @@ class Elimination:
     (2, {})
     """
 
-    def __init__(self, offsets: np.ndarray, previous: np.ndarray, current: np.ndarray):
-        self._offsets, self._ends = offsets, (previous, current)
+    def __init__(
+        self,
+        offsets: np.ndarray,
+        previous: np.ndarray,
+        current: np.ndarray,
+        triangles: np.ndarray = Structure.triangles,
+    ):
+        self._offsets, self._ends, self._triangles = offsets, (previous, current), triangles
         neighbours: list[set[int]] = [set() for _ in range(int(offsets[-1]))]
         for a, b in zip(previous.tolist(), current.tolist(), strict=True):
             neighbours[a].add(b)
@@ -106,7 +115,8 @@ class Elimination:
         order = np.array(list(separators), dtype=np.int64)
         unit_of = np.searchsorted(self._offsets, order, side="right")
         order = order[np.argsort(unit_of, kind="stable")]
-        return JunctionTrees.of(order, [separators[t] for t in order.tolist()], *self._ends)
+        of_steps = [separators[t] for t in order.tolist()]
+        return JunctionTrees.of(order, of_steps, *self._ends, self._triangles)
 
     @cached_property
     def _widths_outside(self) -> np.ndarray:

@@ -53,8 +53,11 @@ class Exact(Inference):
     def __init__(self, max_table: int = 10**6):
         self.max_table = max_table
 
+    def takes_triangles(self, n_labels: int) -> bool:
+        return n_labels**3 <= self.max_table
+
     def plan(self, graph: "Graph") -> Elimination:
-        return Elimination(graph.offsets, *graph.links())
+        return Elimination(graph.offsets, *graph.links(), graph.triangles)
 
     def log_partition(self, graph: "Graph", scores: Scores) -> tuple[np.ndarray, Pullback]:
         sums = _TreeSums(graph, scores, self.max_table)
@@ -85,7 +88,7 @@ class Exact(Inference):
 
     def entropy(self, graph: "Graph", scores: Scores) -> np.ndarray:
         sums = _TreeSums(graph, scores, self.max_table)
-        *_, entropy = sums.expected(np.ones(graph.n_units))
+        entropy = sums.expected(np.ones(graph.n_units))[3]
         return np.where(sums.log_z > -np.inf, entropy, np.nan)
 
     def sample(
@@ -126,12 +129,18 @@ def widest_of(n_labels: int, max_table: int) -> int:
     return width
 
 
+def as_tables(own: np.ndarray, n_labels: int) -> np.ndarray:
+    """Scores of triangles, or numbers in their place, as a table of each kind."""
+    return np.ascontiguousarray(own, dtype=float).reshape(-1, n_labels, n_labels, n_labels)
+
+
 class _TreeScores:
     """The scores of a batch, on its junction trees.
 
     Attributes
     ----------
     tables : LinkTables
+    triangles : ndarray of shape (n_tables, n_labels, n_labels, n_labels)
     n_messages : int
         How many numbers all messages have together.
     arrays : JunctionMessages
@@ -143,6 +152,7 @@ class _TreeScores:
         check_width(graph, n, max_table)
         trees = graph.plan.trees
         self.tables = LinkTables(scores, graph.rows(scores))
+        self.triangles = as_tables(scores.own, n)
         lengths = n ** np.diff(trees.start)
         self.n_messages = int(lengths.sum())
         self.arrays = JunctionMessages(
@@ -150,9 +160,11 @@ class _TreeScores:
             tuple(trees),
             trees.work_space(),
             self.tables.of_link,
+            graph.table_of_triangle,
             np.cumsum(lengths) - lengths,
             graph.with_ends(scores),
             self.tables.tables,
+            self.triangles,
             np.empty(self.n_messages),
         )
 
@@ -171,46 +183,53 @@ class _TreeSums(_TreeScores):
         self.log_z = np.empty(graph.n_units)
         sum_over_junction_trees(self.arrays, self.log_z)
 
-    def expected(self, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Expected uses of the scores of tokens and of tables, and entropies, times weights."""
+    def expected(self, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Expected uses of scores of tokens, links and triangles, and entropies, times weights."""
         of_state = np.zeros(self._scores.state.shape)
-        of_tables = np.zeros_like(self.tables.tables)
+        of_tables, of_triangles = np.zeros_like(self.tables.tables), np.zeros_like(self.triangles)
         entropy, work = np.empty(len(self.log_z)), np.zeros(self.n_messages)
         weight = np.ascontiguousarray(weight, dtype=float)
-        add_expected_uses(self.arrays, self.log_z, weight, of_state, of_tables, work, entropy)
-        return of_state, of_tables, entropy
+        expected = of_state, of_tables, of_triangles
+        add_expected_uses(self.arrays, self.log_z, weight, *expected, work, entropy)
+        return *expected, entropy
 
     def pullback(self, weight: np.ndarray, out: AddTo = None) -> ScoreGradient:
         """The score gradient of the log-partitions, each times its weight, added to ``out``."""
-        of_state, of_tables, _ = self.expected(weight)
-        return self._graph.add_gradient(self._scores, self.tables, of_state, of_tables, out)
+        of_state, of_tables, of_triangles, _ = self.expected(weight)
+        gradient = self._graph.add_gradient(self._scores, self.tables, of_state, of_tables, out)
+        gradient.own[:] += of_triangles.ravel()
+        return gradient
 
     def covariance(self, direction: ScoreGradient) -> tuple[np.ndarray, Pullback]:
         """As :meth:`~sklearn_crcrf.structures.Capabilities.covariance`."""
         along_state = self._graph.with_ends(direction)
         along = self.tables.filled(direction.transition, direction.token_transitions)
+        along_triangles = as_tables(direction.own, along.shape[1])
         mean = np.empty(len(self.log_z))
         graph, scores, tables = self._graph, self._scores, self.tables
 
-        def covariances(weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-            of_state, of_tables = np.zeros_like(along_state), np.zeros_like(along)
+        def covariances(weight: np.ndarray) -> list[np.ndarray]:
+            found = [np.zeros_like(part) for part in (along_state, along, along_triangles)]
             add_junction_covariances(
                 self.arrays,
                 self.log_z,
                 along_state,
                 along,
+                along_triangles,
                 np.empty(self.n_messages),
                 mean,
                 weight,
-                of_state,
-                of_tables,
+                *found,
             )
-            return of_state, of_tables
+            return found
 
         covariances(np.zeros(graph.n_units))
 
         def pullback(weight: np.ndarray, out: AddTo = None) -> ScoreGradient:
             weight = np.ascontiguousarray(weight, dtype=float)
-            return graph.add_gradient(scores, tables, *covariances(weight), out)
+            of_state, of_tables, of_triangles = covariances(weight)
+            gradient = graph.add_gradient(scores, tables, of_state, of_tables, out)
+            gradient.own[:] += of_triangles.ravel()
+            return gradient
 
         return mean, pullback

@@ -1,6 +1,6 @@
 """The steps of an elimination, as the arrays that kernels take."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -31,6 +31,11 @@ class JunctionTrees(NamedTuple):
         Which separator of that step the other end of the link is.
     is_previous : ndarray of shape (n_links,), int64
         Whether that step eliminates the previous end.
+    first_triangle, triangle : ndarray of shape (n_tokens + 1,) and (n_triangles,), int64
+        From ``first_triangle[k]`` on, the triangles of which step k eliminates the first token.
+    corner : ndarray of shape (n_triangles, 3), int64
+        Which separator of that step each token of a triangle is, -1 for the token that it
+        eliminates.
     """
 
     token: np.ndarray
@@ -43,14 +48,18 @@ class JunctionTrees(NamedTuple):
     link: np.ndarray
     axis: np.ndarray
     is_previous: np.ndarray
+    first_triangle: np.ndarray
+    triangle: np.ndarray
+    corner: np.ndarray
 
     @classmethod
     def of(
         cls,
         token: np.ndarray,
-        separators: list[Collection[int]],
+        separators: Sequence[Collection[int]],
         previous: np.ndarray,
         current: np.ndarray,
+        triangles: np.ndarray,
     ) -> "JunctionTrees":
         """From an order of elimination.
 
@@ -62,6 +71,8 @@ class JunctionTrees(NamedTuple):
             The tokens that are the separators of each of them.
         previous, current : ndarray of shape (n_links,), int64
             The ends of the links.
+        triangles : ndarray of shape (n_triangles, 3), int64
+            Tokens that are linked to each other.
         """
         n = len(token)
         step = np.empty(n, dtype=np.int64)
@@ -84,6 +95,12 @@ class JunctionTrees(NamedTuple):
         first, second = np.minimum(previous, current), np.maximum(previous, current)
         by_child = _by_step(parent, n)
         by_link = _by_step(first, n)
+        corners = step[triangles]
+        lowest = corners.min(axis=1)
+        by_triangle = _by_step(lowest, n)
+        corner = np.full(corners.shape, -1)
+        k, other = np.nonzero(corners != lowest[:, None])
+        corner[k, other] = place_of(lowest[k], corners[k, other])
         return cls(
             token,
             start,
@@ -94,15 +111,16 @@ class JunctionTrees(NamedTuple):
             *by_link,
             place_of(first, second),
             (first == previous).astype(np.int64),
+            *by_triangle,
+            corner,
         )
 
     def work_space(self) -> np.ndarray:
         """Work space of kernels for the factors of a step, which must not be shared by threads."""
-        n_axes, n_children, n_links = (
-            int(np.diff(starts).max(initial=0))
-            for starts in (self.start, self.first_child, self.first_link)
-        )
-        size = 1 + max(n_axes, n_children + n_links)
+        n_factors = np.diff(self.first_child) + np.diff(self.first_link)
+        n_factors += np.diff(self.first_triangle)
+        n_axes = int(np.diff(self.start).max(initial=0))
+        size = 1 + max(n_axes, int(n_factors.max(initial=0)))
         return np.empty((4 + n_axes, size), dtype=np.int64)
 
 
