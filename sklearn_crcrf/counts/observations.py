@@ -18,6 +18,7 @@ from .edge_types import EDGE_TYPE
 from .lexicon import Lexicon, mark_unknown
 from .links import Links
 from .tables import aggregate
+from .triangles import TRIANGLES, count_triangles
 from .window import ColumnWindow
 
 __all__ = [
@@ -188,6 +189,12 @@ class Encoder:
         observations = self._encode(table, attributes, Lexicon.lookup, _lookup, _with_absent)
         return self._with_types(observations, edge_types, _lookup)
 
+    def encode_types(self, edge_types: Sequence[str] | None) -> np.ndarray | None:
+        """Encode the types of links alone, as :meth:`encode` does."""
+        if edge_types is None or self.edge_types is None:
+            return None
+        return _lookup(self.edge_types, list(edge_types))
+
     def copy(self) -> "Encoder":
         """The same ids; either copy can then learn more without the other."""
         twin = copy(self)
@@ -272,13 +279,9 @@ def count_corpus(corpus: LabelledObservations, templates: Sequence[Template]) ->
     observations, labels, structure, weights = corpus
     if len(weights) and (weights == weights[0]).all():
         weights = weights[:1]
-    links = observations.links(structure)
-    counts = count_tokens(
-        observations.columns, labels, structure.offsets, templates, weights, links
-    )
-    if observations.attributes is None:
-        return counts
-    return Counts({**counts, ATTRIBUTES: _count_attributes(corpus, corpus.weights)})
+    links, of_walks = observations.links(structure), [t for t in templates if t != TRIANGLES]
+    counts = count_tokens(observations.columns, labels, structure.offsets, of_walks, weights, links)
+    return Counts({**counts, **_count_others(corpus, templates, corpus.weights)})
 
 
 def count_folds_of_corpus(
@@ -287,14 +290,13 @@ def count_folds_of_corpus(
     """Count the folds of encoded sequences; see :func:`~sklearn_crcrf.counts.count_folds`."""
     observations, labels, structure, weights = corpus
     offsets, links = structure.offsets, observations.links(structure)
+    of_walks = [t for t in templates if t != TRIANGLES]
     folds = count_folds(
-        observations.columns, labels, offsets, templates, fold_of_sequence, weights, links
+        observations.columns, labels, offsets, of_walks, fold_of_sequence, weights, links
     )
-    if observations.attributes is None:
-        return folds
     fold_of_token = np.repeat(fold_of_sequence, np.diff(offsets))
     return [
-        Counts({**counts, ATTRIBUTES: _count_attributes(corpus, weights * (fold_of_token == fold))})
+        Counts({**counts, **_count_others(corpus, templates, weights * (fold_of_token == fold))})
         for fold, counts in enumerate(folds)
     ]
 
@@ -310,6 +312,20 @@ def relabel(counts: Counts, rank: np.ndarray) -> Counts:
         columns = [*events[:, :n_symbols].T, *rank[events[:, n_symbols:]].T]
         tables[template] = aggregate(columns, weights, len(events))
     return Counts(tables)
+
+
+def _count_others(
+    corpus: LabelledObservations, templates: Sequence[Template], weights: np.ndarray
+) -> dict[Template, Table]:
+    """The counts of what is not on walks along links, given weights of tokens."""
+    observations, labels, structure, _ = corpus
+    tables = {}
+    if observations.attributes is not None:
+        tables[ATTRIBUTES] = _count_attributes(corpus, weights)
+    if TRIANGLES in templates:
+        types = observations.edge_types
+        tables[TRIANGLES] = count_triangles(structure, types, labels, weights)
+    return tables
 
 
 def _count_attributes(corpus: LabelledObservations, weights: np.ndarray) -> Table:

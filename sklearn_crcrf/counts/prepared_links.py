@@ -27,12 +27,15 @@ class PreparedLinks(NamedTuple):
         Whether the row is of a link.
     offsets : int64 ndarray of shape (n_units + 1,)
         Where the rows of each unit begin.
+    is_exact : bool ndarray of shape (n_rows,) or None
+        Whether the row is of a link of a graph that is factored exactly, if that matters.
     """
 
     edges: np.ndarray
     types: np.ndarray
     is_link: np.ndarray
     offsets: np.ndarray
+    is_exact: np.ndarray | None = None
 
     @classmethod
     def of(
@@ -51,9 +54,13 @@ class PreparedLinks(NamedTuple):
         """The rows of a batch."""
         offsets = self.offsets[batch.first : batch.first + batch.structure.n_units + 1]
         rows = slice(offsets[0], offsets[-1])
-        return PreparedLinks(
-            self.edges[rows], self.types[rows], self.is_link[rows], offsets - offsets[0]
-        )
+        is_exact = None if self.is_exact is None else self.is_exact[rows]
+        of_rows = self.edges[rows], self.types[rows], self.is_link[rows]
+        return PreparedLinks(*of_rows, offsets - offsets[0], is_exact)
+
+    def with_exact(self, units: np.ndarray) -> "PreparedLinks":
+        """The same links, where graphs that are factored exactly are known; (n_units,) of bool."""
+        return self._replace(is_exact=np.repeat(units, np.diff(self.offsets)))
 
     def row(self) -> np.ndarray:
         """The number of each row, -1 where it is of no link."""
@@ -75,11 +82,17 @@ class PreparedLinks(NamedTuple):
         links : PreparedLinks
         """
         sizes = [size + 1 for size in (*n_edges, n_types)]
+        ids = [ids + 1 for ids in (*self.edges.T, self.types)]
+        if self.is_exact is not None:
+            sizes, ids = [*sizes, 2], [*ids, self.is_exact]
         if prod(sizes) > len(self.is_link):
             return self.row(), self
-        codes = np.ravel_multi_index([ids + 1 for ids in (*self.edges.T, self.types)], sizes)
+        codes = np.ravel_multi_index(ids, sizes)
         _, example, row = np.unique(codes, return_index=True, return_inverse=True)
-        links = self._replace(edges=self.edges[example], types=self.types[example])
+        is_exact = None if self.is_exact is None else self.is_exact[example]
+        links = self._replace(
+            edges=self.edges[example], types=self.types[example], is_exact=is_exact
+        )
         return np.where(self.is_link, row, -1), links
 
 

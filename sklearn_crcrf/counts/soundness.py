@@ -14,12 +14,14 @@ from .lexicon import Lexicon
 from .observations import ATTRIBUTES, Encoder
 from .rows import KeyIndex
 from .state_weights import StateWeights
+from .triangles import TRIANGLES
 
 __all__ = [
     "counts_requirements",
     "encoder_requirements",
     "index_requirements",
     "indexed",
+    "n_codes",
     "n_symbols",
     "state_requirements",
 ]
@@ -68,10 +70,17 @@ def n_symbols(encoder: Encoder, column: str) -> int:
     return len(encoder.lexicon._spellings[features.index(column.removeprefix(f"{word}:"))])
 
 
+def n_codes(encoder: Encoder) -> int:
+    """Number of codes of the links of triangles."""
+    return 2 * (1 + len(encoder.edge_types or ()))
+
+
 def _sizes(encoder: Encoder, template: Template) -> list[int]:
     """The number of symbols of each column that a template names."""
     if template == ATTRIBUTES:
         return [encoder.n_attributes]
+    if template == TRIANGLES:
+        return [n_codes(encoder)] * 3
     return [n_symbols(encoder, column) for column, _ in template.symbols]
 
 

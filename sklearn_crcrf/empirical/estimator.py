@@ -25,10 +25,11 @@ from ..base.parameters import shared
 from ..base.sample_weight import sequence_weights
 from ..counts import Counts, Template
 from ..counts.classifier import CountingClassifier
-from ..counts.edge_types import KINDS_OF_LINKS, kind_of_links
+from ..counts.edge_types import KINDS_OF_LINKS, edge_types, kind_of_links
 from ..counts.observations import Encoder, LabelledObservations, count_folds_of_corpus, relabel
 from ..counts.rows import FLOOR
 from ..counts.tabulator import Tabulator
+from ..counts.triangles import TRIANGLES
 from ..data.graphs import GraphArray
 from ..data.layout import Sequences
 from ..data.ragged import SequenceArray
@@ -103,10 +104,16 @@ class EmpiricalCRF(CountingClassifier):
     In the forests of a :class:`GraphArray` each rate is of a parent and a child, so this is exact
     too. The neighbours that predict a label are still the neighbours in the sequence of tokens.
     Types of edges have rates of their own, smoothed towards the common rates. In graphs with
-    cycles the product counts evidence several times, so the rates have an exponent below 1;
-    ``inference`` says how labels are found, :meth:`predict` gives the best label of each token,
-    and the order of the tokens does not matter. Rates are the same in both directions of an edge,
-    unless its direction tells about labels: a test of the counts decides.
+    cycles ``inference`` says how labels are found, :meth:`predict` gives the best label of each
+    token, and the order of the tokens does not matter. Rates are the same in both directions of an
+    edge, unless its direction tells about labels: a test of the counts decides.
+
+    In a chordal graph each cycle of more than three tokens has a chord. For samples that are
+    chordal, and have no clique of four tokens, the product is exact with another factor for each
+    triangle [2]_, CR(i; j; k) / (CR(i; j) CR(j; k) CR(i; k)); these rates are smoothed towards 1.
+    The inference must be "exact" or "ilp", or "auto" with at most 21 labels. In all other graphs
+    with cycles the product of the rates of edges counts evidence several times, so these rates
+    have an exponent below 1.
 
     Parameters
     ----------
@@ -141,7 +148,8 @@ class EmpiricalCRF(CountingClassifier):
         to 80,000 held-out tokens, or on all if there are fewer, given the counts of the others. The
         rates of labels have the exponent "transition", what the symbols of both tokens add to these
         has the exponent "edges", and what the types of edges add "edge types". In graphs with
-        cycles all rates have the exponent "edges", by default 0.5.
+        cycles all rates have the exponent "edges", by default 0.5, or "cliques", by default 1, in
+        samples where their product is exact.
     validation_fraction : float, default=0.1
         Largest fraction of the tokens that is held out at a time, to fit exponents; the smaller
         it is, the more folds there are. Folds consist of blocks of consecutive sequences.
@@ -455,8 +463,11 @@ class EmpiricalCRF(CountingClassifier):
         self._estimate(total)
 
     def _held_out(self, part: LabelledObservations, weight: np.ndarray) -> HeldOut:
-        prepared = self.model_.prepare(part.observations, part.structure)
-        return HeldOut(self.model_, prepared, self._rank[part.labels], part.structure, weight)
+        structure = part.structure
+        if self.encoder_.links == "any":
+            structure = self.model_.structure(structure, part.observations.edge_types)
+        prepared = self.model_.prepare(part.observations, structure)
+        return HeldOut(self.model_, prepared, self._rank[part.labels], structure, weight)
 
     def _fit_exponents_to(self, X: Any, y: Any, sample_weight: Any) -> None:
         sequences, weights = self._check_training(X, y, sample_weight, reset=False)
@@ -472,7 +483,9 @@ class EmpiricalCRF(CountingClassifier):
         X = sequences.X[usable]
         ids = SequenceArray(ids, sequences.X.offsets)[usable].data
         weight = sequence_weights(weights, sequences.X.offsets)[usable]
-        self._fit_exponents([HeldOut(self.model_, self._prepare(X), ids, self._linked(X), weight)])
+        self._fit_exponents(
+            [HeldOut(self.model_, self._prepare(X), ids, self._structure(X), weight)]
+        )
         self.model_, self.exponents_ = self.model_.copy(), self._exponents
         self.model_.set_exponents(np.array(list(self._exponents.values())))
         if self._trigrams is not None:
@@ -541,6 +554,8 @@ class EmpiricalCRF(CountingClassifier):
             if hasattr(self, "counts_"):  # models of older versions counted for other experts
                 experts = experts.among(self.counts_)
             templates = SmoothedModel.templates(self.encoder_, given, experts)
+            if hasattr(self, "counts_") and TRIANGLES not in self.counts_:
+                templates = [template for template in templates if template != TRIANGLES]
         elif self.encoder_.n_attributes is None:
             templates = FrequencyModel.templates(self.encoder_)
         else:
@@ -639,7 +654,11 @@ class EmpiricalCRF(CountingClassifier):
             return SecondOrderChain(X.offsets, self._trigrams, N_CANDIDATES)
         if self.model_.segments is not None:
             return segmented(X.offsets, self.classes_)
-        return self._linked(X)
+        structure = self._linked(X)
+        if self.encoder_.links != "any":
+            return structure
+        types = self.encoder_.encode_types(edge_types(X, structure))
+        return self.model_.structure(structure, types)
 
     def _check_structure(self, structure: Structure, X: SequenceArray) -> None:
         reason = 'segments="counted"' if self.order == 1 else "order=2"
@@ -674,7 +693,10 @@ class EmpiricalCRF(CountingClassifier):
 
     def _prepare(self, X: SequenceArray) -> Prepared:
         self._check_links(X, self.encoder_.links)
-        return self.model_.prepare(self._encode(X), self._linked(X))
+        observations, structure = self._encode(X), self._linked(X)
+        if self.encoder_.links == "any":
+            structure = self.model_.structure(structure, observations.edge_types)
+        return self.model_.prepare(observations, structure)
 
     def _scores(self, prepared: Prepared, batch: Batch) -> Scores:
         part = prepared.take(batch)

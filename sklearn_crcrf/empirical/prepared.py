@@ -22,6 +22,8 @@ class Prepared(NamedTuple):
     attributes : CSR of shape (n_tokens, n_attributes) or None
     segments : int32 ndarray of shape (n_tokens, n_segment_slots) or None
         Rows of what was counted of the runs that end at each token.
+    has_triangles : bool
+        Whether triangles of the structure have scores.
     """
 
     rows: np.ndarray
@@ -29,6 +31,7 @@ class Prepared(NamedTuple):
     links: PreparedLinks
     attributes: Any = None
     segments: Any = None
+    has_triangles: bool = False
 
     def take(self, batch: Batch) -> "Prepared":
         """The tokens and links of a batch."""
@@ -37,4 +40,5 @@ class Prepared(NamedTuple):
         attributes, segments = (
             None if part is None else part[tokens] for part in (self.attributes, self.segments)
         )
-        return Prepared(self.rows[tokens], self.kind[tokens], links, attributes, segments)
+        of_tokens = self.rows[tokens], self.kind[tokens]
+        return Prepared(*of_tokens, links, attributes, segments, self.has_triangles)

@@ -4,7 +4,7 @@ A state score is a sum of rows of one sparse matrix over (attribute, label) pair
 multiplied by an exponent; see :func:`~sklearn_crcrf.counts.rows.association`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from copy import copy
 from typing import Any
 
@@ -27,8 +27,15 @@ from ..counts.rows import (
 )
 from ..counts.state_weights import StateWeights
 from ..counts.storage import Storable
+from ..counts.triangles import TRIANGLES
 from ..segments.roles import Roles
-from ..structures import ScoreGradient, Scores, SemiMarkovChain, Structure
+from ..structures import (
+    ScoreGradient,
+    Scores,
+    SemiMarkovChain,
+    Structure,
+    TokenTransitions,
+)
 from .contributions import attribute_names, edge_contributions, state_contributions
 from .estimates import Estimate, smooth
 from .experts import ContextExpert, EdgeExpert, Experts, Symbols, edge_experts, given_templates
@@ -44,6 +51,7 @@ from .transitions import (
     label_transitions,
     pairs_of_links,
 )
+from .triangle_rates import TriangleRates, exact_units
 from .type_rates import TypeRates
 
 __all__ = ["SmoothedModel"]
@@ -55,7 +63,7 @@ CONTEXT_STRENGTH = 2.0
 # multiplies the exponent of all rates.
 EDGE_TYPE_EXPONENT, GRAPH_TYPE_EXPONENT = 0.5, 1.0
 # The exponents of rates that may only raise a transition.
-RAISING = ("edges", "edge types")
+RAISING = ("edges", "cliques", "edge types")
 # Number of (word, label) pairs whose scores are computed at once.
 BLOCK = 2**20
 
@@ -84,6 +92,7 @@ class SmoothedModel(Storable):
 
     type_rates: TypeRates | None = None  # of models that were stored before links had types
     segments: Any = None  # SegmentRates, if segments are counted
+    triangle_rates: TriangleRates | None = None  # of models that were stored before these were
 
     def __init__(
         self,
@@ -112,6 +121,7 @@ class SmoothedModel(Storable):
         self.transitions = self._fit_transitions()
         self._fit_edges()
         self.type_rates = self._fit_types()
+        self.triangle_rates = self._fit_triangles()
         del self._priors, self._estimates  # as large as the counts, and not needed to predict
 
     @staticmethod
@@ -122,7 +132,7 @@ class SmoothedModel(Storable):
         templates = [
             Template(((encoder.names[0], 0),)),
             *experts.templates(exponents),
-            *([LABEL_PAIRS] if encoder.links == "any" else []),
+            *([LABEL_PAIRS, TRIANGLES] if encoder.links == "any" else []),
             *([TYPED_PAIRS] if encoder.edge_types is not None else []),
         ]
         return list(dict.fromkeys(templates))
@@ -142,14 +152,28 @@ class SmoothedModel(Storable):
         for slot, (template, index) in enumerate(self._edges):
             edges[:, slot] = index.rows(window.of_links(template))
         links = PreparedLinks.of(structure, edges, observations.edge_types)
+        if self.triangle_rates is not None:
+            links = links.with_exact(exact_units(structure, self.statistics.n_labels))
         segments = None if self.segments is None else self.segments.rows(window)
-        return Prepared(rows, kind, links, observations.attributes, segments)
+        has_triangles = len(structure.triangles) > 0
+        return Prepared(rows, kind, links, observations.attributes, segments, has_triangles)
+
+    def structure(self, structure: Structure, types: np.ndarray | None) -> Structure:
+        """The structure of the scores, given links and the ids of their types.
+
+        Triangles have scores if the structure can have them, and they were counted.
+        """
+        rates, n_labels = self.triangle_rates, self.statistics.n_labels
+        if rates is None or not structure.takes_triangles(n_labels):
+            return structure
+        return rates.on(structure, types)
 
     def link_gains(self, prepared: Prepared) -> LinkGains:
         """How far the attributes of links raise transition scores; exponents do not matter."""
         row, links = self._distinct(prepared.links)
         types = None if self.type_rates is None else self.type_rates.gains(links.types)
-        return LinkGains.of(row, self._edge_gains(links.edges), types, self.transitions.inner)
+        edges, inner = self._edge_gains(links.edges), self.transitions.inner
+        return LinkGains.of(row, edges, types, inner, links.is_exact)
 
     def scores(self, prepared: Prepared, gains: LinkGains | None = None) -> Scores:
         """Scores of prepared tokens, whose ``link_gains`` may be known."""
@@ -157,8 +181,12 @@ class SmoothedModel(Storable):
         if prepared.attributes is not None:
             state += self.exponents["attributes"] * (prepared.attributes @ self.attributes)
         gains = self.link_gains(prepared) if gains is None else gains
-        transitions = gains.token_transitions(*self._link_exponents())
-        return Scores(state, self.common_transitions(), *self.boundaries(), transitions)
+        transitions = gains.token_transitions(*self._exponents_of(gains))
+        common = _not_above(self.common_transitions(), transitions)
+        scores = Scores(state, common, *self.boundaries(), transitions)
+        if not prepared.has_triangles:
+            return scores
+        return scores._replace(own=self.exponents["cliques"] * self._triangle_scores())
 
     def with_segments(
         self, structure: SemiMarkovChain, scores: Scores, prepared: Prepared
@@ -189,7 +217,8 @@ class SmoothedModel(Storable):
     ) -> Contributions:
         """The contributions that sum to the score of a labelling of one unit."""
         encoder, exponents = self.statistics.encoder, self.exponents
-        common, of_symbols, of_types = self._link_exponents()
+        is_exact = prepared.links.is_exact is not None and bool(prepared.links.is_exact.all())
+        common, of_symbols, of_types = self._link_exponents(is_exact)
         inner, begin, end = self.transitions
         rows = np.where(prepared.links.edges < 0, -1, prepared.links.edges + self._edge_starts)
         edges = edge_contributions(
@@ -216,6 +245,9 @@ class SmoothedModel(Storable):
         if self.type_rates is not None:
             types = prepared.links.types, encoder.symbols(EDGE_TYPE)
             entries.append(self.type_rates.contributions(*types, y, classes, structure, of_types))
+        if self.triangle_rates is not None:
+            of_cliques = exponents["cliques"]
+            entries.append(self.triangle_rates.contributions(structure, y, classes, of_cliques))
         if prepared.attributes is not None:
             names = [f"x{j}" for j in range(encoder.n_attributes)]
             given = prepared.attributes, self.attributes, y, names, exponents["attributes"]
@@ -235,17 +267,30 @@ class SmoothedModel(Storable):
         exponent = self.exponents["boundary"]
         return exponent * self.transitions.begin, exponent * self.transitions.end
 
-    def _link_exponents(self) -> tuple[float, float, float]:
+    def _link_exponents(self, is_exact: bool = False) -> tuple[float, float, float]:
         """The exponents of common rates, and beyond these of rates by symbols and by types.
 
         In graphs with cycles "edges" is the exponent of all rates: evidence comes around whatever
-        it depends on.
+        it depends on. In graphs that are factored exactly it is "cliques".
         """
         exponents, has_types = self.exponents, self.type_rates is not None
-        of_edges, of_types = exponents["edges"], exponents["edge types"] if has_types else 0.0
+        of_edges = exponents["cliques" if is_exact else "edges"]
+        of_types = exponents["edge types"] if has_types else 0.0
         if self.statistics.encoder.links == "any":
             return of_edges, of_edges, of_edges * of_types
         return exponents["transition"], of_edges, of_types
+
+    def _exponents_of(self, gains: LinkGains) -> Sequence[float | np.ndarray]:
+        """The exponents of common rates, and of rates by symbols and types, of each entry."""
+        if gains.is_exact is None:
+            return self._link_exponents()
+        both = zip(self._link_exponents(is_exact=True), self._link_exponents(), strict=True)
+        return [np.where(gains.is_exact, exact, other) for exact, other in both]
+
+    def _triangle_scores(self) -> np.ndarray:
+        """The tables of triangles one after another, before their exponent."""
+        assert self.triangle_rates is not None
+        return self.triangle_rates.coef.toarray().ravel()
 
     def _segment_exponents(self) -> np.ndarray:
         """The exponents of what was counted of segments, by kind of evidence."""
@@ -276,23 +321,37 @@ class SmoothedModel(Storable):
         entries = weight.token_transitions
         gradient["boundary"] = weight.begin @ self.transitions.begin
         gradient["boundary"] += weight.end @ self.transitions.end
-        of_common = (weight.transition * self.transitions.inner).sum() + entries @ gains.common
-        of_symbols = entries @ gains.edges
-        of_types = 0.0 if gains.types is None else entries @ gains.types
+        of_common = (weight.transition * self.transitions.inner).sum()
         if self.statistics.encoder.links == "any":
-            exponent = self.exponents["edge types"] if self.type_rates is not None else 0.0
-            gradient["edges"] = of_common + of_symbols + exponent * of_types
-            of_types *= self.exponents["edges"]
+            gradient |= self._graph_pullback(of_common, entries, weight.own, gains)
         else:
-            gradient["transition"], gradient["edges"] = of_common, of_symbols
-        if self.type_rates is not None:
-            gradient["edge types"] = of_types
+            gradient["transition"] = of_common + entries @ gains.common
+            gradient["edges"] = entries @ gains.edges
+            if gains.types is not None:
+                gradient["edge types"] = entries @ gains.types
         if prepared.attributes is not None:
             state_scores = prepared.attributes @ self.attributes
             gradient["attributes"] = state_scores.multiply(weight.state).sum()
         if self.segments is not None:
             gradient |= {evidence.exponent: 0.0 for evidence in EVIDENCE}  # not of the chain
         return np.array(list(gradient.values()))
+
+    def _graph_pullback(
+        self, of_common: float, entries: np.ndarray, of_triangles: np.ndarray, gains: LinkGains
+    ) -> dict[str, float]:
+        """Gradient in the exponents of rates, given the gradient in the scores of links."""
+        rate, gradient = gains.common + gains.edges, {}
+        if gains.types is not None:
+            rate = rate + self.exponents["edge types"] * gains.types
+            exponent, *_ = self._exponents_of(gains)
+            gradient["edge types"] = (exponent * entries) @ gains.types
+        if gains.is_exact is None:
+            return gradient | {"edges": of_common + entries @ rate}
+        gradient["edges"] = of_common + entries @ np.where(gains.is_exact, 0.0, rate)
+        gradient["cliques"] = entries @ np.where(gains.is_exact, rate, 0.0)
+        if of_triangles.size:
+            gradient["cliques"] += of_triangles @ self._triangle_scores()
+        return gradient
 
     def _fit_state(
         self, spelling: type, experts: Experts
@@ -317,6 +376,8 @@ class SmoothedModel(Storable):
         entries = state_entries(self.spelling, mu_oov, contexts, defaults)
         names = ["boundary", "edges"] if has_cycles else ["transition", "boundary", "edges"]
         entries += [Entry(name, defaults[name]) for name in names]
+        if TRIANGLES in stats.counts:
+            entries.append(Entry("cliques", 1.0))
         if stats.encoder.edge_types is not None:
             exponent = GRAPH_TYPE_EXPONENT if has_cycles else EDGE_TYPE_EXPONENT
             entries.append(Entry("edge types", exponent))
@@ -452,6 +513,18 @@ class SmoothedModel(Storable):
             self._strength,
         )
 
+    def _fit_triangles(self) -> TriangleRates | None:
+        """The rates of the labels of triangles, if these were counted."""
+        stats, n = self.statistics, self.statistics.n_labels
+        if TRIANGLES not in stats.counts:
+            return None
+        scores = self.transitions.inner[None]
+        if self.type_rates is not None:
+            gains = self.type_rates.coef.toarray().reshape(-1, n, n).transpose(0, 2, 1)
+            scores = np.concatenate([scores, scores + self.exponents["edge types"] * gains])
+        given = stats.counts[TRIANGLES], self._are_directed(), np.exp(scores)
+        return TriangleRates(*given, stats.label_prior, self._strength)
+
     def _are_directed(self) -> bool:
         """Whether the direction of the links of graphs means anything."""
         stats = self.statistics
@@ -478,3 +551,11 @@ class SmoothedModel(Storable):
         columns = (edges + self._edge_starts)[used]
         shape = len(edges), self.edge_coef.shape[0]
         return sp.csr_array((np.ones(len(columns)), columns, indptr), shape) @ self.edge_coef
+
+
+def _not_above(common: np.ndarray, transitions: TokenTransitions) -> np.ndarray:
+    """Common scores that are not above the scores of links, if no link needs the common scores."""
+    n, n_rows = len(common), len(transitions.indptr) - 1
+    if n_rows == 0 or len(transitions.score) < n_rows * n * n:
+        return common
+    return np.minimum(common, transitions.score.reshape(n_rows, n, n).min(axis=0).T)

@@ -9,7 +9,14 @@ import numpy as np
 from ..counts.lexicon import Lexicon
 from ..counts.observations import ATTRIBUTES, Encoder
 from ..counts.rows import FLOOR
-from ..counts.soundness import counts_requirements, index_requirements, indexed, state_requirements
+from ..counts.soundness import (
+    counts_requirements,
+    index_requirements,
+    indexed,
+    n_codes,
+    state_requirements,
+)
+from ..counts.triangles import TRIANGLES
 from ..utils.soundness import Array, Fact, Requirement, below, indices, sparse
 from .exponents import N_KINDS, Exponents
 from .frequencies import FrequencyModel
@@ -25,6 +32,7 @@ from .signature_spelling import (
     SignatureSpelling,
 )
 from .smoothed import RAISING, SmoothedModel
+from .triangle_rates import TriangleRates
 from .trigrams import TrigramRates
 from .type_rates import TypeRates
 
@@ -75,6 +83,11 @@ def _(model: SmoothedModel, encoder: Encoder, n_labels: int) -> Iterator[Require
         yield Fact("exponents", "edge types" in model.exponents.names, "must have edge types")
     else:
         yield Fact("type_rates", model.type_rates is None, "must be None")
+    if TRIANGLES in statistics.counts:
+        yield from below("triangle_rates", _triangle_requirements(model.triangle_rates, encoder, n))
+        yield Fact("exponents", "cliques" in model.exponents.names, "must have cliques")
+    else:
+        yield Fact("triangle_rates", model.triangle_rates is None, "must be None")
     if model.segments is not None:
         yield from below("segments", _segment_requirements(model.segments, encoder))
         has_all = {evidence.exponent for evidence in EVIDENCE} <= {*model.exponents.names}
@@ -126,6 +139,13 @@ def _segment_requirements(rates: SegmentRates, encoder: Encoder) -> Iterator[Req
     yield Array("seen", rates.seen, (sum(sizes),), most=0.0)
     shape = sum(sizes), rates.spelled.shape[1]
     yield from sparse("spelled", rates.spelled, shape, least=0.0)
+
+
+def _triangle_requirements(rates: Any, encoder: Encoder, n_labels: int) -> Iterator[Requirement]:
+    yield Fact("triangle_rates", isinstance(rates, TriangleRates), "must be TriangleRates")
+    yield Fact("_is_directed", isinstance(rates._is_directed, bool), "must be True or False")
+    yield from below("kinds", index_requirements(rates.kinds, [n_codes(encoder)] * 3))
+    yield from sparse("coef", rates.coef, (len(rates.kinds.keys), n_labels**3), least=0.0)
 
 
 def _statistics_requirements(

@@ -51,6 +51,7 @@ OBJECTS = {
     "empirical.signature_spelling": ["JointSpelling", "MaxEntSpelling", "MeanSpelling"],
     "empirical.smoothed": ["SmoothedModel"],
     "empirical.trigrams": ["TrigramRates"],
+    "empirical.triangle_rates": ["TriangleRates"],
     "empirical.type_rates": ["TypeRates"],
     "feature_extraction._phrases": ["Phrases"],
     "feature_extraction.found_labels": ["FoundLabels"],

@@ -229,6 +229,10 @@ class Structure(Capabilities, ABC):
         log_z, marginals = self.marginals(scores)
         return log_z, Candidates.above(marginals, threshold, gold)
 
+    def takes_triangles(self, n_labels: int) -> bool:
+        """Whether three tokens that are linked to each other can have scores together."""
+        return False
+
     def is_sequential(self) -> bool:
         """Whether the links are from each token to the next token of its unit, and no others.
 

@@ -252,6 +252,9 @@ class Graph(Structure):
     def last_tokens(self) -> np.ndarray:
         return self._tokens_at_ends[1]
 
+    def takes_triangles(self, n_labels: int) -> bool:
+        return self.inference.takes_triangles(n_labels)
+
     def is_sequential(self) -> bool:
         """False: kernels that expect a sequence know no rows of links, and no engine."""
         return False

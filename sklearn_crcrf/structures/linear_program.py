@@ -1,4 +1,4 @@
-"""The linear program of one unit: its variables are labels of tokens and pairs of labels."""
+"""The linear program of one unit: its variables are labels of tokens, links and triangles."""
 
 from typing import NamedTuple
 
@@ -49,7 +49,7 @@ class LinearProgram:
         sum_t sum_i s_t(i) z_t(i) + sum_k sum_ij s_k(i, j) z_k(i, j),    where
         sum_i z_t(i) = 1,    sum_j z_k(i, j) = z_p(i),    sum_i z_k(i, j) = z_c(j)
 
-    (Wainwright & Jordan 2008, section 8.4).
+    (Wainwright & Jordan 2008, section 8.4), and likewise for the three labels of triangles.
 
     Parameters
     ----------
@@ -76,20 +76,29 @@ class LinearProgram:
             self._kept &= kept
         token, self._label = np.nonzero(self._kept)
         link, i, j, pair_score = _pairs(tokens, self._kept, bounds, limit)
-        self._score = np.concatenate([tokens.state[self._kept], pair_score])
-        n_tokens, n_pairs, n_added = len(self._kept), len(link), inequalities.of_added.shape[1]
-        cost, self._factor = _costs(self._score, np.append(token, n_tokens + link))
+        triangle, *corners, triple_score = _triples(tokens, self._kept)
+        self._score = np.concatenate([tokens.state[self._kept], pair_score, triple_score])
+        n_tokens, n_added = len(self._kept), inequalities.of_added.shape[1]
+        parts = token, n_tokens + link, n_tokens + len(tokens.previous) + triangle
+        cost, self._factor = _costs(self._score, np.concatenate(parts))
         self._cost = np.append(cost, np.zeros(n_added))
         one_label = sp.csr_array((np.ones(len(token)), (token, np.arange(len(token)))))
         one_label.resize(n_tokens, len(self._score))
-        flows = self._flow(tokens.previous, link, i), self._flow(tokens.current, link, j)
+        first, last = len(token), len(token) + len(link)
+        ends = (tokens.previous, link, i), (tokens.current, link, j)
+        flows = [self._flow(*end, first) for end in ends]
+        flows += [
+            self._flow(tokens.triangles[:, corner], triangle, labels, last)
+            for corner, labels in enumerate(corners)
+        ]
         self._sums = sp.vstack([one_label, *flows], format="csr")
         self._sums.resize(self._sums.shape[0], len(self._score) + n_added)
         self._sum = np.zeros(self._sums.shape[0])
         self._sum[:n_tokens] = 1.0
         of_labels, of_added, self._upper = inequalities
-        of_labels, of_pairs = of_labels[:, self._kept.ravel()], (len(self._upper), n_pairs)
-        self._rows = sp.hstack([of_labels, sp.csr_array(of_pairs), of_added], format="csr")
+        of_labels = of_labels[:, self._kept.ravel()]
+        others = sp.csr_array((len(self._upper), len(self._score) - len(token)))
+        self._rows = sp.hstack([of_labels, others, of_added], format="csr")
 
     def relax(self) -> Relaxed | None:
         """The solution whose variables need not be integers, or None if there is none."""
@@ -129,7 +138,9 @@ class LinearProgram:
         y = self._label[is_chosen[: len(self._label)]].astype(np.int32)
         return float(self._score[is_chosen].sum()), y
 
-    def _flow(self, token: np.ndarray, link: np.ndarray, label: np.ndarray) -> sp.csr_array:
+    def _flow(
+        self, token: np.ndarray, link: np.ndarray, label: np.ndarray, first: int
+    ) -> sp.csr_array:
         """For each label of one end of each link, the sum of its pairs less the label.
 
         Parameters
@@ -138,11 +149,13 @@ class LinearProgram:
             The token at this end.
         link, label : ndarray of shape (n_pairs,)
             The link of each pair, and the label of this end.
+        first : int
+            The variable of the first pair.
         """
         n_labels, kept = self._kept.shape[1], self._kept[token]
         number = np.cumsum(self._kept).reshape(self._kept.shape) - 1
         end, of_end = np.nonzero(kept)
-        pair = np.arange(len(self._label), len(self._score))
+        pair = first + np.arange(len(link))
         row = np.concatenate([link * n_labels + label, end * n_labels + of_end])
         column = np.concatenate([pair, number[token[end], of_end]])
         sign = np.repeat([1.0, -1.0], [len(pair), len(end)])
@@ -170,6 +183,17 @@ def _pairs(
         i, j = np.nonzero(is_left)
         found.append(np.stack([np.full(len(i), link), i, j]))
         scores.append(transition[i, j])
+    return *np.concatenate(found, axis=1), np.concatenate(scores)
+
+
+def _triples(tokens: LinkedTokens, kept: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Triangle, labels and score of the three labels of triangles that are left."""
+    found = [np.empty((4, 0), dtype=np.int64)]
+    scores = [np.empty(0)]
+    for triangle, corners in enumerate(tokens.triangles):
+        labels = np.nonzero(np.logical_and.outer(np.outer(*kept[corners[:2]]), kept[corners[2]]))
+        found.append(np.stack([np.full(len(labels[0]), triangle), *labels]))
+        scores.append(tokens.triangle(triangle)[labels])
     return *np.concatenate(found, axis=1), np.concatenate(scores)
 
 

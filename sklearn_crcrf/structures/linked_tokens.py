@@ -1,4 +1,4 @@
-"""One unit of a batch: the scores of its tokens, and of the links between them."""
+"""One unit of a batch: the scores of its tokens, and of the links and triangles between them."""
 
 from typing import NamedTuple
 
@@ -24,6 +24,9 @@ class LinkedTokens(NamedTuple):
         The row of the scores of single links that each link has, -1 for none.
     scores : Scores
         Of the batch of this unit.
+    triangles : ndarray of shape (n_triangles, 3), int64
+        Tokens that have scores together.
+    table_of_triangle : ndarray of shape (n_triangles,), int64
     """
 
     state: np.ndarray
@@ -31,6 +34,8 @@ class LinkedTokens(NamedTuple):
     current: np.ndarray
     row: np.ndarray
     scores: Scores
+    triangles: np.ndarray
+    table_of_triangle: np.ndarray
 
     def transition(self, link: int) -> np.ndarray:
         """The transition scores of a link, of shape (n_labels, n_labels), row = previous label."""
@@ -43,6 +48,11 @@ class LinkedTokens(NamedTuple):
         transition[previous[entries], current[entries]] = score[entries]
         return transition
 
+    def triangle(self, triangle: int) -> np.ndarray:
+        """The scores of a triangle, of shape (n_labels, n_labels, n_labels)."""
+        n = self.state.shape[1]
+        return self.scores.own.reshape(-1, n, n, n)[self.table_of_triangle[triangle]]
+
     def without_scores(self) -> "LinkedTokens":
         """The same tokens with all scores zero but -inf, and no links if all pairs are possible."""
         edges = self.scores.token_transitions
@@ -50,7 +60,9 @@ class LinkedTokens(NamedTuple):
             transition=_impossible(self.scores.transition),
             token_transitions=edges._replace(score=_impossible(edges.score)),
         )
-        tokens = self._replace(state=_impossible(self.state), scores=scores)
+        none = self.triangles[:0], self.table_of_triangle[:0]  # their scores are finite
+        state = _impossible(self.state)
+        tokens = LinkedTokens(state, self.previous, self.current, self.row, scores, *none)
         if scores.transition.any() or scores.token_transitions.score.any():
             return tokens
         return tokens._replace(previous=self.previous[:0], current=self.current[:0])
@@ -99,15 +111,21 @@ class LinkedUnits:
         if len(scores.token_transitions.score):  # else there may be too few rows
             self._row = scores.token_transitions.row[structure.rows_of_links()[order]]
         self._link_offsets = np.searchsorted(self._current, structure.offsets)
+        self._triangles, self._table = structure.triangles, structure.table_of_triangle
+        unit = np.searchsorted(structure.offsets, self._triangles[:, 0], side="right") - 1
+        self._first_triangle = np.searchsorted(unit, np.arange(structure.n_units + 1))
 
     def take(self, unit: int) -> LinkedTokens:
         """The tokens of one unit."""
         start, stop = self._offsets[unit : unit + 2]
         links = slice(*self._link_offsets[unit : unit + 2])
+        triangles = slice(*self._first_triangle[unit : unit + 2])
         return LinkedTokens(
             self._state[start:stop],
             self._previous[links] - start,
             self._current[links] - start,
             self._row[links],
             self._scores,
+            self._triangles[triangles] - start,
+            self._table[triangles],
         )

@@ -94,16 +94,18 @@ def test_the_order_of_tokens_and_ends_does_not_matter():
 def test_probabilities_against_enumeration(X, new):
     crf = EmpiricalCRF(inference="exact").fit(X, Y)
     prepared = crf._prepare(new)
-    scores = crf.model_.scores(prepared)
-    marginals = enumerated_marginals(new, scores)
+    scores, triangles = crf.model_.scores(prepared), crf._structure(new)
+    assert len(triangles.triangles) > 5
+    marginals = enumerated_marginals(new, scores, triangles)
     assert_allclose(crf.predict_proba(new).data, marginals, atol=1e-9)
     assert_array_equal(crf.predict(new).data, crf.classes_[marginals.argmax(axis=1)])
 
 
-def enumerated_marginals(X, scores):
-    """Sums over all labellings, with the table of each link."""
+def enumerated_marginals(X, scores, graph):
+    """Sums over all labellings, with the table of each link and triangle."""
     rows = scores.token_transitions
     n, result = scores.state.shape[1], np.empty(scores.state.shape)
+    tables = scores.own.reshape(-1, n, n, n)
     for s in range(len(X)):
         start, stop = X.offsets[s : s + 2]
         paths = np.stack(np.meshgrid(*[range(n)] * (stop - start), indexing="ij"), -1)
@@ -117,6 +119,9 @@ def enumerated_marginals(X, scores):
                 table[rows.previous[entries], rows.current[entries]] = rows.score[entries]
             a, b = X.edges[link]
             values += table[paths[:, a], paths[:, b]]
+        for tokens, table in zip(graph.triangles - start, graph.table_of_triangle, strict=True):
+            if 0 <= tokens.min() < stop - start:
+                values += tables[table][tuple(paths[:, tokens].T)]
         p = np.exp(values - values.max())
         p /= p.sum()
         for t in range(stop - start):
@@ -126,17 +131,19 @@ def enumerated_marginals(X, scores):
 
 @pytest.mark.parametrize("X", [RINGS, PLAIN], ids=["typed", "plain"])
 def test_all_rates_have_one_exponent(X):
-    half, full = (EmpiricalCRF(exponents={"edges": tau}).fit(X, Y) for tau in (0.5, 1.0))
+    pairs = [{"edges": tau, "cliques": 2 * tau} for tau in (0.5, 1.0)]
+    half, full = (EmpiricalCRF(exponents=exponents).fit(X, Y) for exponents in pairs)
     of_half, of_full = (crf.model_.scores(crf._prepare(X)) for crf in (half, full))
     assert_allclose(of_full.transition, 2 * of_half.transition)
     assert_allclose(of_full.token_transitions.score, 2 * of_half.token_transitions.score)
+    assert_allclose(of_full.own, 2 * of_half.own)
     assert EmpiricalCRF().fit(X, Y).exponents_ == half.exponents_
     with pytest.raises(ValueError, match=r"there is no 'transition'; known are .*'edges'"):
         EmpiricalCRF(exponents={"transition": 0.5}).fit(X, Y)
 
 
 def test_without_rates_tokens_are_independent():
-    crf = EmpiricalCRF(exponents={"edges": 0.0}).fit(RINGS, Y)
+    crf = EmpiricalCRF(exponents={"edges": 0.0, "cliques": 0.0}).fit(RINGS, Y)
     scores = crf.model_.scores(crf._prepare(NEW)).state
     p = np.exp(scores)
     assert_allclose(crf.predict_proba(NEW).data, p / p.sum(axis=1, keepdims=True), atol=1e-9)
@@ -144,9 +151,9 @@ def test_without_rates_tokens_are_independent():
 
 def test_fitted_exponents():
     crf = EmpiricalCRF(exponents="fit", inference="exact", sigma=2.0).fit(RINGS, Y)
-    assert {"edges", "edge types"} <= crf.exponents_.keys()
+    assert {"edges", "cliques", "edge types"} <= crf.exponents_.keys()
     model, prepared = crf.model_.copy(), crf._prepare(NEW)
-    y, graph = np.searchsorted(LABELS, np.concatenate(NEW_Y)), crf._linked(NEW)
+    y, graph = np.searchsorted(LABELS, np.concatenate(NEW_Y)), crf._structure(NEW)
 
     def loss(values):
         model.set_exponents(values)
@@ -194,15 +201,17 @@ def test_known_labels():
 
 
 def test_an_explanation_sums_to_the_score():
-    crf = EmpiricalCRF(inference="exact").fit(RINGS, Y)
-    for s in range(5):
+    crf, names = EmpiricalCRF(inference="exact").fit(RINGS, Y), set()
+    for s in range(8):
         sample = NEW[s : s + 1]
         y = np.searchsorted(crf.classes_, crf.predict(sample)[0])
         scores = crf.model_.scores(crf._prepare(sample))
         found = explain(crf, sample).contributions
-        score = crf._linked(sample).score(scores, y)[0][0]
+        score = crf._structure(sample).score(scores, y)[0][0]
         assert found.value.sum() == pytest.approx(score)
-    assert any("edge=ring" in name for name in found.name)
+        names |= {*found.name.tolist()}
+    assert any("edge=ring" in name for name in names)
+    assert any("| triangle" in name for name in names)
 
 
 def test_engines_without_probabilities():

@@ -113,6 +113,17 @@ def test_covariances_and_entropy_against_enumeration(drawn):
     assert_allclose(gradient.own, expected, atol=1e-9)
 
 
+@settings(max_examples=10, deadline=None)
+@given(chordal_graphs())
+def test_integer_programs(drawn):
+    graph, scores = drawn
+    best, _ = graph.maximum(scores)
+    value, y = graph.with_inference("ilp").maximum(scores)
+    possible = np.isfinite(best)
+    assert_allclose(value, best, atol=1e-9)
+    assert_allclose(graph.score(scores, y)[0][possible], best[possible], atol=1e-9)
+
+
 @settings(max_examples=25, deadline=None)
 @given(chordal_graphs(), st.integers(0, 2**32 - 1))
 def test_taken_units(drawn, seed):

@@ -33,6 +33,9 @@ class IntegerProgram(Inference):
 
     name = "ilp"
 
+    def takes_triangles(self, n_labels: int) -> bool:
+        return True
+
     def maximum(self, graph: "Graph", scores: Scores) -> tuple[np.ndarray, np.ndarray]:
         # Scores without scores of single links may have a row of any length.
         edges = scores.token_transitions._replace(row=graph.rows(scores))
