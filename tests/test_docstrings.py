@@ -21,7 +21,7 @@ from sklearn_crcrf.criteria._smoothing import SMOOTHINGS
 from sklearn_crcrf.criteria.piecewise import WITH_TOKENS
 from sklearn_crcrf.feature_extraction.presets import SPELLING
 from sklearn_crcrf.feature_extraction.template_syntax import SYNTAXES
-from sklearn_crcrf.segments.schemes import PREFIXES
+from sklearn_crcrf.segments.schemes import ONE_TO_ONE, SCHEMES
 from sklearn_crcrf.utils.docstrings import PLACE
 
 PACKAGES = ["", ".criteria", ".feature_extraction", ".opinion_pool"]
@@ -43,15 +43,15 @@ ARGUMENTS = {
 # Options that are not among the constraints of a parameter.
 OPTIONS = {
     "algorithm": set(ALGORITHMS) | set(ONLINE),
-    "constraints": set(PREFIXES),
+    "constraints": set(SCHEMES),
     "pieces": set(WITH_TOKENS),
-    "scheme": set(PREFIXES),
+    "scheme": set(SCHEMES),
     "smoothing of MCE": set(SMOOTHINGS),
     "syntax": set(SYNTAXES),
     "criterion of SemiMarkovCRF": set(CRITERIA) - {"piecewise", "pseudo_likelihood"},
     "features of SegmentFeatures": set(),
-    "scheme of SegmentFeatures": {"IOB2", "IOBES"},
-    "scheme of SemiMarkovCRF": {"IOB2", "IOBES"},
+    "scheme of SegmentFeatures": set(ONE_TO_ONE),
+    "scheme of SemiMarkovCRF": set(ONE_TO_ONE),
     "similarity of SegmentGazetteer": {"exact", "jaccard", "tfidf"},
     "features of TokenFeatures": {"default", "simple", *SPELLING},
 }

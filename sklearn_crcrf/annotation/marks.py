@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..segments import Segments, segments_to_labels, to_segments
-from ..segments.schemes import are_segments, read_labels
+from ..segments.schemes import are_segments, read_labels, scheme_of
 
 __all__ = ["Marks", "SegmentMarks", "TagMarks", "best_marks", "marks_for"]
 
@@ -98,7 +98,7 @@ class SegmentMarks(Marks):
     ----------
     names : iterable of str
         Types of segments.
-    scheme : {"IOB1", "IOB2", "IOBES"}, default="IOB2"
+    scheme : {"IOB1", "IOB2", "IOBES", "BIOES", "BILOU", "BMES", "IO"}, default="IOB2"
 
     Examples
     --------
@@ -185,7 +185,7 @@ def marks_for(labels: Iterable[str]) -> Marks:
     labels = list(labels)
     if not are_segments(labels):
         return TagMarks(labels)
-    scheme = "IOBES" if any(label[:1] in "ES" for label in labels) else "IOB2"
+    scheme = scheme_of(labels)
     return SegmentMarks(filter(None, read_labels(labels, scheme).types.tolist()), scheme)
 
 

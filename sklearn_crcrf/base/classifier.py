@@ -222,7 +222,7 @@ class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, 
         Parameters
         ----------
         X : as in :meth:`predict`
-        scheme : {"IOB1", "IOB2", "IOBES"}, default="IOB2"
+        scheme : {"IOB1", "IOB2", "IOBES", "BIOES", "BILOU", "BMES", "IO"}, default="IOB2"
             How labels spell segments.
 
         Returns

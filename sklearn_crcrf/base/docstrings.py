@@ -20,7 +20,8 @@ PARAMETERS = entries_of("""
         Columns of X, or keys of feature dicts, whose attributes also have a weight for every
         pair of labels: the transition into a token depends on them. Token strings are the
         column "token". On types and attributes of the edges of trees transitions always depend.
-    constraints : None, {"IOB1", "IOB2", "IOBES"}, mapping or array, default=None
+    constraints : None, {"IOB1", "IOB2", "IOBES", "BIOES", "BILOU", "BMES", "IO"}, \
+            mapping or array, default=None
         The labels that may follow each label: a scheme of segments, a mapping from label to
         labels, or a bool array of shape (n_labels, n_labels). All other transitions are
         impossible, in training and in prediction.

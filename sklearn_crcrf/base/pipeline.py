@@ -107,7 +107,7 @@ class SequencePipeline(Pipeline):
         Parameters
         ----------
         X : what the first step takes
-        scheme : {"IOB1", "IOB2", "IOBES"}, default="IOB2"
+        scheme : {"IOB1", "IOB2", "IOBES", "BIOES", "BILOU", "BMES", "IO"}, default="IOB2"
 
         Returns
         -------

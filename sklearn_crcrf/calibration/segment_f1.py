@@ -41,7 +41,7 @@ class SegmentF1Classifier(HeldOutChoice):
     cv : int, splitter or iterable of splits, default=5
         The folds of the training sequences; by default they are contiguous, so that few documents
         are divided.
-    scheme : {{"IOB1", "IOB2", "IOBES"}}, default="IOB2"
+    scheme : {{"IOB1", "IOB2", "IOBES", "BIOES", "BILOU", "BMES", "IO"}}, default="IOB2"
         How labels spell segments. A label that the scheme does not know is a segment of one token.
     {sample_unit}
     n_jobs : int, default=None
@@ -69,7 +69,7 @@ class SegmentF1Classifier(HeldOutChoice):
 
     _parameter_constraints: dict = {
         **HeldOutChoice._parameter_constraints,
-        "scheme": [StrOptions({"IOB1", "IOB2", "IOBES"})],
+        "scheme": [StrOptions({"IOB1", "IOB2", "IOBES", "BIOES", "BILOU", "BMES", "IO"})],
     }
 
     def __init__(self, estimator, cv=5, *, scheme="IOB2", sample_unit="sequence", n_jobs=None):

@@ -6,6 +6,7 @@ from typing import Any
 
 from ..annotation import Log, Marks, Pool, SegmentMarks, TagMarks, Workbench, marks_for
 from ..empirical import EmpiricalCRF
+from ..segments.schemes import ONE_TO_ONE
 from ..web import annotation_app
 from . import _listening
 from ._text import add_max_bytes, read_source, read_text
@@ -28,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--scheme",
-        choices=["IOB2", "IOBES", TAGS],
+        choices=[*ONE_TO_ONE, TAGS],
         default="IOB2",
         help="whether segments are marked, and how they are written, or every token has a tag",
     )

@@ -2,7 +2,6 @@
 
 import argparse
 import json
-import re
 import time
 from typing import Any, NamedTuple
 
@@ -11,6 +10,7 @@ from sklearn.model_selection import train_test_split
 
 from ..metrics import known_accuracy, segment_f1, segment_report, token_accuracy, unknown_accuracy
 from ..model_files import load_model
+from ..segments.schemes import SCHEMES, detect_scheme
 from . import _estimators, _progress
 from ._text import add_columns, add_file, read_source, read_text
 from .tagging import read_words
@@ -18,7 +18,6 @@ from .training import fit, noting_interrupts
 
 __all__ = ["Evaluation", "add_arguments", "evaluate", "print_accuracy", "run", "size"]
 
-SCHEMES = {"IOB2": r"O|[BI](-.*)?", "IOBES": r"O|[BIES](-.*)?"}
 HELD_OUT = 0.2
 
 
@@ -59,6 +58,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "tested on a random fifth of FILE and trained on the rest",
     )
     add_columns(parser, "names of the columns of the files, as for train")
+    parser.add_argument(
+        "--scheme",
+        choices=SCHEMES,
+        help="how labels spell segments; IO: a run of equal labels is a segment. Default: as the "
+        "labels show, without segments for bare labels",
+    )
     parser.add_argument("--json", action="store_true", help="figures as JSON")
     _estimators.add_options(parser)
     _progress.add_options(parser)
@@ -79,7 +84,7 @@ def run(options: argparse.Namespace) -> None:
         options.columns,
         labelled=True,
     )
-    result = evaluate(model.estimator, text.X, text.y)
+    result = evaluate(model.estimator, text.X, text.y, scheme=options.scheme)
     _tell(options, result, {"labelled": (text.X, result.seconds)})
 
 
@@ -108,11 +113,13 @@ def _train_and_test(options: argparse.Namespace) -> None:
     if interrupts.happened:
         raise KeyboardInterrupt
     seconds = time.perf_counter() - start
-    result = evaluate(estimator, X_test, y_test, X)
+    result = evaluate(estimator, X_test, y_test, X, options.scheme)
     _tell(options, result, {"trained on": (X, seconds), "labelled": (X_test, result.seconds)})
 
 
-def evaluate(estimator: Any, X: list, y: list, X_train: list | None = None) -> Evaluation:
+def evaluate(
+    estimator: Any, X: list, y: list, X_train: list | None = None, scheme: str | None = None
+) -> Evaluation:
     """Predict, and compare.
 
     Parameters
@@ -121,6 +128,8 @@ def evaluate(estimator: Any, X: list, y: list, X_train: list | None = None) -> E
     X, y : lists of sequences
     X_train : list of sequences, optional
         Training data; shows which tokens are known if the estimator cannot tell.
+    scheme : str, optional
+        How labels spell segments; by default as they show.
     """
     start = time.perf_counter()
     predicted = [list(labels) for labels in estimator.predict(X)]
@@ -131,7 +140,8 @@ def evaluate(estimator: Any, X: list, y: list, X_train: list | None = None) -> E
         n_unknown = sum(map(len, X)) - int(sum(map(sum, known)))
         for name, metric in (("known", known_accuracy), ("unknown", unknown_accuracy)):
             accuracy[name] = metric(y, predicted, known, zero_division=np.nan)
-    scheme = _scheme([*y, *predicted])
+    if scheme is None:
+        scheme = detect_scheme(label for sequence in [*y, *predicted] for label in sequence)
     return Evaluation(y, predicted, scheme, accuracy, n_unknown, seconds)
 
 
@@ -146,13 +156,6 @@ def _known_tokens(estimator: Any, X: list, X_train: list | None) -> Any:
 
 def _word(token: str | dict[str, str]) -> str:
     return token if isinstance(token, str) else next(iter(token.values()))
-
-
-def _scheme(y: list) -> str | None:
-    """The scheme that all labels fit, if they mark segments."""
-    labels = {label for sequence in y for label in sequence} - {"O"}
-    fitting = [s for s, pattern in SCHEMES.items() if all(re.fullmatch(pattern, x) for x in labels)]
-    return fitting[0] if labels and fitting else None
 
 
 def _tell(

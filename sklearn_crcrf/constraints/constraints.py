@@ -5,15 +5,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..segments.schemes import PREFIXES, check_option, read_labels
+from ..segments.schemes import SCHEMES, check_option, read_labels
 from ..utils.soundness import Array, Requirement
 
 __all__ = ["Constraints", "as_constraints", "segment_constraints"]
-
-# Prefixes of labels that may only continue a segment of the same type, and of labels after which
-# the segment must continue.
-_DEPENDENT = {"IOB1": "B", "IOB2": "I", "IOBES": "IE"}
-_UNFINISHED = {"IOB1": "", "IOB2": "", "IOBES": "BI"}
 
 
 class Constraints(NamedTuple):
@@ -89,10 +84,10 @@ def segment_constraints(classes: Any, scheme: str) -> Constraints:
     ----------
     classes : array-like of shape (n_labels,)
         Labels such as "B-PER" and "O".
-    scheme : {"IOB1", "IOB2", "IOBES"}
+    scheme : {"IOB1", "IOB2", "IOBES", "BIOES", "BILOU", "BMES", "IO"}
         In IOB1, ``B`` may only follow a segment of the same type directly; in IOB2, ``I`` may
-        only follow ``B`` or ``I`` of the same type; in IOBES, moreover, every segment that begins
-        with ``B`` must end with ``E``.
+        only follow ``B`` or ``I`` of the same type; in IOBES (BIOES, BILOU, BMES), moreover, every
+        segment that begins with ``B`` must end with ``E`` (``L``). IO allows everything.
 
     Returns
     -------
@@ -113,8 +108,8 @@ def segment_constraints(classes: Any, scheme: str) -> Constraints:
            end=array([ True,  True,  True]))
     """
     labels = read_labels(classes, scheme)
-    dependent = np.isin(labels.prefix, list(_DEPENDENT[scheme]))
-    unfinished = np.isin(labels.prefix, list(_UNFINISHED[scheme]))
+    dependent = np.isin(labels.role, list(SCHEMES[scheme].continuing))
+    unfinished = np.isin(labels.role, list(SCHEMES[scheme].unfinished))
     goes_on = dependent & (labels.open()[:, None] == labels.kind)
     ends = ~dependent & ~unfinished[:, None]
     return Constraints(goes_on | ends, ~dependent, ~unfinished)
@@ -152,7 +147,7 @@ def as_constraints(constraints: Any, classes: np.ndarray) -> Constraints | None:
     if constraints is None:
         return None
     if isinstance(constraints, str):
-        check_option("constraints", constraints, PREFIXES)
+        check_option("constraints", constraints, SCHEMES)
         return segment_constraints(classes.tolist(), constraints)
     n_labels = len(classes)
     if not isinstance(constraints, Constraints):

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..labels.encoding import as_python
-from ..segments.schemes import PREFIXES, check_option, read_labels
+from ..segments.schemes import SCHEMES, check_option, read_labels
 from .global_constraint import (
     BoundConstraint,
     GlobalConstraint,
@@ -70,7 +70,8 @@ class SameLabel(GlobalConstraint):
         The groups of tokens: tokens of a sample that have the same name, which is a string, an
         integer or anything else that is hashable; tokens with the name None, NaN or -1 are in no
         group. Or all tokens of a sample, or the children of a token.
-    of : mapping or callable from label to kind, or {"IOB1", "IOB2", "IOBES"}, optional
+    of : mapping or callable from label to kind, or \
+            {"IOB1", "IOB2", "IOBES", "BIOES", "BILOU", "BMES", "IO"}, optional
         The kinds of labels, which must be the same in a group. Labels of the kind None, or without
         an entry, agree with all others. A scheme means the types of segments, where ``"O"`` has the
         kind None. By default each label is a kind.
@@ -96,7 +97,7 @@ class SameLabel(GlobalConstraint):
     def __init__(self, groups: Any, of: Mapping | Callable | str | None = None):
         check_per(groups, "groups")
         if isinstance(of, str):
-            check_option("of", of, PREFIXES)
+            check_option("of", of, SCHEMES)
         elif of is not None and not isinstance(of, Mapping) and not callable(of):
             raise ValueError(
                 "of must be a mapping or a function from labels to kinds, or the name of a "

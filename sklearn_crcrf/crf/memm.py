@@ -52,7 +52,8 @@ class MEMM(CRF):
         Columns of X, or keys of feature dicts, whose attributes also have a weight for every
         pair of labels. With all columns here there is one model for each previous label, as in
         [1]_, beside the one that they share.
-    constraints : None, {"IOB1", "IOB2", "IOBES"}, mapping or array, default=None
+    constraints : None, {"IOB1", "IOB2", "IOBES", "BIOES", "BILOU", "BMES", "IO"}, \
+            mapping or array, default=None
         What labels may follow a label. Probabilities are normalised over these.
     solver : {"auto", "lbfgs", "owlqn", "sgd", "cg", "rprop", "quickprop", "gis", "bundle"}, \
 default="auto"

@@ -39,7 +39,7 @@ class MCEF1(Criterion):
 
     Parameters
     ----------
-    scheme : {"IOB2", "IOB1", "IOBES"}, default="IOB2"
+    scheme : {"IOB1", "IOB2", "IOBES", "BIOES", "BILOU", "BMES", "IO"}, default="IOB2"
         How labels spell segments. Labels that break the scheme are read as by conlleval.
     gamma : float, default=1.0
         How much recall matters beside precision, positive.

@@ -162,8 +162,8 @@ class EmpiricalCRF(CountingClassifier):
         Whether whole segments are counted, too: how often runs of up to 4 tokens with the same
         words, the same shapes after the same word, or the same last word were a segment. They raise
         or lower the scores of whole segments above what the chain says of them, with the exponents
-        "segment", "segment shapes" and "segment end". Labels must be in the scheme IOB2 or IOBES,
-        and labellings that spell no segmentation are impossible.
+        "segment", "segment shapes" and "segment end". Labels must be in the scheme IOB2, IOBES,
+        BILOU or BMES, and labellings that spell no segmentation are impossible.
     observation : str, default=None
         The key or column that holds the words, if tokens have several; by default the first
         that is not numeric.

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..data.symbols import SymbolTable
-from ..segments.schemes import SchemeLabels, read_labels
+from ..segments.schemes import SchemeLabels, detect_scheme, read_labels
 from ..segments.segments import find_runs
 from ._mentions import Mentions, number_phrases, proper_parts
 from ._votes import Votes
@@ -55,11 +55,8 @@ class Text(NamedTuple):
 
 def scheme_of(classes: np.ndarray) -> SchemeLabels | None:
     """The parts of labels of segments; None for other labels."""
-    try:
-        parsed = read_labels(classes, "IOBES")
-    except ValueError:
-        return None
-    return parsed if "O" in parsed.prefix and len(parsed.types) else None
+    scheme = detect_scheme(classes.tolist())
+    return read_labels(classes, scheme) if scheme and "O" in classes.tolist() else None
 
 
 def column_names(classes: np.ndarray, has_probabilities: bool) -> list[str]:

@@ -18,7 +18,7 @@ TOKENS = entries_of("""
 SEGMENTS = entries_of("""
     y_true, y_pred : list of label lists, SequenceArray or 1-D array
         True and predicted labels; a one-dimensional array is a single sequence.
-    scheme : {"IOB1", "IOB2", "IOBES"}, default="IOB2"
+    scheme : {"IOB1", "IOB2", "IOBES", "BIOES", "BILOU", "BMES", "IO"}, default="IOB2"
         What the prefixes of the labels mean.
     reading : {"conlleval", "strict"}, default="conlleval"
         Whether labels that break the scheme are forgiven, as the evaluation script of the CoNLL

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from ..data.ragged import SequenceArray
-from ..segments.schemes import PREFIXES, check_option
+from ..segments.schemes import SCHEMES, check_option, detect_scheme
 from ..segments.segments import find_segments
 
 __all__ = ["colours", "find_scheme", "kind_of_label", "runs_of_segments"]
@@ -20,7 +20,7 @@ def find_scheme(scheme: str | None, labels: Iterable[Any]) -> str | None:
 
     Parameters
     ----------
-    scheme : {"auto", "IOB1", "IOB2", "IOBES"} or None
+    scheme : {"auto", "IOB1", "IOB2", "IOBES", "BIOES", "BILOU", "BMES", "IO"} or None
     labels : iterable of labels
 
     Returns
@@ -30,12 +30,8 @@ def find_scheme(scheme: str | None, labels: Iterable[Any]) -> str | None:
     """
     if scheme is None:
         return None
-    check_option("scheme", scheme, ["auto", *PREFIXES])
-    if scheme != "auto":
-        return scheme
-    # With reading="conlleval", the scheme does not matter for the segments.
-    fit = [isinstance(x, str) and (x == "O" or x.partition("-")[0] in [*"BIES"]) for x in labels]
-    return "IOBES" if all(fit) and any(x != "O" for x in labels) else None
+    check_option("scheme", scheme, ["auto", *SCHEMES])
+    return detect_scheme(labels) if scheme == "auto" else scheme
 
 
 def runs_of_segments(labels: Sequence[Any], scheme: str) -> list[tuple[int, int, str | None]]:
@@ -55,7 +51,8 @@ def kind_of_label(label: Any, scheme: str | None) -> Any:
     """The key to the colour of a label: its segment type, or itself; None outside of segments."""
     if scheme is None:
         return label
-    return None if label == "O" else label.partition("-")[2]
+    role, kind = SCHEMES[scheme].split(label) or ("O", "")
+    return None if role == "O" else kind
 
 
 def colours(kinds: Iterable[Any]) -> dict[Any, str]:

@@ -26,7 +26,8 @@ class LabelComparison(NotebookDisplay):
     gold, predicted : sequence of labels
     classes : array-like of shape (n_labels,), optional
         All labels. If given, displays with the same classes have the same colours.
-    scheme : {"auto", "IOB1", "IOB2", "IOBES"} or None, default="auto"
+    scheme : {"auto", "IOB1", "IOB2", "IOBES", "BIOES", "BILOU", "BMES", "IO"} or None, \
+            default="auto"
         How labels mark segments; "auto" detects it, None means that they mark no segments.
 
     Raises

@@ -29,7 +29,8 @@ class TaggedSequence(NotebookDisplay):
     classes : array-like of shape (n_labels,), optional
         The labels of the columns of ``marginals``. If given, displays with the same classes have
         the same colours.
-    scheme : {"auto", "IOB1", "IOB2", "IOBES"} or None, default="auto"
+    scheme : {"auto", "IOB1", "IOB2", "IOBES", "BIOES", "BILOU", "BMES", "IO"} or None, \
+            default="auto"
         How labels mark segments; "auto" detects it, None shows a label for each token.
 
     Raises

@@ -1,4 +1,4 @@
-"""Segments: from IOB1, IOB2 and IOBES labels to (sequence, start, end, type), and back."""
+"""Segments: from labels in any scheme to (sequence, start, end, type), and back."""
 
 from .roles import Roles, roles_of
 from .segments import (

@@ -5,12 +5,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .schemes import PREFIXES, check_option, read_labels
+from .schemes import ONE_TO_ONE, SCHEMES, check_option, read_labels
 
-__all__ = ["ONE_TO_ONE", "Roles", "roles_of"]
-
-ONE_TO_ONE = ("IOB2", "IOBES")
-"""The schemes in which each segmentation is spelled by one labelling, and no other."""
+__all__ = ["Roles", "roles_of"]
 
 
 class Roles(NamedTuple):
@@ -79,7 +76,7 @@ def roles_of(classes: Iterable[Any], scheme: str) -> Roles:
     ----------
     classes : iterable of n_labels labels
         Labels that the scheme does not know are labels of tokens between segments, like "O".
-    scheme : {"IOB2", "IOBES"}
+    scheme : {"IOB2", "IOBES", "BIOES", "BILOU", "BMES"}
 
     Returns
     -------
@@ -88,7 +85,8 @@ def roles_of(classes: Iterable[Any], scheme: str) -> Roles:
     Raises
     ------
     ValueError
-        If it is another scheme: in IOB1 the labels of a segment depend on the segment before it.
+        If it is another scheme: in IOB1 the labels of a segment depend on the segment before it,
+        and IO cannot separate segments of one type.
 
     Examples
     --------
@@ -98,21 +96,17 @@ def roles_of(classes: Iterable[Any], scheme: str) -> Roles:
     """
     check_option("scheme", scheme, ONE_TO_ONE)
     classes = classes.tolist() if isinstance(classes, np.ndarray) else list(classes)
-    known = [label if _fits(label, scheme) else "O" for label in classes]
-    parsed = read_labels(known, scheme)
+    split, roles = SCHEMES[scheme].split, SCHEMES[scheme].roles
+    parsed = read_labels(["O" if split(label) is None else label for label in classes], scheme)
     places = {
-        (prefix, kind): label
-        for label, (prefix, kind) in enumerate(
-            zip(parsed.prefix.tolist(), parsed.kind.tolist(), strict=True)
+        (role, kind): label
+        for label, (role, kind) in enumerate(
+            zip(parsed.role.tolist(), parsed.kind.tolist(), strict=True)
         )
     }
-    single, first, inside, last = (
-        np.array([places.get((prefix, kind), -1) for kind in range(len(parsed.types))], np.int32)
-        for prefix in ("SBIE" if scheme == "IOBES" else "BBII")
+    first, inside, last, single = (
+        np.array([places.get((roles[letter], kind), -1) for kind in range(len(parsed.types))], int)
+        for letter in SCHEMES[scheme].written
     )
-    return Roles(parsed.types, single, first, inside, last, parsed.kind.astype(np.int32))
-
-
-def _fits(label: Any, scheme: str) -> bool:
-    prefix = str(label).partition("-")[0] if isinstance(label, str) else ""
-    return len(prefix) == 1 and prefix in PREFIXES[scheme]
+    found = (of.astype(np.int32) for of in (single, first, inside, last, parsed.kind))
+    return Roles(parsed.types, *found)

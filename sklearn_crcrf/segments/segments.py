@@ -1,4 +1,4 @@
-"""Segments: from IOB1, IOB2 and IOBES labels to (sequence, start, end, type), and back."""
+"""Segments: from labels in any scheme to (sequence, start, end, type), and back."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,7 +8,7 @@ import numpy as np
 
 from ..data.ragged import SequenceArray, joined_ranges, locate
 from ..utils.names import check_several
-from .schemes import PREFIXES, SchemeLabels, check_option, read_labels
+from .schemes import SCHEMES, SchemeLabels, check_option, read_labels
 
 __all__ = [
     "Segments",
@@ -77,10 +77,13 @@ def to_segments(y: Any, scheme: str = "IOB2", reading: str = "conlleval") -> Seg
     ----------
     y : list of label lists, SequenceArray or 1-D array
         Labels; a one-dimensional array is a single sequence.
-    scheme : {"IOB1", "IOB2", "IOBES"}, default="IOB2"
-        The meaning of the prefixes. In IOB1, ``B`` only separates a segment from a segment of the
+    scheme : {"IOB1", "IOB2", "IOBES", "BIOES", "BILOU", "BMES", "IO"}, default="IOB2"
+        The meaning of the labels. In IOB1, ``B`` only separates a segment from a segment of the
         same type directly before it; in IOB2 every segment begins with ``B``; in IOBES, moreover,
         a segment of several tokens ends with ``E``, and a segment of a single token is ``S``.
+        BIOES is another name of IOBES; BILOU writes ``L`` and ``U`` for ``E`` and ``S``, and BMES
+        ``M`` for ``I``. In IO labels are types without a prefix, and a segment is a longest run of
+        equal labels.
     reading : {"conlleval", "strict"}, default="conlleval"
         How to read labels that break the scheme. "conlleval" forgives them, like the evaluation
         script of the CoNLL shared tasks [1]_: a segment is a longest run of labels of one type
@@ -95,7 +98,7 @@ def to_segments(y: Any, scheme: str = "IOB2", reading: str = "conlleval") -> Seg
     ------
     ValueError
         If a label is neither "O" nor one of the prefixes of the scheme, followed by "-" and the
-        type; the message names the sequence and the position.
+        type; in IO, if it is not a string. The message names the sequence and the position.
 
     Notes
     -----
@@ -129,7 +132,7 @@ def segments_to_labels(segments: Segments, lengths: Any, scheme: str = "IOB2") -
         Segments that do not overlap, in any order.
     lengths : array-like of int of shape (n_sequences,)
         The length of every sequence.
-    scheme : {"IOB1", "IOB2", "IOBES"}, default="IOB2"
+    scheme : {"IOB1", "IOB2", "IOBES", "BIOES", "BILOU", "BMES", "IO"}, default="IOB2"
 
     Returns
     -------
@@ -139,7 +142,8 @@ def segments_to_labels(segments: Segments, lengths: Any, scheme: str = "IOB2") -
     Raises
     ------
     ValueError
-        If a segment is empty, leaves its sequence or overlaps another one.
+        If a segment is empty, leaves its sequence or overlaps another one; or if IO cannot spell
+        it, as neighbouring segments have the same type, or its type is "" or "O".
 
     Examples
     --------
@@ -148,7 +152,7 @@ def segments_to_labels(segments: Segments, lengths: Any, scheme: str = "IOB2") -
     >>> segments_to_labels(segments, [5], "IOBES").tolist()
     [['B-PER', 'E-PER', 'O', 'S-LOC', 'O']]
     """
-    check_option("scheme", scheme, PREFIXES)
+    check_option("scheme", scheme, SCHEMES)
     lengths = _as_lengths(lengths)
     labels = SequenceArray.from_lengths(np.full(lengths.sum(), "O", dtype=object), lengths)
     segments = _in_order(segments)
@@ -158,20 +162,23 @@ def segments_to_labels(segments: Segments, lengths: Any, scheme: str = "IOB2") -
     types, kind = factorize(kind)
     first = labels.offsets[sequence] + start
     last = labels.offsets[sequence] + end - 1
-    begin, inside, close, single = (
-        np.array([_label(prefix, name) for name in types], dtype=object)[kind] for prefix in "BIES"
-    )
+    spelled = SCHEMES[scheme]
+
+    def spell(letter: str) -> np.ndarray:
+        return np.array([spelled.label(letter, name) for name in types], dtype=object)[kind]
+
+    begin, inside, close, single = map(spell, spelled.written)
     labels.data[joined_ranges(first, end - start)] = np.repeat(inside, end - start)
+    labels.data[first] = begin
+    labels.data[last] = np.where(first == last, single, close)
+    touches = np.zeros(len(first), dtype=bool)
+    touches[1:] = (
+        (first[1:] == last[:-1] + 1) & (sequence[1:] == sequence[:-1]) & (kind[1:] == kind[:-1])
+    )
     if scheme == "IOB1":
-        touching = np.zeros(len(first), dtype=bool)
-        touching[1:] = (
-            (first[1:] == last[:-1] + 1) & (sequence[1:] == sequence[:-1]) & (kind[1:] == kind[:-1])
-        )
-        labels.data[first[touching]] = begin[touching]
-    else:
-        labels.data[first] = begin
-    if scheme == "IOBES":
-        labels.data[last] = np.where(first == last, single, close)
+        labels.data[first[touches]] = spell("B")[touches]
+    elif scheme == "IO":
+        _check_spelled_by_types(segments, touches)
     return labels
 
 
@@ -182,7 +189,7 @@ def convert_scheme(y: Any, source: str, target: str, reading: str = "conlleval")
     ----------
     y : list of label lists, SequenceArray or 1-D array
         Labels; a one-dimensional array is a single sequence.
-    source, target : {"IOB1", "IOB2", "IOBES"}
+    source, target : {"IOB1", "IOB2", "IOBES", "BIOES", "BILOU", "BMES", "IO"}
         The scheme of ``y``, and the scheme of the result.
     reading : {"conlleval", "strict"}, default="conlleval"
         How to read labels in ``y`` that break the scheme, see :func:`to_segments`.
@@ -227,7 +234,7 @@ def spell_segments(
     offsets : ndarray of shape (n_sequences + 1,), int64
     classes : array-like of shape (n_labels,)
         The labels.
-    scheme : {"IOB1", "IOB2", "IOBES"}, default="IOB2"
+    scheme : {"IOB1", "IOB2", "IOBES", "BIOES", "BILOU", "BMES", "IO"}, default="IOB2"
 
     Returns
     -------
@@ -263,7 +270,7 @@ def spell_segments(
 
 def find_segments(labels: SequenceArray, scheme: str, reading: str, name: str) -> Segments:
     """Segments of a SequenceArray of labels; ``name`` is their name in an error message."""
-    check_option("scheme", scheme, PREFIXES)
+    check_option("scheme", scheme, SCHEMES)
     check_option("reading", reading, _READINGS)
     with naming_unhashable(**{name: labels}):
         distinct, y = factorize(labels.data)
@@ -279,7 +286,7 @@ def find_segments(labels: SequenceArray, scheme: str, reading: str, name: str) -
         first_of_sequence[labels.offsets] = True
         follows_same = parsed.kind[y[start - 1]] == parsed.kind[y[start]]
         follows_same &= ~first_of_sequence[start]
-        outer = parsed.prefix[y[start]], parsed.prefix[y[end - 1]]
+        outer = parsed.role[y[start]], parsed.role[y[end - 1]]
         proper = _is_proper(scheme, *outer, follows_same)
         start, end = start[proper], end[proper]
     return _in_sequences(start, end, parsed.types[parsed.kind[y[start]]], labels.offsets)
@@ -357,10 +364,6 @@ def _is_hashable(label: Any) -> bool:
     return True
 
 
-def _label(prefix: str, kind: str) -> str:
-    return f"{prefix}-{kind}" if kind else prefix
-
-
 def find_runs(
     parsed: SchemeLabels, y: np.ndarray, offsets: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -384,8 +387,8 @@ def _in_sequences(
 def _is_proper(
     scheme: str, first: np.ndarray, last: np.ndarray, follows_same: np.ndarray
 ) -> np.ndarray:
-    """Whether a run with these first and last prefixes is written as the scheme demands."""
-    if scheme == "IOB1":
+    """Whether a run with these first and last roles is written as the scheme demands."""
+    if scheme in ("IOB1", "IO"):
         return (first == "I") | follows_same
     if scheme == "IOB2":
         return first == "B"
@@ -424,4 +427,18 @@ def _check_places(segments: Segments, lengths: np.ndarray) -> None:
         raise ValueError(
             f"segments: the segment from {start[i]} to {end[i]} of sequence {sequence[i]} is "
             f"empty, leaves the sequence or overlaps another one"
+        )
+
+
+def _check_spelled_by_types(segments: Segments, touches: np.ndarray) -> None:
+    """Raise ValueError if labels that are only types would not be read as these segments."""
+    outside = np.isin(segments.type, ["", "O"])
+    wrong = outside | touches
+    if wrong.any():
+        i = int(np.argmax(wrong))
+        name = segments.type[i]
+        why = f"the type {name!r}" if outside[i] else f"two neighbouring segments of type {name!r}"
+        raise ValueError(
+            f"segments: the scheme IO cannot spell {why}, at position {segments.start[i]} of "
+            f"sequence {segments.sequence[i]}"
         )

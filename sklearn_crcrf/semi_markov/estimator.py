@@ -16,7 +16,8 @@ from ..crf import CRF
 from ..crf.problem import Problem
 from ..data.ragged import SequenceArray, locate
 from ..linear import Corpus, NamedWeights, Weights
-from ..segments.roles import ONE_TO_ONE, Roles, roles_of
+from ..segments.roles import Roles, roles_of
+from ..segments.schemes import ONE_TO_ONE
 from ..structures import Scores, SemiMarkovChain, Structure, structure_of
 from ..utils.soundness import Array, Fact, Requirement
 from .known_weights import KnownWeights, SegmentWeights
@@ -56,7 +57,7 @@ class SemiMarkovCRF(CRF):
         segments; by default sigma.
     max_length : int, default=8
         The longest length of a segment that has a weight of its own.
-    scheme : {"IOB2", "IOBES"}, default="IOB2"
+    scheme : {"IOB2", "IOBES", "BIOES", "BILOU", "BMES"}, default="IOB2"
         How labels spell segments. A label that the scheme does not know is a label of single tokens
         between segments, as "O" is.
     features : {"all", "observed"} or callable, default="observed"

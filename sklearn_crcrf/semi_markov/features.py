@@ -10,8 +10,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..data.ragged import SequenceArray
 from ..data.sequences import as_sequences
-from ..segments.roles import ONE_TO_ONE, roles_of
-from ..segments.schemes import check_option
+from ..segments.roles import roles_of
+from ..segments.schemes import ONE_TO_ONE, check_option
 from ..structures import SemiMarkovChain
 from ..utils.names import check_several
 from ..utils.soundness import Fact, Requirement, below
@@ -43,7 +43,7 @@ class SegmentFeatures(SpanTransformer):
         The longest span that has features.
     min_freq : int, default=2
         The least number of segments that have a symbol.
-    scheme : {"IOB2", "IOBES"}, default="IOB2"
+    scheme : {"IOB2", "IOBES", "BIOES", "BILOU", "BMES"}, default="IOB2"
         How labels spell segments.
     column : str, optional
         The column, or key of feature dicts, that holds the token. Default: the first.

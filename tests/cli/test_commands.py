@@ -440,6 +440,10 @@ def test_labels_that_are_no_segments_have_no_f1(three_columns, capsys):
     status, out, _ = run(capsys, "evaluate", three_columns, "--columns", "word,label,_")
     assert status == 0
     assert "accuracy" in out and "F1" not in out
+    status, out, _ = run(
+        capsys, "evaluate", three_columns, "--columns", "word,label,_", "--scheme", "IO"
+    )
+    assert status == 0 and "F1 of segments" in out
 
 
 def test_what_was_tagged_can_be_evaluated(three_columns, tmp_path, capsys):

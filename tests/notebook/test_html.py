@@ -155,7 +155,7 @@ def test_elements_escape_their_children_and_attributes():
 @pytest.mark.parametrize(
     ("scheme", "labels", "expected"),
     [
-        ("auto", ["B-X", "I-X", "O"], "IOBES"),
+        ("auto", ["B-X", "I-X", "O"], "IOB2"),
         ("auto", ["S-X", "O"], "IOBES"),
         ("auto", ["O", "O"], None),
         ("auto", ["D", "N"], None),
@@ -171,7 +171,7 @@ def test_whether_labels_mark_segments_is_found_out(scheme, labels, expected):
 
 def test_unknown_schemes_are_an_error():
     with pytest.raises(ValueError, match="scheme must be one of auto, IOB1"):
-        TaggedSequence(["a"], ["O"], scheme="BILOU")
+        TaggedSequence(["a"], ["O"], scheme="BIO")
     with pytest.raises(ValueError, match="does not fit the scheme IOB2"):
         str(TaggedSequence(["a"], ["S-X"], scheme="IOB2"))
 
@@ -310,7 +310,7 @@ def test_estimators_of_all_kinds_are_shown():
         assert tagged.tokens == X[0]
         assert tagged.labels == list(predicted)
         np.testing.assert_allclose(tagged.marginals, marginals)
-        assert tagged.scheme == "IOBES"
+        assert tagged.scheme == "IOB2"
         lattice = Lattice.from_estimator(model, X[0], k=2)
         assert lattice.paths[0][0] == list(predicted)
         assert len(lattice.paths) == 2

@@ -1,7 +1,10 @@
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from label_schemes import LETTERS, in_iobes_letters, labels_of
 
 from sklearn_crcrf import SequenceArray
 from sklearn_crcrf.segments import (
@@ -11,9 +14,9 @@ from sklearn_crcrf.segments import (
     spell_segments,
     to_segments,
 )
+from sklearn_crcrf.segments.schemes import detect_scheme
 
-SCHEMES = {"IOB1": "BI", "IOB2": "BI", "IOBES": "BIES"}
-schemes = st.sampled_from(sorted(SCHEMES))
+schemes = st.sampled_from(sorted(LETTERS))
 readings = st.sampled_from(["conlleval", "strict"])
 
 
@@ -21,22 +24,21 @@ def as_tuples(segments):
     return list(zip(*(a.tolist() for a in segments), strict=True))
 
 
-def label_lists(prefixes, min_size=0):
-    """Sequences of labels that mostly break every scheme."""
-    labels = st.sampled_from(["O", *(f"{p}-{t}" for p in prefixes for t in ("X", "Y-Z"))])
-    return st.lists(st.lists(labels, max_size=12), min_size=min_size, max_size=5)
+def label_lists(scheme):
+    """Sequences of labels that mostly break the scheme."""
+    return st.lists(st.lists(st.sampled_from(labels_of(scheme)), max_size=12), max_size=5)
 
 
 @st.composite
 def labels_of_a_scheme(draw):
     scheme = draw(schemes)
-    return scheme, draw(label_lists(SCHEMES[scheme]))
+    return scheme, draw(label_lists(scheme))
 
 
 @st.composite
-def segmentations(draw):
+def segmentations(draw, kinds=("X", "Y", "")):
     """Any segmentation: sequences cut into pieces of some type or of none."""
-    piece = st.tuples(st.integers(1, 4), st.sampled_from([None, "X", "Y", ""]))
+    piece = st.tuples(st.integers(1, 4), st.sampled_from([None, *kinds]))
     sequences = draw(st.lists(st.lists(piece, max_size=6), max_size=5))
     rows, lengths = [], []
     for i, pieces in enumerate(sequences):
@@ -49,8 +51,9 @@ def segmentations(draw):
     return rows, lengths
 
 
-def forgiven(labels):
+def forgiven(labels, scheme="IOBES"):
     """The forgiving reading of one sequence, one label after another."""
+    labels = [in_iobes_letters(label, scheme) for label in labels]
     found, start, previous = [], None, ("O", "")
     for t, label in enumerate([*labels, "O"]):
         tag, _, kind = label.partition("-")
@@ -68,6 +71,8 @@ def forgiven(labels):
 
 def well_formed(labels, scheme):
     """All spans whose labels are what the scheme prescribes, by trying every span."""
+    labels = [in_iobes_letters(label, scheme) for label in labels]
+    has_ends = LETTERS[scheme][2:] != ""
     found = []
     for start in range(len(labels)):
         kind = labels[start].partition("-")[2]
@@ -78,7 +83,7 @@ def well_formed(labels, scheme):
                 continue
             length = end - start
             inside = [f"I-{kind}"] * length
-            if scheme == "IOB1":
+            if scheme in ("IOB1", "IO"):
                 expected = [f"{'B' if same_before else 'I'}-{kind}", *inside[1:]]
             elif scheme == "IOB2":
                 expected = [f"B-{kind}", *inside[1:]]
@@ -86,7 +91,7 @@ def well_formed(labels, scheme):
                 expected = [f"S-{kind}"]
             else:
                 expected = [f"B-{kind}", *inside[2:], f"E-{kind}"]
-            goes_on = scheme != "IOBES" and end < len(labels) and labels[end] == f"I-{kind}"
+            goes_on = not has_ends and end < len(labels) and labels[end] == f"I-{kind}"
             if labels[start:end] == expected and not goes_on:
                 found.append((start, end, kind))
     return found
@@ -95,7 +100,7 @@ def well_formed(labels, scheme):
 @given(labels_of_a_scheme())
 def test_forgiving_reading_follows_the_rules_label_by_label(case):
     scheme, y = case
-    expected = [(i, *s) for i, labels in enumerate(y) for s in forgiven(labels)]
+    expected = [(i, *s) for i, labels in enumerate(y) for s in forgiven(labels, scheme)]
     assert as_tuples(to_segments(y, scheme)) == expected
 
 
@@ -113,7 +118,10 @@ def test_strict_segments_are_among_the_forgiving_ones(case):
     assert set(strict) <= set(as_tuples(to_segments(y, scheme, "conlleval")))
 
 
-@given(segmentations(), schemes, readings)
+spelling_all = st.sampled_from([scheme for scheme in LETTERS if scheme != "IO"])
+
+
+@given(segmentations(), spelling_all, readings)
 def test_segments_survive_being_written_as_labels(case, scheme, reading):
     rows, lengths = case
     columns = list(zip(*rows, strict=True)) if rows else [[], [], [], []]
@@ -122,7 +130,7 @@ def test_segments_survive_being_written_as_labels(case, scheme, reading):
     assert as_tuples(to_segments(labels, scheme, reading)) == rows
 
 
-@given(segmentations(), schemes, schemes)
+@given(segmentations(), spelling_all, spelling_all)
 def test_conversion_and_back_is_the_identity(case, source, target):
     rows, lengths = case
     columns = list(zip(*rows, strict=True)) if rows else [[], [], [], []]
@@ -130,12 +138,52 @@ def test_conversion_and_back_is_the_identity(case, source, target):
     assert convert_scheme(convert_scheme(y, source, target), target, source) == y
 
 
+@given(segmentations(["X", "Y-Z"]), readings)
+def test_bare_types_spell_segments_unless_neighbours_have_one_type(case, reading):
+    rows, lengths = case
+    segments = Segments(*(zip(*rows, strict=True) if rows else [[], [], [], []]))
+    merge = [a for a, b in itertools.pairwise(rows) if a[0::2] == (b[0], b[1]) and a[3] == b[3]]
+    if merge:
+        with pytest.raises(ValueError, match=r"IO cannot spell two neighbouring segments of type"):
+            segments_to_labels(segments, lengths, "IO")
+        return
+    labels = segments_to_labels(segments, lengths, "IO")
+    assert set(labels.data) <= {"O", "X", "Y-Z"}
+    assert as_tuples(to_segments(labels, "IO", reading)) == rows
+
+
+@pytest.mark.parametrize("kind", ["", "O"])
+def test_bare_types_cannot_be_empty_or_outside(kind):
+    with pytest.raises(ValueError, match=f"IO cannot spell the type '{kind}', at position 1 of"):
+        segments_to_labels(Segments([1], [1], [2], [kind]), [1, 3], "IO")
+
+
+@pytest.mark.parametrize(
+    ("labels", "scheme"),
+    [
+        ("B-PER I-PER O", "IOB2"),
+        ("S-X O", "IOBES"),
+        ("B-X L-X O", "BILOU"),
+        ("B M E S", "BMES"),
+        ("B-X U-X", "BILOU"),
+        ("U L", None),
+        ("M-X E-X O", None),
+        ("B-X M-X L-X", None),
+        ("street city O", None),
+        ("O", None),
+        ("", None),
+    ],
+)
+def test_schemes_that_labels_show(labels, scheme):
+    assert detect_scheme(labels.split()) == scheme
+    assert detect_scheme([*labels.split(), 3]) is None
+
+
 @st.composite
 def paths(draw):
     """Label ids of a few sequences, classes of which some may be missing, and the scheme."""
     scheme = draw(schemes)
-    every = ["O", *(f"{p}-{t}" for p in SCHEMES[scheme] for t in ("X", "Y-Z"))]
-    classes = draw(st.lists(st.sampled_from(every), min_size=1, unique=True))
+    classes = draw(st.lists(st.sampled_from(labels_of(scheme)), min_size=1, unique=True))
     y = draw(st.lists(st.lists(st.sampled_from(classes), max_size=8), max_size=4))
     labels = SequenceArray.from_sequences(y)
     ids = np.array([classes.index(label) for label in labels.data], dtype=np.int32)
@@ -155,13 +203,14 @@ def test_spelled_segments_are_those_of_the_forgiving_reading(case):
 @given(paths())
 def test_neighbours_tell_whether_the_labels_are_a_segment_of_their_own(case):
     _, ids, offsets, classes, scheme = case
+    letters = [in_iobes_letters(label, scheme) for label in classes]
     spelled = spell_segments(ids, offsets, classes, scheme)
     assert spelled.before.shape == spelled.after.shape == (len(spelled.labels), len(classes))
     for k, labels in enumerate(spelled.labels):
-        span = [classes[i] for i in labels]
+        span = [letters[i] for i in labels]
         kind = spelled.segments.type[k]
         assert forgiven(span) == [(0, len(span), kind)]
-        for j, label in enumerate(classes):
+        for j, label in enumerate(letters):
             is_apart = (0, len(span), kind) in forgiven([*span, label])
             assert spelled.after[k, j] == is_apart
             assert is_apart or forgiven([*span, label]) == [(0, len(span) + 1, kind)]
@@ -181,10 +230,12 @@ def test_neighbours_tell_whether_the_labels_are_a_segment_of_their_own(case):
         ("IOBES", "B-X I-X", "B-X I-X E-X S-X O", "B-X S-X O"),
         ("IOBES", "E-X", "E-X S-X O", "B-X I-X E-X S-X O"),
         ("IOBES", "S-X", "B-X I-X E-X S-X O", "B-X I-X E-X S-X O"),
+        ("BILOU", "L-X", "L-X U-X O", "B-X I-X L-X U-X O"),
+        ("IO", "X", "O", "O"),
     ],
 )
 def test_neighbours_by_hand(scheme, labels, before, after):
-    classes = np.array([*(f"{p}-X" for p in SCHEMES[scheme]), "O"])
+    classes = np.array(labels_of(scheme, ["X"]))
     ids = np.array([classes.tolist().index(label) for label in labels.split()])
     spelled = spell_segments(ids, np.array([0, len(ids)]), classes, scheme)
     assert set(classes[spelled.before[0]]) == set(before.split())
@@ -210,12 +261,21 @@ def test_classes_of_spelled_segments_must_fit_the_scheme(make):
         ("IOBES", "B-X E-X I-X E-X", [(0, 2, "X"), (2, 4, "X")], [(0, 2, "X")]),
         ("IOBES", "B-X E-Y", [(0, 1, "X"), (1, 2, "Y")], []),
         ("IOB2", "B I O I", [(0, 2, ""), (3, 4, "")], [(0, 2, "")]),
+        ("BMES", "B M E S B E", [(0, 3, ""), (3, 4, ""), (4, 6, "")], None),
+        (
+            "BILOU",
+            "B-X L-X U-X L-Y",
+            [(0, 2, "X"), (2, 3, "X"), (3, 4, "Y")],
+            [(0, 2, "X"), (2, 3, "X")],
+        ),
+        ("IO", "X X O X Y-Z Y-Z", [(0, 2, "X"), (3, 4, "X"), (4, 6, "Y-Z")], None),
     ],
 )
 def test_examples_by_hand(scheme, labels, forgiving, strict):
     y = [labels.split()]
     assert as_tuples(to_segments(y, scheme)) == [(0, *s) for s in forgiving]
-    assert as_tuples(to_segments(y, scheme, "strict")) == [(0, *s) for s in strict]
+    wanted = forgiving if strict is None else strict
+    assert as_tuples(to_segments(y, scheme, "strict")) == [(0, *s) for s in wanted]
 
 
 def test_a_segment_does_not_cross_sequences():
@@ -258,7 +318,7 @@ def test_conversion_mends_broken_labels():
 @pytest.mark.parametrize("y", [[], [[]], [[], []], np.empty(0, dtype=object), [["O", "O"]]])
 @pytest.mark.parametrize("reading", ["conlleval", "strict"])
 def test_no_segments(y, reading):
-    for scheme in SCHEMES:
+    for scheme in LETTERS:
         assert as_tuples(to_segments(y, scheme, reading)) == []
 
 
@@ -274,6 +334,10 @@ def test_no_segments(y, reading):
         ("-PER", "IOB2"),
         ("", "IOB2"),
         ("b-PER", "IOB2"),
+        ("E-PER", "BILOU"),
+        ("I-PER", "BMES"),
+        ("", "IO"),
+        (3, "IO"),
         (None, "IOB2"),
         (3, "IOB2"),
         (float("nan"), "IOB2"),
@@ -285,7 +349,7 @@ def test_label_that_does_not_fit_is_named_with_its_place(label, scheme):
 
 
 def test_unknown_options():
-    with pytest.raises(ValueError, match="scheme must be one of IOB1, IOB2, IOBES, got 'BIO'"):
+    with pytest.raises(ValueError, match=r"scheme must be one of IOB1, IOB2, .*got 'BIO'"):
         to_segments([["O"]], "BIO")
     with pytest.raises(ValueError, match="reading must be one of conlleval, strict"):
         to_segments([["O"]], reading="lenient")
