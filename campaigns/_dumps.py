@@ -4,11 +4,13 @@ import io
 from random import Random
 from typing import Any
 
+import scipy.sparse as sp
 from _answers import check_answers
 from _campaign import Campaign, show
 from _mutations import mutated_bytes
 
-from sklearn_crcrf.conversion import read_crfpp_model, read_crfsuite_dump
+from sklearn_crcrf.conversion import read_crfpp_model, read_crfsuite_dump, read_crfsuite_model
+from sklearn_crcrf.crf.crfsuite_model import CRFsuiteModel, crfsuite_bytes
 
 __all__ = ["CAMPAIGN", "mutated"]
 
@@ -22,15 +24,20 @@ STRINGS = [
 ]
 SENTENCES = {
     "crfsuite": [[{"word": "the"}, {"word": "dog"}], [{"word": "zzz", "n": 2.5}], []],
+    "crfsuite model": [[{"word": "the"}, {"word": "dog"}], [{"word": "zzz", "n": 2.5}], []],
     "crf++": [["the", "dog"], ["zzz"], []],
 }
-READERS = {"crfsuite": read_crfsuite_dump, "crf++": read_crfpp_model}
+READERS = {
+    "crfsuite": read_crfsuite_dump,
+    "crfsuite model": read_crfsuite_model,
+    "crf++": read_crfpp_model,
+}
 
 
 def mutated(rng: Random) -> tuple[bytes, str]:
-    """A text model, in most cases with some changes, and its program."""
+    """A model, in most cases with some changes, and its program."""
     program = rng.choice(list(READERS))
-    data = _crfsuite(rng) if program == "crfsuite" else _crfpp(rng)
+    data = MAKERS[program](rng)
     return data if rng.random() < 0.3 else mutated_bytes(rng, data, STRINGS), program
 
 
@@ -46,6 +53,18 @@ def _crfsuite(rng: Random) -> bytes:
     }
     lines = [line for name, body in sections.items() for line in (f"{name} = {{", *body, "}", "")]
     return "\n".join(lines).encode()
+
+
+def _crfsuite_model(rng: Random) -> bytes:
+    labels = rng.sample(LABELS, rng.randrange(1, 4))
+    names = [f"word:{word}" for word in rng.sample(WORDS, rng.randrange(1, 4))]
+    weights = [
+        sp.coo_array(
+            [[float(rng.choice(WEIGHTS)) * (rng.random() < 0.5) for _ in labels] for _ in rows]
+        )
+        for rows in (names, labels)
+    ]
+    return crfsuite_bytes(CRFsuiteModel(labels, names, *weights))
 
 
 def _arrows(rng: Random, kind: int, sources: list[str], targets: list[str]) -> list[str]:
@@ -73,13 +92,16 @@ def _crfpp(rng: Random) -> bytes:
     return "\n".join("\n".join(block) + "\n" for block in blocks).encode()
 
 
+MAKERS = {"crfsuite": _crfsuite, "crfsuite model": _crfsuite_model, "crf++": _crfpp}
+
+
 def read_and_ask(rng: Random, number: int) -> str:
-    """Read a text model; if it is accepted, ask the model."""
+    """Read a model; if it is accepted, ask the model."""
     data, program = mutated(rng)
     show(program, data.decode(errors="replace"))
     model: Any = READERS[program](io.BytesIO(data))
-    classifier = model.crf_ if program == "crfsuite" else model
-    if program == "crfsuite":
+    classifier = model if program == "crf++" else model.crf_
+    if program != "crf++":
         model.predict_marginals(SENTENCES[program])
         check_answers(rng, classifier, model.vectorizer_.transform(SENTENCES[program]))
     else:

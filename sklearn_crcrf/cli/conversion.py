@@ -6,8 +6,10 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from ..conversion import read_crfpp_model, read_crfsuite_dump
+from ..conversion import read_crfpp_model, read_crfsuite_dump, read_crfsuite_model
+from ..conversion.crfpp import BINARY
 from ..crf import CRFsuiteCRF
+from ..crf.crfsuite_model import MAGIC
 from ..feature_extraction import SequenceVectorizer
 from ..model_files import require_skops, save_model
 from ._text import Source, add_columns, add_file, check_output, read_source
@@ -15,21 +17,23 @@ from ._text import Source, add_columns, add_file, check_output, read_source
 __all__ = ["add_arguments", "run"]
 
 READERS: dict[str, Callable[..., Any]] = {
-    "crfsuite": read_crfsuite_dump,
+    "crfsuite": read_crfsuite_model,
+    "crfsuite-dump": read_crfsuite_dump,
     "crf++": read_crfpp_model,
 }
+WAPITI = b"#mdl#"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add what the command takes."""
-    add_file(parser, "a text that crfsuite dump, pycrfsuite.Tagger.dump or crf_learn -t wrote")
+    add_file(parser, "a model of CRFsuite, its dump, or a text that crf_learn -t wrote")
     parser.add_argument("-m", "--model", metavar="MODEL", required=True, help="file to write")
-    parser.add_argument("--format", choices=READERS, help="default: detected from the text")
+    parser.add_argument("--format", choices=READERS, help="default: detected")
     add_columns(parser, "names of the columns of the files to label, as for train")
 
 
 def run(options: argparse.Namespace) -> None:
-    """Read the text, and write a model."""
+    """Read a model of another program, and write a model."""
     require_skops()
     check_output(options.model)
     source = read_source(options.file, options.max_bytes, options.encoding)
@@ -70,8 +74,15 @@ def _check_columns(vectorizer: SequenceVectorizer, columns: list[str | None] | N
 
 def _format_of(source: Source) -> str:
     start = source.data.lstrip()
-    if start.startswith(b"FILEHEADER"):
+    if start.startswith(MAGIC):
         return "crfsuite"
-    if start.startswith(b"version:"):
+    if start.startswith(b"FILEHEADER"):
+        return "crfsuite-dump"
+    if start.startswith((b"version:", BINARY[0])):
         return "crf++"
-    raise ValueError(f"{source.name} is neither a dump of CRFsuite nor a text model of CRF++")
+    if start.startswith(WAPITI):
+        raise ValueError(
+            f"{source.name} is a model of Wapiti, which is not read: train with its patterns, by "
+            "train --template PATTERNS --syntax wapiti"
+        )
+    raise ValueError(f"{source.name} is neither a model of CRFsuite nor a text model of CRF++")

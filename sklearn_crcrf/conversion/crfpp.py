@@ -8,14 +8,20 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.pipeline import Pipeline, make_pipeline
 
+from ..crf.given_weights import check_labels, crf_with_weights
 from ..data.vocabulary import Vocabulary
 from ..feature_extraction import SequenceVectorizer, TemplateFeatures
 from ..feature_extraction.template_syntax import parse_templates
 from ..utils.unpacking import MAX_BYTES
-from ._weights import check_labels, crf_with_weights, read_lines
+from ._lines import read_lines
 
-__all__ = ["read_crfpp_model"]
+__all__ = ["BINARY", "read_crfpp_model"]
 
+# A binary model begins with the version, as four bytes.
+BINARY = (
+    b"d\0\0\0",
+    "this is a binary model of CRF++: train it with crf_learn -t, which also writes its text",
+)
 BLOCKS = ("header", "labels", "template", "attributes", "weights")
 
 
@@ -57,7 +63,7 @@ def read_crfpp_model(
     >>> tagger["crf"].state_features_
     {('U00=the', 'D'): 2.0, ('U00=the', 'N'): -2.0}
     """
-    blocks = _blocks(read_lines(path_or_file, max_bytes))
+    blocks = _blocks(read_lines(path_or_file, max_bytes, *BINARY))
     labels, n = blocks["labels"], len(blocks["labels"])
     check_labels(labels, max_bytes)
     weights = _weights(blocks)

@@ -1,22 +1,22 @@
-"""Models of CRFsuite."""
+"""The text of models of CRFsuite."""
 
 import os
 from math import isfinite
 from typing import IO
 
-import numpy as np
 import scipy.sparse as sp
 
 from ..crf import CRFsuiteCRF
-from ..data.vocabulary import Vocabulary
-from ..feature_extraction import SequenceVectorizer
+from ..crf.crfsuite_model import MAGIC, CRFsuiteModel
+from ..crf.crfsuite_weights import from_crfsuite_model
 from ..utils.unpacking import MAX_BYTES
-from ._weights import check_labels, crf_with_weights, read_lines
+from ._lines import read_lines
 
-__all__ = ["read_crfsuite_dump"]
+__all__ = ["read_crfsuite_dump", "separator_of"]
 
 SECTIONS = ("FILEHEADER", "LABELS", "ATTRIBUTES", "TRANSITIONS", "STATE_FEATURES")
 ARROW = " --> "
+BINARY = MAGIC, "this is a binary model of CRFsuite, which read_crfsuite_model reads"
 
 
 def read_crfsuite_dump(
@@ -71,19 +71,14 @@ def read_crfsuite_dump(
     >>> crf.state_features_
     {('word:the', 'D'): 2.0}
     """
-    sections = _sections(read_lines(path_or_file, max_bytes))
+    sections = _sections(read_lines(path_or_file, max_bytes, *BINARY))
     labels, names = _names(sections["LABELS"]), _names(sections["ATTRIBUTES"])
-    check_labels(labels, max_bytes)
     label, attribute = ({name: i for i, name in enumerate(of)} for of in (labels, names))
-    transitions = np.zeros((len(labels), len(labels)))
-    previous, current, weight = _weights(sections["TRANSITIONS"], label, label)
-    transitions[previous, current] = weight
-    row, column, weight = _weights(sections["STATE_FEATURES"], attribute, label)
-    coef = sp.coo_array((weight, (row, column)), shape=(len(names), len(labels)))
+    states = _weights(sections["STATE_FEATURES"], attribute, label)
+    transitions = _weights(sections["TRANSITIONS"], label, label)
+    model = CRFsuiteModel(labels, names, states, transitions)
     crf = CRFsuiteCRF()
-    crf.crf_ = crf_with_weights(names, labels, coef, transitions)
-    crf.vectorizer_ = SequenceVectorizer(separator=_separator(names))
-    crf.vectorizer_.vocabulary_ = Vocabulary(names)
+    crf.crf_, crf.vectorizer_ = from_crfsuite_model(model, separator_of(names), max_bytes)
     return crf
 
 
@@ -125,7 +120,7 @@ def _names(lines: list[tuple[int, str]]) -> list[str]:
     return names
 
 
-def _separator(names: list[str]) -> str:
+def separator_of(names: list[str]) -> str:
     """The separator of keys and values; keys may contain colons, as in ``-1:word=dog``."""
     n_equals = sum("=" in name for name in names)
     return "=" if n_equals > sum(":" in name and "=" not in name for name in names) else ":"
@@ -133,8 +128,8 @@ def _separator(names: list[str]) -> str:
 
 def _weights(
     lines: list[tuple[int, str]], first: dict[str, int], second: dict[str, int]
-) -> tuple[list[int], list[int], list[float]]:
-    """Pairs and their weights, from lines such as ``(0) word:the --> D: 2.000000``."""
+) -> sp.coo_array:
+    """The weights of pairs, from lines such as ``(0) word:the --> D: 2.000000``."""
     rows, columns, weights = [], [], []
     for number, line in lines:
         try:
@@ -147,4 +142,4 @@ def _weights(
                 raise ValueError
         except (KeyError, ValueError):
             raise ValueError(f"line {number} is not a weight: {line[:80]!r}") from None
-    return rows, columns, weights
+    return sp.coo_array((weights, (rows, columns)), shape=(len(first), len(second)), dtype=float)

@@ -1,8 +1,10 @@
 """CRF with the names and defaults of sklearn-crfsuite, for programs written for that."""
 
+import os
 import pickle
 import warnings
 from collections.abc import Iterator
+from contextlib import suppress
 from itertools import pairwise
 from numbers import Integral, Real
 from typing import Any, NamedTuple
@@ -23,9 +25,13 @@ from ..linear.serving import linear_tagger_of
 from ..perceptron import ArowCRF, PassiveAggressiveCRF, StructuredPerceptron
 from ..serving import Tagger
 from ..training import FittedState
+from ..utils.replacing import check_replaceable, replacing
 from ..utils.soundness import Fact, Requirement, Sound
+from ..utils.unpacking import MAX_BYTES, read_limited
 from .attribute_lists import read_attributes
+from .crfsuite_model import crfsuite_bytes, parse_crfsuite_model
 from .crfsuite_tagger import CRFsuiteTagger, LabelLists
+from .crfsuite_weights import as_crfsuite_model, from_crfsuite_model
 from .estimator import CRF
 from .features import Features
 
@@ -61,7 +67,6 @@ MEANINGLESS = {
     "calibration_samples": "the first step size is found without it",
     "calibration_candidates": "the first step size is found without it",
     "calibration_max_trials": "the first step size is found without it",
-    "model_filename": "a model is an object; sklearn_crcrf.model_files.save_model writes it",
     "keep_tempfiles": "there are no temporary files",
     "trainer_cls": "there is one trainer",
 }
@@ -128,8 +133,9 @@ class CRFsuiteCRF(FittedState, Sound, SummaryMixin, BaseEstimator):
         is 1.
     verbose : bool, default=False
         Print a line after each iteration, and the accuracy on development data.
-    model_filename : object, default=None
-        As ``num_memories``; :func:`~sklearn_crcrf.model_files.save_model` writes a model.
+    model_filename : str or path-like, default=None
+        A binary model of CRFsuite: fit writes it, which needs labels that are strings, and without
+        fit it is read when it is needed first.
     keep_tempfiles : bool, default=False
         Accepted and ignored: there are no temporary files.
     trainer_cls : object, default=None
@@ -147,8 +153,9 @@ class CRFsuiteCRF(FittedState, Sound, SummaryMixin, BaseEstimator):
     dev_score_ : float or None
         Accuracy of the labels of ``X_dev``, if it was given.
     tagger_ : CRFsuiteTagger
-        The methods ``labels``, ``tag``, ``set`` and ``marginal`` of ``pycrfsuite.Tagger``. Before
-        fit, this attribute and those down to ``transition_features_`` are None.
+        The methods ``labels``, ``tag``, ``set``, ``marginal``, ``probability`` and ``info`` of
+        ``pycrfsuite.Tagger``. Before fit, this attribute and those down to
+        ``transition_features_`` are None.
     size_ : int
         Number of bytes of the pickled ``crf_``.
     classes_ : list
@@ -198,6 +205,7 @@ class CRFsuiteCRF(FittedState, Sound, SummaryMixin, BaseEstimator):
         "averaging": ["boolean", None],
         "variance": [Interval(Real, 0, None, closed="neither"), None],
         "gamma": [Interval(Real, 0, None, closed="neither"), None],
+        "model_filename": [str, os.PathLike, None],
         **{name: [object, None] for name in MEANINGLESS},
         "keep_tempfiles": ["boolean"],
         "verbose": ["verbose"],
@@ -206,6 +214,7 @@ class CRFsuiteCRF(FittedState, Sound, SummaryMixin, BaseEstimator):
     }
     _added_parameters = (
         *MEANINGLESS,
+        "model_filename",
         "pa_type",
         "c",
         "error_sensitive",
@@ -320,6 +329,8 @@ class CRFsuiteCRF(FittedState, Sound, SummaryMixin, BaseEstimator):
             if getattr(self, name) is not (False if name == "keep_tempfiles" else None):
                 message = f"the parameter {name} of CRFsuite has no effect here: {why}"
                 warnings.warn(message, FutureWarning, stacklevel=3)
+        if self.model_filename is not None:
+            check_replaceable(self.model_filename)
         with self._replaced_by(self._unfitted()) as twin:
             twin.crf_, twin.vectorizer_ = self._make_crf(), SequenceVectorizer(separator=":")
             twin.crf_.fit(twin.vectorizer_.fit_transform(read_attributes(X)), y, sample_weight)
@@ -327,6 +338,10 @@ class CRFsuiteCRF(FittedState, Sound, SummaryMixin, BaseEstimator):
             twin.dev_score_ = None if X_dev is None else twin.score(X_dev, y_dev)
             if twin.dev_score_ is not None and self.verbose:
                 print(f"accuracy on X_dev: {twin.dev_score_:.4f}")
+            if self.model_filename is not None:
+                content = crfsuite_bytes(as_crfsuite_model(twin.crf_))
+                with replacing(self.model_filename) as file:
+                    file.write(content)
         return self
 
     def predict(self, X: Any, *, subject_to: Any = None) -> list[list]:
@@ -422,7 +437,7 @@ class CRFsuiteCRF(FittedState, Sound, SummaryMixin, BaseEstimator):
     @property
     def tagger_(self) -> CRFsuiteTagger | None:
         """The methods of ``pycrfsuite.Tagger`` for this model; None before fit."""
-        return CRFsuiteTagger(self) if hasattr(self, "crf_") else None
+        return None if self._trained() is None else CRFsuiteTagger(self)
 
     @property
     def size_(self) -> int | None:
@@ -543,14 +558,21 @@ class CRFsuiteCRF(FittedState, Sound, SummaryMixin, BaseEstimator):
         return self.crf_._facts() if hasattr(self, "crf_") else {}
 
     def _trained(self) -> LinearChainClassifier | None:
+        """What was trained, or is in the file of ``model_filename``, or None."""
+        if not hasattr(self, "crf_") and self.model_filename is not None:
+            with suppress(FileNotFoundError), open(self.model_filename, "rb") as file:
+                model = parse_crfsuite_model(read_limited(file, MAX_BYTES))
+                self.crf_, self.vectorizer_ = from_crfsuite_model(model, ":", MAX_BYTES)
+                self.dev_score_: float | None = None
         return getattr(self, "crf_", None)
 
     def _fitted(self) -> LinearChainClassifier:
+        self._trained()
         check_is_fitted(self, "crf_")
         return self.crf_
 
     def _rows(self, X: Any) -> SequenceArray:
-        check_is_fitted(self, "crf_")
+        self._fitted()
         return self.vectorizer_.transform(read_attributes(X))
 
 

@@ -1,10 +1,13 @@
 """What programs for python-crfsuite expect of a tagger, and of predicted labels."""
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from ..data.ragged import object_array
+from ..structures import Chain, Scores
 
 __all__ = ["CRFsuiteTagger", "LabelLists"]
 
@@ -70,6 +73,40 @@ class CRFsuiteTagger:
         if not self._marginals:
             self._marginals = self._crf.predict_marginals_single(self._xseq)
         return self._marginals[pos][y]
+
+    def probability(self, yseq: Any) -> float:
+        """The probability of labels of the sequence that was set.
+
+        Raises
+        ------
+        ValueError
+            If they are not as many as the tokens, or a label is unknown.
+        """
+        self._require_sequence()
+        rows, crf = self._crf._rows([self._xseq]), self._crf.crf_
+        number = {label: i for i, label in enumerate(crf.classes_.tolist())}
+        yseq = list(yseq)
+        if len(yseq) != rows.data.shape[0] or not set(yseq) <= set(number):
+            raise ValueError(
+                f"yseq must be {rows.data.shape[0]} labels out of {[*number]}, got {yseq!r}"
+            )
+        states = sp.csr_array(rows.data) @ crf.coef_
+        states = states.toarray() if sp.issparse(states) else states
+        chain, scores = Chain(rows.offsets), Scores.of(states, crf.transitions_)
+        path = np.array([number[label] for label in yseq], dtype=np.int32)
+        value, log_z = chain.score(scores, path)[0], chain.log_partition(scores)[0]
+        return float(np.exp(value - log_z)[0])
+
+    def info(self) -> SimpleNamespace:
+        """Labels and attributes with their numbers, and weights, as ``pycrfsuite`` has them."""
+        crf = self._crf
+        return SimpleNamespace(
+            header={"type": "FOMC"},
+            labels={label: str(i) for i, label in enumerate(crf.classes_)},
+            attributes={name: str(i) for i, name in enumerate(crf.attributes_)},
+            state_features=crf.state_features_,
+            transitions=crf.transition_features_,
+        )
 
     def _require_sequence(self) -> None:
         if self._xseq is None:

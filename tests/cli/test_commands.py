@@ -558,7 +558,7 @@ def test_inspect_shows_negative_weights_and_what_is_impossible(corpus, tmp_path,
         (["tag", "words.txt", "--model", "words.txt"], "words.txt is not a model file"),
         (["tag", "words.txt", "--model", "list.joblib"], "list.joblib is not a model file"),
         (["inspect", "--model", "empty.txt"], "empty.txt is not a model file"),
-        (["convert", "words.txt", "--model", "m"], "neither a dump of CRFsuite nor"),
+        (["convert", "words.txt", "--model", "m"], "neither a model of CRFsuite nor"),
     ],
 )
 def test_errors_are_one_line_and_status_2(argv, message, tmp_path, monkeypatch, capsys):

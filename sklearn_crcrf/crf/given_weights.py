@@ -1,25 +1,17 @@
 """A CRF with given weights."""
 
-import os
 import warnings
 from collections.abc import Sequence
-from typing import IO
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
-from ..crf import CRF
 from ..data.ragged import SequenceArray
 from ..linear import Weights
-from ..utils.unpacking import read_text
+from .estimator import CRF
 
-__all__ = ["check_labels", "crf_with_weights", "read_lines"]
-
-
-def read_lines(path_or_file: str | os.PathLike | IO, max_bytes: int | None) -> list[str]:
-    """The lines of a text in UTF-8."""
-    return read_text(path_or_file, max_bytes=max_bytes).replace("\r\n", "\n").split("\n")
+__all__ = ["check_labels", "crf_with_weights"]
 
 
 def check_labels(labels: Sequence[str], max_bytes: int | None) -> None:
