@@ -51,7 +51,7 @@ html_theme_options = {
     "secondary_sidebar_items": {"**": ["page-toc"], "index": []},
 }
 # Pages without pages below them have nothing to show at the side.
-html_sidebars = {page: [] for page in ("index", "getting_started", "references")}
+html_sidebars = {page: [] for page in ("index", "tutorial", "getting_started", "references")}
 
 autosummary_generate = True
 toc_object_entries_show_parents = "hide"
