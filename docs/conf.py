@@ -11,6 +11,7 @@ from pybtex.plugin import register_plugin
 from pybtex.style.formatting.unsrt import Style
 from pybtex.style.labels import BaseLabelStyle
 from sphinx.addnodes import pending_xref
+from sphinx.directives.other import Include
 from sphinx.ext.autosummary import autosummary_table
 
 import sklearn_crcrf
@@ -21,10 +22,16 @@ author = "the sklearn_crcrf developers"
 copyright = f"2026, {author}"
 release = version = sklearn_crcrf.__version__
 
+# What is above docs/, also if docs/ is a copy beside which there is nothing else.
+DOCS = Path(__file__).parent
+ROOTS = (DOCS.parent, Path(sklearn_crcrf.__file__).parents[1])
+ROOT = next(root for root in ROOTS if (root / "CHANGELOG.md").exists())
+
 extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "sphinx.ext.mathjax",
+    "myst_parser",
     "numpydoc",
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
@@ -76,7 +83,7 @@ bibtex_bibfiles = ["references.bib"]
 bibtex_default_style = "keys"
 
 
-EXAMPLES = Path(__file__).parent.parent / "examples"
+EXAMPLES = DOCS.parent / "examples"
 CORPORA = {"plot_dutch_ner.py": load_dutch_ner}  # what examples cannot do without
 
 
@@ -105,7 +112,7 @@ sphinx_gallery_conf = {
     "download_all_examples": False,
     "parallel": True,  # as many at a time as sphinx-build -j says
     "show_memory": False,
-    "default_thumb_file": str(Path(__file__).parent / "_static" / "thumbnail.svg"),
+    "default_thumb_file": str(DOCS / "_static" / "thumbnail.svg"),
     "reference_url": {"sklearn_crcrf": None},
 }
 
@@ -130,6 +137,16 @@ def drop_citations(app, document):
                 reference.parent.remove(reference)
 
 
+class FromRepository(Include):
+    """``from-repository:: FILE`` includes a file that is above docs/."""
+
+    def run(self) -> list[nodes.Node]:
+        folder = Path(self.env.doc2path(self.env.docname)).parent
+        self.arguments[0] = os.path.relpath(ROOT / self.arguments[0], folder)
+        return super().run()
+
+
 def setup(app):
+    app.add_directive("from-repository", FromRepository)
     app.connect("missing-reference", link_to_scikit_learn)
     app.connect("doctree-read", drop_citations)
