@@ -7,6 +7,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from docutils import nodes
+from docutils.utils.math.latex2mathml import tex2mathml
 from pybtex.plugin import register_plugin
 from pybtex.style.formatting.unsrt import Style
 from pybtex.style.labels import BaseLabelStyle
@@ -30,7 +31,6 @@ ROOT = next(root for root in ROOTS if (root / "CHANGELOG.md").exists())
 extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
-    "sphinx.ext.mathjax",
     "myst_parser",
     "numpydoc",
     "sphinx_design",
@@ -49,12 +49,14 @@ html_title = f"sklearn_crcrf {version}"
 html_static_path = ["_static"]
 html_css_files = ["style.css"]
 html_show_sourcelink = False
+html_math_renderer = "mathml"  # what browsers show without a script
 html_theme_options = {
     "logo": {"text": project},
     "navigation_with_keys": False,
     "show_toc_level": 2,
     "footer_start": ["copyright"],
     "footer_end": [],
+    "header_links_before_dropdown": 6,
     "secondary_sidebar_items": {"**": ["page-toc"], "index": []},
 }
 # Pages without pages below them have nothing to show at the side.
@@ -137,6 +139,13 @@ def drop_citations(app, document):
                 reference.parent.remove(reference)
 
 
+def write_math(translator, node):
+    is_block = isinstance(node, nodes.math_block)
+    formula = tex2mathml(node.astext(), as_block=is_block)
+    translator.body.append(f'<div class="math">{formula}</div>' if is_block else formula)
+    raise nodes.SkipNode
+
+
 class FromRepository(Include):
     """``from-repository:: FILE`` includes a file that is above docs/."""
 
@@ -148,5 +157,6 @@ class FromRepository(Include):
 
 def setup(app):
     app.add_directive("from-repository", FromRepository)
+    app.add_html_math_renderer("mathml", (write_math, None), (write_math, None))
     app.connect("missing-reference", link_to_scikit_learn)
     app.connect("doctree-read", drop_citations)
