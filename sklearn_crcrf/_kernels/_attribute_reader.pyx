@@ -266,6 +266,7 @@ cdef void free_attributes(Attributes *attributes) noexcept nogil:
     free(attributes.first)
     free(attributes.found)
     free(attributes.text)
+    memset(attributes, 0, sizeof(Attributes))
 
 
 cdef void look_up(const Strings *table, Attributes *attributes) noexcept nogil:

@@ -1,26 +1,32 @@
-from libc.stdint cimport int8_t, int32_t, int64_t
+from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint16_t, uint64_t
 
+from sklearn_crcrf._kernels._attribute_reader cimport Attributes
 from sklearn_crcrf._kernels._edges cimport Edges
 from sklearn_crcrf._kernels._frozen_strings cimport FrozenStrings, Strings
 
 cdef enum: N_FEATURES = 12         # of the spelling
-cdef enum: N_EDGES = 2             # kinds of attributes of an edge
 
 
 cdef struct Rows:
-    # Rows of a CSR matrix
-    const int64_t *indptr
-    const int32_t *columns
-    const double *data
+    # Rows of a sparse matrix: row r begins at base[r >> shift] + offset[r]
+    const int64_t *base
+    const uint16_t *offset         # (n_rows + 1,)
+    int shift
+    bint is_short                  # columns are uint8 (of edges uint16), else uint16 (int32)
+    bint is_single                 # data are of single precision
+    const void *columns
+    const void *data
 
 
 cdef struct Pairs:
-    # Pairs of ids: pairs with the first id a are indptr[a + 1] to indptr[a + 2]
+    # Pairs of ids: pairs with the first id a are indptr[a + 1] to indptr[a + 2]. Member m has a row
+    # for the pairs whose bits are set, in their order; rank counts the bits before a word of 64.
     const int32_t *indptr
     const int32_t *second
-    const int32_t *rows            # (n_members, n_pairs) of weights, -1 for none
+    const uint64_t *bits           # (n_members, n_bits)
+    const int32_t *rank            # (n_members, n_bits)
+    int64_t n_bits
     int64_t n_first
-    int64_t n_pairs
     int32_t column                 # of the first id
     int32_t second_column
     int32_t distance               # from the first to the second
@@ -31,15 +37,16 @@ cdef struct Work:
     # The tokens of one sequence, in memory that belongs to a call
     void *memory
     void *edge_memory
+    Attributes *texts              # (n_texts,) copies of words, and of the symbols of other columns
     int64_t n
     int64_t stride                 # n + 2 * reach
     int32_t *ids                   # (n_all_columns, stride) -1 outside of the sequence, -2 unknown
     int32_t *spelling              # (n, N_FEATURES) rows
     int32_t *own                   # (n,) the row of the word, -1 for none
     int32_t *prefix                # (n,) row of the sums over the first slots
-    int8_t *kind                   # (n,)
+    int8_t *kind                   # (n,) -1 until the word is looked up
     int32_t *found                 # (stride,) the pair at each place
-    int32_t *rows                  # (n, n_slots + N_EDGES)
+    int32_t *rows                  # (n, n_slots + n_edges)
     int64_t *edge_row              # (n,)
     int64_t *edge_indptr           # (n + 1,)
     Edges edges
@@ -50,22 +57,26 @@ cdef class CountedScores:
     cdef:
         FrozenStrings words
         list features              # tables of the symbols of spelling features
+        list others                # tables of the symbols of other columns
         Strings feature_tables[N_FEATURES]
+        Strings *other_tables
         object spell
         Rows state, edge
         Pairs *pairs
-        int64_t n_labels, n_words, n_columns, n_all_columns, n_slots, n_groups, reach, first_word_row
+        int64_t n_labels, n_words, n_own, n_columns, n_all_columns, n_texts
+        int64_t n_slots, n_edge_slots, n_groups, reach, first_word_row
         double edge_exponent
-        # The first n_columns columns of ids are of words and features; others are derived.
+        # Columns of ids are of words, then of spelling features, n_own in all, then of the other
+        # columns; these n_columns come before the derived columns.
         const int32_t[:, ::1] spelling_rows    # (n_words, N_FEATURES)
-        const int32_t[:, ::1] context_ids      # (n_words, n_columns - 1)
-        const int32_t[::1] context_features    # (n_columns - 1,)
+        const int32_t[:, ::1] context_ids      # (n_words, n_own - 1)
+        const int32_t[::1] context_features    # (n_own - 1,)
         const int32_t[::1] symbol_rows
         const int32_t[::1] symbol_starts       # (N_FEATURES + 1,) of each feature
         const int32_t[::1] flags               # (2048,) ids of the symbols of "simple"
         const int8_t[::1] kinds                # (n_words,)
         const double[:, ::1] exponents         # (3, n_slots)
-        const int32_t[:, ::1] pair_slots       # (n, 4) group, member, shift, slot
+        const int32_t[:, ::1] pair_slots       # (n, 5) group, member, shift, slot, first row
         const int32_t[:, ::1] single_slots     # (n, 4) table, column, offset, slot
         const int32_t[::1] single_rows         # of all tables
         const int64_t[::1] single_starts       # (n_tables + 1,)
@@ -74,10 +85,12 @@ cdef class CountedScores:
         int32_t[::1] prefix_of_word            # (n_words,)
         dict kept
 
-    cdef list read(self, object tokens, Work *work)
-    cdef list read_all(self, object tokens, Work *work)
+    cdef int read(self, object tokens, Work *work) except -1
+    cdef int read_all(self, object tokens, Work *work) except -1
+    cdef int read_odd_word(self, Py_ssize_t t, str word, Work *work) except -1
     cdef int32_t word_row(self, int32_t word) noexcept nogil
-    cdef int look_up_word(self, Py_ssize_t t, str word, int32_t id, Work *work) except -1
+    cdef void look_up_words(self, Work *work) noexcept nogil
+    cdef void look_up_word(self, Py_ssize_t t, int32_t id, Work *work) noexcept nogil
     cdef void set_symbol(self, Work *work, Py_ssize_t t, int feature, int32_t id) noexcept nogil
     cdef void spell_ascii(
         self, const unsigned char *word, int64_t n, Work *work, Py_ssize_t t
@@ -90,8 +103,8 @@ cdef class CountedScores:
     cdef void find_pairs(self, Work *work, const Pairs *pairs) noexcept nogil
     cdef bint merge_edges(self, Work *work) noexcept nogil
     cdef int64_t merge_rows(
-        self, int32_t a, int32_t b, double *score, int32_t *previous, int32_t *current
+        self, const int32_t *rows, int64_t *at, double *score, int32_t *previous, int32_t *current
     ) noexcept nogil
 
 
-cdef void free_work(Work *work) noexcept nogil
+cdef void free_work(Work *work, int64_t n_texts) noexcept nogil

@@ -6,21 +6,23 @@ token. Sums are in the order of the slots, and compiled once, so that they are t
 the last bit. So the sums over the slots before the contexts can be kept for the commonest words.
 
 An edge scores ``transition + exponent * (sum of its rows)``, at the label pairs that have an entry.
+
+Strings are copied while the interpreter lock is held; all else needs no lock, but the spelling of
+unknown words that are not ASCII, which is Python's.
 """
 
 import numpy as np
 
 from cpython.object cimport PyObject
-from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t
+from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint16_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcmp, memcpy, memset
 
 from sklearn_crcrf._kernels._attribute_reader cimport (
-    Attributes, free_attributes, look_up, read_strings
+    Attribute, Attributes, free_attributes, look_up, read_strings
 )
 from sklearn_crcrf._kernels._edges cimport Edges
 from sklearn_crcrf._kernels._frozen_strings cimport FrozenStrings, Strings, find_text
-from sklearn_crcrf._kernels._sparse_product cimport add_sparse_row
 from sklearn_crcrf._kernels._texts cimport Text, hash_text, text_of
 from sklearn_crcrf._kernels.vectors cimport prefetch
 
@@ -35,6 +37,16 @@ cdef enum:
     WORD = N_FEATURES + 1          # slot of the word
     UNSEEN = 2                     # kind of words
     UNKNOWN = -2
+    MOST_EDGE_SLOTS = 16
+    NO_PAIR = 0x7fffffff
+
+ctypedef fused label:
+    uint8_t
+    uint16_t
+
+ctypedef fused weight:
+    float
+    double
 
 # The last characters whose presence is a bit of "simple", from bit 2 on.
 cdef const char **ENDINGS = [
@@ -42,39 +54,71 @@ cdef const char **ENDINGS = [
 ]
 
 
+def rows_are_sound(
+    const int64_t[::1] base,       # (n_blocks,)
+    const uint16_t[::1] offset,    # (n_rows + 1,)
+    int shift,
+    int64_t n_entries,
+):
+    """Whether rows begin at 0, do not overlap, and end at the last entry."""
+    cdef:
+        int64_t n = offset.shape[0], r, start, previous = 0
+        bint is_sound = n > 0 and base.shape[0] == ((n - 1) >> shift) + 1
+        bint rises = True
+    if not is_sound:
+        return False
+    with nogil:
+        for r in range(n):
+            start = base[r >> shift] + offset[r]
+            rises &= previous <= start
+            previous = start
+    return rises and base[0] + offset[0] == 0 and previous == n_entries
+
+
 cdef class CountedScores:
     """The weights, in arrays that are checked beforehand; see the fields in _counted_scores.pxd.
 
-    words and features are tables of strings; spell returns the twelve spelling features of a word
-    that is not ASCII, or long.
+    words, features and others are tables of strings; spell returns the twelve spelling features of a
+    word that is not ASCII, or long. A sequence is a list of words; with other columns, a list of lists:
+    the words, and the symbols of each other column.
     """
 
     def __cinit__(
-        self, FrozenStrings words not None, list features not None, spell, dict arrays not None,
-        int64_t first_word_row, double edge_exponent,
+        self, FrozenStrings words not None, list features not None, list others not None, spell,
+        dict arrays not None, int64_t first_word_row, double edge_exponent,
     ):
         cdef:
             int g
             Pairs *pairs
             FrozenStrings table
-        self.words, self.features, self.spell, self.kept = words, features, spell, dict(arrays)
+        self.words, self.features, self.others = words, features, others
+        self.spell, self.kept = spell, dict(arrays)
         for g in range(N_FEATURES):
             table = features[g]
             self.feature_tables[g] = table.table
+        self.other_tables = <Strings *>calloc(len(others) + 1, sizeof(Strings))
+        if self.other_tables == NULL:
+            raise MemoryError
+        for g in range(len(others)):
+            table = others[g]
+            self.other_tables[g] = table.table
         self.first_word_row, self.edge_exponent = first_word_row, edge_exponent
         self.transition = arrays["transition"]
         self.n_labels = self.transition.shape[0]
         self.spelling_rows, self.context_ids = arrays["spelling_rows"], arrays["context_ids"]
-        self.n_words, self.n_columns = self.context_ids.shape[0], self.context_ids.shape[1] + 1
+        self.n_words, self.n_own = self.context_ids.shape[0], self.context_ids.shape[1] + 1
+        self.n_columns, self.n_texts = self.n_own + len(others), 1 + len(others)
         self.context_features, self.flags = arrays["context_features"], arrays["flags"]
         self.symbol_rows, self.symbol_starts = arrays["symbol_rows"], arrays["symbol_starts"]
         self.kinds, self.exponents = arrays["kinds"], arrays["exponents"]
         self.n_all_columns = self.n_columns + arrays["n_derived"]
-        self.n_slots = self.exponents.shape[1]
+        self.n_slots, self.n_edge_slots = self.exponents.shape[1], arrays["n_edge_slots"]
+        if self.n_edge_slots > MOST_EDGE_SLOTS:
+            raise ValueError(f"more than {MOST_EDGE_SLOTS} kinds of rows of edges")
         self.pair_slots, self.single_slots = arrays["pair_slots"], arrays["single_slots"]
         self.single_rows, self.single_starts = arrays["single_rows"], arrays["single_starts"]
-        self.state = rows_in(arrays, "state")
-        self.edge = rows_in(arrays, "edge")
+        self.state = rows_in(arrays, "state", np.uint8)
+        self.edge = rows_in(arrays, "edge", np.uint16)
         groups = arrays["groups"]
         self.n_groups = len(groups)
         self.pairs = <Pairs *>calloc(self.n_groups + 1, sizeof(Pairs))
@@ -85,14 +129,16 @@ cdef class CountedScores:
             pairs.column, pairs.second_column, pairs.distance, pairs.derived = groups[g]
             pairs.indptr = <const int32_t *>address_in(arrays, f"pairs{g}.indptr")
             pairs.second = <const int32_t *>address_in(arrays, f"pairs{g}.second")
-            pairs.rows = <const int32_t *>address_in(arrays, f"pairs{g}.rows")
+            pairs.bits = <const uint64_t *>address_in(arrays, f"pairs{g}.bits")
+            pairs.rank = <const int32_t *>address_in(arrays, f"pairs{g}.rank")
+            pairs.n_bits = arrays[f"pairs{g}.bits"].shape[1]
             pairs.n_first = len(arrays[f"pairs{g}.indptr"]) - 1
-            pairs.n_pairs = len(arrays[f"pairs{g}.second"])
         self.reach = arrays["reach"]
         self.make_prefixes(arrays["common"])
 
     def __dealloc__(self):
         free(self.pairs)
+        free(self.other_tables)
 
     def make_prefixes(self, common):
         """Sums over the first slots: of the label alone for each kind, then of common words."""
@@ -117,74 +163,105 @@ cdef class CountedScores:
     cdef int32_t word_row(self, int32_t word) noexcept nogil:
         return -1 if self.kinds[word] == UNSEEN else <int32_t>(self.first_word_row + word)
 
-    cdef list read(self, object tokens, Work *work):
-        """Look up the words; return them. The caller frees ``work``, unless this fails."""
+    cdef int read(self, object tokens, Work *work) except -1:
+        """Copy the strings of a sequence. The caller frees ``work``, unless this fails."""
         memset(work, 0, sizeof(Work))
         try:
             return self.read_all(tokens, work)
         except BaseException:
-            free_work(work)
+            free_work(work, self.n_texts)
             raise
 
-    cdef list read_all(self, object tokens, Work *work):
+    cdef int read_all(self, object tokens, Work *work) except -1:
         cdef:
-            Attributes attributes
-            list kept = read_strings(tokens, &attributes)
+            list words
             Py_ssize_t t
-            int64_t n = len(kept), n_ids, n_numbers, i
-        try:
-            work.n, work.stride = n, n + 2 * self.reach
-            n_ids = self.n_all_columns * work.stride
-            n_numbers = n_ids + work.stride + n * (N_FEATURES + 2 + self.n_slots + N_EDGES)
-            work.memory = malloc((2 * n + 1) * 8 + n_numbers * 4 + n)
-            if work.memory == NULL:
-                raise MemoryError
-            work.edge_row = <int64_t *>work.memory
-            work.edge_indptr = work.edge_row + n
-            work.ids = <int32_t *>(work.edge_indptr + n + 1)
-            work.found = work.ids + n_ids
-            work.spelling = work.found + work.stride
-            work.own = work.spelling + n * N_FEATURES
-            work.prefix = work.own + n
-            work.rows = work.prefix + n
-            work.kind = <int8_t *>(work.rows + n * (self.n_slots + N_EDGES))
-            for i in range(n_ids):
-                work.ids[i] = -1
-            look_up(&self.words.table, &attributes)
-            for t in range(n):
-                self.look_up_word(t, kept[t], attributes.found[t].id, work)
-            return kept
-        finally:
-            free_attributes(&attributes)
+            int64_t n, n_ids, n_numbers, i
+            Text text
+        work.texts = <Attributes *>calloc(self.n_texts, sizeof(Attributes))
+        if work.texts == NULL:
+            raise MemoryError
+        words = read_strings(tokens if self.n_texts == 1 else tokens[0], work.texts)
+        n = len(words)
+        for i in range(1, self.n_texts):
+            if len(read_strings(tokens[i], &work.texts[i])) != n:
+                raise ValueError("tokens: all columns must have the same length")
+        work.n, work.stride = n, n + 2 * self.reach
+        n_ids = self.n_all_columns * work.stride
+        n_numbers = n_ids + work.stride + n * (N_FEATURES + 2 + self.n_slots + self.n_edge_slots)
+        work.memory = malloc((2 * n + 1) * 8 + n_numbers * 4 + n)
+        if work.memory == NULL:
+            raise MemoryError
+        work.edge_row = <int64_t *>work.memory
+        work.edge_indptr = work.edge_row + n
+        work.ids = <int32_t *>(work.edge_indptr + n + 1)
+        work.found = work.ids + n_ids
+        work.spelling = work.found + work.stride
+        work.own = work.spelling + n * N_FEATURES
+        work.prefix = work.own + n
+        work.rows = work.prefix + n
+        work.kind = <int8_t *>(work.rows + n * (self.n_slots + self.n_edge_slots))
+        memset(work.ids, -1, n_ids * sizeof(int32_t))
+        memset(work.kind, -1, n)
+        for t in range(n):
+            text = text_of(<PyObject *>words[t])
+            if text.kind != 1 or text.length > LONGEST or not is_ascii(text):
+                self.read_odd_word(t, words[t], work)
+        return 0
 
-    cdef int look_up_word(self, Py_ssize_t t, str word, int32_t id, Work *work) except -1:
+    cdef int read_odd_word(self, Py_ssize_t t, str word, Work *work) except -1:
+        """Write the spelling of an unknown word that is not ASCII, or long."""
+        cdef:
+            Text text = text_of(<PyObject *>word)
+            int j
+        if find_symbol(&self.words.table, text) >= 0:
+            return 0
+        work.kind[t] = UNSEEN
+        for j, symbol in enumerate(self.spell(word)):
+            text = text_of(<PyObject *>symbol)
+            self.set_symbol(work, t, j, find_symbol(&self.feature_tables[j], text))
+        return 0
+
+    cdef void look_up_words(self, Work *work) noexcept nogil:
+        """Write what is known of all words, and the ids of the symbols of other columns."""
+        cdef:
+            int64_t t, k, id
+            int32_t *ids
+        look_up(&self.words.table, work.texts)
+        for t in range(work.n):
+            self.look_up_word(t, work.texts.found[t].id, work)
+        for k in range(1, self.n_texts):
+            look_up(&self.other_tables[k - 1], &work.texts[k])
+            ids = work.ids + (self.n_own + k - 1) * work.stride + self.reach
+            for t in range(work.n):
+                id = work.texts[k].found[t].id
+                ids[t] = <int32_t>id if id >= 0 else UNKNOWN
+
+    cdef void look_up_word(self, Py_ssize_t t, int32_t id, Work *work) noexcept nogil:
         """Write what is known of a word, whose number is ``id``, -1 if it is unknown."""
         cdef:
             int64_t c
-            Text text
-            int j
+            const Attribute *word
         if id >= 0:
             work.kind[t], work.own[t] = self.kinds[id], self.word_row(id)
             work.prefix[t] = self.prefix_of_word[id]
             work.ids[self.reach + t] = id
-            for c in range(1, self.n_columns):
+            for c in range(1, self.n_own):
                 work.ids[c * work.stride + self.reach + t] = self.context_ids[id, c - 1]
             memcpy(
                 work.spelling + t * N_FEATURES, &self.spelling_rows[id, 0],
                 N_FEATURES * sizeof(int32_t),
             )
-            return 0
-        work.kind[t] = work.prefix[t] = UNSEEN
+            return
+        work.prefix[t] = UNSEEN
         work.own[t] = -1
         work.ids[self.reach + t] = UNKNOWN
-        text = text_of(<PyObject *>word)
-        if text.kind == 1 and text.length <= LONGEST and is_ascii(text):
-            self.spell_ascii(<const unsigned char *>text.data, text.length, work, t)
-            return 0
-        for j, symbol in enumerate(self.spell(word)):
-            text = text_of(<PyObject *>symbol)
-            self.set_symbol(work, t, j, find_symbol(&self.feature_tables[j], text))
-        return 0
+        if work.kind[t] != UNSEEN:
+            work.kind[t] = UNSEEN
+            word = &work.texts.found[t]
+            self.spell_ascii(
+                <const unsigned char *>work.texts.text + word.start, word.length, work, t
+            )
 
     cdef void set_symbol(self, Work *work, Py_ssize_t t, int feature, int32_t id) noexcept nogil:
         """Write the row of a symbol of a spelling feature, and its number for the contexts."""
@@ -193,7 +270,7 @@ cdef class CountedScores:
             int32_t start = self.symbol_starts[feature], stop = self.symbol_starts[feature + 1]
             bint is_known = 0 <= id < stop - start
         work.spelling[t * N_FEATURES + feature] = self.symbol_rows[start + id] if is_known else -1
-        for c in range(1, self.n_columns):
+        for c in range(1, self.n_own):
             if self.context_features[c - 1] == feature:
                 work.ids[c * work.stride + self.reach + t] = id if is_known else UNKNOWN
 
@@ -248,9 +325,10 @@ cdef class CountedScores:
         Returns False if there is no memory.
         """
         cdef:
-            int64_t t, s, n_rows = self.n_slots + N_EDGES
+            int64_t t, s, n_rows = self.n_slots + self.n_edge_slots
             const int32_t *rows
             double *row
+        self.look_up_words(work)
         self.find_rows(work)
         for t in range(work.n):
             rows, row = work.rows + t * n_rows, out + t * stride
@@ -265,7 +343,7 @@ cdef class CountedScores:
     cdef void find_rows(self, Work *work) noexcept nogil:
         """Write the rows of all slots; no rows for slots that are in the prefix."""
         cdef:
-            int64_t t, i, g, id, n_rows = self.n_slots + N_EDGES
+            int64_t t, i, g, id, n_rows = self.n_slots + self.n_edge_slots
             int32_t row
             int32_t *rows
             const int32_t *ids
@@ -292,13 +370,14 @@ cdef class CountedScores:
             self.find_pairs(work, pairs)
             while i < self.pair_slots.shape[0] and self.pair_slots[i, 0] == g:
                 for t in range(work.n):
-                    id = work.found[t + self.pair_slots[i, 2]]
-                    row = -1 if id < 0 else pairs.rows[self.pair_slots[i, 1] * pairs.n_pairs + id]
+                    row = pair_row(pairs, self.pair_slots[i, 1], work.found[t + self.pair_slots[i, 2]])
+                    if row >= 0:
+                        row += self.pair_slots[i, 4]
                     work.rows[t * n_rows + self.pair_slots[i, 3]] = row
                 i += 1
         for i in range(work.n * n_rows):
             if work.rows[i] >= 0 and i % n_rows < self.n_slots:
-                prefetch(self.state.indptr + work.rows[i])
+                prefetch(self.state.offset + work.rows[i])
 
     cdef void find_pairs(self, Work *work, const Pairs *pairs) noexcept nogil:
         """Look up the pair that begins at each place of the padded sequence, also as new ids."""
@@ -319,13 +398,15 @@ cdef class CountedScores:
     cdef bint merge_edges(self, Work *work) noexcept nogil:
         """Write the edges into all tokens but the first."""
         cdef:
-            int64_t t, n_rows = self.n_slots + N_EDGES, room = 0, n = 0
+            int64_t t, k, n_rows = self.n_slots + self.n_edge_slots, room = 0, n = 0
+            int64_t[2 * MOST_EDGE_SLOTS] at
             const int32_t *rows
             Edges *edges = &work.edges
             int32_t *labels
         for t in range(1, work.n):
             rows = work.rows + t * n_rows + self.n_slots
-            room += row_length(&self.edge, rows[0]) + row_length(&self.edge, rows[1])
+            for k in range(self.n_edge_slots):
+                room += row_length(&self.edge, rows[k])
         work.edge_memory = malloc(room * (sizeof(double) + 2 * sizeof(int32_t)) + 1)
         if work.edge_memory == NULL:
             return False
@@ -340,7 +421,7 @@ cdef class CountedScores:
             if t:
                 rows = work.rows + t * n_rows + self.n_slots
                 n += self.merge_rows(
-                    rows[0], rows[1], <double *>edges.score + n, labels + n, labels + room + n
+                    rows, at, <double *>edges.score + n, labels + n, labels + room + n
                 )
         work.edge_indptr[work.n] = work.n_edges = n
         if n == 0:
@@ -348,39 +429,44 @@ cdef class CountedScores:
         return True
 
     cdef int64_t merge_rows(
-        self, int32_t a, int32_t b, double *score, int32_t *previous, int32_t *current
+        self, const int32_t *rows, int64_t *at, double *score, int32_t *previous, int32_t *current
     ) noexcept nogil:
-        """Write the scores of the edges that have an entry in row a or b; return how many."""
+        """Write the scores of the edges that have an entry in one of the rows; return how many."""
         cdef:
-            int64_t i = 0, j = 0, n = 0
-            int64_t i_end = 0, j_end = 0
-            int32_t pair
+            int64_t n = 0, k
+            int64_t *end = at + MOST_EDGE_SLOTS
+            int32_t pair, other
             double gain
-        if a >= 0:
-            i, i_end = self.edge.indptr[a], self.edge.indptr[a + 1]
-        if b >= 0:
-            j, j_end = self.edge.indptr[b], self.edge.indptr[b + 1]
-        while i < i_end or j < j_end:
-            if i < i_end and (j >= j_end or self.edge.columns[i] <= self.edge.columns[j]):
-                pair = self.edge.columns[i]
-            else:
-                pair = self.edge.columns[j]
+        for k in range(self.n_edge_slots):
+            at[k] = end[k] = 0
+            if rows[k] >= 0:
+                at[k], end[k] = row_start(&self.edge, rows[k]), row_start(&self.edge, rows[k] + 1)
+        while True:
+            pair = NO_PAIR
+            for k in range(self.n_edge_slots):
+                if at[k] < end[k]:
+                    other = pair_of_labels(&self.edge, at[k])
+                    pair = min(pair, other)
+            if pair == NO_PAIR:
+                return n
             gain = 0.0
-            if i < i_end and self.edge.columns[i] == pair:
-                gain += self.edge.data[i]
-                i += 1
-            if j < j_end and self.edge.columns[j] == pair:
-                gain += self.edge.data[j]
-                j += 1
+            for k in range(self.n_edge_slots):
+                if at[k] < end[k] and pair_of_labels(&self.edge, at[k]) == pair:
+                    gain += value_of(&self.edge, at[k])
+                    at[k] += 1
             if gain == 0.0:
                 continue
             previous[n], current[n] = pair & 0xffff, pair >> 16
             score[n] = self.transition[previous[n], current[n]] + self.edge_exponent * gain
             n += 1
-        return n
 
 
-cdef void free_work(Work *work) noexcept nogil:
+cdef void free_work(Work *work, int64_t n_texts) noexcept nogil:
+    cdef int64_t k
+    if work.texts != NULL:
+        for k in range(n_texts):
+            free_attributes(&work.texts[k])
+    free(work.texts)
     free(work.memory)
     free(work.edge_memory)
 
@@ -405,43 +491,95 @@ cdef inline int32_t find_pair(const Pairs *pairs, int64_t a, int64_t b) noexcept
     return low if low < end and pairs.second[low] == b else -1
 
 
+cdef inline int32_t pair_row(const Pairs *pairs, int64_t member, int64_t id) noexcept nogil:
+    """The row of a pair, from the first row of a member on; -1 for none."""
+    cdef:
+        int64_t at = member * pairs.n_bits + (id >> 6)
+        uint64_t bit = <uint64_t>1 << (id & 63)
+    if id < 0 or not pairs.bits[at] & bit:
+        return -1
+    return pairs.rank[at] + count_bits(pairs.bits[at] & (bit - 1))
+
+
+cdef inline int32_t count_bits(uint64_t bits) noexcept nogil:
+    bits -= (bits >> 1) & 0x5555555555555555U
+    bits = (bits & 0x3333333333333333U) + ((bits >> 2) & 0x3333333333333333U)
+    bits = (bits + (bits >> 4)) & 0x0f0f0f0f0f0f0f0fU
+    return <int32_t>((bits * 0x0101010101010101U) >> 56)
+
+
 cdef inline void add_weighted(
     const Rows *rows, int32_t row, double factor, double *out
 ) noexcept nogil:
     """out += factor * row, if there is one."""
-    cdef int64_t start
+    cdef int64_t start, n
     if row < 0 or factor == 0.0:
         return
-    start = rows.indptr[row]
-    add_sparse_row(
-        factor, rows.columns + start, rows.data + start, rows.indptr[row + 1] - start, out
-    )
+    start = row_start(rows, row)
+    n = row_start(rows, row + 1) - start
+    if rows.is_short and rows.is_single:
+        add_entries(factor, <const uint8_t *>rows.columns + start, <const float *>rows.data + start, n, out)
+    elif rows.is_short:
+        add_entries(factor, <const uint8_t *>rows.columns + start, <const double *>rows.data + start, n, out)
+    elif rows.is_single:
+        add_entries(factor, <const uint16_t *>rows.columns + start, <const float *>rows.data + start, n, out)
+    else:
+        add_entries(factor, <const uint16_t *>rows.columns + start, <const double *>rows.data + start, n, out)
+
+
+cdef inline void add_entries(
+    double factor, const label *columns, const weight *data, int64_t n, double *out
+) noexcept nogil:
+    cdef int64_t k
+    for k in range(n):
+        out[columns[k]] += factor * data[k]
 
 
 cdef inline void fetch_weights(const Rows *rows, int32_t row) noexcept nogil:
     """Ask the memory for a row before it is needed."""
-    cdef int64_t k, stop
+    cdef int64_t start, at, stop
     if row < 0:
         return
-    k = rows.indptr[row]
-    stop = min(rows.indptr[row + 1], k + 64)
-    while k < stop:
-        prefetch(rows.data + k)
-        if not k & 8:
-            prefetch(rows.columns + k)
-        k += 8
+    start = row_start(rows, row)
+    stop = min(row_start(rows, row + 1), start + 64)
+    at = start * (4 if rows.is_single else 8)
+    while at < stop * (4 if rows.is_single else 8):
+        prefetch(<const char *>rows.data + at)
+        at += 64
+    prefetch(<const char *>rows.columns + start * (1 if rows.is_short else 2))
+
+
+cdef inline int64_t row_start(const Rows *rows, int64_t row) noexcept nogil:
+    return rows.base[row >> rows.shift] + rows.offset[row]
 
 
 cdef inline int64_t row_length(const Rows *rows, int32_t row) noexcept nogil:
-    return 0 if row < 0 else rows.indptr[row + 1] - rows.indptr[row]
+    return 0 if row < 0 else row_start(rows, row + 1) - row_start(rows, row)
 
 
-cdef Rows rows_in(dict arrays, str name) except *:
-    return Rows(
-        <const int64_t *>address_in(arrays, f"{name}.indptr"),
-        <const int32_t *>address_in(arrays, f"{name}.columns"),
-        <const double *>address_in(arrays, f"{name}.data"),
-    )
+cdef inline int32_t pair_of_labels(const Rows *rows, int64_t k) noexcept nogil:
+    """The labels of an entry of a row of edges: the current label times 2 ** 16 plus the previous."""
+    cdef int32_t pair
+    if not rows.is_short:
+        return (<const int32_t *>rows.columns)[k]
+    pair = (<const uint16_t *>rows.columns)[k]
+    return (pair >> 8) << 16 | (pair & 0xff)
+
+
+cdef inline double value_of(const Rows *rows, int64_t k) noexcept nogil:
+    return (<const float *>rows.data)[k] if rows.is_single else (<const double *>rows.data)[k]
+
+
+cdef Rows rows_in(dict arrays, str name, short) except *:
+    cdef Rows rows
+    rows.base = <const int64_t *>address_in(arrays, f"{name}.base")
+    rows.offset = <const uint16_t *>address_in(arrays, f"{name}.offset")
+    rows.shift = arrays[f"{name}.shift"]
+    rows.columns = address_in(arrays, f"{name}.columns")
+    rows.data = address_in(arrays, f"{name}.data")
+    rows.is_short = arrays[f"{name}.columns"].dtype == short
+    rows.is_single = arrays[f"{name}.data"].dtype == np.float32
+    return rows
 
 
 cdef const void *address_in(dict arrays, str name):

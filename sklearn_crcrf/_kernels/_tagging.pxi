@@ -4,7 +4,7 @@
 
 from cpython.list cimport PyList_New, PyList_SET_ITEM
 from cpython.ref cimport Py_INCREF
-from libc.stdlib cimport free, malloc, qsort
+from libc.stdlib cimport calloc, free, malloc, qsort
 from libc.string cimport memset
 
 from sklearn_crcrf._kernels._attribute_reader cimport (
@@ -19,6 +19,8 @@ cdef enum: FEW = 32
 # Below this number of scores the interpreter lock is kept: to get it back could take longer than
 # the work.
 cdef enum: SHORT = 32768
+# Number of sequences that are read, then labelled without the interpreter lock.
+cdef enum: BATCH = 32
 cdef enum: ALIGNED = 64
 
 
@@ -103,7 +105,97 @@ cdef struct Weights:
     const void *zeros              # (n_labels,)
 
 
-cdef class LinearTagger:
+cdef class BatchTagger:
+    """Labels sequences: their tokens are read with the interpreter lock, all else is done without.
+
+    A subclass reads the tokens of a sequence into work space of work_size bytes, all zero, and finds the
+    best path.
+    """
+
+    cdef:
+        size_t work_size
+        int64_t n_labels
+        list labels
+
+    cdef int64_t read(self, object tokens, void *work) except -1:
+        """Read the tokens of a sequence; return their number. If this fails, nothing is to free."""
+
+    cdef bint decode(self, void *work, int32_t *path, Decoded *decoded) noexcept nogil:
+        """The best path of at least one token; False if there is no memory."""
+
+    cdef void free_work(self, void *work) noexcept nogil:
+        """Free what a work space points to."""
+
+    def __call__(self, tokens):
+        """The labels of the best path."""
+        return self.label_batch([tokens], 0, 1)[0]
+
+    def many(self, list sequences not None):
+        """The labels of the best paths of all sequences."""
+        cdef:
+            list out = []
+            Py_ssize_t start
+        sequences = list(sequences)
+        for start in range(0, len(sequences), BATCH):
+            out += self.label_batch(sequences, start, min(start + BATCH, len(sequences)))
+        return out
+
+    cdef list label_batch(self, list sequences, Py_ssize_t start, Py_ssize_t stop):
+        cdef:
+            int64_t[BATCH + 1] first
+            Decoded[BATCH] decoded
+            char *works = <char *>calloc(stop - start, self.work_size)
+            int32_t *path = NULL
+            int64_t n_read = 0, n = stop - start, i
+            bint has_memory = True
+        first[0] = 0
+        try:
+            if works == NULL:
+                raise MemoryError
+            for i in range(n):
+                try:
+                    n_read = i
+                    first[i + 1] = first[i] + self.read(
+                        sequences[start + i], works + i * self.work_size
+                    )
+                    n_read = i + 1
+                except (TypeError, ValueError) as error:
+                    if len(sequences) == 1:
+                        raise
+                    raise type(error)(f"sequence {start + i}: {error}") from None
+            path = <int32_t *>malloc(first[n] * sizeof(int32_t) + 1)
+            if path == NULL:
+                raise MemoryError
+            if first[n] * self.n_labels < SHORT:
+                has_memory = self.decode_batch(works, n, first, path, decoded)
+            else:
+                with nogil:
+                    has_memory = self.decode_batch(works, n, first, path, decoded)
+            if not has_memory:
+                raise MemoryError
+            for i in range(n):
+                if first[i + 1] > first[i]:
+                    check_decoded(decoded[i], start + i if len(sequences) > 1 else -1)
+            return [spelled(self.labels, path + first[i], first[i + 1] - first[i]) for i in range(n)]
+        finally:
+            for i in range(n_read):
+                self.free_work(works + i * self.work_size)
+            free(works)
+            free(path)
+
+    cdef bint decode_batch(
+        self, char *works, int64_t n, const int64_t *first, int32_t *path, Decoded *decoded
+    ) noexcept nogil:
+        cdef:
+            int64_t i
+            bint has_memory = True
+        for i in range(n):
+            if has_memory and first[i + 1] > first[i]:
+                has_memory = self.decode(works + i * self.work_size, path + first[i], &decoded[i])
+        return has_memory
+
+
+cdef class LinearTagger(BatchTagger):
     """Labels by scores that are linear in the attributes of tokens.
 
     chain; reader reads the attributes; row (n_attributes,) int32 has the row of weights of each
@@ -117,12 +209,12 @@ cdef class LinearTagger:
         AttributeReader reader
         Weights weights
         bint is_single             # precision of weights
-        list labels
         tuple kept                 # what the weights point to
 
     def __cinit__(self, ChainTables chain not None, AttributeReader reader not None, row, weights,
                   list labels not None):
         self.chain, self.reader, self.labels = chain, reader, labels
+        self.work_size, self.n_labels = sizeof(Attributes), len(labels)
         *_, values = weights
         self.is_single = values.dtype == np.float32
         zeros = np.zeros(len(labels))
@@ -138,32 +230,11 @@ cdef class LinearTagger:
             self.weights.columns = <const int32_t *>first_byte(weights[1])
             self.weights.data = first_byte(weights[2])
 
-    def __call__(self, tokens):
-        """The labels of the best path."""
-        cdef:
-            Attributes attributes
-            Decoded decoded
-            int32_t *path = NULL
-            bint has_memory
-        self.reader.read(tokens, &attributes)
-        try:
-            if attributes.n_tokens == 0:
-                return []
-            path = <int32_t *>malloc(attributes.n_tokens * sizeof(int32_t))
-            if path == NULL:
-                raise MemoryError
-            if attributes.n_tokens * self.weights.n_labels < SHORT:
-                has_memory = self.decode(&attributes, path, &decoded)
-            else:
-                with nogil:
-                    has_memory = self.decode(&attributes, path, &decoded)
-            if not has_memory:
-                raise MemoryError
-            check_decoded(decoded)
-            return spelled(self.labels, path, attributes.n_tokens)
-        finally:
-            free(path)
-            free_attributes(&attributes)
+    cdef int64_t read(self, object tokens, void *work) except -1:
+        return len(self.reader.read(tokens, <Attributes *>work))
+
+    cdef void free_work(self, void *work) noexcept nogil:
+        free_attributes(<Attributes *>work)
 
     def state_scores(self, tokens):
         """State scores, (n_tokens, n_labels), in the precision of the weights, and no edges."""
@@ -198,11 +269,9 @@ cdef class LinearTagger:
         finally:
             free_attributes(&attributes)
 
-    cdef bint decode(
-        self, Attributes *attributes, int32_t *path, Decoded *decoded
-    ) noexcept nogil:
-        """The best path of at least one token; False if there is no memory."""
+    cdef bint decode(self, void *work, int32_t *path, Decoded *decoded) noexcept nogil:
         cdef:
+            Attributes *attributes = <Attributes *>work
             int64_t width = self.chain.step.width, n = self.weights.n_labels
             int64_t n_tokens = attributes.n_tokens
             int64_t n_work = width + n_tokens * self.chain.step.n_words
@@ -230,45 +299,25 @@ cdef class LinearTagger:
         return has_memory
 
 
-cdef class CountedTagger:
+cdef class CountedTagger(BatchTagger):
     """Labels by scores that are sums of counted weights of words, their spelling and contexts."""
 
     cdef:
         ChainTables chain
         CountedScores scores
-        list labels
 
     def __cinit__(
         self, ChainTables chain not None, CountedScores scores not None, list labels not None
     ):
         self.chain, self.scores, self.labels = chain, scores, labels
+        self.work_size, self.n_labels = sizeof(Work), len(labels)
 
-    def __call__(self, tokens):
-        """The labels of the best path."""
-        cdef:
-            Work work
-            Decoded decoded
-            int32_t *path = NULL
-            bint has_memory
-        self.scores.read(tokens, &work)
-        try:
-            if work.n == 0:
-                return []
-            path = <int32_t *>malloc(work.n * sizeof(int32_t))
-            if path == NULL:
-                raise MemoryError
-            if work.n * self.scores.n_labels < SHORT:
-                has_memory = self.decode(&work, path, &decoded)
-            else:
-                with nogil:
-                    has_memory = self.decode(&work, path, &decoded)
-            if not has_memory:
-                raise MemoryError
-            check_decoded(decoded)
-            return spelled(self.labels, path, work.n)
-        finally:
-            free(path)
-            free_work(&work)
+    cdef int64_t read(self, object tokens, void *work) except -1:
+        self.scores.read(tokens, <Work *>work)
+        return (<Work *>work).n
+
+    cdef void free_work(self, void *work) noexcept nogil:
+        free_work(<Work *>work, self.scores.n_texts)
 
     def state_scores(self, tokens):
         """State scores, (n_tokens, n_labels), and edges: row, indptr, previous, current, score."""
@@ -297,11 +346,11 @@ cdef class CountedTagger:
                 np.array(<double[:n]>work.edges.score),
             )
         finally:
-            free_work(&work)
+            free_work(&work, self.scores.n_texts)
 
-    cdef bint decode(self, Work *work, int32_t *path, Decoded *decoded) noexcept nogil:
-        """The best path of at least one token; False if there is no memory."""
+    cdef bint decode(self, void *place, int32_t *path, Decoded *decoded) noexcept nogil:
         cdef:
+            Work *work = <Work *>place
             int64_t width = self.chain.step.width, n = self.scores.n_labels, t, j
             void *memory = malloc(
                 ((work.n + 1) * width + work.n * self.chain.step.n_words) * sizeof(double) + ALIGNED
@@ -414,16 +463,19 @@ cdef int compare(const void *a, const void *b) noexcept nogil:
     return -1 if left.start < right.start else left.start > right.start
 
 
-cdef int check_decoded(Decoded decoded) except -1:
+cdef int check_decoded(Decoded decoded, Py_ssize_t sequence) except -1:
     """Raise ValueError unless the best path is possible and its score finite."""
+    who = "tokens" if sequence < 0 else f"sequence {sequence}"
     if decoded.improper >= 0 or not decoded.value < INFINITY:
         where = f", position {decoded.improper}" if decoded.improper >= 0 else ""
         raise ValueError(
-            f"tokens{where}: the scores of labels are not finite, since the values of attributes "
+            f"{who}{where}: the scores of labels are not finite, since the values of attributes "
             "or the weights of the model are too large; scale the attributes"
         )
     if decoded.value == -INFINITY:
-        raise ValueError("no path of the tokens is possible")
+        raise ValueError(
+            f"no path of {'the tokens' if sequence < 0 else who} is possible"
+        )
     return 0
 
 

@@ -1,5 +1,6 @@
 """Taggers of models that are trained by counting."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,6 +11,7 @@ from ..counts.rows import KeyIndex
 from ..feature_extraction.spelling import SIMPLE_FEATURES
 from ..serving import Tagger
 from ..serving.content import Content, string_arrays
+from ..serving.packing import pack_rows
 from ..serving.spelling import FEATURES
 from ..utils.csr import csr_arrays
 from .model import word_kinds_of
@@ -36,8 +38,8 @@ def counted_tagger_of(estimator: "EmpiricalCRF") -> Tagger:
     """
     model, encoder = estimator.model_, estimator.encoder_
     _check_kind(estimator)
-    places = _Places(model, encoder.names[0])
-    t, shared = model.transitions, dict(zip(("begin", "end"), model.boundaries(), strict=True))
+    places = _Places(model, encoder.names)
+    shared = dict(zip(("begin", "end"), model.boundaries(), strict=True))
     of_edges = float(model._link_exponents()[1])
     settings = {
         "kind": "counted",
@@ -47,9 +49,11 @@ def counted_tagger_of(estimator: "EmpiricalCRF") -> Tagger:
         "reach": places.reach,
         "edge_exponent": of_edges,
     }
+    settings["columns"] = list(encoder.names)
+    settings["n_edge_slots"] = len(model._edges)
     arrays = {
-        **_weights("state", csr_arrays(model.state.coef)),
-        **_weights("edge", _edge_weights(model, len(t.inner))),
+        **_state_weights(model),
+        **_edge_weights(model),
         "transition": model.common_transitions(),
         **shared,
         "exponents": model.state.exponents,
@@ -75,17 +79,21 @@ def _check_kind(estimator: "EmpiricalCRF") -> None:
         raise ValueError(f"tagger() needs {' and '.join(missing)}")
 
 
-def _weights(name: str, csr: tuple) -> dict[str, np.ndarray]:
-    return dict(zip((f"{name}.indptr", f"{name}.columns", f"{name}.data"), csr, strict=True))
+def _state_weights(model: SmoothedModel) -> dict[str, np.ndarray]:
+    indptr, columns, data = csr_arrays(model.state.coef)
+    dtype = np.uint8 if model.statistics.n_labels <= 2**8 else np.uint16
+    return pack_rows("state", indptr, columns.astype(dtype), data)
 
 
-def _edge_weights(model: SmoothedModel, n_labels: int) -> tuple:
-    """The weights of edges, with columns ``current << 16 | previous``."""
+def _edge_weights(model: SmoothedModel) -> dict[str, np.ndarray]:
+    """The weights of edges; the current label is in the upper half of a column."""
     coef = model.edge_coef.copy()
     coef.sort_indices()
     indptr, columns, data = csr_arrays(coef)
-    current, previous = np.divmod(columns, n_labels)
-    return indptr, (current << 16 | previous).astype(np.int32), data
+    current, previous = np.divmod(columns, model.statistics.n_labels)
+    is_short = model.statistics.n_labels <= 2**8
+    bits, dtype = (8, np.uint16) if is_short else (16, np.int32)
+    return pack_rows("edge", indptr, (current << bits | previous).astype(dtype), data)
 
 
 def _words(model: SmoothedModel, encoder, places: "_Places") -> dict[str, np.ndarray]:
@@ -104,6 +112,8 @@ def _words(model: SmoothedModel, encoder, places: "_Places") -> dict[str, np.nda
     for i, symbol in enumerate(symbols[-1]):
         held = [] if symbol == "none" else symbol.split("+")
         flags[sum(1 << names.index(name) for name in held)] = i
+    for k, name in enumerate(encoder.names[1:], 1):
+        arrays |= string_arrays(f"column{k}", encoder.symbols(name))
     common = np.argsort(-n_seen, kind="stable")[:N_COMMON]
     return arrays | {
         "symbol_rows": np.concatenate(symbol_rows).astype(np.int32),
@@ -122,19 +132,21 @@ class _Places:
     Parameters
     ----------
     model : SmoothedModel
-    word : str
-        The column of words.
+    names : sequence of str
+        The columns, words first.
     """
 
-    def __init__(self, model: SmoothedModel, word: str):
+    def __init__(self, model: SmoothedModel, names: Sequence[str]):
         n_first = len(model.spelling.names) + 1
         n_slots = model.state.exponents.shape[1]
         contexts = zip(model._contexts, model.state.starts[2:], strict=True)
         edges = zip(model._edges, model._edge_starts, strict=True)
         found = [(n_first + k, *known, start) for k, (known, start) in enumerate(contexts)]
         found += [(n_slots + k, *known, start) for k, (known, start) in enumerate(edges)]
-        self._word = word
-        self.features: list[int] = []
+        self._names = names
+        used = {column for _, template, *_ in found for column, _ in template.symbols}
+        self.features = sorted(map(self._feature, used - {*names}))
+        self.n_columns = len(names) + len(self.features)
         self._singles: list[tuple] = []
         self._found: list[tuple] = []
         self.reach = 0
@@ -151,14 +163,17 @@ class _Places:
         else:
             raise ValueError("tagger() needs experts of at most three symbols")
 
+    def _feature(self, column: str) -> int:
+        """The number of a spelling feature."""
+        return FEATURES.index(column.removeprefix(f"{self._names[0]}:"))
+
     def _column(self, name: str) -> int:
-        """The number of a column: 0 of the words, then of the spelling features in use."""
-        if name == self._word:
+        """The number of a column: 0 of words, then of the spelling features in use, then others."""
+        if name == self._names[0]:
             return 0
-        feature = FEATURES.index(name.removeprefix(f"{self._word}:"))
-        if feature not in self.features:
-            self.features.append(feature)
-        return self.features.index(feature) + 1
+        if name in self._names:
+            return len(self.features) + self._names.index(name)
+        return self.features.index(self._feature(name)) + 1
 
     def arrays(self) -> dict[str, np.ndarray]:
         """The arrays of all look-ups."""
@@ -172,7 +187,7 @@ class _Places:
             "single_starts": np.cumsum([0, *map(len, tables)]),
             "single_rows": np.concatenate([*tables, np.empty(0, dtype=np.int32)]),
             "groups": np.array(groups, dtype=np.int32).reshape(-1, 4),
-            "pair_slots": np.array(pairs, dtype=np.int32).reshape(-1, 4),
+            "pair_slots": np.array(pairs, dtype=np.int32).reshape(-1, 5),
         }
 
     def _groups(self) -> tuple[list[tuple], list[tuple], dict[str, np.ndarray]]:
@@ -193,14 +208,14 @@ class _Places:
         groups: list[tuple] = []
         slots: list[tuple] = []
         arrays: dict[str, np.ndarray] = {}
-        n_columns = 1 + len(self.features)
+        n_columns = self.n_columns
 
         def add(key: tuple, found: list[tuple], derived: int) -> np.ndarray:
             g = len(groups)
             groups.append((*key, derived))
             kept = [member for member in found if member[0] is not None]
-            slots.extend((g, k, m[1] + self.reach, m[0]) for k, m in enumerate(kept))
-            every, tables = _joined_pairs([m[2] for m in found], [m[2:] for m in kept])
+            slots.extend((g, k, m[1] + self.reach, m[0], m[3]) for k, m in enumerate(kept))
+            every, tables = _joined_pairs([m[2] for m in found], [m[2] for m in kept])
             arrays.update({f"pairs{g}.{name}": table for name, table in tables.items()})
             return every
 
@@ -231,14 +246,15 @@ def _packed(keys: np.ndarray) -> np.ndarray:
 
 
 def _joined_pairs(
-    all_keys: list[np.ndarray], members: list[tuple]
+    all_keys: list[np.ndarray], members: list[np.ndarray]
 ) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-    """One table of several lists of pairs, and the rows of each pair in each of the members."""
+    """One table of several lists of pairs in rising order, and which pairs each member has."""
     every = np.unique(np.concatenate([_packed(keys) for keys in all_keys]))
-    rows = np.full((len(members), len(every)), -1, dtype=np.int32)
-    for out, (keys, start) in zip(rows, members, strict=True):
-        out[np.searchsorted(every, _packed(keys))] = start + np.arange(len(keys))
+    has = np.zeros((len(members), len(every) // 64 * 64 + 64), dtype=np.uint8)
+    for out, keys in zip(has, members, strict=True):
+        out[np.searchsorted(every, _packed(keys))] = 1
+    bits = np.packbits(has, axis=1, bitorder="little").view(np.uint64)
     first = every >> 32
     indptr = np.searchsorted(first, np.arange(first.max(initial=-1) + 2)).astype(np.int32)
     second = ((every & 0xFFFFFFFF) + BOUNDARY).astype(np.int32)
-    return every, {"indptr": indptr, "second": second, "rows": rows}
+    return every, {"indptr": indptr, "second": second, "bits": bits}

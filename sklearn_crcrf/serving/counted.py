@@ -7,13 +7,16 @@ import numpy as np
 from .._kernels._counted_scores import CountedScores
 from .._kernels.vectorized import tagging
 from .content import Content
+from .packing import packed_rows, packed_starts
 from .spelling import FEATURES, spell
 
 __all__ = ["counted_tagger"]
 
 N_FLAGS = 2**11
 N_KINDS = 3
-N_EDGES = 2
+N_BITS = np.array([k.bit_count() for k in range(256)], dtype=np.uint8)
+MOST_EDGE_SLOTS = 16
+MOST_COLUMNS = 64
 MOST_LABELS = 2**15
 # Offsets of contexts are at most this, so that a damaged file cannot ask for huge work space.
 FARTHEST = 64
@@ -25,39 +28,42 @@ def counted_tagger(content: Content, labels: list) -> Any:
         raise ValueError(f"a tagger of counted weights has at most {MOST_LABELS} labels")
     words, n_words = content.strings("words")
     features = [content.strings(name) for name in FEATURES]
-    n, n_state = len(labels), len(content.array("state.indptr", "ql", None)) - 1
+    columns = content.setting("columns", list)
+    if not 0 < len(columns) <= MOST_COLUMNS or not all(isinstance(name, str) for name in columns):
+        raise ValueError("the setting 'columns' is not valid")
+    others = [content.strings(f"column{k}") for k in range(1, len(columns))]
+    n, n_state = len(labels), len(content.array("state.offset", "H", None)) - 1
     n_slots = content.array("exponents", "d", N_KINDS, None).shape[1]
     if n_slots < len(FEATURES) + 2:
         raise ValueError("the array 'exponents' has too few columns")
-    n_edge = len(content.array("edge.indptr", "ql", None)) - 1
-    state, edge = content.csr("state", n_state, n), content.csr("edge", n_edge, 2**31)
-    if len(edge[1]) and not (edge[1] >> 16).max() < n > (edge[1] & 0xFFFF).max():
-        raise ValueError("the array 'edge.columns' has values out of range")
-    # Within a row, columns rise.
-    falls = np.diff(edge[1]) <= 0
-    falls[edge[0][1:-1][(edge[0][1:-1] > 0) & (edge[0][1:-1] < len(edge[1]))] - 1] = False
-    if falls.any():
-        raise ValueError("the array 'edge.columns' must rise in each row")
-    rows = _Rows(n_state, n_edge, n_slots)
+    n_edge = len(content.array("edge.offset", "H", None)) - 1
+    n_edge_slots = content.setting("n_edge_slots", int)
+    if not 0 <= n_edge_slots <= MOST_EDGE_SLOTS:
+        raise ValueError("the setting 'n_edge_slots' is not valid")
+    state, edge = packed_rows(content, "state", "BH"), packed_rows(content, "edge", "Hi")
+    if len(state["state.columns"]) and state["state.columns"].max() >= n:
+        raise ValueError("the array 'state.columns' has values out of range")
+    _check_edges(edge["edge.columns"], packed_starts(edge, "edge"), n)
+    rows = _Rows(n_state, n_edge, n_slots, n_edge_slots)
     context_features = content.indices("context_features", "i", None, 0, len(FEATURES))
-    n_columns = len(context_features) + 1
+    n_own = len(context_features) + 1
+    n_columns = n_own + len(others)
     arrays = {
-        **dict(zip(("state.indptr", "state.columns", "state.data"), state, strict=True)),
-        **dict(zip(("edge.indptr", "edge.columns", "edge.data"), edge, strict=True)),
+        **state,
+        **edge,
+        "n_edge_slots": n_edge_slots,
         "transition": content.array("transition", "d", n, n),
         "exponents": content.array("exponents", "d", N_KINDS, n_slots),
         "kinds": content.indices("kinds", "b", n_words, 0, N_KINDS),
         "common": content.indices("common", "i", None, 0, n_words),
         "flags": content.indices("flags", "i", N_FLAGS, -2, features[-1][1]),
         "context_features": context_features,
-        "context_ids": content.array("context_ids", "i", n_words, n_columns - 1),
+        "context_ids": content.array("context_ids", "i", n_words, n_own - 1),
         "spelling_rows": _table(content, "spelling_rows", (n_words, len(FEATURES)), n_state),
         **_symbols(content, [size for _, size in features], n_state),
         **_singles(content, rows, n_columns),
         **_pairs(content, rows, n_columns),
     }
-    if arrays["state.data"].dtype != np.float64 or arrays["edge.data"].dtype != np.float64:
-        raise ValueError("weights must be in double precision")
     first = content.setting("first_word_row", int)
     if not 0 <= first <= n_state - n_words or n_state == 0:
         raise ValueError("the setting 'first_word_row' is not valid")
@@ -69,21 +75,34 @@ def counted_tagger(content: Content, labels: list) -> Any:
     arrays["reach"] = reach
     exponent = float(content.setting("edge_exponent", float))
     tables = [table for table, _ in features]
-    scores = CountedScores(words, tables, spell, arrays, first, exponent)
+    given = [table for table, _ in others]
+    scores = CountedScores(words, tables, given, spell, arrays, first, exponent)
     chain = tagging.ChainTables(*(content.arrays[name] for name in ("transition", "begin", "end")))
     return tagging.CountedTagger(chain, scores, labels)
+
+
+def _check_edges(columns: np.ndarray, starts: np.ndarray, n_labels: int) -> None:
+    """Check pairs of labels, and that they rise within a row."""
+    bits = 8 if columns.dtype == np.uint16 else 16
+    current, previous = columns >> bits, columns & (2**bits - 1)
+    if len(columns) and (current.min() < 0 or max(current.max(), previous.max()) >= n_labels):
+        raise ValueError("the array 'edge.columns' has values out of range")
+    falls = columns[1:] <= columns[:-1]
+    falls[starts[1:-1][(starts[1:-1] > 0) & (starts[1:-1] < len(columns))] - 1] = False
+    if falls.any():
+        raise ValueError("the array 'edge.columns' must rise in each row")
 
 
 class _Rows:
     """How many rows the weights have that a slot refers to; edges are the last slots."""
 
-    def __init__(self, n_state: int, n_edge: int, n_slots: int):
-        self.n_slots = n_slots
+    def __init__(self, n_state: int, n_edge: int, n_slots: int, n_edge_slots: int):
+        self.n_slots, self._n_all = n_slots, n_slots + n_edge_slots
         self._n_state, self._n_edge = n_state, n_edge
 
     def check(self, name: str, rows: np.ndarray, slot: int) -> None:
         """Check the rows that a slot refers to."""
-        if not 0 < slot < self.n_slots + N_EDGES:
+        if not 0 < slot < self._n_all:
             raise ValueError(f"the array {name!r} has a slot that does not exist")
         stop = self._n_state if slot < self.n_slots else self._n_edge
         if rows.size and not -1 <= rows.min() <= rows.max() < stop:
@@ -119,12 +138,12 @@ def _singles(content: Content, rows: _Rows, n_columns: int) -> dict[str, np.ndar
 
 
 def _pairs(content: Content, rows: _Rows, n_columns: int) -> dict[str, Any]:
-    """The slots that look up two or three symbols: group, member, place and slot of each.
+    """The slots that look up two or three symbols: group, member, place, slot and row of each.
 
     The numbers of the pairs of a group may make a column, whose ids later groups pair with others.
     """
     groups = content.array("groups", "i", None, 4)
-    slots = content.array("pair_slots", "i", None, 4)
+    slots = content.array("pair_slots", "i", None, 5)
     arrays: dict[str, Any] = {"groups": groups.tolist(), "pair_slots": slots}
     n_known = n_columns
     for g, (first, second, distance, derived) in enumerate(groups.tolist()):
@@ -137,15 +156,21 @@ def _pairs(content: Content, rows: _Rows, n_columns: int) -> dict[str, Any]:
             raise ValueError(f"the pairs of group {g} are not valid")
         if (np.diff(indptr) < 0).any():
             raise ValueError(f"the array 'pairs{g}.indptr' has values out of range")
-        of_members = content.array(f"pairs{g}.rows", "i", None, len(seconds))
-        for _, member, _, slot in slots[slots[:, 0] == g].tolist():
-            if not 0 <= member < len(of_members):
+        bits = content.array(f"pairs{g}.bits", "LQ", None, len(seconds) // 64 + 1)
+        n_rows = N_BITS[bits.view(np.uint8)].reshape(*bits.shape, 8).sum(axis=2, dtype=np.int32)
+        rank = np.cumsum(n_rows, axis=1, dtype=np.int32) - n_rows
+        for _, member, _, slot, start in slots[slots[:, 0] == g].tolist():
+            if not 0 <= member < len(bits):
                 raise ValueError("the array 'pair_slots' has values out of range")
-            rows.check(f"pairs{g}.rows", of_members[member], slot)
+            n_members = int(n_rows[member].sum())
+            rows.check(
+                "pair_slots", np.array([start, start + n_members - 1] * (n_members > 0)), slot
+            )
         arrays |= {
             f"pairs{g}.indptr": indptr,
             f"pairs{g}.second": seconds,
-            f"pairs{g}.rows": of_members,
+            f"pairs{g}.bits": bits,
+            f"pairs{g}.rank": rank,
         }
     rising = (np.diff(slots[:, 0]) >= 0).all()
     if len(slots) and not (rising and 0 <= slots[0, 0] <= slots[-1, 0] < len(groups)):

@@ -26,7 +26,7 @@ VERSION = 1
 START = struct.Struct("<24sIII")
 ALIGNMENT = 64
 # Types of arrays that a file may hold.
-DTYPES = {"|u1", "|i1", "<u8", "<i4", "<i8", "<f4", "<f8"}
+DTYPES = {"|u1", "|i1", "<u2", "<u8", "<i4", "<i8", "<f4", "<f8"}
 
 
 def write_content(path: str | os.PathLike, content: Content) -> None:
