@@ -452,7 +452,7 @@ cdef class CountedScores:
             gain = 0.0
             for k in range(self.n_edge_slots):
                 if at[k] < end[k] and pair_of_labels(&self.edge, at[k]) == pair:
-                    gain += value_of(&self.edge, at[k])
+                    gain += entry_value(&self.edge, at[k])
                     at[k] += 1
             if gain == 0.0:
                 continue
@@ -566,7 +566,7 @@ cdef inline int32_t pair_of_labels(const Rows *rows, int64_t k) noexcept nogil:
     return (pair >> 8) << 16 | (pair & 0xff)
 
 
-cdef inline double value_of(const Rows *rows, int64_t k) noexcept nogil:
+cdef inline double entry_value(const Rows *rows, int64_t k) noexcept nogil:
     return (<const float *>rows.data)[k] if rows.is_single else (<const double *>rows.data)[k]
 
 

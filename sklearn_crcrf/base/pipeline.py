@@ -6,6 +6,8 @@ from typing import Any
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils.metaestimators import available_if
 
+from .unwrap import tagger_of
+
 __all__ = ["SequencePipeline", "make_sequence_pipeline"]
 
 
@@ -130,6 +132,22 @@ class SequencePipeline(Pipeline):
         list of n_samples labellings of all of X
         """
         return self._last.sample(self._transformed(X), n_samples, random_state)
+
+    @available_if(_last_has("tagger"))
+    def tagger(self) -> Any:
+        """Make an immutable object that labels one sequence, from the input of the first step.
+
+        Returns
+        -------
+        Tagger
+            It gives the labels of ``predict``; see :class:`~sklearn_crcrf.serving.Tagger`.
+
+        Raises
+        ------
+        ValueError
+            If a tagger cannot do what one of the steps does; the message names it.
+        """
+        return tagger_of(self)
 
     @property
     def _last(self) -> Any:

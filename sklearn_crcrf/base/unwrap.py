@@ -1,12 +1,13 @@
 """The sequence classifier inside other estimators."""
 
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from sklearn.pipeline import Pipeline
 
 from .classifier import BaseSequenceClassifier
 
-__all__ = ["Unwrapped", "steps_of", "unwrap"]
+__all__ = ["Unwrapped", "steps_of", "tagger_of", "unwrap"]
 
 
 class Unwrapped(NamedTuple):
@@ -69,3 +70,37 @@ def steps_of(estimator: Any) -> tuple[list, Any]:
     if not isinstance(estimator, BaseSequenceClassifier) and hasattr(estimator, "estimator"):
         return steps_of(getattr(estimator, "best_estimator_", estimator.estimator))
     return [], estimator
+
+
+def tagger_of(estimator: Any) -> Any:
+    """The tagger of an estimator, or of a pipeline or a search that ends in one.
+
+    Parameters
+    ----------
+    estimator : fitted estimator
+
+    Returns
+    -------
+    Tagger
+        Its tokens are as the first step takes them.
+
+    Raises
+    ------
+    ValueError
+        If there is no tagger of the estimator, or a tagger cannot do what a transformer does; the
+        message says which.
+    """
+    transformers, last = steps_of(estimator)
+    if not hasattr(last, "tagger"):
+        raise ValueError(f"there is no tagger of {last!r}")
+    transformers = [*_single_steps(transformers)]
+    return last.tagger(transformers) if transformers else last.tagger()
+
+
+def _single_steps(transformers: Iterable) -> Iterator:
+    """The transformers, and the steps of pipelines among them."""
+    for transformer in transformers:
+        if isinstance(transformer, Pipeline):
+            yield from _single_steps(step for _, step in transformer.steps)
+        elif transformer not in (None, "passthrough"):
+            yield transformer

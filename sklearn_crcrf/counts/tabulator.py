@@ -42,6 +42,11 @@ class Tabulator:
         """Whether X has words; if not, the first column is constant."""
         return self._kind == "symbols"
 
+    @property
+    def has_numbers(self) -> bool:
+        """Whether X has numeric columns, beside words or alone."""
+        return self._kind == "numbers" or bool(self._numbers)
+
     def requirements(self) -> Iterator[Requirement]:
         """Requirements of a fitted tabulator."""
         yield Fact("_kind", self._kind in KINDS, f"must be one of {KINDS}")

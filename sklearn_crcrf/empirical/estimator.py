@@ -33,6 +33,7 @@ from ..counts.triangles import TRIANGLES
 from ..data.graphs import GraphArray
 from ..data.layout import Sequences
 from ..data.ragged import SequenceArray
+from ..feature_extraction.tagger_steps import tagger_steps
 from ..labels.encoding import encode_labels
 from ..linear import NamedWeights
 from ..segments.schemes import are_segments
@@ -67,7 +68,7 @@ from .serving import counted_tagger_of
 from .signature_spelling import JointSpelling, MaxEntSpelling, MeanSpelling
 from .smoothed import SmoothedModel
 from .soundness import model_requirements, segment_type_requirements, trigram_requirements
-from .trigrams import TRIGRAMS, TrigramRates
+from .trigrams import N_CANDIDATES, TRIGRAMS, TrigramRates
 
 __all__ = ["EmpiricalCRF"]
 
@@ -84,8 +85,6 @@ NARROWEST = 1e-6
 # How far exponents are moved from their initial values to the values of greatest likelihood, which
 # make good probabilities, but sometimes worse labels.
 FITTED_SHARE = 0.7
-# Number of likeliest labels of each token that a second-order chain considers.
-N_CANDIDATES = 8
 
 
 @documented
@@ -301,8 +300,13 @@ class EmpiricalCRF(CountingClassifier):
         """
         return cls(**{"spelling": "maxent", "zeros": "floored", "sigma": 10.0, **params})
 
-    def tagger(self) -> Tagger:
+    def tagger(self, transformers: Sequence[Any] = ()) -> Tagger:
         """Make an immutable object that labels one sequence in one compiled call.
+
+        Parameters
+        ----------
+        transformers : sequence of fitted transformers, default=()
+            The steps of a pipeline that ends in this classifier, from columns to columns.
 
         Returns
         -------
@@ -312,11 +316,12 @@ class EmpiricalCRF(CountingClassifier):
         Raises
         ------
         ValueError
-            If tokens were not strings in sequences, or ``zeros``, ``spelling``, ``order`` and
-            ``segments`` are not the defaults, or an expert has more than three symbols.
+            If X had numbers or no sequences in fit, or ``zeros``, ``spelling`` and ``segments``
+            are not the defaults, or an expert has more than three symbols, or a tagger cannot do
+            what a transformer does.
         """
         check_is_fitted(self)
-        return counted_tagger_of(self)
+        return counted_tagger_of(self, tagger_steps(transformers) if transformers else None)
 
     def fit_exponents(self, X: Any, y: Any, sample_weight: Any = None) -> "EmpiricalCRF":
         """Fit the exponents of a fitted model to data that was not counted.

@@ -1,6 +1,6 @@
 """Taggers of models that are trained by counting."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,6 +17,7 @@ from ..utils.csr import csr_arrays
 from .model import word_kinds_of
 from .product_spelling import ProductSpelling
 from .smoothed import SmoothedModel
+from .trigrams import N_CANDIDATES
 
 if TYPE_CHECKING:
     from .estimator import EmpiricalCRF
@@ -27,14 +28,23 @@ __all__ = ["counted_tagger_of"]
 N_COMMON = 2000
 
 
-def counted_tagger_of(estimator: "EmpiricalCRF") -> Tagger:
+def counted_tagger_of(
+    estimator: "EmpiricalCRF", columns: Mapping[str, list] | None = None
+) -> Tagger:
     """A tagger of a fitted estimator.
+
+    Parameters
+    ----------
+    estimator : EmpiricalCRF
+    columns : mapping, optional
+        The settings "input" and "steps" of the tagger of a pipeline, see
+        :func:`~sklearn_crcrf.serving.columns.reader_of`.
 
     Raises
     ------
     ValueError
-        If tokens were not strings in sequences, zeros, spelling, order or segments are not the
-        defaults, or an expert has more than three symbols.
+        If X had numbers or no sequences, zeros, spelling or segments are not the defaults, or an
+        expert has more than three symbols.
     """
     model, encoder = estimator.model_, estimator.encoder_
     _check_kind(estimator)
@@ -50,6 +60,9 @@ def counted_tagger_of(estimator: "EmpiricalCRF") -> Tagger:
         "edge_exponent": of_edges,
     }
     settings["columns"] = list(encoder.names)
+    if columns is None and encoder.names != ("token",):
+        columns = {"input": list(encoder.names), "steps": []}
+    settings |= columns or {}
     settings["n_edge_slots"] = len(model._edges)
     arrays = {
         **_state_weights(model),
@@ -60,18 +73,20 @@ def counted_tagger_of(estimator: "EmpiricalCRF") -> Tagger:
         **_words(model, encoder, places),
         **places.arrays(),
     }
+    if estimator._trigrams is not None:
+        settings["n_candidates"] = N_CANDIDATES
+        arrays |= estimator._trigrams.by_pairs()
     copied = {name: np.array(array, order="C") for name, array in arrays.items()}
     return Tagger(Content(settings, copied))
 
 
 def _check_kind(estimator: "EmpiricalCRF") -> None:
-    encoder, model = estimator.encoder_, estimator.model_
+    encoder, model, tabulator = estimator.encoder_, estimator.model_, estimator.tabulator_
     reasons = {
         'zeros="smoothed"': isinstance(model, SmoothedModel),
         'spelling="product"': isinstance(model.spelling, ProductSpelling),
-        "order=1": estimator.order == 1,
         "segments=None": model.segments is None,
-        "token strings": encoder.names == ("token",) and encoder.n_attributes is None,
+        "columns of strings": tabulator.has_words and not tabulator.has_numbers,
         "sequences": encoder.links == "next" and encoder.edge_types is None,
     }
     missing = [name for name, holds in reasons.items() if not holds]

@@ -6,10 +6,13 @@ import numpy as np
 
 from ..counts import BOUNDARY, Table, Template
 
-__all__ = ["TRIGRAMS", "TrigramRates"]
+__all__ = ["N_CANDIDATES", "TRIGRAMS", "TrigramRates"]
 
 TRIGRAMS = Template((), (-2, -1, 0))
 """The template that is counted for a second-order chain."""
+
+N_CANDIDATES = 8
+"""Number of likeliest labels of each token that a second-order chain considers."""
 
 STRENGTH = 10.0
 SHARE = 0.6
@@ -67,6 +70,16 @@ class TrigramRates:
             found = self._keys[at] == wanted
             scores[found] = self._scores[at[found]]
         return self.exponent * scores
+
+    def by_pairs(self) -> dict[str, np.ndarray]:
+        """The arrays of :class:`~sklearn_crcrf.serving.second_order.Trigrams`."""
+        pairs = np.arange(self._n_labels**2 + 1) * self._n_labels
+        return {
+            "trigrams.starts": np.searchsorted(self._keys, pairs).astype(np.int64),
+            "trigrams.last": (self._keys % self._n_labels).astype(np.int32),
+            "trigrams.score": self.exponent * self._scores,
+            "trigrams.unseen": self.exponent * self._unseen,
+        }
 
     def following(self, exponent: float) -> "TrigramRates":
         """The same rates with another exponent of transitions."""

@@ -118,6 +118,26 @@ class SymbolTransformer(SequenceTransformer):
             input_features = getattr(self, "feature_names_in_", ["token"])
         return np.array(self._names_out(tuple(input_features)), dtype=object)
 
+    def tagger_step(self, names: tuple[str, ...]) -> list:
+        """What a tagger does in place of this transformer.
+
+        Parameters
+        ----------
+        names : tuple of str
+            The columns of X.
+
+        Returns
+        -------
+        list
+            As :func:`~sklearn_crcrf.serving.columns.step_of` takes it.
+
+        Raises
+        ------
+        ValueError
+            If taggers cannot do it.
+        """
+        raise ValueError(f"a tagger cannot do what {self!r} does")
+
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.requires_fit = False

@@ -73,6 +73,10 @@ class TokenFeatures(SymbolTransformer):
         added = SymbolTable(codes, spelled.categories, spelled.names)
         return join_columns([table, added])
 
+    def tagger_step(self, names: tuple[str, ...]) -> list:
+        """As in :class:`SymbolTransformer`."""
+        return ["spelling", names[column_number(self.column, names)], [*self._features()]]
+
     def _features(self) -> Sequence[str]:
         if isinstance(self.features, str):
             if self.features not in _PRESETS:

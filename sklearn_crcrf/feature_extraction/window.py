@@ -84,6 +84,11 @@ class Window(SymbolTransformer):
             [places_name(template) for template in templates],
         )
 
+    def tagger_step(self, names: tuple[str, ...]) -> list:
+        """As in :class:`SymbolTransformer`."""
+        templates = [[*map(list, template)] for template in _expand(self.templates, names)]
+        return ["window", templates, self._names_out(names)]
+
 
 class _Symbols:
     """The columns of a table, moved by any offset within their sequences."""

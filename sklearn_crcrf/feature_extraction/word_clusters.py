@@ -101,6 +101,19 @@ class WordClusters(SymbolTransformer):
         codes = np.array(columns, dtype=np.int32).reshape(len(columns), len(table)).T
         return SymbolTable(codes, categories, names)
 
+    def tagger_step(self, names: tuple[str, ...]) -> list:
+        """As in :class:`SymbolTransformer`."""
+        lengths = [None] if self.prefixes is None else [int(n) for n in self.prefixes]
+        made = dict(zip(self._names_out(names), lengths, strict=True))
+        clusters = {word: str(cluster) for word, cluster in self.clusters.items()}
+        return [
+            "clusters",
+            names[column_number(self.column, names)],
+            clusters,
+            made,
+            self.ignore_case,
+        ]
+
     def _cluster(self, word: str) -> str | None:
         """The name of the cluster of a word."""
         cluster = self.clusters.get(word)

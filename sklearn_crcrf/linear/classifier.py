@@ -1,6 +1,6 @@
 """Base of the classifiers whose scores are linear in the attributes of tokens."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from copy import copy
 from typing import Any
 
@@ -20,6 +20,8 @@ from ..base.sample_weight import label_weights, sequence_weights
 from ..constraints import as_constraints
 from ..data.packing import packed, unpacked
 from ..data.ragged import SequenceArray
+from ..feature_extraction import SequenceVectorizer
+from ..feature_extraction.tagger_steps import tagger_steps
 from ..labels.encoding import LabelIds, sort_labels
 from ..labels.partial import encode_partial_labels
 from ..serving import Tagger
@@ -83,8 +85,14 @@ class LinearChainClassifier(BaseSequenceClassifier):
         return self.attribute_names_[self._encoder.edge_attributes]
 
     @available_if(_has_these_scores)
-    def tagger(self) -> Tagger:
+    def tagger(self, transformers: Sequence[Any] = ()) -> Tagger:
         """Make an immutable object that labels one sequence in one compiled call.
+
+        Parameters
+        ----------
+        transformers : sequence of fitted transformers, default=()
+            The steps of a pipeline that ends in this classifier: transformers of columns, and a
+            :class:`SequenceVectorizer`.
 
         Returns
         -------
@@ -95,13 +103,27 @@ class LinearChainClassifier(BaseSequenceClassifier):
         Raises
         ------
         ValueError
-            If X was numeric in fit, or transitions depend on attributes.
+            If X was numeric in fit, transitions depend on attributes, or a tagger cannot do what a
+            transformer does.
         """
         check_is_fitted(self)
         encoder = self._encoder
-        if encoder.columns is not None:
+        if not transformers and encoder.columns is not None:
             raise ValueError("tagger() is for token strings and feature dicts, but X was numeric")
-        return linear_tagger_of(self, encoder.names.tolist(), encoder.dtype(np.dtype(float)))
+        if not transformers:
+            return linear_tagger_of(self, encoder.names.tolist(), encoder.dtype(np.dtype(float)))
+        *before, vectorizer = transformers
+        if encoder.columns is None or not isinstance(vectorizer, SequenceVectorizer):
+            raise ValueError(
+                f"a tagger needs a SequenceVectorizer as the last transformer, not {vectorizer!r}"
+            )
+        return linear_tagger_of(
+            self,
+            vectorizer.vocabulary_.symbols,
+            encoder.dtype(np.dtype(vectorizer.dtype)),
+            separator=vectorizer.separator,
+            columns=tagger_steps(before) if before else None,
+        )
 
     def _decoding(self) -> str:
         """How labels are found: a key of ``DECODERS``."""

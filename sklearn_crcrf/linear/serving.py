@@ -1,6 +1,6 @@
 """Taggers of classifiers with linear scores."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -24,6 +24,7 @@ def linear_tagger_of(
     *,
     separator: str = "=",
     lists: bool = False,
+    columns: Mapping[str, list] | None = None,
 ) -> Tagger:
     """A tagger of a fitted classifier.
 
@@ -39,6 +40,8 @@ def linear_tagger_of(
         Stands between a key of a feature dict and a string.
     lists : bool
         Whether a token may be a list of attributes.
+    columns : mapping, optional
+        As in :func:`~sklearn_crcrf.serving.linear.linear_content`.
 
     Raises
     ------
@@ -64,5 +67,6 @@ def linear_tagger_of(
         separator=separator,
         lists=lists,
         decoding=classifier._decoding(),
+        columns=columns,
     )
     return Tagger(content)

@@ -1,11 +1,14 @@
 """Taggers by counted weights of words, their spelling and their contexts."""
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from .._kernels._counted_scores import CountedScores
 from .._kernels.vectorized import tagging
+from .columns import Columns, reader_of
 from .content import Content
 from .packing import packed_rows, packed_starts
 from .spelling import FEATURES, spell
@@ -22,8 +25,8 @@ MOST_LABELS = 2**15
 FARTHEST = 64
 
 
-def counted_tagger(content: Content, labels: list) -> Any:
-    """The compiled tagger; content from a file is checked."""
+def counted_tagger(content: Content, labels: list) -> tuple[Any, Callable | None]:
+    """The compiled tagger, and what reads its input; content from a file is checked."""
     if len(labels) > MOST_LABELS:
         raise ValueError(f"a tagger of counted weights has at most {MOST_LABELS} labels")
     words, n_words = content.strings("words")
@@ -78,7 +81,18 @@ def counted_tagger(content: Content, labels: list) -> Any:
     given = [table for table, _ in others]
     scores = CountedScores(words, tables, given, spell, arrays, first, exponent)
     chain = tagging.ChainTables(*(content.arrays[name] for name in ("transition", "begin", "end")))
-    return tagging.CountedTagger(chain, scores, labels)
+    read = None
+    if "input" in content.settings:
+        read = reader_of(content, partial(_symbols_of, names=columns))
+    elif others:
+        raise ValueError("the setting 'input' is missing")
+    return tagging.CountedTagger(chain, scores, labels), read
+
+
+def _symbols_of(columns: Columns, names: list[str]) -> list:
+    """The symbols of all columns; of a single column alone."""
+    found = [["" if s is None else s for s in columns[name]] for name in names]
+    return found if len(names) > 1 else found[0]
 
 
 def _check_edges(columns: np.ndarray, starts: np.ndarray, n_labels: int) -> None:

@@ -1,12 +1,14 @@
 """Taggers whose scores are linear in the attributes of tokens."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from .._kernels._attribute_reader import AttributeReader
 from .._kernels.vectorized import tagging
+from .columns import attributes_of, reader_of
 from .content import Content, string_arrays
 
 __all__ = ["linear_content", "linear_tagger"]
@@ -22,6 +24,7 @@ def linear_content(
     separator: str = "=",
     lists: bool = False,
     decoding: str = "viterbi",
+    columns: Mapping[str, list] | None = None,
 ) -> Content:
     """The content of a tagger.
 
@@ -41,6 +44,9 @@ def linear_content(
     lists : bool
         Whether a token may be a list of attributes, each of which counts as often as it occurs.
     decoding : {"viterbi", "marginal"}
+    columns : mapping, optional
+        The settings "input" and "steps" of a tagger whose tokens are columns of symbols, see
+        :func:`~sklearn_crcrf.serving.columns.reader_of`.
 
     Returns
     -------
@@ -52,6 +58,7 @@ def linear_content(
         "separator": separator,
         "lists": lists,
         "decoding": decoding,
+        **(columns or {}),
     }
     arrays = string_arrays("names", names)
     if row is not None:
@@ -63,8 +70,8 @@ def linear_content(
     return Content(settings, arrays)
 
 
-def linear_tagger(content: Content, labels: list) -> Any:
-    """The compiled tagger; content from a file is checked."""
+def linear_tagger(content: Content, labels: list) -> tuple[Any, Callable | None]:
+    """The compiled tagger, and what reads its input; content from a file is checked."""
     strings, n_names = content.strings("names")
     n = len(labels)
     row = None
@@ -80,6 +87,9 @@ def linear_tagger(content: Content, labels: list) -> Any:
         raise ValueError(f"{n_names} attributes cannot have {n_rows} rows of weights")
     separator = content.setting("separator", str)
     is_single = weights[-1].dtype == np.float32
-    reader = AttributeReader(strings, separator, content.setting("lists", bool), is_single)
+    lists, read = content.setting("lists", bool), None
+    if "input" in content.settings:
+        lists, read = True, reader_of(content, partial(attributes_of, separator=separator))
+    reader = AttributeReader(strings, separator, lists, is_single)
     chain = tagging.ChainTables(*(content.arrays[name] for name in ("transition", "begin", "end")))
-    return tagging.LinearTagger(chain, reader, row, weights, labels)
+    return tagging.LinearTagger(chain, reader, row, weights, labels), read

@@ -62,13 +62,13 @@ class PathSum:
         self._offsets, self._order = np.array([0, n_tokens]), np.zeros(1, dtype=np.int64)
         self._batch = BatchScores(self._offsets, scores)
 
-    @property
-    def maximum(self) -> float:
-        """The score of the best path; NaN if a score is NaN or inf."""
+    @cached_property
+    def best(self) -> tuple[float, np.ndarray]:
+        """The score and the labels of the best path; the score is NaN if one is NaN or inf."""
         state = self._scores.state
         value, y = np.empty(1), np.empty(len(state), dtype=np.int32)
         viterbi.viterbi(self._batch, self._order, state, None, y, value)
-        return float(value[0])
+        return float(value[0]), y
 
     @cached_property
     def marginals(self) -> tuple[float, np.ndarray]:

@@ -10,12 +10,13 @@ from .content import Content
 from .counted import counted_tagger
 from .files import read_content, write_content
 from .linear import linear_tagger
+from .second_order import Trigrams
 from .sums import ChainScores, Edges, PathSum
 
 __all__ = ["Tagger", "load_tagger"]
 
-# What makes the compiled tagger of each kind of model.
-KINDS: dict[str, Callable[[Content, list], Any]] = {
+# What makes the compiled tagger of each kind of model, and what reads its input.
+KINDS: dict[str, Callable[[Content, list], tuple[Any, Callable | None]]] = {
     "counted": counted_tagger,
     "linear": linear_tagger,
 }
@@ -54,7 +55,15 @@ class Tagger:
     (('D', 'N', 'V'), 0.79)
     """
 
-    __slots__ = ("_by_marginals", "_chain", "_compiled", "_content", "_labels")
+    __slots__ = (
+        "_by_marginals",
+        "_chain",
+        "_compiled",
+        "_content",
+        "_labels",
+        "_read",
+        "_trigrams",
+    )
 
     def __init__(self, content: Content):
         kind = content.setting("kind", str)
@@ -70,7 +79,9 @@ class Tagger:
         self._content, self._labels = content, labels
         self._chain = transition, begin, end
         self._by_marginals = content.setting("decoding", str) == "marginal"
-        self._compiled = KINDS[kind](content, labels)
+        self._compiled, self._read = KINDS[kind](content, labels)
+        has_trigrams = "n_candidates" in content.settings
+        self._trigrams = Trigrams(content, n) if has_trigrams else None
 
     def __reduce__(self):
         arrays = {name: np.array(array) for name, array in self._content.arrays.items()}
@@ -90,7 +101,8 @@ class Tagger:
         Parameters
         ----------
         tokens : list of str or dict
-            As one sequence of X in ``predict`` of the estimator.
+            As one sequence of X in ``predict`` of the estimator. If it reads columns, also tuples,
+            in the order of the columns in ``fit``.
 
         Returns
         -------
@@ -105,7 +117,39 @@ class Tagger:
         """
         if self._by_marginals:
             return [self._labels[i] for i in self.probabilities(tokens).argmax(axis=1).tolist()]
-        return self._compiled(tokens)
+        if self._trigrams is not None:
+            return self._second_order(self._trigrams, tokens)
+        return self._compiled(tokens if self._read is None else self._read(tokens))
+
+    def many(self, sequences: Iterable[Iterable]) -> list[list]:
+        """The labels of many sequences, faster than one by one, and on several threads at once.
+
+        Parameters
+        ----------
+        sequences : list of sequences
+            Each as for a call.
+
+        Returns
+        -------
+        list of lists of labels
+
+        Raises
+        ------
+        TypeError, ValueError
+            As a call; the message names the sequence.
+
+        Examples
+        --------
+        >>> from sklearn_crcrf import EmpiricalCRF
+        >>> tagger = EmpiricalCRF().fit([["the", "dog"], ["dogs"]], [["D", "N"], ["N"]]).tagger()
+        >>> tagger.many([["dogs"], ["the", "dogs"]])
+        [['N'], ['D', 'N']]
+        """
+        if self._by_marginals or self._trigrams is not None:
+            return [self(tokens) for tokens in sequences]
+        if self._read is not None:
+            sequences = map(self._read, sequences)
+        return self._compiled.many(list(sequences))
 
     def probabilities(self, tokens: Iterable) -> np.ndarray:
         """Marginal probabilities of the labels of each token, as from ``predict_proba``.
@@ -121,7 +165,12 @@ class Tagger:
         scores = self._scores(tokens)
         if len(scores.state) == 0:
             return scores.state
-        log_z, marginals = PathSum(scores).marginals
+        if self._trigrams is not None:
+            pairs = self._trigrams.pairs(scores)
+            log_z, marginals = PathSum(pairs.scores).marginals
+            marginals = pairs.marginals(marginals, len(self._labels))
+        else:
+            log_z, marginals = PathSum(scores).marginals
         _check(log_z)
         return marginals
 
@@ -135,12 +184,14 @@ class Tagger:
         scores = self._scores(tokens)
         if len(scores.state) == 0:
             return 1.0
+        if self._trigrams is not None:
+            scores = self._trigrams.pairs(scores).scores
         paths = PathSum(scores)
         log_z, _ = paths.marginals
         if np.isneginf(log_z):
             return 0.0
         _check(log_z)
-        return float(np.exp(min(paths.maximum - log_z, 0.0)))
+        return float(np.exp(min(paths.best[0] - log_z, 0.0)))
 
     def save(self, file: str | os.PathLike) -> None:
         """Write a file that :func:`load_tagger` maps into memory.
@@ -159,8 +210,20 @@ class Tagger:
         """
         write_content(file, self._content)
 
+    def _second_order(self, trigrams: Trigrams, tokens: Iterable) -> list:
+        """The labels of the best path of a chain of second order."""
+        scores = self._scores(tokens)
+        if len(scores.state) == 0:
+            return []
+        pairs = trigrams.pairs(scores)
+        value, y = PathSum(pairs.scores).best
+        _check(value)
+        return [self._labels[i] for i in pairs.current(y).tolist()]
+
     def _scores(self, tokens: Iterable) -> ChainScores:
-        state, edges = self._compiled.state_scores(tokens)
+        state, edges = self._compiled.state_scores(
+            tokens if self._read is None else self._read(tokens)
+        )
         edges = Edges.none(len(state)) if edges is None else Edges(*edges)
         return ChainScores(state, *self._chain, edges)
 

@@ -53,6 +53,7 @@ def check(estimator, X):
     assert [tagger(tokens) for tokens in X] == [list(labels) for labels in estimator.predict(X)]
     for tokens, wanted in zip(X, estimator.predict_proba(X), strict=True):
         np.testing.assert_array_equal(tagger.probabilities(tokens), wanted)
+    assert tagger.many(X) == [tagger(tokens) for tokens in X]
     confidence = [tagger.confidence(tokens) for tokens in X]
     np.testing.assert_array_equal(confidence, estimator.confidence(X))
 
@@ -67,6 +68,7 @@ def others():
     [
         {},
         {"sigma": 3.0, "mu_oov": 0.5},
+        {"order": 2},
         {"exponents": {"edges": 0.0, "token[+2]": 0.0}},
         {"exponents": {"token:suffix3[-1]|token:suffix3[+1]": 0.2, "token:shape[-1]/seldom": 0.3}},
         {"experts": ["token[-1]", "token[0]|token[-1]", "token:lower[-2]|token[+1]"]},
@@ -158,16 +160,14 @@ def test_arrays_that_lie():
 def test_what_has_no_tagger():
     X, y = corpus(30)
     for parameters, message in (
-        ({"order": 2}, "order=1"),
         ({"zeros": "floored"}, 'zeros="smoothed"'),
         ({"spelling": "joint"}, 'spelling="product"'),
         ({"experts": ["token[-1]|token[0]|token[+1]|token[+2]"]}, "at most three symbols"),
     ):
         with pytest.raises(ValueError, match=message):
             EmpiricalCRF(**parameters).fit(X, y).tagger()
-    dicts = [[{"token": token, "tag": "x"} for token in tokens] for tokens in X]
-    with pytest.raises(ValueError, match="token strings"):
-        EmpiricalCRF().fit(dicts, y).tagger()
+    with pytest.raises(ValueError, match="columns of strings"):
+        EmpiricalCRF().fit([np.eye(2)], [["A", "B"]]).tagger()
 
 
 def test_tokens_must_be_strings():

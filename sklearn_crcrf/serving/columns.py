@@ -1,0 +1,242 @@
+"""The columns of one sequence: what tokens hold, and what the steps of a pipeline make of it."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from numbers import Number
+from typing import Any
+
+import numpy as np
+
+from .content import Content
+from .spelling import spelling_feature
+
+__all__ = ["Column", "Columns", "Step", "attributes_of", "read_columns", "reader_of", "step_of"]
+
+Column = list[str | None]
+"""The symbols of all tokens; None for tokens that have none."""
+
+Columns = dict[str, Column]
+"""Columns by name."""
+
+Step = Callable[[Columns], Columns]
+"""What a transformer makes of the columns of one sequence."""
+
+OUTSIDE = "<boundary"
+FARTHEST = 1000
+
+# Values of feature dicts that are symbols.
+SCALARS = str, Number, np.bool_
+
+
+def read_columns(tokens: Iterable, names: Sequence[str]) -> Columns:
+    """The columns of one sequence.
+
+    Parameters
+    ----------
+    tokens : list of str, dict or tuple
+        A str is the only column; the members of a tuple are the columns in their order.
+    names : sequence of str
+
+    Raises
+    ------
+    TypeError
+        If a token or a symbol is of another kind; the message names its position.
+    ValueError
+        If a tuple has another length.
+
+    Examples
+    --------
+    >>> from sklearn_crcrf.serving.columns import read_columns
+    >>> read_columns([{"word": "the", "tag": "D"}, {"word": "dog"}], ["word", "tag"])
+    {'word': ['the', 'dog'], 'tag': ['D', None]}
+    """
+    if isinstance(tokens, str | bytes | Mapping):
+        raise TypeError(f"tokens must be a list of the tokens of one sequence, but is {tokens!r}")
+    rows = [_symbols(token, names, t) for t, token in enumerate(tokens)]
+    return {name: [row.get(name) for row in rows] for name in names}
+
+
+def _symbols(token: Any, names: Sequence[str], position: int) -> Mapping[str, str]:
+    """The symbols of one token by column."""
+    if isinstance(token, str) and len(names) == 1:
+        return {names[0]: token}
+    if isinstance(token, Mapping):
+        if all(type(value) is str for value in token.values()):
+            return token
+        return dict(_flat(token, "", position))
+    if not isinstance(token, str) and hasattr(token, "__len__"):
+        if len(token) != len(names):
+            raise ValueError(
+                f"tokens, position {position}: the token has {len(token)} columns, "
+                f"but the model has {len(names)}"
+            )
+        return dict(_flat(dict(zip(names, token, strict=True)), "", position))
+    what = "a str" if len(names) == 1 else "a dict or a tuple"
+    raise TypeError(
+        f"tokens, position {position}: the token must be {what}, but is {token!r}, of type "
+        f"{type(token).__name__}"
+    )
+
+
+def _flat(token: Mapping, prefix: str, position: int) -> Iterator[tuple[str, str]]:
+    """The columns of a feature dict, with columns ``"key:inner"`` of what is nested."""
+    for key, value in token.items():
+        if isinstance(value, SCALARS) and value == value:
+            yield prefix + key, str(value)
+        elif isinstance(value, Mapping):
+            yield from _flat(value, f"{prefix}{key}:", position)
+        elif isinstance(value, list | tuple | set | frozenset):
+            yield from ((f"{prefix}{key}:{member}", "True") for member in value)
+        else:
+            raise TypeError(
+                f"tokens, position {position}: {prefix + key!r} must be a str, number, dict or "
+                f"list, but is {value!r}, of type {type(value).__name__}"
+            )
+
+
+def reader_of(content: Content, finish: Callable[[Columns], list]) -> Callable[[Iterable], list]:
+    """What reads the columns of a sequence, takes the steps, and makes the input of a kernel.
+
+    Parameters
+    ----------
+    content : Content
+        Its settings "input" and "steps" are checked.
+    finish : callable
+        Makes the input of the kernel of the last columns.
+    """
+    names, steps = content.setting("input", list), content.setting("steps", list)
+    if not all(isinstance(name, str) for name in names):
+        raise ValueError("the setting 'input' is not valid")
+    functions = [step_of(settings) for settings in steps]
+
+    def read(tokens: Iterable) -> list:
+        columns = read_columns(tokens, names)
+        for function in functions:
+            columns = function(columns)
+        return finish(columns)
+
+    try:
+        read([])
+    except KeyError as error:
+        raise ValueError(f"the steps of the tagger make no column {error}") from error
+    return read
+
+
+def attributes_of(columns: Columns, separator: str) -> list[list[str]]:
+    """The attributes of each token: the name of a column, the separator, and a symbol."""
+    starts = [name + separator for name in columns]
+    return [
+        [
+            start + symbol
+            for start, symbol in zip(starts, symbols, strict=True)
+            if symbol is not None
+        ]
+        for symbols in zip(*columns.values(), strict=True)
+    ]
+
+
+def step_of(settings: Any) -> Step:
+    """The step that settings describe, which may come from a file.
+
+    Parameters
+    ----------
+    settings : list of str and what the step of this kind needs
+
+    Raises
+    ------
+    ValueError
+        If they describe no step.
+    """
+    try:
+        kind, *others = settings
+        return STEPS[kind](*others)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise ValueError(f"the step {settings!r:.80} of the tagger is not valid") from error
+
+
+def _spelling_step(column: str, features: list[str]) -> Step:
+    """Columns of the spelling of a column beside all others."""
+    functions = {name: spelling_feature(name) for name in features}
+
+    def add(columns: Columns) -> Columns:
+        words = columns[column]
+        made: Columns = {
+            name: [None if word is None else function(word) for word in words]
+            for name, function in functions.items()
+        }
+        return columns | made
+
+    return add
+
+
+def _window_step(templates: list[list[tuple[str, int]]], names: list[str]) -> Step:
+    """Columns of neighbouring symbols, alone or joined."""
+    places = [[(str(column), int(offset)) for column, offset in template] for template in templates]
+    if len(places) != len(names) or any(abs(k) > FARTHEST for p in places for _, k in p):
+        raise ValueError("the templates are not valid")
+    used = {place for template in places for place in template}
+    joined = {place for template in places if len(template) > 1 for place in template}
+
+    def make(columns: Columns) -> Columns:
+        moved = {(column, k): _moved(columns[column], k) for column, k in used}
+        escaped = {place: [*map(_escaped, *moved[place])] for place in joined}
+        made: Columns = {}
+        for name, template in zip(names, places, strict=True):
+            if len(template) == 1:
+                made[name] = moved[template[0]][1]
+                continue
+            parts = zip(*(escaped[place] for place in template), strict=True)
+            made[name] = [None if None in part else "|".join(part) for part in parts]
+        return made
+
+    return make
+
+
+def _moved(column: Column, offset: int) -> tuple[list[bool], Column]:
+    """Which symbols are outside of the sequence; the symbols an offset to the right of tokens."""
+    n = len(column)
+    if offset == 0:
+        return [False] * n, column
+    inside = [None if s is None else "\\" + s if OUTSIDE in s else s for s in column]
+    is_outside = [not 0 <= t + offset < n for t in range(n)]
+    return is_outside, [
+        f"{OUTSIDE}{t + offset - (n - 1 if offset > 0 else 0):+d}>" if out else inside[t + offset]
+        for t, out in enumerate(is_outside)
+    ]
+
+
+def _escaped(is_outside: bool, symbol: str | None) -> str | None:
+    """A symbol that is joined by a bar."""
+    if is_outside or symbol is None or ("\\" not in symbol and "|" not in symbol):
+        return symbol
+    return symbol.replace("\\", "\\\\").replace("|", "\\|")
+
+
+def _clusters_step(
+    column: str, clusters: dict[str, str], lengths: dict[str, int | None], ignore_case: bool
+) -> Step:
+    """Columns of the clusters of the words of a column."""
+    if not all(isinstance(cluster, str) for cluster in clusters.values()):
+        raise ValueError("clusters must be str")
+
+    def cluster_of(word: str | None) -> str | None:
+        if word is None:
+            return None
+        cluster = clusters.get(word)
+        return clusters.get(word.lower()) if cluster is None and ignore_case else cluster
+
+    def make(columns: Columns) -> Columns:
+        found = [cluster_of(word) for word in columns[column]]
+        return {
+            name: [None if cluster is None else cluster[:length] for cluster in found]
+            for name, length in lengths.items()
+        }
+
+    return make
+
+
+# What makes the steps of each kind.
+STEPS: dict[str, Callable[..., Step]] = {
+    "spelling": _spelling_step,
+    "window": _window_step,
+    "clusters": _clusters_step,
+}
