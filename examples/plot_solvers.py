@@ -88,8 +88,8 @@ for name, curve in curves.items():
 # L-BFGS is the best single choice. Stochastic gradient descent is near the minimum after an epoch,
 # which pays off with more data than here. Newton's method is fast only at the end, and iterative
 # scaling is of historical interest. The counted weights of ``init="empirical"`` label well at once,
-# but the first iterations undo that. OWL-QN, the default if ``c1`` is positive, minimises another
-# objective, so it is in the right panel only.
+# and save a few iterations. OWL-QN, the default if ``c1`` is positive, minimises another objective,
+# so it is in the right panel only.
 figure, (left, right) = plt.subplots(1, 2, figsize=(12, 4.5), layout="constrained")
 for i, (name, (seconds, loss, f1)) in enumerate((n, c.T) for n, c in curves.items()):
     if "c1" not in name:

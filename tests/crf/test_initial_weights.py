@@ -17,6 +17,7 @@ from sklearn_crcrf import (
     StructuredPerceptron,
 )
 from sklearn_crcrf.datasets import make_addresses
+from sklearn_crcrf.feature_extraction import text_features
 from sklearn_crcrf.linear import Weights
 
 X, y = make_corpus(n_sequences=40)
@@ -31,6 +32,14 @@ def start_of(crf, X, y):
     """The weights with which training starts."""
     with pytest.warns(match="max_iter=0"):
         return clone(crf).set_params(max_iter=0).fit(X, y)
+
+
+def loss_of_start(crf, X, y):
+    """The log loss of the labels of tokens, where training starts."""
+    start = start_of(crf, X, y)
+    gold = np.searchsorted(start.classes_, np.concatenate([np.array(labels) for labels in y]))
+    marginals = np.concatenate(list(start.predict_proba(X)))
+    return -np.log(marginals[np.arange(len(gold)), gold]).mean()
 
 
 @pytest.mark.parametrize("features", ["all", "observed"])
@@ -52,11 +61,21 @@ def test_counting_saves_iterations(features):
 
 def test_the_empirical_start_is_counted():
     crf = start_of(CRF(init="empirical"), [["a", "b"], ["a"]], [["A", "B"], ["A"]])
-    prior = np.array([3.0, 2.0]) / 5
-    assert_allclose(crf.coef_[0], [0.4 * np.log1p(2 / prior[0]), 0])
-    assert_allclose(crf.coef_[1], [0, 0.4 * np.log1p(1 / prior[1])])
+    prior, factor = np.array([3.0, 2.0]) / 5, 1.25 / (1 + 4)
+    assert_allclose(crf.coef_[0], [factor * np.log1p(2 / prior[0]), 0])
+    assert_allclose(crf.coef_[1], [0, factor * np.log1p(1 / prior[1])])
     rate = (np.array([[0, 1.0], [0, 0]]) + np.outer(prior, prior)) / (2 * np.outer(prior, prior))
-    assert_allclose(crf.transitions_, 0.4 * np.log(rate))
+    assert_allclose(crf.transitions_, factor * np.log(rate))
+
+
+def test_the_empirical_start_is_better_than_zero_with_few_attributes_and_with_many():
+    words, labels = make_addresses(60, random_state=0)
+    rows = text_features("names").fit_transform(words)
+    assert rows.data.nnz > 30 * len(rows.data.indptr)
+    for X in (words, rows):
+        zeros, crf = CRF(), CRF(init="empirical")
+        assert loss_of_start(crf, X, labels) < 0.9 * loss_of_start(zeros, X, labels)
+        assert len(crf.fit(X, labels).loss_curve_) <= len(zeros.fit(X, labels).loss_curve_)
 
 
 @pytest.mark.parametrize(
