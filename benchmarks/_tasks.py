@@ -2,21 +2,14 @@
 
 import argparse
 from collections.abc import Callable, Iterator, Sequence
-from itertools import product
 from typing import NamedTuple
 
-import numpy as np
 from _common import load_splits
-from _names import with_found
-from sklearn.model_selection import cross_val_predict
 from sklearn.pipeline import Pipeline, make_pipeline
 
-from sklearn_crcrf import CRF, SequenceArray
+from sklearn_crcrf import CRF, FoundLabels, SequenceArray, text_features
 from sklearn_crcrf.datasets import fetch_conll2002
-from sklearn_crcrf.feature_extraction import SequenceVectorizer, TokenFeatures, Window
-from sklearn_crcrf.feature_extraction.presets import SPELLING, preset_templates
 
-NAME_SPELLING = SPELLING["names"]
 # Sentences of a part for tuning, where a corpus has none.
 N_TUNING = 2000
 
@@ -33,7 +26,7 @@ class Task(NamedTuple):
         Takes the options of the command line. Returns what to train on and what to test on, by the
         name of the latter: that is the test part, or parts for tuning.
     attributes : callable
-        Returns a transformer of sentences to sparse rows.
+        Returns a transformer of sentences to sparse rows, which may learn from labels.
     features : {"all", "observed"}
     """
 
@@ -58,7 +51,7 @@ def encoded(task: Task, args: argparse.Namespace) -> Iterator[tuple[str, Rows, R
     """
     for name, ((X, y), (X_test, y_test)) in task.load(args).items():
         attributes = task.attributes()
-        rows, known = attributes.fit_transform(X), {token["word"] for s in X for token in s}
+        rows, known = attributes.fit_transform(X, y), {token["word"] for s in X for token in s}
         is_known = [[token["word"] in known for token in sentence] for sentence in X_test]
         yield name, Rows(rows, y, []), Rows(attributes.transform(X_test), y_test, is_known)
 
@@ -81,17 +74,9 @@ def _apart(X: list, y: list, held_out: slice) -> tuple[Part, Part]:
 
 
 def _load_names(args: argparse.Namespace) -> dict[str, tuple[Part, Part]]:
-    """Words with parts of speech, and with what a first model found.
-
-    Its predictions for the training part come from models trained on the other four fifths.
-    """
+    """Words with parts of speech."""
     name = "testa" if args.tune else "testb"
-    (X, y), (X_test, y_test) = _name_part("train", args), _name_part(name, args)
-    attributes = _name_attributes()
-    rows, test_rows = attributes.fit_transform(X), attributes.transform(X_test)
-    first = CRF(features="observed", dtype="float32", tol=1e-3)
-    found = cross_val_predict(first, rows, y, cv=5), first.fit(rows, y).predict(test_rows)
-    return {name: ((with_found(X, found[0]), y), (with_found(X_test, found[1]), y_test))}
+    return {name: (_name_part("train", args), _name_part(name, args))}
 
 
 def _name_part(part: str, args: argparse.Namespace) -> Part:
@@ -101,44 +86,18 @@ def _name_part(part: str, args: argparse.Namespace) -> Part:
     return [X[i] for i in kept], [y[i] for i in kept]
 
 
-def _around(columns: Sequence[str], *offsets: int) -> list[str]:
-    return [f"{column}[{i}]" for column, i in product(columns, offsets)]
-
-
-def name_windows(with_tags: bool = True) -> list[str]:
-    """Templates of words, their spelling and parts of speech, for names."""
-    # Without parts of speech tokens are strings, in the column "token".
-    columns = ["word", "pos"] if with_tags else ["token"]
-    return preset_templates("names", [*columns, *NAME_SPELLING])
-
-
 def _chunk_attributes() -> Pipeline:
-    spelling = SPELLING["chunks"]
-    return _pipeline(spelling, preset_templates("chunks", ["word", "pos", *spelling]))
+    return text_features("chunks")
 
 
-def _name_attributes(*more: str) -> Pipeline:
-    return _pipeline(NAME_SPELLING, [*name_windows(), *more])
-
-
-def _second_name_attributes() -> Pipeline:
-    return _name_attributes(
-        *_around(["found"], *range(-2, 3)),
-        *_around(["word_in_article", "word_in_text"], -1, 0, 1),
-        *_around(["name_in_article", "name_in_text", "longer"], 0),
-        *(f"found[0]|{column}[0]" for column in ("word_in_article", "name_in_article", "longer")),
-    )
-
-
-def _pipeline(spelling: Sequence[str], templates: Sequence[str]) -> Pipeline:
-    return make_pipeline(
-        TokenFeatures(spelling, column="word"),
-        Window(templates),
-        SequenceVectorizer(dtype=np.float32),
-    )
+def _name_attributes() -> Pipeline:
+    """With what a first model finds; on the training part, models of the other four fifths."""
+    crf = CRF(features="observed", dtype="float32", tol=1e-3)
+    first = make_pipeline(text_features("names"), crf)
+    return make_pipeline(FoundLabels(first), text_features("names"))
 
 
 TASKS = {
     "chunking": Task("English chunks", _load_chunking, _chunk_attributes, "all"),
-    "ner": Task("Dutch named entities", _load_names, _second_name_attributes, "observed"),
+    "ner": Task("Dutch named entities", _load_names, _name_attributes, "observed"),
 }

@@ -11,11 +11,10 @@ import numpy as np
 import scipy.sparse as sp
 from _common import load_splits
 from _features import CHUNK_TEMPLATES, columns_of
-from _tasks import NAME_SPELLING, name_windows
 from sklearn.pipeline import Pipeline, make_pipeline
 
-from sklearn_crcrf import CRF, FeatureInduction
-from sklearn_crcrf.feature_extraction import SequenceVectorizer, TokenFeatures, Window
+from sklearn_crcrf import CRF, FeatureInduction, text_features
+from sklearn_crcrf.feature_extraction import SequenceVectorizer, Window
 from sklearn_crcrf.metrics import segment_f1
 
 COLUMNS = ["features", "attributes", "weights", "joined", "F1", "CPU s", "target", "met"]
@@ -109,9 +108,8 @@ def chunk_table(args: argparse.Namespace) -> tuple[str, Iterator[list[str]]]:
 
 def name_ways() -> list[Way]:
     """Hand-made windows first, then what is chosen from single attributes of neighbours."""
-    templates = name_windows(with_tags=False)
-    windows = _spelled(templates)
-    single = _spelled([template for template in templates if "|" not in template])
+    spelling, window = text_features("names", columns=["token"])[:-1]
+    single = [template for template in window.templates if "|" not in template]
 
     def chosen() -> FeatureInduction:
         options = {"n_rounds": 3, "max_features": 62_000, "min_gain": 0.05}
@@ -122,16 +120,19 @@ def name_ways() -> list[Way]:
         return trained(sigma=NAME_SIGMA)
 
     return [
-        Way("windows", windows, plain),
-        Way("windows, c1=0.3", windows, lambda: trained(c1=0.3, sigma=10.0)),
+        Way("windows", make_pipeline(spelling, window), plain),
+        Way(
+            "windows, c1=0.3", make_pipeline(spelling, window), lambda: trained(c1=0.3, sigma=10.0)
+        ),
         Way("word, eleven properties", columns_of("ner"), plain),
-        Way("single attributes", single, plain),
-        Way("single attributes, chosen by gain", single, chosen, is_judged=True),
+        Way("single attributes", make_pipeline(spelling, Window(single)), plain),
+        Way(
+            "single attributes, chosen by gain",
+            make_pipeline(spelling, Window(single)),
+            chosen,
+            is_judged=True,
+        ),
     ]
-
-
-def _spelled(templates: Sequence[str]) -> Pipeline:
-    return make_pipeline(TokenFeatures(NAME_SPELLING), Window(templates))
 
 
 def name_table(args: argparse.Namespace) -> tuple[str, Iterator[list[str]]]:

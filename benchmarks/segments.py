@@ -10,15 +10,14 @@ from _common import begin, cpu_seconds, yes_or_no  # before numpy
 import numpy as np
 from _exponents import KeptParts, mean_of
 from _features import CHUNK_TEMPLATES
-from _tasks import NAME_SPELLING, name_windows
 from exponents import TAGGED, WORDS
 from sklearn.pipeline import make_pipeline, make_union
 
-from sklearn_crcrf import CRF, EmpiricalCRF, SemiMarkovCRF
+from sklearn_crcrf import CRF, EmpiricalCRF, SemiMarkovCRF, text_features
 from sklearn_crcrf.datasets import fetch_conll2000, fetch_conll2002
 from sklearn_crcrf.empirical.fit_exponents import fit_segment_exponents
 from sklearn_crcrf.empirical.segment_rates import segmented
-from sklearn_crcrf.feature_extraction import Gazetteer, SequenceVectorizer, TokenFeatures, Window
+from sklearn_crcrf.feature_extraction import Gazetteer, SequenceVectorizer, Window
 from sklearn_crcrf.metrics import segment_f1
 from sklearn_crcrf.segments import to_segments
 from sklearn_crcrf.semi_markov import SegmentFeatures, SegmentGazetteer, WithSegments
@@ -78,10 +77,9 @@ def read(name: str, args: argparse.Namespace) -> Task:
     fetch = fetch_conll2002 if name == "ner" else fetch_conll2000
     test = "testb" if name == "ner" else "test"
     train, test = (fetch(part, **options) for part in ("train", test))
-    columns = Window(CHUNK_TEMPLATES)
-    if name == "ner":
-        columns = make_pipeline(TokenFeatures(NAME_SPELLING), Window(name_windows()))
-    tokens = make_pipeline(columns, SequenceVectorizer(dtype=np.float32))
+    tokens = text_features("names")
+    if name != "ner":
+        tokens = make_pipeline(Window(CHUNK_TEMPLATES), SequenceVectorizer(dtype=np.float32))
     train, test = (([*X], [*y]) for X, y in (train, test))
     train, test = ((X[: args.sentences], y[: args.sentences]) for X, y in (train, test))
     return Task(train, test, tokens, LONGEST[name])
