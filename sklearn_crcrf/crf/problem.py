@@ -10,14 +10,13 @@ from ..criteria import Criterion
 from ..linear import (
     BatchObjective,
     Corpus,
-    DenseDesign,
     DuplicateColumns,
     Objective,
-    ObservedDesign,
     SparseDesign,
     Term,
     Terms,
     Weights,
+    design_of,
     edge_columns,
     find_duplicates,
     shared_terms,
@@ -160,14 +159,8 @@ class Problem(NamedTuple):
         self, blocks: list, slices: list[tuple[int, int]], sparse: Callable, **options: Any
     ) -> Objective:
         X = without_columns(self.corpus.X, self.only_edges)
-        if self.pairs is not None:
-            design: Any = ObservedDesign(sp.csr_array(X), self.pairs, slices, **options)
-        elif sp.issparse(X):
-            design = sparse(X, self.n_labels, slices)
-        else:
-            design = DenseDesign(X, self.n_labels, slices)
         return Objective(
-            design,
+            design_of(X, self.pairs, self.n_labels, slices, sparse, **options),
             self.terms(),
             blocks,
             self.criterion,

@@ -3,7 +3,14 @@
 from .batches import BatchObjective
 from .corpus import Chunk, Corpus, transition_counts
 from .correcting import correct, find, step_by_margin
-from .designs import DenseDesign, FactoredDesign, ObservedDesign, SparseDesign, sparse_design
+from .designs import (
+    DenseDesign,
+    FactoredDesign,
+    ObservedDesign,
+    SparseDesign,
+    design_of,
+    sparse_design,
+)
 from .duplicate_columns import DuplicateColumns, find_duplicates
 from .edge_data import EdgeEncoder
 from .examples import Coefficients, Differences, Examples
@@ -41,6 +48,7 @@ __all__ = [
     "Weights",
     "check_magnitude",
     "correct",
+    "design_of",
     "different_rows",
     "edge_columns",
     "find",

@@ -5,7 +5,7 @@ the transposed attributes of each block of tokens are stored, so that threads ca
 a block: each thread makes the sums over tokens for some of the attributes.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,14 @@ from .factoring import Factored, factor
 from .single_weights import SingleWeights
 from .sums import RowSums
 
-__all__ = ["DenseDesign", "FactoredDesign", "ObservedDesign", "SparseDesign", "sparse_design"]
+__all__ = [
+    "DenseDesign",
+    "FactoredDesign",
+    "ObservedDesign",
+    "SparseDesign",
+    "design_of",
+    "sparse_design",
+]
 
 # An attribute that has weights for more labels than this gets a row of weights for all labels.
 FEW_LABELS = 2
@@ -274,3 +281,30 @@ class DenseDesign:
     ) -> None:
         """As :meth:`SparseDesign.add_to_weights`."""
         weights += self._X[start:stop].T @ scores
+
+
+def design_of(
+    X: sp.csr_array | np.ndarray,
+    pairs: sp.csr_array | None,
+    n_labels: int,
+    blocks: Slices,
+    sparse: Callable[..., Any] = sparse_design,
+    **options: Any,
+) -> Any:
+    """The design of attributes of any kind.
+
+    Parameters
+    ----------
+    X : CSR or ndarray of shape (n_tokens, n_attributes)
+    pairs : CSR of shape (n_attributes, n_labels) or None
+        The pairs of attribute and label that have a weight; None for all.
+    n_labels : int
+    blocks : sequence of (start, stop)
+    sparse : callable
+        Makes the design of sparse attributes without ``pairs``.
+    **options
+        For :class:`ObservedDesign`.
+    """
+    if pairs is not None:
+        return ObservedDesign(sp.csr_array(X), pairs, blocks, **options)
+    return sparse(X, n_labels, blocks) if sp.issparse(X) else DenseDesign(X, n_labels, blocks)

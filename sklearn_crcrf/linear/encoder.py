@@ -163,14 +163,71 @@ class AttributeEncoder:
         else:
             new = SequenceVectorizer(dtype=self._dtype).fit(X).vocabulary_
             known = dict.fromkeys([*self._vectorizer.vocabulary_.symbols, *new.symbols])
-            self._vectorizer = copy(self._vectorizer)
-            self._vectorizer.vocabulary_ = Vocabulary(list(known))
+            self._set_symbols(list(known))
             self._set_names(X)
         return self._encode(X)
 
+    def add(self, other: "AttributeEncoder") -> np.ndarray:
+        """Learn the attributes of another encoder; :meth:`select` then completes the names.
+
+        Parameters
+        ----------
+        other : AttributeEncoder
+            Of the same parameters.
+
+        Returns
+        -------
+        ndarray of int
+            The number that each attribute of the other encoder has here.
+
+        Raises
+        ------
+        ValueError
+            If the other encoder learned from X of another kind.
+        """
+        if len(self._edges.names) or len(other._edges.names):
+            raise ValueError("X in parts cannot have edge data")
+        kinds = {(it._vectorizer is None, it.has_columns) for it in (self, other)}
+        if len(kinds) > 1:
+            raise ValueError("X is of different kinds in different parts")
+        if self._vectorizer is not None:
+            self._keys = self._keys | other._keys
+            return self._vectorizer.vocabulary_.add(other._vectorizer.vocabulary_.symbols)
+        if len(other.names) != len(self.names):
+            raise ValueError(f"X has {len(other.names)} columns, but {len(self.names)} elsewhere")
+        return np.arange(len(self.names))
+
+    def find(self, other: "AttributeEncoder") -> np.ndarray:
+        """The number here of each attribute of an encoder that was added; -1 if not selected."""
+        if self._vectorizer is not None:
+            return self._vectorizer.vocabulary_.lookup(other._vectorizer.vocabulary_.symbols)
+        numbers = np.full(len(other.names), -1)
+        numbers[self.columns] = np.arange(len(self.names))
+        return numbers
+
+    def select(self, chosen: np.ndarray) -> "AttributeEncoder":
+        """An encoder of some of the attributes, by increasing number; this one stays as it is."""
+        twin = copy(self)
+        if self._vectorizer is None:
+            twin.names = self.names[chosen]
+            twin._kept = None if len(chosen) == len(self.names) else chosen
+            twin.edge_attributes = np.flatnonzero(np.isin(chosen, self.edge_attributes))
+            return twin
+        symbols = self._vectorizer.vocabulary_.symbols
+        twin._set_symbols([symbols[i] for i in chosen])
+        twin._complete_names()
+        return twin
+
+    def _set_symbols(self, symbols: list[str]) -> None:
+        self._vectorizer = copy(self._vectorizer)
+        self._vectorizer.vocabulary_ = Vocabulary(symbols)
+
     def _set_names(self, X: SequenceArray) -> None:
-        self.names = self._vectorizer.get_feature_names_out()
         self._keys = self._keys | _keys_of_edges(X.data)
+        self._complete_names()
+
+    def _complete_names(self) -> None:
+        self.names = self._vectorizer.get_feature_names_out()
         only_edges = _in_columns(self.names, self._keys)
         wanted = _in_columns(self.names, self._edge_columns)
         if not self.has_columns:

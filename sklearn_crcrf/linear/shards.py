@@ -1,0 +1,224 @@
+"""The objective as a sum over shards, each with the weights of its own attributes only.
+
+A part of the training data becomes a shard in two passes. The first pass surveys all parts and
+unites what they have; the second makes each shard with the shape of the model of all parts:
+
+    survey = Survey.unite(Survey.of(part) for part in parts)
+    shape = survey.shape(features="observed")
+    shards = [Shard.of(part, shape, criterion) for part in parts]
+
+A shard can be made and evaluated in any process: it is sent its own weights, and sends back the
+loss and as many derivatives.
+"""
+
+import pickle
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from .._kernels._entries import some_entries
+from .._kernels._gaussian import gaussian_penalty
+from ..criteria import Criterion
+from ..utils.csr import csr_arrays
+from .constraints import check_possible
+from .corpus import Corpus
+from .designs import design_of
+from .objective import Objective
+from .parts import ModelShape, OwnColumns, Part
+from .transition_feature import edge_columns, without_columns
+from .weight_vector import Terms
+
+__all__ = ["Shard", "ShardedObjective", "own_corpus"]
+
+Evaluate = Callable[[Iterator[np.ndarray]], Iterable[tuple[float, np.ndarray]]]
+
+
+class Shard:
+    """A part of the training data, and its own part of the loss and the gradient.
+
+    It is made by :meth:`of`, and can be pickled.
+
+    Parameters
+    ----------
+    columns : OwnColumns
+        Where its weights stand in the vector of all weights.
+    design : FactoredDesign, SparseDesign, ObservedDesign or DenseDesign
+    terms : Terms
+    corpus : Corpus
+        Longest sequences first; ``X`` is None, because the design has the attributes.
+    criterion : Criterion
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_crcrf import CRF
+    >>> from sklearn_crcrf.criteria import log_loss
+    >>> from sklearn_crcrf.linear.parts import Survey, read_part
+    >>> from sklearn_crcrf.linear.shards import Shard
+    >>> parts = [read_part(CRF(), [["a", "b"]], [["X", "Y"]]), read_part(CRF(), [["c"]], [["Z"]])]
+    >>> shape = Survey.unite(map(Survey.of, parts)).shape()
+    >>> shard = Shard.of(parts[1], shape, log_loss)
+    >>> loss, gradient = shard.evaluate(np.zeros(shard.n_weights))
+    >>> round(loss, 4), gradient[:3].round(4), shard.columns.numbers[:3]
+    (1.0986, array([ 0.3333,  0.3333, -0.6667]), array([6, 7, 8]))
+    """
+
+    def __init__(
+        self, columns: OwnColumns, design: Any, terms: Terms, corpus: Corpus, criterion: Criterion
+    ):
+        self.columns = columns
+        self._design, self._terms, self._corpus = design, terms, corpus
+        self._criterion = criterion
+
+    @classmethod
+    def of(cls, part: Part, shape: ModelShape, criterion: Criterion, dtype: Any = None) -> "Shard":
+        """Make the shard of a part.
+
+        Parameters
+        ----------
+        part : Part
+        shape : ModelShape
+            Of all parts.
+        criterion : Criterion
+            Its loss must be a sum over sequences.
+        dtype : dtype, optional
+            The type of the weights; by default the type of the attributes.
+
+        Raises
+        ------
+        ValueError
+            If the loss is not a sum, or labels are not possible under the constraints.
+        """
+        if not criterion.is_sum:
+            raise ValueError(f"criterion={criterion} is not a sum over sequences")
+        corpus, attributes = own_corpus(part, shape, dtype)
+        n, encoder = len(shape.classes), shape.encoder
+        blocks = corpus.chunks(n)
+        slices = [(block[0].start, block[-1].stop) for block in blocks]
+        pairs = None if shape.pairs is None else sp.csr_array(shape.pairs[attributes])
+        edges = edge_columns(corpus.X, _places(encoder.edge_attributes, attributes))
+        X = without_columns(corpus.X, _places(encoder.only_edges, attributes))
+        return cls(
+            shape.columns(attributes),
+            design_of(X, pairs, n, slices),
+            shape.terms_of(edges, len(attributes), pairs),
+            corpus._replace(X=None),
+            criterion.for_labels(shape.classes),
+        )
+
+    @property
+    def n_weights(self) -> int:
+        """The number of its own weights."""
+        return self._terms.n_weights
+
+    @property
+    def n_tokens(self) -> int:
+        """The number of tokens."""
+        return len(self._corpus.y)
+
+    def evaluate(self, own: np.ndarray, n_threads: int = 1) -> tuple[float, np.ndarray]:
+        """The loss of its sequences and the gradient, without a penalty.
+
+        Parameters
+        ----------
+        own : ndarray of shape (n_weights,)
+            Its own weights.
+        n_threads : int
+            The result has the same bits for any number of threads.
+
+        Returns
+        -------
+        loss : float
+        gradient : ndarray of shape (n_weights,)
+        """
+        blocks = self._corpus.chunks(self._terms.n_labels)
+        objective = Objective(
+            self._design,
+            self._terms,
+            blocks,
+            self._criterion,
+            sigma=np.inf,
+            n_threads=n_threads,
+        )
+        return objective(own.astype(self._design.dtype, copy=False))
+
+    def __sizeof__(self) -> int:
+        buffers: list[pickle.PickleBuffer] = []
+        state = pickle.dumps(vars(self), protocol=5, buffer_callback=buffers.append)
+        return len(state) + sum(buffer.raw().nbytes for buffer in buffers)
+
+
+class ShardedObjective:
+    """The sum of the losses of all shards, plus ``||w||^2 / (2 sigma^2)`` once.
+
+    Losses and gradients are added in the order of the shards, so the result has the same bits
+    wherever and in which order the shards are evaluated.
+
+    Parameters
+    ----------
+    columns : sequence of OwnColumns
+        Of the shards, in their order.
+    sigma : float
+    evaluate : callable
+        Takes an iterator of the own weights of each shard, and returns or yields what
+        :meth:`Shard.evaluate` returns for each, in the same order.
+    """
+
+    def __init__(self, columns: Sequence[OwnColumns], *, sigma: float, evaluate: Evaluate):
+        self._columns, self._evaluate = columns, evaluate
+        self.precision = sigma**-2.0
+
+    def __call__(self, w: np.ndarray) -> tuple[float, np.ndarray]:
+        """The objective and its gradient.
+
+        Parameters
+        ----------
+        w : ndarray of shape (n_weights,)
+            All weights.
+
+        Returns
+        -------
+        loss : float
+        gradient : ndarray of shape (n_weights,)
+        """
+        gradient = np.empty_like(w)
+        loss = gaussian_penalty(w, self.precision, gradient)
+        results = self._evaluate(columns.take(w) for columns in self._columns)
+        for columns, (of_shard, own) in zip(self._columns, results, strict=True):
+            loss += of_shard
+            columns.add(own, gradient)
+        return loss, gradient
+
+
+def own_corpus(part: Part, shape: ModelShape, dtype: Any = None) -> tuple[Corpus, np.ndarray]:
+    """A part with the labels of the model, and the attributes that have weights.
+
+    Returns
+    -------
+    corpus : Corpus
+        Only with the attributes that occur.
+    attributes : ndarray of int
+        The number of each attribute in the model.
+    """
+    kept, attributes = shape.own(part)
+    X = part.corpus.X
+    if sp.issparse(X):
+        number = np.full(X.shape[1], -1, dtype=np.int32)
+        number[kept] = np.arange(len(kept))
+        indptr, indices, values = csr_arrays(X)
+        X = sp.csr_array(some_entries(indptr, indices, values, number), (X.shape[0], len(kept)))
+    else:
+        X = np.ascontiguousarray(X[:, kept])
+    place = {label: i for i, label in enumerate(shape.classes.tolist())}
+    ids = np.array([place[label] for label in part.classes.tolist()], dtype=np.int32)
+    corpus = part.corpus._replace(X=X.astype(dtype or X.dtype, copy=False), y=ids[part.corpus.y])
+    check_possible(corpus, shape.constraints)
+    return corpus, attributes
+
+
+def _places(wanted: np.ndarray, attributes: np.ndarray) -> np.ndarray:
+    """Where the wanted attributes stand among those of a shard, by their number in the model."""
+    order = np.argsort(attributes)
+    return order[np.isin(attributes[order], wanted)]
