@@ -21,12 +21,15 @@ from ..criteria import CRITERIA, as_criterion
 from ..linear import Corpus, NamedWeights, Weights, numbered
 from ..linear.classifier import DECODERS, LinearChainClassifier
 from ..linear.constraints import forbidden_scores
+from ..out_of_core import CorpusFolder
+from ..out_of_core.shards import FolderShards
 from ..structures import Scores, Structure
 from ..training.callbacks import CallbackSupportMixin, FitProgress
 from ..training.monitor import Training
 from ..training.validation import hold_out_of
 from .features import FEATURES, Features
 from .initial_weights import STARTS, given_weights, trained_weights
+from .out_of_core import check_out_of_core, empty_corpus
 from .problem import Problem
 from .solving import SOLVERS, check_supported, choose_solver, solve
 
@@ -211,12 +214,13 @@ default="log_loss"
         return tags
 
     @_fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "CRF":
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "CRF":
         """Train.
 
         Parameters
         ----------
-        {X}
+        {X} Or a :class:`~sklearn_crcrf.out_of_core.CorpusFolder`, which has the labels too:
+            its parts are in memory one after another.
         y : list of label lists, SequenceArray or 1-D array
             Any hashable labels; None for a label that is not known, and a set for one of
             several: then the likelihood is the sum over all labellings that agree.
@@ -236,7 +240,11 @@ default="log_loss"
         known = self._known_weights() if self.warm_start else None
         progress = FitProgress(self, self.max_iter, X, y, sample_weight)
         with self._replaced_by(self._unfitted()) as twin:
-            twin._fit(X, y, sample_weight, known, progress=progress)
+            if isinstance(X, CorpusFolder):
+                check_out_of_core(self, y, sample_weight)
+                twin._fit_folder(X, known, progress)
+            else:
+                twin._fit(X, y, sample_weight, known, progress=progress)
         return self
 
     @_fit_context(prefer_skip_nested_validation=False)
@@ -271,11 +279,10 @@ default="log_loss"
         return self._named_weights() if hasattr(self, "coef_") else None
 
     def _fit(self, X, y, sample_weight, known, classes=None, is_part=False, progress=None) -> None:
-        solver = choose_solver(self.solver, self.c1, as_criterion(self.criterion).solver)
         rng = check_random_state(self.random_state)
         if not is_part or known is None:
-            self._n_seen, self._rate = 0, None
-        stochastic = {"rng": rng, "rate": self._rate, "n_seen": self._n_seen}
+            self._n_seen, self._rate = 0.0, None
+        n_seen = self._n_seen
         extends = is_part and known is not None
         corpus = self._read(X, y, sample_weight, classes, extends)
         corpus, held_out = hold_out_of(corpus.longest_first(), self.validation_fraction, rng)
@@ -286,6 +293,51 @@ default="log_loss"
             self.attribute_names_, self.edge_attribute_names_, self.classes_
         )
         problem = self._problem(corpus, before if is_part else None)
+        stochastic = {"rng": rng, "rate": self._rate, "n_seen": n_seen}
+        self._train(problem, before, held_out, stochastic, progress, is_part)
+
+    def _fit_folder(
+        self, folder: CorpusFolder, known: NamedWeights | None, progress: FitProgress
+    ) -> None:
+        """Train out of core."""
+        rng = check_random_state(self.random_state)
+        self._rate = None
+        with FolderShards(
+            folder,
+            self,
+            min_freq=self.min_freq,
+            features=self.features,
+            boundaries=self.boundaries,
+            constraints=self.constraints,
+        ) as shards:
+            encoder, self.classes_, pairs, transitions, _, self._constraints = shards.shape
+            self._encoder, self.attribute_names_ = encoder, encoder.names
+            self._n_seen = shards.weight
+            self.__dict__.update(shards.fitted)
+            before = known and known.matching(
+                encoder.names, self.edge_attribute_names_, self.classes_
+            )
+            problem = self._problem_of(
+                empty_corpus(len(encoder.names), shards.dtype),
+                pairs,
+                transitions,
+                sigma=self.sigma,
+                shards=shards,
+            )
+            stochastic = {"rng": rng, "rate": None, "n_seen": 0}
+            self._train(problem, before, None, stochastic, progress, is_part=False)
+
+    def _train(
+        self,
+        problem: Problem,
+        before: Weights | None,
+        held_out: Corpus | None,
+        stochastic: dict[str, Any],
+        progress: FitProgress | None,
+        is_part: bool,
+    ) -> None:
+        """Minimise the objective from a start, and set the fitted attributes."""
+        solver = choose_solver(self.solver, self.c1, as_criterion(self.criterion).solver)
         check_supported(solver, problem)
         start = self._start(problem, before)
         if solver == "lbfgs":
@@ -324,7 +376,7 @@ default="log_loss"
         if progress is not None:
             progress.finish(lambda: vars(self))
         if not converged and not is_part:
-            warnings.warn(f"training did not converge: {message}", ConvergenceWarning, stacklevel=3)
+            warnings.warn(f"training did not converge: {message}", ConvergenceWarning, stacklevel=4)
 
     def _problem(self, corpus: Corpus, kept: Weights | None) -> Problem:
         n_labels = len(self.classes_)
@@ -334,21 +386,34 @@ default="log_loss"
         if not isinstance(chosen, Features):
             raise TypeError(f"features={features!r} must return Features, got {chosen!r}")
         chosen = chosen if kept is None else chosen.including(kept)
-        only_edges = self._encoder.only_edges
-        pairs, transitions = chosen.without(only_edges)
+        pairs, transitions = chosen.without(self._encoder.only_edges)
+        # All sequences share the penalty, also the sequences of earlier calls of partial_fit.
+        sigma = self.sigma * np.sqrt(self._n_seen / corpus.weight.sum())
+        return self._problem_of(corpus, pairs, numbered(transitions), sigma=sigma)
+
+    def _problem_of(
+        self,
+        corpus: Corpus,
+        pairs: sp.csr_array | None,
+        transitions: np.ndarray,
+        *,
+        sigma: float,
+        shards: FolderShards | None = None,
+    ) -> Problem:
+        n_labels = len(self.classes_)
         return Problem(
             corpus=corpus,
             edge_attributes=self._encoder.edge_attributes,
             n_labels=n_labels,
             pairs=pairs,
-            transitions=numbered(transitions),
+            transitions=transitions,
             boundaries=self.boundaries,
             criterion=as_criterion(self.criterion).for_labels(self.classes_),
             forbidden=forbidden_scores(self._constraints, n_labels),
-            # All sequences share the penalty, also the sequences of earlier calls of partial_fit.
-            sigma=self.sigma * np.sqrt(self._n_seen / corpus.weight.sum()),
+            sigma=sigma,
             n_threads=effective_n_jobs(self.n_jobs),
-            only_edges=only_edges,
+            only_edges=self._encoder.only_edges,
+            shards=shards,
         )
 
     def _start(self, problem: Problem, before: Weights | None) -> Weights:

@@ -23,6 +23,8 @@ from ..linear import (
     sparse_design,
     without_columns,
 )
+from ..linear.sharded_batches import ShardedBatches
+from ..out_of_core.shards import FolderShards
 
 __all__ = ["Problem"]
 
@@ -60,6 +62,8 @@ class Problem(NamedTuple):
         The equal attributes that are merged into one each in ``corpus.X``.
     own_terms : tuple of Term, default=()
         Terms of scores that only the structure of the corpus has.
+    shards : FolderShards, optional
+        Make the objectives out of core; the corpus then has no sequences.
     """
 
     corpus: Corpus
@@ -75,6 +79,7 @@ class Problem(NamedTuple):
     only_edges: np.ndarray = np.empty(0, dtype=np.int64)
     duplicates: DuplicateColumns | None = None
     own_terms: tuple[Term, ...] = ()
+    shards: FolderShards | None = None
 
     @property
     def n_edge_attributes(self) -> int:
@@ -118,7 +123,7 @@ class Problem(NamedTuple):
         weights in inner products only takes the same steps with fewer weights. If they do not
         start equal, or if it would save little, the problem and the start are not changed.
         """
-        if not sp.issparse(self.corpus.X):
+        if self.shards is not None or not sp.issparse(self.corpus.X):
             return self, start
         X = sp.csr_array(self.corpus.X)
         duplicates = find_duplicates(X, self.edge_attributes)
@@ -142,14 +147,18 @@ class Problem(NamedTuple):
             corpus = corpus._replace(X=self.duplicates.attributes(corpus.X))
         return self._replace(corpus=corpus)
 
-    def objective(self) -> Objective:
-        """The objective over all sequences at once."""
+    def objective(self) -> Any:
+        """The objective over all sequences: an Objective, or out of core a ShardedObjective."""
+        if self.shards is not None:
+            return self.shards.objective(self.criterion, self.sigma, self.n_threads)
         blocks = self.corpus.chunks(self.n_labels)
         slices = [(block[0].start, block[-1].stop) for block in blocks]
         return self._over(blocks, slices, sparse_design)
 
-    def batches(self) -> BatchObjective:
+    def batches(self) -> BatchObjective | ShardedBatches:
         """The objective for stochastic descent."""
+        if self.shards is not None:
+            return self.shards.batches(self.criterion, self.sigma, BATCH)
         batches = [[batch] for batch in self.corpus.batches(BATCH)]
         objective = self._over(batches, [], SparseDesign, most_single=self.n_labels)
         chunks = [chunk for block in self.corpus.chunks(self.n_labels) for chunk in block]

@@ -43,6 +43,10 @@ class BatchObjective:
         # To allocate these arrays for every batch would take longer than to fill them.
         self._steps = [np.empty_like(mask) for mask in self._masks]
 
+    def order(self, rng: np.random.RandomState) -> np.ndarray:
+        """All batches in random order."""
+        return rng.permutation(len(self.sizes))
+
     def start(self, x: np.ndarray) -> _State:
         """The weights of a vector, which steps may overwrite."""
         return _State(self._objective.weights(x), 1.0)

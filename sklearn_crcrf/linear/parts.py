@@ -64,6 +64,14 @@ def read_part(estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> Part
     ------
     ValueError
         As in ``fit``, and if a label is not known; the message says where in this part.
+
+    Examples
+    --------
+    >>> from sklearn_crcrf import CRF
+    >>> from sklearn_crcrf.linear.parts import read_part
+    >>> part = read_part(CRF(), [["the", "dog"], ["dog"]], [["D", "N"], ["N"]])
+    >>> part.encoder.names, part.classes, part.frequencies
+    (array(['the', 'dog'], dtype=object), array(['D', 'N'], dtype='<U1'), array([1, 2]))
     """
     reader = estimator._unfitted().set_params(min_freq=1, class_weight=None, constraints=None)
     corpus = reader._read(X, y, sample_weight)
@@ -95,6 +103,16 @@ class Survey(NamedTuple):
     n_tokens : int
     weight : float
         The sum of the weights of the sequences.
+
+    Examples
+    --------
+    >>> from sklearn_crcrf import CRF
+    >>> from sklearn_crcrf.linear.parts import Survey, read_part
+    >>> parts = [read_part(CRF(), [["a", "b"]], [["X", "Y"]]), read_part(CRF(), [["c"]], [["Z"]])]
+    >>> survey = Survey.unite(Survey.of(part) for part in parts)
+    >>> shape = survey.shape(features="observed")
+    >>> shape.encoder.names, shape.classes, shape.terms().n_weights
+    (array(['a', 'b', 'c'], dtype=object), array(['X', 'Y', 'Z'], dtype='<U1'), 4)
     """
 
     encoder: AttributeEncoder
@@ -224,6 +242,11 @@ class OwnColumns(NamedTuple):
     shared: np.ndarray
 
     @property
+    def n_own_node(self) -> int:
+        """How many of the weights of the shard are weights of attributes and labels."""
+        return len(self.node) * self.width
+
+    @property
     def numbers(self) -> np.ndarray:
         """The place of each weight of the shard in the vector of all weights."""
         rows = np.add.outer(self.node * self.width, np.arange(self.width))
@@ -234,12 +257,22 @@ class OwnColumns(NamedTuple):
         rows = vector[: self.n_node_weights].reshape(-1, self.width)
         return np.concatenate([rows[self.node].reshape(-1), vector[self.shared]])
 
+    def put(self, own: np.ndarray, vector: np.ndarray) -> None:
+        """Write the weights of the shard to their places."""
+        for places, values, of_own in self._parts(own, vector):
+            values[places] = of_own
+
     def add(self, own: np.ndarray, vector: np.ndarray) -> None:
         """Add to the vector of all weights what belongs to the weights of the shard."""
-        n_node = len(self.node) * self.width
+        for places, values, of_own in self._parts(own, vector):
+            values[places] += of_own
+
+    def _parts(self, own: np.ndarray, vector: np.ndarray) -> list[tuple]:
+        """Places, where they are, and the weights of the shard that belong there."""
+        n_node = self.n_own_node
         rows = vector[: self.n_node_weights].reshape(-1, self.width)
-        rows[self.node] += own[:n_node].reshape(-1, self.width)
-        vector[self.shared] += own[n_node:]
+        of_rows = own[:n_node].reshape(-1, self.width)
+        return [(self.node, rows, of_rows), (self.shared, vector, own[n_node:])]
 
 
 class ModelShape(NamedTuple):

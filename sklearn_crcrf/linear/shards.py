@@ -12,8 +12,8 @@ loss and as many derivatives.
 """
 
 import pickle
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -22,15 +22,16 @@ from .._kernels._entries import some_entries
 from .._kernels._gaussian import gaussian_penalty
 from ..criteria import Criterion
 from ..utils.csr import csr_arrays
+from .batches import BatchObjective
 from .constraints import check_possible
-from .corpus import Corpus
-from .designs import design_of
+from .corpus import Chunk, Corpus
+from .designs import Slices, SparseDesign, design_of
 from .objective import Objective
 from .parts import ModelShape, OwnColumns, Part
 from .transition_feature import edge_columns, without_columns
 from .weight_vector import Terms
 
-__all__ = ["Shard", "ShardedObjective", "own_corpus"]
+__all__ = ["BatchShard", "Shard", "ShardedObjective", "own_corpus"]
 
 Evaluate = Callable[[Iterator[np.ndarray]], Iterable[tuple[float, np.ndarray]]]
 
@@ -102,11 +103,19 @@ class Shard:
         X = without_columns(corpus.X, _places(encoder.only_edges, attributes))
         return cls(
             shape.columns(attributes),
-            design_of(X, pairs, n, slices),
+            cls._design_of(X, pairs, n, slices),
             shape.terms_of(edges, len(attributes), pairs),
             corpus._replace(X=None),
             criterion.for_labels(shape.classes),
         )
+
+    @staticmethod
+    def _design_of(X: Any, pairs: sp.csr_array | None, n_labels: int, slices: Slices) -> Any:
+        return design_of(X, pairs, n_labels, slices)
+
+    def with_criterion(self, criterion: Criterion) -> Self:
+        """The same part with another criterion."""
+        return type(self)(self.columns, self._design, self._terms, self._corpus, criterion)
 
     @property
     def n_weights(self) -> int:
@@ -133,8 +142,11 @@ class Shard:
         loss : float
         gradient : ndarray of shape (n_weights,)
         """
-        blocks = self._corpus.chunks(self._terms.n_labels)
-        objective = Objective(
+        objective = self._objective(self._corpus.chunks(self._terms.n_labels), n_threads)
+        return objective(own.astype(self._design.dtype, copy=False))
+
+    def _objective(self, blocks: list[list[Chunk]], n_threads: int = 1) -> Objective:
+        return Objective(
             self._design,
             self._terms,
             blocks,
@@ -142,12 +154,29 @@ class Shard:
             sigma=np.inf,
             n_threads=n_threads,
         )
-        return objective(own.astype(self._design.dtype, copy=False))
 
     def __sizeof__(self) -> int:
         buffers: list[pickle.PickleBuffer] = []
         state = pickle.dumps(vars(self), protocol=5, buffer_callback=buffers.append)
         return len(state) + sum(buffer.raw().nbytes for buffer in buffers)
+
+
+class BatchShard(Shard):
+    """A part of the training data for stochastic descent, as small batches."""
+
+    @staticmethod
+    def _design_of(X: Any, pairs: sp.csr_array | None, n_labels: int, slices: Slices) -> Any:
+        return design_of(X, pairs, n_labels, [], SparseDesign, most_single=n_labels)
+
+    def sizes(self, size: int) -> np.ndarray:
+        """The weight of each batch of ``size`` sequences."""
+        return np.array([batch.weight.sum() for batch in self._corpus.batches(size)])
+
+    def batches(self, size: int) -> BatchObjective:
+        """Its batches of ``size`` sequences, without a penalty."""
+        chunks = [chunk for block in self._corpus.chunks(self._terms.n_labels) for chunk in block]
+        objective = self._objective([[batch] for batch in self._corpus.batches(size)])
+        return BatchObjective(objective, chunks)
 
 
 class ShardedObjective:
@@ -158,15 +187,34 @@ class ShardedObjective:
 
     Parameters
     ----------
-    columns : sequence of OwnColumns
-        Of the shards, in their order.
+    columns : iterable of OwnColumns
+        Of the shards, in their order; is gone through several times.
     sigma : float
     evaluate : callable
         Takes an iterator of the own weights of each shard, and returns or yields what
         :meth:`Shard.evaluate` returns for each, in the same order.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_crcrf import CRF
+    >>> from sklearn_crcrf.criteria import log_loss
+    >>> from sklearn_crcrf.linear.parts import Survey, read_part
+    >>> from sklearn_crcrf.linear.shards import Shard, ShardedObjective
+    >>> from sklearn_crcrf.solvers import lbfgs
+    >>> parts = [read_part(CRF(), [["a", "b"]], [["X", "Y"]]), read_part(CRF(), [["b"]], [["Y"]])]
+    >>> shape = Survey.unite(map(Survey.of, parts)).shape()
+    >>> shards = [Shard.of(part, shape, log_loss) for part in parts]
+    >>> objective = ShardedObjective(
+    ...     [shard.columns for shard in shards],
+    ...     sigma=1.0,
+    ...     evaluate=lambda own_weights: map(Shard.evaluate, shards, own_weights),
+    ... )
+    >>> lbfgs(objective, np.zeros(shape.terms().n_weights)).x.round(2)[:4]
+    array([ 0.27, -0.27, -0.49,  0.49])
     """
 
-    def __init__(self, columns: Sequence[OwnColumns], *, sigma: float, evaluate: Evaluate):
+    def __init__(self, columns: Iterable[OwnColumns], *, sigma: float, evaluate: Evaluate):
         self._columns, self._evaluate = columns, evaluate
         self.precision = sigma**-2.0
 

@@ -36,6 +36,9 @@ class StochasticObjective(Protocol):
     sizes: np.ndarray
     precision: float
 
+    def order(self, rng: np.random.RandomState) -> np.ndarray:
+        """All batches in random order."""
+
     def start(self, x: np.ndarray) -> Any:
         """A state with the weights ``x``; steps may overwrite x."""
 
@@ -95,6 +98,8 @@ def sgd(
     >>> from sklearn_crcrf.solvers import sgd
     >>> class Distances:  # half the squared distances from numbers, one in each batch
     ...     numbers, sizes, precision = np.array([1.0, 2.0, 6.0]), np.ones(3), 0.0
+    ...     def order(self, rng):
+    ...         return rng.permutation(3)
     ...     def start(self, x):
     ...         return x
     ...     def step(self, x, batch, rate, decay):
@@ -109,9 +114,8 @@ def sgd(
     (array([3.]), True)
     """
     progress = Progress(fun, max_iter, tol, callback, period=PERIOD)
-    every = np.arange(len(fun.sizes))
     if rate is None:
-        rate = _calibrate(fun, x0, rng.permutation(every))
+        rate = _calibrate(fun, x0, fun.order(rng))
     rates = _Rates(rate, fun.precision / fun.sizes.sum(), n_seen)
     state = fun.start(x0.copy())
     best, loss, least = x0, fun.loss(state), np.inf
@@ -120,7 +124,7 @@ def sgd(
     while not progress.message:
         share = (1 + RECENCY) / (progress.nit + 1 + RECENCY)
         mean = mean * x0.dtype.type(1 - share)
-        for batches in np.array_split(rng.permutation(every), POINTS):
+        for batches in np.array_split(fun.order(rng), POINTS):
             _descend(fun, state, batches, rates)
             fun.add(state, share / POINTS, mean)
         loss = fun.loss(fun.start(mean))

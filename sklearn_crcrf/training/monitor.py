@@ -1,17 +1,20 @@
 """The monitor that a solver calls after every iteration."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, NamedTuple
+from functools import partial
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from scipy.optimize import OptimizeResult
 
 from . import check_not_stopped, is_nested
 
-__all__ = ["Iteration", "Training", "listening"]
+__all__ = ["Iteration", "Step", "Training", "listening", "steps"]
+
+Item = TypeVar("Item")
 
 
 class Iteration(NamedTuple):
@@ -41,17 +44,43 @@ class Iteration(NamedTuple):
         return line
 
 
-_listener: ContextVar[Callable[[Iteration], None] | None] = ContextVar("listener", default=None)
+class Step(NamedTuple):
+    """What there is to tell of work whose size is known; as a string, one line.
+
+    Parameters
+    ----------
+    what : str
+    number : int
+        The number of steps done.
+    fraction : float
+        The fraction of the work that is done.
+    seconds : float
+        Since the work began.
+    """
+
+    what: str
+    number: int
+    fraction: float
+    seconds: float
+
+    def __str__(self) -> str:
+        line = f"{self.what} {self.number}: {100 * self.fraction:.0f} %"
+        if not 0 < self.fraction < 1:
+            return line
+        return f"{line}, about {self.seconds * (1 / self.fraction - 1):.0f} s left"
+
+
+_listener: ContextVar[Callable[[Any], None] | None] = ContextVar("listener", default=None)
 
 
 @contextmanager
-def listening(listener: Callable[[Iteration], None]) -> Iterator[None]:
+def listening(listener: Callable[[Any], None]) -> Iterator[None]:
     """Meanwhile all iterations are told to a function, but for fits inside of another.
 
     Parameters
     ----------
     listener : callable
-        Takes an Iteration.
+        Takes an Iteration, or a Step of work before the first iteration.
 
     Examples
     --------
@@ -68,6 +97,52 @@ def listening(listener: Callable[[Iteration], None]) -> Iterator[None]:
         yield
     finally:
         _listener.reset(token)
+
+
+def steps(
+    items: Iterable[Item], what: str, fraction: Callable[[int, Item], float], verbose: int = 0
+) -> Iterator[Item]:
+    """The items; what was done with each is told when the next one is asked for.
+
+    Parameters
+    ----------
+    items : iterable
+    what : str
+        What is done, and the name of an item.
+    fraction : callable
+        Takes the number of items done and the last of them; returns which fraction of the work
+        is done.
+    verbose : int
+        Print a line after every ``verbose`` items; 0 for none.
+
+    Examples
+    --------
+    >>> from sklearn_crcrf.training.monitor import listening, steps
+    >>> told = []
+    >>> with listening(lambda step: told.append(str(step))):
+    ...     done = list(steps("ab", "counting, part", lambda number, _: number / 2))
+    >>> told
+    ['counting, part 1: 50 %, about 0 s left', 'counting, part 2: 100 %']
+    """
+    start = time.perf_counter()
+    for number, item in enumerate(items, 1):
+        yield item
+        check_not_stopped()
+        seconds = time.perf_counter() - start
+        _tell(number, verbose, partial(Step, what, number, fraction(number, item), seconds))
+
+
+def _tell(number: int, verbose: int, make: Callable[[], Iteration | Step]) -> None:
+    """Print every ``verbose``-th event, and tell all to the listener."""
+    listener = None if is_nested() else _listener.get()
+    prints = verbose and number % verbose == 0
+    if not prints and listener is None:
+        return
+    event = make()
+    if prints:
+        print(event, flush=True)
+    if listener is not None:
+        listener(event)
 
 
 class Training:
@@ -138,18 +213,13 @@ class Training:
         return len(losses) > self._patience and min(losses) < min(losses[-self._patience :])
 
     def _tell(self, result: OptimizeResult) -> None:
-        listener = None if is_nested() else _listener.get()
-        prints = self._verbose and self.n_iter % self._verbose == 0
-        if not prints and listener is None:
-            return
-        iteration = Iteration(
-            self.n_iter,
-            time.perf_counter() - self._start,
-            float(result.fun),
-            None if result.get("jac") is None else float(np.linalg.norm(result.jac)),
-            self._validation_losses[-1] if self._validation_losses else None,
-        )
-        if prints:
-            print(iteration, flush=True)
-        if listener is not None:
-            listener(iteration)
+        def iteration() -> Iteration:
+            return Iteration(
+                self.n_iter,
+                time.perf_counter() - self._start,
+                float(result.fun),
+                None if result.get("jac") is None else float(np.linalg.norm(result.jac)),
+                self._validation_losses[-1] if self._validation_losses else None,
+            )
+
+        _tell(self.n_iter, self._verbose, iteration)

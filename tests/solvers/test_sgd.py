@@ -13,6 +13,9 @@ class Squares:
         self.centers, self.precision = centers, precision
         self.sizes, self.points = np.ones(len(centers)), []
 
+    def order(self, rng):
+        return rng.permutation(len(self.sizes))
+
     def start(self, x):
         return x
 

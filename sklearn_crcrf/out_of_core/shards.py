@@ -1,0 +1,127 @@
+"""The shards of a corpus folder, one of which is mapped into memory at a time."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Self
+
+import numpy as np
+
+from ..criteria import Criterion
+from ..linear.parts import ModelShape, OwnColumns, Part, Survey, read_part
+from ..linear.sharded_batches import ShardedBatches
+from ..linear.shards import BatchShard, Shard, ShardedObjective
+from ..training.monitor import steps
+from .corpus_folder import CorpusFolder
+from .spool import Spool
+
+__all__ = ["FolderShards"]
+
+
+class FolderShards:
+    """Makes the objectives of one model from a corpus folder.
+
+    The shards are made when they are first asked for, and kept in files that vanish at the end of
+    this context.
+
+    Parameters
+    ----------
+    corpus : CorpusFolder
+        With labels.
+    estimator : LinearChainClassifier
+        Says how the parts are read and shown: ``edge_columns``, ``dtype`` and ``verbose``.
+    **shape
+        The parameters of :meth:`~sklearn_crcrf.linear.parts.Survey.shape`.
+
+    Attributes
+    ----------
+    shape : ModelShape
+    weight : float
+        The sum of the weights of all sequences.
+    dtype : dtype
+        The type of the weights.
+    fitted : dict
+        What validation sets in an estimator.
+    """
+
+    def __init__(self, corpus: CorpusFolder, estimator: Any, **shape: Any):
+        self._corpus, self._estimator = corpus, estimator
+        self._spools: dict[type[Shard], Spool] = {}
+        self.fitted: dict[str, Any] = {}
+        self.dtype = np.dtype(float)
+        survey = Survey.unite(self._survey(part) for part in self._parts("reading"))
+        self.shape: ModelShape = survey.shape(**shape)
+        self.weight = survey.weight
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        for spool in self._spools.values():
+            spool.close()
+
+    def objective(self, criterion: Criterion, sigma: float, n_threads: int) -> ShardedObjective:
+        """The objective over all sequences."""
+        shards = _Stored(self._spool(Shard, criterion), criterion)
+
+        def evaluate(own_weights: Iterator[np.ndarray]) -> Iterator[tuple[float, np.ndarray]]:
+            for shard, own in zip(shards, own_weights, strict=True):
+                yield shard.evaluate(own, n_threads)
+
+        return ShardedObjective(_Columns(shards), sigma=sigma, evaluate=evaluate)
+
+    def batches(self, criterion: Criterion, sigma: float, batch_size: int) -> ShardedBatches:
+        """The objective for stochastic descent."""
+        shards = _Stored(self._spool(BatchShard, criterion), criterion)
+        return ShardedBatches(
+            shards,
+            [shard.sizes(batch_size) for shard in shards],
+            n_node_weights=self.shape.terms().n_node_weights,
+            precision=sigma**-2.0,
+            batch_size=batch_size,
+        )
+
+    def _spool(self, kind: type[Shard], criterion: Criterion) -> Spool:
+        """All shards of a kind, made once."""
+        if kind not in self._spools:
+            spool = self._spools[kind] = Spool(self._corpus.folder)
+            for part in self._parts("preparing"):
+                spool.append(kind.of(part, self.shape, criterion, self.dtype))
+        return self._spools[kind]
+
+    def _parts(self, what: str) -> Iterator[Part]:
+        n_parts, verbose = len(self._corpus), self._estimator.verbose
+        numbers = steps(range(n_parts), f"{what}, part", lambda n, _: n / n_parts, verbose)
+        for number in numbers:
+            X, y = self._corpus[number]
+            if y is None:
+                raise ValueError(f"{self._corpus.folder} has no labels to train on")
+            try:
+                yield read_part(self._estimator, X, y)
+            except ValueError as error:
+                raise ValueError(f"part {number} of the corpus: {error}") from error
+
+    def _survey(self, part: Part) -> Survey:
+        self.fitted, self.dtype = part.fitted, part.corpus.X.dtype
+        return Survey.of(part)
+
+
+class _Stored(Sequence[Any]):
+    """The shards in a spool, read whenever they are asked for."""
+
+    def __init__(self, spool: Spool, criterion: Criterion):
+        self._spool, self._criterion = spool, criterion
+
+    def __len__(self) -> int:
+        return len(self._spool)
+
+    def __getitem__(self, number: Any) -> Any:
+        return self._spool[number].with_criterion(self._criterion)
+
+
+class _Columns:
+    """Where the weights of each shard stand."""
+
+    def __init__(self, shards: _Stored):
+        self._shards = shards
+
+    def __iter__(self) -> Iterator[OwnColumns]:
+        return (shard.columns for shard in self._shards)

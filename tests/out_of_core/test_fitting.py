@@ -1,0 +1,158 @@
+"""Estimators fitted from a corpus folder, against the same fit in memory."""
+
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from sklearn_crcrf import CRF, Window
+from sklearn_crcrf.criteria import log_loss
+from sklearn_crcrf.datasets import write_conll
+from sklearn_crcrf.linear.parts import Survey, read_part
+from sklearn_crcrf.linear.sharded_batches import ShardedBatches
+from sklearn_crcrf.linear.shards import BatchShard
+from sklearn_crcrf.out_of_core import CorpusFolder, predict_to_file, write_corpus
+from sklearn_crcrf.training.monitor import listening
+
+WINDOW = Window((-1, 0, 1))
+
+
+@pytest.fixture(scope="module")
+def text():
+    """Sequences of words, and labels that depend on the word and the label before."""
+    rng = np.random.default_rng(0)
+    X = [[f"w{w}" for w in rng.integers(20, size=rng.integers(1, 7))] for _ in range(60)]
+    y = [
+        ["ABC"[(int(w[1:]) + (i > 30) * (t % 2)) % 3] for t, w in enumerate(s)]
+        for i, s in enumerate(X)
+    ]
+    return X, y
+
+
+@pytest.fixture(scope="module")
+def folder(text, tmp_path_factory):
+    path = tmp_path_factory.mktemp("text")
+    for k, part in enumerate((slice(0, 35), slice(35, 60))):
+        write_conll(path / f"{k}.tsv", text[0][part], text[1][part])
+    files = [path / "0.tsv", path / "1.tsv"]
+    return write_corpus(files, path / "corpus", transformer=WINDOW, lines_per_part=100)
+
+
+def in_order(crf, names):
+    """The weights of attributes in the order of other names."""
+    place = {name: i for i, name in enumerate(crf.attribute_names_)}
+    coef = crf.coef_ if isinstance(crf.coef_, np.ndarray) else crf.coef_.toarray()
+    return coef[[place[name] for name in names]]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"features": "observed", "boundaries": True, "min_freq": 3, "tol": 1e-7},
+        {"c1": 0.1, "tol": 1e-6, "edge_columns": ["token[0]"]},
+        {"criterion": "softmax_margin", "constraints": {"A": ["B", "C", "A"]}, "solver": "cg"},
+        {"criterion": "token_error", "max_iter": 3},
+    ],
+)
+def test_the_optimum_is_the_same(options, folder, text):
+    X, y = text
+    X = WINDOW.fit_transform(X)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        expected, crf = CRF(**options).fit(X, y), CRF(**options).fit(folder)
+    assert set(crf.attribute_names_) == set(expected.attribute_names_)
+    assert crf.loss_curve_[-1] == pytest.approx(expected.loss_curve_[-1], rel=1e-4)
+    names = expected.attribute_names_
+    assert_allclose(in_order(crf, names), in_order(expected, names), atol=0.05)
+    assert crf.predict(X).tolist() == expected.predict(X).tolist()
+    assert vars(crf).keys() == vars(expected).keys()
+
+
+def test_stochastic_descent(folder, text):
+    X, y = text
+    crf = CRF(solver="sgd", max_iter=30, random_state=0, features="observed").fit(folder)
+    best = CRF(features="observed").fit(WINDOW.fit_transform(X), y)
+    assert crf.loss_curve_[-1] == pytest.approx(best.loss_curve_[-1], rel=0.01)
+    start = pickle.loads(pickle.dumps(crf)).set_params(warm_start=True, max_iter=1)
+    with pytest.warns(match="did not converge"):
+        assert start.fit(folder).loss_curve_[0] < 1.05 * crf.loss_curve_[-1]
+
+
+def test_steps_over_shards_are_gradient_steps(text):
+    """Sharded steps against steps with all weights in one place."""
+    X, y = text
+    parts = [read_part(CRF(edge_columns=["token"]), X[a : a + 30], y[a : a + 30]) for a in (0, 30)]
+    shape = Survey.unite(map(Survey.of, parts)).shape()
+    shards = [BatchShard.of(part, shape, log_loss) for part in parts]
+    n = shape.terms().n_weights
+    fun = ShardedBatches(
+        shards,
+        [shard.sizes(8) for shard in shards],
+        n_node_weights=shape.terms().n_node_weights,
+        precision=1.0,
+        batch_size=8,
+    )
+    x = np.random.default_rng(0).normal(size=n)
+    state, expected = fun.start(x.copy()), x.copy()
+    for batch, decay in [(0, 0.9), (1, 0.8), (5, 0.003), (6, 0.01), (0, 1.0)]:
+        shard = shards[batch // 4]
+        own, gradient = shard.columns.take(expected), np.zeros(n)
+        local = shard.batches(8)
+        moved = local.start(own.copy())
+        local.step(moved, batch % 4, 0.1, 1.0)
+        shard.columns.put(local.vector(moved) - own, gradient)
+        expected = decay * expected + gradient
+        fun.step(state, batch, 0.1, decay)
+    found = np.zeros(n)
+    fun.add(state, 1.0, found)
+    assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
+    every = fun.loss(fun.start(found))
+    in_pieces = sum(fun.loss(fun.start(found), np.array(b)) for b in ([0, 1, 2], [3, 4, 5, 6, 7]))
+    assert every == pytest.approx(in_pieces)
+    assert sorted(fun.order(np.random.RandomState(0))) == list(range(8))
+
+
+def test_progress(folder):
+    told = []
+    with listening(lambda event: told.append(str(event))):
+        CRF(tol=1.0).fit(folder)
+    assert told[0].startswith("reading, part 1: ") and "s left" in told[0]
+    assert told[len(folder)].startswith("preparing, part 1: ")
+    assert told[-1].startswith("iteration ")
+
+
+@pytest.mark.parametrize(
+    "options, name",
+    [
+        ({"criterion": "mce_f1"}, "criterion"),
+        ({"class_weight": "balanced"}, "class_weight"),
+        ({"validation_fraction": 0.1}, "validation_fraction"),
+        ({"init": "empirical"}, "init='empirical'"),
+        ({"solver": "newton-cg"}, "newton-cg"),
+        ({"solver": "gis"}, "gis"),
+        ({"features": lambda corpus, n: None}, "features"),
+    ],
+)
+def test_what_needs_all_data_is_refused(options, name, folder):
+    with pytest.raises(ValueError, match=f"{name}.* needs all of the data"):
+        CRF(**options).fit(folder)
+
+
+def test_labels_are_in_the_folder(folder, text, tmp_path):
+    with pytest.raises(ValueError, match="has its own labels"):
+        CRF().fit(folder, text[1])
+    (tmp_path / "words").write_text("a\nb\n")
+    unlabelled = write_corpus([tmp_path / "words"], tmp_path / "corpus", ["word"])
+    with pytest.raises(ValueError, match="no labels to train on"):
+        CRF().fit(unlabelled)
+
+
+def test_predictions_in_a_file(folder, text, tmp_path):
+    crf = CRF().fit(folder)
+    predict_to_file(crf, CorpusFolder(folder.folder), tmp_path / "labels")
+    written = (tmp_path / "labels").read_text().split("\n\n")[:-1]
+    assert [labels.split("\n") for labels in written] == crf.predict(
+        WINDOW.fit_transform(text[0])
+    ).tolist()

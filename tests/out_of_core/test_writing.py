@@ -1,0 +1,151 @@
+"""Corpus folders: what is written is read, and what is not complete or not sound is refused."""
+
+import gzip
+import json
+import pickle
+
+import numpy as np
+import pytest
+
+from sklearn_crcrf import SequenceArray, TokenFeatures
+from sklearn_crcrf.out_of_core import CorpusFolder, write_corpus, writing
+from sklearn_crcrf.out_of_core.spool import Spool
+from sklearn_crcrf.out_of_core.text import pieces_of
+
+TEXT = "Zürich NNP\nis V\n\n\nW\u00a0x V\n\nend NN\n"
+X = [["Zürich", "is"], ["W\u00a0x"], ["end"]]
+Y = [["NNP", "V"], ["V"], ["NN"]]
+
+
+@pytest.fixture
+def files(tmp_path):
+    (tmp_path / "a").write_text("\ufeff" + TEXT, encoding="utf-8", newline="\r\n")
+    (tmp_path / "b.gz").write_bytes(gzip.compress(TEXT.encode()))
+    (tmp_path / "empty").write_text("\n\n")
+    return [tmp_path / "a", tmp_path / "empty", tmp_path / "b.gz"]
+
+
+@pytest.mark.parametrize("lines", [1, 4, 100])
+def test_what_is_written_is_read(files, tmp_path, lines):
+    write_corpus(files, tmp_path / "c", lines_per_part=lines)
+    corpus = pickle.loads(pickle.dumps(CorpusFolder(tmp_path / "c")))
+    assert (corpus.n_sequences, corpus.n_tokens, len(corpus)) == (6, 8, {1: 6, 4: 4, 100: 2}[lines])
+    assert [s.tolist() for X, _ in corpus for s in X] == 2 * X
+    assert [s.tolist() for _, y in corpus for s in y] == 2 * Y
+    assert corpus[-1][0] == corpus[len(corpus) - 1][0]
+
+
+def test_columns_and_transformers(tmp_path):
+    (tmp_path / "a").write_text("a x A\nb y B\n")
+    columns = ["word", "pos", "label"]
+    plain, _ = write_corpus([tmp_path / "a"], tmp_path / "c", columns)[0]
+    assert plain.data.names == ("word", "pos")
+    assert plain.data.column("pos").tolist() == ["x", "y"]
+    features = TokenFeatures().fit(plain)
+    X, _ = write_corpus([tmp_path / "a"], tmp_path / "d", columns, transformer=features)[0]
+    assert features.transform(plain) == X
+
+
+def test_an_interrupted_write_goes_on(files, tmp_path, monkeypatch):
+    folder, written = tmp_path / "c", []
+    write_part = writing.write_part
+
+    def interrupted(part, *args):
+        written.append(part.name)
+        if len(written) == 3:
+            (part.parent / f"{part.name}.unfinished").mkdir()
+            raise KeyboardInterrupt
+        write_part(part, *args)
+
+    monkeypatch.setattr(writing, "write_part", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        write_corpus(files, folder, lines_per_part=4)
+    with pytest.raises(ValueError, match="is incomplete: write it again"):
+        CorpusFolder(folder)
+    corpus = write_corpus(files, folder, lines_per_part=4)
+    assert written == ["part-00000", "part-00001", "part-00002", "part-00002", "part-00003"]
+    assert [s.tolist() for X, _ in corpus for s in X] == 2 * X
+    assert sorted(path.name for path in folder.iterdir())[:2] == ["corpus.json", "part-00000"]
+    with pytest.raises(ValueError, match="holds a complete corpus"):
+        write_corpus(files, folder)
+
+
+def test_a_part_from_another_text_is_written_again(files, tmp_path):
+    folder = tmp_path / "c"
+    write_corpus(files, folder, lines_per_part=1)
+    (folder / "corpus.json").unlink()
+    files[0].write_text("new N\n")
+    corpus = write_corpus(files, folder, lines_per_part=100)
+    assert len(list(folder.glob("part-*"))) == len(corpus) == 2
+    assert corpus[0][0].tolist() == [["new"]]
+
+
+def damage(corpus, what):
+    part = corpus.folder / "part-00000"
+    if what == "array":
+        data = bytearray((part / "codes.npy").read_bytes())
+        data[-1] ^= 1
+        (part / "codes.npy").write_bytes(data)
+    elif what == "short":
+        (part / "labels.npy").write_bytes((part / "labels.npy").read_bytes()[:-1])
+    elif what == "missing":
+        (part / "offsets.npy").unlink()
+    elif what == "part":
+        (part / "part.json").write_text("{")
+    elif what == "key":
+        (part / "part.json").write_text('{"checksums": {}}')
+    else:
+        described = json.loads((corpus.folder / "corpus.json").read_text())
+        content = {"version": {**described, "version": 2}, "format": {"x": 1}, "json": []}[what]
+        (corpus.folder / "corpus.json").write_text(json.dumps(content))
+
+
+@pytest.mark.parametrize(
+    "what, message",
+    [
+        ("array", "codes.npy is damaged"),
+        ("short", "labels.npy is damaged"),
+        ("missing", "part-00000 is damaged"),
+        ("part", "part.json is damaged"),
+        ("key", "part-00000 is damaged"),
+        ("version", "version 2 of the format; this is 1"),
+        ("format", "is no corpus folder"),
+        ("json", "corpus.json is damaged"),
+    ],
+)
+def test_what_is_not_sound_is_refused(files, tmp_path, what, message):
+    damage(write_corpus(files, tmp_path / "c"), what)
+    with pytest.raises(ValueError, match=message):
+        CorpusFolder(tmp_path / "c")[0]
+
+
+def test_errors(files, tmp_path):
+    with pytest.raises(FileNotFoundError, match="there is no folder"):
+        CorpusFolder(tmp_path / "none")
+    with pytest.raises(ValueError, match="is no corpus folder"):
+        CorpusFolder(tmp_path)
+    with pytest.raises(ValueError, match="holds no corpus, but"):
+        write_corpus(files, tmp_path)
+    with pytest.raises(ValueError, match="have no tokens"):
+        write_corpus(files[1:2], tmp_path / "c")
+    files[0].write_text("a A\n\nb B\nc\n")
+    with pytest.raises(ValueError, match="a: line 4"):
+        write_corpus(files, tmp_path / "c", lines_per_part=1)
+    files[2].write_bytes(files[2].read_bytes()[:-9])
+    with pytest.raises(ValueError, match=r"b\.gz: cannot be read after line"):
+        list(pieces_of(files[2], 1))
+    files[0].write_bytes(b"\xff")
+    with pytest.raises(ValueError, match="cannot be read after line 0"):
+        list(pieces_of(files[0], 1))
+
+
+def test_a_spool_maps_arrays(tmp_path):
+    with Spool(tmp_path) as spool:
+        items = [SequenceArray(np.arange(5.0), [0, 2, 5]), {"empty": np.empty(0), "n": 1}]
+        for item in items:
+            spool.append(item)
+        found = spool[0]
+        assert found == items[0] and not found.data.flags.writeable
+        assert spool[1]["n"] == 1 and len(spool[1]["empty"]) == 0
+        assert not list(tmp_path.iterdir())
+    assert found == items[0]
