@@ -1,7 +1,7 @@
 """Taggers of models that are trained by counting."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
@@ -19,18 +19,13 @@ from .product_spelling import ProductSpelling
 from .smoothed import SmoothedModel
 from .trigrams import N_CANDIDATES
 
-if TYPE_CHECKING:
-    from .estimator import EmpiricalCRF
-
 __all__ = ["counted_tagger_of"]
 
 # Number of words whose sums over the first slots are kept.
 N_COMMON = 2000
 
 
-def counted_tagger_of(
-    estimator: "EmpiricalCRF", columns: Mapping[str, list] | None = None
-) -> Tagger:
+def counted_tagger_of(estimator: Any, columns: Mapping[str, list] | None = None) -> Tagger:
     """A tagger of a fitted estimator.
 
     Parameters
@@ -80,7 +75,7 @@ def counted_tagger_of(
     return Tagger(Content(settings, copied))
 
 
-def _check_kind(estimator: "EmpiricalCRF") -> None:
+def _check_kind(estimator: Any) -> None:
     encoder, model, tabulator = estimator.encoder_, estimator.model_, estimator.tabulator_
     reasons = {
         'zeros="smoothed"': isinstance(model, SmoothedModel),

@@ -1,7 +1,7 @@
 """Taggers of classifiers with linear scores."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -11,14 +11,11 @@ from ..serving.linear import linear_content
 from ..utils.csr import csr_arrays
 from .constraints import forbidden_scores
 
-if TYPE_CHECKING:
-    from .classifier import LinearChainClassifier
-
 __all__ = ["linear_tagger_of"]
 
 
 def linear_tagger_of(
-    classifier: "LinearChainClassifier",
+    classifier: Any,
     names: Sequence[str],
     dtype: np.dtype,
     *,

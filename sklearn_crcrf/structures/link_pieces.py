@@ -1,16 +1,12 @@
 """Pieces of graphs: linked tokens and single tokens, each as a chain of its own."""
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import scipy.sparse as sp
 
 from .chain import Chain
+from .linked import Linked
 from .pieces import Pieces
 from .scores import Scores
-
-if TYPE_CHECKING:
-    from .graph import Graph
 
 __all__ = ["LinkPieces"]
 
@@ -20,7 +16,7 @@ class LinkPieces(Pieces):
 
     Parameters
     ----------
-    graph : Graph
+    graph : Linked
     scores : Scores
     with_tokens : bool
 
@@ -35,7 +31,7 @@ class LinkPieces(Pieces):
     scores : Scores
     """
 
-    def __init__(self, graph: "Graph", scores: Scores, with_tokens: bool):
+    def __init__(self, graph: Linked, scores: Scores, with_tokens: bool):
         self._ends, self._whole = (graph.first_tokens(), graph.last_tokens()), scores
         links = np.stack(graph.links(), axis=1)
         is_piece = np.ones(graph.n_tokens, dtype=bool)

@@ -1,16 +1,13 @@
 """Scores of given labels of graphs: of labellings, and of tokens given their neighbours."""
 
 from collections.abc import Collection
-from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.sparse as sp
 
 from ..data.ragged import joined_ranges
+from .linked import Linked
 from .scores import AddTo, ScoreGradient, Scores
-
-if TYPE_CHECKING:
-    from .graph import Graph
 
 __all__ = ["LabellingScores", "NeighbourScores"]
 
@@ -23,7 +20,7 @@ class LabellingScores:
     value : ndarray of shape (n_units,)
     """
 
-    def __init__(self, graph: "Graph", scores: Scores, y: np.ndarray):
+    def __init__(self, graph: Linked, scores: Scores, y: np.ndarray):
         self._graph, self._scores = graph, scores
         self._y = np.asarray(y, dtype=np.int64)
         tokens, first, last = np.arange(len(self._y)), graph.first_tokens(), graph.last_tokens()
@@ -64,7 +61,7 @@ class NeighbourScores:
     scores : ndarray of shape (n_tokens, n_labels)
     """
 
-    def __init__(self, graph: "Graph", scores: Scores, y: np.ndarray, neighbours: Collection[int]):
+    def __init__(self, graph: Linked, scores: Scores, y: np.ndarray, neighbours: Collection[int]):
         self._graph, self._scores = graph, scores
         self._ends = [_End(graph, scores, y, step) for step in sorted(neighbours)]
         given = graph.with_ends(scores)
@@ -92,7 +89,7 @@ class _End:
         Whether the previous token of a link is given, or the current one.
     """
 
-    def __init__(self, graph: "Graph", scores: Scores, y: np.ndarray, step: int):
+    def __init__(self, graph: Linked, scores: Scores, y: np.ndarray, step: int):
         previous, current = graph.links()
         given, self._free = (previous, current) if step < 0 else (current, previous)
         self._label = np.asarray(y, dtype=np.int64)[given]

@@ -49,7 +49,7 @@ class TriangleGraph(Graph):
     """
 
     conditional_scores = Capabilities.conditional_scores
-    pieces = Capabilities.pieces  # type: ignore[assignment]  # it raises
+    pieces = Capabilities.pieces
 
     def __init__(self, graph: Graph, triangles: np.ndarray, table_of_triangle: np.ndarray):
         triangles = np.ascontiguousarray(triangles, dtype=np.int64).reshape(-1, 3)

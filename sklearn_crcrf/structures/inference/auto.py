@@ -1,18 +1,16 @@
 """Exact inference on narrow graphs, loopy belief propagation on the others."""
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from ...data.ragged import joined_ranges
+from ..linked import Linked
 from ..scores import AddTo, Pullback, ScoreGradient, Scores
 from .base import Inference, Report
 from .elimination import Elimination
 from .exact import Exact, widest_of
 from .loopy import Loopy
-
-if TYPE_CHECKING:
-    from ..graph import Graph
 
 __all__ = ["Auto"]
 
@@ -57,10 +55,10 @@ class Auto(Inference):
     def takes_triangles(self, n_labels: int) -> bool:
         return self.exact.takes_triangles(n_labels)
 
-    def plan(self, graph: "Graph") -> "_Split":
+    def plan(self, graph: Linked) -> "_Split":
         return _Split(graph, self)
 
-    def log_partition(self, graph: "Graph", scores: Scores) -> tuple[np.ndarray, Pullback]:
+    def log_partition(self, graph: Linked, scores: Scores) -> tuple[np.ndarray, Pullback]:
         value, parts = np.empty(graph.n_units), []
         for part in graph.plan.parts(scores.state.shape[1]):
             own = part.scores(scores)
@@ -78,7 +76,7 @@ class Auto(Inference):
 
         return value, pull_all
 
-    def maximum(self, graph: "Graph", scores: Scores) -> tuple[np.ndarray, np.ndarray]:
+    def maximum(self, graph: Linked, scores: Scores) -> tuple[np.ndarray, np.ndarray]:
         value, y = np.empty(graph.n_units), np.empty(graph.n_tokens, dtype=np.int32)
         for part in graph.plan.parts(scores.state.shape[1]):
             value[part.units], y[part.tokens] = part.graph.maximum(part.scores(scores))
@@ -88,7 +86,7 @@ class Auto(Inference):
 class _Part(NamedTuple):
     """Some units, with the engine that they have, and all their tokens and links."""
 
-    graph: "Graph"
+    graph: Linked
     units: np.ndarray
     tokens: np.ndarray
     links: np.ndarray
@@ -104,7 +102,7 @@ class _Part(NamedTuple):
 class _Split:
     """The narrow units of a graph, and the others, for each number of labels."""
 
-    def __init__(self, graph: "Graph", engine: Auto):
+    def __init__(self, graph: Linked, engine: Auto):
         self._graph, self._engine = graph, engine
         self._elimination = Elimination(graph.offsets, *graph.links(), graph.triangles)
         self._parts: dict[int, list[_Part]] = {}

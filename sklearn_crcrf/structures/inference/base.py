@@ -1,15 +1,13 @@
 """What all engines of inference have in common."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from ..capabilities import Unsupported
-
-if TYPE_CHECKING:
-    from ..graph import Graph
-    from ..scores import Pullback, ScoreGradient, Scores
+from ..linked import Linked
+from ..scores import Pullback, ScoreGradient, Scores
 
 __all__ = ["Convergence", "Inference", "Report"]
 
@@ -80,41 +78,41 @@ class Inference:
         """A copy that reports its convergence; an engine that does not iterate has none."""
         return self
 
-    def plan(self, graph: "Graph") -> Any:
+    def plan(self, graph: Linked) -> Any:
         """What is computed once for a graph, and kept in ``graph.plan``."""
 
-    def log_partition(self, graph: "Graph", scores: "Scores") -> "tuple[np.ndarray, Pullback]":
+    def log_partition(self, graph: Linked, scores: Scores) -> tuple[np.ndarray, Pullback]:
         """As :meth:`~sklearn_crcrf.structures.Structure.log_partition`.
 
         The value is exact, an approximation or a bound.
         """
         raise Unsupported(graph, "log_partition")
 
-    def maximum(self, graph: "Graph", scores: "Scores") -> tuple[np.ndarray, np.ndarray]:
+    def maximum(self, graph: Linked, scores: Scores) -> tuple[np.ndarray, np.ndarray]:
         """As :meth:`~sklearn_crcrf.structures.Structure.maximum`.
 
         The value is the score of the labelling found.
         """
         raise Unsupported(graph, "maximum")
 
-    def token_marginals(self, graph: "Graph", scores: "Scores") -> "tuple[np.ndarray, Pullback]":
+    def token_marginals(self, graph: Linked, scores: Scores) -> tuple[np.ndarray, Pullback]:
         """As :meth:`~sklearn_crcrf.structures.Capabilities.token_marginals`."""
         raise Unsupported(graph, "token_marginals")
 
     def covariance(
-        self, graph: "Graph", scores: "Scores", direction: "ScoreGradient"
-    ) -> "tuple[np.ndarray, Pullback]":
+        self, graph: Linked, scores: Scores, direction: ScoreGradient
+    ) -> tuple[np.ndarray, Pullback]:
         """As :meth:`~sklearn_crcrf.structures.Capabilities.covariance`."""
         raise Unsupported(graph, "covariance")
 
-    def entropy(self, graph: "Graph", scores: "Scores") -> np.ndarray:
+    def entropy(self, graph: Linked, scores: Scores) -> np.ndarray:
         """As :meth:`~sklearn_crcrf.structures.Capabilities.entropy`."""
         raise Unsupported(graph, "entropy")
 
     def sample(
         self,
-        graph: "Graph",
-        scores: "Scores",
+        graph: Linked,
+        scores: Scores,
         n_samples: int,
         rng: np.random.Generator | np.random.RandomState,
     ) -> np.ndarray:

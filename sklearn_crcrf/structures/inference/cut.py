@@ -1,17 +1,15 @@
 """Best labellings by minimum cuts."""
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import breadth_first_order, maximum_flow
 
 from ..link_tables import LinkTables
+from ..linked import Linked
 from ..scores import Scores
 from .base import Inference
-
-if TYPE_CHECKING:
-    from ..graph import Graph
 
 __all__ = ["Cut"]
 
@@ -65,7 +63,7 @@ class Cut(Inference):
     def __init__(self, max_iter: int = 100):
         self.max_iter = max_iter
 
-    def maximum(self, graph: "Graph", scores: Scores) -> tuple[np.ndarray, np.ndarray]:
+    def maximum(self, graph: Linked, scores: Scores) -> tuple[np.ndarray, np.ndarray]:
         tables = LinkTables(scores, graph.rows(scores))
         _check_associative(graph, tables)
         state = graph.with_ends(scores)
@@ -90,7 +88,7 @@ class Cut(Inference):
         return value, y.astype(np.int32)
 
 
-def _check_associative(graph: "Graph", tables: LinkTables) -> None:
+def _check_associative(graph: Linked, tables: LinkTables) -> None:
     """Raise ValueError for the first link on which an expansion is not a minimum cut."""
     used, of_link = np.unique(tables.of_link, return_inverse=True)
     t = tables.tables[used]
@@ -135,13 +133,13 @@ class _Expansions:
 
     Parameters
     ----------
-    graph : Graph
+    graph : Linked
     tables : LinkTables
     state : ndarray of shape (n_tokens, n_labels)
         State scores, with begin and end scores.
     """
 
-    def __init__(self, graph: "Graph", tables: LinkTables, state: np.ndarray):
+    def __init__(self, graph: Linked, tables: LinkTables, state: np.ndarray):
         self._graph, self._state = graph, state
         self._tables, self._of_link = tables.tables, tables.of_link
         self._token = np.arange(len(state))

@@ -1,7 +1,5 @@
 """Exact sums and maxima over all labellings, on junction trees."""
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from ..._kernels._junction_covariances import add_junction_covariances
@@ -9,12 +7,10 @@ from ..._kernels._junction_labels import maximise_over_junction_trees, sample_fr
 from ..._kernels._junction_sums import add_expected_uses, sum_over_junction_trees
 from ..._kernels._junction_trees import JunctionMessages
 from ..link_tables import LinkTables
+from ..linked import Linked
 from ..scores import AddTo, Pullback, ScoreGradient, Scores
 from .base import Inference
 from .elimination import Elimination
-
-if TYPE_CHECKING:
-    from ..graph import Graph
 
 __all__ = ["Exact"]
 
@@ -56,20 +52,20 @@ class Exact(Inference):
     def takes_triangles(self, n_labels: int) -> bool:
         return n_labels**3 <= self.max_table
 
-    def plan(self, graph: "Graph") -> Elimination:
+    def plan(self, graph: Linked) -> Elimination:
         return Elimination(graph.offsets, *graph.links(), graph.triangles)
 
-    def log_partition(self, graph: "Graph", scores: Scores) -> tuple[np.ndarray, Pullback]:
+    def log_partition(self, graph: Linked, scores: Scores) -> tuple[np.ndarray, Pullback]:
         sums = _TreeSums(graph, scores, self.max_table)
         return sums.log_z, sums.pullback
 
-    def maximum(self, graph: "Graph", scores: Scores) -> tuple[np.ndarray, np.ndarray]:
+    def maximum(self, graph: Linked, scores: Scores) -> tuple[np.ndarray, np.ndarray]:
         y, value = np.zeros(graph.n_tokens, dtype=np.int32), np.empty(graph.n_units)
         trees = _TreeScores(graph, scores, self.max_table)
         maximise_over_junction_trees(trees.arrays, value, y)
         return value, y
 
-    def token_marginals(self, graph: "Graph", scores: Scores) -> tuple[np.ndarray, Pullback]:
+    def token_marginals(self, graph: Linked, scores: Scores) -> tuple[np.ndarray, Pullback]:
         sums = _TreeSums(graph, scores, self.max_table)
         marginals = sums.expected(np.ones(graph.n_units))[0]
 
@@ -82,18 +78,18 @@ class Exact(Inference):
         return marginals, pullback
 
     def covariance(
-        self, graph: "Graph", scores: Scores, direction: ScoreGradient
+        self, graph: Linked, scores: Scores, direction: ScoreGradient
     ) -> tuple[np.ndarray, Pullback]:
         return _TreeSums(graph, scores, self.max_table).covariance(direction)
 
-    def entropy(self, graph: "Graph", scores: Scores) -> np.ndarray:
+    def entropy(self, graph: Linked, scores: Scores) -> np.ndarray:
         sums = _TreeSums(graph, scores, self.max_table)
         entropy = sums.expected(np.ones(graph.n_units))[3]
         return np.where(sums.log_z > -np.inf, entropy, np.nan)
 
     def sample(
         self,
-        graph: "Graph",
+        graph: Linked,
         scores: Scores,
         n_samples: int,
         rng: np.random.Generator | np.random.RandomState,
@@ -107,7 +103,7 @@ class Exact(Inference):
         return y
 
 
-def check_width(graph: "Graph", n_labels: int, max_table: int) -> None:
+def check_width(graph: Linked, n_labels: int, max_table: int) -> None:
     """Raise ValueError if a unit of a graph needs too large a table."""
     widest = widest_of(n_labels, max_table)
     unit = graph.plan.first_wider(widest)
@@ -147,7 +143,7 @@ class _TreeScores:
         The plan, the scores, and room for messages, as one argument of kernels.
     """
 
-    def __init__(self, graph: "Graph", scores: Scores, max_table: int):
+    def __init__(self, graph: Linked, scores: Scores, max_table: int):
         n = scores.state.shape[1]
         check_width(graph, n, max_table)
         trees = graph.plan.trees
@@ -177,7 +173,7 @@ class _TreeSums(_TreeScores):
     log_z : ndarray of shape (n_units,)
     """
 
-    def __init__(self, graph: "Graph", scores: Scores, max_table: int):
+    def __init__(self, graph: Linked, scores: Scores, max_table: int):
         super().__init__(graph, scores, max_table)
         self._graph, self._scores = graph, scores
         self.log_z = np.empty(graph.n_units)

@@ -1,15 +1,11 @@
 """Best labellings by integer programs."""
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from ..integer_program import best_labelling
+from ..linked import Linked
 from ..scores import Scores
 from .base import Inference
-
-if TYPE_CHECKING:
-    from ..graph import Graph
 
 __all__ = ["IntegerProgram"]
 
@@ -36,7 +32,7 @@ class IntegerProgram(Inference):
     def takes_triangles(self, n_labels: int) -> bool:
         return True
 
-    def maximum(self, graph: "Graph", scores: Scores) -> tuple[np.ndarray, np.ndarray]:
+    def maximum(self, graph: Linked, scores: Scores) -> tuple[np.ndarray, np.ndarray]:
         # Scores without scores of single links may have a row of any length.
         edges = scores.token_transitions._replace(row=graph.rows(scores))
         return best_labelling(graph, scores._replace(token_transitions=edges))

@@ -1,18 +1,14 @@
 """Loopy belief propagation."""
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from ..._kernels._beliefs import add_link_beliefs, energies_of_links
+from ..linked import Linked
 from ..scores import AddTo, Pullback, ScoreGradient, Scores
 from .base import Report
 from .messages import Messages
 from .propagation import Propagation
 from .slots import Slots
-
-if TYPE_CHECKING:
-    from ..graph import Graph
 
 __all__ = ["Loopy"]
 
@@ -69,13 +65,13 @@ class Loopy(Propagation):
     ):
         super().__init__(max_iter, tol, damping, report)
 
-    def plan(self, graph: "Graph") -> Slots:
+    def plan(self, graph: Linked) -> Slots:
         return Slots.of(graph.offsets, np.stack(graph.links()))
 
-    def _messages(self, graph: "Graph", scores: Scores, is_max: bool) -> Messages:
+    def _messages(self, graph: Linked, scores: Scores, is_max: bool) -> Messages:
         return Messages(graph, scores, graph.plan, None, is_max)
 
-    def log_partition(self, graph: "Graph", scores: Scores) -> tuple[np.ndarray, Pullback]:
+    def log_partition(self, graph: Linked, scores: Scores) -> tuple[np.ndarray, Pullback]:
         messages = self._sent(self._messages(graph, scores, False))
         belief, log_z = messages.beliefs
         energy = np.empty(graph.n_units)

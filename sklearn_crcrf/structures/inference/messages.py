@@ -1,7 +1,7 @@
 """Messages between linked tokens, sent until they no longer change."""
 
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -9,12 +9,10 @@ from ..._kernels._beliefs import log_beliefs, remove_unsupported
 from ..._kernels._graph_messages import GraphMessages
 from ..._kernels.vectorized import propagation
 from ..link_tables import LinkTables
+from ..linked import Linked
 from ..scores import AddTo, ScoreGradient, Scores
 from .base import Convergence
 from .slots import Slots
-
-if TYPE_CHECKING:
-    from ..graph import Graph
 
 __all__ = ["Messages", "Schedule"]
 
@@ -44,7 +42,7 @@ class Messages:
 
     Parameters
     ----------
-    graph : Graph
+    graph : Linked
     scores : Scores
     slots : Slots
     share : pair of ndarrays, optional
@@ -66,7 +64,7 @@ class Messages:
 
     def __init__(
         self,
-        graph: "Graph",
+        graph: Linked,
         scores: Scores,
         slots: Slots,
         share: tuple[np.ndarray, np.ndarray] | None,

@@ -2,17 +2,15 @@
 
 from abc import abstractmethod
 from copy import copy
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 import numpy as np
 
 from ..._kernels._beliefs import decode
+from ..linked import Linked
 from ..scores import Scores
 from .base import Inference, Report
 from .messages import Messages, Schedule
-
-if TYPE_CHECKING:
-    from ..graph import Graph
 
 __all__ = ["Propagation"]
 
@@ -52,7 +50,7 @@ class Propagation(Inference):
         return twin
 
     @abstractmethod
-    def _messages(self, graph: "Graph", scores: Scores, is_max: bool) -> Messages:
+    def _messages(self, graph: Linked, scores: Scores, is_max: bool) -> Messages:
         """The messages of a batch, as sums or as maxima."""
 
     def _sent(self, messages: Messages) -> Messages:
@@ -62,7 +60,7 @@ class Propagation(Inference):
             self.report(convergence)
         return messages
 
-    def maximum(self, graph: "Graph", scores: Scores) -> tuple[np.ndarray, np.ndarray]:
+    def maximum(self, graph: Linked, scores: Scores) -> tuple[np.ndarray, np.ndarray]:
         messages = self._sent(self._messages(graph, scores, True))
         labels = np.zeros(graph.n_tokens, dtype=np.int32)
         decode(messages.arrays, N_ROUNDS, labels)

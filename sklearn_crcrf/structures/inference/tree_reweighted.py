@@ -1,19 +1,17 @@
 """Tree-reweighted belief propagation."""
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from ..._kernels._forest_bound import forest_bounds
+from ..linked import Linked
 from ..scores import AddTo, Pullback, ScoreGradient, Scores
 from .base import Report
 from .messages import Messages
 from .propagation import Propagation
 from .slots import Slots
 from .spanning import Forests
-
-if TYPE_CHECKING:
-    from ..graph import Graph
 
 __all__ = ["TreeReweighted"]
 
@@ -70,17 +68,17 @@ class TreeReweighted(Propagation):
     ):
         super().__init__(max_iter, tol, damping, report)
 
-    def plan(self, graph: "Graph") -> "ForestPlan":
+    def plan(self, graph: Linked) -> "ForestPlan":
         ends = np.stack(graph.links())
         slots = Slots.of(graph.offsets, ends)
         forests = Forests.of(graph.offsets, ends, slots)
         return ForestPlan(slots, forests, *np.unique(forests.share, return_inverse=True))
 
-    def _messages(self, graph: "Graph", scores: Scores, is_max: bool) -> Messages:
+    def _messages(self, graph: Linked, scores: Scores, is_max: bool) -> Messages:
         slots, _, share, which = graph.plan
         return Messages(graph, scores, slots, (share, which), is_max)
 
-    def log_partition(self, graph: "Graph", scores: Scores) -> tuple[np.ndarray, Pullback]:
+    def log_partition(self, graph: Linked, scores: Scores) -> tuple[np.ndarray, Pullback]:
         messages = self._sent(self._messages(graph, scores, False))
 
         def bounds(weight: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
