@@ -4,6 +4,7 @@ import ast
 import re
 from collections.abc import Iterator
 from functools import cache
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -82,6 +83,23 @@ def test_rooms_keep_their_private_names():
             if private and other not in (room, "_kernels"):
                 wrong.append((path, other, *names))
     assert not wrong
+
+
+def file_of(parts: tuple[str, ...]) -> Path:
+    """Where a name is defined, or the face of the package that has it."""
+    for n in range(len(parts), 0, -1):
+        path = PACKAGE.joinpath(*parts[:n])
+        if path.with_suffix(".py").is_file():
+            return path.with_suffix(".py")
+        if (path / "__init__.py").is_file():
+            return path / "__init__.py"
+    return PACKAGE / "__init__.py"
+
+
+def test_no_files_import_each_other():
+    """Nor do they in type hints alone."""
+    above = {path: {file_of(parts) for parts in imported(path)} - {path} for path in FILES}
+    TopologicalSorter(above).prepare()  # raises CycleError, which has the files
 
 
 STRUCTURES = {"Chain", "Graph", "SecondOrderChain"}
