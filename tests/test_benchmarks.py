@@ -571,6 +571,22 @@ def test_corpora_have_a_row_for_each_model(load):
     assert all(0 < float(row[1]) <= 100 and 0 <= float(row[5]) <= 100 for row in rows)
 
 
+def test_learning_curves_meet_where_a_gain_changes_its_sign(load):
+    learning_curves = load("learning_curves")
+    meeting, sizes = learning_curves.meeting, [100, 400, 1600]
+    assert meeting(np.array([-1.0, 1.0, 2.0]), sizes) == "200 sentences"
+    assert meeting(np.array([1.0, -1.0, 1.0]), sizes) == "800 sentences"
+    assert meeting(np.array([1.0, 1.0, 2.0]), sizes) == "100 sentences or fewer"
+    assert meeting(np.array([1.0, 1.0, 0.0]), sizes) == "not with 1,600 sentences"
+    X, y = make_addresses(30, random_state=0)
+    curves = {
+        title: [len(model.fit(X[:n], y[:n]).predict(X[20:])) for n in (10, 20)]
+        for title, model in learning_curves.models("tags")
+    }
+    rows = [*learning_curves.curve_rows(curves), *learning_curves.meetings(curves, (10, 20))]
+    assert len(rows) == len(curves) + len(learning_curves.ITERATED)
+
+
 def test_held_out_choices_have_a_row_for_each_model(load):
     calibration = load("calibration")
     X, y = make_addresses(60, random_state=0)
