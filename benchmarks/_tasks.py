@@ -24,7 +24,7 @@ class Task(NamedTuple):
     title : str
     load : callable
         Takes the options of the command line. Returns what to train on and what to test on, by the
-        name of the latter: that is the test part, or parts for tuning.
+        name of what to test on: the test part, or parts for tuning.
     attributes : callable
         Returns a transformer of sentences to sparse rows, which may learn from labels.
     features : {"all", "observed"}

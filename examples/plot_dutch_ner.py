@@ -6,8 +6,8 @@ From the text of the CoNLL-2002 shared task to entities, with and without fitted
 next to the plain frequencies of the papers.
 
 The corpus is not part of the package. It is looked for in the folder named by the environment
-variable ``SKLEARN_CRCRF_DATA`` and in scikit-learn's data folder, and downloaded into the latter
-if it is in neither.
+variable ``SKLEARN_CRCRF_DATA`` and in scikit-learn's data folder, and downloaded into
+scikit-learn's folder if it is in neither.
 """
 
 import sys

@@ -226,7 +226,7 @@ def test_no_entry_is_left_to_be_filled_in(name):
 
 
 def test_an_attribute_has_the_same_shape_everywhere():
-    # The attributes of CRFsuiteCRF are those of another package.
+    # CRFsuiteCRF has the attributes of another package.
     ours = {name: kind for name, kind in ESTIMATORS.items() if name != "CRFsuiteCRF"}
     shapes = {}
     for name, estimator in ours.items():

@@ -99,7 +99,7 @@ class PreparedLinks(NamedTuple):
 def _row_offsets(structure: Structure) -> np.ndarray:
     """Where the rows of each unit begin."""
     _, current = structure.links()
-    if np.array_equal(structure.rows_of_links(), current):  # the rows are those of tokens
+    if np.array_equal(structure.rows_of_links(), current):  # each token has a row
         return structure.offsets
     unit = np.searchsorted(structure.offsets, current, side="right") - 1
     return np.searchsorted(unit, np.arange(structure.n_units + 1))

@@ -24,7 +24,7 @@ class TriangleRates(Storable):
     """How far three linked labels occur more often than their pairs make them.
 
     The probability of a labelling of a chordal graph is the product of the probabilities of its
-    cliques, divided by those of its separators ([ECRN], theorem 2). With the rates
+    cliques, divided by the probabilities of its separators ([ECRN], theorem 2). With the rates
 
         CR(i; j) = p(i, j) / (p(i) p(j)),    CR(i; j; k) = p(i, j, k) / (p(i) p(j) p(k))
 

@@ -92,7 +92,7 @@ default="pseudo_likelihood"
     {warm_start}
     decoding : {"auto", "viterbi", "marginal"}, default="auto"
         Whether :meth:`predict` finds the best labelling, or the best label of each node; "auto" is
-        the latter if the inference has probabilities.
+        the label of each node if the inference has probabilities.
     {dtype}
     {sample_unit}
     n_jobs : int, default=None

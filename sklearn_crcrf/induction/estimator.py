@@ -63,8 +63,8 @@ class FeatureInduction(TransformerMixin, BaseSequenceClassifier):
     criterion : {"gain", "gradient"}, default="gain"
         How candidates are ranked: by the gain in the log-likelihood that a feature has when all
         other weights and the marginals of neighbours stay as they are, or by what the absolute
-        value of the gradient exceeds ``c1`` by. The latter is grafting [2]_, and its features are
-        those of ``CRF(c1=...)`` on the same candidates.
+        value of the gradient exceeds ``c1`` by. The gradient is grafting [2]_, which chooses
+        the same features as ``CRF(c1=...)`` on the same candidates.
     min_gain : float, default=0.5
         The gain, or the excess of the gradient, must be larger. There are many more conjunctions
         than attributes, so the gain of a conjunction counts divided by its number of attributes.

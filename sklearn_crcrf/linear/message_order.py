@@ -12,8 +12,8 @@ __all__ = ["MessageOrder"]
 class MessageOrder(NamedTuple):
     """The order of the tokens of each unit, in which each sends a message to one linked token.
 
-    A chain sends messages to the next token, as Viterbi's recursion does, so that of several best
-    labellings the same one is found. Other forests send them to the parents.
+    A chain sends messages to the next token, as Viterbi's recursion does, and so finds the same one
+    of several best labellings. Other forests send them to the parents.
 
     Parameters
     ----------

@@ -267,6 +267,6 @@ def own_corpus(part: Part, shape: ModelShape, dtype: Any = None) -> tuple[Corpus
 
 
 def _places(wanted: np.ndarray, attributes: np.ndarray) -> np.ndarray:
-    """Where the wanted attributes stand among those of a shard, by their number in the model."""
+    """Where wanted attributes stand among the attributes of a shard, by their global numbers."""
     order = np.argsort(attributes)
     return order[np.isin(attributes[order], wanted)]

@@ -115,7 +115,7 @@ class HeldOut:
     def _predicted(
         self, state: np.ndarray, trained: np.ndarray, exponent: float, is_symmetric: bool
     ) -> np.ndarray:
-        """Probabilities of the labels of all nodes, if those of a fold are held out."""
+        """Probabilities of the labels of all nodes, if the labels of a fold are held out."""
         links, n = self._links, state.shape[1]
         rates = self._model._estimated_rates(links, trained, state, exponent, is_symmetric)
         scores = rates.scores(state, exponent, links.row())

@@ -33,7 +33,7 @@ class Graph(Linked):
     """Graphs of any kind, with undirected links.
 
     An engine of inference finds sums and maxima over all labellings. Some engines are exact, others
-    approximate them, and some have only one of both; the capabilities of a graph are those of its
+    approximate them, and some have only one of both; a graph has the capabilities of its
     engine, besides ``conditional_scores`` and ``pieces``, which need none.
 
     Parameters

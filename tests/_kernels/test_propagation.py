@@ -83,7 +83,7 @@ def test_scores_whose_exponentials_underflow(kernel, scale, is_max):
 
 @kernels
 def test_many_links_of_a_token(kernel):
-    """Messages are sent in strips, and those of links with another table apart."""
+    """Messages are sent in strips, and apart if links have another table."""
     rng, n = np.random.default_rng(0), 100
     ends = np.stack([np.zeros(n, dtype=int), np.arange(1, n + 1)])
     ends[:, ::3] = ends[::-1, ::3].copy()

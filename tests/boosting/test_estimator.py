@@ -160,7 +160,7 @@ def test_trees_find_what_is_not_linear():
 
 
 def test_a_step_that_raises_the_loss_is_halved():
-    """In long runs of one label the curvature is far more than that of single tokens."""
+    """In long runs of one label the curvature is far greater than at single tokens."""
     rng = np.random.default_rng(0)
     labels = [np.repeat(rng.permutation(3), 40) for _ in range(20)]
     rows = [rng.normal(size=(120, 2)) + 0.3 * s[:, None] for s in labels]

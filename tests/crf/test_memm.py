@@ -134,7 +134,7 @@ def test_all_labels_must_be_known():
 
 
 def test_label_bias():
-    """[EP] 4.4: the accuracy of whoever cannot use the second symbol, beside that of all others."""
+    """[EP] 4.4: models that cannot use the second symbol are less accurate than all others."""
     follow = {"R1": ["I"], "R2": ["O"], "I": ["B"], "O": ["B"]}
     scores = {"weak prior": [], "one follower": [], "crf": []}
     for k in range(2):

@@ -1,7 +1,7 @@
 """The test time problem: what the standard likelihood does not decide.
 
 [EP] is Zhu, Hiemstra, Apers, Wombacher, "Closed Form Maximum Likelihood Estimator of Conditional
-Random Fields", 2013; the experiments are those of 3.4.3 and of 4.1 to 4.3. Factors belong to a
+Random Fields", 2013; the experiments are from 3.4.3 and 4.1 to 4.3. Factors belong to a
 label and its word, psi(y, x), and to two labels and their words, phi(y, y', x, x').
 """
 
@@ -49,7 +49,7 @@ def rate(pair):
 
 
 def weights(psi, phi):
-    """Factors as the weights of a CRF; pairs of words have none but those of transitions."""
+    """Factors as the weights of a CRF; pairs of words have no weights but of transitions."""
     state = [_log(psi.get(name.removeprefix("word="), [1.0, 1.0])) for name in ATTRIBUTES]
     edges = [_log(phi[name.removeprefix("pair=")]) for name in ATTRIBUTES[~IS_WORD]]
     return Weights(np.array(state), np.zeros((2, 2)), np.zeros(2), np.zeros(2), np.array(edges))
@@ -133,7 +133,7 @@ def test_there_is_a_third_maximum(solver):
 @pytest.mark.parametrize("solver", ["lbfgs", "newton-cg"])
 @pytest.mark.parametrize("features", ["all", "observed"])
 def test_more_weights_do_not_help(solver, features):
-    """With those of pairs of words and one label, and of pairs of labels."""
+    """With weights of pairs of words and one label, and of pairs of labels."""
     crf = train(solver=solver, features=features)
     assert crf.n_iter_ > 0 and crf.converged_
     assert_allclose(log_likelihood(crf), -2.50202, atol=1e-5)

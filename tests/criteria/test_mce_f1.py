@@ -156,7 +156,7 @@ def test_a_steep_sigmoid_gives_the_f_score_of_sequences_with_errors():
         [[classes[j] for j in labels[tokens == s]] for s in range(len(chain.offsets) - 1)]
         for labels in (y, path)
     ]
-    # False segments are those of the best other labelling, which is the best where that is wrong.
+    # False segments are taken from the best other labelling, which is the best where that is wrong.
     assert_allclose(criterion.combine(counts.sum(axis=0))[0], n * (1 - segment_f1(*names)))
     assert 0 < missed < n
 

@@ -285,7 +285,7 @@ def test_a_sound_matrix_is_not_copied():
 
 @pytest.mark.parametrize("index_dtype", [np.int32, np.int64])
 def test_the_kernel_finds_whatever_is_wrong(index_dtype):
-    """Against the definition, over sizes about those of blocks."""
+    """Against the definition, over sizes near the size of a block."""
     rng = np.random.default_rng(0)
     wrong = 0
     for trial in range(400):

@@ -174,7 +174,7 @@ def test_mu_oov_is_the_exponent_of_the_spelling_of_unknown_words():
 
 
 def context_names():
-    """Names of all exponents but those of the word itself."""
+    """Names of all exponents but the exponents of the word itself."""
     own = ("word", "spelling", *(f"{feature}/unseen" for feature in SPELLING_EXPONENTS))
     return [name for name in DEFAULTS if name.removesuffix("/seldom") not in own]
 

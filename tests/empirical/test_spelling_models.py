@@ -68,7 +68,7 @@ def base():
 @pytest.mark.parametrize("strength", [0.2, 1.0, 9.0])
 @pytest.mark.parametrize("word", [*WORDS, *UNSEEN])
 def test_suffixes_are_a_chain_of_estimates(word, strength):
-    """Each is the prior of the next, so the sum of their weights is that of the longest."""
+    """Each is the prior of the next, so the longest has the sum of their weights."""
     lexicon, model = fit(ProductSpelling, strength)
     estimate = base()
     total = np.log(estimate)

@@ -56,7 +56,7 @@ def test_number_of_attributes():
     assert rows.data.shape == (211_727, 338_551)
     assert rows.data.nnz == 211_727 * 19
     new, _ = fetch_conll2000("test", return_X_y=True)
-    # What is known is found: the strings of rows seen in training are those of the tokens.
+    # What is known is found: rows seen in training have the strings of their tokens.
     names = steps.get_feature_names_out()
     vocabulary = set(names)
     transformed = steps.transform(new[:50]).data

@@ -1,4 +1,4 @@
-"""The regular expressions of Wapiti, against those of Python."""
+"""The regular expressions of Wapiti, against Python's."""
 
 import re
 import string

@@ -26,7 +26,7 @@ ROWS = [np.random.default_rng(i).normal(size=(len(s), 3)) for i, s in enumerate(
 SOLVERS = ["bcfw", "smo", "eg", "subgradient"]
 WEIGHTS = np.arange(31) % 3
 
-# The order of the sequences is random, and ends at a tolerance that is not that of rounding.
+# The order of the sequences is random, and ends at a tolerance far above rounding.
 NEARLY = {
     f"check_sample_weight_equivalence_on_{kind}_data": "the minimum is only approached"
     for kind in ("dense", "sparse")

@@ -59,7 +59,7 @@ def test_they_come_close_to_the_minimum(solver, factor, seed):
 @each_solver
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_a_start_at_a_kink_where_the_gradient_leads_up(solver, dtype):
-    def fun(x):  # of the two slopes at x[1] = 0, that of the steeper wall
+    def fun(x):  # of the two slopes at x[1] = 0, the slope of the steeper wall
         side = np.where(x[1] >= 0, 1, -1)
         return float(x[0] + 10 * abs(x[1]) + x @ x), 2 * x + np.array([1, 10 * side], dtype=x.dtype)
 

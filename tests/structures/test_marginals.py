@@ -104,7 +104,7 @@ def test_derivatives_are_added_to_what_is_there():
 
 @pytest.mark.parametrize("gap", [10.0, 100.0, 500.0])
 def test_weights_may_be_as_huge_as_marginals_are_small(gap):
-    # -log p(y_t = 0) at every token, whose derivatives are those of its logarithm.
+    # -log p(y_t = 0) at every token, which has the derivatives of the logarithm of p.
     n_tokens = 20
     scores = Scores.of(np.tile([0.0, gap], (n_tokens, 1)), np.array([[0.0, 1.0], [0.5, 0.0]]))
     offsets = np.array([0, n_tokens - 4, n_tokens])

@@ -14,7 +14,7 @@ from sklearn_crcrf.structures import Chain, ScoreGradient, Scores
 
 
 def _random_spans(offsets, scores, rng, n_spans):
-    """Spans whose labels are often those of the best path."""
+    """Spans that often have the labels of the best path."""
     best, n_labels = Chain(offsets).maximum(scores)[1], len(scores.transition)
     start, stop, labels = [], [], []
     for _ in range(n_spans):

@@ -431,7 +431,7 @@ def test_every_token_has_one_label_and_every_transition_one_pair(kernel, dtype):
 def test_counts_are_derivatives(part, kernel, chain):
     offsets, scores = chain
     assume(np.isfinite(log_partition(kernel, offsets, scores)).all())
-    # Derivatives by the scores of edges need these to stay above those of transitions.
+    # Derivatives by the scores of edges need these to stay above the scores of transitions.
     scores = scores._replace(
         token_transitions=scores.token_transitions._replace(
             score=scores.token_transitions.score + 1.0

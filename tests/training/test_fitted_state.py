@@ -122,7 +122,7 @@ def fitted(estimator, name):
 
 
 def public_attributes(estimator):
-    """The hashes of all public fitted attributes, those of the instance and those of its class."""
+    """The hashes of all public fitted attributes, of the instance and of its class."""
     names = {*vars(estimator), *dir(type(estimator))}
     fitted = sorted(n for n in names if n.endswith("_") and not n.startswith("_"))
     return {name: joblib.hash(getattr(estimator, name)) for name in fitted}
