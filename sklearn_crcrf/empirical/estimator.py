@@ -51,6 +51,7 @@ from .fit_exponents import (
     fit_exponents,
     fit_segment_exponents,
     held_out_folds,
+    share_found,
 )
 from .frequencies import FrequencyModel
 from .model import Statistics
@@ -82,8 +83,10 @@ SPELLINGS: dict[str, Any] = {
 }
 # Least width of a prior: under a narrower one, no counts would change the estimates.
 NARROWEST = 1e-6
-# How far exponents are moved from their initial values to the values of greatest likelihood, which
-# make good probabilities, but sometimes worse labels.
+# How far exponents are moved at most from their initial values to the values of greatest
+# likelihood, which make good probabilities, but sometimes worse labels. Where most labels are "O"
+# and few others are found, greatest likelihood finds fewer still; so exponents move no further than
+# the share of them that is found.
 FITTED_SHARE = 0.7
 
 
@@ -619,9 +622,9 @@ class EmpiricalCRF(CountingClassifier):
         training = Training(0, None, MAX_ITER, notify=lambda x: False)
         fitted, self.converged_ = fit_exponents(parts, sigma=self.sigma, callback=training)
         start = parts[0].model.exponents.asdict()
+        share = min(FITTED_SHARE, share_found(parts))
         self._exponents = {
-            name: start[name] + FITTED_SHARE * (value - start[name])
-            for name, value in fitted.items()
+            name: start[name] + share * (value - start[name]) for name, value in fitted.items()
         }
         if self.segments is not None:
             structures = [segmented(part.structure.offsets, self.classes_) for part in parts]

@@ -24,6 +24,7 @@ __all__ = [
     "fit_exponents",
     "fit_segment_exponents",
     "held_out_folds",
+    "share_found",
 ]
 
 MAX_ITER = 50
@@ -96,6 +97,37 @@ def held_out_folds(offsets: np.ndarray, fraction: float, n_labels: int) -> np.nd
     first = np.searchsorted(block, np.arange(n_blocks))
     is_held_out = (offsets[:-1] - offsets[first][block]) * n_blocks < wanted
     return np.where(is_held_out, block % max(n_folds, 1), -1)
+
+
+def share_found(parts: Sequence[HeldOut]) -> float:
+    """The share of held-out tokens that are labelled right, without the most frequent label.
+
+    Parameters
+    ----------
+    parts : sequence of HeldOut
+
+    Returns
+    -------
+    float
+        Of the tokens that have another label than the most frequent one, how many have a greatest
+        marginal probability of their label. 1 if there are none.
+    """
+    y = np.concatenate([part.y for part in parts])
+    weight = np.concatenate([_token_weights(part) for part in parts])
+    is_right = np.concatenate([_is_right(part) for part in parts])
+    weight[y == np.bincount(y, weight).argmax()] = 0.0
+    return float(weight @ is_right / weight.sum()) if weight.any() else 1.0
+
+
+def _token_weights(part: HeldOut) -> np.ndarray:
+    """The weights of tokens, float64: of their units."""
+    return np.repeat(part.weight, np.diff(part.structure.offsets)).astype(float)
+
+
+def _is_right(part: HeldOut) -> np.ndarray:
+    """Which tokens have the greatest marginal probability at their label."""
+    _, marginals = part.structure.marginals(part.model.scores(part.prepared))
+    return marginals.argmax(axis=1) == part.y
 
 
 def fit_exponents(

@@ -19,6 +19,7 @@ from sklearn_crcrf.empirical.fit_exponents import (
     HeldOut,
     fit_exponents,
     held_out_folds,
+    share_found,
 )
 from sklearn_crcrf.structures import Chain
 
@@ -276,6 +277,22 @@ def test_many_labels_are_fitted_on_fewer_tokens():
     assert held_out == [8000, 4000, 2000]
 
 
+def test_the_share_of_rare_labels_that_are_found():
+    crf = EmpiricalCRF().fit(X, Y)
+    chain, prepared = encode(crf, X[:9])
+    best = np.concatenate([np.argmax(rows, axis=1) for rows in crf.predict_proba(X[:9])])
+    weight = np.arange(9.0)
+    of_token = np.repeat(weight, np.diff(chain.offsets))
+    assert share_found([HeldOut(crf.model_, prepared, best, chain, weight)]) == 1.0
+    y = best.copy()
+    y[::3] = 1
+    others = y != np.bincount(y, of_token).argmax()
+    expected = np.average((y == best)[others], weights=of_token[others])
+    assert_allclose(share_found([HeldOut(crf.model_, prepared, y, chain, weight)]), expected)
+    same = np.full_like(best, 2)
+    assert share_found([HeldOut(crf.model_, prepared, same, chain, weight)]) == 1.0
+
+
 def assert_exponents_fitted_on(crf, folds, counted):
     """The exponents of models that each count all sequences but a fold, fitted to the folds."""
     parts = []
@@ -289,7 +306,8 @@ def assert_exponents_fitted_on(crf, folds, counted):
         labels = np.searchsorted(model.classes_, [label for i in test for label in Y[i]])
         parts.append(HeldOut(model.model_, prepared, labels, chain, np.ones(chain.n_units)))
     best, _ = fit_exponents(parts, sigma=1.0)
-    expected = [defaults[name] + FITTED_SHARE * (best[name] - defaults[name]) for name in best]
+    share = min(FITTED_SHARE, share_found(parts))
+    expected = [defaults[name] + share * (best[name] - defaults[name]) for name in best]
     assert_allclose(list(crf.exponents_.values()), expected, atol=1e-7)
 
 
