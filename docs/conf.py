@@ -2,6 +2,8 @@
 
 import ast
 import os
+import re
+import sys
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
@@ -16,7 +18,7 @@ from sphinx.directives.other import Include
 from sphinx.ext.autosummary import autosummary_table
 
 import sklearn_crcrf
-from sklearn_crcrf.datasets import load_dutch_ner
+from sklearn_crcrf.datasets import load_brown_splits, load_dutch_ner
 
 project = "sklearn_crcrf"
 author = "the sklearn_crcrf developers"
@@ -27,6 +29,9 @@ release = version = sklearn_crcrf.__version__
 DOCS = Path(__file__).parent
 ROOTS = (DOCS.parent, Path(sklearn_crcrf.__file__).parents[1])
 ROOT = next(root for root in ROOTS if (root / "CHANGELOG.md").exists())
+
+sys.path.insert(0, str(DOCS))
+from gallery import SECTIONS  # noqa: E402
 
 extensions = [
     "sphinx.ext.autodoc",
@@ -86,7 +91,11 @@ bibtex_default_style = "keys"
 
 
 EXAMPLES = DOCS.parent / "examples"
-CORPORA = {"plot_dutch_ner.py": load_dutch_ner}  # what examples cannot do without
+CORPORA = {  # what examples cannot do without
+    "plot_brown.py": load_brown_splits,
+    "plot_dutch_ner.py": load_dutch_ner,
+    "plot_names.py": load_dutch_ner,
+}
 
 
 def can_run(example: Path) -> bool:
@@ -105,12 +114,15 @@ def can_run(example: Path) -> bool:
 
 
 # Examples whose packages or data are missing are shown, but not run.
-shown_only = [path.stem for path in EXAMPLES.glob("plot_*.py") if not can_run(path)]
+shown_only = [path.stem for path in EXAMPLES.rglob("plot_*.py") if not can_run(path)]
 sphinx_gallery_conf = {
     "examples_dirs": str(EXAMPLES),
     "gallery_dirs": "auto_examples",
     "filename_pattern": rf"{os.sep}(?!({'|'.join(shown_only) or '$'})\.py)plot_",
-    "within_subsection_order": "FileNameSortKey",
+    "subsection_order": [f"../examples/{section}" for section in SECTIONS],
+    "within_subsection_order": "gallery.InOrder",
+    "ignore_pattern": r"serve_http\.py",
+    "reset_modules": ("matplotlib", "gallery.use_distinct_colors"),
     "download_all_examples": False,
     "parallel": True,  # as many at a time as sphinx-build -j says
     "show_memory": False,
@@ -139,6 +151,16 @@ def drop_citations(app, document):
                 reference.parent.remove(reference)
 
 
+def name_thumbnails(app, document):
+    """A thumbnail is called what its example is called."""
+    thumbnail = None
+    for node in document.findall(lambda node: isinstance(node, (nodes.image, nodes.raw))):
+        if isinstance(node, nodes.image):
+            thumbnail = node if "/images/thumb/" in node["uri"] else None
+        elif thumbnail and (title := re.search(r'thumbnail-title">(.*?)</div>', node.astext())):
+            thumbnail["alt"] = title[1]
+
+
 def write_math(translator, node):
     is_block = isinstance(node, nodes.math_block)
     formula = tex2mathml(node.astext(), as_block=is_block)
@@ -160,3 +182,4 @@ def setup(app):
     app.add_html_math_renderer("mathml", (write_math, None), (write_math, None))
     app.connect("missing-reference", link_to_scikit_learn)
     app.connect("doctree-read", drop_citations)
+    app.connect("doctree-read", name_thumbnails)
