@@ -10,6 +10,7 @@ from pathlib import Path
 
 from docutils import nodes
 from docutils.utils.math.latex2mathml import tex2mathml
+from numpydoc.docscrape_sphinx import SphinxDocString
 from pybtex.plugin import register_plugin
 from pybtex.style.formatting.unsrt import Style
 from pybtex.style.labels import BaseLabelStyle
@@ -36,6 +37,7 @@ from gallery import SECTIONS  # noqa: E402
 extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
+    "sphinx.ext.viewcode",
     "myst_parser",
     "numpydoc",
     "sphinx_design",
@@ -72,6 +74,17 @@ toc_object_entries_show_parents = "hide"
 autodoc_typehints = "none"  # the docstrings have the types
 maximum_signature_line_length = 80  # longer ones have a line for each parameter
 numpydoc_show_class_members = False  # the template of classes shows them
+
+
+process_attribute = SphinxDocString._process_param
+
+
+def keep_description(self, name: str, lines: list[str], is_attribute: bool) -> tuple:
+    """What a class says of its attribute, rather than the docstring of a property."""
+    return process_attribute(self, name, lines, is_attribute and not lines)
+
+
+SphinxDocString._process_param = keep_description
 
 
 class KeysAsLabels(BaseLabelStyle):
@@ -128,6 +141,8 @@ sphinx_gallery_conf = {
     "show_memory": False,
     "default_thumb_file": str(DOCS / "_static" / "thumbnail.svg"),
     "reference_url": {"sklearn_crcrf": None},
+    "doc_module": "sklearn_crcrf",
+    "backreferences_dir": "generated/backreferences",
 }
 
 
