@@ -7,9 +7,11 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 from .._version import __version__
+from ..serving.files import is_tagger_file
 from ..utils.replacing import replacing
 from ..utils.unpacking import check_max_bytes, read_limited
 from .archive import MAX_BYTES, TooLargeError, checked_archive
+from .compact import load_compact, save_compact
 from .models import check_model
 from .schema import UntrustedError
 from .trust import trusted_names
@@ -44,7 +46,11 @@ class StoredModel(NamedTuple):
 
 
 def save_model(
-    estimator: Any, path: str | os.PathLike, columns: Sequence[str | None] | None = None
+    estimator: Any,
+    path: str | os.PathLike,
+    columns: Sequence[str | None] | None = None,
+    *,
+    compact: bool = False,
 ) -> None:
     """Write a fitted estimator to a file; an old file is replaced once the new one is complete.
 
@@ -55,12 +61,21 @@ def save_model(
     path : str or path-like
     columns : sequence of str or None, optional
         The columns of the training file.
+    compact : bool, default=False
+        Whether to keep only what prediction needs, with weights in single precision. The file is
+        about a quarter as large, and is mapped into memory; if its name ends in ".gz", it is
+        compressed. :func:`load_model` makes a
+        :class:`~sklearn_crcrf.model_files.CompactClassifier` of it, which cannot be trained on.
 
     Raises
     ------
     ImportError
-        If skops is not installed.
+        If skops is not installed; a compact model does not need it.
+    TypeError
+        If labels are neither str, int, float, bool nor None, and ``compact`` is true.
     ValueError
+        If ``compact`` is true and the estimator has no :class:`~sklearn_crcrf.serving.Tagger`; the
+        message says why.
         If :func:`load_model` could not read the file, because the estimator contains classes of
         other packages, or is not sound; or if ``path`` is not a regular file. An old file stays
         as it was.
@@ -79,15 +94,19 @@ def save_model(
     ...     load_model(Path(folder) / "model.skops").estimator.predict([["the", "dog"]]).tolist()
     [['D', 'N']]
     """
-    io = require_skops()
     if hasattr(estimator, "best_estimator_"):
         raise ValueError("a model file holds a model, not a search: pass its best_estimator_")
+    names = None if columns is None else list(columns)
+    if compact:
+        save_compact(estimator, path, names)
+        return
+    io = require_skops()
     check_model(estimator)
     content = {
         "format": FORMAT,
         "version": VERSION,
         "package": __version__,
-        "columns": None if columns is None else list(columns),
+        "columns": names,
         "estimator": estimator,
     }
     data = io.dumps(content, compression=zipfile.ZIP_DEFLATED, compresslevel=1)
@@ -119,7 +138,7 @@ def load_model(path: str | os.PathLike, max_bytes: int | None = MAX_BYTES) -> St
     Raises
     ------
     ImportError
-        If skops is not installed.
+        If skops is not installed; a compact model does not need it.
     OSError
         If the file cannot be opened.
     ValueError
@@ -138,8 +157,10 @@ def load_model(path: str | os.PathLike, max_bytes: int | None = MAX_BYTES) -> St
     ...     load_model(path)
     StoredModel(estimator=HMM(), columns=['word', 'label'])
     """
-    io = require_skops()
     check_max_bytes(max_bytes)
+    if is_tagger_file(path):
+        return StoredModel(*load_compact(path, max_bytes))
+    io = require_skops()
     data = _read(path, max_bytes)
     try:
         archive = checked_archive(data, max_bytes)

@@ -1,10 +1,13 @@
 """Files of taggers, which are mapped into memory: pages are read when needed, and shared.
 
+A file whose name ends in ".gz" is compressed, and unpacked into memory.
+
 A file begins with ``MAGIC``, then have 4 bytes each the version of the format, the length of the
 header, and a checksum of the header. The header is JSON: the settings, and for each array its type,
 its shape, and where it begins. Each array begins at a multiple of 64 bytes. All is little-endian.
 """
 
+import gzip
 import json
 import mmap
 import os
@@ -17,14 +20,18 @@ import numpy as np
 
 from .._version import __version__
 from ..utils.replacing import replacing
+from ..utils.unpacking import MAX_BYTES, read_limited
 from .content import Content
 
 __all__ = ["is_tagger_file", "read_content", "write_content"]
 
 MAGIC = b"crcrf tagger file\x0d\x0a\x1a\x0a\x00\x00\x00"
+PACKED = b"\x1f\x8b"
 VERSION = 1
 START = struct.Struct("<24sIII")
 ALIGNMENT = 64
+# Of compression.
+LEVEL = 6
 # Types of arrays that a file may hold.
 DTYPES = {"|u1", "|i1", "<u2", "<u8", "<i4", "<i8", "<f4", "<f8"}
 
@@ -57,27 +64,38 @@ def write_content(path: str | os.PathLike, content: Content) -> None:
         {"settings": content.settings, "arrays": described, "size": place, "written": __version__}
     ).encode()
     start = START.pack(MAGIC, VERSION, len(header), zlib.crc32(header))
-    with replacing(path) as file:
+    is_packed = os.fspath(path).endswith(".gz")
+    with replacing(path) as raw:
+        # Without the time, the same content makes the same file.
+        file = gzip.GzipFile("", "wb", LEVEL, raw, 0) if is_packed else raw
         file.write(_filled(start + header))
         for array in content.arrays.values():
             file.write(_filled(array.tobytes()))
+        if is_packed:
+            file.close()
 
 
 def is_tagger_file(path: str | os.PathLike) -> bool:
     """Whether there is a file that begins like the file of a tagger."""
     try:
         with open(path, "rb") as file:
-            return file.read(len(MAGIC)) == MAGIC
-    except OSError:
+            start = file.read(len(MAGIC))
+            if start.startswith(PACKED):
+                file.seek(0)
+                start = gzip.GzipFile(fileobj=file).read(len(MAGIC))
+            return start == MAGIC
+    except (OSError, EOFError, zlib.error):
         return False
 
 
-def read_content(path: str | os.PathLike) -> Content:
-    """Map a file; the values of its arrays are not checked.
+def read_content(path: str | os.PathLike, max_bytes: int | None = MAX_BYTES) -> Content:
+    """Map a file, or unpack it; the values of its arrays are not checked.
 
     Parameters
     ----------
     path : str or path-like
+    max_bytes : int or None
+        Maximum number of bytes of an unpacked file; None for no limit.
 
     Returns
     -------
@@ -90,25 +108,30 @@ def read_content(path: str | os.PathLike) -> Content:
     """
     _check_order()
     with open(path, "rb") as file:
-        start = file.read(START.size)
-        if len(start) < START.size or not start.startswith(MAGIC):
-            raise ValueError("this is not a file of a tagger")
-        _, version, length, checksum = START.unpack(start)
-        if version > VERSION:
-            raise ValueError(f"the file has version {version} of the format; this is {VERSION}")
-        header = file.read(length)
-        if len(header) < length or zlib.crc32(header) != checksum:
-            raise ValueError("the header of the file is damaged")
-        mapped = np.frombuffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), np.uint8)
+        if file.read(len(PACKED)) == PACKED:
+            file.seek(0)
+            unpacked = read_limited(gzip.GzipFile(fileobj=file), max_bytes)
+            data = np.frombuffer(unpacked, np.uint8)
+        elif file.seek(0, os.SEEK_END):
+            data = np.frombuffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), np.uint8)
+        else:
+            data = np.empty(0, dtype=np.uint8)
+    start = data[: START.size].tobytes()
+    if len(start) < START.size or not start.startswith(MAGIC):
+        raise ValueError("this is not a file of a tagger")
+    _, version, length, checksum = START.unpack(start)
+    if version > VERSION:
+        raise ValueError(f"the file has version {version} of the format; this is {VERSION}")
+    header = data[START.size : START.size + length].tobytes()
+    if len(header) < length or zlib.crc32(header) != checksum:
+        raise ValueError("the header of the file is damaged")
     first = _padded(START.size + length)
     try:
         described = json.loads(header)
         size = described["size"]
-        if first + size != len(mapped):
-            raise ValueError(f"the file must have {first + size} bytes, but has {len(mapped)}")
-        arrays = {
-            name: _part(mapped[first:], *where) for name, where in described["arrays"].items()
-        }
+        if first + size != len(data):
+            raise ValueError(f"the file must have {first + size} bytes, but has {len(data)}")
+        arrays = {name: _part(data[first:], *where) for name, where in described["arrays"].items()}
         return Content(dict(described["settings"]), arrays)
     except (KeyError, TypeError, AttributeError, RecursionError, OverflowError):
         raise ValueError("the header of the file is not valid") from None

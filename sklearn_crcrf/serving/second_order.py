@@ -47,11 +47,16 @@ class Trigrams:
     ----------
     content : Content
     n_labels : int
+
+    Attributes
+    ----------
+    n_candidates : int
+        Number of labels considered for each token.
     """
 
     def __init__(self, content: Content, n_labels: int):
-        self._n_candidates = content.setting("n_candidates", int)
-        if not 0 < self._n_candidates <= MOST_CANDIDATES:
+        self.n_candidates = content.setting("n_candidates", int)
+        if not 0 < self.n_candidates <= MOST_CANDIDATES:
             raise ValueError("the setting 'n_candidates' is not valid")
         n_pairs = n_labels**2
         starts = content.array("trigrams.starts", "ql", n_pairs + 1)
@@ -59,12 +64,25 @@ class Trigrams:
         if starts[0] != 0 or starts[-1] != len(last) or (np.diff(starts) < 0).any():
             raise ValueError("the array 'trigrams.starts' has values out of range")
         score = content.array("trigrams.score", "d", len(last))
+        self._n_labels = n_labels
         self._arrays = starts, last, score, content.array("trigrams.unseen", "d", n_pairs)
+
+    def __call__(self, i: np.ndarray, j: np.ndarray, k: np.ndarray) -> np.ndarray:
+        """The scores of labels i, j, k in a row, all of shape (n,)."""
+        starts, last, score, unseen = self._arrays
+        pair, found = i * self._n_labels + j, np.zeros(len(i), dtype=bool)
+        keys = np.repeat(np.arange(len(unseen)), np.diff(starts)) * self._n_labels + last
+        at = np.searchsorted(keys, pair * self._n_labels + k)
+        inside = at < len(keys)
+        found[inside] = keys[at[inside]] == (pair * self._n_labels + k)[inside]
+        scores = unseen[pair]
+        scores[found] = score[at[found]]
+        return scores
 
     def pairs(self, scores: ChainScores) -> LabelPairs:
         """The chain of pairs of labels of one sequence of at least one token."""
         state = scores.state
-        n_tokens, n = len(state), min(self._n_candidates, state.shape[1])
+        n_tokens, n = len(state), min(self.n_candidates, state.shape[1])
         labels = np.argpartition(-state, n - 1, axis=1)[:, :n].copy()
         labels.sort(axis=1)
         of_pairs, links = np.empty((n_tokens, n, n)), np.empty((n_tokens - 1, n, n, n))

@@ -21,6 +21,9 @@ KINDS: dict[str, Callable[[Content, list], tuple[Any, Callable | None]]] = {
     "linear": linear_tagger,
 }
 
+# The arrays that may be of single precision.
+WEIGHTS = {"coef", "coef.data", "state.data", "edge.data"}
+
 
 class Tagger:
     """Labels one sequence at a time, for services.
@@ -95,6 +98,16 @@ class Tagger:
         """All labels, in the order of the columns of :meth:`probabilities`."""
         return tuple(self._labels)
 
+    @property
+    def trigrams(self) -> Trigrams | None:
+        """The scores of three labels in a row, if the chain is of second order."""
+        return self._trigrams
+
+    @property
+    def decoding(self) -> str:
+        """How labels are found: "viterbi" or "marginal"."""
+        return "marginal" if self._by_marginals else "viterbi"
+
     def __call__(self, tokens: Iterable) -> list:
         """The labels of one sequence.
 
@@ -162,7 +175,7 @@ class Tagger:
         -------
         ndarray of shape (n_tokens, n_labels)
         """
-        scores = self._scores(tokens)
+        scores = self.scores(tokens)
         if len(scores.state) == 0:
             return scores.state
         if self._trigrams is not None:
@@ -181,7 +194,7 @@ class Tagger:
         ----------
         tokens : as for a call
         """
-        scores = self._scores(tokens)
+        scores = self.scores(tokens)
         if len(scores.state) == 0:
             return 1.0
         if self._trigrams is not None:
@@ -193,6 +206,31 @@ class Tagger:
         _check(log_z)
         return float(np.exp(min(paths.best[0] - log_z, 0.0)))
 
+    def scores(self, tokens: Iterable) -> ChainScores:
+        """The scores of the labels of one sequence, and of pairs of labels in a row.
+
+        Parameters
+        ----------
+        tokens : as for a call
+
+        Returns
+        -------
+        ChainScores
+        """
+        state, edges = self._compiled.state_scores(
+            tokens if self._read is None else self._read(tokens)
+        )
+        edges = Edges.none(len(state)) if edges is None else Edges(*edges)
+        return ChainScores(state, *self._chain, edges)
+
+    def in_single_precision(self) -> "Tagger":
+        """The same tagger with weights in single precision, which take half the memory."""
+        arrays = {
+            name: array.astype(np.float32) if name in WEIGHTS else array
+            for name, array in self._content.arrays.items()
+        }
+        return Tagger(Content(self._content.settings, arrays))
+
     def save(self, file: str | os.PathLike) -> None:
         """Write a file that :func:`load_tagger` maps into memory.
 
@@ -202,6 +240,8 @@ class Tagger:
         Parameters
         ----------
         file : str or path-like
+            If the name ends in ".gz", the file is compressed: it is smaller, and unpacked into
+            memory instead of mapped.
 
         Raises
         ------
@@ -210,22 +250,19 @@ class Tagger:
         """
         write_content(file, self._content)
 
+    def content(self) -> Content:
+        """What it consists of."""
+        return self._content
+
     def _second_order(self, trigrams: Trigrams, tokens: Iterable) -> list:
         """The labels of the best path of a chain of second order."""
-        scores = self._scores(tokens)
+        scores = self.scores(tokens)
         if len(scores.state) == 0:
             return []
         pairs = trigrams.pairs(scores)
         value, y = PathSum(pairs.scores).best
         _check(value)
         return [self._labels[i] for i in pairs.current(y).tolist()]
-
-    def _scores(self, tokens: Iterable) -> ChainScores:
-        state, edges = self._compiled.state_scores(
-            tokens if self._read is None else self._read(tokens)
-        )
-        edges = Edges.none(len(state)) if edges is None else Edges(*edges)
-        return ChainScores(state, *self._chain, edges)
 
 
 def _check(log_z: float) -> None:

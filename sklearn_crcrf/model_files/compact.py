@@ -1,0 +1,195 @@
+"""Compact models: what prediction needs, in single precision, mapped into memory."""
+
+import os
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from ..base.classifier import BaseSequenceClassifier, Batch, token_marginals
+from ..base.unwrap import tagger_of
+from ..data.ragged import SequenceArray, object_array
+from ..serving import Tagger
+from ..serving.content import Content
+from ..serving.files import read_content, write_content
+from ..serving.sums import ChainScores, Edges
+from ..structures import Scores, SecondOrderChain, Structure, structure_of
+from ..structures.scores import TokenTransitions
+
+__all__ = ["CompactClassifier", "load_compact", "save_compact"]
+
+# The setting of a tagger file that holds the columns of the training file.
+COLUMNS = "training_columns"
+ONLY_PREDICTS = (
+    "a compact model only predicts: it has no counts and no training data. Train on with the "
+    "complete model, which save_model writes without compact=True"
+)
+
+
+class CompactClassifier(BaseSequenceClassifier):
+    """The model in a compact file, with all ways to predict, and none to train.
+
+    :func:`~sklearn_crcrf.model_files.load_model` makes it of a file that
+    :func:`~sklearn_crcrf.model_files.save_model` wrote with ``compact=True``, in a few
+    milliseconds: the file is mapped into memory, and read where it is needed.
+
+    Parameters
+    ----------
+    tagger : Tagger
+        The weights.
+    sample_unit : {"sequence", "token"}, default="sequence"
+        As of the other classifiers.
+    n_jobs : int, default=None
+        Number of threads of methods other than ``predict``.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_labels,)
+        All labels.
+
+    Examples
+    --------
+    >>> from sklearn_crcrf import EmpiricalCRF
+    >>> from sklearn_crcrf.model_files import CompactClassifier
+    >>> crf = EmpiricalCRF().fit([["the", "dog"], ["dogs"]], [["D", "N"], ["N"]])
+    >>> compact = CompactClassifier(crf.tagger())
+    >>> compact.predict([["the", "dogs"]]).tolist()
+    [['D', 'N']]
+    >>> compact.partial_fit([["a"]], [["D"]])
+    Traceback (most recent call last):
+    ValueError: a compact model only predicts: it has no counts and no training data. Train on ...
+    """
+
+    def __init__(self, tagger: Tagger, sample_unit: str = "sequence", n_jobs: int | None = None):
+        self.tagger = tagger
+        self.sample_unit = sample_unit
+        self.n_jobs = n_jobs
+
+    @property
+    def classes_(self) -> np.ndarray:
+        """All labels."""
+        labels = list(self.tagger.labels)
+        is_plain = len({*map(type, labels)}) == 1 and labels[0] is not None
+        return np.array(labels) if is_plain else object_array(labels)
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """Raise ValueError: there is nothing to train on with."""
+        raise ValueError(ONLY_PREDICTS)
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Any:
+        """Raise ValueError: there are no counts to add to."""
+        raise ValueError(ONLY_PREDICTS)
+
+    def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """Raise ValueError: there are no counts to subtract from."""
+        raise ValueError(ONLY_PREDICTS)
+
+    def predict(self, X: Any, allowed: Any = None, subject_to: Any = None) -> Any:
+        """The labels of the best path of each sequence.
+
+        Parameters
+        ----------
+        X, allowed, subject_to : as of the other classifiers
+
+        Returns
+        -------
+        labels
+            In the layout of X.
+        """
+        if allowed is not None or subject_to is not None:
+            return super().predict(X, allowed, subject_to)
+        sequences = self._check_X(X)
+        self._structure(sequences.X)
+        found = self.tagger.many(list(_sequences(_tokens(sequences.X), sequences.X.offsets)))
+        labels = [label for path in found for label in path]
+        return sequences.mirror(np.array(labels, dtype=self.classes_.dtype))
+
+    def _structure(self, X: SequenceArray) -> Structure:
+        structure = structure_of(X)
+        if not structure.is_sequential():
+            raise ValueError("a compact model is for sequences, but X has other links")
+        trigrams = self.tagger.trigrams
+        if trigrams is None:
+            return structure
+        return SecondOrderChain(X.offsets, trigrams, trigrams.n_candidates)
+
+    def _prepare(self, X: SequenceArray) -> list:
+        return _tokens(X)
+
+    def _scores(self, prepared: list, batch: Batch) -> Scores:
+        offsets = batch.start + batch.structure.offsets
+        found = [self.tagger.scores(tokens) for tokens in _sequences(prepared, offsets)]
+        return _joined(found or [self.tagger.scores([])])
+
+    def _decode(self, structure: Structure, scores: Scores, first: int) -> np.ndarray:
+        if self.tagger.decoding == "marginal":
+            return token_marginals(structure, scores, first).argmax(axis=1)
+        return super()._decode(structure, scores, first)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
+
+def save_compact(estimator: Any, path: str | os.PathLike, columns: list[str | None] | None) -> None:
+    """Write the compact model of a fitted estimator; parameters as of ``save_model``."""
+    if isinstance(estimator, CompactClassifier):
+        tagger = estimator.tagger
+    else:
+        tagger = tagger_of(estimator).in_single_precision()
+    settings, arrays = tagger.content()
+    write_content(path, Content({**settings, COLUMNS: columns}, arrays))
+
+
+def load_compact(
+    path: str | os.PathLike, max_bytes: int | None
+) -> tuple[CompactClassifier, list[str | None] | None]:
+    """The model in a compact file, and the columns of the training file, if known."""
+    try:
+        content = read_content(path, max_bytes)
+        columns = content.settings.get(COLUMNS)
+        if columns is not None and not all(c is None or isinstance(c, str) for c in list(columns)):
+            raise ValueError("the file has columns whose names are not text")
+        return CompactClassifier(Tagger(content)), columns
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{os.fspath(path)}: {error}") from error
+
+
+def _tokens(X: SequenceArray) -> list:
+    """All tokens, as taggers take them."""
+    if not hasattr(X.data, "names"):
+        return X.data.tolist()
+    table = X.data
+    columns = [table.column(name).tolist() for name in table.names]
+    rows = (zip(table.names, row, strict=True) for row in zip(*columns, strict=True))
+    return [{name: symbol for name, symbol in row if symbol is not None} for row in rows]
+
+
+def _sequences(tokens: list, offsets: np.ndarray) -> Iterator[list]:
+    return (tokens[a:b] for a, b in pairwise(offsets.tolist()))
+
+
+def _joined(found: list[ChainScores]) -> Scores:
+    """The scores of several sequences."""
+    edges = [scores.token_transitions for scores in found]
+    first = found[0]
+    return Scores(
+        np.concatenate([scores.state for scores in found]),
+        first.transition,
+        first.begin,
+        first.end,
+        _joined_edges(edges, [len(scores.state) for scores in found]),
+    )
+
+
+def _joined_edges(edges: list[Edges], lengths: list[int]) -> TokenTransitions:
+    """The transition scores of the tokens of several sequences; each token has a row of its own."""
+    n_entries = [
+        np.diff(part.indptr) if len(part.score) else np.zeros(n, dtype=np.int64)
+        for part, n in zip(edges, lengths, strict=True)
+    ]
+    indptr = np.append(0, np.cumsum(np.concatenate(n_entries)))
+    row = np.arange(sum(lengths))
+    row[np.cumsum([0, *lengths[:-1]])[np.array(lengths) > 0]] = -1
+    parts = (np.concatenate([part[k] for part in edges]) for k in (2, 3, 4))
+    return TokenTransitions(row, indptr, *parts)
