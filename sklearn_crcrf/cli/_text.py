@@ -24,6 +24,7 @@ __all__ = [
     "add_columns",
     "add_file",
     "add_max_bytes",
+    "add_reading",
     "check_output",
     "open_output",
     "read_source",
@@ -81,6 +82,11 @@ def add_file(parser: argparse.ArgumentParser, help: str) -> None:
     """Add the argument FILE."""
     text = f"{help}; may be gzip-compressed; standard input if left out or -"
     parser.add_argument("file", metavar="FILE", nargs="?", default=STANDARD, help=text)
+    add_reading(parser)
+
+
+def add_reading(parser: argparse.ArgumentParser) -> None:
+    """Add the options that say how files are read."""
     add_max_bytes(parser)
     parser.add_argument(
         "--encoding",

@@ -3,13 +3,14 @@
 import argparse
 import json
 from collections.abc import Callable, Iterator
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, Protocol
 
 from ..serving import Tagger, load_tagger
 from ..serving.files import is_tagger_file
 from . import _progress
+from ._files import add_files, files_of, outputs_of, texts_of
 from ._numbers import positive
-from ._text import KNOWN, Source, Text, add_columns, add_file, open_output, read_source, read_text
+from ._text import KNOWN, Source, Text, add_columns, open_output, read_source, read_text
 
 if TYPE_CHECKING:
     from ..model_files import StoredModel
@@ -23,7 +24,7 @@ Tagged = Iterator[dict[str, Any]]
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add what the command takes."""
-    add_file(parser, "words to label")
+    add_files(parser, "words to label")
     parser.add_argument(
         "-m",
         "--model",
@@ -38,7 +39,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "columns of training, with or without the label",
     )
     parser.add_argument(
-        "-o", "--output", metavar="OUT", default="-", help="file to write; default: standard output"
+        "-o",
+        "--output",
+        metavar="OUT",
+        default="-",
+        help="file to write; default: standard output. For several files or a folder: the folder "
+        "to write a file of the same name to for each; a part of a file is in memory at a time",
     )
     parser.add_argument(
         "--keep-label",
@@ -59,68 +65,110 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Label, and write."""
     if is_tagger_file(options.model):
-        _run_tagger(load_tagger(options.model), options)
+        labeller: Labeller = TaggerLabeller(load_tagger(options.model), options)
+    else:
+        labeller = ModelLabeller(options)
+    files = files_of(options.files)
+    if options.files == files and len(files) == 1:
+        source = read_source(files[0], options.max_bytes, options.encoding)
+        text = labeller.read(source)
+        with (
+            open_output(options.output, options.encoding) as out,
+            _progress.progress_of(options, "labelling", len(text.X), "sequence") as progress,
+        ):
+            _write(out, labeller, files[0], text, options, progress)
         return
-    from ..model_files import load_model
+    outputs = outputs_of(files, options.output)
+    with _progress.progress_of(options, "labelling", None, "sequence") as progress:
+        for file, output in zip(files, outputs, strict=True):
+            with open_output(output, options.encoding) as out:
+                for text in texts_of(file, options.encoding, labeller.read):
+                    _write(out, labeller, file, text, options, progress)
 
-    model = load_model(options.model, options.max_bytes)
-    text = read_words(
-        read_source(options.file, options.max_bytes, options.encoding), model, options.columns
-    )
-    if text.known is not None and (options.n_best or options.marginals):
-        raise ValueError("--n-best and --marginals cannot be used with a column 'known'")
-    _check_known(text.known, model.estimator, options.file)
-    # Known labels may be impossible: all sequences in one chunk, so that the number of the sequence
-    # in the error is right.
-    size = CHUNK if text.known is None else max(1, len(text.X))
 
-    def tag(chunk: slice) -> Tagged:
+class Labeller(Protocol):
+    """What labels the sequences of a text."""
+
+    def read(self, source: Source) -> Text:
+        """Read and check a text."""
+
+    def tag(self, text: Text, chunk: slice, name: str) -> Tagged:
+        """The output for each of some sequences; ``name`` is the name of the file."""
+
+
+class ModelLabeller:
+    """Labels with a model file."""
+
+    def __init__(self, options: argparse.Namespace):
+        from ..model_files import load_model
+
+        self._model = load_model(options.model, options.max_bytes)
+        self._options = options
+
+    def read(self, source: Source) -> Text:
+        """Read the words, with the columns of training."""
+        options = self._options
+        text = read_words(source, self._model, options.columns)
+        if text.known is not None and (options.n_best or options.marginals):
+            raise ValueError("--n-best and --marginals cannot be used with a column 'known'")
+        _check_known(text.known, self._model.estimator, source.name)
+        return text
+
+    def tag(self, text: Text, chunk: slice, name: str) -> Tagged:
+        """The output for each of some sequences."""
         known = None if text.known is None else text.known[chunk]
-        return _tag(model.estimator, text.X[chunk], known, options)
-
-    _write(tag, text, size, options)
+        return _tag(self._model.estimator, text.X[chunk], known, self._options)
 
 
-def _run_tagger(tagger: Tagger, options: argparse.Namespace) -> None:
-    """Label with a tagger, and write."""
-    text = read_text(
-        read_source(options.file, options.max_bytes, options.encoding), options.columns
-    )
-    if options.n_best or text.known is not None:
-        raise ValueError("a tagger has neither --n-best nor a column 'known'; use a model")
+class TaggerLabeller:
+    """Labels with the file of a tagger."""
 
-    def tag(chunk: slice) -> Tagged:
+    def __init__(self, tagger: Tagger, options: argparse.Namespace):
+        self._tagger, self._options = tagger, options
+
+    def read(self, source: Source) -> Text:
+        """Read the words."""
+        text = read_text(source, self._options.columns)
+        if self._options.n_best or text.known is not None:
+            raise ValueError("a tagger has neither --n-best nor a column 'known'; use a model")
+        return text
+
+    def tag(self, text: Text, chunk: slice, name: str) -> Tagged:
+        """The output for each of some sequences."""
+        tagger = self._tagger
         for number, tokens in enumerate(text.X[chunk], chunk.start):
             try:
                 tagged = {"tokens": tokens, "labels": tagger(tokens)}
-                if options.marginals:
+                if self._options.marginals:
                     rows = tagger.probabilities(tokens).tolist()
                     tagged["marginals"] = [dict(zip(tagger.labels, r, strict=True)) for r in rows]
             except (TypeError, ValueError) as error:
-                raise ValueError(f"{options.file}, sequence {number}: {error}") from error
+                raise ValueError(f"{name}, sequence {number}: {error}") from error
             yield tagged
-
-    _write(tag, text, CHUNK, options)
 
 
 def _write(
-    tag: Callable[[slice], Tagged], text: Text, size: int, options: argparse.Namespace
+    out: IO[str],
+    labeller: Labeller,
+    name: str,
+    text: Text,
+    options: argparse.Namespace,
+    progress: _progress.ProgressLine,
 ) -> None:
-    """Write the output for all sequences, which ``tag`` makes of some of them."""
+    """Write the output for all sequences of a text."""
     if options.keep_label and text.y is None:
-        raise ValueError(f"{options.file}: --keep-label needs labels, see --columns")
+        raise ValueError(f"{name}: --keep-label needs labels, see --columns")
     write, n_sequences = _write_json if options.json else _write_text, len(text.X)
-    with (
-        open_output(options.output, options.encoding) as file,
-        _progress.progress_of(options, "labelling", n_sequences, "sequence") as progress,
-    ):
-        for start in range(0, n_sequences, size):
-            stop = min(start + size, n_sequences)
-            for number, tagged in enumerate(tag(slice(start, stop)), start):
-                if options.keep_label and text.y is not None:
-                    tagged["gold"] = text.y[number]
-                write(file, tagged)
-            progress.advance(stop - start)
+    # Known labels may be impossible: all sequences in one chunk, so that the number of the sequence
+    # in the error is right.
+    size = CHUNK if text.known is None else max(1, n_sequences)
+    for start in range(0, n_sequences, size):
+        stop = min(start + size, n_sequences)
+        for number, tagged in enumerate(labeller.tag(text, slice(start, stop), name), start):
+            if options.keep_label and text.y is not None:
+                tagged["gold"] = text.y[number]
+            write(out, tagged)
+        progress.advance(stop - start)
 
 
 def read_words(

@@ -15,14 +15,17 @@ from sklearn.exceptions import ConvergenceWarning
 from ..model_files import require_skops, save_model
 from ..utils import interruption
 from . import _estimators, _progress
-from ._text import Text, add_columns, add_file, check_output, read_source, read_text
+from ._files import add_files, files_of, read_texts
+from ._out_of_core import add_out_of_core, fit_out_of_core
+from ._text import Text, add_columns, check_output
 
 __all__ = ["Interrupts", "add_arguments", "fit", "noting_interrupts", "run"]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add what the command takes."""
-    add_file(parser, "text with labels")
+    add_files(parser, "text with labels")
+    add_out_of_core(parser)
     parser.add_argument("-m", "--model", metavar="MODEL", required=True, help="file to write")
     add_columns(
         parser,
@@ -38,15 +41,17 @@ def run(options: argparse.Namespace) -> int:
     require_skops()
     check_output(options.model)
     estimator = _estimators.make_estimator(options)
-    text = read_text(
-        read_source(options.file, options.max_bytes, options.encoding),
-        options.columns,
-        labelled=True,
-    )
+    files = files_of(options.files)
     with noting_interrupts() as interrupts:
-        fit(estimator, text, options, interrupts)
+        if options.out_of_core:
+            with reporting(estimator, options, interrupts):
+                columns = fit_out_of_core(estimator, files, options)
+        else:
+            text = read_texts(files, options)
+            columns = text.columns
+            fit(estimator, text, options, interrupts)
         interrupts.wait()
-        save_model(estimator, options.model, text.columns)
+        save_model(estimator, options.model, columns)
     if interrupts.happened:
         print(
             f"sklearn-crcrf: interrupted; {options.model} is the model of the last iteration",
@@ -61,17 +66,26 @@ def fit(
     """Fit an estimator and show its progress and, if not interrupted, warnings."""
     if text.known is not None:
         raise ValueError("a column 'known' is for tag; train uses the column 'label'")
+    with reporting(estimator, options, interrupts):
+        estimator.fit(text.X, text.y)
+    return estimator
+
+
+@contextmanager
+def reporting(
+    estimator: BaseEstimator, options: argparse.Namespace, interrupts: "Interrupts"
+) -> Iterator[None]:
+    """Meanwhile show the progress of an estimator and, if not interrupted, warnings."""
     with (
         warnings.catch_warnings(record=True) as caught,
         _progress.progress_of(options, "training", None, "iteration") as progress,
         _progress.telling_iterations(estimator, progress),
     ):
         warnings.simplefilter("always", ConvergenceWarning)
-        estimator.fit(text.X, text.y)
+        yield
     for it in caught:
         if not (interrupts.happened and issubclass(it.category, ConvergenceWarning)):
             warnings.showwarning(it.message, it.category, it.filename, it.lineno)
-    return estimator
 
 
 class Interrupts:

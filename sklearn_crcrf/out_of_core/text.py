@@ -46,10 +46,15 @@ class Piece(NamedTuple):
         try:
             return read_conll(io.StringIO(self.text), columns, sep=sep, max_bytes=None)
         except ValueError as error:
-            message = re.sub(
-                r"\bline (\d+)", lambda found: f"line {self.first_line + int(found[1])}", str(error)
-            )
-            raise ValueError(f"{self.path}: {message}") from error
+            raise ValueError(f"{self.path}: {self.located(error)}") from error
+
+    def located(self, error: ValueError) -> ValueError:
+        """The error with the number of the line in the file, in place of the line in the piece."""
+
+        def in_file(found: re.Match) -> str:
+            return f"line {self.first_line + int(found[1])}"
+
+        return ValueError(re.sub(r"\bline (\d+)", in_file, str(error)))
 
 
 def pieces_of(path: str | os.PathLike, n_lines: int, encoding: str = "utf-8") -> Iterator[Piece]:
