@@ -310,17 +310,15 @@ default="log_loss"
             boundaries=self.boundaries,
             constraints=self.constraints,
         ) as shards:
-            encoder, self.classes_, pairs, transitions, _, self._constraints = shards.shape
-            self._encoder, self.attribute_names_ = encoder, encoder.names
+            shards.set_fitted(self)
             self._n_seen = shards.weight
-            self.__dict__.update(shards.fitted)
             before = known and known.matching(
-                encoder.names, self.edge_attribute_names_, self.classes_
+                self.attribute_names_, self.edge_attribute_names_, self.classes_
             )
             problem = self._problem_of(
-                empty_corpus(len(encoder.names), shards.dtype),
-                pairs,
-                transitions,
+                empty_corpus(len(self.attribute_names_), shards.dtype),
+                shards.shape.pairs,
+                shards.shape.transitions,
                 sigma=self.sigma,
                 shards=shards,
             )

@@ -7,6 +7,7 @@ import scipy.sparse as sp
 
 from ..criteria import as_criterion
 from ..linear import Corpus, Weights
+from ..out_of_core.refusal import refuse_what_needs_all
 from ..structures import Chain
 from .solving import choose_solver
 
@@ -21,11 +22,9 @@ def check_out_of_core(crf: Any, y: Any, sample_weight: Any) -> None:
     ValueError
         If a parameter needs all of the data at once; the message names it.
     """
-    if y is not None or sample_weight is not None:
-        raise ValueError("a CorpusFolder has its own labels and no weights: pass neither")
     criterion = as_criterion(crf.criterion)
     solver = choose_solver(crf.solver, crf.c1, criterion.solver)
-    needs = {
+    needs_all = {
         f"criterion={criterion}": not criterion.is_sum,
         f"features={crf.features!r}": not isinstance(crf.features, str),
         f"class_weight={crf.class_weight!r}": crf.class_weight is not None,
@@ -33,9 +32,7 @@ def check_out_of_core(crf: Any, y: Any, sample_weight: Any) -> None:
         f"init={crf.init!r}": not isinstance(crf.init, Weights) and crf.init not in STARTS,
         f'solver="{solver}"': solver not in SOLVERS,
     }
-    for parameter, needs_all in needs.items():
-        if needs_all:
-            raise ValueError(f"{parameter} needs all of the data in memory, so not a CorpusFolder")
+    refuse_what_needs_all(y, sample_weight, needs_all)
 
 
 def empty_corpus(n_attributes: int, dtype: np.dtype) -> Corpus:

@@ -13,7 +13,7 @@ loss and as many derivatives.
 
 import pickle
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -31,7 +31,7 @@ from .parts import ModelShape, OwnColumns, Part
 from .transition_feature import edge_columns, without_columns
 from .weight_vector import Terms
 
-__all__ = ["BatchShard", "Shard", "ShardedObjective", "own_corpus"]
+__all__ = ["BatchShard", "OwnCorpus", "Shard", "ShardedObjective", "own_corpus"]
 
 Evaluate = Callable[[Iterator[np.ndarray]], Iterable[tuple[float, np.ndarray]]]
 
@@ -94,13 +94,13 @@ class Shard:
         """
         if not criterion.is_sum:
             raise ValueError(f"criterion={criterion} is not a sum over sequences")
-        corpus, attributes = own_corpus(part, shape, dtype)
-        n, encoder = len(shape.classes), shape.encoder
+        corpus, attributes, edge_attributes, only_edges = own_corpus(part, shape, dtype)
+        n = len(shape.classes)
         blocks = corpus.chunks(n)
         slices = [(block[0].start, block[-1].stop) for block in blocks]
         pairs = None if shape.pairs is None else sp.csr_array(shape.pairs[attributes])
-        edges = edge_columns(corpus.X, _places(encoder.edge_attributes, attributes))
-        X = without_columns(corpus.X, _places(encoder.only_edges, attributes))
+        edges = edge_columns(corpus.X, edge_attributes)
+        X = without_columns(corpus.X, only_edges)
         return cls(
             shape.columns(attributes),
             cls._design_of(X, pairs, n, slices),
@@ -240,15 +240,32 @@ class ShardedObjective:
         return loss, gradient
 
 
-def own_corpus(part: Part, shape: ModelShape, dtype: Any = None) -> tuple[Corpus, np.ndarray]:
-    """A part with the labels of the model, and the attributes that have weights.
+class OwnCorpus(NamedTuple):
+    """A part with the labels of the model, and only the attributes that occur and have weights.
 
-    Returns
-    -------
+    Parameters
+    ----------
     corpus : Corpus
-        Only with the attributes that occur.
     attributes : ndarray of int
         The number of each attribute in the model.
+    edge_attributes, only_edges : ndarray of int
+        Columns of ``corpus.X`` on which transitions depend, and alone depend, in the order of the
+        attributes in the model.
+    """
+
+    corpus: Corpus
+    attributes: np.ndarray
+    edge_attributes: np.ndarray
+    only_edges: np.ndarray
+
+
+def own_corpus(part: Part, shape: ModelShape, dtype: Any = None) -> OwnCorpus:
+    """Number the labels and the attributes of a part for a shard.
+
+    Raises
+    ------
+    ValueError
+        If labels are not possible under the constraints.
     """
     kept, attributes = shape.own(part)
     X = part.corpus.X
@@ -263,10 +280,9 @@ def own_corpus(part: Part, shape: ModelShape, dtype: Any = None) -> tuple[Corpus
     ids = np.array([place[label] for label in part.classes.tolist()], dtype=np.int32)
     corpus = part.corpus._replace(X=X.astype(dtype or X.dtype, copy=False), y=ids[part.corpus.y])
     check_possible(corpus, shape.constraints)
-    return corpus, attributes
-
-
-def _places(wanted: np.ndarray, attributes: np.ndarray) -> np.ndarray:
-    """Where wanted attributes stand among the attributes of a shard, by their global numbers."""
     order = np.argsort(attributes)
-    return order[np.isin(attributes[order], wanted)]
+    edge_attributes, only_edges = (
+        order[np.isin(attributes[order], wanted)]
+        for wanted in (shape.encoder.edge_attributes, shape.encoder.only_edges)
+    )
+    return OwnCorpus(corpus, attributes, edge_attributes, only_edges)

@@ -1,6 +1,6 @@
 """The shards of a corpus folder, one of which is mapped into memory at a time."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -8,7 +8,7 @@ import numpy as np
 from ..criteria import Criterion
 from ..linear.parts import ModelShape, OwnColumns, Part, Survey, read_part
 from ..linear.sharded_batches import ShardedBatches
-from ..linear.shards import BatchShard, Shard, ShardedObjective
+from ..linear.shards import BatchShard, Shard, ShardedObjective, own_corpus
 from ..training.monitor import steps
 from .corpus_folder import CorpusFolder
 from .spool import Spool
@@ -38,14 +38,12 @@ class FolderShards:
         The sum of the weights of all sequences.
     dtype : dtype
         The type of the weights.
-    fitted : dict
-        What validation sets in an estimator.
     """
 
     def __init__(self, corpus: CorpusFolder, estimator: Any, **shape: Any):
         self._corpus, self._estimator = corpus, estimator
-        self._spools: dict[type[Shard], Spool] = {}
-        self.fitted: dict[str, Any] = {}
+        self._spools: dict[str, Spool] = {}
+        self._fitted: dict[str, Any] = {}
         self.dtype = np.dtype(float)
         survey = Survey.unite(self._survey(part) for part in self._parts("reading"))
         self.shape: ModelShape = survey.shape(**shape)
@@ -58,9 +56,17 @@ class FolderShards:
         for spool in self._spools.values():
             spool.close()
 
+    def set_fitted(self, estimator: Any) -> None:
+        """Set what a classifier learns of the data besides weights."""
+        encoder = self.shape.encoder
+        estimator._encoder, estimator._constraints = encoder, self.shape.constraints
+        estimator.attribute_names_, estimator.classes_ = encoder.names, self.shape.classes
+        for name, value in self._fitted.items():
+            setattr(estimator, name, value)
+
     def objective(self, criterion: Criterion, sigma: float, n_threads: int) -> ShardedObjective:
         """The objective over all sequences."""
-        shards = _Stored(self._spool(Shard, criterion), criterion)
+        shards = self._shards(Shard, criterion)
 
         def evaluate(own_weights: Iterator[np.ndarray]) -> Iterator[tuple[float, np.ndarray]]:
             for shard, own in zip(shards, own_weights, strict=True):
@@ -70,7 +76,7 @@ class FolderShards:
 
     def batches(self, criterion: Criterion, sigma: float, batch_size: int) -> ShardedBatches:
         """The objective for stochastic descent."""
-        shards = _Stored(self._spool(BatchShard, criterion), criterion)
+        shards = self._shards(BatchShard, criterion)
         return ShardedBatches(
             shards,
             [shard.sizes(batch_size) for shard in shards],
@@ -79,13 +85,25 @@ class FolderShards:
             batch_size=batch_size,
         )
 
-    def _spool(self, kind: type[Shard], criterion: Criterion) -> Spool:
-        """All shards of a kind, made once."""
-        if kind not in self._spools:
-            spool = self._spools[kind] = Spool(self._corpus.folder)
+    def corpora(self) -> Spool:
+        """The corpus of each shard, an OwnCorpus."""
+        return self._spool("corpora", lambda part: own_corpus(part, self.shape, self.dtype))
+
+    def _shards(self, kind: type[Shard], criterion: Criterion) -> "_Stored":
+        """All shards of a kind."""
+
+        def make(part: Part) -> Shard:
+            return kind.of(part, self.shape, criterion, self.dtype)
+
+        return _Stored(self._spool(kind.__name__, make), criterion)
+
+    def _spool(self, name: str, make: Callable[[Part], Any]) -> Spool:
+        """What is made of each part, once."""
+        if name not in self._spools:
+            spool = self._spools[name] = Spool(self._corpus.folder)
             for part in self._parts("preparing"):
-                spool.append(kind.of(part, self.shape, criterion, self.dtype))
-        return self._spools[kind]
+                spool.append(make(part))
+        return self._spools[name]
 
     def _parts(self, what: str) -> Iterator[Part]:
         n_parts, verbose = len(self._corpus), self._estimator.verbose
@@ -100,7 +118,7 @@ class FolderShards:
                 raise ValueError(f"part {number} of the corpus: {error}") from error
 
     def _survey(self, part: Part) -> Survey:
-        self.fitted, self.dtype = part.fitted, part.corpus.X.dtype
+        self._fitted, self.dtype = part.fitted, part.corpus.X.dtype
         return Survey.of(part)
 
 

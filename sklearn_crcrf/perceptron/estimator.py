@@ -19,12 +19,15 @@ from ..labels.partial import encode_allowed
 from ..linear import Corpus, Examples, Weights, find
 from ..linear.classifier import LinearChainClassifier
 from ..linear.constraints import forbidden_scores
+from ..out_of_core import CorpusFolder
+from ..out_of_core.shards import FolderShards
 from ..structures import Scores, Structure
 from ..training.callbacks import CallbackSupportMixin, FitProgress
 from ..training.monitor import Training
 from ..training.validation import hold_out
 from ..utils.soundness import Array, Fact, Requirement, below, matrix
 from .learning import LEARNERS, LastWeights, Learned
+from .out_of_core import FolderExamples, check_out_of_core
 from .resuming import Known
 from .voting import WeightHistory, count_votes
 
@@ -189,12 +192,13 @@ class StructuredPerceptron(CallbackSupportMixin, LinearChainClassifier):
         return tags
 
     @_fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "StructuredPerceptron":
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "StructuredPerceptron":
         """Train.
 
         Parameters
         ----------
-        {X}
+        {X} Or a :class:`~sklearn_crcrf.out_of_core.CorpusFolder`, which has the labels too:
+            its parts are in memory one after another.
         y : list of label lists, SequenceArray or 1-D array
             Any hashable labels; partial labels are not accepted.
         sample_weight : array-like of shape (n_samples,), nested list or SequenceArray, optional
@@ -217,7 +221,11 @@ class StructuredPerceptron(CallbackSupportMixin, LinearChainClassifier):
         progress = FitProgress(self, self.max_iter, X, y, sample_weight)
         known = self._known() if self.warm_start and hasattr(self, "coef_") else None
         with self._replaced_by(self._unfitted()) as twin:
-            twin._fit(X, y, sample_weight, known, progress=progress)
+            if isinstance(X, CorpusFolder):
+                check_out_of_core(self, y, sample_weight)
+                twin._fit_folder(X, known, progress)
+            else:
+                twin._fit(X, y, sample_weight, known, progress=progress)
         return self
 
     @_fit_context(prefer_skip_nested_validation=False)
@@ -264,7 +272,29 @@ class StructuredPerceptron(CallbackSupportMixin, LinearChainClassifier):
                 start = known.learned(*names, self.boundaries)
             else:
                 start = known.start(*names, self.boundaries, nothing.state.dtype)
-        self._train(corpus, examples, start, progress)
+        rng = check_random_state(self.random_state)
+        order, held_out = self._hold_out(examples, rng)
+
+        def learn(learner: LastWeights) -> float:
+            found = learner.learn(examples, rng.permutation(order))
+            return _error(examples, found, order)
+
+        validate = None if held_out is None else self._validation(corpus.take(held_out))
+        self._train(learn, start, validate, progress)
+
+    def _fit_folder(self, folder: CorpusFolder, known: Known | None, progress: FitProgress) -> None:
+        """Train out of core."""
+        rng = check_random_state(self.random_state)
+        options = {name: getattr(self, name) for name in ("min_freq", "boundaries", "constraints")}
+        with FolderShards(folder, self, **options) as shards:
+            shards.set_fitted(self)
+            examples = FolderExamples(shards, self.boundaries)
+            nothing = examples.zeros()
+            start = Learned(nothing, nothing, 0)
+            if known is not None:
+                names = self.attribute_names_, self._encoder.edge_attributes, self.classes_
+                start = known.start(*names, self.boundaries, nothing.state.dtype)
+            self._train(lambda learner: examples.learn(learner, rng), start, None, progress)
 
     def predict(self, X: Any, allowed: Any = None, subject_to: Any = None) -> Any:
         """The labels of the best path of each sequence, or the labels with the most votes.
@@ -331,14 +361,15 @@ class StructuredPerceptron(CallbackSupportMixin, LinearChainClassifier):
 
     def _train(
         self,
-        corpus: Corpus,
-        examples: Examples,
+        learn: Callable[[LastWeights], float],
         start: Learned,
+        validate: Callable[[LastWeights], float] | None,
         progress: FitProgress | None,
     ) -> None:
-        """Train epoch by epoch, and set the fitted attributes."""
-        rng = check_random_state(self.random_state)
-        order, held_out = self._hold_out(examples, rng)
+        """Train epoch by epoch, and set the fitted attributes.
+
+        ``learn`` takes the learner through an epoch and returns the fraction of wrong tokens.
+        """
         learner = self._learner(start)
 
         def fitted(x: LastWeights) -> Mapping[str, Any]:
@@ -348,15 +379,14 @@ class StructuredPerceptron(CallbackSupportMixin, LinearChainClassifier):
 
         training = Training(
             self.verbose,
-            None if held_out is None else self._validation(corpus.take(held_out)),
+            validate,
             self.n_iter_no_change,
             lambda x: progress is not None and progress.iterated(lambda: fitted(x)),
         )
         converged = False
         try:
             for epoch in range(1, self.max_iter + 1):
-                found = learner.learn(examples, rng.permutation(order))
-                loss = _error(examples, found, order)
+                loss = learn(learner)
                 training(OptimizeResult(x=learner, fun=loss, nit=epoch))
                 if loss == 0:
                     raise StopIteration

@@ -3,14 +3,15 @@
 A learner changes by whole epochs: an interrupted epoch leaves it as it was.
 """
 
-from typing import NamedTuple
+from copy import copy
+from typing import NamedTuple, Self
 
 import numpy as np
 
 from ..linear import Coefficients, Examples, correct
 from .voting import WeightHistory
 
-__all__ = ["LEARNERS", "LastWeights", "Learned", "MeanWeights", "VotingWeights"]
+__all__ = ["LEARNERS", "LastWeights", "Learned", "MeanWeights", "Rows", "VotingWeights"]
 
 
 class Learned(NamedTuple):
@@ -33,6 +34,26 @@ class Learned(NamedTuple):
     history: WeightHistory | None = None
 
 
+class Rows(NamedTuple):
+    """Some of the rows of Coefficients.
+
+    Parameters
+    ----------
+    state, pairs : ndarray of int
+    """
+
+    state: np.ndarray
+    pairs: np.ndarray
+
+    def take(self, coefficients: Coefficients) -> Coefficients:
+        """A copy of these rows."""
+        return Coefficients(coefficients.state[self.state], coefficients.pairs[self.pairs])
+
+    def put(self, own: Coefficients, coefficients: Coefficients) -> None:
+        """Write these rows."""
+        coefficients.state[self.state], coefficients.pairs[self.pairs] = own
+
+
 class LastWeights:
     """A learner that predicts with the weights after the last example.
 
@@ -49,6 +70,24 @@ class LastWeights:
         """The present state, in arrays of its own."""
         last = self._last.copy()
         return Learned(last, last, self._n_seen)
+
+    def part(self, rows: Rows) -> Self:
+        """A learner of some of the weights, in the same state."""
+        twin = copy(self)
+        own = {name: rows.take(value) for name, value in self._coefficients()}
+        vars(twin).update(own)
+        return twin
+
+    def put(self, rows: Rows, part: Self) -> None:
+        """Take over the state of a learner of some of the weights."""
+        for name, own in part._coefficients():
+            rows.put(own, getattr(self, name))
+        self._n_seen = part._n_seen
+
+    def _coefficients(self) -> list[tuple[str, Coefficients]]:
+        """The attributes that have a value for each weight."""
+        values = vars(self).items()
+        return [(name, value) for name, value in values if isinstance(value, Coefficients)]
 
     def copy(self) -> "LastWeights":
         """Another learner in the same state."""

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from sklearn_crcrf import CRF, Window
+from sklearn_crcrf import CRF, ArowCRF, PassiveAggressiveCRF, StructuredPerceptron, Window
 from sklearn_crcrf.criteria import log_loss
 from sklearn_crcrf.datasets import write_conll
 from sklearn_crcrf.linear.parts import Survey, read_part
@@ -156,3 +156,15 @@ def test_predictions_in_a_file(folder, text, tmp_path):
     assert [labels.split("\n") for labels in written] == crf.predict(
         WINDOW.fit_transform(text[0])
     ).tolist()
+
+
+@pytest.mark.parametrize("make", [StructuredPerceptron, PassiveAggressiveCRF, ArowCRF])
+def test_online_training(make, folder, text):
+    """With one shard it is the same training; with several, the errors fall as well."""
+    X, y = WINDOW.fit_transform(text[0]), text[1]
+    options = {"random_state": 0, "boundaries": True, "edge_columns": ["token[0]"]}
+    crf = make(max_iter=8, **options).fit(folder)
+    expected = make(max_iter=8, **options).fit(X, y)
+    assert vars(crf).keys() == vars(expected).keys()
+    assert crf.loss_curve_[-1] < 0.5 * crf.loss_curve_[0]
+    assert crf.score(X, y) > expected.score(X, y) - 0.03
