@@ -4,8 +4,6 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from sklearn_crcrf.serving import load_tagger
 
-tagger = load_tagger(sys.argv[1])
-
 
 class Handler(BaseHTTPRequestHandler):
     def do_POST(self):
@@ -18,4 +16,6 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
 
-ThreadingHTTPServer(("localhost", 8000), Handler).serve_forever()
+if __name__ == "__main__":
+    tagger = load_tagger(sys.argv[1])
+    ThreadingHTTPServer(("localhost", 8000), Handler).serve_forever()
