@@ -28,7 +28,7 @@ def read_attributes(X: Any) -> SequenceArray:
     ]
     if any(map(_has_bytes, tokens)):
         tokens = [_decoded(attributes) for attributes in tokens]
-    return SequenceArray(object_array(tokens), offsets)
+    return sequences.with_data(object_array(tokens))
 
 
 def _counted(attributes: Collection, offsets: np.ndarray, token: int) -> Counter:

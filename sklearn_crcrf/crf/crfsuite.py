@@ -305,7 +305,7 @@ class CRFsuiteCRF(FittedState, Sound, SummaryMixin, BaseEstimator):
         ----------
         X : list of sequences
             Their tokens are feature dicts, or lists of attributes that are strings. Keys and
-            values may also be bytes in UTF-8.
+            values may also be bytes in UTF-8. A GraphArray holds trees.
         y : list of label lists
         X_dev, y_dev : as X and y, optional
             Sequences that the trained model is evaluated on; training does not depend on them.

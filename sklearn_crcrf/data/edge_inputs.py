@@ -42,6 +42,10 @@ def edges_of_parents(nodes: SequenceArray, parents: Any, edge_type: Any) -> Edge
 
 def edges_of_heads(X: Any, head: str, edge_type: Any) -> tuple[SequenceArray, Edges]:
     """The tokens without their heads, and the edges from heads to dependents."""
+    if isinstance(X, list | tuple) and X and all(hasattr(sample, "iloc") for sample in X):
+        import pandas as pd
+
+        X = pd.concat(X, keys=range(len(X)))
     nodes, heads = _split_frame(X, head) if hasattr(X, "iloc") else _split_dicts(X, head)
     return nodes, _forest_edges(nodes, _whole_numbers(heads, head), edge_type, head, root=0)
 

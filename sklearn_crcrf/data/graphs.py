@@ -128,9 +128,9 @@ class GraphArray(SequenceArray):
 
         Parameters
         ----------
-        X : list of sequences of dict, SequenceArray of dicts, or DataFrame
-            The tokens of each sample, in a DataFrame with an index of two levels, (sample,
-            position). The dicts, or the DataFrame, have the number of the head of a token among
+        X : list of sequences of dict or of DataFrames, SequenceArray of dicts, or DataFrame
+            The tokens of each sample; one DataFrame for all has an index of two levels, (sample,
+            position). The dicts, or the DataFrames, have the number of the head of a token among
             the tokens of its sample, counted from 1, and 0 for a root; a number or a str, as
             :func:`~sklearn_crcrf.datasets.read_conll` reads it.
         head : str, default="head"

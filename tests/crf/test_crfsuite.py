@@ -7,7 +7,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import GridSearchCV
 
-from sklearn_crcrf import CRF, CRFsuiteCRF, SequenceArray
+from sklearn_crcrf import CRF, CRFsuiteCRF, GraphArray, SequenceArray
 from sklearn_crcrf.datasets import fetch_conll2002, make_addresses
 from sklearn_crcrf.structures import Chain, Scores
 
@@ -162,6 +162,15 @@ def test_frequencies_are_sums_of_values():
         assert ours.state_features_.keys() == theirs.state_features_.keys()
         assert ours.transition_features_.keys() == theirs.transition_features_.keys()
     assert ("s", "A") not in CRFsuiteCRF().fit(tokens, labels).state_features_
+
+
+def test_forests():
+    parents = [np.arange(len(words)) // 2 - (np.arange(len(words)) == 0) for words in X]
+    trees = GraphArray.from_parents(X, parents)
+    crf, expected = CRFsuiteCRF().fit(trees, y), CRF(sigma=0.5**0.5, features="observed")
+    rows = crf.vectorizer_.transform(trees)
+    assert crf.predict(trees) == expected.fit(rows, y).predict(rows).tolist()
+    assert crf.predict(trees) != CRFsuiteCRF().fit(X, y).predict(X)
 
 
 def test_tokens_may_be_lists_of_attributes():

@@ -169,6 +169,8 @@ def test_heads_of_a_frame():
     assert frame().columns.tolist() == ["form", "head"]
     as_strings = frame().astype({"head": str}).rename(columns={"head": "up"})
     assert_array_equal(GraphArray.from_heads(as_strings, "up").edges, graphs.edges)
+    samples = [of.droplevel(0).sort_index() for _, of in frame().groupby(level=0)]
+    assert GraphArray.from_heads(samples, edge_type=[["x", None, "y"], [None]]) == graphs
 
 
 def test_numbers_of_a_frame_stay_numbers():
