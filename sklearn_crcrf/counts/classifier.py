@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..base.classifier import BaseSequenceClassifier
 from ..data.ragged import SequenceArray
 from ..labels.encoding import LabelIds
+from ..labels.partial import known_labels
 from ..linear import NamedWeights
 from ..structures import Structure, structure_of
 from ..utils.soundness import Fact, Requirement, below, labels
@@ -61,7 +62,7 @@ class CountingClassifier(BaseSequenceClassifier):
             (sequence, position) has a token in each row. An entry of a sparse matrix is the
             number of occurrences of an attribute, so it must not be negative.
         y : list of label lists, SequenceArray or 1-D array
-            Any hashable labels.
+            Any hashable labels. Tokens with the label None are not counted.
         sample_weight : array-like of shape (n_samples,), nested list or SequenceArray, optional
             One weight for each sequence, or for each row of a table, or for each token.
 
@@ -185,8 +186,13 @@ class CountingClassifier(BaseSequenceClassifier):
         self.encoder_ = self._new_encoder(table.names, n_attributes, kind, types is not None)
         self._label_ids = LabelIds(classes)
         observations = self.encoder_.learn(table, attributes, types)
-        labels = self._label_ids.learn(sequences.y)
+        y, weights = self._known(sequences.y, weights)
+        labels = self._label_ids.learn(y)
         return LabelledObservations(observations, labels, structure, weights)
+
+    def _known(self, y: SequenceArray, weights: np.ndarray) -> tuple[SequenceArray, np.ndarray]:
+        """Labels, and weights of tokens, which are zero for unknown labels."""
+        return known_labels(y, weights)
 
     def _new_tabulator(self) -> Tabulator:
         return Tabulator(None, self.binning)
@@ -230,7 +236,8 @@ class CountingClassifier(BaseSequenceClassifier):
         structure = self._linked(sequences.X)
         types = edge_types(sequences.X, structure)
         observations = self.encoder_.learn(table, attributes, types)
-        labels = self._label_ids.learn(sequences.y)
+        y, weights = self._known(sequences.y, weights)
+        labels = self._label_ids.learn(y)
         return LabelledObservations(observations, labels, structure, weights)
 
     def _estimate_in_order(self, counts: Counts) -> None:

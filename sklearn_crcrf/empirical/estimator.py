@@ -442,6 +442,10 @@ class EmpiricalCRF(CountingClassifier):
         self._exponents = dict(self.exponents) if isinstance(self.exponents, Mapping) else {}
         return super()._start(X, y, sample_weight, classes)
 
+    def _known(self, y: SequenceArray, weights: np.ndarray) -> tuple[SequenceArray, np.ndarray]:
+        # The likelihood of exponents needs all labels.
+        return (y, weights) if self.exponents == "fit" else super()._known(y, weights)
+
     def _new_tabulator(self) -> Tabulator:
         return Tabulator(self.observation, self.binning)
 

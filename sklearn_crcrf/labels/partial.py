@@ -19,7 +19,7 @@ from .encoding import (
     token_error,
 )
 
-__all__ = ["encode_allowed", "encode_partial_labels"]
+__all__ = ["encode_allowed", "encode_partial_labels", "known_labels"]
 
 _ANY = object()  # stands for None: any label
 
@@ -172,3 +172,42 @@ def _labels_of(option: Any) -> list:
 
 def _columns(classes: np.ndarray) -> dict[Any, int]:
     return {label: j for j, label in enumerate(classes.tolist())}
+
+
+def known_labels(y: SequenceArray, weights: np.ndarray) -> tuple[SequenceArray, np.ndarray]:
+    """Labels without None, and weights of the tokens that leave these tokens out.
+
+    Parameters
+    ----------
+    y : SequenceArray of one-dimensional data
+        Labels; None marks an unknown label.
+    weights : ndarray of shape (n_tokens,)
+
+    Returns
+    -------
+    y : SequenceArray
+        With the first known label in the place of None.
+    weights : ndarray of shape (n_tokens,)
+        With zero in the place of None.
+
+    Raises
+    ------
+    ValueError
+        If all labels are None.
+
+    Examples
+    --------
+    >>> from sklearn_crcrf import SequenceArray
+    >>> y, weights = known_labels(SequenceArray.from_sequences([["N", None]]), np.ones(2))
+    >>> y.tolist(), weights
+    ([['N', 'N']], array([1., 0.]))
+    """
+    if y.data.dtype != object or y.data.ndim != 1:
+        return y, weights
+    is_known = np.not_equal(y.data, np.array(None))
+    if is_known.all():
+        return y, weights
+    if not is_known.any():
+        raise ValueError("y: all labels are None, so nothing can be learned")
+    known = y.data[np.argmax(is_known)]
+    return y.with_data(np.where(is_known, y.data, known)), np.where(is_known, weights, 0.0)

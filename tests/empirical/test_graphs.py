@@ -200,6 +200,25 @@ def test_known_labels():
     assert all(p[0] == y[0] for p, y in zip(predicted, NEW_Y, strict=True))
 
 
+def test_unknown_labels_are_not_counted():
+    is_known = [[(s + t) % 3 > 0 for t in range(len(of))] for s, of in enumerate(Y)]
+    known = [
+        [label if k else None for label, k in zip(of, ks, strict=True)]
+        for of, ks in zip(Y, is_known, strict=True)
+    ]
+    weights = [[float(k) for k in ks] for ks in is_known]
+    crf, expected = EmpiricalCRF().fit(RINGS, known), EmpiricalCRF()
+    assert crf.counts_ == expected.fit(RINGS, Y, sample_weight=weights).counts_
+    predicted = crf.predict(RINGS, allowed=known)
+    for labels, found in zip(known, predicted, strict=True):
+        assert all(k is None or k == p for k, p in zip(labels, found, strict=True))
+    assert crf.partial_fit(NEW, NEW_Y).forget(RINGS, known).counts_.n_events > 0
+    with pytest.raises(ValueError, match="all labels are None"):
+        crf.partial_fit(NEW[:1], [[None] * len(NEW_Y[0])])
+    with pytest.raises(ValueError, match=r"sequence 0, position 0: .* but is None"):
+        EmpiricalCRF(exponents="fit").fit(RINGS, known)
+
+
 def test_an_explanation_sums_to_the_score():
     crf, names = EmpiricalCRF(inference="exact").fit(RINGS, Y), set()
     for s in range(8):
