@@ -21,6 +21,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from _questions import QUESTIONS
 from _report import Report
 from threadpoolctl import threadpool_info
 
@@ -54,7 +55,8 @@ def begin(
     )
     parser.add_argument("--output", type=Path, help="write the tables here, as reStructuredText")
     args = parser.parse_args(argv)
-    args.report = Report(parser.prog, args.output)
+    page = args.output or Path(parser.prog)
+    args.report = Report(QUESTIONS.get(page.stem, parser.prog), args.output)
     command = shlex.join(sys.argv[1:] if argv is None else argv)
     circumstances = [
         f"Python {platform.python_version()}, {', '.join(_versions())}",

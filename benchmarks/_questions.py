@@ -1,0 +1,28 @@
+"""What the pages of the benchmarks answer: their titles, by the name of the page."""
+
+QUESTIONS = {
+    "accuracy": "How accurate is training by counting?",
+    "annotation": "How many sentences have to be annotated?",
+    "annotation_service": "Does annotation survive kills and load?",
+    "calibration": "Are probabilities right, and can they be mended?",
+    "corpora": "Which model is best on which corpus?",
+    "crf": "How fast is CRF, beside python-crfsuite?",
+    "criteria": "Which criterion labels chunks best, and at what cost?",
+    "criteria_ner": "Which criterion labels names best, and at what cost?",
+    "f1_criterion": "Does it pay to train for F1?",
+    "graphs": "How well are graphs with cycles labelled?",
+    "induction": "Can features be chosen in training?",
+    "label_bias": "Which models suffer from label bias?",
+    "lattice": "How good are CRFs over likely labels only?",
+    "learning_curves": "From how many sentences on is iteration better than counting?",
+    "letters": "Which models read words letter by letter?",
+    "memory": "How much memory does training take?",
+    "output_codes": "Do output codes pay off with many labels?",
+    "papers": "Are the figures of the papers reached?",
+    "scaling": "How do time and memory grow with the text?",
+    "segments": "Are whole segments better than tokens?",
+    "serving": "How fast is one sentence labelled?",
+    "speed": "How fast is counting?",
+    "trees": "What do trees gain over chains?",
+    "two_stages": "What does a second stage gain?",
+}
