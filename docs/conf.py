@@ -139,6 +139,7 @@ sphinx_gallery_conf = {
     "download_all_examples": False,
     "parallel": True,  # as many at a time as sphinx-build -j says
     "show_memory": False,
+    "write_computation_times": False,  # their pages load scripts from elsewhere
     "default_thumb_file": str(DOCS / "_static" / "thumbnail.svg"),
     "reference_url": {"sklearn_crcrf": None},
     "doc_module": "sklearn_crcrf",
