@@ -360,20 +360,26 @@ class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, 
         self, X: Any, y: Any, sample_weight: Any, reset: bool
     ) -> tuple[Sequences, np.ndarray]:
         """Convert the training data to the common form and check it; weights are per token."""
+        sequences, weights = self._check_labelled(X, y, sample_weight, reset)
+        if sequences.X.offsets[-1] == 0:
+            raise ValueError("X has no tokens: at least one sequence must not be empty")
+        if not weights.any():
+            raise ValueError("sample_weight is zero for all tokens")
+        return sequences, weights
+
+    def _check_labelled(
+        self, X: Any, y: Any, sample_weight: Any, reset: bool
+    ) -> tuple[Sequences, np.ndarray]:
+        """The same for data without tokens, or without weight, too: a part of the training data."""
         if y is None:
             raise ValueError(
                 f"This {type(self).__name__} estimator requires y to be passed, but the target y "
                 "is None."
             )
         sequences = self._check_X(X, y, reset=reset)
-        if sequences.X.offsets[-1] == 0:
-            raise ValueError("X has no tokens: at least one sequence must not be empty")
         if sequences.mirror.is_table and (sequences.X.lengths == 1).all():
-            warnings.warn(SINGLE_TOKENS, stacklevel=2)
-        weights = token_weights(sequences, sample_weight)
-        if not weights.any():
-            raise ValueError("sample_weight is zero for all tokens")
-        return sequences, weights
+            warnings.warn(SINGLE_TOKENS, stacklevel=3)
+        return sequences, token_weights(sequences, sample_weight)
 
     def _check_n_attributes(self, X: SequenceArray, reset: bool) -> None:
         width = X.shape[1] if X.ndim > 1 else None

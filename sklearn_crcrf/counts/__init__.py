@@ -2,7 +2,9 @@
 
 from .counting import count_folds, count_tokens
 from .counts import BOUNDARY, Counts, Table, Template
+from .fitting import count, finish
 from .links import Links
+from .parts import PartialCounts, Plan, merge
 from .window import ColumnWindow
 
 __all__ = [
@@ -10,8 +12,13 @@ __all__ = [
     "ColumnWindow",
     "Counts",
     "Links",
+    "PartialCounts",
+    "Plan",
     "Table",
     "Template",
+    "count",
     "count_folds",
     "count_tokens",
+    "finish",
+    "merge",
 ]

@@ -1,7 +1,7 @@
 """Base of the classifiers that are trained by counting."""
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
 from typing import Any, Self
 
@@ -10,6 +10,7 @@ from sklearn.base import _fit_context
 from sklearn.utils.validation import check_is_fitted
 
 from ..base.classifier import BaseSequenceClassifier
+from ..data.layout import Sequences
 from ..data.ragged import SequenceArray
 from ..labels.encoding import LabelIds
 from ..labels.partial import known_labels
@@ -18,14 +19,25 @@ from ..structures import Structure, structure_of
 from ..utils.soundness import Fact, Requirement, below, labels
 from .counts import Counts, Template
 from .edge_types import edge_types, kind_of_links
-from .observations import Encoder, LabelledObservations, Observations, count_corpus, relabel
+from .observations import (
+    ATTRIBUTES,
+    Encoder,
+    LabelledObservations,
+    Observations,
+    count_corpus,
+    relabel,
+)
+from .parts import PartialCounts, PartialSums, Plan, merge
+from .pending import PENDING, Pending, PostponesEstimates, has_counts, with_part
 from .soundness import counts_requirements, encoder_requirements
 from .tabulator import Tabulator
 
 __all__ = ["CountingClassifier"]
 
+INPUTS = ("n_features_in_", "feature_names_in_")
 
-class CountingClassifier(BaseSequenceClassifier):
+
+class CountingClassifier(PostponesEstimates, BaseSequenceClassifier):
     """Base of the classifiers that are trained by counting.
 
     Counts add up, so data may arrive in batches, and may be removed again. A subclass names what
@@ -81,17 +93,17 @@ class CountingClassifier(BaseSequenceClassifier):
         return self
 
     @_fit_context(prefer_skip_nested_validation=False)
-    def fit_parts(self, parts: Iterable[tuple[Any, Any]]) -> Self:
+    def fit_parts(self, parts: Iterable[tuple]) -> Self:
         """Count the parts of a corpus one after another, and estimate once.
 
         The model is the same as after one :meth:`fit` to all parts, but only one of them is in
-        memory at a time. As in :meth:`partial_fit`, the first part sets the bins of numeric columns
-        and the columns.
+        memory at a time. The first part with tokens sets the columns and the bins of numeric
+        columns. :func:`~sklearn_crcrf.counts.count` counts parts in other processes.
 
         Parameters
         ----------
-        parts : iterable of (X, y)
-            Each as in :meth:`fit`.
+        parts : iterable of (X, y) or (X, y, sample_weight)
+            Each as in :meth:`fit`; some may have no tokens.
 
         Returns
         -------
@@ -101,23 +113,24 @@ class CountingClassifier(BaseSequenceClassifier):
         Raises
         ------
         ValueError
-            If there is no part, or one is not valid, or exponents are to be fitted, which needs all
-            data at once.
+            If no part has tokens, or one is not valid, or exponents are to be fitted, which needs
+            all data at once.
         """
-        if getattr(self, "exponents", None) == "fit":
-            raise ValueError(
-                'exponents="fit" needs all data at once; call fit_exponents afterwards'
-            )
+        sums = PartialSums()
+        for part in parts:
+            sums.add(self._counted(sums.plan, *part))
         with self._replaced_by(self._unfitted()) as twin:
-            twin._fit_parts(parts)
+            twin._finish(sums.total())
         return self
 
     @_fit_context(prefer_skip_nested_validation=False)
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Count more data, and estimate again; the model is the same as after one fit to all data.
+        """Count more data; the model is the same as after one fit to all data.
 
-        Only the first call finds what does not come from counts: the bins of numeric columns, and
-        fitted exponents, if any.
+        The weights are computed when they are needed next: when something is predicted, or an
+        attribute is read, or the model is stored. So calls in a row cost little more than
+        counting. Only the first call finds what does not come from counts: the bins of numeric
+        columns, and fitted exponents, if any.
 
         Parameters
         ----------
@@ -137,14 +150,19 @@ class CountingClassifier(BaseSequenceClassifier):
             columns that the first data did not have.
         """
         self._validate_params()  # which scikit-learn leaves out after the first call
-        if not hasattr(self, "counts_"):
+        if not has_counts(self):
             with self._replaced_by(self._unfitted()) as twin:
                 twin._fit(X, y, sample_weight, classes)
             return self
+        fitted, counts = self._so_far()
         if classes is not None:
-            self._label_ids.require(classes)
-        with self._replaced_by(copy(self)) as twin:
-            twin._update(X, y, sample_weight, Counts.__add__)
+            known = counts[0].label_ids.copy()
+            for part in counts[1:]:
+                known.add_all(part.label_ids)
+            known.require(classes)
+        more = fitted._more(X, y, sample_weight)
+        counts[0].check_alike(more)
+        self._postpone(Pending(fitted, with_part(counts, more)))
         return self
 
     def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -167,16 +185,24 @@ class CountingClassifier(BaseSequenceClassifier):
             If some of it was never counted, or nothing would be left.
         """
         check_is_fitted(self)
-        with self._replaced_by(copy(self)) as twin:
-            twin._update(X, y, sample_weight, Counts.__sub__)
+        fitted, counts = self._so_far()
+        left = merge(*counts).without(fitted._more(X, y, sample_weight))
+        with self._replaced_by(fitted) as twin:
+            twin._take(left)
         return self
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, classes: Any) -> None:
-        self._estimate(self._count(self._start(X, y, sample_weight, classes)))
-
-    def _start(self, X: Any, y: Any, sample_weight: Any, classes: Any) -> LabelledObservations:
-        """Make the encoders, and encode all tokens."""
         sequences, weights = self._check_training(X, y, sample_weight, reset=True)
+        self._fit_to(self._start(sequences, weights, LabelIds(classes)))
+
+    def _fit_to(self, corpus: LabelledObservations) -> None:
+        """Count encoded data, and estimate."""
+        self._estimate_in_order(self._count(corpus))
+
+    def _start(
+        self, sequences: Sequences, weights: np.ndarray, label_ids: LabelIds
+    ) -> LabelledObservations:
+        """Make the encoders, and encode all tokens."""
         self.tabulator_ = self._new_tabulator()
         table, attributes = self.tabulator_.fit_transform(sequences.X, weights)
         n_attributes = None if attributes is None else attributes.shape[1]
@@ -184,7 +210,7 @@ class CountingClassifier(BaseSequenceClassifier):
         types = edge_types(sequences.X, structure)
         kind = kind_of_links(structure)
         self.encoder_ = self._new_encoder(table.names, n_attributes, kind, types is not None)
-        self._label_ids = LabelIds(classes)
+        self._label_ids = label_ids
         observations = self.encoder_.learn(table, attributes, types)
         y, weights = self._known(sequences.y, weights)
         labels = self._label_ids.learn(y)
@@ -193,6 +219,105 @@ class CountingClassifier(BaseSequenceClassifier):
     def _known(self, y: SequenceArray, weights: np.ndarray) -> tuple[SequenceArray, np.ndarray]:
         """Labels, and weights of tokens, which are zero for unknown labels."""
         return known_labels(y, weights)
+
+    def _learn(self, sequences: Sequences, weights: np.ndarray) -> LabelledObservations:
+        """Encode more data, and give ids to new symbols and labels."""
+        table, attributes = self.tabulator_.transform(sequences.X)
+        structure = self._linked(sequences.X)
+        types = edge_types(sequences.X, structure)
+        observations = self.encoder_.learn(table, attributes, types)
+        y, weights = self._known(sequences.y, weights)
+        labels = self._label_ids.learn(y)
+        return LabelledObservations(observations, labels, structure, weights)
+
+    def _plan(self) -> Plan:
+        """How data is counted."""
+        encoder = self.encoder_
+        inputs = {name: vars(self)[name] for name in INPUTS if name in vars(self)}
+        has_types = encoder.edge_types is not None
+        given = encoder.names, encoder.n_attributes, encoder.links, has_types
+        return Plan(self.tabulator_, *given, inputs)
+
+    def _follow(self, plan: Plan, label_ids: LabelIds) -> None:
+        """Begin to count by a plan."""
+        self.tabulator_ = plan.tabulator
+        self.encoder_ = self._new_encoder(plan.names, plan.n_attributes, plan.links, plan.has_types)
+        self._label_ids = label_ids
+        for name, value in plan.inputs.items():
+            setattr(self, name, value)
+
+    def _counted(
+        self, plan: Plan | None, X: Any, y: Any, sample_weight: Any = None
+    ) -> PartialCounts:
+        """Count a part of the training data, by a plan if there is one."""
+        twin = self._unfitted()
+        twin._check_needs_no_corpus()
+        if plan is not None:
+            twin._follow(plan, LabelIds())
+        sequences, weights = twin._check_labelled(X, y, sample_weight, reset=plan is None)
+        if sequences.X.offsets[-1] == 0:
+            return PartialCounts.empty()
+        if plan is None:
+            corpus = twin._start(sequences, weights, LabelIds())
+        else:
+            corpus = twin._learn(sequences, weights)
+        return twin._part(twin._count(corpus))
+
+    def _finish(self, part: PartialCounts) -> None:
+        """Fit to the counts of all training data."""
+        self._check_needs_no_corpus()
+        if part.plan is None:
+            raise ValueError("parts: there is no token to fit to")
+        if len(part.counts.labels()) == 0:
+            raise ValueError("parts: sample_weight is zero for all tokens")
+        self._follow(part.plan, LabelIds())
+        counted = part.encoder.lexicon.features, part.counts.keys() - {ATTRIBUTES}
+        if counted != (self.encoder_.lexicon.features, set(self._templates())):
+            raise ValueError("the parts were counted by an estimator with other parameters")
+        self._take(part)
+
+    def _check_needs_no_corpus(self) -> None:
+        """Raise ValueError if the parameters ask for more than counts of parts."""
+
+    def _check_can_change(self) -> None:
+        """Raise ValueError if no data can be added to the counts, nor removed."""
+
+    def _so_far(self) -> tuple[Self, list[PartialCounts]]:
+        """A copy with these parameters of the last estimates, and the counts of all data."""
+        pending = vars(self).get(PENDING)
+        fitted, counts = (self, []) if pending is None else pending.content()
+        twin = copy(fitted)
+        for name, value in self.get_params(deep=False).items():
+            setattr(twin, name, value)
+        twin._check_can_change()
+        return twin, counts or [twin._part(twin.counts_)]
+
+    def _more(self, X: Any, y: Any, sample_weight: Any) -> PartialCounts:
+        """Count more data as the data that was counted."""
+        twin = copy(self)
+        twin._follow(self._plan(), self._label_ids.declared())
+        sequences, weights = twin._check_training(X, y, sample_weight, reset=False)
+        return twin._part(twin._count(twin._learn(sequences, weights)))
+
+    def _part(self, counts: Counts) -> PartialCounts:
+        return PartialCounts(self._plan(), self.encoder_, self._label_ids, counts)
+
+    def _take(self, part: PartialCounts) -> None:
+        """Estimate from counts."""
+        self._follow(part.plan, part.label_ids)
+        self.encoder_ = part.encoder
+        self._estimate_in_order(part.counts)
+
+    def _estimate_in_order(self, counts: Counts) -> None:
+        """Estimate, with the ids of one fit to all data that are counted.
+
+        It does not matter which label appeared late, or was forgotten again.
+        """
+        self._label_ids, rank = self._label_ids.in_order(counts.labels())
+        self._estimate(relabel(counts, rank))
+
+    def _count(self, corpus: LabelledObservations) -> Counts:
+        return count_corpus(corpus, self._templates())
 
     def _new_tabulator(self) -> Tabulator:
         return Tabulator(None, self.binning)
@@ -205,51 +330,6 @@ class CountingClassifier(BaseSequenceClassifier):
     def _linked(self, X: SequenceArray) -> Structure:
         """The structure along whose links labels are counted."""
         return structure_of(X)
-
-    def _update(self, X: Any, y: Any, sample_weight: Any, combine: Callable) -> None:
-        """Combine the counts with the counts of more data."""
-        self.encoder_, self._label_ids = self.encoder_.copy(), self._label_ids.copy()
-        more = self._count(self._learn(X, y, sample_weight))
-        self._estimate_in_order(combine(self.counts_, more))
-
-    def _fit_parts(self, parts: Iterable[tuple[Any, Any]]) -> None:
-        """Count all parts, and estimate."""
-        # Sums of neighbouring parts, each larger than the next, so that tables merge seldom.
-        sums: list[Counts] = []
-        for X, y in parts:
-            corpus = self._learn(X, y, None) if sums else self._start(X, y, None, None)
-            sums.append(self._count(corpus))
-            while len(sums) > 1 and sums[-1].n_events >= sums[-2].n_events // 2:
-                last = sums.pop()
-                sums.append(sums.pop() + last)
-        if not sums:
-            raise ValueError("parts: there is no part to fit to")
-        while len(sums) > 1:
-            last = sums.pop()
-            sums.append(sums.pop() + last)
-        self._estimate_in_order(sums.pop())
-
-    def _learn(self, X: Any, y: Any, sample_weight: Any) -> LabelledObservations:
-        """Encode more data, and give ids to new symbols and labels."""
-        sequences, weights = self._check_training(X, y, sample_weight, reset=False)
-        table, attributes = self.tabulator_.transform(sequences.X)
-        structure = self._linked(sequences.X)
-        types = edge_types(sequences.X, structure)
-        observations = self.encoder_.learn(table, attributes, types)
-        y, weights = self._known(sequences.y, weights)
-        labels = self._label_ids.learn(y)
-        return LabelledObservations(observations, labels, structure, weights)
-
-    def _estimate_in_order(self, counts: Counts) -> None:
-        """Estimate, with the ids of one fit to all data that are counted.
-
-        It does not matter which label appeared late, or was forgotten again.
-        """
-        self._label_ids, rank = self._label_ids.in_order(counts.labels())
-        self._estimate(relabel(counts, rank))
-
-    def _count(self, corpus: LabelledObservations) -> Counts:
-        return count_corpus(corpus, self._templates())
 
     def _set_classes(self, seen: np.ndarray, more: Any = ()) -> np.ndarray:
         """Set ``classes_``: the labels with ids ``seen``, which were counted, and ``more``.

@@ -115,8 +115,11 @@ class Counts(Mapping):
     def labels(self) -> np.ndarray:
         """The ids of all labels that were counted, in increasing order."""
         last = [table.events[:, -1] for template, table in self.items() if template.labels]
-        found = np.unique(np.concatenate([*last, np.empty(0, dtype=np.int32)]))
-        return found[found != BOUNDARY]
+        n_labels = max((int(ids.max(initial=BOUNDARY)) + 1 for ids in last), default=0)
+        counted = np.zeros(n_labels + 1, dtype=bool)  # the last one stands for BOUNDARY, -1
+        for ids in last:
+            counted[ids] = True
+        return np.flatnonzero(counted[:-1])
 
     def __getstate__(self) -> dict:
         # Not every format can store a dict whose keys are tuples.

@@ -130,6 +130,13 @@ class HMM(CountingClassifier):
     array([-8.2, -9.8])
     """
 
+    _private_estimates = (
+        "_label_ids",
+        "_edge_transitions",
+        "_attribute_weight",
+        "_starts",
+        "_weights",
+    )
     _parameter_constraints: dict = {
         "smoothing": [Interval(Real, 0, None, closed="neither")],
         "transition_smoothing": [Interval(Real, 0, None, closed="left")],

@@ -51,6 +51,11 @@ class Lexicon:
     def __len__(self) -> int:
         return len(self.words)
 
+    @property
+    def vocabularies(self) -> list[Vocabulary]:
+        """The vocabularies of the words and of all spelling features."""
+        return [self.words, *self._spellings]
+
     def copy(self) -> "Lexicon":
         """The same ids; either copy can then learn more without the other."""
         twin = copy(self)
@@ -69,6 +74,27 @@ class Lexicon:
         new = [word for word, i in zip(words, ids, strict=True) if i >= n_before]
         self.spelling = np.concatenate([self.spelling, self._spell(new, Vocabulary.add)])
         return ids
+
+    def add_all(self, other: "Lexicon") -> tuple[np.ndarray, list[np.ndarray]]:
+        """Give the next ids to the new words of another lexicon, in the order of their ids.
+
+        Returns
+        -------
+        ids : ndarray of int32
+            The new id of each word of the other lexicon.
+        spellings : list of ndarray of int32
+            The new ids of the symbols of each spelling feature.
+        """
+        n_before = len(self)
+        ids = self.words.add(other.words.symbols)
+        pairs = zip(self._spellings, other._spellings, strict=True)
+        spellings = [mine.add(known.symbols) for mine, known in pairs]
+        new = other.spelling[ids >= n_before]
+        added = np.empty_like(new)
+        for j, renumbered in enumerate(spellings):
+            added[:, j] = renumbered[new[:, j]]
+        self.spelling = np.concatenate([self.spelling, added])
+        return ids, spellings
 
     def lookup(self, words: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
         """Ids of unique words and of their spelling features, UNKNOWN if never seen.

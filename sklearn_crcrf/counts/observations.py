@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
+from sys import getsizeof
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,6 +30,7 @@ __all__ = [
     "count_corpus",
     "count_folds_of_corpus",
     "relabel",
+    "renumber",
 ]
 
 ATTRIBUTES = Template((("", 0),))
@@ -166,6 +168,14 @@ class Encoder:
             vars(self).update(state)
             self._vocabularies = dict(zip(self.names[1:], state["_vocabularies"], strict=True))
 
+    def __sizeof__(self) -> int:
+        """Bytes of all vocabularies and of the spelling of the words."""
+        vocabularies = [*self.lexicon.vocabularies, *self._vocabularies.values()]
+        if self.edge_types is not None:
+            vocabularies.append(self.edge_types)
+        sizes = sum(map(getsizeof, vocabularies))
+        return object.__sizeof__(self) + sizes + self.lexicon.spelling.nbytes
+
     def learn(
         self,
         table: SymbolTable,
@@ -202,6 +212,25 @@ class Encoder:
         twin._vocabularies = {name: known.copy() for name, known in self._vocabularies.items()}
         twin.edge_types = None if self.edge_types is None else self.edge_types.copy()
         return twin
+
+    def add_all(self, other: "Encoder") -> dict[str, np.ndarray]:
+        """Give the next ids to new symbols of another encoder of the same columns.
+
+        Returns
+        -------
+        dict of ndarray of int32
+            For each column the new id of each id in the other encoder.
+        """
+        word = self.names[0]
+        ids, spellings = self.lexicon.add_all(other.lexicon)
+        renumbered = {word: ids}
+        for feature, of_feature in zip(self.lexicon.features, spellings, strict=True):
+            renumbered[f"{word}:{feature}"] = of_feature
+        for name, vocabulary in self._vocabularies.items():
+            renumbered[name] = vocabulary.add(other._vocabularies[name].symbols)
+        if self.edge_types is not None and other.edge_types is not None:
+            renumbered[EDGE_TYPE] = self.edge_types.add(other.edge_types.symbols)
+        return renumbered
 
     def symbols(self, column: str) -> list[str]:
         """The symbols of a column, in the order of their ids."""
@@ -303,14 +332,39 @@ def count_folds_of_corpus(
 
 def relabel(counts: Counts, rank: np.ndarray) -> Counts:
     """Counts with label id ``rank[i]`` for i; labels that occur must not have rank -1."""
-    if np.array_equal(rank, np.arange(len(rank))):
+    return renumber(counts, {}, rank)
+
+
+def renumber(counts: Counts, symbols: Mapping[str, np.ndarray], labels: np.ndarray) -> Counts:
+    """Counts with other ids of symbols and labels.
+
+    Parameters
+    ----------
+    counts : Counts
+    symbols : mapping from column to int32 ndarray
+        The new id of each id; columns that it leaves out keep their ids.
+    labels : int32 ndarray
+        The new id of each label; labels that were not counted may have id -1.
+
+    Returns
+    -------
+    Counts
+    """
+    new_ids = {name: _with_boundary(ids) for name, ids in symbols.items() if _changes(ids)}
+    if not new_ids and not _changes(labels):
         return counts
-    rank = np.append(rank, BOUNDARY)  # the last entry is the rank of id -1
+    label_ids, in_order = _with_boundary(labels), bool((np.diff(labels[labels >= 0]) > 0).all())
     tables = {}
     for template, (events, weights) in counts.items():
-        n_symbols = events.shape[1] - len(template.labels)
-        columns = [*events[:, :n_symbols].T, *rank[events[:, n_symbols:]].T]
-        tables[template] = aggregate(columns, weights, len(events))
+        names = [name for name, _ in template.symbols]
+        of_columns = [*map(new_ids.get, names), *[label_ids] * len(template.labels)]
+        columns = [
+            ids if new is None else new[ids] for ids, new in zip(events.T, of_columns, strict=True)
+        ]
+        if in_order and new_ids.keys().isdisjoint(names):
+            tables[template] = Table(np.array(columns).T, weights)
+        else:
+            tables[template] = aggregate(columns, weights, len(events))
     return Counts(tables)
 
 
@@ -326,6 +380,15 @@ def _count_others(
         types = observations.edge_types
         tables[TRIANGLES] = count_triangles(structure, types, labels, weights)
     return tables
+
+
+def _with_boundary(ids: np.ndarray) -> np.ndarray:
+    """The last entry is the new id of BOUNDARY, -1."""
+    return np.append(ids, np.int32(BOUNDARY))
+
+
+def _changes(ids: np.ndarray) -> bool:
+    return not np.array_equal(ids, np.arange(len(ids)))
 
 
 def _count_attributes(corpus: LabelledObservations, weights: np.ndarray) -> Table:

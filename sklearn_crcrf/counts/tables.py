@@ -74,7 +74,7 @@ def _unpack(keys: np.ndarray, widths: list[int]) -> np.ndarray:
 def positive(table: Table) -> Table:
     """The rows with a weight above zero."""
     counted = table.weights > 0
-    return table if counted.all() else Table(table.events[counted], table.weights[counted])
+    return table if counted.all() else _some(table, counted)
 
 
 def split(table: Table, n_parts: int) -> list[Table]:
@@ -100,4 +100,9 @@ def subtract(a: Table, b: Table) -> Table:
     if len(left.weights) > len(a.weights) or (left.weights < -_ROUNDING * a.weights).any():
         raise ValueError("some of these sequences were never counted, so they cannot be removed")
     kept = left.weights > _ROUNDING * a.weights
-    return Table(left.events[kept], left.weights[kept])
+    return _some(left, kept)
+
+
+def _some(table: Table, chosen: np.ndarray) -> Table:
+    """Some of the rows, in the layout of all tables."""
+    return Table(np.asfortranarray(table.events[chosen]), table.weights[chosen])

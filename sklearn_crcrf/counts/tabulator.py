@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from joblib import hash as hash_of
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_array, has_fit_parameter
 
@@ -46,6 +47,13 @@ class Tabulator:
     def has_numbers(self) -> bool:
         """Whether X has numeric columns, beside words or alone."""
         return self._kind == "numbers" or bool(self._numbers)
+
+    def agrees(self, other: "Tabulator") -> bool:
+        """Whether another tabulator turns all data into the same symbols."""
+        if (self._kind, self._words, self._numbers) != (other._kind, other._words, other._numbers):
+            return False
+        has_bins = self._kind == "numbers" or bool(self._numbers)
+        return not has_bins or hash_of(self._binning) == hash_of(other._binning)
 
     def requirements(self) -> Iterator[Requirement]:
         """Requirements of a fitted tabulator."""

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 from copy import copy
 from itertools import pairwise
 from math import isfinite
+from sys import getsizeof
 from typing import Any
 
 import numpy as np
@@ -183,6 +184,12 @@ class Vocabulary:
 
     def __len__(self) -> int:
         return len(self._table.symbols)
+
+    def __sizeof__(self) -> int:
+        """Bytes of the strings and of their table."""
+        # The table has two slots of 8 bytes for each string, or more, and a list a pointer.
+        symbols = self._table.symbols
+        return object.__sizeof__(self) + sum(map(getsizeof, symbols)) + 24 * len(symbols)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Vocabulary):

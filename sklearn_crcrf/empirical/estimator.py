@@ -1,6 +1,6 @@
 """EmpiricalCRF: a conditional random field trained by counting."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from functools import reduce
 from numbers import Integral, Real
@@ -34,7 +34,7 @@ from ..data.graphs import GraphArray
 from ..data.layout import Sequences
 from ..data.ragged import SequenceArray
 from ..feature_extraction.tagger_steps import tagger_steps
-from ..labels.encoding import encode_labels
+from ..labels.encoding import LabelIds, encode_labels
 from ..linear import NamedWeights
 from ..segments.schemes import are_segments
 from ..serving import Tagger
@@ -221,6 +221,7 @@ class EmpiricalCRF(CountingClassifier):
     """
 
     model_: Any
+    _private_estimates = ("_label_ids", "_exponents", "_rank", "_trigrams")
     _trigrams: TrigramRates | None
     _added_parameters = ("experts", "inference", "segments")
     _parameter_constraints: dict = {
@@ -385,7 +386,7 @@ class EmpiricalCRF(CountingClassifier):
             raise ValueError(f"method must be one of {_METHODS_OUT_OF_FOLD}, got {method!r}")
         if self.exponents == "fit":
             raise ValueError('exponents="fit" is fitted by fit only; give the exponents as a dict')
-        return clone(self)._predict_out_of_fold(X, y, cv, sample_weight, method)
+        return clone(self)._unfitted()._predict_out_of_fold(X, y, cv, sample_weight, method)
 
     def known_tokens(self, X: Any) -> Any:
         """Which words were seen in training.
@@ -432,15 +433,16 @@ class EmpiricalCRF(CountingClassifier):
         """Scores of the last labels of sequences."""
         return self.model_.boundaries()[1]
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any, classes: Any) -> None:
-        if self.exponents == "fit":
-            self._fit_with_exponents(self._start(X, y, sample_weight, classes))
-        else:
-            super()._fit(X, y, sample_weight, classes)
+    def _unfitted(self) -> "EmpiricalCRF":
+        twin = super()._unfitted()
+        twin._exponents = dict(self.exponents) if isinstance(self.exponents, Mapping) else {}
+        return twin
 
-    def _start(self, X: Any, y: Any, sample_weight: Any, classes: Any) -> LabelledObservations:
-        self._exponents = dict(self.exponents) if isinstance(self.exponents, Mapping) else {}
-        return super()._start(X, y, sample_weight, classes)
+    def _fit_to(self, corpus: LabelledObservations) -> None:
+        if self.exponents == "fit":
+            self._fit_with_exponents(corpus)
+        else:
+            super()._fit_to(corpus)
 
     def _known(self, y: SequenceArray, weights: np.ndarray) -> tuple[SequenceArray, np.ndarray]:
         # The likelihood of exponents needs all labels.
@@ -508,8 +510,8 @@ class EmpiricalCRF(CountingClassifier):
         return self.model_.exponents.asdict().get("transition", 1.0)
 
     def _predict_out_of_fold(self, X: Any, y: Any, cv: Any, sample_weight: Any, method: str) -> Any:
-        corpus = self._start(X, y, sample_weight, None)
-        sequences = self._check_X(X, y)
+        sequences, weights = self._check_training(X, y, sample_weight, reset=True)
+        corpus = self._start(sequences, weights, LabelIds())
         X = sequences.X
         tests = [test for _, test in check_cv(cv).split(np.empty(len(X)))]
         fold_of_sequence = np.empty(len(X), dtype=np.int64)
@@ -533,19 +535,24 @@ class EmpiricalCRF(CountingClassifier):
                 predicted[np.ix_(fold_of_token == fold, columns)] = found
         return sequences.mirror(predicted)
 
-    def _update(self, X: Any, y: Any, sample_weight: Any, combine: Callable) -> None:
+    def _check_needs_no_corpus(self) -> None:
+        if self.exponents == "fit":
+            raise ValueError(
+                'exponents="fit" needs all data at once; call fit_exponents afterwards'
+            )
+
+    def _check_can_change(self) -> None:
         if not isinstance(self.model_.spelling, SPELLINGS[self.spelling]):
             raise ValueError(f"spelling={self.spelling!r}, but the model was fitted with another")
-        super()._update(X, y, sample_weight, combine)
 
-    def _check_training(self, X, y, sample_weight, reset) -> tuple[Sequences, np.ndarray]:
+    def _check_labelled(self, X, y, sample_weight, reset) -> tuple[Sequences, np.ndarray]:
         if self.exponents == "fit" and self.zeros != "smoothed":
             raise ValueError(f'exponents="fit" needs zeros="smoothed", got {self.zeros!r}')
         if self.experts is not None and self.zeros != "smoothed":
             raise ValueError(f'experts need zeros="smoothed", got {self.zeros!r}')
         if self.segments is not None:
             self._check_segments()
-        sequences, weights = super()._check_training(X, y, sample_weight, reset)
+        sequences, weights = super()._check_labelled(X, y, sample_weight, reset)
         if self.segments is not None:
             check_segmentations(sequences.y)
         self._check_links(sequences.X, KINDS_OF_LINKS[-1] if reset else self.encoder_.links)

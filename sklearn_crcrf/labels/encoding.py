@@ -157,6 +157,25 @@ class LabelIds:
         ordered._n_declared = self._n_declared
         return ordered, rank
 
+    def add_all(self, other: "LabelIds") -> np.ndarray:
+        """Give the next ids to the new labels of another; the new id of each id, int32.
+
+        Raises
+        ------
+        ValueError
+            If a label is new, but all labels were declared.
+        """
+        new = [label for label in other._ids if label not in self._ids]
+        if new and self._n_declared is not None:
+            raise ValueError(f"the labels {new} are not among the classes {list(self._ids)}")
+        for label in new:
+            self._ids[label] = len(self._ids)
+        return np.array([self._ids[label] for label in other._ids], dtype=np.int32)
+
+    def declared(self) -> "LabelIds":
+        """Only the labels that were declared; if none were, new labels are accepted."""
+        return LabelIds() if self._n_declared is None else self.copy()
+
     def require(self, classes: Any) -> None:
         """Raise ValueError unless ``classes`` are exactly the labels so far."""
         if LabelIds(classes)._ids.keys() != self._ids.keys():

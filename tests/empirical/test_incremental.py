@@ -138,7 +138,7 @@ def test_fit_parts_is_one_fit(parts):
 
 
 def test_fit_parts_needs_parts_and_given_exponents():
-    with pytest.raises(ValueError, match="there is no part"):
+    with pytest.raises(ValueError, match="there is no token"):
         EmpiricalCRF().fit_parts([])
     with pytest.raises(ValueError, match="needs all data at once"):
         EmpiricalCRF(exponents="fit").fit_parts([(X, y)])

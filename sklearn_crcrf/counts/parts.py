@@ -1,0 +1,233 @@
+"""Counts of parts of a corpus, which know the names of what they counted, so that they add up."""
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from ..labels.encoding import LabelIds
+from .counts import Counts
+from .observations import Encoder, renumber
+from .tabulator import Tabulator
+
+__all__ = ["PartialCounts", "PartialSums", "Plan", "merge"]
+
+
+class Plan(NamedTuple):
+    """How data is counted; the same for all parts of a corpus.
+
+    Parameters
+    ----------
+    tabulator : Tabulator
+        With the bins of numeric columns.
+    names : tuple of str
+        The columns; the first one holds the words.
+    n_attributes : int or None
+        Number of columns of a sparse X.
+    links : {"next", "children", "any"}
+        How tokens are linked.
+    has_types : bool
+        Whether links have types.
+    inputs : dict
+        ``n_features_in_`` and ``feature_names_in_``, if X has them.
+
+    Examples
+    --------
+    >>> from sklearn_crcrf import HMM
+    >>> from sklearn_crcrf.counts import count
+    >>> plan = count(HMM(), [["the", "dog"]], [["D", "N"]]).plan
+    >>> plan.names, plan.links
+    (('token',), 'next')
+    """
+
+    tabulator: Tabulator
+    names: tuple[str, ...]
+    n_attributes: int | None
+    links: str
+    has_types: bool
+    inputs: dict[str, Any]
+
+    def difference(self, other: "Plan") -> str | None:
+        """What differs in another plan, for an error message; None if nothing does."""
+        fields = ("names", "n_attributes", "links", "has_types")
+        pairs = {field: (getattr(self, field), getattr(other, field)) for field in fields}
+        for name in sorted(self.inputs.keys() | other.inputs.keys()):
+            pairs[name] = _plain(self.inputs.get(name)), _plain(other.inputs.get(name))
+        for field, (mine, theirs) in pairs.items():
+            if mine != theirs:
+                return f"{field}, {mine} and {theirs}"
+        if self.tabulator is other.tabulator or self.tabulator.agrees(other.tabulator):
+            return None
+        return "the bins of numeric columns"
+
+
+class PartialCounts:
+    """Counts of a part of a corpus, and the names of what they counted.
+
+    :func:`count` makes them, :func:`merge` adds them up, and :func:`finish` makes a fitted
+    estimator of them. They do not change, and may be pickled.
+
+    Attributes
+    ----------
+    counts : Counts
+        The symbols have the ids that the ``encoder`` gives to them, and labels their place among
+        the sorted labels.
+    plan : Plan or None
+        How the part was counted; None if it has no tokens.
+    labels : list
+        The labels that were counted, in order.
+
+    Examples
+    --------
+    >>> from sklearn_crcrf import EmpiricalCRF
+    >>> from sklearn_crcrf.counts import count
+    >>> part = count(EmpiricalCRF(), [["the", "dog"]], [["D", "N"]])
+    >>> part
+    <PartialCounts of 2 words and 2 labels, 40 events>
+    >>> part.labels
+    ['D', 'N']
+    """
+
+    def __init__(
+        self, plan: Plan | None, encoder: Encoder | None, label_ids: LabelIds, counts: Counts
+    ):
+        self.plan: Any = plan
+        self.encoder: Any = encoder
+        self.label_ids, rank = label_ids.in_order(counts.labels())
+        self.counts = renumber(counts, {}, rank)
+
+    @classmethod
+    def empty(cls) -> "PartialCounts":
+        """The counts of no tokens: merged with others they change nothing."""
+        return cls(None, None, LabelIds(), Counts({}))
+
+    @property
+    def labels(self) -> list:
+        """The labels that were counted, in order."""
+        return self.label_ids.classes(self.counts.labels())[0].tolist()
+
+    def __repr__(self) -> str:
+        n_words = 0 if self.plan is None else len(self.encoder.lexicon)
+        events = f"{self.counts.n_events} events"
+        return f"<PartialCounts of {n_words} words and {len(self.labels)} labels, {events}>"
+
+    def __sizeof__(self) -> int:
+        """Bytes of the counts and the vocabularies, for engines that move data by its size."""
+        vocabularies = 0 if self.plan is None else self.encoder.__sizeof__()
+        return object.__sizeof__(self) + self.counts.__sizeof__() + vocabularies
+
+    def without(self, other: "PartialCounts") -> "PartialCounts":
+        """These counts minus the counts of data that they contain; ValueError if they do not."""
+        sums = PartialSums([self])
+        removed = sums.numbered(other)
+        return PartialCounts(self.plan, sums.encoder, sums.label_ids, self.counts - removed)
+
+    def check_alike(self, other: "PartialCounts") -> None:
+        """Raise ValueError if parts, which both have tokens, were counted in different ways."""
+        if self.plan is None or other.plan is None:
+            return
+        difference = self.plan.difference(other.plan)
+        if difference is not None:
+            raise ValueError(
+                f"the parts differ in {difference}; count all with the plan of the first part"
+            )
+        features = [part.encoder.lexicon.features for part in (self, other)]
+        if features[0] != features[1] or self.counts.keys() != other.counts.keys():
+            raise ValueError("the parts were counted by estimators with different parameters")
+
+
+class PartialSums:
+    """Adds up the counts of parts, in order; each is numbered and merged with few others.
+
+    Parameters
+    ----------
+    parts : iterable of PartialCounts
+        The first parts.
+
+    Attributes
+    ----------
+    first : PartialCounts or None
+        The first part that has tokens.
+    """
+
+    def __init__(self, parts: Iterable[PartialCounts] = ()):
+        self.first: PartialCounts | None = None
+        self._sums: list[Counts] = []
+        for part in parts:
+            self.add(part)
+
+    @property
+    def plan(self) -> Plan | None:
+        """How all parts are counted; None if no part has tokens."""
+        return None if self.first is None else self.first.plan
+
+    def add(self, part: PartialCounts) -> None:
+        """Add one more part, which comes after all others."""
+        if part.plan is None:
+            return
+        if self.first is None:
+            self.first, self._sums = part, [part.counts]
+            # From here on in the order of first occurrence, so that no sum is numbered again.
+            self.encoder, self.label_ids = part.encoder.copy(), part.label_ids.copy()
+            return
+        self._sums.append(self.numbered(part))
+        # Each sum is at least twice as large as the next one, so that tables are merged seldom.
+        while len(self._sums) > 1 and self._sums[-1].n_events >= self._sums[-2].n_events // 2:
+            self._merge_last()
+
+    def numbered(self, part: PartialCounts) -> Counts:
+        """The counts of a part, with the ids that all parts share."""
+        assert self.first is not None
+        self.first.check_alike(part)
+        symbols = self.encoder.add_all(part.encoder)
+        return renumber(part.counts, symbols, self.label_ids.add_all(part.label_ids))
+
+    def total(self) -> PartialCounts:
+        """The counts of all parts."""
+        if self.first is None:
+            return PartialCounts.empty()
+        while len(self._sums) > 1:
+            self._merge_last()
+        encoder = self.encoder.copy()
+        return PartialCounts(self.first.plan, encoder, self.label_ids, self._sums[0])
+
+    def _merge_last(self) -> None:
+        last = self._sums.pop()
+        self._sums.append(self._sums.pop() + last)
+
+
+def merge(*parts: PartialCounts) -> PartialCounts:
+    """The counts of all parts of a corpus, which are given in order.
+
+    Merging is associative: in whatever groups neighbouring parts are merged, the result is the
+    same, and it is what counting all of them at once would give. Sums of weights are exact if the
+    weights are integers, or multiples of the same power of 2, up to 2 ** 53 times that; the last
+    bits of other sums depend on the groups.
+
+    Parameters
+    ----------
+    *parts : PartialCounts
+        They do not change.
+
+    Returns
+    -------
+    PartialCounts
+
+    Raises
+    ------
+    ValueError
+        If the parts differ in their columns, in how tokens are linked, or in the bins of numeric
+        columns; or if they were counted for different parameters.
+
+    Examples
+    --------
+    >>> from sklearn_crcrf import EmpiricalCRF
+    >>> from sklearn_crcrf.counts import count, merge
+    >>> a = count(EmpiricalCRF(), [["the", "dog"]], [["D", "N"]])
+    >>> b = count(EmpiricalCRF(), [["dogs", "sleep"]], [["N", "V"]])
+    >>> merge(a, b).labels
+    ['D', 'N', 'V']
+    """
+    return PartialSums(parts).total()
+
+
+def _plain(value: Any) -> Any:
+    return value.tolist() if hasattr(value, "tolist") else value
