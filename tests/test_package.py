@@ -20,6 +20,7 @@ PUBLIC = [
     "conversion",
     "crf",
     "criteria",
+    "dask",
     "datasets",
     "feature_extraction",
     "metrics",

@@ -300,30 +300,33 @@ default="log_loss"
         self, folder: CorpusFolder, known: NamedWeights | None, progress: FitProgress
     ) -> None:
         """Train out of core."""
+        with FolderShards(folder, self, **self._shape_options()) as shards:
+            self._fit_shards(shards, known, progress)
+
+    def _shape_options(self) -> dict[str, Any]:
+        """The parameters that say which weights a model of data in parts has."""
+        names = ("min_freq", "features", "boundaries", "constraints")
+        return {name: getattr(self, name) for name in names}
+
+    def _fit_shards(
+        self, shards: Any, known: NamedWeights | None, progress: FitProgress | None
+    ) -> None:
+        """Train on data in parts, of which ``shards`` make the objectives."""
         rng = check_random_state(self.random_state)
-        self._rate = None
-        with FolderShards(
-            folder,
-            self,
-            min_freq=self.min_freq,
-            features=self.features,
-            boundaries=self.boundaries,
-            constraints=self.constraints,
-        ) as shards:
-            shards.set_fitted(self)
-            self._n_seen = shards.weight
-            before = known and known.matching(
-                self.attribute_names_, self.edge_attribute_names_, self.classes_
-            )
-            problem = self._problem_of(
-                empty_corpus(len(self.attribute_names_), shards.dtype),
-                shards.shape.pairs,
-                shards.shape.transitions,
-                sigma=self.sigma,
-                shards=shards,
-            )
-            stochastic = {"rng": rng, "rate": None, "n_seen": 0}
-            self._train(problem, before, None, stochastic, progress, is_part=False)
+        shards.set_fitted(self)
+        self._n_seen, self._rate = shards.weight, None
+        before = known and known.matching(
+            self.attribute_names_, self.edge_attribute_names_, self.classes_
+        )
+        problem = self._problem_of(
+            empty_corpus(len(self.attribute_names_), shards.dtype),
+            shards.shape.pairs,
+            shards.shape.transitions,
+            sigma=self.sigma,
+            shards=shards,
+        )
+        stochastic = {"rng": rng, "rate": None, "n_seen": 0}
+        self._train(problem, before, None, stochastic, progress, is_part=False)
 
     def _train(
         self,
@@ -396,7 +399,7 @@ default="log_loss"
         transitions: np.ndarray,
         *,
         sigma: float,
-        shards: FolderShards | None = None,
+        shards: Any = None,
     ) -> Problem:
         n_labels = len(self.classes_)
         return Problem(

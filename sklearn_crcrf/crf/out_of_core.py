@@ -1,5 +1,6 @@
 """What a CRF that is trained out of core cannot have."""
 
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from ..out_of_core.refusal import refuse_what_needs_all
 from ..structures import Chain
 from .solving import choose_solver
 
-__all__ = ["check_out_of_core", "empty_corpus"]
+__all__ = ["check_out_of_core", "empty_corpus", "what_needs_all"]
 
 
 def check_out_of_core(crf: Any, y: Any, sample_weight: Any) -> None:
@@ -22,17 +23,28 @@ def check_out_of_core(crf: Any, y: Any, sample_weight: Any) -> None:
     ValueError
         If a parameter needs all of the data at once; the message names it.
     """
+    refuse_what_needs_all(y, sample_weight, what_needs_all(crf, SOLVERS))
+
+
+def what_needs_all(crf: Any, solvers: Collection[str]) -> dict[str, bool]:
+    """Which parameters of a CRF, as text with their values, need all of the data at once.
+
+    Parameters
+    ----------
+    crf : CRF
+    solvers : collection of str
+        The solvers that do not.
+    """
     criterion = as_criterion(crf.criterion)
     solver = choose_solver(crf.solver, crf.c1, criterion.solver)
-    needs_all = {
+    return {
         f"criterion={criterion}": not criterion.is_sum,
         f"features={crf.features!r}": not isinstance(crf.features, str),
         f"class_weight={crf.class_weight!r}": crf.class_weight is not None,
         f"validation_fraction={crf.validation_fraction}": crf.validation_fraction is not None,
         f"init={crf.init!r}": not isinstance(crf.init, Weights) and crf.init not in STARTS,
-        f'solver="{solver}"': solver not in SOLVERS,
+        f'solver="{solver}"': solver not in solvers,
     }
-    refuse_what_needs_all(y, sample_weight, needs_all)
 
 
 def empty_corpus(n_attributes: int, dtype: np.dtype) -> Corpus:

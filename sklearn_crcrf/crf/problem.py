@@ -24,7 +24,6 @@ from ..linear import (
     without_columns,
 )
 from ..linear.sharded_batches import ShardedBatches
-from ..out_of_core.shards import FolderShards
 
 __all__ = ["Problem"]
 
@@ -62,8 +61,9 @@ class Problem(NamedTuple):
         The equal attributes that are merged into one each in ``corpus.X``.
     own_terms : tuple of Term, default=()
         Terms of scores that only the structure of the corpus has.
-    shards : FolderShards, optional
-        Make the objectives out of core; the corpus then has no sequences.
+    shards : object, optional
+        Makes the objectives of data in parts, as :class:`FolderShards` does; the corpus then has no
+        sequences.
     """
 
     corpus: Corpus
@@ -79,7 +79,7 @@ class Problem(NamedTuple):
     only_edges: np.ndarray = np.empty(0, dtype=np.int64)
     duplicates: DuplicateColumns | None = None
     own_terms: tuple[Term, ...] = ()
-    shards: FolderShards | None = None
+    shards: Any = None
 
     @property
     def n_edge_attributes(self) -> int:
@@ -148,7 +148,7 @@ class Problem(NamedTuple):
         return self._replace(corpus=corpus)
 
     def objective(self) -> Any:
-        """The objective over all sequences: an Objective, or out of core a ShardedObjective."""
+        """The objective over all sequences: an Objective, or for parts a ShardedObjective."""
         if self.shards is not None:
             return self.shards.objective(self.criterion, self.sigma, self.n_threads)
         blocks = self.corpus.chunks(self.n_labels)

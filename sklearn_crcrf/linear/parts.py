@@ -1,6 +1,6 @@
 """Training data in parts: what each part has, united, and the shape of the model of all parts."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from copy import deepcopy
 from typing import Any, NamedTuple
 
@@ -297,6 +297,20 @@ class ModelShape(NamedTuple):
     transitions: np.ndarray
     boundaries: bool
     constraints: Constraints | None
+
+    def set_fitted(self, estimator: Any, inputs: Mapping[str, Any]) -> None:
+        """Set what a classifier learns of the data besides weights.
+
+        Parameters
+        ----------
+        estimator : LinearChainClassifier
+        inputs : mapping
+            The attribute ``fitted`` of a part.
+        """
+        estimator._encoder, estimator._constraints = self.encoder, self.constraints
+        estimator.attribute_names_, estimator.classes_ = self.encoder.names, self.classes
+        for name, value in inputs.items():
+            setattr(estimator, name, value)
 
     def terms(self) -> Terms:
         """The terms of scores, which define where weights are in a vector."""

@@ -58,11 +58,7 @@ class FolderShards:
 
     def set_fitted(self, estimator: Any) -> None:
         """Set what a classifier learns of the data besides weights."""
-        encoder = self.shape.encoder
-        estimator._encoder, estimator._constraints = encoder, self.shape.constraints
-        estimator.attribute_names_, estimator.classes_ = encoder.names, self.shape.classes
-        for name, value in self._fitted.items():
-            setattr(estimator, name, value)
+        self.shape.set_fitted(estimator, self._fitted)
 
     def objective(self, criterion: Criterion, sigma: float, n_threads: int) -> ShardedObjective:
         """The objective over all sequences."""

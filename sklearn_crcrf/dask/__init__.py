@@ -1,0 +1,21 @@
+"""Estimators whose training data is spread over the workers of Dask.
+
+They need the package ``dask``: ``pip install "sklearn-crcrf[dask]"``.
+"""
+
+from .computing import ComputationError
+from .counting import DaskEmpiricalCRF, DaskHMM
+from .crf import DaskCRF
+from .metrics import segment_precision_recall_f1, sequence_accuracy, token_accuracy
+from .reading import read_conll
+
+__all__ = [
+    "ComputationError",
+    "DaskCRF",
+    "DaskEmpiricalCRF",
+    "DaskHMM",
+    "read_conll",
+    "segment_precision_recall_f1",
+    "sequence_accuracy",
+    "token_accuracy",
+]

@@ -1,0 +1,239 @@
+"""Computation on the workers of a client, or by Dask's local scheduler, that never hangs.
+
+Everything that a fit computes is a graph of :class:`dask.delayed.Delayed`: when a worker is lost,
+the scheduler computes its results again from their arguments, and the result is the same.
+"""
+
+import sys
+from collections.abc import Callable, Sequence
+from concurrent.futures import CancelledError, Future, wait
+from threading import Lock, Thread
+from time import monotonic
+from typing import Any
+from uuid import uuid4
+
+from .._version import __version__
+from .packages import require_dask
+from .sizes import register_sizes
+
+__all__ = ["ComputationError", "compute", "current_client", "partition", "persist", "task", "tree"]
+
+FAN_IN = 4
+"""How many results are merged at once."""
+
+# Seconds between two looks at the cluster, and how long it may be without workers.
+INTERVAL = 0.5
+PATIENCE = "60s"
+# The setting of Dask that is used in place of PATIENCE.
+NO_WORKERS = "distributed.scheduler.no-workers-timeout"
+LARGE_GRAPH = "distributed.admin.large-graph-warning-threshold"
+
+# Settings of Dask are shared by all threads.
+_settings = Lock()
+
+
+class ComputationError(RuntimeError):
+    """A computation that ended without a result, for a reason that lies in the cluster.
+
+    Examples
+    --------
+    >>> from sklearn_crcrf.dask import ComputationError
+    >>> issubclass(ComputationError, RuntimeError)
+    True
+    """
+
+
+def current_client(client: Any) -> Any:
+    """The given client, or the default client of this process, or None.
+
+    Parameters
+    ----------
+    client : distributed.Client or None
+
+    Returns
+    -------
+    distributed.Client or None
+        None if Dask's local scheduler computes.
+    """
+    if client is not None or "distributed" not in sys.modules:
+        return client
+    try:
+        return require_dask("distributed").default_client()
+    except ValueError:
+        return None
+
+
+def task(function: Callable, *args: Any) -> Any:
+    """A call that a worker will make, if it has the same version of this package.
+
+    Parameters
+    ----------
+    function : callable
+        Of a module, so that its name is sent.
+    *args : object
+        Values or Delayed objects; may hold Delayed objects in lists.
+
+    Returns
+    -------
+    Delayed
+    """
+    call = require_dask("dask").delayed(_run)
+    key = f"{function.__name__.strip('_')}-{uuid4()}"
+    return call(__version__, function, *args, dask_key_name=key)
+
+
+def partition(part: Any, function: Callable, first: Any, *args: Any) -> Any:
+    """What a worker does with a partition of a bag: ``function(first, part, *args)``."""
+    return function(first, part, *args)
+
+
+def tree(merge: Callable, leaves: Sequence[Any]) -> Any:
+    """Merge neighbouring results until one is left.
+
+    The shape depends on the number of leaves alone, so sums are rounded in the same way wherever
+    they are computed.
+
+    Parameters
+    ----------
+    merge : callable
+        Takes a list of neighbouring results.
+    leaves : list of Delayed
+        At least one.
+
+    Returns
+    -------
+    Delayed
+    """
+    level = list(leaves)
+    while len(level) > 1:
+        groups = [level[start : start + FAN_IN] for start in range(0, len(level), FAN_IN)]
+        level = [task(merge, group) if len(group) > 1 else group[0] for group in groups]
+    return level[0]
+
+
+def compute(wanted: Any, client: Any = None) -> Any:
+    """The values of Delayed objects.
+
+    Parameters
+    ----------
+    wanted : Delayed or list of Delayed
+    client : distributed.Client, optional
+
+    Returns
+    -------
+    object or list of objects
+
+    Raises
+    ------
+    ComputationError
+        If the client is closed, the computation is cancelled, or there is no worker for the time
+        that the setting ``distributed.scheduler.no-workers-timeout`` of Dask gives, or 60 seconds.
+    """
+    is_one = not isinstance(wanted, list)
+    listed = [wanted] if is_one else wanted
+    if client is None:
+        values = list(require_dask("dask").compute(*listed))
+    else:
+        values = _results(client, _submitted(client, client.compute, listed))
+    return values[0] if is_one else values
+
+
+def persist(wanted: Sequence[Any], client: Any = None) -> list[Any]:
+    """Begin to compute values that stay where they are computed, for as long as they are used.
+
+    Parameters
+    ----------
+    wanted : list of Delayed
+    client : distributed.Client, optional
+
+    Returns
+    -------
+    list of Delayed
+
+    Raises
+    ------
+    ComputationError
+        As in :func:`compute`.
+    """
+    if client is None:
+        return list(require_dask("dask").persist(*wanted))
+    return _submitted(client, client.persist, list(wanted))
+
+
+def _run(version: str, function: Callable, *args: Any) -> Any:
+    if version != __version__:
+        raise ComputationError(
+            f"a worker has version {__version__} of sklearn-crcrf, but the client has {version}: "
+            "install the same version everywhere"
+        )
+    register_sizes()
+    return function(*args)
+
+
+def _submitted(client: Any, submit: Callable, wanted: Any) -> Any:
+    """Submit work, without a warning about the weights that it holds as arguments."""
+    if client.asynchronous:
+        raise ComputationError("the client is asynchronous, but estimators wait for their results")
+    if client.status != "running":
+        raise ComputationError(f"the client is not connected to a cluster, but {client.status}")
+    with _settings, require_dask("dask").config.set({LARGE_GRAPH: "1 PiB"}):
+        return submit(wanted)
+
+
+def _results(client: Any, futures: list[Any]) -> list[Any]:
+    """The results of futures of Dask, from a thread that may wait longer than this one."""
+    gathered = _in_thread(client.gather, futures)
+    watch = _Watch(client)
+    try:
+        while not wait([gathered], INTERVAL).done:
+            watch.look()
+        return gathered.result()
+    except CancelledError as error:
+        raise ComputationError(f"the computation was cancelled: {error}") from error
+    finally:
+        # If nobody wants the results any more, the scheduler forgets the work that led to them.
+        for future in futures:
+            future.release()
+
+
+class _Watch:
+    """Raises ComputationError when a cluster can no longer finish any work."""
+
+    def __init__(self, client: Any):
+        self._client = client
+        self._patience = _patience()
+        self._last_seen = monotonic()
+        self._asked: Future | None = None
+
+    def look(self) -> None:
+        if self._client.status not in ("running", "connecting"):
+            raise ComputationError("the client was closed before the computation ended")
+        if self._asked is None:
+            self._asked = _in_thread(self._client.nthreads)
+        elif self._asked.done():
+            if self._asked.exception() is None and self._asked.result():
+                self._last_seen = monotonic()
+            self._asked = None
+        waited = monotonic() - self._last_seen
+        if waited > self._patience:
+            raise ComputationError(f"the cluster has had no worker for {waited:.0f} seconds")
+
+
+def _patience() -> float:
+    """For how many seconds a cluster may be without workers."""
+    given = require_dask("dask").config.get(NO_WORKERS, None)
+    return require_dask("dask.utils").parse_timedelta(given or PATIENCE)
+
+
+def _in_thread(function: Callable, *args: Any) -> Future:
+    """Call a function in a thread of its own, which does not keep the process alive."""
+    future: Future = Future()
+
+    def run() -> None:
+        try:
+            future.set_result(function(*args))
+        except BaseException as error:
+            future.set_exception(error)
+
+    Thread(target=run, daemon=True, name="sklearn_crcrf.dask").start()
+    return future

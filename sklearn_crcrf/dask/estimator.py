@@ -1,0 +1,200 @@
+"""What all estimators on Dask have in common: the client, prediction by parts, and scores."""
+
+import pickle
+from collections.abc import Callable
+from copy import copy
+from inspect import Parameter, signature
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils._param_validation import HasMethods
+from sklearn.utils.validation import check_is_fitted
+
+from ..counts import Counts, Table
+from .computing import current_client, partition, task
+from .metrics import token_accuracy
+from .packages import require_dask
+from .parts import concrete, is_distributed, same_parts
+
+__all__ = ["DaskEstimator", "with_client"]
+
+CLIENT: dict[str, list] = {"client": [HasMethods(["compute", "gather", "persist"]), None]}
+"""The constraint of the parameter that all estimators on Dask add."""
+
+
+def with_client(local: type) -> Callable[..., None]:
+    """A constructor with the parameters of a class, and ``client``.
+
+    Parameters
+    ----------
+    local : type
+
+    Returns
+    -------
+    callable
+
+    Examples
+    --------
+    >>> from sklearn_crcrf import HMM
+    >>> from sklearn_crcrf.dask.estimator import with_client
+    >>> "client" in signature(with_client(HMM)).parameters
+    True
+    """
+
+    def __init__(self: Any, *args: Any, client: Any = None, **params: Any) -> None:
+        local.__init__(self, *args, **params)  # type: ignore[misc]
+        self.client = client
+
+    given = signature(local.__init__)  # type: ignore[misc]
+    added = Parameter("client", Parameter.KEYWORD_ONLY, default=None)
+    parameters = [*given.parameters.values(), added]
+    __init__.__signature__ = given.replace(parameters=parameters)  # type: ignore[attr-defined]
+    return __init__
+
+
+class DaskEstimator:
+    """Mixin of estimators whose data are bags or other parts that Dask computes.
+
+    A subclass sets ``_local``, the class of the same estimator for data in memory, from which it
+    also inherits.
+    """
+
+    _local: Any
+    client: Any
+    get_params: Callable[..., dict[str, Any]]
+    _replaced_by: Callable[..., Any]
+
+    @property
+    def client_(self) -> Any:
+        """The client in use; None if there is none, so that Dask's local scheduler computes."""
+        return current_client(self.client)
+
+    def to_local(self) -> Any:
+        """The same model as an estimator for data in memory, which needs no Dask.
+
+        Returns
+        -------
+        estimator
+            Fitted if this one is; it shares the arrays of the model.
+        """
+        params = self.get_params(deep=False)
+        fitted = {name: value for name, value in vars(self).items() if name not in params}
+        local = self._without_client()
+        vars(local).update(fitted)
+        return local
+
+    def _without_client(self) -> Any:
+        """The estimator for data in memory with the same parameters, not fitted."""
+        params = self.get_params(deep=False)
+        del params["client"]
+        return self._local(**params)
+
+    def __sklearn_clone__(self) -> Any:
+        local = clone(self._without_client())
+        twin = self._with_client(**local.get_params(deep=False), client=self.client)
+        requests = vars(self).get("_metadata_request")
+        if requests is not None:
+            vars(twin)["_metadata_request"] = copy(requests)
+        return twin
+
+    @classmethod
+    def _with_client(cls, **params: Any) -> Any:
+        return cls(**params)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # A client is a connection of this process.
+        state: Any = super().__getstate__()
+        return {**state, "client": None}
+
+    def predict(self, X: Any, allowed: Any = None, subject_to: Any = None) -> Any:
+        """The labels of the best path of each sequence.
+
+        Parameters
+        ----------
+        X : Bag, list of Delayed, or data in memory
+        allowed : as X, optional
+            Known labels: for each token its label, a set of labels that it may have, or None if any
+            is possible.
+        subject_to : list of constraints, optional
+            Constraints on the labels of whole sequences.
+
+        Returns
+        -------
+        Bag or list of Delayed
+            The labels of each part, which are computed when they are used; for data in memory, the
+            labels.
+        """
+        if not is_distributed(X):
+            return super().predict(X, allowed, subject_to)  # type: ignore[misc]
+        return self._by_parts(_predict, X, {"allowed": allowed}, subject_to)
+
+    def predict_proba(self, X: Any, subject_to: None = None) -> Any:
+        """Marginal probabilities of the labels of each token.
+
+        Parameters
+        ----------
+        X : Bag, list of Delayed, or data in memory
+        subject_to : None
+            There are no probabilities under constraints; anything but None is an error.
+
+        Returns
+        -------
+        Bag or list of Delayed
+            An array for each sequence, which are computed when they are used; for data in memory,
+            the probabilities.
+        """
+        if not is_distributed(X) or subject_to is not None:
+            return super().predict_proba(X, subject_to)  # type: ignore[misc]
+        return self._by_parts(_predict_proba, X, {})
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Accuracy of the labels of all tokens: right tokens of all parts, by all their tokens.
+
+        Parameters
+        ----------
+        X, y : Bag, list of Delayed, or data in memory
+        sample_weight : as X, optional
+            One weight for each sequence.
+
+        Returns
+        -------
+        float
+        """
+        if not is_distributed(X):
+            return super().score(X, y, sample_weight)  # type: ignore[misc]
+        options = {"sample_weight": sample_weight, "client": self.client}
+        accuracy = token_accuracy(y, self.predict(X), zero_division=np.nan, **options)
+        if np.isnan(accuracy):
+            raise ValueError("there is nothing to score: X has no tokens with a positive weight")
+        return accuracy
+
+    def _by_parts(self, function: Callable, X: Any, others: dict[str, Any], *args: Any) -> Any:
+        """A function of model and part for all parts; the model travels once to each worker."""
+        check_is_fitted(self)
+        # As bytes, so that the scheduler does not unpack it.
+        model = task(pickle.loads, pickle.dumps(_without_counts(self.to_local()), protocol=5))
+        parts = same_parts(X=X, **others)
+        if isinstance(X, require_dask("dask.bag").Bag):
+            return X.map_partitions(partition, function, model, *others.values(), *args)
+        return [task(function, model, *part, *args) for part in parts]
+
+
+def _without_counts(model: Any) -> Any:
+    """A model without the counts, which prediction does not use."""
+    counts = getattr(model, "counts_", {})
+    if counts:
+        tables = {template: Table(t.events[:0], t.weights[:0]) for template, t in counts.items()}
+        model.counts_ = Counts(tables)
+    return model
+
+
+def _predict(model: Any, X: Any, allowed: Any, subject_to: Any) -> Any:
+    allowed = None if allowed is None else concrete(allowed)
+    labels = model.predict(concrete(X), allowed, subject_to)
+    is_nested = isinstance(labels, np.ndarray) and labels.dtype == np.dtype(object)
+    return labels.tolist() if is_nested else labels
+
+
+def _predict_proba(model: Any, X: Any) -> Any:
+    return model.predict_proba(concrete(X))

@@ -1,0 +1,155 @@
+"""Metrics of bags of labels: each part is counted where it is, and the counts are added."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..metrics import SegmentScores
+from ..metrics.flatten import ZeroDivision, are_equal, divide, flatten, sample_weights
+from ..metrics.segments import SegmentCounts, count, scores
+from .computing import compute, current_client, task, tree
+from .parts import concrete, naming_part, same_parts
+
+__all__ = ["segment_precision_recall_f1", "sequence_accuracy", "token_accuracy"]
+
+
+def token_accuracy(
+    y_true: Any,
+    y_pred: Any,
+    *,
+    sample_weight: Any = None,
+    zero_division: ZeroDivision = "warn",
+    client: Any = None,
+) -> float:
+    """Share of tokens with the right label, as :func:`sklearn_crcrf.metrics.token_accuracy`.
+
+    Parameters
+    ----------
+    y_true, y_pred : Bag or list of Delayed
+        True and predicted labels, partitioned alike.
+    sample_weight : Bag or list of Delayed, optional
+        Weights of the sequences.
+    zero_division : {"warn", 0.0, 1.0, np.nan}, default="warn"
+        The value if there are no tokens; "warn" is 0.0 and a warning.
+    client : distributed.Client, optional
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> import dask.bag as db
+    >>> from sklearn_crcrf.dask import token_accuracy
+    >>> y_true = db.from_sequence([["D", "N"], ["N", "V"]], npartitions=2)
+    >>> y_pred = db.from_sequence([["D", "N"], ["N", "N"]], npartitions=2)
+    >>> token_accuracy(y_true, y_pred)
+    0.75
+    """
+    right, total = _sums(_tokens, y_true, y_pred, sample_weight, client)
+    return divide(right, total, zero_division, "token_accuracy")
+
+
+def sequence_accuracy(
+    y_true: Any,
+    y_pred: Any,
+    *,
+    sample_weight: Any = None,
+    zero_division: ZeroDivision = "warn",
+    client: Any = None,
+) -> float:
+    """Share of sequences without a wrong label, as in :mod:`sklearn_crcrf.metrics`.
+
+    Parameters
+    ----------
+    y_true, y_pred, sample_weight, client : as in :func:`token_accuracy`
+    zero_division : {"warn", 0.0, 1.0, np.nan}, default="warn"
+        The value if there are no sequences; "warn" is 0.0 and a warning.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> import dask.bag as db
+    >>> from sklearn_crcrf.dask import sequence_accuracy
+    >>> y_true = db.from_sequence([["D", "N"], ["N", "V"]], npartitions=2)
+    >>> y_pred = db.from_sequence([["D", "N"], ["N", "N"]], npartitions=2)
+    >>> sequence_accuracy(y_true, y_pred)
+    0.5
+    """
+    right, total = _sums(_sequences, y_true, y_pred, sample_weight, client)
+    return divide(right, total, zero_division, "sequence_accuracy")
+
+
+def segment_precision_recall_f1(
+    y_true: Any,
+    y_pred: Any,
+    *,
+    scheme: str = "IOB2",
+    reading: str = "conlleval",
+    sample_weight: Any = None,
+    zero_division: ZeroDivision = "warn",
+    client: Any = None,
+) -> SegmentScores:
+    """Precision, recall and F1 of segments, counted over all types and parts together.
+
+    Parameters
+    ----------
+    y_true, y_pred, sample_weight, client : as in :func:`token_accuracy`
+    scheme, reading : as in :func:`sklearn_crcrf.metrics.segment_precision_recall_f1`
+    zero_division : {"warn", 0.0, 1.0, np.nan}, default="warn"
+        The value if there are no segments; "warn" is 0.0 and a warning.
+
+    Returns
+    -------
+    SegmentScores
+
+    Examples
+    --------
+    >>> import dask.bag as db
+    >>> from sklearn_crcrf.dask import segment_precision_recall_f1
+    >>> y_true = db.from_sequence([["B-PER", "O"], ["B-LOC"]], npartitions=2)
+    >>> y_pred = db.from_sequence([["B-PER", "O"], ["O"]], npartitions=2)
+    >>> segment_precision_recall_f1(y_true, y_pred)
+    SegmentScores(precision=1.0, recall=0.5, f1=0.66..., support=2.0)
+    """
+    sums = _sums(_segments, y_true, y_pred, sample_weight, client, scheme, reading)
+    return scores(SegmentCounts([], *sums), zero_division)
+
+
+def _sums(
+    count_part: Callable, y_true: Any, y_pred: Any, sample_weight: Any, client: Any, *args: Any
+) -> np.ndarray:
+    """The sums over all parts of the numbers that are counted in each."""
+    parts = same_parts(y_true=y_true, y_pred=y_pred, sample_weight=sample_weight)
+    leaves = [task(_counted, count_part, number, part, args) for number, part in enumerate(parts)]
+    return compute(tree(sum, leaves), current_client(client))
+
+
+def _counted(count_part: Callable, number: int, part: tuple, args: tuple) -> np.ndarray:
+    """The numbers of one part; errors have its number."""
+    y_true, y_pred, sample_weight = (None if it is None else concrete(it) for it in part)
+    with naming_part(number):
+        return np.array(count_part(y_true, y_pred, sample_weight, *args), dtype=float)
+
+
+def _tokens(y_true: Any, y_pred: Any, sample_weight: Any) -> tuple[float, float]:
+    pair = flatten(y_true, y_pred, sample_weight)
+    return pair.weight[are_equal(pair)].sum(), pair.weight.sum()
+
+
+def _sequences(y_true: Any, y_pred: Any, sample_weight: Any) -> tuple[float, float]:
+    pair = flatten(y_true, y_pred)
+    wrong = np.repeat(np.arange(len(pair.true)), pair.true.lengths)[~are_equal(pair)]
+    weight = sample_weights(sample_weight, len(pair.true))
+    return np.delete(weight, wrong).sum(), weight.sum()
+
+
+def _segments(
+    y_true: Any, y_pred: Any, sample_weight: Any, scheme: str, reading: str
+) -> tuple[Any, Any, Any]:
+    total = count(y_true, y_pred, scheme, reading, sample_weight).total()
+    return total.correct, total.predicted, total.true

@@ -1,0 +1,82 @@
+"""The parts of a corpus: partitions of bags, or delayed objects."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from .packages import require_dask
+
+__all__ = ["concrete", "has_tokens", "is_distributed", "naming_part", "same_parts"]
+
+
+def is_distributed(X: Any) -> bool:
+    """Whether X consists of parts that are computed by Dask."""
+    dask = require_dask("dask")
+    return dask.is_dask_collection(X) or (
+        isinstance(X, (list, tuple)) and len(X) > 0 and all(map(dask.is_dask_collection, X))
+    )
+
+
+def same_parts(**data: Any) -> list[tuple[Any, ...]]:
+    """The parts of several data that belong together.
+
+    Parameters
+    ----------
+    **data : Bag, Delayed, list of Delayed or None
+        The first must not be None; the parts of None are None.
+
+    Returns
+    -------
+    list of tuples of Delayed
+
+    Raises
+    ------
+    TypeError
+        If data is anything else.
+    ValueError
+        If one has more parts than another.
+    """
+    (first, leading), *others = data.items()
+    columns = [_parts_of(leading, first)]
+    for name, given in others:
+        parts = [None] * len(columns[0]) if given is None else _parts_of(given, name)
+        if len(parts) != len(columns[0]):
+            raise ValueError(
+                f"{name} has {len(parts)} parts, but {first} has {len(columns[0])}: partition both "
+                "alike"
+            )
+        columns.append(parts)
+    return list(zip(*columns, strict=True))
+
+
+def _parts_of(X: Any, name: str) -> list[Any]:
+    delayed = require_dask("dask.delayed").Delayed
+    if isinstance(X, require_dask("dask.bag").Bag):
+        # Optimised as when the user computes X: one key must not stand for two different tasks.
+        return X.to_delayed()
+    parts = [X] if isinstance(X, delayed) else X
+    if isinstance(parts, (list, tuple)) and parts and all(isinstance(p, delayed) for p in parts):
+        return list(parts)
+    raise TypeError(
+        f"{name} must be a dask.bag.Bag or a list of dask.delayed.Delayed, got {type(X).__name__}; "
+        "for data in memory there are the classes without Dask in their names"
+    )
+
+
+def concrete(part: Any) -> Any:
+    """A part, as a list if it is an iterator, which a bag may have for a partition."""
+    return part if hasattr(part, "__len__") else list(part)
+
+
+def has_tokens(part: Any) -> bool:
+    """Whether a part has a token."""
+    return any(map(len, part)) if isinstance(part, (list, tuple)) else len(part) > 0
+
+
+@contextmanager
+def naming_part(number: int) -> Iterator[None]:
+    """Name the part in what a ValueError says."""
+    try:
+        yield
+    except ValueError as error:
+        raise ValueError(f"part {number}: {error}") from error

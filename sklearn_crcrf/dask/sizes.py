@@ -1,0 +1,68 @@
+"""How large objects are, for Dask, which moves and spills data by its size."""
+
+import sys
+from functools import cache
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..base.classifier import BaseSequenceClassifier
+from ..linear.parts import ModelShape, Part, Survey
+from .packages import require_dask
+
+__all__ = ["register_sizes", "size_of"]
+
+OWN = (Part, Survey, ModelShape, BaseSequenceClassifier)
+"""Classes that Dask would take for small objects, or for a few numbers of a tuple."""
+
+
+@cache
+def register_sizes() -> None:
+    """Tell Dask, in this process, how large objects of this package are."""
+    for kind in OWN:
+        require_dask("dask.sizeof").sizeof.register(kind, size_of)
+
+
+def size_of(value: Any) -> int:
+    """The number of bytes of an object and of all that it refers to.
+
+    Parameters
+    ----------
+    value : object
+
+    Returns
+    -------
+    int
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_crcrf.dask.sizes import size_of
+    >>> 8000 < size_of({"weights": np.zeros(1000)}) < 9000
+    True
+    """
+    return _size(value, set())
+
+
+def _size(value: Any, seen: set[int]) -> int:
+    if id(value) in seen or isinstance(value, type):
+        return 0
+    seen.add(id(value))
+    if isinstance(value, np.ndarray):
+        names = value.ravel().tolist() if value.dtype == object else []
+        return value.nbytes + sum(map(sys.getsizeof, names))
+    if sp.issparse(value):
+        return sum(array.nbytes for array in (value.data, value.indices, value.indptr))
+    inner: Any = ()
+    if isinstance(value, dict):
+        inner = [*value, *value.values()]
+    elif isinstance(value, (list, tuple, set)):
+        inner = value
+    elif hasattr(value, "__dict__") and not _knows_its_size(type(value)):
+        inner = vars(value).values()
+    return sys.getsizeof(value) + sum(_size(it, seen) for it in inner)
+
+
+def _knows_its_size(kind: type) -> bool:
+    return any("__sizeof__" in vars(base) for base in kind.__mro__[:-1])
