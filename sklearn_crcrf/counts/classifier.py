@@ -150,6 +150,7 @@ class CountingClassifier(PostponesEstimates, BaseSequenceClassifier):
             columns that the first data did not have.
         """
         self._validate_params()  # which scikit-learn leaves out after the first call
+        self._check_can_change()
         if not has_counts(self):
             with self._replaced_by(self._unfitted()) as twin:
                 twin._fit(X, y, sample_weight, classes)
@@ -282,6 +283,9 @@ class CountingClassifier(PostponesEstimates, BaseSequenceClassifier):
     def _check_can_change(self) -> None:
         """Raise ValueError if no data can be added to the counts, nor removed."""
 
+    def _check_same_features(self) -> None:
+        """Raise ValueError if other parameters than before say what is counted."""
+
     def _so_far(self) -> tuple[Self, list[PartialCounts]]:
         """A copy with these parameters of the last estimates, and the counts of all data."""
         pending = vars(self).get(PENDING)
@@ -290,6 +294,7 @@ class CountingClassifier(PostponesEstimates, BaseSequenceClassifier):
         for name, value in self.get_params(deep=False).items():
             setattr(twin, name, value)
         twin._check_can_change()
+        twin._check_same_features()
         return twin, counts or [twin._part(twin.counts_)]
 
     def _more(self, X: Any, y: Any, sample_weight: Any) -> PartialCounts:

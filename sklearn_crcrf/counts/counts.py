@@ -1,12 +1,12 @@
 """Co-occurrence counts of symbols and labels: the sufficient statistics of empirical training."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 import numpy as np
 
 from ..utils.soundness import setting_state
-from .tables import BOUNDARY, Table, merge, subtract
+from .tables import BOUNDARY, Table, frequent, merge, subtract
 
 __all__ = ["BOUNDARY", "Counts", "Table", "Template"]
 
@@ -111,6 +111,23 @@ class Counts(Mapping):
     def n_events(self) -> int:
         """The number of different events, of all templates."""
         return sum(len(table.weights) for table in self.values())
+
+    def without_rare(self, templates: Iterable[Template], min_count: float) -> "Counts":
+        """Without the symbols that occurred less often together, with whatever labels.
+
+        Parameters
+        ----------
+        templates : iterable of Template
+            Whose symbols; the tables of all others stay as they are.
+        min_count : float
+            The least number of occurrences, or sum of weights, that is kept.
+
+        Returns
+        -------
+        Counts
+        """
+        pruned = {t: frequent(self[t], len(t.symbols), min_count) for t in templates}
+        return Counts({**self, **pruned})
 
     def labels(self) -> np.ndarray:
         """The ids of all labels that were counted, in increasing order."""

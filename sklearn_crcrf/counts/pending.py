@@ -59,7 +59,8 @@ class PostponesEstimates:
     if not TYPE_CHECKING:  # mypy would take it that every attribute exists
 
         def __getattr__(self, name: str) -> Any:
-            if name != PENDING and (name.endswith("_") or name in self._private_estimates):
+            is_public = name.endswith("_") and not name.startswith("__")
+            if name != PENDING and (is_public or name in self._private_estimates):
                 self._settle()
                 if name in vars(self):  # even if another thread was faster
                     return vars(self)[name]

@@ -8,7 +8,7 @@ import numpy as np
 
 from .._kernels._counting import count_keys, merge_events, pop_ids, push_ids
 
-__all__ = ["BOUNDARY", "Table", "aggregate", "merge", "positive", "split", "subtract"]
+__all__ = ["BOUNDARY", "Table", "aggregate", "frequent", "merge", "positive", "split", "subtract"]
 
 BOUNDARY = -1
 """The symbol, and the label, of every position outside the sequence."""
@@ -101,6 +101,15 @@ def subtract(a: Table, b: Table) -> Table:
         raise ValueError("some of these sequences were never counted, so they cannot be removed")
     kept = left.weights > _ROUNDING * a.weights
     return _some(left, kept)
+
+
+def frequent(table: Table, n_ids: int, least: float) -> Table:
+    """The rows whose first ``n_ids`` ids have a sum of weights of at least ``least``."""
+    events, weights = table
+    begins = np.append(True, (events[1:, :n_ids] != events[:-1, :n_ids]).any(axis=1))
+    starts = np.flatnonzero(begins[: len(events)])
+    sums = np.add.reduceat(weights, starts) if len(starts) else weights
+    return _some(table, np.repeat(sums >= least, np.diff([*starts, len(events)])))
 
 
 def _some(table: Table, chosen: np.ndarray) -> Table:

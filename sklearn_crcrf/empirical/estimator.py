@@ -166,6 +166,11 @@ class EmpiricalCRF(CountingClassifier):
         or lower the scores of whole segments above what the chain says of them, with the exponents
         "segment", "segment shapes" and "segment end". Labels must be in the scheme IOB2, IOBES,
         BILOU or BMES, and labellings that spell no segmentation are impossible.
+    min_count : int, default=1
+        The least number of times that several symbols must occur together, such as in the expert
+        ``"token[-1]|token[0]"``, to have weights; rarer ones are taken to be new. Most of a model
+        are weights of pairs that occurred once. Counts that were dropped cannot grow again, so with
+        a value above 1 there is no :meth:`partial_fit` and no :meth:`forget`.
     observation : str, default=None
         The key or column that holds the words, if tokens have several; by default the first
         that is not numeric.
@@ -221,9 +226,10 @@ class EmpiricalCRF(CountingClassifier):
     """
 
     model_: Any
-    _private_estimates = ("_label_ids", "_exponents", "_rank", "_trigrams")
+    _private_estimates = ("_label_ids", "_exponents", "_rank", "_trigrams", "_kept_from")
     _trigrams: TrigramRates | None
-    _added_parameters = ("experts", "inference", "segments")
+    _added_parameters = ("experts", "inference", "segments", "min_count")
+    _kept_from = 1  # the min_count of a fit; models of older versions have all counts
     _parameter_constraints: dict = {
         "mu_oov": [Interval(Real, 0, None, closed="left")],
         "spelling": [StrOptions(set(SPELLINGS))],
@@ -234,6 +240,7 @@ class EmpiricalCRF(CountingClassifier):
         "inference": [StrOptions(set(INFERENCE)), Inference],
         "order": [Interval(Integral, 1, 2, closed="both")],
         "segments": [StrOptions({"counted"}), None],
+        "min_count": [Interval(Integral, 1, None, closed="left")],
         "observation": [str, None],
         **shared("sigma", "binning", "sample_unit", "n_jobs"),
     }
@@ -251,6 +258,7 @@ class EmpiricalCRF(CountingClassifier):
         inference="auto",
         order=1,
         segments=None,
+        min_count=1,
         observation=None,
         binning=None,
         sample_unit="sequence",
@@ -266,6 +274,7 @@ class EmpiricalCRF(CountingClassifier):
         self.inference = inference
         self.order = order
         self.segments = segments
+        self.min_count = min_count
         self.observation = observation
         self.binning = binning
         self.sample_unit = sample_unit
@@ -542,6 +551,14 @@ class EmpiricalCRF(CountingClassifier):
             )
 
     def _check_can_change(self) -> None:
+        kept_from = max(self.min_count, self._kept_from)
+        if kept_from > 1:
+            raise ValueError(
+                f"min_count={kept_from}: the counts of what is rarer are dropped, so they cannot "
+                "change any more; fit or fit_parts take all data at once, and min_count=1 keeps all"
+            )
+
+    def _check_same_features(self) -> None:
         if not isinstance(self.model_.spelling, SPELLINGS[self.spelling]):
             raise ValueError(f"spelling={self.spelling!r}, but the model was fitted with another")
 
@@ -550,6 +567,8 @@ class EmpiricalCRF(CountingClassifier):
             raise ValueError(f'exponents="fit" needs zeros="smoothed", got {self.zeros!r}')
         if self.experts is not None and self.zeros != "smoothed":
             raise ValueError(f'experts need zeros="smoothed", got {self.zeros!r}')
+        if self.min_count > 1 and self.zeros != "smoothed":
+            raise ValueError(f'min_count needs zeros="smoothed", got {self.zeros!r}')
         if self.segments is not None:
             self._check_segments()
         sequences, weights = super()._check_labelled(X, y, sample_weight, reset)
@@ -583,6 +602,12 @@ class EmpiricalCRF(CountingClassifier):
             templates += segment_templates(self.encoder_.names[0])
         return [*templates, TRIGRAMS] if self.order == 2 else templates
 
+    def _joint_templates(self) -> list[Template]:
+        """The templates of several symbols, but for the symbols of whole segments."""
+        of_segments = segment_templates(self.encoder_.names[0])
+        templates = [t for t in self._templates() if t not in of_segments]
+        return [template for template in templates if len(template.symbols) > 1]
+
     def _experts(self) -> Experts:
         """The experts that may take part."""
         encoder = self.encoder_
@@ -593,6 +618,9 @@ class EmpiricalCRF(CountingClassifier):
 
     def _estimate(self, counts: Counts, more_labels: Any = ()) -> None:
         """Compute the fitted attributes from the counts."""
+        self._kept_from = self.min_count
+        if self.min_count > 1:
+            counts = counts.without_rare(self._joint_templates(), self.min_count)
         seen = counts[Template(((self.encoder_.names[0], 0),))].events[:, -1]
         self._rank = self._set_classes(seen, more_labels)
         statistics = Statistics(self.encoder_, relabel(counts, self._rank), len(self.classes_))

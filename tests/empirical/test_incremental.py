@@ -202,3 +202,32 @@ def test_out_of_fold_prediction_is_that_of_separate_fits(crf):
     assert clone(crf).predict_out_of_fold(X, y, cv=cv).tolist() == expected.tolist()
     flat = crf.predict_out_of_fold(SequenceArray.from_sequences(X), y, cv=cv)
     assert flat.tolist() == expected.tolist()
+
+
+def test_rare_pairs_are_dropped():
+    rng = np.random.default_rng(0)
+    data = [list(rng.choice(WORDS, 5)) for _ in range(20)]
+    labels = [[("D", "N", "V")[len(word) % 3] for word in s] for s in data]
+    whole = EmpiricalCRF().fit(data, labels)
+    crf = EmpiricalCRF(min_count=3).fit(data, labels)
+    for template, (events, weights) in whole.counts_.items():
+        n_symbols = len(template.symbols)
+        keys = [tuple(key) for key in events[:, :n_symbols]]
+        total = dict.fromkeys(keys, 0.0)
+        for key, weight in zip(keys, weights, strict=True):
+            total[key] += weight
+        kept = [n_symbols < 2 or total[key] >= 3 for key in keys]
+        assert crf.counts_[template].events.tolist() == events[kept].tolist()
+    assert crf.counts_.n_events < whole.counts_.n_events
+    parts = [(data[k : k + 5], labels[k : k + 5]) for k in range(0, 20, 5)]
+    in_parts = EmpiricalCRF(min_count=3).fit_parts(parts)
+    assert_same_model(in_parts, crf, data)
+    for change in (crf.partial_fit, crf.forget, clone(crf).partial_fit):
+        with pytest.raises(ValueError, match="min_count=3: the counts of what is rarer"):
+            change(data, labels)
+    with pytest.raises(ValueError, match="min_count=3"):
+        crf.set_params(min_count=1).forget(data[:1], labels[:1])
+    with pytest.raises(ValueError, match='min_count needs zeros="smoothed"'):
+        EmpiricalCRF.ecrn(min_count=2).fit(data, labels)
+    nothing = EmpiricalCRF(min_count=1000, order=2).fit(data, labels)
+    assert nothing.predict(data).tolist() == labels
