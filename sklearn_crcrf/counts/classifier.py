@@ -157,9 +157,9 @@ class CountingClassifier(PostponesEstimates, BaseSequenceClassifier):
             return self
         fitted, counts = self._so_far()
         if classes is not None:
-            known = counts[0].label_ids.copy()
+            known = counts[0].label_ids
             for part in counts[1:]:
-                known.add_all(part.label_ids)
+                known = known.joined(part.label_ids)[0]
             known.require(classes)
         more = fitted._more(X, y, sample_weight)
         counts[0].check_alike(more)

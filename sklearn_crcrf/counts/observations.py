@@ -27,6 +27,7 @@ __all__ = [
     "Encoder",
     "LabelledObservations",
     "Observations",
+    "Renumbering",
     "count_corpus",
     "count_folds_of_corpus",
     "relabel",
@@ -336,36 +337,40 @@ def relabel(counts: Counts, rank: np.ndarray) -> Counts:
 
 
 def renumber(counts: Counts, symbols: Mapping[str, np.ndarray], labels: np.ndarray) -> Counts:
-    """Counts with other ids of symbols and labels.
+    """Counts with other ids of symbols and labels; see :class:`Renumbering`."""
+    renumbering = Renumbering(symbols, labels)
+    return Counts({template: renumbering(template, table) for template, table in counts.items()})
+
+
+class Renumbering:
+    """Gives other ids to the symbols and labels of tables.
 
     Parameters
     ----------
-    counts : Counts
     symbols : mapping from column to int32 ndarray
         The new id of each id; columns that it leaves out keep their ids.
     labels : int32 ndarray
         The new id of each label; labels that were not counted may have id -1.
-
-    Returns
-    -------
-    Counts
     """
-    new_ids = {name: _with_boundary(ids) for name, ids in symbols.items() if _changes(ids)}
-    if not new_ids and not _changes(labels):
-        return counts
-    label_ids, in_order = _with_boundary(labels), bool((np.diff(labels[labels >= 0]) > 0).all())
-    tables = {}
-    for template, (events, weights) in counts.items():
-        names = [name for name, _ in template.symbols]
-        of_columns = [*map(new_ids.get, names), *[label_ids] * len(template.labels)]
+
+    def __init__(self, symbols: Mapping[str, np.ndarray], labels: np.ndarray):
+        self._symbols = {name: _changed(ids) for name, ids in symbols.items()}
+        self._labels = _changed(labels)
+        self._keeps_order = bool((np.diff(labels[labels >= 0]) > 0).all())
+
+    def __call__(self, template: Template, table: Table) -> Table:
+        """A table of a template; its rows are in order again."""
+        of_symbols = [self._symbols.get(name) for name, _ in template.symbols]
+        new_ids = [*of_symbols, *[self._labels] * len(template.labels)]
+        if all(new is None for new in new_ids):
+            return table
+        events, weights = table
         columns = [
-            ids if new is None else new[ids] for ids, new in zip(events.T, of_columns, strict=True)
+            ids if new is None else new[ids] for ids, new in zip(events.T, new_ids, strict=True)
         ]
-        if in_order and new_ids.keys().isdisjoint(names):
-            tables[template] = Table(np.array(columns).T, weights)
-        else:
-            tables[template] = aggregate(columns, weights, len(events))
-    return Counts(tables)
+        if self._keeps_order and all(new is None for new in of_symbols):
+            return Table(np.array(columns).T, weights)
+        return aggregate(columns, weights, len(events))
 
 
 def _count_others(
@@ -382,13 +387,11 @@ def _count_others(
     return tables
 
 
-def _with_boundary(ids: np.ndarray) -> np.ndarray:
-    """The last entry is the new id of BOUNDARY, -1."""
+def _changed(ids: np.ndarray) -> np.ndarray | None:
+    """The new ids, with the id of BOUNDARY, -1, at the end; None if all ids stay."""
+    if np.array_equal(ids, np.arange(len(ids))):
+        return None
     return np.append(ids, np.int32(BOUNDARY))
-
-
-def _changes(ids: np.ndarray) -> bool:
-    return not np.array_equal(ids, np.arange(len(ids)))
 
 
 def _count_attributes(corpus: LabelledObservations, weights: np.ndarray) -> Table:

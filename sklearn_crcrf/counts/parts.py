@@ -3,9 +3,13 @@
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from ..labels.encoding import LabelIds
-from .counts import Counts
-from .observations import Encoder, renumber
+from .counts import Counts, Template
+from .observations import Encoder, Renumbering, renumber
+from .tables import Table
+from .tables import merge as merge_tables
 from .tabulator import Tabulator
 
 __all__ = ["PartialCounts", "PartialSums", "Plan", "merge"]
@@ -116,9 +120,13 @@ class PartialCounts:
 
     def without(self, other: "PartialCounts") -> "PartialCounts":
         """These counts minus the counts of data that they contain; ValueError if they do not."""
-        sums = PartialSums([self])
-        removed = sums.numbered(other)
-        return PartialCounts(self.plan, sums.encoder, sums.label_ids, self.counts - removed)
+        self.check_alike(other)
+        encoder = self.encoder.copy()
+        symbols = encoder.add_all(other.encoder)
+        label_ids, rank, other_rank = self.label_ids.joined(other.label_ids)
+        removed = renumber(other.counts, symbols, other_rank)
+        left = renumber(self.counts, {}, rank) - removed
+        return PartialCounts(self.plan, encoder, label_ids, left)
 
     def check_alike(self, other: "PartialCounts") -> None:
         """Raise ValueError if parts, which both have tokens, were counted in different ways."""
@@ -150,7 +158,7 @@ class PartialSums:
 
     def __init__(self, parts: Iterable[PartialCounts] = ()):
         self.first: PartialCounts | None = None
-        self._sums: list[Counts] = []
+        self._sums: list[_Sum] = []
         for part in parts:
             self.add(part)
 
@@ -164,21 +172,16 @@ class PartialSums:
         if part.plan is None:
             return
         if self.first is None:
-            self.first, self._sums = part, [part.counts]
-            # From here on in the order of first occurrence, so that no sum is numbered again.
-            self.encoder, self.label_ids = part.encoder.copy(), part.label_ids.copy()
-            return
-        self._sums.append(self.numbered(part))
+            self.first, self._encoder, symbols = part, part.encoder.copy(), {}
+        else:
+            self.first.check_alike(part)
+            symbols = self._encoder.add_all(part.encoder)
+        labels = np.arange(len(part.label_ids), dtype=np.int32)
+        counts = renumber(part.counts, symbols, labels)
+        self._sums.append(_Sum(dict(counts), part.label_ids, counts.n_events))
         # Each sum is at least twice as large as the next one, so that tables are merged seldom.
         while len(self._sums) > 1 and self._sums[-1].n_events >= self._sums[-2].n_events // 2:
             self._merge_last()
-
-    def numbered(self, part: PartialCounts) -> Counts:
-        """The counts of a part, with the ids that all parts share."""
-        assert self.first is not None
-        self.first.check_alike(part)
-        symbols = self.encoder.add_all(part.encoder)
-        return renumber(part.counts, symbols, self.label_ids.add_all(part.label_ids))
 
     def total(self) -> PartialCounts:
         """The counts of all parts."""
@@ -186,12 +189,27 @@ class PartialSums:
             return PartialCounts.empty()
         while len(self._sums) > 1:
             self._merge_last()
-        encoder = self.encoder.copy()
-        return PartialCounts(self.first.plan, encoder, self.label_ids, self._sums[0])
+        total, encoder = self._sums[0], self._encoder.copy()
+        return PartialCounts(self.first.plan, encoder, total.label_ids, Counts(total.tables))
 
     def _merge_last(self) -> None:
-        last = self._sums.pop()
-        self._sums.append(self._sums.pop() + last)
+        b, a = self._sums.pop(), self._sums.pop()
+        label_ids, *ranks = a.label_ids.joined(b.label_ids)
+        of_a, of_b = (Renumbering({}, rank) for rank in ranks)
+        merged, n_events = {}, 0
+        for t in [*a.tables]:
+            # Table by table, so that few of them exist twice.
+            merged[t] = merge_tables(of_a(t, a.tables.pop(t)), of_b(t, b.tables.pop(t)))
+            n_events += len(merged[t].weights)
+        self._sums.append(_Sum(merged, label_ids, n_events))
+
+
+class _Sum(NamedTuple):
+    """The counts of a few neighbouring parts; their labels have their place among all of them."""
+
+    tables: dict[Template, Table]
+    label_ids: LabelIds
+    n_events: int
 
 
 def merge(*parts: PartialCounts) -> PartialCounts:

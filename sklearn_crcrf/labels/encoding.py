@@ -157,20 +157,31 @@ class LabelIds:
         ordered._n_declared = self._n_declared
         return ordered, rank
 
-    def add_all(self, other: "LabelIds") -> np.ndarray:
-        """Give the next ids to the new labels of another; the new id of each id, int32.
+    def joined(self, other: "LabelIds") -> tuple["LabelIds", np.ndarray, np.ndarray]:
+        """The labels of both, with ids in increasing order.
+
+        Returns
+        -------
+        joined : LabelIds
+        rank, other_rank : ndarray of int32
+            The new id of each id, and of each id of the other.
 
         Raises
         ------
         ValueError
-            If a label is new, but all labels were declared.
+            If the other has a new label, but all labels were declared.
         """
         new = [label for label in other._ids if label not in self._ids]
         if new and self._n_declared is not None:
             raise ValueError(f"the labels {new} are not among the classes {list(self._ids)}")
-        for label in new:
-            self._ids[label] = len(self._ids)
-        return np.array([self._ids[label] for label in other._ids], dtype=np.int32)
+        joined = LabelIds()
+        joined._add(sort_labels([*self._ids, *new])[0])
+        joined._n_declared = self._n_declared
+        rank, other_rank = (
+            np.array([joined._ids[label] for label in ids._ids], dtype=np.int32)
+            for ids in (self, other)
+        )
+        return joined, rank, other_rank
 
     def declared(self) -> "LabelIds":
         """Only the labels that were declared; if none were, new labels are accepted."""
