@@ -118,7 +118,7 @@ class CountingClassifier(PostponesEstimates, BaseSequenceClassifier):
         """
         sums = PartialSums()
         for part in parts:
-            sums.add(self._counted(sums.plan, *part))
+            sums.add(self._counted(sums.plan, sums.encoder, *part))
         with self._replaced_by(self._unfitted()) as twin:
             twin._finish(sums.total())
         return self
@@ -248,13 +248,23 @@ class CountingClassifier(PostponesEstimates, BaseSequenceClassifier):
             setattr(self, name, value)
 
     def _counted(
-        self, plan: Plan | None, X: Any, y: Any, sample_weight: Any = None
+        self,
+        plan: Plan | None,
+        encoder: Encoder | None,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
     ) -> PartialCounts:
-        """Count a part of the training data, by a plan if there is one."""
+        """Count a part of the training data, by a plan if there is one.
+
+        If there is an encoder, it learns the new symbols of the part, else a new one does.
+        """
         twin = self._unfitted()
         twin._check_needs_no_corpus()
         if plan is not None:
             twin._follow(plan, LabelIds())
+        if encoder is not None:
+            twin.encoder_ = encoder
         sequences, weights = twin._check_labelled(X, y, sample_weight, reset=plan is None)
         if sequences.X.offsets[-1] == 0:
             return PartialCounts.empty()

@@ -53,7 +53,7 @@ def count(
     [['D', 'N', 'V']]
     """
     _check_counts(estimator)
-    return estimator._counted(plan, X, y, sample_weight)
+    return estimator._counted(plan, None, X, y, sample_weight)
 
 
 def finish(estimator: Estimator, counts: PartialCounts) -> Estimator:

@@ -154,10 +154,13 @@ class PartialSums:
     ----------
     first : PartialCounts or None
         The first part that has tokens.
+    encoder : Encoder or None
+        It gives the ids that all sums share. A part that is counted with it needs no other ids.
     """
 
     def __init__(self, parts: Iterable[PartialCounts] = ()):
         self.first: PartialCounts | None = None
+        self.encoder: Encoder | None = None
         self._sums: list[_Sum] = []
         for part in parts:
             self.add(part)
@@ -171,11 +174,10 @@ class PartialSums:
         """Add one more part, which comes after all others."""
         if part.plan is None:
             return
-        if self.first is None:
-            self.first, self._encoder, symbols = part, part.encoder.copy(), {}
-        else:
-            self.first.check_alike(part)
-            symbols = self._encoder.add_all(part.encoder)
+        if self.first is None or self.encoder is None:
+            self.first, self.encoder = part, part.encoder.copy()
+        self.first.check_alike(part)
+        symbols = {} if part.encoder is self.encoder else self.encoder.add_all(part.encoder)
         labels = np.arange(len(part.label_ids), dtype=np.int32)
         counts = renumber(part.counts, symbols, labels)
         self._sums.append(_Sum(dict(counts), part.label_ids, counts.n_events))
@@ -185,11 +187,11 @@ class PartialSums:
 
     def total(self) -> PartialCounts:
         """The counts of all parts."""
-        if self.first is None:
+        if self.first is None or self.encoder is None:
             return PartialCounts.empty()
         while len(self._sums) > 1:
             self._merge_last()
-        total, encoder = self._sums[0], self._encoder.copy()
+        total, encoder = self._sums[0], self.encoder.copy()
         return PartialCounts(self.first.plan, encoder, total.label_ids, Counts(total.tables))
 
     def _merge_last(self) -> None:
