@@ -18,7 +18,7 @@ from sklearn_crcrf._kernels.vectors cimport add_sum
 cdef enum: FEW = 32
 # Below this number of scores the interpreter lock is kept: to get it back could take longer than
 # the work.
-cdef enum: SHORT = 32768
+cdef enum: SHORT = 8192
 # Number of sequences that are read, then labelled without the interpreter lock.
 cdef enum: BATCH = 32
 cdef enum: ALIGNED = 64

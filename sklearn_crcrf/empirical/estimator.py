@@ -3,11 +3,13 @@
 from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from functools import reduce
+from itertools import pairwise
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from joblib import Parallel, delayed, effective_n_jobs
 from sklearn.base import _fit_context, clone
 from sklearn.model_selection import check_cv
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -32,7 +34,7 @@ from ..counts.tabulator import Tabulator
 from ..counts.triangles import TRIANGLES
 from ..data.graphs import GraphArray
 from ..data.layout import Sequences
-from ..data.ragged import SequenceArray
+from ..data.ragged import SequenceArray, object_array
 from ..feature_extraction.tagger_steps import tagger_steps
 from ..labels.encoding import LabelIds, encode_labels
 from ..linear import NamedWeights
@@ -65,7 +67,7 @@ from .segment_rates import (
     segment_templates,
     segmented,
 )
-from .serving import counted_tagger_of
+from .serving import counted_tagger_of, tagger_of_words
 from .signature_spelling import JointSpelling, MaxEntSpelling, MeanSpelling
 from .smoothed import SmoothedModel
 from .soundness import model_requirements, segment_type_requirements, trigram_requirements
@@ -312,6 +314,31 @@ class EmpiricalCRF(CountingClassifier):
         EmpiricalCRF
         """
         return cls(**{"spelling": "maxent", "zeros": "floored", "sigma": 10.0, **params})
+
+    def predict(self, X: Any, allowed: Any = None, subject_to: Any = None) -> Any:
+        """The labels of the best path of each sequence.
+
+        Parameters
+        ----------
+        X : as in :meth:`fit`
+        {allowed}
+        {subject_to}
+
+        Returns
+        -------
+        labels
+            In the layout of X: an object array of lists for lists, a SequenceArray for a
+            SequenceArray, else a 1-D array.
+
+        Raises
+        ------
+        ValueError
+            If ``allowed`` or ``subject_to`` does not fit X, or no path that they allow is possible.
+        """
+        found = None
+        if allowed is None and subject_to is None:
+            found = self._predict_words(X)
+        return super().predict(X, allowed, subject_to) if found is None else found
 
     def tagger(self, transformers: Sequence[Any] = ()) -> Tagger:
         """Make an immutable object that labels one sequence in one compiled call.
@@ -674,6 +701,29 @@ class EmpiricalCRF(CountingClassifier):
             self.converged_ = self.converged_ and converged
         self.loss_curve_, self.n_iter_ = training.losses, training.n_iter
 
+    def _predict_words(self, X: Any) -> Any:
+        """The labels of sequences of words, by the kernel of taggers; None if it does not apply."""
+        check_is_fitted(self)
+        fitted = copy(self)  # another thread may go on training this estimator
+        tagger = tagger_of_words(fitted)
+        if tagger is None:
+            return None
+        sequences = fitted._check_X(X)
+        data, offsets = sequences.X.data, sequences.X.offsets.tolist()
+        if data.ndim != 1 or data.dtype.kind not in "OU" or isinstance(sequences.X, GraphArray):
+            return None
+        tokens = data.tolist()
+        words = [tokens[start:stop] for start, stop in pairwise(offsets)]
+        try:
+            found = _label_words(tagger, words, effective_n_jobs(self.n_jobs))
+        except (TypeError, ValueError):
+            return None  # the general way says what is wrong in X
+        labels = [label for path in found for label in path]
+        is_plain = fitted.classes_.dtype != object
+        return sequences.mirror(
+            np.array(labels, fitted.classes_.dtype) if is_plain else object_array(labels)
+        )
+
     def _decode(self, structure: Structure, scores: Scores, first: int) -> np.ndarray:
         """The best path of each sequence; the best label of each token if no path is possible.
 
@@ -762,3 +812,15 @@ class EmpiricalCRF(CountingClassifier):
         scores = self._trigrams(*three)
         trigrams = Contributions.of("transition", np.arange(2, len(y)), names, scores)
         return Contributions.join([entries, trigrams])
+
+
+def _label_words(tagger: Tagger, words: list[list[str]], n_threads: int) -> list[list]:
+    """The labels of all sequences, on several threads."""
+    if n_threads == 1 or len(words) < 2:
+        return tagger.many(words)
+    size = -(-len(words) // n_threads)
+    parts = [words[start : start + size] for start in range(0, len(words), size)]
+    found = Parallel(n_jobs=n_threads, prefer="threads")(
+        delayed(tagger.many)(part) for part in parts
+    )
+    return [labels for part in found for labels in part]

@@ -19,7 +19,7 @@ from .product_spelling import ProductSpelling
 from .smoothed import SmoothedModel
 from .trigrams import N_CANDIDATES
 
-__all__ = ["counted_tagger_of"]
+__all__ = ["counted_tagger_of", "tagger_of_words"]
 
 # Number of words whose sums over the first slots are kept.
 N_COMMON = 2000
@@ -73,6 +73,25 @@ def counted_tagger_of(estimator: Any, columns: Mapping[str, list] | None = None)
         arrays |= estimator._trigrams.by_pairs()
     copied = {name: np.array(array, order="C") for name, array in arrays.items()}
     return Tagger(Content(settings, copied))
+
+
+def tagger_of_words(estimator: Any) -> Tagger | None:
+    """The tagger that predicts token strings in place of the general way; None if there is none.
+
+    To make it takes about as long as to estimate, so a model that predicts once does without.
+    """
+    model, encoder = estimator.model_, estimator.encoder_
+    if not isinstance(model, SmoothedModel) or encoder.names != ("token",):
+        return None
+    if model.compiled is None:
+        model.compiled = False
+        return None
+    if model.compiled is False:
+        try:
+            model.compiled = counted_tagger_of(estimator)
+        except ValueError:
+            model.compiled = ()
+    return model.compiled or None
 
 
 def _check_kind(estimator: Any) -> None:
@@ -259,12 +278,19 @@ def _joined_pairs(
     all_keys: list[np.ndarray], members: list[np.ndarray]
 ) -> tuple[np.ndarray, dict[str, np.ndarray]]:
     """One table of several lists of pairs in rising order, and which pairs each member has."""
-    every = np.unique(np.concatenate([_packed(keys) for keys in all_keys]))
+    packed = [*map(_packed, all_keys)]
+    every = packed[0]
+    if len(packed) > 1:
+        # The parts rise, so that a stable sort merges them.
+        every = np.sort(np.concatenate(packed), kind="stable")
+        every = every[np.append(True, every[1:] != every[:-1])[: len(every)]]
     has = np.zeros((len(members), len(every) // 64 * 64 + 64), dtype=np.uint8)
     for out, keys in zip(has, members, strict=True):
-        out[np.searchsorted(every, _packed(keys))] = 1
+        has_all = len(keys) == len(every)
+        out[slice(len(keys)) if has_all else np.searchsorted(every, _packed(keys))] = 1
     bits = np.packbits(has, axis=1, bitorder="little").view(np.uint64)
     first = every >> 32
-    indptr = np.searchsorted(first, np.arange(first.max(initial=-1) + 2)).astype(np.int32)
+    n_first = np.bincount(first, minlength=int(first.max(initial=-1)) + 1)
+    indptr = np.append(0, np.cumsum(n_first)).astype(np.int32)
     second = ((every & 0xFFFFFFFF) + BOUNDARY).astype(np.int32)
     return every, {"indptr": indptr, "second": second, "bits": bits}

@@ -93,6 +93,8 @@ class SmoothedModel(Storable):
     type_rates: TypeRates | None = None  # of models that were stored before links had types
     segments: Any = None  # SegmentRates, if segments are counted
     triangle_rates: TriangleRates | None = None  # of models that were stored before these were
+    # The tagger that predicts words, once there was more than one call; None before the first call.
+    compiled: Any = None
 
     def __init__(
         self,
@@ -123,6 +125,9 @@ class SmoothedModel(Storable):
         self.type_rates = self._fit_types()
         self.triangle_rates = self._fit_triangles()
         del self._priors, self._estimates  # as large as the counts, and not needed to predict
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: v for name, v in super().__getstate__().items() if name != "compiled"}
 
     @staticmethod
     def templates(
@@ -300,10 +305,12 @@ class SmoothedModel(Storable):
         """The same model; its exponents can be set without changing this one."""
         twin = copy(self)
         twin.exponents, twin.state = copy(self.exponents), copy(self.state)
+        twin.compiled = None
         return twin
 
     def set_exponents(self, values: np.ndarray) -> None:
         """Replace all exponents."""
+        self.compiled = None
         self.exponents.values = values
         self.state.exponents = self.exponents.table()
 

@@ -5,7 +5,7 @@ import pickle
 import numpy as np
 import pytest
 
-from sklearn_crcrf import EmpiricalCRF
+from sklearn_crcrf import EmpiricalCRF, as_sequences
 from sklearn_crcrf.feature_extraction.spelling import spelling_table
 from sklearn_crcrf.serving import Tagger, load_tagger
 from sklearn_crcrf.serving.content import Content
@@ -178,3 +178,25 @@ def test_tokens_must_be_strings():
         tagger("the")
     assert tagger([np.str_("dog")]) == tagger(["dog"])
     assert len(tagger(["x" * 10**5, "日" * 10**5])) == 2
+
+
+def test_predict_by_the_kernel_of_taggers():
+    X, y = corpus(60)
+    crf = EmpiricalCRF().fit(X, y)
+    for more in (None, corpus(20, seed=3)):
+        if more is not None:
+            crf.partial_fit(*more)
+        first = crf.predict(others())
+        assert first.tolist() == crf.predict(others()).tolist()
+        assert crf.model_.compiled
+        assert first.tolist() == crf.set_params(n_jobs=2).predict(others()).tolist()
+        crf.set_params(n_jobs=None)
+    assert pickle.loads(pickle.dumps(crf)).model_.compiled is None
+    assert crf.predict([]).tolist() == [] and crf.predict([[]]).tolist() == [[]]
+    with pytest.raises(ValueError, match="sequence 1, position 0: the token must be a str"):
+        crf.predict([["a"], [3]])
+    flat = crf.predict(as_sequences(X).X)
+    assert flat.data.dtype == crf.classes_.dtype
+    assert [list(labels) for labels in flat] == crf.predict(X).tolist()
+    crf.fit_exponents(X, y)
+    assert crf.predict(X).tolist() == crf.predict(X).tolist()
