@@ -1,6 +1,7 @@
 """What may go wrong has a clear outcome, and what is large is only large."""
 
 import _thread
+import copy
 import os
 import signal
 import subprocess
@@ -394,13 +395,15 @@ def test_processes_share_the_data():
 # Interrupted
 
 
-INSIDE = [
+COUNTING = [
     (Vocabulary, "add"),
     (base_module, "count_corpus"),
+    (base_module.LabelIds, "classes"),
+]
+ESTIMATING = [
     (estimator_module, "relabel"),
     (estimator_module, "Statistics"),
     (estimator_module.SmoothedModel, "__init__"),
-    (base_module.LabelIds, "classes"),
 ]
 
 
@@ -408,7 +411,11 @@ def state(crf):
     return {name: id(value) for name, value in vars(crf).items()}
 
 
-@pytest.mark.parametrize(("owner", "name"), INSIDE, ids=lambda p: getattr(p, "__name__", p))
+def named(part):
+    return getattr(part, "__name__", part)
+
+
+@pytest.mark.parametrize(("owner", "name"), COUNTING, ids=named)
 @pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
 def test_an_interrupted_model_stays_as_it_was(owner, name, error, monkeypatch):
     new, labels = [["an", "unheard", "of"]], [["D", "X", "P"]]
@@ -435,6 +442,33 @@ def test_an_interrupted_model_stays_as_it_was(owner, name, error, monkeypatch):
     assert fitted.partial_fit(new, labels).forget(new, labels).counts_ == expected[1]
     for p, q in zip(fitted.predict_proba([*NEW, *new]), expected[0], strict=True):
         assert np.array_equal(p, q)
+
+
+@pytest.mark.parametrize(("owner", "name"), ESTIMATING, ids=named)
+@pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
+def test_an_interrupted_estimate_is_made_when_somebody_looks_again(owner, name, error, monkeypatch):
+    new, labels = [["an", "unheard", "of"]], [["D", "X", "P"]]
+    expected = EmpiricalCRF().fit([*X, *new], [*y, *labels])
+    fresh, fitted = EmpiricalCRF(), EmpiricalCRF().fit(X, y)
+    before = state(fitted)
+    more = copy.copy(fitted).partial_fit(new, labels)
+
+    def stop(*args, **kwargs):
+        raise error
+
+    monkeypatch.setattr(owner, name, stop)
+    for crf in (fresh, fitted):
+        with pytest.raises(error):
+            crf.fit(new, labels)
+    with pytest.raises(error):
+        more.predict(NEW)
+    with pytest.raises(error):
+        copy.copy(more).forget(new, labels).predict(NEW)
+    monkeypatch.undo()
+    assert vars(fresh).keys() == vars(EmpiricalCRF()).keys() and state(fitted) == before
+    for p, q in zip(more.predict_proba(NEW), expected.predict_proba(NEW), strict=True):
+        assert np.array_equal(p, q)
+    assert more.counts_ == expected.counts_
 
 
 def test_interrupted_fitting_of_exponents(monkeypatch):
