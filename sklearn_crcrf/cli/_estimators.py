@@ -13,6 +13,7 @@ import sklearn_crcrf
 
 from .. import EmpiricalCRF, TemplateFeatures
 from ..criteria import CRITERIA
+from ._text import ITEMS
 
 __all__ = ["ESTIMATORS", "add_options", "given_options", "make_estimator"]
 
@@ -43,7 +44,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--estimator",
         metavar="NAME",
-        help=f"{', '.join(ESTIMATORS)}; default: EmpiricalCRF, or CRF with a template",
+        help=f"{', '.join(ESTIMATORS)}; default: EmpiricalCRF, CRF with a template, "
+        "or CRFsuiteCRF with --format crfsuite",
     )
     group.add_argument(
         "--set",
@@ -75,7 +77,10 @@ def make_estimator(options: argparse.Namespace) -> BaseEstimator:
     """
     if options.syntax and not options.template:
         raise ValueError("--syntax needs --template")
-    name = options.estimator or ("CRF" if options.template else "EmpiricalCRF")
+    if options.columns == ITEMS and options.template:
+        raise ValueError("--template needs columns, not --format crfsuite")
+    usual = "CRFsuiteCRF" if options.columns == ITEMS else "EmpiricalCRF"
+    name = options.estimator or ("CRF" if options.template else usual)
     by_lower_case = {known.lower(): known for known in ESTIMATORS}
     if name.lower() not in by_lower_case:
         raise ValueError(f"there is no estimator {name!r}; there are {', '.join(ESTIMATORS)}")

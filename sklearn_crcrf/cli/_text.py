@@ -11,16 +11,18 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import IO, Any, NamedTuple
 
-from ..datasets import read_conll
+from ..datasets import read_conll, read_crfsuite_items
 from ..utils.names import default_columns
 from ..utils.replacing import check_replaceable, replacing
 from ..utils.unpacking import MAX_BYTES, read_limited, unpack
 from ._numbers import positive
 
 __all__ = [
+    "ITEMS",
     "KNOWN",
     "Source",
     "Text",
+    "add_column_names",
     "add_columns",
     "add_file",
     "add_max_bytes",
@@ -34,6 +36,8 @@ __all__ = [
 STANDARD = "-"
 UTF8 = "utf-8"
 KNOWN, UNKNOWN, ALTERNATIVE = "known", "_", "|"
+# The columns of the data files of CRFsuite: a label, and any number of attributes.
+ITEMS: list[str | None] = ["label", "*"]
 Columns = Sequence[str | None]
 
 
@@ -112,8 +116,28 @@ def add_max_bytes(parser: argparse.ArgumentParser) -> None:
 
 
 def add_columns(parser: argparse.ArgumentParser, help: str) -> None:
+    """Add the options --columns and --format."""
+    add_column_names(parser, help)
+    parser.add_argument(
+        "--format",
+        choices=["columns", "crfsuite"],
+        action=_Format,
+        help="crfsuite: each line has a label and then attributes, as in the data of CRFsuite; "
+        "default: columns, the word first and the label last, or as in training",
+    )
+
+
+def add_column_names(parser: argparse.ArgumentParser, help: str) -> None:
     """Add the option --columns."""
     parser.add_argument("--columns", type=_column_names, metavar="word,pos,label", help=help)
+
+
+class _Format(argparse.Action):
+    """A format of files, as columns."""
+
+    def __call__(self, parser: Any, namespace: Any, values: Any, option: Any = None) -> None:
+        if values == "crfsuite":
+            namespace.columns = ITEMS
 
 
 def _column_names(text: str) -> list[str | None]:
@@ -173,6 +197,8 @@ def read_text(source: Source, columns: Columns | None, labelled: bool = False) -
     ValueError
         If the text is not in columns; the message names the file and the line.
     """
+    if columns is not None and list(columns) == ITEMS:
+        return _read_items(source, labelled)
     given: Columns = default_columns(source.width) if columns is None else columns
     names = list(given)
     try:
@@ -195,6 +221,17 @@ def _standard_input(max_bytes: int) -> bytes:
 def _bytes(path: str, max_bytes: int) -> bytes:
     with open(path, "rb") as file:
         return read_limited(file, max_bytes)
+
+
+def _read_items(source: Source, labelled: bool) -> Text:
+    """Read a data file of CRFsuite."""
+    try:
+        X, y = read_crfsuite_items(io.BytesIO(source.data), max_bytes=None)
+    except ValueError as error:
+        raise ValueError(f"{source.name}: {error}") from error
+    if labelled and not X:
+        raise ValueError(f"{source.name}: there are no tokens")
+    return Text(X, y, None, ITEMS)
 
 
 def _without_known(X: list, y: list | None, columns: list[str | None]) -> Text:
@@ -227,6 +264,9 @@ def check_output(path: str) -> None:
     """
     if os.path.isdir(path):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
+    folder = os.path.dirname(path)
+    if folder and not os.path.isdir(folder):
+        raise FileNotFoundError(errno.ENOENT, f"there is no folder {folder}", path)
     try:
         check_replaceable(path)
     except OSError as error:

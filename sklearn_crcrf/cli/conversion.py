@@ -12,7 +12,7 @@ from ..crf import CRFsuiteCRF
 from ..crf.crfsuite_model import MAGIC
 from ..feature_extraction import SequenceVectorizer
 from ..model_files import require_skops, save_model
-from ._text import Source, add_columns, add_file, check_output, read_source
+from ._text import Source, add_column_names, add_file, check_output, read_source
 
 __all__ = ["add_arguments", "run"]
 
@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_file(parser, "a model of CRFsuite, its dump, or a text that crf_learn -t wrote")
     parser.add_argument("-m", "--model", metavar="MODEL", required=True, help="file to write")
     parser.add_argument("--format", choices=READERS, help="default: detected")
-    add_columns(parser, "names of the columns of the files to label, as for train")
+    add_column_names(parser, "names of the columns of the files to label, as for train")
 
 
 def run(options: argparse.Namespace) -> None:

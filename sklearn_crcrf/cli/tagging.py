@@ -10,7 +10,16 @@ from ..serving.files import is_tagger_file
 from . import _progress
 from ._files import add_files, files_of, outputs_of, texts_of
 from ._numbers import positive
-from ._text import KNOWN, Source, Text, add_columns, open_output, read_source, read_text
+from ._text import (
+    ITEMS,
+    KNOWN,
+    Source,
+    Text,
+    add_columns,
+    open_output,
+    read_source,
+    read_text,
+)
 
 if TYPE_CHECKING:
     from ..model_files import StoredModel
@@ -189,6 +198,10 @@ def read_words(
     ValueError
         If the columns differ from the columns of training.
     """
+    if ITEMS in (model.columns, columns):
+        if model.columns not in (None, ITEMS) or columns not in (None, ITEMS):
+            raise ValueError("the model was trained on columns, or on --format crfsuite: not both")
+        return read_text(source, ITEMS, labelled)
     if model.columns is None:
         return read_text(source, columns, labelled)
     if columns is None:
@@ -267,7 +280,7 @@ def _write_json(file: IO[str], tagged: dict[str, Any]) -> None:
 
 
 def _write_text(file: IO[str], tagged: dict[str, Any]) -> None:
-    rows = [[t] if isinstance(t, str) else list(t.values()) for t in tagged["tokens"]]
+    rows = [_row(token) for token in tagged["tokens"]]
     if "gold" in tagged:
         rows = [[*row, str(label)] for row, label in zip(rows, tagged["gold"], strict=True)]
     for number, path in enumerate(tagged.get("paths", ()), 1):
@@ -278,6 +291,13 @@ def _write_text(file: IO[str], tagged: dict[str, Any]) -> None:
         for columns, marginals in zip(added, tagged.get("marginals", ()), strict=False):
             columns += [f"{label}/{p:.6f}" for label, p in marginals.items()]
         _write_rows(file, rows, added)
+
+
+def _row(token: str | dict[str, Any]) -> list[str]:
+    """The columns of a token; attributes with numbers are left out, as CRFsuite does."""
+    if isinstance(token, str):
+        return [token]
+    return [value for value in token.values() if isinstance(value, str)]
 
 
 def _write_rows(file: IO[str], rows: list[list[str]], added: list[list[str]]) -> None:

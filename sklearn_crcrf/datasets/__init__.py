@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from ._conll_writer import write_conll
     from ._conllu_reader import read_conllu
     from ._corpora import fetch_brown, fetch_conll2000, fetch_conll2002
+    from ._crfsuite_items import read_crfsuite_items
     from ._label_bias import make_label_bias
     from ._protocols import BROWN_SPLITS, Splits, load_brown_splits, load_dutch_ner
 
@@ -25,6 +26,7 @@ _HOMES = {
     "make_label_bias": "_label_bias",
     "read_conll": "_conll_reader",
     "read_conllu": "_conllu_reader",
+    "read_crfsuite_items": "_crfsuite_items",
     "write_conll": "_conll_writer",
 }
 
@@ -40,6 +42,7 @@ __all__ = [
     "make_label_bias",
     "read_conll",
     "read_conllu",
+    "read_crfsuite_items",
     "write_conll",
 ]
 

@@ -291,7 +291,10 @@ def test_words_with_blanks_between_tabs(tmp_path, capsys):
 
 
 def test_an_output_that_cannot_be_written_is_told_by_its_name(corpus, model, tmp_path, capsys):
-    for output, message in (("no/folder/x", "No such file"), (".", "Is a directory")):
+    for output, message in (
+        ("no/folder/x", "there is no folder no/folder"),
+        (".", "Is a directory"),
+    ):
         status, out, err = run(capsys, "tag", corpus[0], "--model", model, "--output", output)
         assert (status, out) == (2, "")
         assert err.startswith(f"sklearn-crcrf: error: {output}: {message}")
@@ -300,7 +303,7 @@ def test_an_output_that_cannot_be_written_is_told_by_its_name(corpus, model, tmp
 def test_no_training_is_lost_because_its_model_cannot_be_written(corpus, capsys, monkeypatch):
     monkeypatch.setattr("sklearn_crcrf.cli.training.fit", lambda *args: pytest.fail("trained"))
     status, _, err = run(capsys, "train", corpus[0], "--model", "no/folder/m")
-    assert status == 2 and "no/folder/m: No such file or directory" in err
+    assert status == 2 and "no/folder/m: there is no folder no/folder" in err
 
 
 # More than one labelling
@@ -459,6 +462,29 @@ def test_what_was_tagged_can_be_evaluated(three_columns, tmp_path, capsys):
     assert status == 2 and "expected 3: 'Ann' (word, _, label; see --columns)" in err
 
 
+# Data files of CRFsuite
+
+
+def test_labels_first_as_crfsuite_has_them(tmp_path, capsys):
+    items, model = tmp_path / "items.txt", tmp_path / "model"
+    items.write_text("D\tw=the\tn:0.5\nN\tw=dog\n\nN\tw=dogs\nV\tw\\:x\n")
+    crfsuite = ["--format", "crfsuite"]
+    assert run(capsys, "train", items, "-m", model, *crfsuite, "--set", "c2=0.01") == (0, "", "")
+    assert run(capsys, "tag", items, "-m", model) == (0, "D\nN\n\nN\nV\n\n", "")
+    assert run(capsys, "tag", items, "-m", model, "--keep-label")[1].startswith("D\tD\nN\tN\n\n")
+    out = run(capsys, "tag", items, "-m", model, "--json")[1]
+    assert json_lines(out)[0]["tokens"] == [{"w=the": 1.0, "n": 0.5}, {"w=dog": 1.0}]
+    out = run(capsys, "evaluate", items, "-m", model, "--json", *crfsuite)[1]
+    assert json.loads(out)["accuracy"]["all"] == 1.0
+    assert run(capsys, "evaluate", items, items, "--json", *crfsuite)[0] == 0
+    for argv, message in (
+        (["tag", items, "-m", model, "--columns", "word,label"], "not both"),
+        (["train", items, "-m", model, *crfsuite, "--template", "x"], "--template needs columns"),
+    ):
+        status, _, err = run(capsys, *argv)
+        assert (status, err.count("\n")) == (2, 1) and message in err
+
+
 # Inspection
 
 
@@ -538,9 +564,15 @@ def test_inspect_shows_negative_weights_and_what_is_impossible(corpus, tmp_path,
         (["train", "one.txt", "--model", "m", "--set", "sgma=1"], "no parameter 'sgma'; it has"),
         (["train", "one.txt", "--model", "m", "--set", "sigma"], "takes NAME=VALUE, got 'sigma'"),
         (["train", "one.txt", "--model", "m", "--set", "sigma=x"], "'sigma' parameter of"),
-        (["train", "one.txt", "--model", "no/folder/m"], "error: no/folder/m: No such file"),
+        (
+            ["train", "one.txt", "--model", "no/folder/m"],
+            "no/folder/m: there is no folder no/folder",
+        ),
         (["train", "one.txt", "--model", "."], "error: .: Is a directory"),
-        (["convert", "one.txt", "--model", "no/folder/m"], "error: no/folder/m: No such file"),
+        (
+            ["convert", "one.txt", "--model", "no/folder/m"],
+            "no/folder/m: there is no folder no/folder",
+        ),
         (["train", "latin.txt", "--model", "m"], "latin.txt: line 1 cannot be decoded as utf-8"),
         (
             ["train", "one.txt", "--model", "m", "--estimator", "BoostedCRF"],

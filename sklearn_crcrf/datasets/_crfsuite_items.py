@@ -1,0 +1,86 @@
+"""Reading the data files of CRFsuite."""
+
+import os
+import re
+from math import isfinite
+from typing import IO
+
+from ..utils.unpacking import MAX_BYTES, read_text
+
+__all__ = ["read_crfsuite_items"]
+
+# A name, in which colons are written ``\:``, and perhaps a value.
+_ITEM = re.compile(r"((?:\\.|[^:\\])*)(?::(.*))?", re.DOTALL)
+_ESCAPED = re.compile(r"\\(.)", re.DOTALL)
+
+
+def read_crfsuite_items(
+    path_or_file: str | os.PathLike | IO,
+    *,
+    encoding: str = "utf-8",
+    max_bytes: int | None = MAX_BYTES,
+) -> tuple[list[list[dict[str, float]]], list[list[str]]]:
+    r"""Read sequences and labels from a data file of CRFsuite.
+
+    Each line is a token: its label, and its attributes after tabs. An attribute is a name, or a
+    name, a colon and its value; in names, ``\:`` stands for a colon and ``\\`` for a backslash. A
+    blank line ends a sequence.
+
+    Parameters
+    ----------
+    path_or_file : str, path-like or file object
+        Bytes may be gzip-compressed.
+    encoding : str, default="utf-8"
+    max_bytes : int or None, default=2**32
+        Maximum number of bytes of the unpacked file; None for no limit.
+
+    Returns
+    -------
+    X : list of lists of dicts
+        The values of the attributes of each token; an attribute without a value has 1.0. Values
+        of an attribute that occurs several times are added.
+    y : list of lists of str
+
+    Raises
+    ------
+    ValueError
+        If a line has no label, or a value is not a finite number; the message names the line.
+
+    Examples
+    --------
+    >>> import io
+    >>> from sklearn_crcrf.datasets import read_crfsuite_items
+    >>> read_crfsuite_items(io.StringIO("D\tw=the\nN\tw=dog\tn:0.5\n\nV\tw=sleep\n"))
+    ([[{'w=the': 1.0}, {'w=dog': 1.0, 'n': 0.5}], [{'w=sleep': 1.0}]], [['D', 'N'], ['V']])
+    """
+    X: list[list[dict[str, float]]] = [[]]
+    y: list[list[str]] = [[]]
+    text = read_text(path_or_file, encoding, max_bytes).replace("\r\n", "\n")
+    for number, line in enumerate(text.split("\n"), start=1):
+        if not line:
+            X.append([])
+            y.append([])
+            continue
+        label, *items = line.split("\t")
+        if not label:
+            raise ValueError(f"line {number} has no label: {line[:80]!r}")
+        y[-1].append(label)
+        X[-1].append(_token(items, number))
+    return [tokens for tokens in X if tokens], [labels for labels in y if labels]
+
+
+def _token(items: list[str], number: int) -> dict[str, float]:
+    token: dict[str, float] = {}
+    for item in filter(None, items):
+        found = _ITEM.fullmatch(item)
+        try:
+            if found is None:
+                raise ValueError
+            value = 1.0 if found[2] is None else float(found[2])
+            if not isfinite(value):
+                raise ValueError
+        except ValueError:
+            raise ValueError(f"line {number}: not an attribute: {item[:80]!r}") from None
+        name = _ESCAPED.sub(r"\1", found[1])
+        token[name] = token.get(name, 0.0) + value
+    return token
