@@ -5,8 +5,9 @@ dark scheme of the page, or else of the browser, and can be printed.
 """
 
 from .comparison import LabelComparison
+from .eli5_weights import enable_eli5
 from .lattice import Lattice
 from .tagged import TaggedSequence
 from .tree import TaggedTree
 
-__all__ = ["LabelComparison", "Lattice", "TaggedSequence", "TaggedTree"]
+__all__ = ["LabelComparison", "Lattice", "TaggedSequence", "TaggedTree", "enable_eli5"]
