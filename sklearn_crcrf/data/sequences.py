@@ -138,8 +138,8 @@ def _read(X: Any, check_table: Callable[[Any], Any]) -> tuple[SequenceArray, Lay
         library = type(X).__module__.partition(".")[0]
         raise ValueError(
             f"X is a {library} {type(X).__name__}, which has no index that names the sequences; "
-            "pass X.to_pandas().set_index([sequence, position]), with the names of the columns of "
-            "the sequence and of the position in it"
+            "sklearn_crcrf.datasets.read_frame(X, sequence, position, label) takes the columns that "
+            "do"
         )
     if is_table(X) and hasattr(X, "iloc"):
         return frame_sequences(check_table(X))

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from ._conllu_reader import read_conllu
     from ._corpora import fetch_brown, fetch_conll2000, fetch_conll2002
     from ._crfsuite_items import read_crfsuite_items
+    from ._frame_reader import read_frame
     from ._label_bias import make_label_bias
     from ._protocols import BROWN_SPLITS, Splits, load_brown_splits, load_dutch_ner
 
@@ -27,6 +28,7 @@ _HOMES = {
     "read_conll": "_conll_reader",
     "read_conllu": "_conllu_reader",
     "read_crfsuite_items": "_crfsuite_items",
+    "read_frame": "_frame_reader",
     "write_conll": "_conll_writer",
 }
 
@@ -43,6 +45,7 @@ __all__ = [
     "read_conll",
     "read_conllu",
     "read_crfsuite_items",
+    "read_frame",
     "write_conll",
 ]
 

@@ -1,0 +1,126 @@
+"""Reading sequences from frames of any library, whose columns name the sequences."""
+
+from typing import Any
+
+import numpy as np
+
+from ..data.ragged import SequenceArray
+from ..data.symbols import SymbolTable
+from ..data.vocabulary import Vocabulary
+
+__all__ = ["read_frame"]
+
+
+def read_frame(
+    frame: Any, sequence: str, position: str | None = None, label: str | None = None
+) -> tuple[SequenceArray, SequenceArray | None]:
+    """Read sequences and labels from the rows of a frame, which are tokens.
+
+    Parameters
+    ----------
+    frame : DataFrame of polars or pandas, Table of pyarrow, or another eager frame
+        Any that narwhals knows.
+    sequence : str
+        The column that names the sequence of each token. Rows of a sequence need not be next to
+        each other.
+    position : str, optional
+        The column that tokens of a sequence are ordered by; by default they stay in the order of
+        the rows.
+    label : str, optional
+        The column of labels.
+
+    Returns
+    -------
+    X : SequenceArray
+        The other columns, an array of numbers if all are numeric, else symbols; sequences are in
+        the order of their first rows.
+    y : SequenceArray or None
+        The labels.
+
+    Raises
+    ------
+    ImportError
+        If narwhals, which current versions of scikit-learn need, is not installed.
+    TypeError
+        If it is not a frame.
+    ValueError
+        If a column does not exist, no other column is left, or the sequence, the position or a
+        number is missing in a row; the message names the column and the row.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from sklearn_crcrf import CRF
+    >>> from sklearn_crcrf.datasets import read_frame
+    >>> frame = pd.DataFrame(
+    ...     {
+    ...         "sentence": ["s1", "s2", "s1"],
+    ...         "t": [2, 1, 1],
+    ...         "word": ["dog", "dogs", "the"],
+    ...         "tag": ["N", "N", "D"],
+    ...     }
+    ... )
+    >>> X, y = read_frame(frame, "sentence", "t", label="tag")
+    >>> y.tolist(), CRF().fit(X, y).predict(X).tolist()
+    ([['D', 'N'], ['N']], [['D', 'N'], ['N']])
+    """
+    try:
+        import narwhals as nw
+    except ImportError as error:
+        raise ImportError("read_frame needs narwhals: pip install narwhals") from error
+    columns = nw.from_native(frame, eager_only=True)
+    special = [name for name in (sequence, position, label) if name is not None]
+    names = [name for name in columns.columns if name not in special]
+    for name in special:
+        if name not in columns.columns:
+            raise ValueError(f"the frame has no column {name!r}; it has {columns.columns}")
+    if not names:
+        raise ValueError(f"the frame has no columns besides {special}")
+    numbers = _numbers(columns[sequence])
+    keys = [numbers] if position is None else [_ranks(columns[position]), numbers]
+    order, lengths = np.lexsort(keys), np.bincount(numbers)
+    X = SequenceArray.from_lengths(_tokens(columns.select(names))[order], lengths)
+    if label is None:
+        return X, None
+    labels = np.fromiter(columns[label].to_list(), object, len(order))
+    return X, SequenceArray.from_lengths(labels[order], lengths)
+
+
+def _values(column: Any) -> list:
+    """The values of a column, none of them missing."""
+    values = column.to_list()
+    for row, value in enumerate(values):
+        if value is None or value != value:
+            raise ValueError(f"the column {column.name!r} has no value in row {row}")
+    return values
+
+
+def _numbers(column: Any) -> np.ndarray:
+    """The number of each value, in the order of their first rows."""
+    found: dict[Any, int] = {}
+    return np.array([found.setdefault(value, len(found)) for value in _values(column)], dtype=int)
+
+
+def _ranks(column: Any) -> np.ndarray:
+    """The rank of each value."""
+    values = _values(column)
+    rank = {value: i for i, value in enumerate(sorted(set(values)))}
+    return np.array([rank[value] for value in values], dtype=int)
+
+
+def _tokens(columns: Any) -> Any:
+    """An array if all columns are numeric, else a SymbolTable."""
+    numeric = [name for name in columns.columns if columns[name].dtype.is_numeric()]
+    if len(numeric) == len(columns.columns):
+        values = [_values(columns[name]) for name in numeric]
+        return np.array(values, dtype=float).reshape(len(numeric), -1).T
+    codes, symbols = [], []
+    for name in columns.columns:
+        vocabulary, values = Vocabulary(), columns[name].to_list()
+        there = np.array([value is not None and value == value for value in values], dtype=bool)
+        ids = np.full(len(values), -1, dtype=np.int32)
+        kept = [str(value) for value, known in zip(values, there, strict=True) if known]
+        ids[there] = vocabulary.add(kept)
+        codes.append(ids)
+        symbols.append(vocabulary.symbols)
+    return SymbolTable(np.column_stack(codes), symbols, columns.columns, numeric)
