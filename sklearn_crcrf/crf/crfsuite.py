@@ -152,7 +152,7 @@ class CRFsuiteCRF(FittedState, Sound, SummaryMixin, BaseEstimator):
     vectorizer_ : SequenceVectorizer
     dev_score_ : float or None
         Accuracy of the labels of ``X_dev``, if it was given.
-    tagger_ : CRFsuiteTagger
+    tagger_ : :class:`~sklearn_crcrf.crf.crfsuite_tagger.CRFsuiteTagger`
         The methods ``labels``, ``tag``, ``set``, ``marginal``, ``probability`` and ``info`` of
         ``pycrfsuite.Tagger``. Before fit, this attribute and those down to
         ``transition_features_`` are None.
