@@ -138,8 +138,7 @@ def _read(X: Any, check_table: Callable[[Any], Any]) -> tuple[SequenceArray, Lay
         library = type(X).__module__.partition(".")[0]
         raise ValueError(
             f"X is a {library} {type(X).__name__}, which has no index that names the sequences; "
-            "sklearn_crcrf.datasets.read_frame(X, sequence, position, label) takes the columns that "
-            "do"
+            "sklearn_crcrf.datasets.read_frame reads it, by the columns that name them"
         )
     if is_table(X) and hasattr(X, "iloc"):
         return frame_sequences(check_table(X))
