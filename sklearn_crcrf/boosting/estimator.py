@@ -42,24 +42,29 @@ MOST = np.iinfo(np.int32).max  # what a tree can count
 
 @documented
 class BoostedCRF(CallbackSupportMixin, BaseSequenceClassifier):
-    """Linear-chain CRF of boosted regression trees [1]_.
+    r"""Linear-chain CRF of boosted regression trees [1]_.
 
     The score of a labelling is not linear in the attributes of tokens, but a sum of trees,
 
-        score(y | x) = sum_t F(x_t)[y_t] + sum_{t > 0} transitions[y_{t-1}, y_t],
-        F(x_t) = baseline + sum_m tree_m(x_t),
+    .. math::
+
+       s(x, y) = \sum_t F(x_t)_{y_t} + \sum_{t > 0} \mathrm{transitions}_{y_{t-1}, y_t}, \qquad
+       F(x_t) = \mathrm{baseline} + \sum_m \mathrm{tree}_m(x_t),
 
     and its probability is exp(score), normalised over all labellings. Each round of training
     computes the marginals P_t(j) once. A tree with an output for each label is fitted to the
     residuals 1[y_t = j] - P_t(j), the gradient of the log-likelihood in F; its leaves are Newton
     steps (n labels),
 
-        (n - 1) / n sum_t (1[y_t = j] - P_t(j)) / (sum_t P_t(j) (1 - P_t(j)) + l2_regularization),
+    .. math::
 
-    and the transitions move towards values for which the expected count of each pair of labels
-    equals its gold count. Both steps are multiplied by the learning rate. A step that raises the
-    loss is halved. For sequences of one token this is gradient boosting [2]_ of a multinomial
-    model.
+       \frac{n - 1}{n} \cdot \frac{\sum_t ([y_t = j] - P_t(j))}{\sum_t P_t(j) (1 - P_t(j)) +
+       \mathrm{l2}},
+
+    with l2 the ``l2_regularization``, and the transitions move towards values for which the
+    expected count of each pair of labels equals its gold count. Both steps are multiplied by the
+    learning rate. A step that raises the loss is halved. For sequences of one token this is
+    gradient boosting [2]_ of a multinomial model.
 
     Tokens are rows of numbers. Trees find thresholds and conjunctions of attributes by
     themselves; for sparse indicators of words, :class:`CRF` is faster and more accurate.
@@ -102,11 +107,13 @@ class BoostedCRF(CallbackSupportMixin, BaseSequenceClassifier):
     Attributes
     ----------
     classes_ : ndarray of shape (n_labels,)
+        The labels, in the order of the columns of probabilities.
     baseline_ : ndarray of shape (n_labels,)
         Logarithms of the frequencies of labels.
     estimators_ : list of DecisionTreeRegressor
         The trees; their predictions are added to the state scores.
     transitions_ : ndarray of shape (n_labels, n_labels), row = previous label
+        The weight of each pair of a label and the next one.
     loss_curve_ : list of float
         Sum of the log losses of the training sequences, after each round.
     {validation_curve_}
@@ -116,6 +123,10 @@ class BoostedCRF(CallbackSupportMixin, BaseSequenceClassifier):
         Share of the reduction of the squared error of residuals that each attribute brings.
     {n_features_in_}
     {feature_names_in_}
+
+    See Also
+    --------
+    CRF : Scores that are linear in the attributes.
 
     References
     ----------
@@ -224,7 +235,7 @@ class BoostedCRF(CallbackSupportMixin, BaseSequenceClassifier):
 
     @_fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "BoostedCRF":
-        """Train.
+        """Train on labelled sequences.
 
         Parameters
         ----------

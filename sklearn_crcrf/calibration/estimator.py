@@ -21,11 +21,13 @@ LARGEST_LOG = float(np.log(100.0))
 
 @documented
 class CalibratedSequenceClassifier(HeldOutChoice):
-    """A classifier whose probabilities are calibrated by a temperature [1]_.
+    r"""A classifier whose probabilities are calibrated by a temperature [1]_.
 
     With the score s of the estimator, the probability of a labelling is
 
-        p(y | x) ~ exp(s(x, y) / T).
+    .. math::
+
+       p(y \mid x) \propto \exp\left(\frac{s(x, y)}{T}\right).
 
     All scores are divided by the same temperature T, so the best path stays the same, and all
     probabilities are exact: marginals, the k best paths, entropy. A temperature above 1 makes them
@@ -47,6 +49,7 @@ class CalibratedSequenceClassifier(HeldOutChoice):
     Attributes
     ----------
     classes_ : ndarray of shape (n_labels,)
+        The labels, in the order of the columns of probabilities.
     estimator_ : estimator
         Fitted to all sequences.
     temperature_ : float

@@ -50,12 +50,17 @@ class SegmentF1Classifier(HeldOutChoice):
     Attributes
     ----------
     classes_ : ndarray of shape (n_labels,)
+        The labels, in the order of the columns of probabilities.
     estimator_ : estimator
         Fitted to all sequences.
     outside_cost_ : float
         What the score of "O" is lowered by, from 0 to 4.
     {n_features_in_}
     {feature_names_in_}
+
+    See Also
+    --------
+    CalibratedSequenceClassifier : Probabilities that are right.
 
     Examples
     --------

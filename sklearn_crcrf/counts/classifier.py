@@ -47,6 +47,7 @@ class CountingClassifier(PostponesEstimates, BaseSequenceClassifier):
     Attributes
     ----------
     classes_ : ndarray of shape (n_labels,)
+        The labels, in the order of the columns of probabilities.
     counts_ : Counts
     """
 

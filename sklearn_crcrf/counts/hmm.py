@@ -53,16 +53,22 @@ class EncodedRows(NamedTuple):
 
 @documented
 class HMM(CountingClassifier):
-    """Hidden Markov model of labelled sequences or trees, trained by counting [1]_.
+    r"""Hidden Markov model of labelled sequences or trees, trained by counting [1]_.
 
     It models labels and observations jointly,
 
-        p(x, y) = p(y_1) p(end | y_n) prod_{t>1} p(y_t | y_{t-1}) prod_t prod_c p(x_tc | y_t),
+    .. math::
+
+       p(x, y) = p(y_1)\, p(\mathrm{end} \mid y_n) \prod_{t > 1} p(y_t \mid y_{t-1}) \prod_t
+       \prod_c p(x_{tc} \mid y_t),
 
     where the symbols x_tc of the columns c of a token are independent, given its label. Each
     distribution is a smoothed frequency: with k added to the count of each event,
 
-        p(symbol | label) = (c(symbol, label) + k) / (c(label) + k (n_symbols + 1)),
+    .. math::
+
+       p(\mathrm{symbol} \mid \mathrm{label}) = \frac{c(\mathrm{symbol}, \mathrm{label}) +
+       k}{c(\mathrm{label}) + k (n_{\mathrm{symbols}} + 1)},
 
     where the additional symbol stands for all unknown ones. A label is followed by one of the
     labels or by the end of the sequence. As counts add up, data may arrive in batches, by
@@ -96,6 +102,7 @@ class HMM(CountingClassifier):
     Attributes
     ----------
     classes_ : ndarray of shape (n_labels,)
+        The labels, in the order of the columns of probabilities.
     begin_, end_ : ndarray of shape (n_labels,)
         log p(y_1), and log p(end | y_n).
     transitions_ : ndarray of shape (n_labels, n_labels), row = previous label
@@ -112,6 +119,10 @@ class HMM(CountingClassifier):
     {encoder_}
     {n_features_in_}
     {feature_names_in_}
+
+    See Also
+    --------
+    EmpiricalCRF : Counted too, but of labels given the observations.
 
     References
     ----------

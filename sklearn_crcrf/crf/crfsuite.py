@@ -299,7 +299,7 @@ class CRFsuiteCRF(FittedState, Sound, SummaryMixin, BaseEstimator):
     def fit(
         self, X: Any, y: Any, X_dev: Any = None, y_dev: Any = None, *, sample_weight: Any = None
     ) -> "CRFsuiteCRF":
-        """Train.
+        """Train on labelled sequences.
 
         Parameters
         ----------

@@ -42,7 +42,10 @@ class CRF(CallbackSupportMixin, LinearChainClassifier):
 
     The score of a labelling is linear in the weights,
 
-        score(y | x) = sum_t x_t @ coef[:, y_t] + sum_{t > 0} transitions[y_{t-1}, y_t],
+    .. math::
+
+       s(x, y) = \\sum_t x_t^\\top \\mathrm{coef}_{\\cdot, y_t} + \\sum_{t > 0}
+       \\mathrm{transitions}_{y_{t-1}, y_t},
 
     and its probability is exp(score) over the sum of this over all labellings. The weights
     minimise the sum of the losses of all sequences plus ``||w||^2 / (2 sigma^2) + c1 |w|_1``.
@@ -95,13 +98,18 @@ default="log_loss"
     Attributes
     ----------
     classes_ : ndarray of shape (n_labels,)
+        The labels, in the order of the columns of probabilities.
     coef_ : ndarray or CSR of shape (n_attributes, n_labels)
-        Sparse if features are "observed" or c1 is positive.
+        The weight of each attribute for each label; sparse if features are "observed" or c1 is
+        positive.
     transitions_ : ndarray of shape (n_labels, n_labels), row = previous label
+        The weight of each pair of a label and the next one.
     {begin_, end_}
     edge_coef_ : ndarray of shape (n_edge_attributes, n_labels, n_labels)
+        A table of weights of transitions for each of ``edge_attribute_names_``.
     {edge_attribute_names_}
     attribute_names_ : ndarray of shape (n_attributes,)
+        The attribute of each row of ``coef_``.
     {state_features_}
     {transition_features_}
     {loss_curve_}
@@ -110,6 +118,14 @@ default="log_loss"
     {converged_}
     {n_features_in_}
     {feature_names_in_}
+
+    See Also
+    --------
+    EmpiricalCRF : Trained by counting, without attributes.
+    LatticeCRF : Many labels, and chains of higher order.
+    StructuredPerceptron : Faster training, without probabilities.
+    CRFsuiteCRF : With the parameters of sklearn-crfsuite.
+    text_features : Attributes of words, spelling and neighbours.
 
     References
     ----------
@@ -215,7 +231,7 @@ default="log_loss"
 
     @_fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "CRF":
-        """Train.
+        """Train on labelled sequences.
 
         Parameters
         ----------

@@ -25,12 +25,17 @@ class MEMM(CRF):
 
     The probability of a labelling is a product of conditional probabilities,
 
-        p(y | x) = prod_t p(y_t | y_{t-1}, x_t),
-        p(j | i, x_t) = exp(x_t @ coef[:, j] + transitions[i, j]) / Z_t(i),
+    .. math::
+
+       p(y \\mid x) = \\prod_t p(y_t \\mid y_{t-1}, x_t), \\qquad p(j \\mid i, x_t) =
+       \\frac{\\exp(x_t^\\top \\mathrm{coef}_{\\cdot, j} + \\mathrm{transitions}_{ij})}{Z_t(i)},
 
     where Z_t(i) is the sum of the numerators over all labels j. The weights minimise
 
-        ``-sum_t log p(y_t | y_{t-1}, x_t) + ||w||^2 / (2 sigma^2) + c1 |w|_1``
+    .. math::
+
+       -\\sum_t \\log p(y_t \\mid y_{t-1}, x_t) + \\frac{\\lVert w \\rVert^2}{2 \\sigma^2} + c_1
+       \\lVert w \\rVert_1
 
     over the gold labels of all sequences. Training needs no sum over labellings; it is a
     :class:`CRF` whose criterion is :class:`~sklearn_crcrf.criteria.LocalLogLoss`. In prediction
@@ -79,12 +84,17 @@ default="auto"
     Attributes
     ----------
     classes_ : ndarray of shape (n_labels,)
+        The labels, in the order of the columns of probabilities.
     coef_ : ndarray or CSR of shape (n_attributes, n_labels)
+        The weight of each attribute for each label.
     transitions_ : ndarray of shape (n_labels, n_labels), row = previous label
+        The weight of each pair of a label and the next one.
     {begin_, end_}
     edge_coef_ : ndarray of shape (n_edge_attributes, n_labels, n_labels)
+        A table of weights of transitions for each of ``edge_attribute_names_``.
     {edge_attribute_names_}
     attribute_names_ : ndarray of shape (n_attributes,)
+        The attribute of each row of ``coef_``.
     {state_features_}
     {transition_features_}
     {loss_curve_}
@@ -93,6 +103,10 @@ default="auto"
     {converged_}
     {n_features_in_}
     {feature_names_in_}
+
+    See Also
+    --------
+    CRF : Normalised over whole labellings.
 
     References
     ----------

@@ -10,9 +10,11 @@ __all__ = ["ExpectedCost", "expected_cost"]
 
 
 class ExpectedCost(Criterion):
-    """Expected number of wrong labels in a labelling drawn from the model.
+    r"""Expected number of wrong labels in a labelling drawn from the model.
 
-        E[d(y, Y)] = sum_t [1 - p(y_t | x)],
+    .. math::
+
+       E[d(y, Y)] = \sum_t \left[1 - p(y_t \mid x)\right],
 
     also known as minimum risk [1]_. As the marginals go to 0 or 1, it becomes the number of errors
     of the best labelling. It is bounded, so mislabelled tokens have little influence, and not

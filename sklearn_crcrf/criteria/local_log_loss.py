@@ -10,9 +10,12 @@ __all__ = ["LocalLogLoss", "local_log_loss"]
 
 
 class LocalLogLoss(Criterion):
-    """Negative log-likelihood of each label, given the gold label before it [1]_.
+    r"""Negative log-likelihood of each label, given the gold label before it [1]_.
 
-        -sum_t log p(y_t | y_{t-1}),    p(j | i) = exp(s_t(i, j)) / sum_j' exp(s_t(i, j')),
+    .. math::
+
+       -\sum_t \log p(y_t \mid y_{t-1}), \qquad p(j \mid i) = \frac{\exp s_t(i, j)}{\sum_{j'}
+       \exp s_t(i, j')},
 
     where s_t(i, j) is the score of label j of token t plus the score of the transition from i to j.
     At the first and the last token it includes the scores of begin and end. Labels must not be

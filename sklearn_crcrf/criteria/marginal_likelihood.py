@@ -13,9 +13,11 @@ SMALLEST = 1e-250
 
 
 class MarginalLikelihood(Criterion):
-    """Negative log-likelihood of each gold label on its own, by its marginal probability [1]_.
+    r"""Negative log-likelihood of each gold label on its own, by its marginal probability [1]_.
 
-        -sum_t log p(y_t | x)
+    .. math::
+
+       -\sum_t \log p(y_t \mid x)
 
     It fits the marginals, so decoding by maximal marginals suits it best. It is not convex, so
     training starts from the optimum of the log loss. For sequences of one token it is the log loss.

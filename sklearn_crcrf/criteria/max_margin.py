@@ -10,14 +10,16 @@ __all__ = ["MaxMargin"]
 
 
 class MaxMargin(Criterion):
-    """By how much the gold path fails to beat all other paths with a margin, their cost [1]_.
+    r"""By how much the gold path fails to beat all other paths with a margin, their cost [1]_.
 
-        max_y' [score(y') + cost * d(y, y')] - score(y)
+    .. math::
 
-    with d the number of tokens whose labels differ. It is convex, but has kinks; its pullback
-    returns a subgradient, from the best y'. With a cost of zero it is the loss of the perceptron.
-    With partial labels, the gold path is the best path that the labels allow, and the loss is not
-    convex [2]_.
+       \max_{y'} \left[s(y') + \mathrm{cost} \cdot d(y, y')\right] - s(y)
+
+    with s the score, and d the number of tokens whose labels differ. It is convex, but has kinks;
+    its pullback returns a subgradient, from the best y'. With a cost of zero it is the loss of the
+    perceptron. With partial labels, the gold path is the best path that the labels allow, and the
+    loss is not convex [2]_.
 
     Parameters
     ----------

@@ -12,16 +12,22 @@ __all__ = ["MCE"]
 
 
 class MCE(Criterion):
-    """Smoothed number of sequences whose best labelling is wrong [1]_.
+    r"""Smoothed number of sequences whose best labelling is wrong [1]_.
 
     The score of the gold labelling is subtracted from a soft maximum over all other labellings,
 
-        d(y) = -score(y) + (1 / psi) log sum_{y' != y} exp(psi score(y')),
+    .. math::
+
+       d(y) = -s(y) + \frac{1}{\psi} \log \sum_{y' \neq y} \exp(\psi\, s(y')),
 
     which for an infinite psi is the score of the best other labelling. The loss is
 
-        sigmoid:   l(d) = 1 / (1 + exp(-(slope d + offset)))
-        logistic:  l(d) = log(1 + exp(slope d + offset)) / slope.
+    .. math::
+
+       l(d) = \frac{1}{1 + \exp(-(\mathrm{slope}\, d + \mathrm{offset}))}, \qquad l(d) =
+       \frac{1}{\mathrm{slope}} \log(1 + \exp(\mathrm{slope}\, d + \mathrm{offset})),
+
+    for the "sigmoid" and for the "logistic" function.
 
     As the slope grows, the sigmoid tends to a step: it counts wrong sequences. Sequences that are
     right or wrong by far have little influence. The sigmoid is not convex, so training starts

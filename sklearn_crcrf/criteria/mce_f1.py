@@ -17,7 +17,7 @@ __all__ = ["MCEF1"]
 
 
 class MCEF1(Criterion):
-    """1 minus a smoothed F-score of segments: minimum classification error of segments [1]_.
+    r"""1 minus a smoothed F-score of segments: minimum classification error of segments [1]_.
 
     A segment s has the margin g(s), the score of the best labelling that contains s minus the score
     of the best labelling that does not. A labelling contains s if the tokens of s have its labels
@@ -25,11 +25,17 @@ class MCEF1(Criterion):
     gold segments s, and of the false segments, over the segments s' of the best other labellings
     that are not gold, are
 
-        FN = sum_s l(-g(s)),    FP = sum_s' l(g(s')),    l(d) = 1 / (1 + exp(-(slope d + offset))),
+    .. math::
+
+       \mathrm{FN} = \sum_s l(-g(s)), \quad \mathrm{FP} = \sum_{s'} l(g(s')), \quad l(d) =
+       \frac{1}{1 + \exp(-(\mathrm{slope}\, d + \mathrm{offset}))},
 
     and with TP = sum_s 1 - l(-g(s)) the loss of a corpus with n gold segments is
 
-        n (1 - F),    F = (1 + gamma^2) TP / ((1 + gamma^2) TP + gamma^2 FN + FP).
+    .. math::
+
+       n (1 - F), \qquad F = \frac{(1 + \gamma^2)\, \mathrm{TP}}{(1 + \gamma^2)\, \mathrm{TP} +
+       \gamma^2\, \mathrm{FN} + \mathrm{FP}}.
 
     The factor n makes the loss comparable with the other losses, and with the prior. The paper
     minimises (1 - F) / F instead, which explodes where TP vanishes; and to contain a segment it

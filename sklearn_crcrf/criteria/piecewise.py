@@ -13,9 +13,11 @@ WITH_TOKENS = {"edges": False, "edges+tokens": True}
 
 
 class Piecewise(Criterion):
-    """Log losses of the pieces of a sequence, each normalised by itself [1]_.
+    r"""Log losses of the pieces of a sequence, each normalised by itself [1]_.
 
-        sum_p [log sum_{y'_p} exp(score_p(y'_p)) - score_p(y_p)]
+    .. math::
+
+       \sum_p \left[\log \sum_{y'_p} \exp s_p(y'_p) - s_p(y_p)\right]
 
     over the pieces p, which are pairs of neighbouring tokens, or single tokens. The score of a
     token is shared equally by the pieces that contain it, so the scores of all pieces add up to the

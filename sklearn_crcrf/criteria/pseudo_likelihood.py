@@ -10,9 +10,11 @@ __all__ = ["PseudoLikelihood", "pseudo_likelihood"]
 
 
 class PseudoLikelihood(Criterion):
-    """Negative log-likelihood of each label, given the gold labels of its neighbours [1]_.
+    r"""Negative log-likelihood of each label, given the gold labels of its neighbours [1]_.
 
-        -sum_t log p(y_t | y_{t-1}, y_{t+1}, x)
+    .. math::
+
+       -\sum_t \log p(y_t \mid y_{t-1}, y_{t+1}, x)
 
     It is convex and needs no sum over paths. It trusts transitions more than the log loss does,
     because it is given the neighbouring labels, which are not known in prediction. For sequences of

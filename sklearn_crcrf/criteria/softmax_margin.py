@@ -12,13 +12,16 @@ __all__ = ["SoftmaxMargin"]
 
 
 class SoftmaxMargin(Criterion):
-    """Log loss in which wrong labels have a higher score than in prediction [1]_.
+    r"""Log loss in which wrong labels have a higher score than in prediction [1]_.
 
-        log sum_y' exp(score(y') + cost * d(y, y')) - score(y)
+    .. math::
 
-    with d the number of tokens whose labels differ. It is convex, smooth and never below the
-    margin loss of the same cost; with a cost of zero it is the log loss. With partial labels, no
-    label that they allow costs anything. In chains of segments, wrong segments may have a cost too.
+       \log \sum_{y'} \exp\left(s(y') + \mathrm{cost} \cdot d(y, y')\right) - s(y)
+
+    with s the score, and d the number of tokens whose labels differ. It is convex, smooth and never
+    below the margin loss of the same cost; with a cost of zero it is the log loss. With partial
+    labels, no label that they allow costs anything. In chains of segments, wrong segments may have
+    a cost too.
 
     Parameters
     ----------

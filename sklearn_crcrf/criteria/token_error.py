@@ -11,9 +11,12 @@ __all__ = ["TokenError"]
 
 
 class TokenError(Criterion):
-    """Smoothed number of wrong labels in decoding by maximal marginals [1]_.
+    r"""Smoothed number of wrong labels in decoding by maximal marginals [1]_.
 
-        sum_t 1 / (1 + exp(slope * [p(y_t | x) - max_{j != y_t} p(j | x)]))
+    .. math::
+
+       \sum_t \frac{1}{1 + \exp\left(\mathrm{slope} \cdot \left[p(y_t \mid x) - \max_{j \neq
+       y_t} p(j \mid x)\right]\right)}
 
     The steeper the slope, the closer it is to the number of errors. Unlike the expected cost, it
     gains little from more certainty about labels that are right. It is not convex, so training

@@ -94,12 +94,14 @@ FITTED_SHARE = 0.7
 
 @documented
 class EmpiricalCRF(CountingClassifier):
-    """CRF over sequences, trees or graphs, trained in closed form, by co-occurrence rates.
+    r"""CRF over sequences, trees or graphs, trained in closed form, by co-occurrence rates.
 
     The probability of a labelling is a product of unary probabilities and co-occurrence rates,
 
-        p(y | x) = prod_i CR(y_i; y_{i+1} | x) prod_j p(y_j | x),
-        CR(a; b) = p(a, b) / (p(a) p(b)),
+    .. math::
+
+       p(y \mid x) = \prod_i \mathrm{CR}(y_i; y_{i+1} \mid x) \prod_j p(y_j \mid x), \qquad
+       \mathrm{CR}(a; b) = \frac{p(a, b)}{p(a)\, p(b)},
 
     and each factor is estimated by counting [1]_ [2]_. By default every zero count is smoothed
     from a broader estimate, and unknown words are judged by their spelling and their
@@ -184,6 +186,7 @@ class EmpiricalCRF(CountingClassifier):
     Attributes
     ----------
     classes_ : ndarray of shape (n_labels,)
+        The labels, in the order of the columns of probabilities.
     coef_ : CSR of shape (n_attributes, n_labels)
         Weights of attributes; a state score is a sum of rows, each times its exponent. Weights
         are not negative, except without smoothing: then they are logarithms of frequencies.
@@ -208,6 +211,12 @@ class EmpiricalCRF(CountingClassifier):
         False if the exponents still changed after 50 iterations.
     {n_features_in_}
     {feature_names_in_}
+
+    See Also
+    --------
+    CRF : Weights that minimise a loss, of any attributes.
+    HMM : Counts of labels and observations together.
+    SegmentF1Classifier : Labels for the F1 of segments.
 
     References
     ----------

@@ -16,11 +16,13 @@ __all__ = ["AssociativeMarkovNetwork"]
 
 @documented
 class AssociativeMarkovNetwork(GraphCRF):
-    """Associative Markov network: edges reward equal labels, trained for a margin [1]_.
+    r"""Associative Markov network: edges reward equal labels, trained for a margin [1]_.
 
     It is a :class:`GraphCRF` with ``associative=True`` that minimises the structured hinge loss
 
-        max_y' [score(y') + d(y, y')] - score(y)
+    .. math::
+
+       \max_{y'} \left[s(y') + d(y, y')\right] - s(y)
 
     with d the number of nodes whose labels differ, plus ``||w||^2 / (2 sigma^2)``. As edges only
     reward equal labels, cuts find the best labelling for two labels exactly, and for more labels
@@ -49,13 +51,16 @@ class AssociativeMarkovNetwork(GraphCRF):
     Attributes
     ----------
     classes_ : ndarray of shape (n_labels,)
+        The labels, in the order of the columns of probabilities.
     coef_ : ndarray of shape (n_attributes, n_labels)
+        The weight of each attribute for each label.
     transitions_ : ndarray of shape (n_labels, n_labels), row = previous label
         Diagonal, and not negative.
     edge_coef_ : ndarray of shape (n_edge_attributes, n_labels, n_labels)
         What each type or attribute of edges adds to it.
     edge_attribute_names_ : ndarray of shape (n_edge_attributes,)
     attribute_names_ : ndarray of shape (n_attributes,)
+        The attribute of each row of ``coef_``.
     begin_, end_ : ndarray of shape (n_labels,)
         Zero: nodes of graphs have no order.
     {state_features_}
@@ -68,6 +73,10 @@ class AssociativeMarkovNetwork(GraphCRF):
         The most iterations that inference took in training; 0 for cuts.
     {n_features_in_}
     {feature_names_in_}
+
+    See Also
+    --------
+    GraphCRF : Any tables of weights on edges, and probabilities.
 
     References
     ----------

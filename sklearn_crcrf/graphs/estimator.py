@@ -47,8 +47,11 @@ class GraphCRF(CRF):
 
     The score of a labelling is linear in the weights,
 
-        score(y | x) = sum_t x_t @ coef[:, y_t] + sum_{(s, t)} table_st[y_s, y_t],
-        table_st = transitions + sum_k e_st[k] * edge_coef[k],
+    .. math::
+
+       s(x, y) = \\sum_t x_t^\\top \\mathrm{coef}_{\\cdot, y_t} + \\sum_{(s, t)}
+       \\mathrm{table}^{st}_{y_s, y_t}, \\qquad \\mathrm{table}^{st} = \\mathrm{transitions} +
+       \\sum_k e_{st, k}\\, \\mathrm{edge\\_coef}_k,
 
     with a sum over nodes t and one over edges (s, t), and e_st the attributes of an edge: its
     numbers, or a 1 for its type. Its probability is exp(score) over the sum of this over all
@@ -104,7 +107,9 @@ default="pseudo_likelihood"
     Attributes
     ----------
     classes_ : ndarray of shape (n_labels,)
+        The labels, in the order of the columns of probabilities.
     coef_ : ndarray or CSR of shape (n_attributes, n_labels)
+        The weight of each attribute for each label.
     transitions_ : ndarray of shape (n_labels, n_labels), row = previous label
         The table that all edges share; the previous label is the label of the first end.
     edge_coef_ : ndarray of shape (n_edge_attributes, n_labels, n_labels)
@@ -112,6 +117,7 @@ default="pseudo_likelihood"
     edge_attribute_names_ : ndarray of shape (n_edge_attributes,)
         Such as ``"edge=vertical"``, or ``"edge0"``.
     attribute_names_ : ndarray of shape (n_attributes,)
+        The attribute of each row of ``coef_``.
     begin_, end_ : ndarray of shape (n_labels,)
         Zero: nodes of graphs have no order.
     {state_features_}
@@ -129,6 +135,12 @@ default="pseudo_likelihood"
     -----
     ConvergenceWarning
         If training or, in prediction, inference did not converge.
+
+    See Also
+    --------
+    AssociativeMarkovNetwork : Edges that reward equal labels.
+    SeparateCRF : Any classifier of nodes, and counted rates.
+    CRF : For sequences and trees.
 
     References
     ----------

@@ -119,6 +119,7 @@ class LatticeCRF(CallbackSupportMixin, LinearChainClassifier):
     Attributes
     ----------
     classes_ : ndarray of shape (n_labels,)
+        The labels, in the order of the columns of probabilities.
     candidates_ : CandidateStatistics
         ``mean_number`` of candidates per token and the fraction of tokens whose gold label was
         not proposed, ``gold_outside``, on training data.
@@ -128,6 +129,7 @@ class LatticeCRF(CallbackSupportMixin, LinearChainClassifier):
         The model that proposes candidates, fitted to all data.
     transformer_ : transformer or None
     coef_ : CSR of shape (n_attributes, n_labels)
+        The weight of each attribute for each label.
     candidate_coef_ : ndarray of shape (n_labels,)
         The weights of log-probabilities; zero without ``candidate_scores``.
     label_runs_ : dict
@@ -149,6 +151,11 @@ class LatticeCRF(CallbackSupportMixin, LinearChainClassifier):
     {converged_}
     {n_features_in_}
     {feature_names_in_}
+
+    See Also
+    --------
+    CRF : All labels of every token.
+    EmpiricalCRF : The model that finds the likely labels.
 
     References
     ----------

@@ -39,13 +39,16 @@ SOLVERS: dict[str, Callable[..., OptimizeResult]] = {
 
 @documented
 class MaxMarginCRF(CallbackSupportMixin, LinearChainClassifier):
-    """Max-margin Markov network: a linear chain whose gold paths are best by a margin [1]_.
+    r"""Max-margin Markov network: a linear chain whose gold paths are best by a margin [1]_.
 
     The score of a labelling is linear in the weights, as in a :class:`CRF`. The gold path of each
     sequence shall score higher than any other path, by the number of wrong labels of that path.
     The weights minimise
 
-        sum_s weight_s * max_y [score(y) + d(y, gold_s) - score(gold_s)] + ||w||^2 / (2 C)
+    .. math::
+
+       \sum_i \mathrm{weight}_i \max_y \left[s(x_i, y) + d(y, y_i) - s(x_i, y_i)\right] +
+       \frac{\lVert w \rVert^2}{2 C}
 
     with d the number of tokens whose labels differ. This is the structural support vector machine
     with one slack per sequence; its usual objective, ``||w||^2 / 2 + C sum_s slack_s``, is C times
@@ -89,12 +92,17 @@ class MaxMarginCRF(CallbackSupportMixin, LinearChainClassifier):
     Attributes
     ----------
     classes_ : ndarray of shape (n_labels,)
+        The labels, in the order of the columns of probabilities.
     coef_ : ndarray of shape (n_attributes, n_labels)
+        The weight of each attribute for each label.
     transitions_ : ndarray of shape (n_labels, n_labels), row = previous label
+        The weight of each pair of a label and the next one.
     {begin_, end_}
     edge_coef_ : ndarray of shape (n_edge_attributes, n_labels, n_labels)
+        A table of weights of transitions for each of ``edge_attribute_names_``.
     {edge_attribute_names_}
     attribute_names_ : ndarray of shape (n_attributes,)
+        The attribute of each row of ``coef_``.
     {state_features_}
     {transition_features_}
     loss_curve_ : list of float
@@ -195,7 +203,7 @@ class MaxMarginCRF(CallbackSupportMixin, LinearChainClassifier):
 
     @_fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "MaxMarginCRF":
-        """Train.
+        """Train on labelled sequences.
 
         Parameters
         ----------

@@ -39,12 +39,15 @@ __all__ = ["OpinionPoolCRF"]
 
 @documented
 class OpinionPoolCRF(CallbackSupportMixin, MetaSequenceClassifier, _BaseComposition):
-    """Logarithmic opinion pool of chains, the experts [1]_.
+    r"""Logarithmic opinion pool of chains, the experts [1]_.
 
     The probability of a labelling is the weighted geometric mean of its probabilities under the
     experts,
 
-        p(y | x) ~ prod_k p_k(y | x)^{w_k},    w_k >= 0,    sum_k w_k = 1.
+    .. math::
+
+       p(y \mid x) \propto \prod_k p_k(y \mid x)^{w_k}, \qquad w_k \geq 0, \qquad \sum_k w_k =
+       1.
 
     As every expert is a chain, so is the pool: its scores are weighted sums of the experts'
     scores. The weights minimise the log loss of the pool on held-out sequences; then all experts
@@ -73,6 +76,7 @@ class OpinionPoolCRF(CallbackSupportMixin, MetaSequenceClassifier, _BaseComposit
     Attributes
     ----------
     classes_ : ndarray of shape (n_labels,)
+        The labels, in the order of the columns of probabilities.
     estimators_ : list of estimators
         The fitted experts.
     named_estimators_ : Bunch
@@ -86,6 +90,11 @@ class OpinionPoolCRF(CallbackSupportMixin, MetaSequenceClassifier, _BaseComposit
         False if the weights still changed after 1,000 iterations.
     {n_features_in_}
     {feature_names_in_}
+
+    See Also
+    --------
+    sklearn_crcrf.opinion_pool.random_experts : Experts that see random attributes.
+    sklearn_crcrf.opinion_pool.label_experts : Experts that tell single labels from the others.
 
     References
     ----------

@@ -77,6 +77,7 @@ default="balanced"
     Attributes
     ----------
     classes_ : ndarray of shape (n_labels,)
+        The labels, in the order of the columns of probabilities.
     code_book_ : bool ndarray of shape (n_labels, n_columns)
         The code of each label.
     column_coef_ : ndarray of shape (n_attributes, n_columns)
@@ -88,7 +89,9 @@ default="balanced"
         ... columns; inf where two labels have the same code. If the last values still fall, more
         columns help.
     coef_ : ndarray of shape (n_attributes, n_labels)
+        The weight of each attribute for each label.
     transitions_ : ndarray of shape (n_labels, n_labels), row = previous label
+        The weight of each pair of a label and the next one.
     begin_, end_ : ndarray of shape (n_labels,)
         Zero.
     edge_coef_ : ndarray of shape (n_edge_attributes, n_labels, n_labels)
@@ -104,6 +107,10 @@ default="balanced"
     {converged_}
     {n_features_in_}
     {feature_names_in_}
+
+    See Also
+    --------
+    LatticeCRF : More accurate with many labels.
 
     References
     ----------

@@ -57,12 +57,14 @@ ONLINE_CONSTRAINTS: dict = {
 
 @documented
 class StructuredPerceptron(CallbackSupportMixin, LinearChainClassifier):
-    """Structured perceptron, a linear chain with error-driven online training [1]_.
+    r"""Structured perceptron, a linear chain with error-driven online training [1]_.
 
     The score of a labelling is linear in the weights, as in a :class:`CRF`. The sequences are
     labelled one after another by the best path under the current weights,
 
-        y' = argmax_y score(y | x),
+    .. math::
+
+       y' = \arg\max_y s(x, y),
 
     and if it is not the gold path y, the weights of the features of y are raised by 1 and the
     weights of the features of y' lowered by 1. This is a subgradient step on
@@ -105,12 +107,17 @@ class StructuredPerceptron(CallbackSupportMixin, LinearChainClassifier):
     Attributes
     ----------
     classes_ : ndarray of shape (n_labels,)
+        The labels, in the order of the columns of probabilities.
     coef_ : ndarray of shape (n_attributes, n_labels)
+        The weight of each attribute for each label.
     transitions_ : ndarray of shape (n_labels, n_labels), row = previous label
+        The weight of each pair of a label and the next one.
     {begin_, end_}
     edge_coef_ : ndarray of shape (n_edge_attributes, n_labels, n_labels)
+        A table of weights of transitions for each of ``edge_attribute_names_``.
     {edge_attribute_names_}
     attribute_names_ : ndarray of shape (n_attributes,)
+        The attribute of each row of ``coef_``.
     {state_features_}
     {transition_features_}
     loss_curve_ : list of float
@@ -193,7 +200,7 @@ class StructuredPerceptron(CallbackSupportMixin, LinearChainClassifier):
 
     @_fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "StructuredPerceptron":
-        """Train.
+        """Train on labelled sequences.
 
         Parameters
         ----------

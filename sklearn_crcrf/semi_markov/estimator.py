@@ -87,6 +87,7 @@ class SemiMarkovCRF(CRF):
     Attributes
     ----------
     classes_ : ndarray of shape (n_labels,)
+        The labels, in the order of the columns of probabilities.
     segment_types_ : ndarray of shape (n_types,)
         The types of segments, which are the labels without their prefixes.
     length_ : ndarray of shape (n_types, max_length + 1)
@@ -94,8 +95,10 @@ class SemiMarkovCRF(CRF):
     segment_coef_ : ndarray of shape (n_segment_features, n_types)
     segment_feature_names_ : ndarray of shape (n_segment_features,)
     coef_ : ndarray or CSR of shape (n_attributes, n_labels)
-        Sparse if features are "observed" or c1 is positive.
+        The weight of each attribute for each label; sparse if features are "observed" or c1 is
+        positive.
     transitions_ : ndarray of shape (n_labels, n_labels), row = previous label
+        The weight of each pair of a label and the next one.
     {begin_, end_}
     edge_coef_ : ndarray of shape (n_edge_attributes, n_labels, n_labels)
         Empty, as transitions depend on no attributes.

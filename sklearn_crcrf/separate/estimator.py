@@ -43,11 +43,14 @@ FEW_PAIRS, N_ROUNDS = 10, 2
 
 @documented
 class SeparateCRF(BaseSequenceClassifier):
-    """Any classifier of nodes, times counted co-occurrence rates of linked labels [1]_.
+    r"""Any classifier of nodes, times counted co-occurrence rates of linked labels [1]_.
 
     The parts are trained separately, and no sum over labellings is needed for that:
 
-        p(y | x) is proportional to  prod_t p(y_t | x_t) prod_{(s, t)} CR(y_s; y_t) ** exponent,
+    .. math::
+
+       p(y \mid x) \propto \prod_t p(y_t \mid x_t) \prod_{(s, t)} \mathrm{CR}(y_s;
+       y_t)^{\mathrm{exponent}},
 
     with a product over nodes t, whose probabilities are the classifier's, and one over links. The
     rates CR(i; j) = p(i, j) / (p(i) p(j)) are smoothed frequencies. Where rates say nothing, or
@@ -84,6 +87,7 @@ class SeparateCRF(BaseSequenceClassifier):
     Attributes
     ----------
     classes_ : ndarray of shape (n_labels,)
+        The labels, in the order of the columns of probabilities.
     estimator_ : classifier
         Fitted to the nodes whose label is known.
     exponent_ : float
@@ -109,6 +113,10 @@ class SeparateCRF(BaseSequenceClassifier):
     -----
     ConvergenceWarning
         If inference did not converge in prediction.
+
+    See Also
+    --------
+    GraphCRF : Nodes and edges trained together.
 
     References
     ----------

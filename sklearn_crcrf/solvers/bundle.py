@@ -25,12 +25,15 @@ def bundle(
     tol: float = 1e-3,
     callback: Callable[[OptimizeResult], None] | None = None,
 ) -> OptimizeResult:
-    """Minimise a convex loss, which may have kinks, plus ``||x||^2 / (2 sigma^2)`` [1]_.
+    r"""Minimise a convex loss, which may have kinks, plus ``||x||^2 / (2 sigma^2)`` [1]_.
 
     The gradient g_i at each point x_i visited gives a plane below the loss R. The next point is
     the minimum of the penalty plus the highest plane,
 
-        min_x ||x||^2 / (2 sigma^2) + max_i [R(x_i) + g_i @ (x - x_i)],
+    .. math::
+
+       \min_x \frac{\lVert x \rVert^2}{2 \sigma^2} + \max_i \left[R(x_i) + g_i^\top (x -
+       x_i)\right],
 
     which is at most the minimum of the objective. So the distance to it is known.
 

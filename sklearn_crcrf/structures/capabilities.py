@@ -131,11 +131,14 @@ class Capabilities:
         raise Unsupported(self, "conditional_scores")
 
     def locally_normalised(self, scores: Scores) -> Scores:
-        """The conditional Markov model that normalises these scores token by token.
+        r"""The conditional Markov model that normalises these scores token by token.
 
         Its labellings have the probabilities
 
-            prod_t p(y_t | y_{t-1}),    p(j | i) = exp(s_t(i, j)) / sum_j' exp(s_t(i, j')),
+        .. math::
+
+           \prod_t p(y_t \mid y_{t-1}), \qquad p(j \mid i) = \frac{\exp s_t(i, j)}{\sum_{j'}
+           \exp s_t(i, j')},
 
         where s_t(i, j) is the score of label j of token t, with its begin and end scores, plus
         the score of the transition from i to j. The sum depends on a token and the label before
