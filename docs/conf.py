@@ -67,7 +67,7 @@ html_theme_options = {
     "secondary_sidebar_items": {"**": ["page-toc"], "index": []},
 }
 # Pages without pages below them have nothing to show at the side.
-html_sidebars = {page: [] for page in ("index", "tutorial", "getting_started", "references")}
+html_sidebars = {page: [] for page in ("index", "tutorial", "getting_started", "glossary", "faq")}
 
 autosummary_generate = True
 toc_object_entries_show_parents = "hide"
@@ -180,7 +180,7 @@ def name_thumbnails(app, document):
 def write_math(translator, node):
     is_block = isinstance(node, nodes.math_block)
     formula = tex2mathml(node.astext(), as_block=is_block)
-    translator.body.append(f'<div class="math">{formula}</div>' if is_block else formula)
+    translator.body.append(f'<div class="formula">{formula}</div>' if is_block else formula)
     raise nodes.SkipNode
 
 
