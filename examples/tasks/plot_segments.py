@@ -85,8 +85,9 @@ for name, model in models.items():
     print(f"{name:26} F1 {f1[name]:.1f}")
 
 figure, axes = plt.subplots(figsize=(6, 2), layout="constrained")
-axes.barh(list(f1), list(f1.values()), color="#0072b2")
-axes.set(xlabel="F1 of segments", xlim=(min(f1.values()) - 5, max(f1.values()) + 1))
+bars = axes.barh(list(f1), list(f1.values()), color="#0072b2")
+axes.bar_label(bars, fmt="%.1f", padding=3)
+axes.set(xlabel="F1 of segments", xlim=(0, 100))
 axes.invert_yaxis()
 
 # %%

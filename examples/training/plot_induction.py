@@ -70,20 +70,19 @@ for name, *_ in joined:
     for a in places:
         for b in places:
             pairs[a, b] += a != b
-figure, axes = plt.subplots(1, 2, figsize=(12, 5), layout="constrained")
-image = axes[0].imshow(pairs, cmap="Blues")
-axes[0].set_xticks(range(len(around)), around, rotation=90)
-axes[0].set_yticks(range(len(around)), around)
-axes[0].set_title("conjunctions of two columns")
-figure.colorbar(image, ax=axes[0], shrink=0.8)
+figure, ax = plt.subplots(figsize=(7, 5), layout="constrained")
+image = ax.imshow(pairs, cmap="Blues")
+ax.set_xticks(range(len(around)), around, rotation=90)
+ax.set_yticks(range(len(around)), around)
+ax.set_title("conjunctions of two columns")
+figure.colorbar(image)
+plt.show()
 
 # %%
 # The objective falls with every round, although only part of the features is there yet. Most is
 # gained by the first thousand.
 sizes, losses = zip(*induced.curve_, strict=True)
-axes[1].plot(sizes, losses, "o-")
-axes[1].set_xscale("log")
-axes[1].set_xlabel("features")
-axes[1].set_ylabel("objective")
-axes[1].set_title("training")
+_, ax = plt.subplots(figsize=(7, 4), layout="constrained")
+ax.plot(sizes, losses, "o-")
+ax.set(xscale="log", xlabel="features", ylabel="objective", title="training")
 plt.show()
