@@ -31,9 +31,11 @@ class CalibratedSequenceClassifier(HeldOutChoice):
 
     All scores are divided by the same temperature T, so the best path stays the same, and all
     probabilities are exact: marginals, the k best paths, entropy. A temperature above 1 makes them
-    less certain. It minimises the negative logarithm of the marginal probabilities of the labels
-    of tokens, in sequences of which the model has seen nothing: each fold is scored by a model
-    that is fitted to the others. Then the estimator is fitted to all sequences.
+    less certain. It minimises a Brier score [2]_, the mean of (p - r)^2 over tokens, where p is the
+    marginal probability of the likeliest label, and r is 1 if this label is right, else 0. (The
+    logarithmic loss would be decided by the few tokens that are wrong although p is almost 1.) The
+    sequences that are scored are new to the model: each fold is scored by a model that is fitted
+    to the others. Then the estimator is fitted to all sequences.
 
     Parameters
     ----------
@@ -65,6 +67,8 @@ class CalibratedSequenceClassifier(HeldOutChoice):
     ----------
     .. [1] Guo, Pleiss, Sun, Weinberger, "On Calibration of Modern Neural Networks", ICML 2017,
        section 4.2.
+    .. [2] Brier, "Verification of Forecasts Expressed in Terms of Probability", Monthly Weather
+       Review 78, 1950.
 
     Examples
     --------
@@ -98,7 +102,7 @@ class CalibratedSequenceClassifier(HeldOutChoice):
 
 
 def best_temperature(batches: Sequence[HeldOutBatch]) -> float:
-    """The temperature with the least log loss of the marginals of labels.
+    """The temperature with the least Brier score of the likeliest labels.
 
     Parameters
     ----------
@@ -118,7 +122,7 @@ def best_temperature(batches: Sequence[HeldOutBatch]) -> float:
         raise ValueError("no held-out token has a label that the other folds know")
     bounds = (-LARGEST_LOG, LARGEST_LOG)
     result = minimize_scalar(
-        lambda x: sum(_log_loss(batch, np.exp(-x)) for batch in batches),
+        lambda x: sum(_brier_score(batch, np.exp(-x)) for batch in batches),
         bounds=bounds,
         method="bounded",
         options={"xatol": 1e-3},
@@ -126,9 +130,9 @@ def best_temperature(batches: Sequence[HeldOutBatch]) -> float:
     return float(np.exp(result.x))
 
 
-def _log_loss(batch: HeldOutBatch, scale: float) -> float:
-    """The log loss of the labels of tokens if all scores are multiplied by ``scale``."""
+def _brier_score(batch: HeldOutBatch, scale: float) -> float:
+    """The sum of (p - r)^2 over tokens if all scores are multiplied by ``scale``."""
     _, marginals = batch.structure.marginals(batch.scores.times(scale))
-    # Constraints make labels impossible at any temperature; such tokens must not decide.
-    probability = np.maximum(marginals[batch.tokens, batch.y], np.finfo(float).tiny)
-    return -float(batch.weight @ np.log(probability))
+    marginals = marginals[batch.tokens]
+    is_right = marginals.argmax(axis=1) == batch.y
+    return float(batch.weight @ (marginals.max(axis=1) - is_right) ** 2)
