@@ -131,6 +131,11 @@ def memory_growth(function: Callable[[], Any]) -> tuple[int, Any]:
     return _resident(status, "VmHWM") - before, result
 
 
+def peak_memory() -> int:
+    """The peak of the memory of this process so far, in bytes."""
+    return _resident(Path("/proc/self/status"), "VmHWM")
+
+
 def in_fresh_process(function: Callable, *args: Any) -> Any:
     """Call a function of a module in a process that holds nothing but its arguments."""
     context = multiprocessing.get_context("spawn")

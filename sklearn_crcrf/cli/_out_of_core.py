@@ -22,7 +22,7 @@ def add_out_of_core(parser: argparse.ArgumentParser) -> None:
         "--out-of-core",
         action="store_true",
         help="keep one part of the text in memory at a time, and the rest in a folder beside MODEL "
-        "while training lasts; for CRF and online trainers",
+        "while training lasts; for estimators that count, CRF and online trainers",
     )
 
 

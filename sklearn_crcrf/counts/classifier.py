@@ -15,6 +15,8 @@ from ..data.ragged import SequenceArray
 from ..labels.encoding import LabelIds
 from ..labels.partial import known_labels
 from ..linear import NamedWeights
+from ..out_of_core import CorpusFolder
+from ..out_of_core.refusal import refuse_what_needs_all
 from ..structures import Structure, structure_of
 from ..utils.soundness import Fact, Requirement, below, labels
 from .counts import Counts, Template
@@ -64,7 +66,7 @@ class CountingClassifier(PostponesEstimates, BaseSequenceClassifier):
         """The weights of single attributes, under the names that a CRF uses."""
 
     @_fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Count, and estimate.
 
         Parameters
@@ -73,7 +75,9 @@ class CountingClassifier(PostponesEstimates, BaseSequenceClassifier):
             Sequences of token strings, of feature dicts, or of rows of numbers; the rows of a
             2-D array are sequences of one token, and a DataFrame with the index
             (sequence, position) has a token in each row. An entry of a sparse matrix is the
-            number of occurrences of an attribute, so it must not be negative.
+            number of occurrences of an attribute, so it must not be negative. Or a
+            :class:`~sklearn_crcrf.out_of_core.CorpusFolder`, which has the labels too: its parts
+            are in memory one after another.
         y : list of label lists, SequenceArray or 1-D array
             Any hashable labels. Tokens with the label None are not counted.
         sample_weight : array-like of shape (n_samples,), nested list or SequenceArray, optional
@@ -89,6 +93,9 @@ class CountingClassifier(PostponesEstimates, BaseSequenceClassifier):
         ValueError
             If there is no token, or input is not valid; the message says where.
         """
+        if isinstance(X, CorpusFolder):
+            refuse_what_needs_all(y, sample_weight, {})
+            return self.fit_parts(X.labelled_parts("counting"))
         with self._replaced_by(self._unfitted()) as twin:
             twin._fit(X, y, sample_weight, None)
         return self

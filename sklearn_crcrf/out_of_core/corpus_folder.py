@@ -19,6 +19,7 @@ import numpy as np
 
 from ..data.ragged import SequenceArray
 from ..data.symbols import SymbolTable, symbolize
+from ..training.monitor import steps
 from ..utils.replacing import replacing
 
 __all__ = ["CorpusFolder", "complete", "is_complete", "part_source", "write_part"]
@@ -99,6 +100,29 @@ class CorpusFolder:
 
     def __iter__(self) -> Iterator[tuple[SequenceArray, SequenceArray | None]]:
         return (self[number] for number in range(len(self)))
+
+    def labelled_parts(
+        self, what: str, verbose: int = 0
+    ) -> Iterator[tuple[SequenceArray, SequenceArray]]:
+        """The tokens and labels of all parts, to train on; progress is told.
+
+        Parameters
+        ----------
+        what : str
+            What is done with the parts.
+        verbose : int, default=0
+            Print a line after every ``verbose`` parts.
+
+        Raises
+        ------
+        ValueError
+            If the corpus has no labels, or a part is damaged.
+        """
+        n_parts = len(self)
+        for X, y in steps(self, f"{what}, part", lambda number, _: number / n_parts, verbose):
+            if y is None:
+                raise ValueError(f"{self.folder} has no labels to train on")
+            yield X, y
 
     def __getitem__(self, number: int) -> tuple[SequenceArray, SequenceArray | None]:
         """The tokens and labels of a part; the labels are None if the corpus has none.

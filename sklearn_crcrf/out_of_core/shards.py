@@ -9,7 +9,6 @@ from ..criteria import Criterion
 from ..linear.parts import ModelShape, OwnColumns, Part, Survey, read_part
 from ..linear.sharded_batches import ShardedBatches
 from ..linear.shards import BatchShard, Shard, ShardedObjective, own_corpus
-from ..training.monitor import steps
 from .corpus_folder import CorpusFolder
 from .spool import Spool
 
@@ -102,12 +101,8 @@ class FolderShards:
         return self._spools[name]
 
     def _parts(self, what: str) -> Iterator[Part]:
-        n_parts, verbose = len(self._corpus), self._estimator.verbose
-        numbers = steps(range(n_parts), f"{what}, part", lambda n, _: n / n_parts, verbose)
-        for number in numbers:
-            X, y = self._corpus[number]
-            if y is None:
-                raise ValueError(f"{self._corpus.folder} has no labels to train on")
+        parts = self._corpus.labelled_parts(what, self._estimator.verbose)
+        for number, (X, y) in enumerate(parts):
             try:
                 yield read_part(self._estimator, X, y)
             except ValueError as error:

@@ -77,7 +77,7 @@ def test_tagging_many_files(folder, tmp_path, capsys, monkeypatch):
         (["tag", "{text}/a.tsv", "{text}/a.tsv", "-m", "{model}", "-o", "{out}"], "called a.tsv"),
         (["tag", "{bad}", "{text}/a.tsv", "-m", "{model}", "-o", "{out}"], "line 61"),
         (["tag", "{empty}", "-m", "{model}", "-o", "{out}"], "no files in this folder"),
-        ([*OUT_OF_CORE, "--estimator", "HMM"], "HMM needs all"),
+        ([*OUT_OF_CORE, "--estimator", "MaxMarginCRF"], "MaxMarginCRF needs all"),
         ([*OUT_OF_CORE, "--estimator", "CRF", "--set", "class_weight=balanced"], "class_weight"),
     ],
 )

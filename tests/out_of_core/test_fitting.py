@@ -7,7 +7,15 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from sklearn_crcrf import CRF, ArowCRF, PassiveAggressiveCRF, StructuredPerceptron, Window
+from sklearn_crcrf import (
+    CRF,
+    HMM,
+    ArowCRF,
+    EmpiricalCRF,
+    PassiveAggressiveCRF,
+    StructuredPerceptron,
+    Window,
+)
 from sklearn_crcrf.criteria import log_loss
 from sklearn_crcrf.datasets import write_conll
 from sklearn_crcrf.linear.parts import Survey, read_part
@@ -168,3 +176,14 @@ def test_online_training(make, folder, text):
     assert vars(crf).keys() == vars(expected).keys()
     assert crf.loss_curve_[-1] < 0.5 * crf.loss_curve_[0]
     assert crf.score(X, y) > expected.score(X, y) - 0.03
+
+
+@pytest.mark.parametrize("make", [EmpiricalCRF, HMM])
+def test_counting(make, folder, text):
+    X, y = WINDOW.fit_transform(text[0]), text[1]
+    crf = make().fit(folder)
+    expected = make().fit(X, y)
+    assert crf.counts_ == expected.counts_
+    assert crf.predict(X) == expected.predict(X)
+    with pytest.raises(ValueError, match="has its own labels"):
+        make().fit(folder, y)
