@@ -5,11 +5,12 @@ from typing import Any, Self
 
 from sklearn.base import _fit_context
 
-from ..counts import PartialCounts, Plan, count, finish, merge
+from ..counts import Plan, count, finish, merge
 from ..counts.hmm import HMM
 from ..empirical import EmpiricalCRF
 from .computing import compute, task, tree
 from .estimator import CLIENT, DaskEstimator, with_client
+from .packing import Packed
 from .parts import concrete, naming_part, same_parts
 
 __all__ = ["DaskEmpiricalCRF", "DaskHMM"]
@@ -132,7 +133,8 @@ class DaskHMM(DaskCounting, HMM):
 def _counted(local: Any, parts: Sequence[tuple], plan: Plan | None, client: Any) -> Any:
     """The PartialCounts of all parts; None if they would be counted by different plans."""
     leaves = [task(_count, local, number, *part, plan) for number, part in enumerate(parts)]
-    return compute(tree(_merge, leaves), client)
+    counts = compute(tree(_merge, leaves), client)
+    return None if counts is None else counts.value
 
 
 def _first_plan(local: Any, parts: Sequence[tuple], client: Any) -> Plan | None:
@@ -145,20 +147,20 @@ def _first_plan(local: Any, parts: Sequence[tuple], client: Any) -> Plan | None:
 
 def _count(
     local: Any, number: int, X: Any, y: Any, sample_weight: Any, plan: Plan | None
-) -> PartialCounts:
+) -> Packed:
     weights = None if sample_weight is None else concrete(sample_weight)
     with naming_part(number):
-        return count(local, concrete(X), concrete(y), weights, plan=plan)
+        return Packed(count(local, concrete(X), concrete(y), weights, plan=plan))
 
 
 def _plan_of(local: Any, number: int, X: Any, y: Any, sample_weight: Any) -> Plan | None:
-    return _count(local, number, X, y, sample_weight, None).plan
+    return _count(local, number, X, y, sample_weight, None).value.plan
 
 
-def _merge(parts: list[PartialCounts | None]) -> PartialCounts | None:
+def _merge(parts: list[Packed | None]) -> Packed | None:
     """The counts of neighbouring parts; None if they were counted by different plans."""
-    there = [part for part in parts if part is not None]
+    there = [part.value for part in parts if part is not None]
     plans = [part.plan for part in there if part.plan is not None]
     if len(there) < len(parts) or any(plans[0].difference(plan) for plan in plans[1:]):
         return None
-    return merge(*there)
+    return Packed(merge(*there))
