@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
+from unittest.mock import patch
 
 from _common import begin, corpus_file, cpu_seconds, load_splits, yes_or_no  # before numpy
 
@@ -20,6 +21,7 @@ from sklearn_crcrf import CRF, EmpiricalCRF, LatticeCRF, SequenceVectorizer
 from sklearn_crcrf.criteria import log_loss
 from sklearn_crcrf.data.sequences import as_sequences
 from sklearn_crcrf.datasets import Splits
+from sklearn_crcrf.empirical import estimator as empirical_estimator
 from sklearn_crcrf.feature_extraction import text_features
 from sklearn_crcrf.lattice.candidates import Proposals
 from sklearn_crcrf.lattice.design import LatticeDesign, choose_features
@@ -31,6 +33,8 @@ from sklearn_crcrf.structures import Lattice
 BROWN = "32623-1000"
 # An evaluation over candidates must be this number of times faster than over all labels.
 TIMES = 15.0
+# Prediction over likely labels must be this number of times faster than over pairs.
+FASTER = 3.0
 # What a model must reach: accuracy of all tokens, and of unknown words.
 TARGETS = {
     "order 1, plain, no candidate scores": (96.1, 0.0),
@@ -44,7 +48,12 @@ POINTS = 0.1
 
 def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser("lattice.py", description=__doc__)
-    tables = {"brown": brown_table, "evaluation": evaluation_table, "corpora": corpora_table}
+    tables = {
+        "brown": brown_table,
+        "evaluation": evaluation_table,
+        "prediction": prediction_table,
+        "corpora": corpora_table,
+    }
     parser.add_argument("--tables", nargs="+", choices=tables, default=list(tables))
     parser.add_argument("--runs", type=int, default=5, help="of an evaluation; the median counts")
     args = begin(parser, argv)
@@ -65,6 +74,12 @@ def brown_table(args: argparse.Namespace) -> Table:
 def evaluation_table(args: argparse.Namespace) -> Table:
     title = "One evaluation of objective and gradient, Brown 32623, order 1, plain, float32"
     return title, ["labels", "weights", "CPU s", "times faster", "met"], evaluation_rows(args)
+
+
+def prediction_table(args: argparse.Namespace) -> Table:
+    title = "EmpiricalCRF(order=2), Brown 32623: pairs of 8 labels per token beside likely labels"
+    columns = ["method", "CPU s, pairs", "CPU s", "times faster", "met"]
+    return title, [*columns, "labels that differ", "largest difference"], prediction_rows(args)
 
 
 def corpora_table(args: argparse.Namespace) -> Table:
@@ -131,6 +146,23 @@ def evaluation_rows(args: argparse.Namespace) -> Iterator[list[str]]:
     seconds, _ = cpu_seconds(lambda: objective(w), args.runs)
     times = exact / seconds
     yield ["candidates", str(len(w)), f"{seconds:.3f}", f"{times:.1f}", yes_or_no(times >= TIMES)]
+
+
+def prediction_rows(args: argparse.Namespace) -> Iterator[list[str]]:
+    """Labels and probabilities of the test part."""
+    (X, y), _, (X_test, _) = load_splits(BROWN, args)
+    model = EmpiricalCRF(order=2).fit(X, y)
+    for name in ("predict", "predict_proba"):
+        method = partial(getattr(model, name), X_test)
+        with patch.object(empirical_estimator, "THRESHOLD", 0.0):
+            slow, expected = cpu_seconds(method, args.runs)
+        fast, found = cpu_seconds(method, args.runs)
+        times = f"{slow / fast:.1f}", yes_or_no(slow >= FASTER * fast)
+        before, after = (np.concatenate([*map(np.array, part)]) for part in (expected, found))
+        apart = [str((before != after).sum()), ""]
+        if name == "predict_proba":
+            apart = ["", f"{abs(before - after).max():.0e}"]
+        yield [name, f"{slow:.2f}", f"{fast:.2f}", *times, *apart]
 
 
 def pruned_problem(encoded: Any, X: Sequence, y: Sequence) -> LatticeProblem:

@@ -62,13 +62,14 @@ class TrigramRates:
 
     def __call__(self, i: np.ndarray, j: np.ndarray, k: np.ndarray) -> np.ndarray:
         """Scores of trigrams, all of shape (n,)."""
-        pair = i * self._n_labels + j
-        wanted = pair * self._n_labels + k
+        pair = i.astype(np.int64) * self._n_labels + j
         scores = self._unseen[pair]
-        if len(self._keys):
+        seen = np.flatnonzero(scores)
+        if len(seen):
+            wanted = pair[seen] * self._n_labels + k[seen]
             at = np.minimum(np.searchsorted(self._keys, wanted), len(self._keys) - 1)
             found = self._keys[at] == wanted
-            scores[found] = self._scores[at[found]]
+            scores[seen[found]] = self._scores[at[found]]
         return self.exponent * scores
 
     def by_pairs(self) -> dict[str, np.ndarray]:

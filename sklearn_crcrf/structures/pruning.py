@@ -13,7 +13,7 @@ import numpy as np
 from .lattice import Candidates, Lattice, LatticeScores
 from .scores import Scores
 
-__all__ = ["prune_chains", "prune_second_order"]
+__all__ = ["prune_chains", "prune_second_order", "second_order_lattice"]
 
 # Number of labels of a token whose paths are summed over.
 MOST = 16
@@ -22,7 +22,11 @@ SHARE = 0.01
 
 
 def prune_chains(
-    offsets: np.ndarray, scores: Scores, threshold: float, gold: np.ndarray | None = None
+    offsets: np.ndarray,
+    scores: Scores,
+    threshold: float,
+    gold: np.ndarray | None = None,
+    most: int = MOST,
 ) -> tuple[np.ndarray, Candidates]:
     """The labels of chains of a probability of at least a threshold.
 
@@ -33,6 +37,8 @@ def prune_chains(
     threshold : float in (0, 1)
     gold : ndarray of shape (n_tokens,), optional
         Label ids that are always candidates; -1 for none.
+    most : int
+        Number of labels of a token whose paths are summed over.
 
     Returns
     -------
@@ -41,7 +47,7 @@ def prune_chains(
     candidates : Candidates
         At least one label for each token.
     """
-    best = _best_states(scores.state, -np.log(threshold), gold)
+    best = _best_states(scores.state, -np.log(threshold), gold, most)
     lattice = Lattice(offsets, Candidates.of(best, best))
     return _prune(lattice, lattice.scores_of(scores), threshold, gold)
 
@@ -62,10 +68,41 @@ def prune_second_order(
         As in :class:`SecondOrderChain`.
     """
     _, candidates = prune_chains(offsets, scores, SHARE * threshold, gold)
+    lattice, of_runs = _with_trigrams(offsets, scores, trigram_score, candidates)
+    return _prune(lattice, of_runs, threshold, gold)
+
+
+def second_order_lattice(
+    offsets: np.ndarray,
+    scores: Scores,
+    trigram_score: Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray],
+    threshold: float,
+    most: int,
+) -> tuple[Lattice, LatticeScores]:
+    """The lattice of the labels of a first-order probability of at least a threshold.
+
+    Parameters
+    ----------
+    offsets, scores, threshold, trigram_score : as in :func:`prune_second_order`
+    most : int
+        Number of labels of a token, with the best state scores, whose paths are summed over.
+
+    Returns
+    -------
+    lattice : Lattice of order 2
+    scores : LatticeScores
+    """
+    _, candidates = prune_chains(offsets, scores, threshold, most=most)
+    return _with_trigrams(offsets, scores, trigram_score, candidates)
+
+
+def _with_trigrams(
+    offsets: np.ndarray, scores: Scores, trigram_score: Callable, candidates: Candidates
+) -> tuple[Lattice, LatticeScores]:
     lattice = Lattice(offsets, candidates, 2)
     of_runs = lattice.scores_of(scores)
     of_runs.runs[lattice.start[2, 0] :] = trigram_score(*lattice.labels_of_runs(2))
-    return _prune(lattice, of_runs, threshold, gold)
+    return lattice, of_runs
 
 
 def _prune(
@@ -76,14 +113,16 @@ def _prune(
     return log_z, lattice.candidates.pruned(probability.state, threshold, gold)
 
 
-def _best_states(state: np.ndarray, margin: float, gold: np.ndarray | None) -> np.ndarray:
+def _best_states(
+    state: np.ndarray, margin: float, gold: np.ndarray | None, most: int
+) -> np.ndarray:
     """Which labels have one of the best state scores of their token, bool (n_tokens, n_labels)."""
     if len(state) == 0:
         return np.zeros(state.shape, dtype=bool)
     best = state >= (state.max(axis=1) - state.dtype.type(margin))[:, None]
-    many = np.flatnonzero(best.sum(axis=1) > MOST)
+    many = np.flatnonzero(best.sum(axis=1) > most)
     if len(many):
-        least = -np.partition(-state[many], MOST - 1, axis=1)[:, MOST - 1]
+        least = -np.partition(-state[many], most - 1, axis=1)[:, most - 1]
         best[many] &= state[many] >= least[:, None]
     if gold is not None:
         known = np.flatnonzero(gold >= 0)

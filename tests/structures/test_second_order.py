@@ -35,9 +35,10 @@ def _paths(scores, trigrams, start, stop):
     return every, path_scores + np.array(more)
 
 
-def test_against_all_paths(chain):
+@pytest.mark.parametrize("threshold", [0.0, 1e-12])
+def test_against_all_paths(chain, threshold):
     scores, trigrams = chain
-    structure = SecondOrderChain(OFFSETS, lambda i, j, k: trigrams[i, j, k], n_candidates=3)
+    structure = SecondOrderChain(OFFSETS, lambda i, j, k: trigrams[i, j, k], 3, threshold)
     value, y = structure.maximum(scores)
     log_z, marginals = structure.marginals(scores)
     best = structure.k_best(scores, 3)
@@ -52,6 +53,32 @@ def test_against_all_paths(chain):
         for t in range(b - a):
             reference = np.bincount([p[t] for p in every], probability, 3)
             assert_allclose(marginals[a + t], reference)
+
+
+def test_labels_below_the_threshold_are_left_out(chain):
+    scores, trigrams = chain
+    scores = scores.with_state(3 * scores.state)
+    exact, pruned = (
+        SecondOrderChain(OFFSETS, lambda i, j, k: trigrams[i, j, k], 3, threshold).take(slice(5))
+        for threshold in (0.0, 1e-3)
+    )
+    (log_z, marginals), (less, found) = (s.marginals(scores) for s in (exact, pruned))
+    assert (found == 0.0).any()
+    assert (less <= log_z).all()
+    assert_allclose(found, marginals, atol=0.1)
+    assert_array_equal(pruned.maximum(scores)[1], exact.maximum(scores)[1])
+
+
+def test_no_label_is_left_out_if_no_path_would_be_possible():
+    state, transition = np.array([[1.0, 0.0], [1.0, 0.0]]), np.array([[-np.inf, 0.0], [0.0, 0.0]])
+    scores, offsets = Scores.of(state, transition), np.array([0, 2])
+    exact, pruned = (
+        SecondOrderChain(offsets, lambda i, j, k: np.zeros(len(i)), 2, threshold)
+        for threshold in (0.0, 0.9)
+    )
+    for ours, theirs in zip(pruned.marginals(scores), exact.marginals(scores), strict=True):
+        assert_allclose(ours, theirs)
+    assert_allclose(pruned.maximum(scores)[0], 1.0)
 
 
 def test_no_trigrams_is_the_first_order_chain(chain):
