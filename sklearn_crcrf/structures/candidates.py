@@ -129,6 +129,22 @@ class Candidates(NamedTuple):
         with np.errstate(divide="ignore"):
             return self._replace(log_probability=np.log(probability, dtype=float)).where(kept)
 
+    def most_probable(self, n: int, gold: np.ndarray | None = None) -> "Candidates":
+        """The ``n`` candidates of each token with the greatest probabilities.
+
+        Parameters
+        ----------
+        n : int
+        gold : ndarray of shape (n_tokens,), optional
+            Label ids that stay candidates; -1 for none.
+        """
+        token, kept = self.token, np.empty(len(self.label), dtype=bool)
+        order = np.lexsort((-self.log_probability, token))
+        kept[order] = np.arange(len(order)) - self.indptr[token] < n
+        if gold is not None:
+            kept |= self.label == gold[token]
+        return self.where(kept)
+
     def find(self, y: np.ndarray) -> np.ndarray:
         """Which of the candidates of its token each label id is, int32; -1 for none."""
         token = self.token

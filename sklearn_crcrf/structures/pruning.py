@@ -17,8 +17,9 @@ __all__ = ["prune_chains", "prune_second_order", "second_order_lattice"]
 
 # Number of labels of a token whose paths are summed over.
 MOST = 16
-# The labels that go on to sums of second order have at least this share of the threshold.
-SHARE = 0.01
+# The labels that go on to sums of second order have at least this share of the threshold, and there
+# are at most this number of a token.
+SHARE, MOST_SECOND = 0.1, 8
 
 
 def prune_chains(
@@ -68,6 +69,7 @@ def prune_second_order(
         As in :class:`SecondOrderChain`.
     """
     _, candidates = prune_chains(offsets, scores, SHARE * threshold, gold)
+    candidates = candidates.most_probable(MOST_SECOND, gold)
     lattice, of_runs = _with_trigrams(offsets, scores, trigram_score, candidates)
     return _prune(lattice, of_runs, threshold, gold)
 

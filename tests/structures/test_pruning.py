@@ -62,6 +62,26 @@ def test_of_many_labels_the_best_ones_are_summed_over():
         assert_array_equal(found.label[found.indptr[t] : found.indptr[t + 1]], best)
 
 
+def test_sums_of_second_order_are_over_the_most_probable_labels():
+    scores, gold = random_scores(40, scale=0.1), np.full(12, -1)
+    first = Chain(OFFSETS).likely_labels(scores, 1e-9)[1]
+    gold[5] = first.label[first.indptr[5] : first.indptr[6]][
+        first.log_probability[first.indptr[5] : first.indptr[6]].argmin()
+    ]
+    _, found = SecondOrderChain(OFFSETS, trigram_score, 40).likely_labels(scores, 1e-8, gold)
+    expected = first.most_probable(8, gold)
+    assert_array_equal(found.indptr, expected.indptr)
+    assert_array_equal(found.label, expected.label)
+    sizes = np.full(12, 8)
+    sizes[5] = 9
+    assert_array_equal(np.diff(found.indptr), sizes)
+    for t in np.flatnonzero(gold < 0):
+        probability = first.log_probability[first.indptr[t] : first.indptr[t + 1]]
+        labels = first.label[first.indptr[t] : first.indptr[t + 1]]
+        best = np.sort(labels[np.argsort(-probability)[:8]])
+        assert_array_equal(found.label[found.indptr[t] : found.indptr[t + 1]], best)
+
+
 def test_without_tokens():
     scores = Scores.of(np.zeros((0, 3)), np.zeros((3, 3)))
     for structure in (
