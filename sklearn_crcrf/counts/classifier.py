@@ -3,7 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import _fit_context
@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..base.classifier import BaseSequenceClassifier
 from ..data.layout import Sequences
 from ..data.ragged import SequenceArray
+from ..data.symbols import SymbolTable
 from ..labels.encoding import LabelIds
 from ..labels.partial import known_labels
 from ..linear import NamedWeights
@@ -37,6 +38,24 @@ from .tabulator import Tabulator
 __all__ = ["CountingClassifier"]
 
 INPUTS = ("n_features_in_", "feature_names_in_")
+
+
+class Tokens(NamedTuple):
+    """Tokens that were read, but have no ids yet.
+
+    Parameters
+    ----------
+    table : SymbolTable
+    attributes : CSR of shape (n_tokens, n_attributes) or None
+        The rows of a sparse X.
+    structure : Structure
+    edge_types : list of str or None
+    """
+
+    table: SymbolTable
+    attributes: Any
+    structure: Structure
+    edge_types: list[str] | None
 
 
 class CountingClassifier(PostponesEstimates, BaseSequenceClassifier):
@@ -212,18 +231,9 @@ class CountingClassifier(PostponesEstimates, BaseSequenceClassifier):
         self, sequences: Sequences, weights: np.ndarray, label_ids: LabelIds
     ) -> LabelledObservations:
         """Make the encoders, and encode all tokens."""
-        self.tabulator_ = self._new_tabulator()
-        table, attributes = self.tabulator_.fit_transform(sequences.X, weights)
-        n_attributes = None if attributes is None else attributes.shape[1]
-        structure = self._linked(sequences.X)
-        types = edge_types(sequences.X, structure)
-        kind = kind_of_links(structure)
-        self.encoder_ = self._new_encoder(table.names, n_attributes, kind, types is not None)
+        tokens = self._set_up(sequences.X, weights)
         self._label_ids = label_ids
-        observations = self.encoder_.learn(table, attributes, types)
-        y, weights = self._known(sequences.y, weights)
-        labels = self._label_ids.learn(y)
-        return LabelledObservations(observations, labels, structure, weights)
+        return self._encode_labelled(tokens, sequences.y, weights)
 
     def _known(self, y: SequenceArray, weights: np.ndarray) -> tuple[SequenceArray, np.ndarray]:
         """Labels, and weights of tokens, which are zero for unknown labels."""
@@ -231,13 +241,31 @@ class CountingClassifier(PostponesEstimates, BaseSequenceClassifier):
 
     def _learn(self, sequences: Sequences, weights: np.ndarray) -> LabelledObservations:
         """Encode more data, and give ids to new symbols and labels."""
-        table, attributes = self.tabulator_.transform(sequences.X)
-        structure = self._linked(sequences.X)
-        types = edge_types(sequences.X, structure)
-        observations = self.encoder_.learn(table, attributes, types)
-        y, weights = self._known(sequences.y, weights)
+        return self._encode_labelled(self._read(sequences.X), sequences.y, weights)
+
+    def _set_up(self, X: SequenceArray, weights: np.ndarray) -> Tokens:
+        """Make the tabulator, and an encoder that has seen nothing."""
+        self.tabulator_ = self._new_tabulator()
+        table, attributes = self.tabulator_.fit_transform(X, weights)
+        structure = self._linked(X)
+        tokens = Tokens(table, attributes, structure, edge_types(X, structure))
+        n_attributes = None if attributes is None else attributes.shape[1]
+        kind, has_types = kind_of_links(structure), tokens.edge_types is not None
+        self.encoder_ = self._new_encoder(table.names, n_attributes, kind, has_types)
+        return tokens
+
+    def _read(self, X: SequenceArray) -> Tokens:
+        table, attributes = self.tabulator_.transform(X)
+        structure = self._linked(X)
+        return Tokens(table, attributes, structure, edge_types(X, structure))
+
+    def _encode_labelled(
+        self, tokens: Tokens, y: SequenceArray, weights: np.ndarray
+    ) -> LabelledObservations:
+        y, weights = self._known(y, weights)
+        observations = self.encoder_.learn(tokens.table, tokens.attributes, tokens.edge_types)
         labels = self._label_ids.learn(y)
-        return LabelledObservations(observations, labels, structure, weights)
+        return LabelledObservations(observations, labels, tokens.structure, weights)
 
     def _plan(self) -> Plan:
         """How data is counted."""
@@ -271,16 +299,16 @@ class CountingClassifier(PostponesEstimates, BaseSequenceClassifier):
         twin._check_needs_no_corpus()
         if plan is not None:
             twin._follow(plan, LabelIds())
-        if encoder is not None:
-            twin.encoder_ = encoder
         sequences, weights = twin._check_labelled(X, y, sample_weight, reset=plan is None)
         if sequences.X.offsets[-1] == 0:
             return PartialCounts.empty()
-        if plan is None:
-            corpus = twin._start(sequences, weights, LabelIds())
-        else:
-            corpus = twin._learn(sequences, weights)
-        return twin._part(twin._count(corpus))
+        tokens = twin._set_up(sequences.X, weights) if plan is None else twin._read(sequences.X)
+        templates = twin._templates()
+        twin.encoder_ = twin.encoder_.needed_for(templates) if encoder is None else encoder
+        twin._label_ids = LabelIds()
+        return twin._part(
+            count_corpus(twin._encode_labelled(tokens, sequences.y, weights), templates)
+        )
 
     def _finish(self, part: PartialCounts) -> None:
         """Fit to the counts of all training data."""
@@ -290,10 +318,11 @@ class CountingClassifier(PostponesEstimates, BaseSequenceClassifier):
         if len(part.counts.labels()) == 0:
             raise ValueError("parts: sample_weight is zero for all tokens")
         self._follow(part.plan, LabelIds())
-        counted = part.encoder.lexicon.features, part.counts.keys() - {ATTRIBUTES}
-        if counted != (self.encoder_.lexicon.features, set(self._templates())):
+        if part.counts.keys() - {ATTRIBUTES} != set(self._templates()):
             raise ValueError("the parts were counted by an estimator with other parameters")
-        self._take(part)
+        self.encoder_.learn_symbols(part.encoder)
+        self._label_ids = part.label_ids
+        self._estimate_in_order(part.counts)
 
     def _check_needs_no_corpus(self) -> None:
         """Raise ValueError if the parameters ask for more than counts of parts."""

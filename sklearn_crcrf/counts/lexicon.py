@@ -63,6 +63,13 @@ class Lexicon:
         twin._spellings = [vocabulary.copy() for vocabulary in self._spellings]
         return twin
 
+    def narrowed(self, features: Sequence[str]) -> "Lexicon":
+        """The same ids for some of the features."""
+        twin, chosen = self.copy(), [self.features.index(feature) for feature in features]
+        twin.features, twin.spelling = tuple(features), self.spelling[:, chosen]
+        twin._spellings = [twin._spellings[j] for j in chosen]
+        return twin
+
     def symbols(self, feature: str) -> list[str]:
         """The symbols of a spelling feature, in the order of their ids."""
         return self._spellings[self.features.index(feature)].symbols

@@ -1,6 +1,6 @@
 """Observations as columns of integers."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from sys import getsizeof
 from typing import Any, NamedTuple
@@ -213,6 +213,25 @@ class Encoder:
         twin._vocabularies = {name: known.copy() for name, known in self._vocabularies.items()}
         twin.edge_types = None if self.edge_types is None else self.edge_types.copy()
         return twin
+
+    def needed_for(self, templates: Iterable[Template]) -> "Encoder":
+        """The same ids, without spelling features that no template has."""
+        columns = {name for template in templates for name, _ in template.symbols}
+        features = [f for f in self.lexicon.features if f"{self.names[0]}:{f}" in columns]
+        twin = self.copy()
+        twin.lexicon = self.lexicon.narrowed(features)
+        return twin
+
+    def learn_symbols(self, other: "Encoder") -> None:
+        """Give ids to all symbols of another encoder, which may have fewer spelling features.
+
+        If there were none, they are the ids that the other gives.
+        """
+        self.lexicon.add(other.lexicon.words.symbols)
+        for name, vocabulary in self._vocabularies.items():
+            vocabulary.add(other._vocabularies[name].symbols)
+        if self.edge_types is not None and other.edge_types is not None:
+            self.edge_types.add(other.edge_types.symbols)
 
     def add_all(self, other: "Encoder") -> dict[str, np.ndarray]:
         """Give the next ids to new symbols of another encoder of the same columns.

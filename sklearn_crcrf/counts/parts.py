@@ -8,6 +8,7 @@ import numpy as np
 from ..labels.encoding import LabelIds
 from .counts import Counts, Template
 from .observations import Encoder, Renumbering, renumber
+from .packing import pack, unpack
 from .tables import Table
 from .tables import merge as merge_tables
 from .tabulator import Tabulator
@@ -117,6 +118,16 @@ class PartialCounts:
         """Bytes of the counts and the vocabularies, for engines that move data by its size."""
         vocabularies = 0 if self.plan is None else self.encoder.__sizeof__()
         return object.__sizeof__(self) + self.counts.__sizeof__() + vocabularies
+
+    def __getstate__(self) -> dict[str, Any]:
+        tables = [pack(table) for table in self.counts.values()]
+        return {**vars(self), "counts": [*self.counts], "tables": tables}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        tables = map(unpack, state["tables"])
+        vars(self).update(plan=state["plan"], encoder=state["encoder"])
+        self.label_ids = state["label_ids"]
+        self.counts = Counts(dict(zip(state["counts"], tables, strict=True)))
 
     def without(self, other: "PartialCounts") -> "PartialCounts":
         """These counts minus the counts of data that they contain; ValueError if they do not."""

@@ -145,7 +145,12 @@ def test_what_cannot_be_counted_in_parts():
 
 
 def test_an_engine_sees_the_size():
-    part = count(EmpiricalCRF(), X * 50, y * 50)
-    assert part.counts.__sizeof__() < sys.getsizeof(part)
-    assert sys.getsizeof(part) > 0.8 * len(pickle.dumps(part))
-    assert isinstance(pickle.loads(pickle.dumps(part)), PartialCounts)
+    words = [[f"w{i}", f"v{i * i % 31}"] for i in range(200)]
+    part = count(EmpiricalCRF(), words, [["D", "N"]] * 200)
+    n_bytes = part.counts.__sizeof__()
+    assert n_bytes + 230 * 50 < sys.getsizeof(part) < 2 * n_bytes
+    stored = pickle.dumps(part)
+    assert len(stored) < sys.getsizeof(part) / 2
+    loaded = pickle.loads(stored)
+    assert isinstance(loaded, PartialCounts)
+    assert loaded.counts == part.counts
