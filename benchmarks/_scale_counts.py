@@ -4,11 +4,13 @@ import pickle
 import resource
 import time
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import pairwise
-from typing import NamedTuple
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple
 
-from _common import cpu_seconds  # before numpy
+from _common import cpu_seconds, in_fresh_process  # before numpy
 
 # isort: split
 from _repeated_brown import repeated_brown
@@ -76,34 +78,61 @@ class LongText(NamedTuple):
     ----------
     n_tokens, n_events : int
     seconds : float
-        CPU seconds of counting and estimating, without making the text.
-    peak : int
-        The most memory that the process had, in bytes, with the text of Brown itself.
+        CPU seconds of counting and estimating, without reading the text.
+    counting_peak, peak : int
+        The most memory that the process had while it counted, and at all, in bytes.
     """
 
     n_tokens: int
     n_events: int
     seconds: float
+    counting_peak: int
     peak: int
 
 
-def long_text(n_tokens: int = 10_000_000) -> LongText:
-    """Fit to a long text part by part; to be called in a fresh process."""
-    making = [0.0]
-    start = time.process_time()
-    crf = EmpiricalCRF().fit_parts(_timed(repeated_brown(n_tokens), making))
-    seconds = time.process_time() - start - making[0]
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    return LongText(n_tokens, crf.counts_.n_events, seconds, peak)
+def long_text(n_tokens: int = 10_000_000, **params: Any) -> LongText:
+    """Fit to a long text part by part; to be called in a fresh process.
 
+    Parameters
+    ----------
+    n_tokens : int
+    **params
+        Parameters of EmpiricalCRF.
 
-def _timed(parts: Iterable, seconds: list[float]) -> Iterator:
-    """The parts; the CPU time of making them is added to ``seconds[0]``."""
-    left = iter(parts)
-    while True:
+    Returns
+    -------
+    LongText
+    """
+    with TemporaryDirectory() as folder:
+        in_fresh_process(_write, folder, n_tokens)
+        reader = _Reader(Path(folder))
         start = time.process_time()
-        part = next(left, None)
-        seconds[0] += time.process_time() - start
-        if part is None:
-            return
-        yield part
+        crf = EmpiricalCRF(**params).fit_parts(reader)
+        seconds = time.process_time() - start - reader.seconds
+    return LongText(n_tokens, crf.counts_.n_events, seconds, reader.peak, _peak())
+
+
+def _write(folder: str, n_tokens: int) -> None:
+    """Write the parts of the text, so that the process that counts them has none of it."""
+    for number, part in enumerate(repeated_brown(n_tokens)):
+        with open(Path(folder, f"{number:06d}"), "wb") as file:
+            pickle.dump(part, file, 5)
+
+
+class _Reader:
+    """Reads the parts, and has the CPU time of this, and the peak of memory when all are read."""
+
+    def __init__(self, folder: Path):
+        self._folder, self.seconds, self.peak = folder, 0.0, 0
+
+    def __iter__(self) -> Iterator:
+        for path in sorted(self._folder.iterdir()):
+            start = time.process_time()
+            part = pickle.loads(path.read_bytes())
+            self.seconds += time.process_time() - start
+            yield part
+            self.peak = _peak()
+
+
+def _peak() -> int:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024

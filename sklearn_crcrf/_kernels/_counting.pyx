@@ -147,46 +147,40 @@ def merge_events(
         The weights of the first table, plus ``sign`` times the weights of the second.
     """
     cdef:
-        Py_ssize_t n_ids = events.shape[1], n_unique
-        int32_t[::1, :] merged
-        double[::1] sums
+        Py_ssize_t n_ids = events.shape[1], n_rows = events.shape[0] + more.shape[0], n_unique
+        int32_t[::1, :] merged = np.empty((n_rows, n_ids), dtype=np.int32, order="F")
+        double[::1] sums = np.empty(n_rows)
     if n_ids == 0 or more.shape[1] != n_ids:
         raise ValueError(f"events of {n_ids} and of {more.shape[1]} ids cannot be merged")
     if weights.shape[0] != events.shape[0] or more_weights.shape[0] != more.shape[0]:
         raise ValueError("each event needs one weight")
     with nogil:
-        n_unique = merge_sorted(events, weights, more, more_weights, sign, NULL, NULL, 0)
-    merged = np.empty((n_unique, n_ids), dtype=np.int32, order="F")
-    sums = np.empty(n_unique)
-    if n_unique:
-        with nogil:
-            merge_sorted(
-                events, weights, more, more_weights, sign, &merged[0, 0], &sums[0], n_unique
-            )
-    return np.asarray(merged), np.asarray(sums)
+        n_unique = merge_sorted(events, weights, more, more_weights, sign, merged, sums)
+    if n_unique == n_rows:
+        return np.asarray(merged), np.asarray(sums)
+    return np.asarray(merged)[:n_unique].copy(order="F"), np.asarray(sums)[:n_unique].copy()
 
 
 cdef Py_ssize_t merge_sorted(
-    const int32_t[::1, :] a,
-    const double[::1] a_weights,
-    const int32_t[::1, :] b,
-    const double[::1] b_weights,
+    const int32_t[::1, :] a,       # (n_a, n_ids) IN
+    const double[::1] a_weights,   # (n_a,) IN
+    const int32_t[::1, :] b,       # (n_b, n_ids) IN
+    const double[::1] b_weights,   # (n_b,) IN
     double sign,
-    int32_t *merged,               # (n_ids, n_unique), or NULL to find only n_unique OUT
-    double *sums,                  # (n_unique,), or NULL OUT
-    Py_ssize_t n_unique,
+    int32_t[::1, :] merged,        # (n_a + n_b, n_ids), the unique rows in front OUT
+    double[::1] sums,              # (n_a + n_b,) likewise OUT
 ) noexcept nogil:
+    """Merge the rows; returns their number."""
     cdef:
         Py_ssize_t n_a = a.shape[0], n_b = b.shape[0], i = 0, j = 0, n = 0, k
         int order
         double weight
     while i < n_a or j < n_b:
         order = -1 if j == n_b else 1 if i == n_a else compare_keys(a, i, b, j)
-        if merged != NULL:
-            for k in range(a.shape[1]):
-                merged[k * n_unique + n] = a[i, k] if order <= 0 else b[j, k]
-            weight = a_weights[i] if order <= 0 else 0.0
-            sums[n] = weight + sign * b_weights[j] if order >= 0 else weight
+        for k in range(a.shape[1]):
+            merged[n, k] = a[i, k] if order <= 0 else b[j, k]
+        weight = a_weights[i] if order <= 0 else 0.0
+        sums[n] = weight + sign * b_weights[j] if order >= 0 else weight
         i += order <= 0
         j += order >= 0
         n += 1
