@@ -80,7 +80,7 @@ def run(options: argparse.Namespace) -> None:
     model = load_model(options.model, options.max_bytes)
     text = read_words(
         read_source(options.file, options.max_bytes, options.encoding),
-        model,
+        model.columns,
         options.columns,
         labelled=True,
     )

@@ -3,7 +3,7 @@
 import argparse
 import json
 from collections.abc import Callable, Iterator
-from typing import IO, TYPE_CHECKING, Any, Protocol
+from typing import IO, Any, Protocol
 
 from ..serving import Tagger, load_tagger
 from ..serving.files import is_tagger_file
@@ -21,9 +21,6 @@ from ._text import (
     read_text,
 )
 
-if TYPE_CHECKING:
-    from ..model_files import StoredModel
-
 __all__ = ["add_arguments", "read_words", "run"]
 
 # Number of sequences that are labelled before they are written.
@@ -39,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--model",
         metavar="MODEL",
         required=True,
-        help="written by train, or a file of a tagger, which starts at once",
+        help="written by train; a compact model, or a file of a tagger, starts at once",
     )
     add_columns(
         parser,
@@ -73,7 +70,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Label, and write."""
-    if is_tagger_file(options.model):
+    needs_model = options.n_best or KNOWN in (options.columns or ())
+    if is_tagger_file(options.model) and not needs_model:
         labeller: Labeller = TaggerLabeller(load_tagger(options.model), options)
     else:
         labeller = ModelLabeller(options)
@@ -117,7 +115,7 @@ class ModelLabeller:
     def read(self, source: Source) -> Text:
         """Read the words, with the columns of training."""
         options = self._options
-        text = read_words(source, self._model, options.columns)
+        text = read_words(source, self._model.columns, options.columns)
         if text.known is not None and (options.n_best or options.marginals):
             raise ValueError("--n-best and --marginals cannot be used with a column 'known'")
         _check_known(text.known, self._model.estimator, source.name)
@@ -137,10 +135,7 @@ class TaggerLabeller:
 
     def read(self, source: Source) -> Text:
         """Read the words."""
-        text = read_text(source, self._options.columns)
-        if self._options.n_best or text.known is not None:
-            raise ValueError("a tagger has neither --n-best nor a column 'known'; use a model")
-        return text
+        return read_words(source, self._tagger.training_columns, self._options.columns)
 
     def tag(self, text: Text, chunk: slice, name: str) -> Tagged:
         """The output for each of some sequences."""
@@ -181,14 +176,18 @@ def _write(
 
 
 def read_words(
-    source: Source, model: "StoredModel", columns: list[str | None] | None, labelled: bool = False
+    source: Source,
+    trained: list[str | None] | None,
+    columns: list[str | None] | None,
+    labelled: bool = False,
 ) -> Text:
     """Read the words that a model is to label; by default with the columns of training.
 
     Parameters
     ----------
     source : Source
-    model : StoredModel
+    trained : list of str or None, optional
+        The columns of training, if known.
     columns : list of str or None, optional
     labelled : bool, default=False
         Whether there must be labels.
@@ -198,15 +197,15 @@ def read_words(
     ValueError
         If the columns differ from the columns of training.
     """
-    if ITEMS in (model.columns, columns):
-        if model.columns not in (None, ITEMS) or columns not in (None, ITEMS):
+    if ITEMS in (trained, columns):
+        if trained not in (None, ITEMS) or columns not in (None, ITEMS):
             raise ValueError("the model was trained on columns, or on --format crfsuite: not both")
         return read_text(source, ITEMS, labelled)
-    if model.columns is None:
+    if trained is None:
         return read_text(source, columns, labelled)
     if columns is None:
-        columns = _fitting_columns(model.columns, source.width, labelled)
-    wanted = _observed(model.columns)
+        columns = _fitting_columns(trained, source.width, labelled)
+    wanted = _observed(trained)
     if set(_observed(columns)) != set(wanted):
         raise ValueError(
             f"the model was trained on the columns {', '.join(wanted)}, but --columns names "

@@ -32,13 +32,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "names of the columns of the file; 'label' is the one to predict, '_' leaves a column out. "
         "Default: the first column is the word, the last the label",
     )
+    parser.add_argument(
+        "--compact",
+        action="store_true",
+        help="write only what prediction needs: a smaller file, with which tag starts at once",
+    )
     _estimators.add_options(parser)
     _progress.add_options(parser)
 
 
 def run(options: argparse.Namespace) -> int:
     """Train, and write the model; if training is interrupted, the model of the last iteration."""
-    require_skops()
+    if not options.compact:
+        require_skops()
     check_output(options.model)
     estimator = _estimators.make_estimator(options)
     files = files_of(options.files)
@@ -51,7 +57,7 @@ def run(options: argparse.Namespace) -> int:
             columns = text.columns
             fit(estimator, text, options, interrupts)
         interrupts.wait()
-        save_model(estimator, options.model, columns)
+        save_model(estimator, options.model, columns, compact=options.compact)
     if interrupts.happened:
         print(
             f"sklearn-crcrf: interrupted; {options.model} is the model of the last iteration",

@@ -19,8 +19,6 @@ from ..structures.scores import TokenTransitions
 
 __all__ = ["CompactClassifier", "load_compact", "save_compact"]
 
-# The setting of a tagger file that holds the columns of the training file.
-COLUMNS = "training_columns"
 ONLY_PREDICTS = (
     "a compact model only predicts: it has no counts and no training data. Train on with the "
     "complete model, which save_model writes without compact=True"
@@ -138,7 +136,7 @@ def save_compact(estimator: Any, path: str | os.PathLike, columns: list[str | No
     else:
         tagger = tagger_of(estimator).in_single_precision()
     settings, arrays = tagger.content()
-    write_content(path, Content({**settings, COLUMNS: columns}, arrays))
+    write_content(path, Content({**settings, "training_columns": columns}, arrays))
 
 
 def load_compact(
@@ -147,10 +145,8 @@ def load_compact(
     """The model in a compact file, and the columns of the training file, if known."""
     try:
         content = read_content(path, max_bytes)
-        columns = content.settings.get(COLUMNS)
-        if columns is not None and not all(c is None or isinstance(c, str) for c in list(columns)):
-            raise ValueError("the file has columns whose names are not text")
-        return CompactClassifier(Tagger(content)), columns
+        tagger = Tagger(content)
+        return CompactClassifier(tagger), tagger.training_columns
     except (TypeError, ValueError) as error:
         raise ValueError(f"{os.fspath(path)}: {error}") from error
 

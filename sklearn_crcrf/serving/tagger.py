@@ -81,6 +81,12 @@ class Tagger:
                 raise ValueError(f"the {name} scores are not finite: weights are too large")
         self._content, self._labels = content, labels
         self._chain = transition, begin, end
+        columns = content.settings.get("training_columns")
+        is_known = isinstance(columns, list) and all(
+            c is None or isinstance(c, str) for c in columns
+        )
+        if columns is not None and not is_known:
+            raise ValueError("the setting 'training_columns' is not valid")
         self._by_marginals = content.setting("decoding", str) == "marginal"
         self._compiled, self._read = KINDS[kind](content, labels)
         has_trigrams = "n_candidates" in content.settings
@@ -97,6 +103,11 @@ class Tagger:
     def labels(self) -> tuple:
         """All labels, in the order of the columns of :meth:`probabilities`."""
         return tuple(self._labels)
+
+    @property
+    def training_columns(self) -> list[str | None] | None:
+        """The columns of the training file, as :class:`StoredModel` has them, if known."""
+        return self._content.settings.get("training_columns")
 
     @property
     def trigrams(self) -> Trigrams | None:

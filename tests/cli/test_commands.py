@@ -326,7 +326,7 @@ def test_n_best(corpus, model, capsys):
     assert [[line.split("\t")[1] for line in block] for block in blocks] == labels
 
 
-@pytest.mark.parametrize("options", [(), ("--marginals",), ("--json", "--marginals")])
+@pytest.mark.parametrize("options", [(), ("--marginals", "--json"), ("--n-best", 2)])
 def test_a_tagger_writes_what_its_model_writes(options, corpus, model, tmp_path, capsys):
     path, tagger = corpus[0], tmp_path / "tagger"
     load_model(model).estimator.tagger().save(tagger)
@@ -336,13 +336,25 @@ def test_a_tagger_writes_what_its_model_writes(options, corpus, model, tmp_path,
     assert of_model == of_tagger
 
 
-def test_what_a_tagger_cannot_do(corpus, model, three_columns, tmp_path, capsys):
-    path, tagger = corpus[0], tmp_path / "tagger"
-    load_model(model).estimator.tagger().save(tagger)
-    status, _, err = run(capsys, "tag", path, "--model", tagger, "--n-best", 2)
-    assert status == 2 and "a tagger has neither --n-best nor a column 'known'" in err
-    status, _, err = run(capsys, "tag", three_columns, "--model", tagger)
+def test_a_tagger_of_other_columns(model, three_columns, tmp_path, capsys):
+    load_model(model).estimator.tagger().save(tmp_path / "tagger")
+    status, _, err = run(capsys, "tag", three_columns, "--model", tmp_path / "tagger")
     assert status == 2 and "chunks.tsv, sequence 0: tokens, position 0: the token must be" in err
+
+
+def test_a_compact_model(three_columns, tmp_path, capsys):
+    complete, compact = tmp_path / "complete", tmp_path / "compact"
+    for path, options in ((complete, ()), (compact, ("--compact",))):
+        columns = "--columns", "word,tag,label"
+        status, _, _ = run(capsys, "train", three_columns, "--model", path, *columns, *options)
+        assert status == 0
+    of_complete, of_compact = (
+        run(capsys, "tag", three_columns, "--model", path) for path in (complete, compact)
+    )
+    assert of_complete == of_compact and of_compact[0] == 0
+    assert compact.stat().st_size != complete.stat().st_size
+    status, _, err = run(capsys, "tag", three_columns, "--model", compact, "--columns", "word,_,_")
+    assert status == 2 and "the model was trained on the columns word, tag, but" in err
 
 
 def test_marginals(corpus, model, capsys):
