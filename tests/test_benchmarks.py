@@ -378,6 +378,12 @@ def test_serving_has_a_row_for_every_tagger(load, splits, tmp_path, monkeypatch)
     assert len(list(serving.latency_rows(models, paths, peer, words))) == 1 + 2 * len(models)
     assert [row[0] for row in serving.file_rows(paths)] == list(models)
     assert len(list(serving.thread_rows(paths["EmpiricalCRF"], words))) == 4
+    starting = load("_starting")
+    monkeypatch.setattr(starting, "RUNS", 1)
+    assert len(list(starting.bulk_rows(models["EmpiricalCRF"], words))) == 4
+    large = starting.write_files(models["EmpiricalCRF"], tmp_path)
+    *_, last = starting.compact_rows(models["EmpiricalCRF"], large, words)
+    assert last[-1] == "yes"
     ((per_second, *_),) = serving.load_rows(paths["EmpiricalCRF"], words)
     assert float(per_second) > 0
 
