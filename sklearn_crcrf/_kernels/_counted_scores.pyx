@@ -39,6 +39,7 @@ cdef enum:
     UNKNOWN = -2
     MOST_EDGE_SLOTS = 16
     NO_PAIR = 0x7fffffff
+    TEAM = 32                      # number of pairs that are looked up together
 
 ctypedef fused label:
     uint8_t
@@ -333,8 +334,11 @@ cdef class CountedScores:
         for t in range(work.n):
             rows, row = work.rows + t * n_rows, out + t * stride
             if t + 1 < work.n:
+                fetch_row(&self.prefixes[work.prefix[t + 1], 0], self.n_labels)
                 for s in range(1, self.n_slots):
                     fetch_weights(&self.state, rows[n_rows + s])
+                for s in range(self.n_slots, n_rows):
+                    fetch_edges(&self.edge, rows[n_rows + s])
             memcpy(row, &self.prefixes[work.prefix[t], 0], self.n_labels * sizeof(double))
             for s in range(1, self.n_slots):
                 add_weighted(&self.state, rows[s], self.exponents[work.kind[t], s], row)
@@ -376,24 +380,24 @@ cdef class CountedScores:
                     work.rows[t * n_rows + self.pair_slots[i, 3]] = row
                 i += 1
         for i in range(work.n * n_rows):
-            if work.rows[i] >= 0 and i % n_rows < self.n_slots:
-                prefetch(self.state.offset + work.rows[i])
+            if work.rows[i] >= 0:
+                if i % n_rows < self.n_slots:
+                    prefetch(self.state.offset + work.rows[i])
+                else:
+                    prefetch(self.edge.offset + work.rows[i])
 
     cdef void find_pairs(self, Work *work, const Pairs *pairs) noexcept nogil:
         """Look up the pair that begins at each place of the padded sequence, also as new ids."""
         cdef:
-            int64_t p, other
-            const int32_t *first = work.ids + pairs.column * work.stride
-            const int32_t *second = work.ids + pairs.second_column * work.stride
-        for p in range(work.stride):
-            other = p + pairs.distance
-            work.found[p] = -1
-            if 0 <= other < work.stride:
-                work.found[p] = find_pair(pairs, first[p], second[other])
-            if pairs.derived >= 0:
-                work.ids[pairs.derived * work.stride + p] = (
-                    work.found[p] if work.found[p] >= 0 else UNKNOWN
-                )
+            int64_t start = 0, p
+            int32_t *ids
+        while start < work.stride:
+            find_some_pairs(work, pairs, start, min(start + TEAM, work.stride))
+            start += TEAM
+        if pairs.derived >= 0:
+            ids = work.ids + pairs.derived * work.stride
+            for p in range(work.stride):
+                ids[p] = work.found[p] if work.found[p] >= 0 else UNKNOWN
 
     cdef bint merge_edges(self, Work *work) noexcept nogil:
         """Write the edges into all tokens but the first."""
@@ -433,24 +437,25 @@ cdef class CountedScores:
     ) noexcept nogil:
         """Write the scores of the edges that have an entry in one of the rows; return how many."""
         cdef:
-            int64_t n = 0, k
+            int64_t n = 0, k, n_kinds = 0
             int64_t *end = at + MOST_EDGE_SLOTS
             int32_t pair, other
             double gain
         for k in range(self.n_edge_slots):
-            at[k] = end[k] = 0
-            if rows[k] >= 0:
-                at[k], end[k] = row_start(&self.edge, rows[k]), row_start(&self.edge, rows[k] + 1)
+            if row_length(&self.edge, rows[k]):
+                at[n_kinds] = row_start(&self.edge, rows[k])
+                end[n_kinds] = row_start(&self.edge, rows[k] + 1)
+                n_kinds += 1
         while True:
             pair = NO_PAIR
-            for k in range(self.n_edge_slots):
+            for k in range(n_kinds):
                 if at[k] < end[k]:
                     other = pair_of_labels(&self.edge, at[k])
                     pair = min(pair, other)
             if pair == NO_PAIR:
                 return n
             gain = 0.0
-            for k in range(self.n_edge_slots):
+            for k in range(n_kinds):
                 if at[k] < end[k] and pair_of_labels(&self.edge, at[k]) == pair:
                     gain += entry_value(&self.edge, at[k])
                     at[k] += 1
@@ -475,20 +480,47 @@ cdef inline int32_t find_symbol(const Strings *table, Text text) noexcept nogil:
     return find_text(table, text, hash_text(text, &table.key))
 
 
-cdef inline int32_t find_pair(const Pairs *pairs, int64_t a, int64_t b) noexcept nogil:
-    """The number of a pair of ids, -1 if it is not there."""
-    cdef int32_t low, high, end, middle
-    if a < -1 or b < -1 or a + 1 >= pairs.n_first:
-        return -1
-    low, end = pairs.indptr[a + 1], pairs.indptr[a + 2]
-    high = end
-    while low < high:
-        middle = low + (high - low) // 2
-        if pairs.second[middle] < b:
-            low = middle + 1
-        else:
-            high = middle
-    return low if low < end and pairs.second[low] == b else -1
+cdef void find_some_pairs(
+    Work *work, const Pairs *pairs, int64_t start, int64_t stop
+) noexcept nogil:
+    """Write the numbers of the pairs that begin at some places, -1 if they are not there.
+
+    The binary searches of all places take their steps together, without branches, so that the
+    memory that they wait for is read at the same time.
+    """
+    cdef:
+        int64_t[TEAM] low, length
+        int32_t[TEAM] wanted
+        int64_t p, k, other, half, longest = 0, n = stop - start
+        int32_t a
+        const int32_t *first = work.ids + pairs.column * work.stride
+        const int32_t *second = work.ids + pairs.second_column * work.stride
+    for k in range(n):
+        p = start + k
+        other = p + pairs.distance
+        low[k] = length[k] = 0
+        wanted[k] = UNKNOWN
+        a = first[p]
+        if 0 <= other < work.stride and a >= -1 and a + 1 < pairs.n_first and second[other] >= -1:
+            low[k], wanted[k] = pairs.indptr[a + 1], second[other]
+            length[k] = pairs.indptr[a + 2] - low[k]
+            longest = max(longest, length[k])
+            if length[k] == 0:
+                low[k] = 0
+    if longest == 0:
+        for k in range(n):
+            work.found[start + k] = -1
+        return
+    while longest > 1:
+        for k in range(n):
+            half = length[k] >> 1
+            low[k] += half * (pairs.second[low[k] + half - (half > 0)] < wanted[k])
+            length[k] -= half
+        longest -= longest >> 1
+    for k in range(n):
+        work.found[start + k] = -1
+        if length[k] and pairs.second[low[k]] == wanted[k]:
+            work.found[start + k] = <int32_t>low[k]
 
 
 cdef inline int32_t pair_row(const Pairs *pairs, int64_t member, int64_t id) noexcept nogil:
@@ -547,6 +579,22 @@ cdef inline void fetch_weights(const Rows *rows, int32_t row) noexcept nogil:
         prefetch(<const char *>rows.data + at)
         at += 64
     prefetch(<const char *>rows.columns + start * (1 if rows.is_short else 2))
+
+
+cdef inline void fetch_edges(const Rows *rows, int32_t row) noexcept nogil:
+    """Ask the memory for the beginning of a row of edges."""
+    cdef int64_t start
+    if row >= 0:
+        start = row_start(rows, row)
+        prefetch(<const char *>rows.data + start * (4 if rows.is_single else 8))
+        prefetch(<const char *>rows.columns + start * (2 if rows.is_short else 4))
+
+
+cdef inline void fetch_row(const double *row, int64_t n) noexcept nogil:
+    cdef int64_t k = 0
+    while k < n:
+        prefetch(row + k)
+        k += 8
 
 
 cdef inline int64_t row_start(const Rows *rows, int64_t row) noexcept nogil:
