@@ -29,6 +29,8 @@ def sum_backward(
 
     If log_z is given, this does the forward half too, block by block, so that the values of a block
     are still in the cache: v, alpha and scaling are work space for the tokens of the largest block.
+
+    If the array of counts of transitions is empty, transitions are not counted.
     """
     cdef:
         Potentials potentials = batch.in_rows_of(alpha.shape[1])
@@ -67,7 +69,7 @@ def sum_backward(
                     &block, &potentials, state, packed, v, alpha, scaling, weight, base, work,
                     marginals, counts,
                 )
-                for i in range(n):
+                for i in range(transitions.shape[0]):
                     for j in range(n):
                         transitions[i, j] += potential[i, j] * outer[i, j]
                 if not is_new:
@@ -117,7 +119,8 @@ cdef void sum_backward_block(
         product(row, n_ahead, packed, n, width, &beta[0, 0])
         if t == 0 or latest < n_active or block.active[t - 1] > n_active:
             # The rows of alpha are not contiguous, or there is no room.
-            outer_products(&alpha[block.row[t], 0], row, pending, n, width, outer)
+            if counts.transition.shape[0]:
+                outer_products(&alpha[block.row[t], 0], row, pending, n, width, outer)
             pending = 0
         if latest < n_active:
             # The edges into tokens t + 1 still need the rows of these tokens.
@@ -156,7 +159,7 @@ cdef void sum_backward_block(
             factor, n_active, block.active[t - 1], &alpha[block.row[t], 0], &beta[0, 0],
             &v[block.row[t], 0] if keeps else scores, n, &ahead[latest, 0], base, of_token,
         )
-        for b in range(n_active if potentials.has_edges else 0):
+        for b in range(n_active if potentials.has_edges and counts.transition.shape[0] else 0):
             if of_sequence[b] != 0:
                 token = block.origin[b] + t
                 row = &ahead[latest + b, 0]

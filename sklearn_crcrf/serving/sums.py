@@ -81,7 +81,7 @@ class PathSum:
         work = np.empty((n_rows, n_labels), dtype=state.dtype), alpha, np.empty((n_tokens, 2))
         log_z, marginals = np.empty(1), np.empty_like(state)
         counts = _Counts(
-            np.zeros((n_labels, n_labels)),
+            np.empty((0, 0)),  # transitions are not counted
             np.zeros(n_labels),
             np.zeros(n_labels),
             np.zeros(len(self._scores.token_transitions.score)),

@@ -81,6 +81,11 @@ class Chain(Rooted):
     def sums(self, scores: Scores) -> PathSums:
         return PathSums(self, self.longest_first, scores)
 
+    def marginals(self, scores: Scores) -> tuple[np.ndarray, np.ndarray]:
+        sums = self.sums(scores)
+        marginals = sums.marginals()
+        return sums.log_z, marginals
+
     def messages(self, scores: Scores) -> Messages:
         return Messages(self.offsets, scores)
 

@@ -56,6 +56,19 @@ class PathSums(ScaledSums):
         counts = gradient.state, BatchCounts(gradient)
         lock_step.sum_backward(*given, *work, log_z, weight, adds, *counts)
 
+    def marginals(self) -> np.ndarray:
+        """Compute the log-partitions, and return the marginals alone, (n_tokens, n_labels)."""
+        given = self._given
+        gradient = ScoreGradient.zeros(given, np.zeros_like(given.state))
+        # Transitions are counted only where probabilities could underflow.
+        uncounted = gradient._replace(transition=np.empty((0, 0)))
+        weight = np.ones(self._structure.n_units)
+        self._add_counts(self._work_of(self._largest_block()), self.log_z, weight, False, uncounted)
+        self._sum_in_logarithms()
+        if len(self._in_logarithms):
+            self._add_in_logarithms(np.ones_like(self.log_z), gradient)
+        return gradient.state
+
     def _add_covariances(
         self, left_out: np.ndarray, values: np.ndarray, out: ScoreGradient
     ) -> None:
