@@ -642,9 +642,9 @@ class EmpiricalCRF(CountingClassifier):
         return [*templates, TRIGRAMS] if self.order == 2 else templates
 
     def _joint_templates(self) -> list[Template]:
-        """The templates of several symbols, but for the symbols of whole segments."""
-        of_segments = segment_templates(self.encoder_.names[0])
-        templates = [t for t in self._templates() if t not in of_segments]
+        """The templates of several symbols, but for those of whole segments and of triangles."""
+        others = [*segment_templates(self.encoder_.names[0]), TRIANGLES]
+        templates = [t for t in self._templates() if t not in others]
         return [template for template in templates if len(template.symbols) > 1]
 
     def _experts(self) -> Experts:
