@@ -9,7 +9,7 @@ from _common import corpus_file, cpu_seconds, yes_or_no
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import normalize
 
-from sklearn_crcrf import AssociativeMarkovNetwork, GraphArray, GraphCRF, SeparateCRF
+from sklearn_crcrf import AssociativeMarkovNetwork, EmpiricalCRF, GraphArray, GraphCRF, SeparateCRF
 
 # Least accuracy, and most seconds of a split.
 TARGETS = {
@@ -48,6 +48,7 @@ def methods() -> dict[str, Callable[[], Any]]:
         "GraphCRF, pseudo-likelihood": lambda: GraphCRF(symmetric=True),
         "GraphCRF, pseudo-likelihood, associative": lambda: GraphCRF(associative=True),
         "AssociativeMarkovNetwork": AssociativeMarkovNetwork,
+        "EmpiricalCRF": EmpiricalCRF,
     }
 
 
