@@ -37,7 +37,7 @@ class SubjectTo:
 
     def __init__(self, constraints: Any, layout: Layout, structure: Structure, classes: np.ndarray):
         self._constraints = _checked(constraints)
-        if structure.own_scores:
+        if structure.own_scores and not structure.can("linked_scores"):
             raise Unsupported(structure, "first-order scores", "subject_to")
         links = None if structure.always_sequential else structure.links()
         samples = Samples(layout, links, classes)

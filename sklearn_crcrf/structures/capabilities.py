@@ -130,6 +130,21 @@ class Capabilities:
         """
         raise Unsupported(self, "conditional_scores")
 
+    def linked_scores(self, scores: Scores) -> tuple[Any, Scores]:
+        """Equal scores of tokens, links and triangles alone, of a structure with ``own_scores``.
+
+        Parameters
+        ----------
+        scores : Scores
+
+        Returns
+        -------
+        structure : Structure
+            Without ``own_scores``; three tokens may have scores without being linked to each other.
+        scores : Scores
+        """
+        raise Unsupported(self, "linked_scores")
+
     def locally_normalised(self, scores: Scores) -> Scores:
         r"""The conditional Markov model that normalises these scores token by token.
 

@@ -114,7 +114,7 @@ class IntegerPrograms:
         if not _has_labels(tokens):
             return -np.inf, nothing
         joined = _join(tokens, inequalities)
-        trees = LinkedTrees.of(tokens)
+        trees = None if len(tokens.triangles) else LinkedTrees.of(tokens)
         if trees is None:
             found = LinearProgram(tokens, joined).solve()
         else:

@@ -150,6 +150,19 @@ class SecondOrderChain(Structure):
         """As :meth:`Structure.likely_labels`; see ``structures/pruning.py``."""
         return prune_second_order(self.offsets, scores, self.trigram_score, threshold, gold)
 
+    def linked_scores(self, scores: Scores) -> tuple[Chain, Scores]:
+        n = scores.state.shape[1]
+        linked, (_, third) = Chain(self.offsets), self.trigrams()
+        linked.triangles = np.stack([third - 2, third - 1, third], axis=1)
+        linked.table_of_triangle = np.zeros(len(third), dtype=np.int64)
+        state = np.full(scores.state.shape, -np.inf)
+        considered = _considered(scores, self.n_candidates)
+        np.put_along_axis(
+            state, considered, np.take_along_axis(scores.state, considered, axis=1), axis=1
+        )
+        own = self.trigram_score(*np.indices((n, n, n)).reshape(3, -1))
+        return linked, scores._replace(state=state, own=own)
+
     def trigrams(self) -> tuple[np.ndarray, np.ndarray]:
         """For all runs of three tokens: the number of the last link, and the last token."""
         _, into = self.links()
