@@ -491,8 +491,7 @@ cdef void find_some_pairs(
     cdef:
         int64_t[TEAM] low, length
         int32_t[TEAM] wanted
-        int64_t p, k, other, half, longest = 0, n = stop - start
-        int32_t a
+        int64_t p, k, a, other, half, longest = 0, n = stop - start
         const int32_t *first = work.ids + pairs.column * work.stride
         const int32_t *second = work.ids + pairs.second_column * work.stride
     for k in range(n):
