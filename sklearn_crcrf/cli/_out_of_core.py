@@ -11,7 +11,7 @@ from sklearn.pipeline import Pipeline
 from ..out_of_core import write_corpus
 from ..utils.names import default_columns
 from ._files import first_source
-from ._text import KNOWN
+from ._text import ITEMS, KNOWN
 
 __all__ = ["add_out_of_core", "fit_out_of_core"]
 
@@ -41,6 +41,8 @@ def fit_out_of_core(
     # What is fitted from a folder, which has the labels too, does not need y.
     if inspect.signature(classifier.fit).parameters["y"].default is inspect.Parameter.empty:
         raise ValueError(f"--out-of-core: {type(classifier).__name__} needs all data in memory")
+    if options.columns == ITEMS:
+        raise ValueError("--out-of-core needs columns, not --format crfsuite")
     source = first_source(files, options.encoding)
     columns = default_columns(source.width) if options.columns is None else options.columns
     if KNOWN in columns:

@@ -477,7 +477,7 @@ def test_what_was_tagged_can_be_evaluated(three_columns, tmp_path, capsys):
 # Data files of CRFsuite
 
 
-def test_labels_first_as_crfsuite_has_them(tmp_path, capsys):
+def test_labels_first_as_crfsuite_has_them(tmp_path, three_columns, capsys):
     items, model = tmp_path / "items.txt", tmp_path / "model"
     items.write_text("D\tw=the\tn:0.5\nN\tw=dog\n\nN\tw=dogs\nV\tw\\:x\n")
     crfsuite = ["--format", "crfsuite"]
@@ -486,12 +486,18 @@ def test_labels_first_as_crfsuite_has_them(tmp_path, capsys):
     assert run(capsys, "tag", items, "-m", model, "--keep-label")[1].startswith("D\tD\nN\tN\n\n")
     out = run(capsys, "tag", items, "-m", model, "--json")[1]
     assert json_lines(out)[0]["tokens"] == [{"w=the": 1.0, "n": 0.5}, {"w=dog": 1.0}]
+    assert run(capsys, "tag", items, three_columns, "-m", model, "-o", tmp_path / "out")[0] == 0
+    assert (tmp_path / "out" / "items.txt").read_text() == "D\nN\n\nN\nV\n\n"
     out = run(capsys, "evaluate", items, "-m", model, "--json", *crfsuite)[1]
     assert json.loads(out)["accuracy"]["all"] == 1.0
     assert run(capsys, "evaluate", items, items, "--json", *crfsuite)[0] == 0
     for argv, message in (
         (["tag", items, "-m", model, "--columns", "word,label"], "not both"),
         (["train", items, "-m", model, *crfsuite, "--template", "x"], "--template needs columns"),
+        (
+            ["train", items, "-m", model, *crfsuite, "--out-of-core", "--estimator", "CRF"],
+            "--out-of-core needs columns",
+        ),
     ):
         status, _, err = run(capsys, *argv)
         assert (status, err.count("\n")) == (2, 1) and message in err
