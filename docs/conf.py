@@ -167,6 +167,11 @@ def drop_citations(app, document):
                 reference.parent.remove(reference)
 
 
+def leave_out_fields(app, what, name, member, skip, options):
+    """Fields of named tuples, which the docstring of the class describes."""
+    return True if type(member).__name__ == "_tuplegetter" else None
+
+
 def name_thumbnails(app, document):
     """A thumbnail is called what its example is called."""
     thumbnail = None
@@ -197,5 +202,6 @@ def setup(app):
     app.add_directive("from-repository", FromRepository)
     app.add_html_math_renderer("mathml", (write_math, None), (write_math, None))
     app.connect("missing-reference", link_to_scikit_learn)
+    app.connect("autodoc-skip-member", leave_out_fields)
     app.connect("doctree-read", drop_citations)
     app.connect("doctree-read", name_thumbnails)

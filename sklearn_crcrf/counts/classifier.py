@@ -86,7 +86,7 @@ class CountingClassifier(PostponesEstimates, BaseSequenceClassifier):
 
     @_fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Count, and estimate.
+        """Count the labelled sequences, and estimate all weights from the counts.
 
         Parameters
         ----------

@@ -26,7 +26,7 @@ def count(
     ----------
     estimator : EmpiricalCRF or HMM
         Its parameters say what is counted. It does not change, and need not be fitted.
-    X, y, sample_weight : as in :meth:`EmpiricalCRF.fit`
+    X, y, sample_weight : as in :meth:`~sklearn_crcrf.EmpiricalCRF.fit`
         The part may have no tokens, or no weight.
     plan : Plan, optional
         The ``plan`` of a part that was counted before. Parts with numeric columns need it, to have

@@ -83,7 +83,7 @@ class SymbolTransformer(SequenceTransformer):
         return self._made(sequences, X)
 
     def transform(self, X: Any) -> SequenceArray:
-        """Make the columns.
+        """Turn sequences into sequences with the new columns.
 
         Parameters
         ----------

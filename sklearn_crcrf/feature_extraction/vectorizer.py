@@ -75,7 +75,7 @@ class SequenceVectorizer(SequenceTransformer):
         self.separator = separator
 
     def fit(self, X: Any, y: Any = None) -> "SequenceVectorizer":
-        """Collect the attributes.
+        """Number all attributes that occur.
 
         Parameters
         ----------

@@ -92,7 +92,7 @@ class LinearChainClassifier(BaseSequenceClassifier):
         ----------
         transformers : sequence of fitted transformers, default=()
             The steps of a pipeline that ends in this classifier: transformers of columns, and a
-            :class:`SequenceVectorizer`.
+            :class:`~sklearn_crcrf.SequenceVectorizer`.
 
         Returns
         -------

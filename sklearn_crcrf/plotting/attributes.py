@@ -91,7 +91,7 @@ class TopAttributesDisplay:
     def plot(
         self, ax: Any = None, *, n_columns: int = 3, colors: tuple[str, str] = ("C0", "C3")
     ) -> "TopAttributesDisplay":
-        """Draw.
+        """Draw the display on axes.
 
         Parameters
         ----------

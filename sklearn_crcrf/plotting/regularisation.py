@@ -117,7 +117,7 @@ class RegularisationDisplay:
         return cls(values, scores, deviations, param, by, metric).plot(ax=ax, **options)
 
     def plot(self, ax: Any = None, *, xscale: str = "log") -> "RegularisationDisplay":
-        """Draw.
+        """Draw the display on axes.
 
         Parameters
         ----------

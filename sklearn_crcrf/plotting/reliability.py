@@ -139,7 +139,7 @@ class ReliabilityDisplay:
         return cls(mean, share, n_tokens[used], label).plot(ax=ax, **options)
 
     def plot(self, ax: Any = None, *, name: str | None = None) -> "ReliabilityDisplay":
-        """Draw.
+        """Draw the display on axes.
 
         Parameters
         ----------

@@ -89,7 +89,7 @@ class SegmentErrorsDisplay:
         return cls(found).plot(ax=ax, **options)
 
     def plot(self, ax: Any = None, *, normalize: bool = False) -> "SegmentErrorsDisplay":
-        """Draw.
+        """Draw the display on axes.
 
         Parameters
         ----------

@@ -121,7 +121,7 @@ class TrainingDisplay:
         return cls(curves, score_name).plot(ax=ax, **options)
 
     def plot(self, ax: Any = None, *, xscale: str = "log") -> "TrainingDisplay":
-        """Draw.
+        """Draw the display on axes.
 
         Parameters
         ----------

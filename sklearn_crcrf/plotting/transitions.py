@@ -108,7 +108,7 @@ class TransitionDisplay:
         cmap: str = "RdBu",
         colorbar: bool = True,
     ) -> "TransitionDisplay":
-        """Draw.
+        """Draw the display on axes.
 
         Parameters
         ----------

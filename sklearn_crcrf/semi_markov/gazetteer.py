@@ -102,7 +102,7 @@ class SegmentGazetteer(SpanTransformer):
         self.column = column
 
     def fit(self, X: Any = None, y: Any = None) -> "SegmentGazetteer":
-        """Read the lists.
+        """Read the phrases of all lists.
 
         Parameters
         ----------
