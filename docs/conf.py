@@ -38,7 +38,6 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "sphinx.ext.viewcode",
-    "myst_parser",
     "numpydoc",
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
