@@ -19,6 +19,7 @@ QUESTIONS = {
     "memory": "How much memory does training take?",
     "output_codes": "Do output codes pay off with many labels?",
     "papers": "Are the figures of the papers reached?",
+    "scale": "What does training on more text than memory holds cost?",
     "scaling": "How do time and memory grow with the text?",
     "segments": "Are whole segments better than tokens?",
     "serving": "How fast is one sentence labelled?",

@@ -450,6 +450,7 @@ def test_missing_corpora_are_named(load, tmp_path, monkeypatch):
     [
         ("accuracy.py", ["--protocols", "ner", "chunking", "--methods", "ecrn", "default"], 4),
         ("scaling.py", ["--sizes", "500", "--modes", "paper"], 1),
+        ("scale.py", ["--sizes", "2000", "--tables", "shards", "lbfgs", "--iterations", "1"], 10),
         ("crf.py", ["--rows", "ner", "baseline", "memory", "--runs", "1"], 6),
         ("induction.py", ["--tables", "chunking"], 5),
         ("criteria.py", ["--tasks", "chunking", "--criteria", "log_loss", "mce_f1", "--costs"], 4),

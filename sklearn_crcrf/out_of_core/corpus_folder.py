@@ -81,12 +81,22 @@ class CorpusFolder:
             raise ValueError(
                 f"{folder} has version {described.get('version')} of the format; this is {VERSION}"
             )
-        self._parts: list[str] = described["parts"]
+        try:
+            self._parts = [Path(name).name for name in described["parts"]]
+            self.n_sequences = int(described["n_sequences"])
+            self.n_tokens = int(described["n_tokens"])
+        except (KeyError, TypeError, ValueError) as error:
+            raise ValueError(f"{self.folder / CORPUS} is damaged: {error!r}") from error
         self._checked: set[int] = set()
-        self.n_sequences, self.n_tokens = described["n_sequences"], described["n_tokens"]
 
     def __reduce__(self):
         return CorpusFolder, (self.folder,)
+
+    def __array__(self, dtype=None, copy=None) -> np.ndarray:
+        raise ValueError(
+            "a CorpusFolder is not an array: only fit takes it, of some estimators; "
+            "predict_to_file labels it, and write_corpus applies transformers"
+        )
 
     def __repr__(self) -> str:
         n_parts = len(self)

@@ -29,27 +29,24 @@ def run(capsys, *argv):
     return status, *capsys.readouterr()
 
 
-@pytest.mark.parametrize("options", [[], ["--template"]])
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--estimator", "CRF", "--set", "max_iter=30"],
+        ["--template", "{template}", "--set", "max_iter=30"],
+        ["--estimator", "EmpiricalCRF"],
+    ],
+)
 def test_training_out_of_core_is_training(options, folder, tmp_path, capsys, monkeypatch):
     text, X, _ = folder
     monkeypatch.setattr(_files, "LINES", 50)
-    if options:
-        (tmp_path / "template").write_text("U00:%x[0,0]\nU01:%x[-1,0]/%x[0,0]\n")
-        options = ["--template", tmp_path / "template"]
-    train = [
-        "train",
-        text / "a.tsv",
-        text / "b.tsv.gz",
-        "--estimator",
-        "CRF",
-        "--set",
-        "max_iter=30",
-        *options,
-    ]
+    (tmp_path / "template").write_text("U00:%x[0,0]\nU01:%x[-1,0]/%x[0,0]\n")
+    options = [option.format(template=tmp_path / "template") for option in options]
+    train = ["train", text / "a.tsv", text / "b.tsv.gz", *options]
     for name, more in [("all", ()), ("parts", ("--out-of-core", "--verbose"))]:
         status, _, err = run(capsys, *train, "-m", tmp_path / name, *more)
         assert status == 0
-    assert "writing the corpus, part 1:" in err and "reading, part 1:" in err
+    assert "writing the corpus, part 1:" in err and ", part 2: 100 %" in err
     assert not list(tmp_path.glob(".corpus-*"))
     models = [load_model(tmp_path / name) for name in ("all", "parts")]
     assert models[0].columns == models[1].columns == ["word", "label"]

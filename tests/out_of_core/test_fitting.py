@@ -157,6 +157,12 @@ def test_labels_are_in_the_folder(folder, text, tmp_path):
         CRF().fit(unlabelled)
 
 
+def test_only_fit_takes_a_folder(folder):
+    for method in (CRF(max_iter=0).fit([["a"]], [["x"]]).predict, WINDOW.fit_transform):
+        with pytest.raises(ValueError, match="predict_to_file labels it"):
+            method(folder)
+
+
 def test_predictions_in_a_file(folder, text, tmp_path):
     crf = CRF().fit(folder)
     predict_to_file(crf, CorpusFolder(folder.folder), tmp_path / "labels")

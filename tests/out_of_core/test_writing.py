@@ -96,7 +96,12 @@ def damage(corpus, what):
         (part / "part.json").write_text('{"checksums": {}}')
     else:
         described = json.loads((corpus.folder / "corpus.json").read_text())
-        content = {"version": {**described, "version": 2}, "format": {"x": 1}, "json": []}[what]
+        content = {
+            "version": {**described, "version": 2},
+            "format": {"x": 1},
+            "json": [],
+            "parts": {**described, "parts": 1},
+        }[what]
         (corpus.folder / "corpus.json").write_text(json.dumps(content))
 
 
@@ -111,6 +116,7 @@ def damage(corpus, what):
         ("version", "version 2 of the format; this is 1"),
         ("format", "is no corpus folder"),
         ("json", "corpus.json is damaged"),
+        ("parts", "corpus.json is damaged"),
     ],
 )
 def test_what_is_not_sound_is_refused(files, tmp_path, what, message):
