@@ -78,6 +78,7 @@ class DaskEstimator:
         estimator
             Fitted if this one is; it shares the arrays of the model.
         """
+        getattr(self, "classes_", None)  # computes estimates that were postponed
         params = self.get_params(deep=False)
         fitted = {name: value for name, value in vars(self).items() if name not in params}
         local = self._without_client()
@@ -91,16 +92,13 @@ class DaskEstimator:
         return self._local(**params)
 
     def __sklearn_clone__(self) -> Any:
-        local = clone(self._without_client())
-        twin = self._with_client(**local.get_params(deep=False), client=self.client)
+        make: Any = type(self)
+        params = clone(self._without_client()).get_params(deep=False)
+        twin = make(**params, client=self.client)
         requests = vars(self).get("_metadata_request")
         if requests is not None:
             vars(twin)["_metadata_request"] = copy(requests)
         return twin
-
-    @classmethod
-    def _with_client(cls, **params: Any) -> Any:
-        return cls(**params)
 
     def __getstate__(self) -> dict[str, Any]:
         # A client is a connection of this process.

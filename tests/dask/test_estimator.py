@@ -53,11 +53,14 @@ def test_the_current_client_is_used(client, corpus, in_parts):
         assert DaskHMM().fit(in_parts(corpus[0]), in_parts(corpus[1])).score(*corpus) > 0.5
 
 
-def test_later_batches_in_memory(corpus, in_parts):
+def test_later_batches_in_memory(corpus, in_parts, client):
     X, y = corpus
-    crf = DaskEmpiricalCRF().fit(in_parts(X[:24], [0, 9, 24]), in_parts(y[:24], [0, 9, 24]))
+    crf = DaskEmpiricalCRF(client=client)
+    crf.fit(in_parts(X[:24], [0, 9, 24]), in_parts(y[:24], [0, 9, 24]))
     crf.partial_fit(X[24:], y[24:])
-    assert crf.counts_ == EmpiricalCRF().fit(X, y).counts_
+    local = pickle.loads(pickle.dumps(crf.to_local()))
+    assert type(local) is EmpiricalCRF and not hasattr(local, "client")
+    assert local.counts_ == crf.counts_ == EmpiricalCRF().fit(X, y).counts_
 
 
 @pytest.mark.parametrize("estimator", [EmpiricalCRF(), CRF(tol=1e-2)])
