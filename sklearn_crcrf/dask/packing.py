@@ -1,14 +1,8 @@
-"""Counts that are small when they move from one worker to another."""
+"""Counts that are compressed when they move from one worker to another."""
 
-import copyreg
-import io
 import pickle
 import zlib
 from typing import Any
-
-import numpy as np
-
-from ..counts import Table
 
 __all__ = ["Packed"]
 
@@ -17,7 +11,7 @@ LEVEL = 1
 
 
 class Packed:
-    """A value with tables of counts, which are stored in few bytes when the value is pickled.
+    """A value that is compressed when it is pickled: on its way, and not on a worker.
 
     Parameters
     ----------
@@ -31,7 +25,7 @@ class Packed:
     >>> from sklearn_crcrf.dask.packing import Packed
     >>> part = count(EmpiricalCRF(), [["the", "dog"]] * 9, [["D", "N"]] * 9)
     >>> small = pickle.dumps(Packed(part))
-    >>> len(small) < len(pickle.dumps(part)) / 2, pickle.loads(small).value.counts == part.counts
+    >>> len(small) < len(pickle.dumps(part)), pickle.loads(small).value.counts == part.counts
     (True, True)
     """
 
@@ -39,11 +33,7 @@ class Packed:
         self.value = value
 
     def __reduce__(self) -> tuple:
-        stream = io.BytesIO()
-        pickler = pickle.Pickler(stream, protocol=5)
-        pickler.dispatch_table = {**copyreg.dispatch_table, Table: _narrow}
-        pickler.dump(self.value)
-        return _unpacked, (zlib.compress(stream.getbuffer(), LEVEL),)
+        return _unpacked, (zlib.compress(pickle.dumps(self.value, protocol=5), LEVEL),)
 
     def __sizeof__(self) -> int:
         return self.value.__sizeof__()
@@ -51,23 +41,3 @@ class Packed:
 
 def _unpacked(data: bytes) -> Packed:
     return Packed(pickle.loads(zlib.decompress(data)))
-
-
-def _narrow(table: Table) -> tuple:
-    """A table as columns of the smallest types of integers that hold their values."""
-    columns = [_narrowest(ids) for ids in table.events.T]
-    as_integers = table.weights.astype(np.int64)
-    exact = np.array_equal(as_integers, table.weights)
-    return _widen, (columns, _narrowest(as_integers) if exact else table.weights)
-
-
-def _narrowest(numbers: np.ndarray) -> np.ndarray:
-    least, largest = int(numbers.min(initial=0)), int(numbers.max(initial=0))
-    return numbers.astype(np.promote_types(np.min_scalar_type(least), np.min_scalar_type(largest)))
-
-
-def _widen(columns: list[np.ndarray], weights: np.ndarray) -> Table:
-    events = np.empty((len(weights), len(columns)), dtype=np.int32, order="F")
-    for j, ids in enumerate(columns):
-        events[:, j] = ids
-    return Table(events, weights.astype(np.float64))
