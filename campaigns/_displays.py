@@ -178,8 +178,9 @@ def _views() -> Iterator[tuple[str, Callable[[Random, Any, Any, list], Any]]]:
     yield "explain", _of_sequence(explain)
     for name in notebook.__all__:
         public = getattr(notebook, name)
-        yield name, _directly(public)
-        yield f"{name}.from_estimator", _of_sequence(public.from_estimator)
+        if hasattr(public, "from_estimator"):
+            yield name, _directly(public)
+            yield f"{name}.from_estimator", _of_sequence(public.from_estimator)
     if find_spec("matplotlib"):
         for name in plotting.__all__:
             public = getattr(plotting, name)

@@ -24,7 +24,7 @@ from sklearn_crcrf._kernels._attribute_reader cimport (
 from sklearn_crcrf._kernels._edges cimport Edges
 from sklearn_crcrf._kernels._frozen_strings cimport FrozenStrings, Strings, find_text
 from sklearn_crcrf._kernels._texts cimport Text, hash_text, text_of
-from sklearn_crcrf._kernels.vectors cimport prefetch
+from sklearn_crcrf._kernels.vectors cimport fetch_row, prefetch
 
 cdef enum:
     SHAPE = 8                      # of the spelling features
@@ -587,13 +587,6 @@ cdef inline void fetch_edges(const Rows *rows, int32_t row) noexcept nogil:
         start = row_start(rows, row)
         prefetch(<const char *>rows.data + start * (4 if rows.is_single else 8))
         prefetch(<const char *>rows.columns + start * (2 if rows.is_short else 4))
-
-
-cdef inline void fetch_row(const double *row, int64_t n) noexcept nogil:
-    cdef int64_t k = 0
-    while k < n:
-        prefetch(row + k)
-        k += 8
 
 
 cdef inline int64_t row_start(const Rows *rows, int64_t row) noexcept nogil:

@@ -4,8 +4,8 @@ import argparse
 import os
 from collections.abc import Callable, Iterator
 from itertools import chain, islice
+from typing import Any
 
-from ..out_of_core.text import Piece, pieces_of
 from ._text import STANDARD, UTF8, Source, Text, add_reading, read_source, read_text
 
 __all__ = ["add_files", "files_of", "first_source", "outputs_of", "read_texts", "texts_of"]
@@ -63,6 +63,8 @@ def outputs_of(files: list[str], folder: str) -> list[str]:
 
 def first_source(files: list[str], encoding: str) -> Source:
     """The first lines of the first file that has any; they tell the separator of columns."""
+    from ..out_of_core.text import pieces_of
+
     pieces = chain.from_iterable(pieces_of(file, LINES, encoding) for file in files)
     for piece in islice(pieces, 1):
         return _source(piece).by_tabs()
@@ -78,6 +80,8 @@ def texts_of(file: str, encoding: str, read: Callable[[Source], Text]) -> Iterat
     read : callable
         Reads a source; the lines in its errors become lines of the file.
     """
+    from ..out_of_core.text import pieces_of
+
     separator = None
     for number, piece in enumerate(pieces_of(file, LINES, encoding)):
         source = _source(piece)
@@ -88,7 +92,7 @@ def texts_of(file: str, encoding: str, read: Callable[[Source], Text]) -> Iterat
             raise piece.located(error) from error
 
 
-def _source(piece: Piece) -> Source:
+def _source(piece: Any) -> Source:
     return Source(piece.path, piece.text.encode(UTF8, "surrogatepass"))
 
 

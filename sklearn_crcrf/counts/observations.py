@@ -217,7 +217,11 @@ class Encoder:
     def needed_for(self, templates: Iterable[Template]) -> "Encoder":
         """The same ids, without spelling features that no template has."""
         columns = {name for template in templates for name, _ in template.symbols}
-        features = [f for f in self.lexicon.features if f"{self.names[0]}:{f}" in columns]
+        words = self.names[0]
+        return self.narrowed([f for f in self.lexicon.features if f"{words}:{f}" in columns])
+
+    def narrowed(self, features: Sequence[str]) -> "Encoder":
+        """The same ids, with some of the spelling features."""
         twin = self.copy()
         twin.lexicon = self.lexicon.narrowed(features)
         return twin

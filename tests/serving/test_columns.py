@@ -63,13 +63,14 @@ X, Y = corpus(60)
 OTHERS, _ = corpus(40, seed=1)
 
 
-def check(estimator, X):
-    """The tagger gives the same bits."""
+def check(estimator, X, tolerance=0.0):
+    """The tagger gives the same labels, and the same bits if the tolerance is zero."""
     tagger = tagger_of(estimator)
     wanted = [list(labels) for labels in estimator.predict(X)]
     assert [tagger(tokens) for tokens in X] == wanted == tagger.many(X)
     for tokens, probabilities in zip(X, estimator.predict_proba(X), strict=True):
-        np.testing.assert_array_equal(tagger.probabilities(tokens), probabilities)
+        found = tagger.probabilities(tokens)
+        np.testing.assert_allclose(found, probabilities, rtol=0.0, atol=tolerance)
 
 
 @pytest.mark.parametrize(
@@ -99,10 +100,11 @@ def test_pipelines_of_feature_dicts():
         assert pipeline.tagger().many(dicts(OTHERS)) == tagger_of(pipeline).many(dicts(OTHERS))
 
 
-@pytest.mark.parametrize("order", [1, 2])
-def test_several_columns(order):
-    check(EmpiricalCRF(order=order).fit(dicts(X), Y), dicts(OTHERS))
-    check(make_pipeline(TokenFeatures(["shape"]), EmpiricalCRF(order=order)).fit(X, Y), OTHERS)
+@pytest.mark.parametrize(("order", "tolerance"), [(1, 0.0), (2, 1e-3)])
+def test_several_columns(order, tolerance):
+    check(EmpiricalCRF(order=order).fit(dicts(X), Y), dicts(OTHERS), tolerance)
+    pipeline = make_pipeline(TokenFeatures(["shape"]), EmpiricalCRF(order=order))
+    check(pipeline.fit(X, Y), OTHERS, tolerance)
     crf = EmpiricalCRF(order=order)
     pairs = [[{"word": word, "end": word[-1:]} for word in sequence] for sequence in X]
     tagger = crf.fit(pairs, Y).tagger()

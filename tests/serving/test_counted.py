@@ -51,11 +51,13 @@ def corpus(n, seed=0, n_labels=5, most=0.7):
 def check(estimator, X):
     tagger = estimator.tagger()
     assert [tagger(tokens) for tokens in X] == [list(labels) for labels in estimator.predict(X)]
+    # Of a second-order chain the estimator drops unlikely labels, and then adds in another order.
+    rtol = 0.0 if estimator.order == 1 else 1e-3
     for tokens, wanted in zip(X, estimator.predict_proba(X), strict=True):
-        np.testing.assert_array_equal(tagger.probabilities(tokens), wanted)
+        np.testing.assert_allclose(tagger.probabilities(tokens), wanted, rtol, atol=rtol)
     assert tagger.many(X) == [tagger(tokens) for tokens in X]
     confidence = [tagger.confidence(tokens) for tokens in X]
-    np.testing.assert_array_equal(confidence, estimator.confidence(X))
+    np.testing.assert_allclose(confidence, estimator.confidence(X), rtol)
 
 
 def others():
