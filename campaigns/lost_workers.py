@@ -23,7 +23,7 @@ from sklearn_crcrf.dask import DaskCRF, DaskEmpiricalCRF, computing, gradients, 
 from sklearn_crcrf.datasets import make_addresses, write_conll
 from sklearn_crcrf.datasets import read_conll as read_here
 
-N_FILES, N_SEQUENCES, N_WORKERS = 8, 40, 3
+N_FILES, N_SEQUENCES, N_WORKERS = 8, 20, 3
 QUIET = {"dashboard_address": None, "silence_logs": 60, "threads_per_worker": 1}
 FITTED = {
     "EmpiricalCRF": (DaskEmpiricalCRF, {}),
@@ -129,7 +129,7 @@ def state(model: Any) -> Any:
 
 
 CAMPAIGNS = [
-    Campaign("workers", killed, prepare=prepare, n=50, batch=1000, allowed=(), limit=240.0)
+    Campaign("workers", killed, prepare=prepare, n=50, batch=1000, allowed=(), limit=600.0)
 ]
 
 if __name__ == "__main__":
