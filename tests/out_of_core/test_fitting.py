@@ -80,7 +80,7 @@ def test_the_optimum_is_the_same(options, folder, text):
 
 def test_stochastic_descent(folder, text):
     X, y = text
-    crf = CRF(solver="sgd", max_iter=30, random_state=0, features="observed").fit(folder)
+    crf = CRF(solver="sgd", max_iter=300, random_state=0, features="observed").fit(folder)
     best = CRF(features="observed").fit(WINDOW.fit_transform(X), y)
     assert crf.loss_curve_[-1] == pytest.approx(best.loss_curve_[-1], rel=0.01)
     start = pickle.loads(pickle.dumps(crf)).set_params(warm_start=True, max_iter=1)
