@@ -7,6 +7,7 @@ import numpy as np
 
 from ..base.classifier import BaseSequenceClassifier, Batch, check_shared_scores, log_partition
 from ..base.contributions import Contributions
+from ..base.unwrap import steps_of
 from ._markup import Markup, NotebookDisplay, element
 from .single import single
 
@@ -88,7 +89,7 @@ def explain(
     return Explanation(
         texts,
         classifier.classes_[y].tolist(),
-        entries,
+        _named(entries, estimator, classifier),
         _log_probability(structure.score(scores, y)[0], log_z),
         None if other is None else classifier.classes_[other].tolist(),
     )
@@ -212,6 +213,18 @@ def _row(value: float, name: str, times: str, largest: float) -> Markup:
         element("td", f"{value:+.3f}", class_="number"),
         element("td", bar, class_="bar"),
     )
+
+
+def _named(entries: Contributions, estimator: Any, classifier: Any) -> Contributions:
+    """Entries with the names that the last step before the classifier has for its columns."""
+    before, _ = steps_of(estimator)
+    generic = [*getattr(classifier, "attribute_names_", ())[:1]] == ["x0"]
+    if not (generic and before and hasattr(before[-1], "get_feature_names_out")):
+        return entries
+    names, renamed = before[-1].get_feature_names_out(), entries.name.copy()
+    for i in np.flatnonzero(entries.kind == "attribute"):
+        renamed[i] = names[int(renamed[i].removeprefix("x"))]
+    return entries._replace(name=renamed)
 
 
 def _label_ids(

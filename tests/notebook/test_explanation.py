@@ -259,6 +259,10 @@ def test_pipelines_and_searches_are_looked_into():
     assert explanation.tokens == X[0]
     assert explanation.labels == list(pipeline.predict(X[:1])[0])
     assert any(name.startswith("shape") for name in explanation.contributions.name)
+    vectors = make_pipeline(*steps[:2], SequenceVectorizer(), CRF(**FAST)).fit(X, Y)
+    found, expected = (explain(model, X[0]).contributions for model in (vectors, pipeline))
+    assert set(found.name) == set(expected.name)
+    assert found.value.sum() == pytest.approx(expected.value.sum(), rel=1e-3)
     search = GridSearchCV(EmpiricalCRF(), {"mu_oov": [1.0]}, cv=2).fit(X, Y)
     assert str(explain(search, X[0])) == str(explain(search.best_estimator_, X[0]))
     suite = CRFsuiteCRF().fit([[{"w": w} for w in x] for x in X], Y)
