@@ -83,6 +83,8 @@ def tagger_of_words(estimator: Any) -> Tagger | None:
     model, encoder = estimator.model_, estimator.encoder_
     if not isinstance(model, SmoothedModel) or encoder.names != ("token",):
         return None
+    if estimator._trigrams is not None:
+        return None  # the general way is faster, as it leaves out the least likely labels
     if model.compiled is None:
         model.compiled = False
         return None
