@@ -106,7 +106,7 @@ class Tagger:
 
     @property
     def training_columns(self) -> list[str | None] | None:
-        """The columns of the training file, as :class:`StoredModel` has them, if known."""
+        """The columns of the training file, if there was one."""
         return self._content.settings.get("training_columns")
 
     @property
