@@ -34,7 +34,7 @@ class InParts(NamedTuple):
     compressed_parts, compressed_merged : int
         The same, compressed by zlib at its fastest.
     is_equal : bool
-        Whether the counts are those of one fit.
+        Whether one fit has the same counts.
     """
 
     one_fit: float

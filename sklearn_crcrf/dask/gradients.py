@@ -12,7 +12,7 @@ from .computing import persist, task
 __all__ = ["Branch", "Leaf", "branches"]
 
 FAN_IN = 8
-"""How many gradients are added at once; so many, or fewer, are added where the solver runs."""
+"""How many gradients are added at once, and at most on the machine of the solver."""
 
 
 class Leaf(NamedTuple):

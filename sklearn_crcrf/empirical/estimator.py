@@ -642,7 +642,7 @@ class EmpiricalCRF(CountingClassifier):
         return [*templates, TRIGRAMS] if self.order == 2 else templates
 
     def _joint_templates(self) -> list[Template]:
-        """The templates of several symbols, but for those of whole segments and of triangles."""
+        """The templates of several symbols, without whole segments and triangles."""
         others = [*segment_templates(self.encoder_.names[0]), TRIANGLES]
         templates = [t for t in self._templates() if t not in others]
         return [template for template in templates if len(template.symbols) > 1]

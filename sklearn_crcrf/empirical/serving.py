@@ -1,6 +1,7 @@
 """Taggers of models that are trained by counting."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -85,15 +86,11 @@ def tagger_of_words(estimator: Any) -> Tagger | None:
         return None
     if estimator._trigrams is not None:
         return None  # the general way is faster, as it leaves out the least likely labels
-    if model.compiled is None:
-        model.compiled = False
-        return None
-    if model.compiled is False:
-        try:
-            model.compiled = counted_tagger_of(estimator)
-        except ValueError:
-            model.compiled = ()
-    return model.compiled or None
+    model.n_predictions = number = model.n_predictions + 1
+    if number == 2:
+        with suppress(ValueError):  # some models have no tagger
+            model.word_tagger = counted_tagger_of(estimator)
+    return model.word_tagger
 
 
 def _check_kind(estimator: Any) -> None:

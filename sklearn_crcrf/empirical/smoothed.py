@@ -93,8 +93,9 @@ class SmoothedModel(Storable):
     type_rates: TypeRates | None = None  # of models that were stored before links had types
     segments: Any = None  # SegmentRates, if segments are counted
     triangle_rates: TriangleRates | None = None  # of models that were stored before these were
-    # The tagger that predicts words, once there was more than one call; None before the first call.
-    compiled: Any = None
+    # How often words were predicted, and the tagger that predicts them from the second time on.
+    n_predictions = 0
+    word_tagger: Any = None
 
     def __init__(
         self,
@@ -127,7 +128,8 @@ class SmoothedModel(Storable):
         del self._priors, self._estimates  # as large as the counts, and not needed to predict
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: v for name, v in super().__getstate__().items() if name != "compiled"}
+        of_predictions = "n_predictions", "word_tagger"
+        return {k: v for k, v in super().__getstate__().items() if k not in of_predictions}
 
     @staticmethod
     def templates(
@@ -305,12 +307,12 @@ class SmoothedModel(Storable):
         """The same model; its exponents can be set without changing this one."""
         twin = copy(self)
         twin.exponents, twin.state = copy(self.exponents), copy(self.state)
-        twin.compiled = None
+        twin.n_predictions, twin.word_tagger = 0, None
         return twin
 
     def set_exponents(self, values: np.ndarray) -> None:
         """Replace all exponents."""
-        self.compiled = None
+        self.n_predictions, self.word_tagger = 0, None
         self.exponents.values = values
         self.state.exponents = self.exponents.table()
 

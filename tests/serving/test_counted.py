@@ -190,10 +190,10 @@ def test_predict_by_the_kernel_of_taggers():
             crf.partial_fit(*more)
         first = crf.predict(others())
         assert first.tolist() == crf.predict(others()).tolist()
-        assert crf.model_.compiled
+        assert crf.model_.word_tagger is not None
         assert first.tolist() == crf.set_params(n_jobs=2).predict(others()).tolist()
         crf.set_params(n_jobs=None)
-    assert pickle.loads(pickle.dumps(crf)).model_.compiled is None
+    assert pickle.loads(pickle.dumps(crf)).model_.word_tagger is None
     assert crf.predict([]).tolist() == [] and crf.predict([[]]).tolist() == [[]]
     with pytest.raises(ValueError, match="sequence 1, position 0: the token must be a str"):
         crf.predict([["a"], [3]])
