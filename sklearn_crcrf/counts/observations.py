@@ -19,7 +19,7 @@ from .edge_types import EDGE_TYPE
 from .lexicon import Lexicon, mark_unknown
 from .links import Links
 from .tables import aggregate
-from .triangles import TRIANGLES, count_triangles
+from .triangles import TRIANGLES, count_triangles, with_types
 from .window import ColumnWindow
 
 __all__ = [
@@ -383,6 +383,9 @@ class Renumbering:
 
     def __call__(self, template: Template, table: Table) -> Table:
         """A table of a template; its rows are in order again."""
+        types = self._symbols.get(EDGE_TYPE)
+        if template == TRIANGLES and types is not None:
+            table = with_types(table, types)
         of_symbols = [self._symbols.get(name) for name, _ in template.symbols]
         new_ids = [*of_symbols, *[self._labels] * len(template.labels)]
         if all(new is None for new in new_ids):

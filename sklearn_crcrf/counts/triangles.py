@@ -14,7 +14,7 @@ from ..structures.chordal import ChordalUnits
 from .counts import Table, Template
 from .tables import aggregate, positive
 
-__all__ = ["PER_TRIANGLE", "TRIANGLES", "arranged", "count_triangles", "link_codes"]
+__all__ = ["PER_TRIANGLE", "TRIANGLES", "arranged", "count_triangles", "link_codes", "with_types"]
 
 TRIANGLE = "<triangle>"
 TRIANGLES = Template(tuple((TRIANGLE, offset) for offset in (-2, -1, 0)), (-2, -1, 0))
@@ -122,3 +122,22 @@ def count_triangles(
     n_orders = np.bincount(triangle, minlength=len(triangles))
     weight = PER_TRIANGLE // n_orders[triangle] * weights[triangles].min(axis=1)[triangle]
     return positive(aggregate([*codes.T, *labels[corners].T], weight, len(triangle)))
+
+
+def with_types(table: Table, types: np.ndarray) -> Table:
+    """The counts of triangles with other ids of the types of links.
+
+    The rows of a triangle are all its orders with the least codes, which are equal. So are the new
+    codes, and one order that makes them least leads from each row to another one of these orders.
+
+    Parameters
+    ----------
+    table : Table
+    types : ndarray of shape (n_types + 1,)
+        The new id of each type, and -1 at the end.
+    """
+    codes, labels = table.events[:, :3].astype(np.int64), table.events[:, 3:]
+    codes = 2 * (types[codes // 2 - 1].astype(np.int64) + 1) + (codes & 1)
+    triangle, codes, labels = arranged(codes, labels, is_directed=True)
+    first = np.searchsorted(triangle, np.arange(len(table.weights)))
+    return aggregate([*codes[first].T, *labels[first].T], table.weights, len(first))

@@ -147,3 +147,25 @@ def test_constraints():
         assert (crf.predict(sample).data == "A").sum() > 1
         found = crf.predict(sample, subject_to=[few])
         assert_array_equal(found.data, crf.classes_[every[np.argmax(values)]])
+
+
+def test_types_of_links_may_be_numbered_differently_in_each_part():
+    def typed(types, seed):
+        rng = np.random.default_rng(seed)
+        y = [[a, b, a ^ b] for a, b in rng.integers(2, size=(30, 2)).tolist()]
+        words = [[f"w{label ^ int(rng.random() < 0.3)}" for label in labels] for labels in y]
+        edges = [[(0, 1), (0, 2), (1, 2)]] * 30
+        return (words, edges, [rng.choice(types, 3).tolist() for _ in y]), y
+
+    (of_one, y_one), (of_other, y_other) = typed(["b", "c"], 1), typed(["a", "c"], 2)
+    one, other = GraphArray.from_edges(*of_one), GraphArray.from_edges(*of_other)
+    both = GraphArray.from_edges(*(a + b for a, b in zip(of_one, of_other, strict=True)))
+    expected = EmpiricalCRF().fit(both, y_one + y_other)
+    crf = EmpiricalCRF().fit(one, y_one).partial_fit(other, y_other)
+    assert crf.counts_ == expected.counts_
+    for found, wanted in zip(crf.predict_proba(both), expected.predict_proba(both), strict=True):
+        assert np.array_equal(found, wanted)
+    crf.forget(one, y_one)
+    alone = EmpiricalCRF().fit(other, y_other)
+    for found, wanted in zip(crf.predict_proba(other), alone.predict_proba(other), strict=True):
+        np.testing.assert_allclose(found, wanted, rtol=1e-12)
