@@ -20,10 +20,11 @@ LARGEST = 1e20
 class ScaledSums(ABC):
     """The log-partition of each unit, and what is needed for its derivative.
 
-    Probabilities are scaled. A unit in which a probability could underflow is summed again in
-    logarithms. Either :meth:`log_partition` sums all units, and :meth:`pullback` finds the counts
-    when it is called; or, if the weights are known, :meth:`counts` finds both block by block: then
-    it keeps few probabilities, which are still in the cache when they are needed.
+    Probabilities are scaled. A unit in which a probability could underflow is summed again: from
+    single precision in double precision, and from double precision in logarithms. Either
+    :meth:`log_partition` sums all units, and :meth:`pullback` finds the counts when it is called;
+    or, if the weights are known, :meth:`counts` finds both block by block: then it keeps few
+    probabilities, which are still in the cache when they are needed.
 
     Parameters
     ----------
@@ -45,7 +46,7 @@ class ScaledSums(ABC):
         """Compute the log-partitions, and keep what the pullback needs."""
         self._work = self._work_of(self._structure.n_tokens)
         self._sum(self._work)
-        self._sum_in_logarithms()
+        self._sum_again()
         return self.log_z
 
     def counts(self, weight: np.ndarray, out: AddTo = None) -> ScoreGradient:
@@ -66,6 +67,14 @@ class ScaledSums(ABC):
         """
         return self._gradient(self._work, None, weight, out)
 
+    def add_expected(
+        self, weight: np.ndarray, transition: np.ndarray, edges: np.ndarray
+    ) -> np.ndarray:
+        """Add expected counts of all transitions, as :meth:`Messages.add_expected`."""
+        gradient = ScoreGradient.zeros(self._given)
+        gradient = gradient._replace(transition=transition, token_transitions=edges)
+        return self.pullback(weight, gradient).state
+
     def add_covariances(self, values: np.ndarray, out: ScoreGradient) -> None:
         """Add the covariances of two functions of labellings to a score gradient.
 
@@ -81,7 +90,7 @@ class ScaledSums(ABC):
         """
         lengths = np.diff(self._structure.offsets)
         left_out = np.zeros(len(lengths), dtype=bool)
-        left_out[self._in_logarithms] = True
+        left_out[self._failed] = True
         huge = np.flatnonzero(np.abs(values).max(axis=1, initial=0.0) > LARGEST)
         left_out[np.repeat(np.arange(len(lengths)), lengths)[huge]] = True
         self._add_covariances(left_out.view(np.uint8), values, out)
@@ -144,33 +153,38 @@ class ScaledSums(ABC):
         else:
             state = np.empty_like(self._given.state) if out is None else out
             gradient = ScoreGradient.zeros(self._given, state)
-        in_probabilities = np.array(weight, dtype=float)
+        of_the_rest = np.array(weight, dtype=float)
         if log_z is None:
-            in_probabilities[self._in_logarithms] = 0.0
-        self._add_counts(work, log_z, in_probabilities, adds, gradient)
+            of_the_rest[self._failed] = 0.0
+        self._add_counts(work, log_z, of_the_rest, adds, gradient)
         if log_z is not None:
-            self._sum_in_logarithms()
-        if len(self._in_logarithms):
-            self._add_in_logarithms(np.asarray(weight, dtype=float), gradient)
+            self._sum_again()
+        self._add_again(np.asarray(weight, dtype=float), gradient)
         return gradient
 
-    def _sum_in_logarithms(self) -> None:
-        """Sum the units again, in logarithms, whose log-partition is NaN."""
-        self._in_logarithms = np.flatnonzero(np.isnan(self.log_z))
-        if len(self._in_logarithms):
-            structure, self._tokens, scores = self._take(self._in_logarithms)
-            self._messages, self._ends = structure.messages(scores), structure.ends
-            self.log_z[self._in_logarithms] = self._messages.log_z
+    def _sum_again(self) -> None:
+        """Sum the units again whose log-partition is NaN."""
+        self._failed = np.flatnonzero(np.isnan(self.log_z))
+        if len(self._failed):
+            structure, self._tokens, scores = self._take(self._failed)
+            if self._given.state.dtype == np.float64:
+                self._again = structure.messages(scores)
+            else:
+                self._again = structure.sums(scores)
+                self._again.log_partition()
+            self._ends = structure.ends
+            self.log_z[self._failed] = self._again.log_z
 
-    def _add_in_logarithms(self, weight: np.ndarray, counts: ScoreGradient) -> None:
-        """Add the expected counts of the units that are summed in logarithms."""
-        marginals = self._messages.add_expected(
-            weight[self._in_logarithms], counts.transition, counts.token_transitions
-        )
-        first, last = self._ends
-        counts.state[self._tokens] += marginals
-        counts.begin[:] += marginals[first].sum(axis=0)
-        counts.end[:] += marginals[last].sum(axis=0)
+    def _add_again(self, weight: np.ndarray, counts: ScoreGradient) -> None:
+        """Add the expected counts of the units that are summed again."""
+        if len(self._failed):
+            marginals = self._again.add_expected(
+                weight[self._failed], counts.transition, counts.token_transitions
+            )
+            first, last = self._ends
+            counts.state[self._tokens] += marginals
+            counts.begin[:] += marginals[first].sum(axis=0)
+            counts.end[:] += marginals[last].sum(axis=0)
 
     def _take(self, units: np.ndarray) -> tuple[Any, np.ndarray, Scores]:
         """Structure, tokens and scores of some of the units, in double precision."""

@@ -64,9 +64,8 @@ class PathSums(ScaledSums):
         uncounted = gradient._replace(transition=np.empty((0, 0)))
         weight = np.ones(self._structure.n_units)
         self._add_counts(self._work_of(self._largest_block()), self.log_z, weight, False, uncounted)
-        self._sum_in_logarithms()
-        if len(self._in_logarithms):
-            self._add_in_logarithms(np.ones_like(self.log_z), gradient)
+        self._sum_again()
+        self._add_again(np.ones_like(self.log_z), gradient)
         return gradient.state
 
     def _add_covariances(
