@@ -2,101 +2,48 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
-from functools import reduce
-from itertools import pairwise
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from joblib import Parallel, delayed, effective_n_jobs
 from sklearn.base import _fit_context, clone
-from sklearn.model_selection import check_cv
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from ..base.classifier import (
-    Batch,
-    raise_if_impossible,
-    raise_if_not_finite,
-    token_marginals,
-)
+from ..base.classifier import Batch, raise_if_impossible, raise_if_not_finite, token_marginals
 from ..base.contributions import Contributions
 from ..base.docstrings import documented
 from ..base.parameters import shared
-from ..base.sample_weight import sequence_weights
-from ..counts import Counts, Template
-from ..counts.classifier import CountingClassifier
-from ..counts.edge_types import KINDS_OF_LINKS, edge_types, kind_of_links
-from ..counts.observations import Encoder, LabelledObservations, count_folds_of_corpus, relabel
-from ..counts.rows import FLOOR
-from ..counts.tabulator import Tabulator
-from ..counts.triangles import TRIANGLES
-from ..data.graphs import GraphArray
-from ..data.layout import Sequences
-from ..data.ragged import SequenceArray, object_array
+from ..counts.edge_types import edge_types
+from ..data.ragged import SequenceArray
 from ..feature_extraction.tagger_steps import tagger_steps
-from ..labels.encoding import LabelIds, encode_labels
 from ..linear import NamedWeights
-from ..segments.schemes import are_segments
 from ..serving import Tagger
-from ..structures import Graph, Scores, SecondOrderChain, Structure, structure_of
-from ..structures.inference import INFERENCE, Inference, as_inference
-from ..structures.inference.convergence import warn_unless_converged
-from ..training.monitor import Training
+from ..structures import Scores, SecondOrderChain, Structure
+from ..structures.inference import INFERENCE, Inference
 from ..utils.soundness import Requirement, below, indices
 from .contributions import attribute_names
-from .experts import Experts, all_experts, chosen_experts
-from .fit_exponents import (
-    MAX_ITER,
-    HeldOut,
-    fit_exponents,
-    fit_segment_exponents,
-    held_out_folds,
-    share_found,
-)
-from .frequencies import FrequencyModel
-from .model import Statistics
+from .labels_of_words import labels_of_words
 from .named_weights import named_weights
 from .prepared import Prepared
-from .product_spelling import ProductSpelling
-from .segment_rates import (
-    MAX_LENGTH,
-    check_segmentations,
-    segment_roles,
-    segment_templates,
-    segmented,
-)
-from .serving import counted_tagger_of, tagger_of_words
-from .signature_spelling import JointSpelling, MaxEntSpelling, MeanSpelling
-from .smoothed import SmoothedModel
+from .segment_rates import MAX_LENGTH, segmented
+from .serving import counted_tagger_of
 from .soundness import model_requirements, segment_type_requirements, trigram_requirements
-from .trigrams import N_CANDIDATES, TRIGRAMS, TrigramRates
+from .training import SPELLINGS, EmpiricalTraining
+from .trigrams import N_CANDIDATES
 
 __all__ = ["EmpiricalCRF"]
 
 _METHODS_OUT_OF_FOLD = ("predict", "predict_proba")
 
-SPELLINGS: dict[str, Any] = {
-    "product": ProductSpelling,
-    "joint": JointSpelling,
-    "mean": MeanSpelling,
-    "maxent": MaxEntSpelling,
-}
-# Least width of a prior: under a narrower one, no counts would change the estimates.
-NARROWEST = 1e-6
-# How far exponents are moved at most from their initial values to the values of greatest
-# likelihood, which make good probabilities, but sometimes worse labels. Where most labels are "O"
-# and few others are found, greatest likelihood finds fewer still; so exponents move no further than
-# the share of them that is found.
-FITTED_SHARE = 0.7
 # The first-order probability of a label that it needs to be considered further. Best paths did not
 # change on any corpus, and probabilities by less than 0.002.
 THRESHOLD = 3e-5
 
 
 @documented
-class EmpiricalCRF(CountingClassifier):
+class EmpiricalCRF(EmpiricalTraining):
     r"""CRF over sequences, trees or graphs, trained in closed form, by co-occurrence rates.
 
     The probability of a labelling is a product of unary probabilities and co-occurrence rates,
@@ -239,11 +186,7 @@ class EmpiricalCRF(CountingClassifier):
     array([list(['D', 'N'])], dtype=object)
     """
 
-    model_: Any
-    _private_estimates = ("_label_ids", "_exponents", "_rank", "_trigrams", "_kept_from")
-    _trigrams: TrigramRates | None
     _added_parameters = ("experts", "inference", "segments", "min_count")
-    _kept_from = 1  # the min_count of a fit; models of older versions have all counts
     _parameter_constraints: dict = {
         "mu_oov": [Interval(Real, 0, None, closed="left")],
         "spelling": [StrOptions(set(SPELLINGS))],
@@ -349,7 +292,8 @@ class EmpiricalCRF(CountingClassifier):
         """
         found = None
         if allowed is None and subject_to is None:
-            found = self._predict_words(X)
+            check_is_fitted(self)
+            found = labels_of_words(copy(self), X)
         return super().predict(X, allowed, subject_to) if found is None else found
 
     def tagger(self, transformers: Sequence[Any] = ()) -> Tagger:
@@ -481,210 +425,6 @@ class EmpiricalCRF(CountingClassifier):
         """Scores of the last labels of sequences."""
         return self.model_.boundaries()[1]
 
-    def _unfitted(self) -> "EmpiricalCRF":
-        twin = super()._unfitted()
-        twin._exponents = dict(self.exponents) if isinstance(self.exponents, Mapping) else {}
-        return twin
-
-    def _fit_to(self, corpus: LabelledObservations) -> None:
-        if self.exponents == "fit":
-            self._fit_with_exponents(corpus)
-        else:
-            super()._fit_to(corpus)
-
-    def _known(self, y: SequenceArray, weights: np.ndarray) -> tuple[SequenceArray, np.ndarray]:
-        # The likelihood of exponents needs all labels.
-        return (y, weights) if self.exponents == "fit" else super()._known(y, weights)
-
-    def _new_tabulator(self) -> Tabulator:
-        return Tabulator(self.observation, self.binning)
-
-    def _new_encoder(
-        self, names: Sequence[str], n_attributes: int | None, links: str, has_types: bool
-    ) -> Encoder:
-        spelling = SPELLINGS[self.spelling]
-        return Encoder(names, spelling.features, spelling.symbols, n_attributes, links, has_types)
-
-    def _fit_with_exponents(self, corpus: LabelledObservations) -> None:
-        """Count once, fit the exponents by cross-validation, and estimate from all counts."""
-        fold = held_out_folds(
-            corpus.offsets, self.validation_fraction, len(np.unique(corpus.labels))
-        )
-        n_folds = int(fold.max(initial=-1)) + 1
-        counts = count_folds_of_corpus(corpus, self._templates(), np.where(fold < 0, n_folds, fold))
-        total, parts = reduce(Counts.__add__, counts), []
-        weight = sequence_weights(corpus.weights, corpus.offsets)
-        for number in range(n_folds):
-            held_out = fold == number
-            if weight[held_out].any() and weight[~held_out].any():
-                self._estimate(total - counts[number], more_labels=corpus.labels)
-                parts.append(self._held_out(corpus.take(held_out), weight[held_out]))
-        if not parts:
-            raise ValueError('exponents="fit" needs tokens in two sequences')
-        self._fit_exponents(parts)
-        self._estimate(total)
-
-    def _held_out(self, part: LabelledObservations, weight: np.ndarray) -> HeldOut:
-        structure = part.structure
-        if self.encoder_.links == "any":
-            structure = self.model_.structure(structure, part.observations.edge_types)
-        prepared = self.model_.prepare(part.observations, structure)
-        return HeldOut(self.model_, prepared, self._rank[part.labels], structure, weight)
-
-    def _fit_exponents_to(self, X: Any, y: Any, sample_weight: Any) -> None:
-        sequences, weights = self._check_training(X, y, sample_weight, reset=False)
-        if self.zeros != "smoothed":
-            raise ValueError(f'exponents are fitted only if zeros="smoothed", not {self.zeros!r}')
-        labels, ids = encode_labels(sequences.y)
-        rank = {label: i for i, label in enumerate(self.classes_.tolist())}
-        ids = np.array([rank.get(label, -1) for label in labels.tolist()])[ids]
-        sequence = np.repeat(np.arange(len(sequences.X)), sequences.X.lengths)
-        usable = np.setdiff1d(np.arange(len(sequences.X)), sequence[ids < 0])
-        if len(usable) == 0:
-            raise ValueError(f"every sequence has labels that are not among {list(rank)}")
-        X = sequences.X[usable]
-        ids = SequenceArray(ids, sequences.X.offsets)[usable].data
-        weight = sequence_weights(weights, sequences.X.offsets)[usable]
-        self._fit_exponents(
-            [HeldOut(self.model_, self._prepare(X), ids, self._structure(X), weight)]
-        )
-        self.model_, self.exponents_ = self.model_.copy(), self._exponents
-        self.model_.set_exponents(np.array(list(self._exponents.values())))
-        if self._trigrams is not None:
-            self._trigrams = self._trigrams.following(self._transition_exponent())
-
-    def _transition_exponent(self) -> float:
-        """The exponent of the rates of two labels in a row; 1 without smoothing."""
-        return self.model_.exponents.asdict().get("transition", 1.0)
-
-    def _predict_out_of_fold(self, X: Any, y: Any, cv: Any, sample_weight: Any, method: str) -> Any:
-        sequences, weights = self._check_training(X, y, sample_weight, reset=True)
-        corpus = self._start(sequences, weights, LabelIds())
-        X = sequences.X
-        tests = [test for _, test in check_cv(cv).split(np.empty(len(X)))]
-        fold_of_sequence = np.empty(len(X), dtype=np.int64)
-        for fold, test in enumerate(tests):
-            fold_of_sequence[test] = fold
-        if not np.array_equal(np.sort(np.concatenate(tests)), np.arange(len(X))):
-            raise ValueError("cv must put every sequence into exactly one test set")
-        folds = count_folds_of_corpus(corpus, self._templates(), fold_of_sequence)
-        total = reduce(Counts.__add__, folds)
-        classes = self._label_ids.classes(corpus.labels)[0]
-        shape = (len(corpus.labels), *([len(classes)] if method == "predict_proba" else []))
-        predicted = np.zeros(shape, dtype=float if method == "predict_proba" else classes.dtype)
-        fold_of_token = np.repeat(fold_of_sequence, X.lengths)
-        for fold, counts in enumerate(folds):
-            self._estimate(total - counts)
-            found = getattr(self, method)(X[fold_of_sequence == fold]).data
-            if method == "predict":
-                predicted[fold_of_token == fold] = found
-            else:
-                columns = np.flatnonzero(np.isin(classes, self.classes_))
-                predicted[np.ix_(fold_of_token == fold, columns)] = found
-        return sequences.mirror(predicted)
-
-    def _check_needs_no_corpus(self) -> None:
-        if self.exponents == "fit":
-            raise ValueError(
-                'exponents="fit" needs all data at once; call fit_exponents afterwards'
-            )
-
-    def _check_can_change(self) -> None:
-        kept_from = max(self.min_count, self._kept_from)
-        if kept_from > 1:
-            raise ValueError(
-                f"min_count={kept_from}: the counts of what is rarer are dropped, so they cannot "
-                "change any more; fit or fit_parts take all data at once, and min_count=1 keeps all"
-            )
-
-    def _check_same_features(self) -> None:
-        if not isinstance(self.model_.spelling, SPELLINGS[self.spelling]):
-            raise ValueError(f"spelling={self.spelling!r}, but the model was fitted with another")
-
-    def _check_labelled(self, X, y, sample_weight, reset) -> tuple[Sequences, np.ndarray]:
-        if self.exponents == "fit" and self.zeros != "smoothed":
-            raise ValueError(f'exponents="fit" needs zeros="smoothed", got {self.zeros!r}')
-        if self.experts is not None and self.zeros != "smoothed":
-            raise ValueError(f'experts need zeros="smoothed", got {self.zeros!r}')
-        if self.min_count > 1 and self.zeros != "smoothed":
-            raise ValueError(f'min_count needs zeros="smoothed", got {self.zeros!r}')
-        if self.segments is not None:
-            self._check_segments()
-        sequences, weights = super()._check_labelled(X, y, sample_weight, reset)
-        if self.segments is not None:
-            check_segmentations(sequences.y)
-        self._check_links(sequences.X, KINDS_OF_LINKS[-1] if reset else self.encoder_.links)
-        return sequences, weights
-
-    def _check_segments(self) -> None:
-        """Raise ValueError if other parameters do not allow to count segments."""
-        needed = {"zeros": "smoothed", "spelling": "product", "order": 1}
-        for name, value in needed.items():
-            if (given := getattr(self, name)) != value:
-                raise ValueError(f'segments="counted" needs {name}={value!r}, got {given!r}')
-
-    def _templates(self) -> list[Template]:
-        """The templates of the events that are counted."""
-        if self.zeros == "smoothed":
-            given = None if self.exponents == "fit" else self._exponents
-            experts = self._experts()
-            if hasattr(self, "counts_"):  # models of older versions counted for other experts
-                experts = experts.among(self.counts_)
-            templates = SmoothedModel.templates(self.encoder_, given, experts)
-            if hasattr(self, "counts_") and TRIANGLES not in self.counts_:
-                templates = [template for template in templates if template != TRIANGLES]
-        elif self.encoder_.n_attributes is None:
-            templates = FrequencyModel.templates(self.encoder_)
-        else:
-            raise ValueError(f'a sparse X needs zeros="smoothed", got {self.zeros!r}')
-        if self.segments is not None:
-            templates += segment_templates(self.encoder_.names[0])
-        return [*templates, TRIGRAMS] if self.order == 2 else templates
-
-    def _joint_templates(self) -> list[Template]:
-        """The templates of several symbols, without whole segments and triangles."""
-        others = [*segment_templates(self.encoder_.names[0]), TRIANGLES]
-        templates = [t for t in self._templates() if t not in others]
-        return [template for template in templates if len(template.symbols) > 1]
-
-    def _experts(self) -> Experts:
-        """The experts that may take part."""
-        encoder = self.encoder_
-        given = encoder.names, encoder.lexicon.features, encoder.links
-        if self.experts is not None:
-            return chosen_experts(self.experts, *given)
-        return all_experts(*given, has_words=encoder.n_attributes is None)
-
-    def _estimate(self, counts: Counts, more_labels: Any = ()) -> None:
-        """Compute the fitted attributes from the counts."""
-        self._kept_from = self.min_count
-        if self.min_count > 1:
-            counts = counts.without_rare(self._joint_templates(), self.min_count)
-        seen = counts[Template(((self.encoder_.names[0], 0),))].events[:, -1]
-        self._rank = self._set_classes(seen, more_labels)
-        statistics = Statistics(self.encoder_, relabel(counts, self._rank), len(self.classes_))
-        strength = (1.0 / max(self.sigma, NARROWEST)) ** 2
-        options = {"strength": strength, "mu_oov": self.mu_oov, "exponents": self._exponents}
-        spelling = SPELLINGS[self.spelling]
-        if self.zeros == "smoothed":
-            self.model_ = SmoothedModel(
-                statistics,
-                spelling,
-                experts=self._experts(),
-                are_segments=are_segments(self.classes_.tolist()),
-                roles=None if self.segments is None else segment_roles(self.classes_),
-                **options,
-            )
-        else:
-            floor = FLOOR if self.zeros == "floored" else -np.inf
-            self.model_ = FrequencyModel(statistics, spelling, floor=floor, **options)
-        self._trigrams = None
-        if self.order == 2:
-            given = statistics.counts[TRIGRAMS], len(self.classes_), strength
-            self._trigrams = TrigramRates(*given, self._transition_exponent())
-        self.exponents_ = self.model_.exponents.asdict()
-        self.counts_ = counts
-
     def _requirements(self) -> Iterator[Requirement]:
         yield from super()._requirements()
         n = len(self.classes_)
@@ -694,47 +434,6 @@ class EmpiricalCRF(CountingClassifier):
         yield indices("_rank", self._rank, (len(self._label_ids),), n, -1)
         if self._trigrams is not None:
             yield from below("_trigrams", trigram_requirements(self._trigrams, n))
-
-    def _fit_exponents(self, parts: list[HeldOut]) -> None:
-        """Move the exponents towards the greatest likelihood of the labels."""
-        training = Training(0, None, MAX_ITER, notify=lambda x: False)
-        fitted, self.converged_ = fit_exponents(parts, sigma=self.sigma, callback=training)
-        start = parts[0].model.exponents.asdict()
-        share = min(FITTED_SHARE, share_found(parts))
-        self._exponents = {
-            name: start[name] + share * (value - start[name]) for name, value in fitted.items()
-        }
-        if self.segments is not None:
-            structures = [segmented(part.structure.offsets, self.classes_) for part in parts]
-            of_segments, converged = fit_segment_exponents(
-                parts, structures, self._exponents, sigma=self.sigma, callback=training
-            )
-            self._exponents |= of_segments
-            self.converged_ = self.converged_ and converged
-        self.loss_curve_, self.n_iter_ = training.losses, training.n_iter
-
-    def _predict_words(self, X: Any) -> Any:
-        """The labels of sequences of words, by the kernel of taggers; None if it does not apply."""
-        check_is_fitted(self)
-        fitted = copy(self)  # another thread may go on training this estimator
-        tagger = tagger_of_words(fitted)
-        if tagger is None:
-            return None
-        sequences = fitted._check_X(X)
-        data, offsets = sequences.X.data, sequences.X.offsets.tolist()
-        if data.ndim != 1 or data.dtype.kind not in "OU" or isinstance(sequences.X, GraphArray):
-            return None
-        tokens = data.tolist()
-        words = [tokens[start:stop] for start, stop in pairwise(offsets)]
-        try:
-            found = _label_words(tagger, words, effective_n_jobs(self.n_jobs))
-        except (TypeError, ValueError):
-            return None  # the general way says what is wrong in X
-        labels = [label for path in found for label in path]
-        is_plain = fitted.classes_.dtype != object
-        return sequences.mirror(
-            np.array(labels, fitted.classes_.dtype) if is_plain else object_array(labels)
-        )
 
     def _decode(self, structure: Structure, scores: Scores, first: int) -> np.ndarray:
         """The best path of each sequence; the best label of each token if no path is possible.
@@ -752,12 +451,6 @@ class EmpiricalCRF(CountingClassifier):
             y[impossible] = scores.state[impossible].argmax(axis=1)
         return y
 
-    def _linked(self, X: SequenceArray) -> Structure:
-        if isinstance(X, GraphArray) and not X.is_forest:
-            engine = as_inference(self.inference).reporting(warn_unless_converged)
-            return Graph(X.offsets, X.token_edges, engine)
-        return structure_of(X)
-
     def _structure(self, X: SequenceArray) -> Structure:
         if self._trigrams is not None:
             return SecondOrderChain(X.offsets, self._trigrams, N_CANDIDATES, THRESHOLD)
@@ -768,25 +461,6 @@ class EmpiricalCRF(CountingClassifier):
             return structure
         types = self.encoder_.encode_types(edge_types(X, structure))
         return self.model_.structure(structure, types)
-
-    def _check_structure(self, structure: Structure, X: SequenceArray) -> None:
-        reason = 'segments="counted"' if self.order == 1 else "order=2"
-        if (self.order, self.segments) != (1, None) and not structure.is_sequential():
-            raise ValueError(
-                f"{reason} needs sequences, in which each token is linked to the next one, but X "
-                "has other links"
-            )
-
-    def _check_links(self, X: SequenceArray, known: str) -> None:
-        """Raise ValueError if tokens have links of a kind that is not supported, or not known."""
-        structure = self._linked(X)
-        self._check_structure(structure, X)
-        kind = "next" if structure.is_sequential() else kind_of_links(structure)
-        if self.zeros != "smoothed" and kind == "any":
-            raise ValueError(f'graphs with cycles need zeros="smoothed", got {self.zeros!r}')
-        if KINDS_OF_LINKS.index(kind) > KINDS_OF_LINKS.index(known):
-            fitted = {"next": "sequences", "children": "forests"}[known]
-            raise ValueError(f"X has other links than the {fitted} that the model was fitted to")
 
     def _scores_per_token(self) -> int:
         if self._trigrams is not None:
@@ -824,15 +498,3 @@ class EmpiricalCRF(CountingClassifier):
         scores = self._trigrams(*three)
         trigrams = Contributions.of("transition", np.arange(2, len(y)), names, scores)
         return Contributions.join([entries, trigrams])
-
-
-def _label_words(tagger: Tagger, words: list[list[str]], n_threads: int) -> list[list]:
-    """The labels of all sequences, on several threads."""
-    if n_threads == 1 or len(words) < 2:
-        return tagger.many(words)
-    size = -(-len(words) // n_threads)
-    parts = [words[start : start + size] for start in range(0, len(words), size)]
-    found = Parallel(n_jobs=n_threads, prefer="threads")(
-        delayed(tagger.many)(part) for part in parts
-    )
-    return [labels for part in found for labels in part]

@@ -11,7 +11,6 @@ from toy import encode, make_corpus, with_tags
 from sklearn_crcrf import EmpiricalCRF, SequenceArray
 from sklearn_crcrf.counts.state_weights import FREQUENT, SELDOM, UNSEEN
 from sklearn_crcrf.criteria import log_loss
-from sklearn_crcrf.empirical.estimator import FITTED_SHARE
 from sklearn_crcrf.empirical.experts import ContextExpert
 from sklearn_crcrf.empirical.exponents import Entry, Exponents, state_entries
 from sklearn_crcrf.empirical.fit_exponents import (
@@ -21,6 +20,7 @@ from sklearn_crcrf.empirical.fit_exponents import (
     held_out_folds,
     share_found,
 )
+from sklearn_crcrf.empirical.training import FITTED_SHARE
 from sklearn_crcrf.structures import Chain
 
 # The table of exponents
