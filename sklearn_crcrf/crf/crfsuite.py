@@ -7,10 +7,9 @@ from collections.abc import Iterator
 from contextlib import suppress
 from itertools import pairwise
 from numbers import Integral, Real
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.base import BaseEstimator, _fit_context
 from sklearn.utils._param_validation import Interval, Options
 from sklearn.utils.validation import check_is_fitted
@@ -19,44 +18,24 @@ from ..base.docstrings import documented
 from ..base.summary import SummaryMixin
 from ..data.ragged import SequenceArray
 from ..feature_extraction import SequenceVectorizer
-from ..linear import Corpus, observed_pairs, transition_counts
 from ..linear.classifier import LinearChainClassifier
 from ..linear.serving import linear_tagger_of
-from ..perceptron import ArowCRF, PassiveAggressiveCRF, StructuredPerceptron
+from ..perceptron import StructuredPerceptron
 from ..serving import Tagger
 from ..training import FittedState
 from ..utils.replacing import check_replaceable, replacing
 from ..utils.soundness import Fact, Requirement, Sound
 from ..utils.unpacking import MAX_BYTES, read_limited
 from .attribute_lists import read_attributes
+from .crfsuite_algorithms import estimator_of
 from .crfsuite_model import crfsuite_bytes, parse_crfsuite_model
 from .crfsuite_tagger import CRFsuiteTagger, LabelLists
 from .crfsuite_weights import as_crfsuite_model, from_crfsuite_model
 from .estimator import CRF
-from .features import Features
 
 __all__ = ["CRFsuiteCRF"]
 
 
-class _Algorithm(NamedTuple):
-    """The solver that stands for an algorithm of CRFsuite, and the defaults there.
-
-    The ``tol`` of the solver is about the change of the objective over ``span`` iterations.
-    """
-
-    solver: str
-    span: int
-    max_iterations: int
-    delta: float
-
-
-ALGORITHMS = {
-    "lbfgs": _Algorithm("auto", 10, 2**31 - 1, 1e-5),
-    "l2sgd": _Algorithm("sgd", 5, 1000, 1e-6),
-}
-PERIOD = 10
-ONLINE_EPOCHS = 100
-ONLINE = "ap", "pa", "arow"
 MEANINGLESS = {
     "num_memories": "the number of kept steps is fixed",
     "epsilon": "training ends by delta and period, or after an epoch without errors",
@@ -71,11 +50,6 @@ MEANINGLESS = {
     "trainer_cls": "there is one trainer",
 }
 """The parameters of sklearn_crfsuite.CRF that change nothing here, and why."""
-FULL_NAMES = {
-    "averaged-perceptron": "ap",
-    "passive-aggressive": "pa",
-}
-"""The names of algorithms in CRFsuite, and their short names."""
 
 
 @documented
@@ -332,7 +306,7 @@ class CRFsuiteCRF(FittedState, Sound, SummaryMixin, BaseEstimator):
         if self.model_filename is not None:
             check_replaceable(self.model_filename)
         with self._replaced_by(self._unfitted()) as twin:
-            twin.crf_, twin.vectorizer_ = self._make_crf(), SequenceVectorizer(separator=":")
+            twin.crf_, twin.vectorizer_ = estimator_of(self), SequenceVectorizer(separator=":")
             twin.crf_.fit(twin.vectorizer_.fit_transform(read_attributes(X)), y, sample_weight)
             twin.crf_.attribute_names_ = twin.vectorizer_.get_feature_names_out()
             twin.dev_score_ = None if X_dev is None else twin.score(X_dev, y_dev)
@@ -493,58 +467,6 @@ class CRFsuiteCRF(FittedState, Sound, SummaryMixin, BaseEstimator):
         """Whether training ended by itself."""
         return self._fitted().converged_
 
-    def _make_crf(self) -> CRF | StructuredPerceptron:
-        """The estimator that the parameters describe."""
-        algorithm = _or("lbfgs", self.algorithm)
-        algorithm = FULL_NAMES.get(algorithm, algorithm)
-        if algorithm in ONLINE:
-            return self._make_online(algorithm)
-        if algorithm not in ALGORITHMS:
-            raise ValueError(f"algorithm={algorithm!r}: CRFsuiteCRF has {[*ALGORITHMS, *ONLINE]}")
-        solver, span, max_iterations, delta = ALGORITHMS[algorithm]
-        c1, c2 = _or(0.0, self.c1), _or(1.0, self.c2)
-        if c1 > 0 and algorithm != "lbfgs":
-            raise ValueError(f'c1={c1} needs algorithm="lbfgs", got {algorithm!r}')
-        return CRF(
-            sigma=(2.0 * c2) ** -0.5 if c2 > 0 else np.inf,
-            c1=c1,
-            features=_FrequentFeatures(
-                _or(0.0, self.min_freq),
-                _or(False, self.all_possible_states),
-                _or(False, self.all_possible_transitions),
-            ),
-            solver=solver,
-            max_iter=_or(max_iterations, self.max_iterations),
-            tol=_or(delta, self.delta) * span / _or(PERIOD, self.period),
-            n_jobs=self.n_jobs,
-            random_state=self.random_state,
-            verbose=self.verbose,
-        )
-
-    def _make_online(self, algorithm: str) -> StructuredPerceptron:
-        """An online trainer, which has neither penalties nor a choice of features."""
-        for name in ("min_freq", "c1", "c2"):
-            if getattr(self, name) not in (None, 0):
-                raise ValueError(f'{name}={getattr(self, name)} is not for algorithm="{algorithm}"')
-        common = {
-            "max_iter": _or(ONLINE_EPOCHS, self.max_iterations),
-            "n_jobs": self.n_jobs,
-            "random_state": self.random_state,
-            "verbose": self.verbose,
-        }
-        if algorithm == "ap":
-            return StructuredPerceptron(**common)
-        if algorithm == "arow":
-            return ArowCRF(variance=_or(1.0, self.variance), gamma=_or(1.0, self.gamma), **common)
-        kind = _or(1, self.pa_type)
-        return PassiveAggressiveCRF(
-            C=np.inf if kind == 0 else _or(1.0, self.c),
-            loss="squared_hinge" if kind == 2 else "hinge",
-            margin="sqrt" if _or(True, self.error_sensitive) else "one",
-            averaging="mean" if _or(True, self.averaging) else "none",
-            **common,
-        )
-
     def _requirements(self) -> Iterator[Requirement]:
         is_trained = isinstance(self.crf_, CRF | StructuredPerceptron)
         yield Fact("crf_", is_trained, "must be a CRF or a StructuredPerceptron")
@@ -574,30 +496,3 @@ class CRFsuiteCRF(FittedState, Sound, SummaryMixin, BaseEstimator):
     def _rows(self, X: Any) -> SequenceArray:
         self._fitted()
         return self.vectorizer_.transform(read_attributes(X))
-
-
-class _FrequentFeatures(NamedTuple):
-    """The features that CRFsuite chooses: the values of an attribute are summed to a frequency."""
-
-    min_freq: float
-    all_states: bool
-    all_transitions: bool
-
-    def __call__(self, corpus: Corpus, n_labels: int) -> Features:
-        counts = transition_counts(corpus, n_labels)
-        seen = self.all_transitions | (counts > 0)
-        return Features(self._pairs(corpus, n_labels), seen & (counts >= self.min_freq))
-
-    def _pairs(self, corpus: Corpus, n_labels: int) -> sp.csr_array | None:
-        frequency = observed_pairs(sp.csr_array(corpus.X), corpus.y, n_labels)
-        if self.all_states and min(frequency.data.min(initial=0.0), 0.0) >= self.min_freq:
-            return None
-        if self.all_states:
-            return sp.csr_array((frequency.toarray() >= self.min_freq).astype(float))
-        frequency.data = (frequency.data >= self.min_freq).astype(float)
-        frequency.eliminate_zeros()
-        return frequency
-
-
-def _or(default: Any, value: Any) -> Any:
-    return default if value is None else value

@@ -97,7 +97,7 @@ NAMED_TUPLES = {
     "counts.counts": ["Template"],
     "counts.storage": ["Rows"],
     "counts.tables": ["Table"],
-    "crf.crfsuite": ["_FrequentFeatures"],
+    "crf.crfsuite_algorithms": ["_FrequentFeatures"],
     "empirical.transitions": ["Transitions"],
     "induction.conjunctions": ["Conjunctions"],
     "lattice.candidates": ["CandidateStatistics"],

@@ -8,6 +8,7 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import GridSearchCV
 
 from sklearn_crcrf import CRF, CRFsuiteCRF, GraphArray, SequenceArray
+from sklearn_crcrf.crf.crfsuite_algorithms import estimator_of
 from sklearn_crcrf.datasets import fetch_conll2002, make_addresses
 from sklearn_crcrf.structures import Chain, Scores
 
@@ -223,10 +224,10 @@ def test_what_the_parameters_stand_for(crf):
     same = CRF(sigma=5**0.5, features="observed", max_iter=10**6)
     rows = crf.vectorizer_.transform(X)
     assert_allclose(same.fit(rows, y).coef_.toarray(), crf.crf_.coef_.toarray())
-    made = CRFsuiteCRF(c1=0.3, c2=0, max_iterations=7, delta=1e-3, period=5)._make_crf()
+    made = estimator_of(CRFsuiteCRF(c1=0.3, c2=0, max_iterations=7, delta=1e-3, period=5))
     assert (made.sigma, made.c1, made.max_iter) == (np.inf, 0.3, 7)
     assert made.tol == pytest.approx(2e-3)
-    made = CRFsuiteCRF("l2sgd")._make_crf()
+    made = estimator_of(CRFsuiteCRF("l2sgd"))
     assert (made.sigma, made.solver, made.max_iter) == (0.5**0.5, "sgd", 1000)
     assert made.tol == pytest.approx(5e-7)
     with pytest.warns(ConvergenceWarning, match="max_iter=3"):
