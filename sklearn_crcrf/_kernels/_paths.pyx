@@ -3,7 +3,7 @@
 Each token has at most one token before it: on a tree it is the parent.
 """
 
-from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdint cimport int32_t, int64_t
 
 from sklearn_crcrf._kernels._batch_scores cimport BatchCounts, BatchScores
 from sklearn_crcrf._kernels._edges cimport Edges, find_entry
@@ -17,7 +17,8 @@ cdef enum: AHEAD = 24
 def labelling_scores(
     BatchScores batch,             # IN
     const int64_t[::1] before,     # (n_tokens,) the token before each token, -1 for none IN
-    const uint8_t[::1] is_last,    # (n_tokens,) whether no token comes after a token IN
+    const int64_t[::1] first_tokens,  # (n_first,) the tokens with begin scores, ascending IN
+    const int64_t[::1] last_tokens,  # (n_last,) the tokens with end scores, ascending IN
     const int32_t[::1] y,          # (n_tokens,) IN
     const real[:, ::1] state,      # (n_tokens, n_labels) IN
     double[::1] value,             # (n_units,) OUT
@@ -28,28 +29,29 @@ def labelling_scores(
         const double[:, ::1] transition = batch.transition
         const double[::1] begin = batch.begin, end = batch.end
         Edges edges = batch.edges
-        int64_t s, t, k, first, stop
+        bint has_entries = batch.n_entries > 0
+        int64_t s, t, k, stop, f = 0, last = 0
         int32_t i
         double of_state, of_edges
     with nogil:
         give_turn()
         for s in range(offsets.shape[0] - 1):
-            first = offsets[s]
             stop = offsets[s + 1]
             # Two sums, so that neither has to wait for the other.
             of_state = of_edges = 0.0
-            for t in range(first, stop):
+            while f < first_tokens.shape[0] and first_tokens[f] < stop:
+                of_edges += begin[y[first_tokens[f]]]
+                f += 1
+            while last < last_tokens.shape[0] and last_tokens[last] < stop:
+                of_edges += end[y[last_tokens[last]]]
+                last += 1
+            for t in range(offsets[s], stop):
                 if t + AHEAD < y.shape[0]:
                     prefetch(&state[t + AHEAD, y[t + AHEAD]])
                 of_state += state[t, y[t]]
-                if before[t] < 0:
-                    of_edges += begin[y[t]]
-                if is_last[t]:
-                    of_edges += end[y[t]]
-            for t in range(first, stop):
                 if before[t] >= 0:
                     i = y[before[t]]
-                    k = find_entry(edges, t, i, y[t])
+                    k = find_entry(edges, t, i, y[t]) if has_entries else -1
                     of_edges += transition[i, y[t]] if k < 0 else edges.score[k]
             value[s] = of_state + of_edges
         take_turn()
@@ -58,7 +60,8 @@ def labelling_scores(
 def labelling_counts(
     BatchScores batch,             # IN
     const int64_t[::1] before,
-    const uint8_t[::1] is_last,
+    const int64_t[::1] first_tokens,
+    const int64_t[::1] last_tokens,
     const int32_t[::1] y,
     const double[::1] weight,      # (n_units,) IN
     real[:, ::1] state,            # (n_tokens, n_labels) INOUT
@@ -70,26 +73,28 @@ def labelling_counts(
         double[:, ::1] transition = counts.transition
         double[::1] begin = counts.begin, end = counts.end, edge_counts = counts.edges
         Edges edges = batch.edges
-        int64_t s, t, k, first, stop
+        bint has_entries = batch.n_entries > 0
+        int64_t s, t, k, stop, f = 0, last = 0
         int32_t i
         double w
     with nogil:
         give_turn()
         for s in range(offsets.shape[0] - 1):
-            first = offsets[s]
             stop = offsets[s + 1]
             w = weight[s]
-            for t in range(first, stop):
+            while f < first_tokens.shape[0] and first_tokens[f] < stop:
+                begin[y[first_tokens[f]]] += w
+                f += 1
+            while last < last_tokens.shape[0] and last_tokens[last] < stop:
+                end[y[last_tokens[last]]] += w
+                last += 1
+            for t in range(offsets[s], stop):
                 if t + AHEAD < y.shape[0]:
                     prefetch(&state[t + AHEAD, y[t + AHEAD]])
                 state[t, y[t]] += <real>w
-                if is_last[t]:
-                    end[y[t]] += w
-                if before[t] < 0:
-                    begin[y[t]] += w
-                else:
+                if before[t] >= 0:
                     i = y[before[t]]
-                    k = find_entry(edges, t, i, y[t])
+                    k = find_entry(edges, t, i, y[t]) if has_entries else -1
                     if k < 0:
                         transition[i, y[t]] += w
                     else:

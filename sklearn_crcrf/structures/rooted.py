@@ -70,15 +70,9 @@ class Rooted(Structure):
     def last_tokens(self) -> np.ndarray:
         return self.ends[1]
 
-    @cached_property
-    def _is_last(self) -> np.ndarray:
-        is_last = np.zeros(self.n_tokens, dtype=np.uint8)
-        is_last[self.last_tokens()] = True
-        return is_last
-
     def score(self, scores: Scores, y: np.ndarray) -> tuple[np.ndarray, Pullback]:
         y = np.ascontiguousarray(y, dtype=np.int32)
-        where = BatchScores(self.offsets, scores), self.before, self._is_last, y
+        where = BatchScores(self.offsets, scores), self.before, *self.ends, y
         value = np.empty(self.n_units)
         labelling_scores(*where, scores.state, value)
 
