@@ -1,21 +1,11 @@
-from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint16_t, uint64_t
+from libc.stdint cimport int8_t, int32_t, int64_t, uint64_t
 
 from sklearn_crcrf._kernels._attribute_reader cimport Attributes
 from sklearn_crcrf._kernels._edges cimport Edges
 from sklearn_crcrf._kernels._frozen_strings cimport FrozenStrings, Strings
+from sklearn_crcrf._kernels._packed_rows cimport Rows
 
 cdef enum: N_FEATURES = 12         # of the spelling
-
-
-cdef struct Rows:
-    # Rows of a sparse matrix: row r begins at base[r >> shift] + offset[r]
-    const int64_t *base
-    const uint16_t *offset         # (n_rows + 1,)
-    int shift
-    bint is_short                  # columns are uint8 (of edges uint16), else uint16 (int32)
-    bint is_single                 # data are of single precision
-    const void *columns
-    const void *data
 
 
 cdef struct Pairs:

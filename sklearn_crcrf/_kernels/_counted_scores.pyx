@@ -14,15 +14,20 @@ unknown words that are not ASCII, which is Python's.
 import numpy as np
 
 from cpython.object cimport PyObject
-from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint16_t, uint64_t
+from libc.stdint cimport int8_t, int32_t, int64_t, uint16_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
-from libc.string cimport memcmp, memcpy, memset
+from libc.string cimport memcpy, memset
 
 from sklearn_crcrf._kernels._attribute_reader cimport (
     Attribute, Attributes, free_attributes, look_up, read_strings
 )
 from sklearn_crcrf._kernels._edges cimport Edges
 from sklearn_crcrf._kernels._frozen_strings cimport FrozenStrings, Strings, find_text
+from sklearn_crcrf._kernels._letters cimport class_of, ends_in, is_ascii, is_letter_or_digit
+from sklearn_crcrf._kernels._packed_rows cimport (
+    Rows, add_weighted, address_in, entry_value, fetch_edges, fetch_weights, pair_of_labels, row_length,
+    row_start, rows_in
+)
 from sklearn_crcrf._kernels._texts cimport Text, hash_text, text_of
 from sklearn_crcrf._kernels.vectors cimport fetch_row, prefetch
 
@@ -40,14 +45,6 @@ cdef enum:
     MOST_EDGE_SLOTS = 16
     NO_PAIR = 0x7fffffff
     TEAM = 32                      # number of pairs that are looked up together
-
-ctypedef fused label:
-    uint8_t
-    uint16_t
-
-ctypedef fused weight:
-    float
-    double
 
 # The last characters whose presence is a bit of "simple", from bit 2 on.
 cdef const char **ENDINGS = [
@@ -537,119 +534,3 @@ cdef inline int32_t count_bits(uint64_t bits) noexcept nogil:
     bits = (bits & 0x3333333333333333U) + ((bits >> 2) & 0x3333333333333333U)
     bits = (bits + (bits >> 4)) & 0x0f0f0f0f0f0f0f0fU
     return <int32_t>((bits * 0x0101010101010101U) >> 56)
-
-
-cdef inline void add_weighted(
-    const Rows *rows, int32_t row, double factor, double *out
-) noexcept nogil:
-    """out += factor * row, if there is one."""
-    cdef int64_t start, n
-    if row < 0 or factor == 0.0:
-        return
-    start = row_start(rows, row)
-    n = row_start(rows, row + 1) - start
-    if rows.is_short and rows.is_single:
-        add_entries(factor, <const uint8_t *>rows.columns + start, <const float *>rows.data + start, n, out)
-    elif rows.is_short:
-        add_entries(factor, <const uint8_t *>rows.columns + start, <const double *>rows.data + start, n, out)
-    elif rows.is_single:
-        add_entries(factor, <const uint16_t *>rows.columns + start, <const float *>rows.data + start, n, out)
-    else:
-        add_entries(factor, <const uint16_t *>rows.columns + start, <const double *>rows.data + start, n, out)
-
-
-cdef inline void add_entries(
-    double factor, const label *columns, const weight *data, int64_t n, double *out
-) noexcept nogil:
-    cdef int64_t k
-    for k in range(n):
-        out[columns[k]] += factor * data[k]
-
-
-cdef inline void fetch_weights(const Rows *rows, int32_t row) noexcept nogil:
-    """Ask the memory for a row before it is needed."""
-    cdef int64_t start, at, stop
-    if row < 0:
-        return
-    start = row_start(rows, row)
-    stop = min(row_start(rows, row + 1), start + 64)
-    at = start * (4 if rows.is_single else 8)
-    while at < stop * (4 if rows.is_single else 8):
-        prefetch(<const char *>rows.data + at)
-        at += 64
-    prefetch(<const char *>rows.columns + start * (1 if rows.is_short else 2))
-
-
-cdef inline void fetch_edges(const Rows *rows, int32_t row) noexcept nogil:
-    """Ask the memory for the beginning of a row of edges."""
-    cdef int64_t start
-    if row >= 0:
-        start = row_start(rows, row)
-        prefetch(<const char *>rows.data + start * (4 if rows.is_single else 8))
-        prefetch(<const char *>rows.columns + start * (2 if rows.is_short else 4))
-
-
-cdef inline int64_t row_start(const Rows *rows, int64_t row) noexcept nogil:
-    return rows.base[row >> rows.shift] + rows.offset[row]
-
-
-cdef inline int64_t row_length(const Rows *rows, int32_t row) noexcept nogil:
-    return 0 if row < 0 else row_start(rows, row + 1) - row_start(rows, row)
-
-
-cdef inline int32_t pair_of_labels(const Rows *rows, int64_t k) noexcept nogil:
-    """The labels of an entry of a row of edges: the current label times 2 ** 16 plus the previous."""
-    cdef int32_t pair
-    if not rows.is_short:
-        return (<const int32_t *>rows.columns)[k]
-    pair = (<const uint16_t *>rows.columns)[k]
-    return (pair >> 8) << 16 | (pair & 0xff)
-
-
-cdef inline double entry_value(const Rows *rows, int64_t k) noexcept nogil:
-    return (<const float *>rows.data)[k] if rows.is_single else (<const double *>rows.data)[k]
-
-
-cdef Rows rows_in(dict arrays, str name, short) except *:
-    cdef Rows rows
-    rows.base = <const int64_t *>address_in(arrays, f"{name}.base")
-    rows.offset = <const uint16_t *>address_in(arrays, f"{name}.offset")
-    rows.shift = arrays[f"{name}.shift"]
-    rows.columns = address_in(arrays, f"{name}.columns")
-    rows.data = address_in(arrays, f"{name}.data")
-    rows.is_short = arrays[f"{name}.columns"].dtype == short
-    rows.is_single = arrays[f"{name}.data"].dtype == np.float32
-    return rows
-
-
-cdef const void *address_in(dict arrays, str name):
-    return <const void *><size_t>arrays[name].ctypes.data
-
-
-cdef inline bint is_ascii(Text text) noexcept nogil:
-    cdef:
-        Py_ssize_t i
-        unsigned char all_bits = 0
-    for i in range(text.length):
-        all_bits |= <unsigned char>text.data[i]
-    return all_bits < 128
-
-
-cdef inline unsigned char class_of(unsigned char c) noexcept nogil:
-    """X, x and d for upper case, lower case and digits; other characters are their own class."""
-    if c"A" <= c <= c"Z":
-        return c"X"
-    if c"a" <= c <= c"z":
-        return c"x"
-    return c"d" if c"0" <= c <= c"9" else c
-
-
-cdef inline bint is_letter_or_digit(unsigned char c) noexcept nogil:
-    return c"A" <= c <= c"Z" or c"a" <= c <= c"z" or c"0" <= c <= c"9"
-
-
-cdef inline int ends_in(const unsigned char *word, int64_t n, const char *ending) noexcept nogil:
-    cdef int64_t k = 0
-    while ending[k] != 0:
-        k += 1
-    return n >= k and memcmp(word + n - k, ending, k) == 0
