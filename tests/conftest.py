@@ -2,9 +2,18 @@
 
 import os
 import signal
+import sys
 
 # Without it scikit-learn leaves one of its common tests out.
 os.environ.setdefault("SCIPY_ARRAY_API", "1")
+
+# Several processes test at once. Tests of threads say how many they use.
+for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(variable, "1")
+
+# What one of the many processes that tests start has compiled, the others need not compile.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 # What is started in the background of a shell ignores Ctrl-C, which some tests send.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -15,3 +24,8 @@ from hypothesis import settings
 # How long an example takes says more about the machine than about the code.
 settings.register_profile("tests", deadline=None, max_examples=25)
 settings.load_profile("tests")
+
+
+def pytest_configure(config):
+    # pyproject.toml is read before this file, and the name of the class imports scikit-learn.
+    config.addinivalue_line("filterwarnings", "error::sklearn.exceptions.ConvergenceWarning")
