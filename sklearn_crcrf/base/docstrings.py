@@ -7,8 +7,8 @@ __all__ = ["documented"]
 PARAMETERS = entries_of("""
     sigma : float, default=1.0
         Standard deviation of the Gaussian prior of every weight, in (0, inf]: the sum of the losses
-        has the penalty ``||w||^2 / (2 sigma^2)``. It is ``1 / sqrt(2 c2)`` for the c2 of CRFsuite
-        and ``sqrt(C)`` for the C of CRF++.
+        has the penalty :math:`\\lVert w \\rVert^2 / (2 \\sigma^2)`. It is ``1 / sqrt(2 c2)`` for
+        the c2 of CRFsuite and ``sqrt(C)`` for the C of CRF++.
     c1 : float, default=0.0
         Strength of the penalty of absolute values, which makes weights exactly zero.
     min_freq : int, default=1
@@ -107,4 +107,4 @@ ARGUMENTS = entries_of("""
     """)
 
 documented = filling({**PARAMETERS, **ATTRIBUTES, **ARGUMENTS})
-"""A decorator of estimators: ``{sigma}``, alone in a line of a docstring, stands for its entry."""
+"""A decorator of estimators: ``{sigma}`` at the beginning of a line stands for its entry."""

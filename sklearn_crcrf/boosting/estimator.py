@@ -51,10 +51,10 @@ class BoostedCRF(CallbackSupportMixin, BaseSequenceClassifier):
        s(x, y) = \sum_t F(x_t)_{y_t} + \sum_{t > 0} \mathrm{transitions}_{y_{t-1}, y_t}, \qquad
        F(x_t) = \mathrm{baseline} + \sum_m \mathrm{tree}_m(x_t),
 
-    and its probability is exp(score), normalised over all labellings. Each round of training
-    computes the marginals P_t(j) once. A tree with an output for each label is fitted to the
-    residuals 1[y_t = j] - P_t(j), the gradient of the log-likelihood in F; its leaves are Newton
-    steps (n labels),
+    and its probability is :math:`\exp s(x, y)`, normalised over all labellings. Each round of
+    training computes the marginals :math:`P_t(j)` once. A tree with an output for each label is
+    fitted to the residuals :math:`[y_t = j] - P_t(j)`, the gradient of the log-likelihood in F; its
+    leaves are Newton steps (n labels),
 
     .. math::
 

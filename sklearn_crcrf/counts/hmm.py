@@ -62,8 +62,8 @@ class HMM(CountingClassifier):
        p(x, y) = p(y_1)\, p(\mathrm{end} \mid y_n) \prod_{t > 1} p(y_t \mid y_{t-1}) \prod_t
        \prod_c p(x_{tc} \mid y_t),
 
-    where the symbols x_tc of the columns c of a token are independent, given its label. Each
-    distribution is a smoothed frequency: with k added to the count of each event,
+    where the symbols :math:`x_{tc}` of the columns c of a token are independent, given its label.
+    Each distribution is a smoothed frequency: with k added to the count of each event,
 
     .. math::
 
@@ -75,15 +75,15 @@ class HMM(CountingClassifier):
     :meth:`partial_fit`, and be removed again, by :meth:`forget`.
 
     In the forests of a :class:`GraphArray` the label before a label is the label of the parent,
-    y_1 are the labels of roots, and leaves are followed by the end. So p(x) compares observations
-    of the same tree: it does not sum to 1 over trees, as numbers of children have no probability.
-    If edges have types, p(y_t | y_{t-1}) is also given the type of the edge between them, and its
-    prior is the distribution of all types.
+    :math:`y_1` are the labels of roots, and leaves are followed by the end. So p(x) compares
+    observations of the same tree: it does not sum to 1 over trees, as numbers of children have no
+    probability. If edges have types, :math:`p(y_t \mid y_{t-1})` is also given the type of the edge
+    between them, and its prior is the distribution of all types.
 
     Token strings are one column; feature dicts and data frames have a column for each key or
     name, and a missing value is a symbol too. ``binning`` turns numeric columns into symbols:
     their distributions are histograms. An entry of a sparse X is how often a token has an
-    attribute, and p(x_t | y_t) is multinomial, as in scikit-learn's ``MultinomialNB``.
+    attribute, and :math:`p(x_t \mid y_t)` is multinomial, as in scikit-learn's ``MultinomialNB``.
 
     Parameters
     ----------
@@ -104,15 +104,15 @@ class HMM(CountingClassifier):
     classes_ : ndarray of shape (n_labels,)
         The labels, in the order of the columns of probabilities.
     begin_, end_ : ndarray of shape (n_labels,)
-        log p(y_1), and log p(end | y_n).
+        :math:`\log p(y_1)`, and :math:`\log p(\mathrm{end} \mid y_n)`.
     transitions_ : ndarray of shape (n_labels, n_labels), row = previous label
-        log p(y_t | y_{t-1}).
+        :math:`\log p(y_t \mid y_{t-1})`.
     edge_transitions_ : ndarray of shape (n_edge_types, n_labels, n_labels)
         The same, given each type of edges, in the order of first occurrence.
     coef_ : CSR of shape (n_attributes, n_labels)
-        log p(symbol | label), minus the same for an unknown symbol.
+        :math:`\log p(\mathrm{symbol} \mid \mathrm{label})`, minus the same for an unknown symbol.
     intercept_ : ndarray of shape (n_labels,)
-        log p(token | label) of a token whose symbols are all unknown.
+        :math:`\log p(\mathrm{token} \mid \mathrm{label})` of a token whose symbols are all unknown.
     {attribute_names_}
     {counts_}
     {tabulator_}
@@ -170,7 +170,7 @@ class HMM(CountingClassifier):
         self.n_jobs = n_jobs
 
     def score_samples(self, X: Any) -> np.ndarray:
-        """Logarithms of the probabilities of observations, p(x) = sum_y p(x, y).
+        r"""Logarithms of the probabilities of observations, :math:`p(x) = \sum_y p(x, y)`.
 
         Parameters
         ----------
@@ -251,7 +251,7 @@ class HMM(CountingClassifier):
 
     @property
     def edge_transitions_(self) -> np.ndarray:
-        """log p(y_t | y_{t-1}) for each type of edges, (n_edge_types, n_labels, n_labels)."""
+        """Scores of transitions for each type of edges, (n_edge_types, n_labels, n_labels)."""
         n = len(self.classes_)  # models that were stored before edges had types have none
         return getattr(self, "_edge_transitions", np.empty((0, n, n)))
 

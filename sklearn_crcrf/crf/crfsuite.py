@@ -74,9 +74,10 @@ class CRFsuiteCRF(FittedState, Sound, SummaryMixin, BaseEstimator):
         Whether pairs of attribute and label, and of two labels, that do not occur in training
         have weights too. None is False.
     c1, c2 : float, default=None
-        Strengths of the penalties ``c1 * |w|`` and ``c2 * ||w||^2``. None is 0 for c1, which
-        only "lbfgs" can have, and 1 for c2. Both are named as in CRFsuite; c1 is the same
-        as in :class:`CRF`, and c2 is ``1 / (2 sigma ** 2)``.
+        Strengths of the penalties :math:`c_1 \\lVert w \\rVert_1` and
+        :math:`c_2 \\lVert w \\rVert^2`. None is 0 for c1, which only "lbfgs" can have, and 1 for
+        c2. Both are named as in CRFsuite; c1 is the same as in :class:`CRF`, and c2 is
+        ``1 / (2 sigma ** 2)``.
     max_iterations : int, default=None
         None is no limit for "lbfgs", 1000 for "l2sgd", and 100 for the others.
     num_memories, epsilon : object, default=None

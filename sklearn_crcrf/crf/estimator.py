@@ -47,8 +47,12 @@ class CRF(CallbackSupportMixin, LinearChainClassifier):
        s(x, y) = \\sum_t x_t^\\top \\mathrm{coef}_{\\cdot, y_t} + \\sum_{t > 0}
        \\mathrm{transitions}_{y_{t-1}, y_t},
 
-    and its probability is exp(score) over the sum of this over all labellings. The weights
-    minimise the sum of the losses of all sequences plus ``||w||^2 / (2 sigma^2) + c1 |w|_1``.
+    and its probability is :math:`\\exp s(x, y)`, divided by the sum of this over all labellings.
+    The weights minimise the sum of the losses of all sequences plus the penalty
+
+    .. math::
+
+       \\frac{\\lVert w \\rVert^2}{2 \\sigma^2} + c_1 \\lVert w \\rVert_1.
 
     Parameters
     ----------

@@ -47,9 +47,9 @@ class MCE(Criterion):
         How much the best of the other labellings outweigh the rest, in (0, inf]. With inf the
         loss has kinks, and its derivatives are from one of the best labellings.
     averaged : bool, default=False
-        Whether d has the mean of exp(psi score(y')), as in [1]_, instead of the sum. The mean is
-        over ``n_labels ** length - 1`` labellings, which lowers d in proportion to the length. With
-        an infinite psi it makes no difference.
+        Whether d has the mean of :math:`\exp(\psi\, s(y'))`, as in [1]_, instead of the sum. The
+        mean is over ``n_labels ** length - 1`` labellings, which lowers d in proportion to the
+        length. With an infinite psi it makes no difference.
 
     References
     ----------

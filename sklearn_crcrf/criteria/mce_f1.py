@@ -30,7 +30,8 @@ class MCEF1(Criterion):
        \mathrm{FN} = \sum_s l(-g(s)), \quad \mathrm{FP} = \sum_{s'} l(g(s')), \quad l(d) =
        \frac{1}{1 + \exp(-(\mathrm{slope}\, d + \mathrm{offset}))},
 
-    and with TP = sum_s 1 - l(-g(s)) the loss of a corpus with n gold segments is
+    and with :math:`\mathrm{TP} = \sum_s [1 - l(-g(s))]` the loss of a corpus with n gold segments
+    is
 
     .. math::
 
@@ -38,10 +39,10 @@ class MCEF1(Criterion):
        \gamma^2\, \mathrm{FN} + \mathrm{FP}}.
 
     The factor n makes the loss comparable with the other losses, and with the prior. The paper
-    minimises (1 - F) / F instead, which explodes where TP vanishes; and to contain a segment it
-    requires only that the tokens have its labels, not that the segment ends there. The loss is not
-    convex, has kinks, and jumps where two of the other labellings are equally good, so training
-    starts from the optimum of the log loss.
+    minimises :math:`(1 - F) / F` instead, which explodes where TP vanishes; and to contain a
+    segment it requires only that the tokens have its labels, not that the segment ends there. The
+    loss is not convex, has kinks, and jumps where two of the other labellings are equally good, so
+    training starts from the optimum of the log loss.
 
     Parameters
     ----------

@@ -66,7 +66,13 @@ class EmpiricalCRF(EmpiricalTraining):
 
     In a chordal graph each cycle of more than three tokens has a chord. For samples that are
     chordal, and have no clique of four tokens, the product is exact with another factor for each
-    triangle [2]_, CR(i; j; k) / (CR(i; j) CR(j; k) CR(i; k)); these rates are smoothed towards 1.
+    triangle [2]_,
+
+    .. math::
+
+       \frac{\mathrm{CR}(i; j; k)}{\mathrm{CR}(i; j)\, \mathrm{CR}(j; k)\, \mathrm{CR}(i; k)};
+
+    these rates are smoothed towards 1.
     The inference must be "exact" or "ilp", or "auto" with at most 21 labels. In all other graphs
     with cycles the product of the rates of edges counts evidence several times, so these rates
     have an exponent below 1.
@@ -74,17 +80,17 @@ class EmpiricalCRF(EmpiricalTraining):
     Parameters
     ----------
     mu_oov : float, default=1.0
-        Exponent of the distribution p(y | spelling) of an unknown word: below 1 its neighbours
-        count for more, above 1 its spelling does. In [0, inf).
+        Exponent of the distribution :math:`p(y \mid \mathrm{spelling})` of an unknown word: below 1
+        its neighbours count for more, above 1 its spelling does. In [0, inf).
     sigma : float, default=1.0
         Width of all priors. Every pseudo-count is divided by ``sigma ** 2``. Parameters that are
         fitted iteratively have a Gaussian prior, with standard deviation sigma for
         ``spelling="maxent"`` and ``0.1 * sigma`` for ``exponents="fit"``. In (0, inf]; ``inf``
         means plain frequencies.
     spelling : {"product", "joint", "mean", "maxent"}, default="product"
-        How p(y | spelling) is estimated: as a product of the co-occurrence rates of y with
-        affixes, shape and case; or, from the eleven binary features of the papers, as the
-        frequency given all features, the mean of the frequencies given each feature, or an
+        How :math:`p(y \mid \mathrm{spelling})` is estimated: as a product of the co-occurrence
+        rates of y with affixes, shape and case; or, from the eleven binary features of the papers,
+        as the frequency given all features, the mean of the frequencies given each feature, or an
         exponential model.
     zeros : {"smoothed", "floored", "exact"}, default="smoothed"
         How events that never occurred are scored. Unless they are smoothed, a known word has only

@@ -24,16 +24,18 @@ class AssociativeMarkovNetwork(GraphCRF):
 
        \max_{y'} \left[s(y') + d(y, y')\right] - s(y)
 
-    with d the number of nodes whose labels differ, plus ``||w||^2 / (2 sigma^2)``. As edges only
-    reward equal labels, cuts find the best labelling for two labels exactly, and for more labels
-    one within a factor of two of it, by expansion moves. It has no probabilities. For graphs whose
-    edges join different labels, use :class:`GraphCRF`.
+    with d the number of nodes whose labels differ, plus the penalty
+    :math:`\lVert w \rVert^2 / (2 \sigma^2)`. As edges only reward equal labels, cuts find the best
+    labelling for two labels exactly, and for more labels one within a factor of two of it, by
+    expansion moves. It has no probabilities. For graphs whose edges join different labels, use
+    :class:`GraphCRF`.
 
     Parameters
     ----------
     sigma : float, default=0.2
         Standard deviation of the Gaussian prior of every weight, in (0, inf): the loss has the
-        penalty ``||w||^2 / (2 sigma^2)``. ``sigma ** 2`` is the C of a support vector machine.
+        penalty :math:`\lVert w \rVert^2 / (2 \sigma^2)`. ``sigma ** 2`` is the C of a support
+        vector machine.
     inference : {"auto", "exact", "loopy", "trw", "cut", "ilp"} or Inference, default="cut"
         How the best labellings are found, as in :class:`GraphCRF`.
     {min_freq}

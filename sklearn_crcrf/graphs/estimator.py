@@ -53,10 +53,10 @@ class GraphCRF(CRF):
        \\mathrm{table}^{st}_{y_s, y_t}, \\qquad \\mathrm{table}^{st} = \\mathrm{transitions} +
        \\sum_k e_{st, k}\\, \\mathrm{edge\\_coef}_k,
 
-    with a sum over nodes t and one over edges (s, t), and e_st the attributes of an edge: its
-    numbers, or a 1 for its type. Its probability is exp(score) over the sum of this over all
-    labellings, which is exact or approximated, as ``inference`` says. Of a :class:`GraphArray` that
-    is a forest, :class:`CRF` is the faster model.
+    with a sum over nodes t and one over edges (s, t), and :math:`e_{st}` the attributes of an
+    edge: its numbers, or a 1 for its type. Its probability is :math:`\\exp s(x, y)`, divided by the
+    sum of this over all labellings, which is exact or approximated, as ``inference`` says. Of a
+    :class:`GraphArray` that is a forest, :class:`CRF` is the faster model.
 
     One graph of which some labels are known is enough to train on: ``fit(X, known)`` leaves out the
     nodes whose label is None, and their edges, and ``predict(X, allowed=known)`` takes the known

@@ -180,7 +180,7 @@ class BatchShard(Shard):
 
 
 class ShardedObjective:
-    """The sum of the losses of all shards, plus ``||w||^2 / (2 sigma^2)`` once.
+    r"""The sum of the losses of all shards, plus :math:`\lVert w \rVert^2 / (2 \sigma^2)` once.
 
     Losses and gradients are added in the order of the shards, so the result has the same bits
     wherever and in which order the shards are evaluated.

@@ -51,9 +51,10 @@ class MaxMarginCRF(CallbackSupportMixin, LinearChainClassifier):
        \frac{\lVert w \rVert^2}{2 C}
 
     with d the number of tokens whose labels differ. This is the structural support vector machine
-    with one slack per sequence; its usual objective, ``||w||^2 / 2 + C sum_s slack_s``, is C times
-    this one. ``CRF("max_margin", sigma)`` minimises the same objective with ``C = sigma ** 2``;
-    here the dual is used too, which bounds the distance from the minimum when training ends.
+    with one slack per sequence; its usual objective,
+    :math:`\lVert w \rVert^2 / 2 + C \sum_i \mathrm{slack}_i`, is C times this one.
+    ``CRF("max_margin", sigma)`` minimises the same objective with ``C = sigma ** 2``; here the dual
+    is used too, which bounds the distance from the minimum when training ends.
 
     Scores are not trained to be log-probabilities: :meth:`predict_proba` and similar methods
     normalise them nevertheless. For probabilities train a :class:`CRF`.
@@ -62,9 +63,9 @@ class MaxMarginCRF(CallbackSupportMixin, LinearChainClassifier):
     ----------
     C : float, default=1.0
         Weight of the margin relative to the norm of the weights; in (0, inf). It is
-        ``sigma ** 2`` for the sigma of :class:`CRF`, whose penalty is ``||w||^2 / (2 C)`` as well.
-        Named ``C`` as in scikit-learn's support vector machines, since this estimator is one. The
-        larger it is, the more passes are needed.
+        ``sigma ** 2`` for the sigma of :class:`CRF`, whose penalty is
+        :math:`\lVert w \rVert^2 / (2 C)` as well. Named ``C`` as in scikit-learn's support vector
+        machines, since this estimator is one. The larger it is, the more passes are needed.
     solver : {"bcfw", "smo", "eg", "subgradient"}, default="bcfw"
         Block-coordinate Frank-Wolfe [2]_; sequential minimal optimisation over pairs of
         labellings [1]_; the online exponentiated gradient [3]_; or averaged stochastic

@@ -15,14 +15,16 @@ __all__ = ["ArowCRF"]
 
 @documented
 class ArowCRF(StructuredPerceptron):
-    """Linear chain trained online by adaptive regularisation of weights, AROW [1]_.
+    r"""Linear chain trained online by adaptive regularisation of weights, AROW [1]_.
 
-    Every weight has a variance v. If the best path y' is not the gold path y, then with
-    ``d = features(y) - features(y')``
+    Every weight has a variance v. If the best path y' is not the gold path y, and d are the
+    features of y less the features of y', the weights and the variances become
 
-        loss = score(y') - score(y) + number of wrong labels,
-        w += v * d * loss / (sum v d^2 + gamma),
-        1 / v += d^2 / gamma,
+    .. math::
+
+       \mathrm{loss} = s(x, y') - s(x, y) + \mathrm{number\ of\ wrong\ labels}, \qquad
+       w \leftarrow w + \frac{\mathrm{loss}}{\gamma + \sum_k v_k d_k^2}\, v d, \qquad
+       \frac{1}{v} \leftarrow \frac{1}{v} + \frac{d^2}{\gamma},
 
     so that weights that have changed often change less. The last weights are used. The weight of
     a sequence divides its gamma. Variances begin anew in each call of ``fit`` and

@@ -15,17 +15,20 @@ __all__ = ["PassiveAggressiveCRF"]
 
 @documented
 class PassiveAggressiveCRF(StructuredPerceptron):
-    """Linear chain trained online by passive-aggressive steps [1]_.
+    r"""Linear chain trained online by passive-aggressive steps [1]_.
 
     The sequences are labelled one after another. If the best path y' is not the gold path y, the
-    weights move by ``size * d`` with ``d = features(y) - features(y')``, just far enough that the
-    score of y exceeds the score of y' by a margin, unless C limits the step:
+    weights move by a step times d, the features of y less the features of y'. The step is just so
+    large that the score of y exceeds the score of y' by a margin, unless C limits it:
 
-        loss = score(y') - score(y) + margin,
-        size = min(C, loss / ||d||^2)               for the hinge loss,
-        size = loss / (||d||^2 + 1 / (2 C))         for the squared hinge loss.
+    .. math::
 
-    The weight of a sequence multiplies C. Units whose links make loops are not accepted.
+       \mathrm{loss} = s(x, y') - s(x, y) + \mathrm{margin}, \qquad
+       \mathrm{step} = \min\left(C, \frac{\mathrm{loss}}{\lVert d \rVert^2}\right) \quad
+       \mathrm{or} \quad \mathrm{step} = \frac{\mathrm{loss}}{\lVert d \rVert^2 + 1 / (2 C)}
+
+    for the hinge loss and for the squared hinge loss. The weight of a sequence multiplies C. Units
+    whose links make loops are not accepted.
 
     Parameters
     ----------

@@ -31,14 +31,18 @@ __all__ = ["SemiMarkovCRF"]
 class SemiMarkovCRF(CRF):
     """Conditional random field of segments: whole segments have features too [1]_.
 
-    The score of a labelling is the score of a :class:`CRF`, plus for each segment
+    The score of a labelling is the score of a :class:`CRF`, plus for each segment from the
+    token s to the token e
 
-        length_coef[type, length] + phi(start, end) @ segment_coef[:, type],
+    .. math::
 
-    where phi are the features of the span that a :class:`SegmentedArray` holds. So all features of
-    tokens are used as in a CRF, and labels are read and written in the same scheme; labellings that
-    spell no segmentation are impossible. Segments longer than ``max_length`` have one common length
-    and no features of their span; none is too long to be found.
+       \\mathrm{length\\_coef}_{\\mathrm{type}, \\mathrm{length}} +
+       \\phi(x, s, e)^\\top \\mathrm{segment\\_coef}_{\\cdot, \\mathrm{type}},
+
+    where :math:`\\phi` are the features of the span that a :class:`SegmentedArray` holds. So all
+    features of tokens are used as in a CRF, and labels are read and written in the same scheme;
+    labellings that spell no segmentation are impossible. Segments longer than ``max_length`` have
+    one common length and no features of their span; none is too long to be found.
 
     Without features of segments it is as accurate as a CRF that is constrained to the scheme. It
     gains where whole segments can be compared with something, such as a list of names.

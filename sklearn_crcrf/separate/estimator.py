@@ -53,10 +53,10 @@ class SeparateCRF(BaseSequenceClassifier):
        y_t)^{\mathrm{exponent}},
 
     with a product over nodes t, whose probabilities are the classifier's, and one over links. The
-    rates CR(i; j) = p(i, j) / (p(i) p(j)) are smoothed frequencies. Where rates say nothing, or
-    nodes say it already, the exponent is near 0. It serves any structure: sequences, forests, and
-    graphs with cycles, as :class:`GraphArray`. Each type of edges has rates of its own, smoothed
-    towards the common rates; numbers as ``edge_data`` are not used.
+    rates :math:`\mathrm{CR}(i; j) = p(i, j) / (p(i)\, p(j))` are smoothed frequencies. Where rates
+    say nothing, or nodes say it already, the exponent is near 0. It serves any structure:
+    sequences, forests, and graphs with cycles, as :class:`GraphArray`. Each type of edges has rates
+    of its own, smoothed towards the common rates; numbers as ``edge_data`` are not used.
 
     One graph with some known labels is enough: in ``fit(X, known)`` the label None marks unknown
     ones, and ``predict(X, allowed=known)`` conditions on the known ones.

@@ -25,10 +25,10 @@ def bundle(
     tol: float = 1e-3,
     callback: Callable[[OptimizeResult], None] | None = None,
 ) -> OptimizeResult:
-    r"""Minimise a convex loss, which may have kinks, plus ``||x||^2 / (2 sigma^2)`` [1]_.
+    r"""Minimise a convex loss, which may have kinks, plus a Gaussian prior's penalty [1]_.
 
-    The gradient g_i at each point x_i visited gives a plane below the loss R. The next point is
-    the minimum of the penalty plus the highest plane,
+    The gradient :math:`g_i` at each point :math:`x_i` visited gives a plane below the loss R. The
+    next point is the minimum of the penalty plus the highest plane,
 
     .. math::
 

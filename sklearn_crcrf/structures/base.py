@@ -121,7 +121,7 @@ class Structure(Capabilities, ABC):
 
     @abstractmethod
     def log_partition(self, scores: Scores) -> tuple[np.ndarray, Pullback]:
-        """Logarithms of the sums of exp(score) over all labellings.
+        """Logarithms of the sums of potentials, exp of scores, over all labellings.
 
         Parameters
         ----------

@@ -89,7 +89,7 @@ class Capabilities:
         raise Unsupported(self, "best_excluding")
 
     def log_partition_excluding(self, scores: Scores, y: np.ndarray) -> tuple[np.ndarray, Pullback]:
-        """Logarithms of the sums of exp(score) over all labellings but the given one of each unit.
+        """Logarithms of the sums of potentials over all labellings but the given one of each unit.
 
         Parameters
         ----------

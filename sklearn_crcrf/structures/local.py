@@ -15,7 +15,7 @@ UNDERFLOW = 1e-280
 
 
 def local_partition(structure: Structure, scores: Scores) -> np.ndarray:
-    """Logarithms of the sums of exp(score) over the labels of a token, given the label before.
+    """Logarithms of the sums of potentials over the labels of a token, given the label before.
 
     Parameters
     ----------

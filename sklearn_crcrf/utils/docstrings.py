@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping
-from inspect import cleandoc, isclass, isfunction
+from inspect import cleandoc, isclass, isfunction, unwrap
 from textwrap import indent
 from typing import TypeVar
 
@@ -10,7 +10,7 @@ __all__ = ["entries_of", "filling"]
 
 Documented = TypeVar("Documented", bound=Callable)
 
-PLACE = re.compile(r"^( *)\{(\w[\w, ]*)\}$", re.MULTILINE)
+PLACE = re.compile(r"^( *)\{(\w[\w, ]*)\}(?=$| )", re.MULTILINE)
 
 
 def entries_of(text: str) -> dict[str, str]:
@@ -40,8 +40,9 @@ def entries_of(text: str) -> dict[str, str]:
 def filling(entries: Mapping[str, str]) -> Callable[[Documented], Documented]:
     """A decorator that puts entries into the docstrings of a function, or a class and its methods.
 
-    A line that is nothing but a name in braces stands for the entry of this name. Without
-    docstrings, as under ``python -OO``, there is nothing to fill.
+    A name in braces at the beginning of a line stands for the entry of this name; what follows in
+    the line continues its text. Without docstrings, as under ``python -OO``, there is nothing to
+    fill.
 
     Parameters
     ----------
@@ -85,7 +86,8 @@ def filling(entries: Mapping[str, str]) -> Callable[[Documented], Documented]:
 
     def fill(documented: Documented) -> Documented:
         members = vars(documented).values() if isclass(documented) else ()
-        for part in (documented, *filter(isfunction, members)):
+        wrapped = map(unwrap, members)  # what ``available_if`` hides
+        for part in (documented, *filter(isfunction, (*members, *wrapped))):
             if part.__doc__:
                 part.__doc__ = PLACE.sub(entry, part.__doc__)
         return documented

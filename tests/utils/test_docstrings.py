@@ -4,6 +4,7 @@ import inspect
 from functools import wraps
 
 import pytest
+from sklearn.utils.metaestimators import available_if
 
 from sklearn_crcrf.utils.docstrings import entries_of, filling
 
@@ -46,6 +47,16 @@ class Model:
         {X, y}
         """
 
+    @available_if(lambda self: self.sigma)
+    def predict(self, X):
+        """Label.
+
+        Parameters
+        ----------
+        {sigma} Or a
+            function.
+        """
+
     def undocumented(self):
         pass
 
@@ -57,6 +68,7 @@ def test_entries_stand_in_the_place_of_their_names():
         'kind : {"a", "b"}\nn_jobs : int\n    Threads.'
     )
     assert inspect.getdoc(Model.fit) == "Train.\n\nParameters\n----------\nX, y : array"
+    assert inspect.getdoc(Model.predict).endswith("    It is positive. Or a\n    function.")
     assert Model.undocumented.__doc__ is None
 
 
