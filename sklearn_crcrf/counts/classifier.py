@@ -10,6 +10,7 @@ from sklearn.base import _fit_context
 from sklearn.utils.validation import check_is_fitted
 
 from ..base.classifier import BaseSequenceClassifier
+from ..data.empty_tokens import warn_of_empty_tokens
 from ..data.layout import Sequences
 from ..data.ragged import SequenceArray
 from ..data.symbols import SymbolTable
@@ -245,6 +246,7 @@ class CountingClassifier(PostponesEstimates, BaseSequenceClassifier):
 
     def _set_up(self, X: SequenceArray, weights: np.ndarray) -> Tokens:
         """Make the tabulator, and an encoder that has seen nothing."""
+        warn_of_empty_tokens(X, stacklevel=3)
         self.tabulator_ = self._new_tabulator()
         table, attributes = self.tabulator_.fit_transform(X, weights)
         structure = self._linked(X)

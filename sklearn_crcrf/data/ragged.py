@@ -249,7 +249,10 @@ class SequenceArray:
     def _concatenated(parts: list, axis: int) -> "SequenceArray":
         """The sequences of all parts, or with axis 1 their attributes, beside each other."""
         if not all(isinstance(part, SequenceArray) for part in parts):
-            raise TypeError("a SequenceArray can be joined only with another SequenceArray")
+            raise TypeError(
+                "a SequenceArray can be joined only with another SequenceArray; "
+                "beside other transformers, TokenFeatures([]) passes on what 'passthrough' would"
+            )
         first = parts[0]
         data = join_rows([part.data for part in parts], axis)
         if axis == 0:

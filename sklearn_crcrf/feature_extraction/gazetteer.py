@@ -21,7 +21,8 @@ class Gazetteer(SymbolTransformer):
     There is one column for each list. Its symbol is ``"B"`` where a phrase of the list begins and
     ``"I"`` inside one; other tokens have no symbol. Of phrases that begin at the same token only
     the longest is marked, and of overlapping phrases only the first. Lists do not affect each
-    other.
+    other. The columns of X are not part of the output: join them with it by
+    ``make_union(TokenFeatures(), Gazetteer(...))``.
 
     Parameters
     ----------

@@ -10,6 +10,7 @@ from sklearn.utils import check_scalar
 from sklearn.utils.validation import check_is_fitted
 
 from .._kernels._entries import some_entries
+from ..data.empty_tokens import warn_of_empty_tokens
 from ..data.ragged import SequenceArray, locate
 from ..data.vocabulary import Vocabulary
 from ..utils.soundness import Fact, Requirement
@@ -172,6 +173,7 @@ class SequenceVectorizer(SequenceTransformer):
             raise ValueError(f"dtype must be a type of numbers, got {self.dtype!r}")
         vocabulary = Vocabulary()
         attributes = read_attributes(X, vocabulary.add, self.separator)
+        warn_of_empty_tokens(attributes.sequences, stacklevel=3)
         if self.min_freq > 1:
             counts = np.bincount(attributes.ids[attributes.ids >= 0], minlength=len(vocabulary))
             kept = np.flatnonzero(counts >= self.min_freq)

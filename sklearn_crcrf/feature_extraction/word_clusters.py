@@ -16,7 +16,8 @@ class WordClusters(SymbolTransformer):
     """Make columns of the clusters that words belong to.
 
     Brown clusters [1]_ are the leaves of a tree, named by the path from the root, such as
-    ``"0010"``. Prefixes of a path are broader clusters.
+    ``"0010"``. Prefixes of a path are broader clusters. The columns of X are not part of the
+    output: join them with it by ``make_union(TokenFeatures(), WordClusters(...))``.
 
     Parameters
     ----------
