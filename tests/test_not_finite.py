@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from cases import for_each
 from compiled import compiled
 from sklearn_crcrf._kernels._batch_scores import BatchScores
 
@@ -50,7 +51,7 @@ SCALES = [(1e308, "f8"), (1e160, "f8"), (1e30, "f4")]
 
 
 # All criteria are trained with the same solver, on the same scores.
-@pytest.mark.parametrize(
+@for_each(
     ("name", "scale", "dtype"),
     [
         (name, *scale)
@@ -66,8 +67,8 @@ def test_training_on_huge_values_names_them(name, scale, dtype):
     assert not hasattr(estimator, "classes_")
 
 
-@pytest.mark.parametrize("n_fits", [1, 2])
-@pytest.mark.parametrize("estimator", [CRF(), StructuredPerceptron()])
+@for_each("n_fits", [1, 2])
+@for_each("estimator", [CRF(), StructuredPerceptron()])
 def test_training_in_parts_on_huge_values_leaves_the_model(estimator, n_fits):
     small, y = large(1.0, "f8"), [["a", "b", "c"]] * 8
     estimator.partial_fit(small, y)
@@ -78,16 +79,15 @@ def test_training_in_parts_on_huge_values_leaves_the_model(estimator, n_fits):
 
 
 # Values that pass by themselves, with weights that make the scores overflow.
-@pytest.mark.parametrize(
+@for_each(
     "estimator",
     [
         *(StructuredPerceptron(name, max_iter=8) for name in LEARNERS),
         StructuredPerceptron(edge_columns=[0], boundaries=True),
         *(MaxMarginCRF(1e200, solver=name, max_iter=4) for name in MARGIN_SOLVERS),
     ],
-    ids=str,
 )
-@pytest.mark.parametrize("weight", [1e150, 1e306])
+@for_each("weight", [1e150, 1e306])
 def test_scores_that_overflow_in_training_are_an_error(estimator, weight):
     X, y = large(1e100, "f8"), [["a", "b", "c"], ["c", "b", "a"]] * 4
     with pytest.raises(ValueError, match=r"(?s)(finite|inf|nan).*scale"):
@@ -139,9 +139,9 @@ CALLS = {
 }
 
 
-@pytest.mark.parametrize("dtype", ["float64", "float32"])
-@pytest.mark.parametrize("decoding", ["viterbi", "marginal"])
-@pytest.mark.parametrize("name", CALLS)
+@for_each("dtype", ["float64", "float32"])
+@for_each("decoding", ["viterbi", "marginal"])
+@for_each("name", CALLS)
 def test_prediction_names_the_token_whose_scores_overflow(name, decoding, dtype):
     crf = fitted(30.0, dtype).set_params(decoding=decoding)
     X = [np.ones((3, 2)), np.ones((3, 2))]
@@ -151,9 +151,9 @@ def test_prediction_names_the_token_whose_scores_overflow(name, decoding, dtype)
         CALLS[name](crf, X)
 
 
-@pytest.mark.parametrize("value", [np.inf, np.nan])
-@pytest.mark.parametrize("part", ["coef_", "transitions_", "begin_", "end_", "edge_coef_"])
-@pytest.mark.parametrize("name", CALLS)
+@for_each("value", [np.inf, np.nan])
+@for_each("part", ["coef_", "transitions_", "begin_", "end_", "edge_coef_"])
+@for_each("name", CALLS)
 def test_weights_that_are_not_finite_are_an_error(name, part, value):
     X = [np.ones((3, 2)), np.ones((3, 2))]
     crf = CRF(max_iter=3, edge_columns=[0]).fit(X, [["a", "b", "b"], ["b", "a", "a"]])
@@ -181,10 +181,10 @@ def test_a_local_model_whose_scores_overflow_is_an_error():
             CALLS[name](memm, [np.full((3, 2), 1.7e308)])
 
 
-@pytest.mark.parametrize("kernel", compiled("viterbi"))
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.parametrize("n_labels", [1, 2, 3, 4, 5, 8, 9, 15, 16, 17, 33, 64, 65, 130])
-@pytest.mark.parametrize("with_edges", [False, True])
+@for_each("kernel", compiled("viterbi"))
+@for_each("dtype", [np.float64, np.float32])
+@for_each("n_labels", [1, 2, 3, 4, 5, 8, 9, 15, 16, 17, 33, 64, 65, 130])
+@for_each("with_edges", [False, True])
 def test_labels_are_those_of_the_chain_whatever_the_scores_are(kernel, dtype, n_labels, with_edges):
     rng = np.random.default_rng(n_labels)
     offsets = np.append(0, np.cumsum(np.tile(np.diff(SHORT), 10)))

@@ -5,6 +5,7 @@ from inspect import signature
 
 import numpy as np
 import pytest
+from cases import for_each
 from test_docstrings import ESTIMATORS, section
 
 from sklearn_crcrf import (
@@ -83,7 +84,7 @@ ITERATIVE = {
         for solver in ("bcfw", "smo", "eg", "subgradient")
     },
 }
-iterative = pytest.mark.parametrize("name", ITERATIVE)
+iterative = for_each("name", ITERATIVE)
 
 rng = np.random.default_rng(0)
 LABELS = [[f"L{j}" for j in rng.integers(3, size=n)] for n in rng.integers(2, 6, size=40)]
@@ -115,13 +116,13 @@ def again(estimator):
         return estimator.fit(inputs_of(estimator), LABELS)
 
 
-@pytest.mark.parametrize("name", HAS)
+@for_each("name", HAS)
 def test_who_has_which_parameters(name):
     assert SHARED & set(signature(ESTIMATORS[name]).parameters) == HAS[name]
 
 
-@pytest.mark.parametrize("name", HAS)
-@pytest.mark.parametrize(
+@for_each("name", HAS)
+@for_each(
     "method", ["fit", "partial_fit", "forget", "fit_exponents", "predict_out_of_fold", "score"]
 )
 def test_sequences_have_weights_in_all_that_is_trained_or_scored(name, method):
@@ -136,7 +137,7 @@ def test_every_estimator_is_here():
     assert classifiers == set(HAS)
 
 
-@pytest.mark.parametrize("parameter", sorted(SHARED | {"sample_unit", "constraints", "dtype"}))
+@for_each("parameter", sorted(SHARED | {"sample_unit", "constraints", "dtype"}))
 def test_a_parameter_takes_the_same_values_everywhere(parameter):
     # CRFsuiteCRF has the parameters of another package.
     kinds = [kind for name, kind in ESTIMATORS.items() if name in HAS and name != "CRFsuiteCRF"]
@@ -146,7 +147,7 @@ def test_a_parameter_takes_the_same_values_everywhere(parameter):
     assert len(taken) == 1
 
 
-@pytest.mark.parametrize("parameter", ["warm_start", "class_weight", "verbose", "constraints"])
+@for_each("parameter", ["warm_start", "class_weight", "verbose", "constraints"])
 def test_a_parameter_has_the_same_type_and_default_everywhere(parameter):
     wrappers = {
         "CRFsuiteCRF",
@@ -159,7 +160,7 @@ def test_a_parameter_has_the_same_type_and_default_everywhere(parameter):
     assert len({entry.kind for entry in kinds if entry}) == 1
 
 
-@pytest.mark.parametrize(("name", "parameter"), RELATED)
+@for_each(("name", "parameter"), RELATED)
 def test_other_strengths_of_regularisation_are_related_to_sigma(name, parameter):
     entries = section(ESTIMATORS[name], "Parameters")
     text = " ".join(entries[parameter.split(", ")[-1]].text.split())
@@ -182,14 +183,14 @@ def test_iterations_are_told(name):
 
 
 # EmpiricalCRF and OpinionPoolCRF have limits of their own.
-@pytest.mark.parametrize("name", sorted({*ITERATIVE} - {"EmpiricalCRF", "OpinionPoolCRF"}))
+@for_each("name", sorted({*ITERATIVE} - {"EmpiricalCRF", "OpinionPoolCRF"}))
 def test_training_that_is_cut_short_has_not_converged(name):
     limit = "max_iterations" if name == "CRFsuiteCRF" else "max_iter"
     model = fitted(ITERATIVE[name], **{limit: 1})
     assert (model.n_iter_, model.converged_) == (1, False)
 
 
-@pytest.mark.parametrize("name", [name for name, has in HAS.items() if has >= STOPPING])
+@for_each("name", [name for name, has in HAS.items() if has >= STOPPING])
 def test_sequences_are_held_out_to_validate_on(name):
     options = {"validation_fraction": 0.25, "n_iter_no_change": 2, "max_iter": 50}
     model = fitted(ITERATIVE[name], **options)
@@ -201,7 +202,7 @@ def test_sequences_are_held_out_to_validate_on(name):
     assert fitted(ITERATIVE[name]).validation_curve_ == []
 
 
-@pytest.mark.parametrize("name", [name for name, has in HAS.items() if "warm_start" in has])
+@for_each("name", [name for name, has in HAS.items() if "warm_start" in has])
 def test_a_warm_start_goes_on_where_the_last_fit_ended(name):
     model = fitted(ITERATIVE[name], max_iter=3, warm_start=True)
     first = model.loss_curve_
@@ -210,7 +211,7 @@ def test_a_warm_start_goes_on_where_the_last_fit_ended(name):
     assert fitted(ITERATIVE[name], max_iter=3).loss_curve_ == first
 
 
-@pytest.mark.parametrize("name", [name for name, has in HAS.items() if "class_weight" in has])
+@for_each("name", [name for name, has in HAS.items() if "class_weight" in has])
 def test_labels_weigh_as_their_tokens_do(name):
     of_label = {"L0": 1.0, "L1": 3.0, "L2": 0.5}
     weights = [[of_label[label] for label in labels] for labels in LABELS]

@@ -6,6 +6,7 @@ from types import MappingProxyType
 
 import numpy as np
 import pytest
+from cases import for_each
 from sklearn_crcrf._kernels._attribute_reader import AttributeReader
 from sklearn_crcrf._kernels._frozen_strings import FrozenStrings, frozen_arrays
 
@@ -61,7 +62,7 @@ def test_no_list_of_tokens(tokens):
         reader(["a"]).attributes(tokens)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("token", "message"),
     [
         (None, "the token must be a str or a dict, but is None, of type NoneType"),
@@ -80,7 +81,7 @@ def test_what_is_no_attribute(token, message):
         reader(["a"]).attributes(["a", token])
 
 
-@pytest.mark.parametrize("value", [np.inf, float("nan"), 10**400, -np.inf])
+@for_each("value", [np.inf, float("nan"), 10**400, -np.inf])
 def test_numbers_that_are_not_finite(value):
     with pytest.raises(ValueError, match=r"^tokens, position 0: the value of 'a' must be"):
         reader(["a"]).attributes([{"a": value}])

@@ -1,7 +1,7 @@
 """Sums and maxima of binary models of the same tokens, against a model of its own for each."""
 
 import numpy as np
-import pytest
+from cases import for_each
 from compiled import compiled
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn_crcrf._kernels._best_bits import best_bits
@@ -9,12 +9,12 @@ from sklearn_crcrf._kernels._best_bits import best_bits
 from sklearn_crcrf.output_codes.columns import BitOrder, Potentials
 from sklearn_crcrf.structures import Chain, Forest, Scores
 
-kernels = pytest.mark.parametrize("kernel", compiled("binary_labels"))
+kernels = for_each("kernel", compiled("binary_labels"))
 N_LABELS, WIDTH = 5, 32
 OFFSETS = np.cumsum([0, 3, 1, 6, 0, 4, 2])
 PARENTS = np.array([1, -1, 1, -1, 5, -1, 5, 4, 4, 7, 11, -1, 11, 12, -1, 14])
 STRUCTURES = {"chains": Chain(OFFSETS), "forests": Forest(OFFSETS, PARENTS)}
-structures = pytest.mark.parametrize("structure", STRUCTURES.values(), ids=STRUCTURES)
+structures = for_each("structure", STRUCTURES.values())
 
 
 class Case:
@@ -56,7 +56,7 @@ class Case:
 
 @kernels
 @structures
-@pytest.mark.parametrize(
+@for_each(
     ("dtype", "scale", "tol"),
     [
         (np.float64, 2.0, 1e-10),
@@ -99,7 +99,7 @@ def test_without_tokens(kernel):
 
 
 @structures
-@pytest.mark.parametrize("scale", [1.0, 1000.0])
+@for_each("scale", [1.0, 1000.0])
 def test_the_best_bits(structure, scale):
     case = Case(structure, np.float64, scale)
     bits = case.log_odds.copy()

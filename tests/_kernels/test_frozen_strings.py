@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from cases import for_each
 from sklearn_crcrf._kernels._frozen_strings import FrozenStrings, frozen_arrays
 
 STRINGS = ["", "a", "ab", "é", "日本", "\U0001d400", "\ud800", "a\0b", "a\0", "x" * 1000]
@@ -11,7 +12,7 @@ def table(strings):
     return FrozenStrings(*frozen_arrays(strings))
 
 
-@pytest.mark.parametrize("n", [0, 1, 100, 5000])
+@for_each("n", [0, 1, 100, 5000])
 def test_it_finds_what_it_has(n):
     strings = [f"word {i}" for i in range(n)]
     found = table(strings)
@@ -44,7 +45,7 @@ def damaged():
     yield blob, starts, slots, key[:2]
 
 
-@pytest.mark.parametrize("arrays", list(damaged()))
+@for_each("arrays", list(damaged()))
 def test_damaged_arrays(arrays):
     with pytest.raises(ValueError, match="damaged"):
         FrozenStrings(*arrays)

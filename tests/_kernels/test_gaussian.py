@@ -1,11 +1,11 @@
 import numpy as np
-import pytest
+from cases import for_each
 from numpy.testing import assert_allclose
 from sklearn_crcrf._kernels._gaussian import gaussian_penalty
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("n", [0, 1, 7, 8, 1023, 1024, 1025, 3079])
+@for_each("dtype", [np.float32, np.float64])
+@for_each("n", [0, 1, 7, 8, 1023, 1024, 1025, 3079])
 def test_penalty_and_its_derivatives(dtype, n):
     w = np.random.default_rng(n).normal(size=n).astype(dtype)
     w.flags.writeable = False

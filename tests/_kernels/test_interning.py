@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from cases import for_each
 from sklearn_crcrf._kernels._interning import StringTable
 
 
@@ -9,7 +10,7 @@ def ids_of(table, tokens, method="add"):
     return ids.tolist()
 
 
-@pytest.mark.parametrize("n", [0, 1, 63, 64, 65, 127, 128, 129, 1000, 50_000])
+@for_each("n", [0, 1, 63, 64, 65, 127, 128, 129, 1000, 50_000])
 def test_growth_keeps_every_id(n):
     table = StringTable()
     words = [f"w{i}" for i in range(n)]
@@ -18,7 +19,7 @@ def test_growth_keeps_every_id(n):
     assert table.symbols == words
 
 
-@pytest.mark.parametrize("letter", ["a", "\xe9", "\u4e2d", "\U0001f600", "\0"])
+@for_each("letter", ["a", "\xe9", "\u4e2d", "\U0001f600", "\0"])
 def test_every_character_of_a_string_counts(letter):
     for length in [*range(40), 63, 64, 65, 1000]:
         words = [letter * length] if length else [""]
@@ -57,8 +58,8 @@ def test_wrong_number_of_places():
         StringTable().add(["a", "b"], np.empty(3, dtype=np.int32))
 
 
-@pytest.mark.parametrize("method", ["add_joined", "lookup_joined"])
-@pytest.mark.parametrize("parts", [[], [["a"]], [["a"]] * 3])
+@for_each("method", ["add_joined", "lookup_joined"])
+@for_each("parts", [[], [["a"]], [["a"]] * 3])
 def test_wrong_number_of_parts(method, parts):
     codes = np.zeros((2, 4), dtype=np.int32)
     with pytest.raises(ValueError, match="do not fit"):

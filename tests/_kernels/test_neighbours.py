@@ -3,14 +3,14 @@
 import itertools
 
 import numpy as np
-import pytest
 import scipy.sparse as sp
+from cases import for_each
 from numpy.testing import assert_allclose
 from sklearn_crcrf._kernels._neighbours import add_transition_counts, add_transition_scores
 
 from sklearn_crcrf.structures import TokenTransitions
 
-both_types = pytest.mark.parametrize("dtype", [np.float64, np.float32])
+both_types = for_each("dtype", [np.float64, np.float32])
 LENGTHS = [0, 1, 6, 0, 15, 2]
 OFFSETS = np.append(0, np.cumsum(LENGTHS)).astype(np.int64)
 
@@ -58,8 +58,8 @@ def ends(step, edges):
 
 
 @both_types
-@pytest.mark.parametrize("step", [-1, 1])
-@pytest.mark.parametrize("n", [1, 2, 5, 70])
+@for_each("step", [-1, 1])
+@for_each("n", [1, 2, 5, 70])
 def test_scores(dtype, step, n):
     transition, edges, y = example(n)
     out, expected = np.ones((OFFSETS[-1], n), dtype=dtype), np.ones((OFFSETS[-1], n))
@@ -73,8 +73,8 @@ def test_scores(dtype, step, n):
 
 
 @both_types
-@pytest.mark.parametrize("step", [-1, 1])
-@pytest.mark.parametrize("n", [1, 2, 5, 70])
+@for_each("step", [-1, 1])
+@for_each("n", [1, 2, 5, 70])
 def test_counts(dtype, step, n):
     transition, edges, y = example(n)
     weight = np.random.default_rng(0).normal(size=(OFFSETS[-1], n)).astype(dtype)

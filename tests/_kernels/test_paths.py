@@ -4,15 +4,15 @@ import itertools
 
 import numpy as np
 import oracle
-import pytest
 import scipy.sparse as sp
+from cases import for_each
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn_crcrf._kernels._batch_scores import BatchCounts, BatchScores
 from sklearn_crcrf._kernels._paths import labelling_counts, labelling_scores
 
 from sklearn_crcrf.structures import ScoreGradient, Scores, TokenTransitions
 
-both_types = pytest.mark.parametrize("dtype", [np.float64, np.float32])
+both_types = for_each("dtype", [np.float64, np.float32])
 LENGTHS = [0, 1, 7, 0, 20, 2]
 OFFSETS = np.append(0, np.cumsum(LENGTHS)).astype(np.int64)
 TOKENS = np.arange(OFFSETS[-1])
@@ -37,8 +37,8 @@ def example(n_labels, dtype, density=0.3):
 
 
 @both_types
-@pytest.mark.parametrize("n_labels", [1, 2, 5, 22])
-@pytest.mark.parametrize("density", [0.0, 0.3, 1.0])
+@for_each("n_labels", [1, 2, 5, 22])
+@for_each("density", [0.0, 0.3, 1.0])
 def test_scores_and_counts_of_paths(dtype, n_labels, density):
     scores, y = example(n_labels, dtype, density)
     value, weight = np.empty(len(LENGTHS)), np.linspace(-2.0, 3.0, len(LENGTHS))

@@ -1,7 +1,7 @@
 """Messages between linked tokens, against a few lines of numpy."""
 
 import numpy as np
-import pytest
+from cases import for_each
 from compiled import compiled
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import logsumexp
@@ -9,7 +9,7 @@ from sklearn_crcrf._kernels._graph_messages import GraphMessages
 
 from sklearn_crcrf.structures.inference.slots import Slots
 
-kernels = pytest.mark.parametrize("kernel", compiled("propagation"))
+kernels = for_each("kernel", compiled("propagation"))
 # Around all multiples of vectors.
 N_LABELS = [1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 24, 25, 33]
 
@@ -59,8 +59,8 @@ def run(kernel, slots, share, state, tables, of_link, is_max, damping, n_iter=1,
 
 
 @kernels
-@pytest.mark.parametrize("is_max", [False, True])
-@pytest.mark.parametrize("n_labels", N_LABELS)
+@for_each("is_max", [False, True])
+@for_each("n_labels", N_LABELS)
 def test_one_iteration(kernel, is_max, n_labels):
     rng, slots = np.random.default_rng(n_labels), random_graph(12, 40)
     state, tables = rng.normal(size=(12, n_labels)), rng.normal(size=(3, n_labels, n_labels))
@@ -71,8 +71,8 @@ def test_one_iteration(kernel, is_max, n_labels):
 
 
 @kernels
-@pytest.mark.parametrize("scale", [300.0, 3000.0])
-@pytest.mark.parametrize("is_max", [False, True])
+@for_each("scale", [300.0, 3000.0])
+@for_each("is_max", [False, True])
 def test_scores_whose_exponentials_underflow(kernel, scale, is_max):
     rng, slots = np.random.default_rng(0), random_graph(9, 20)
     state, tables = scale * rng.normal(size=(9, 5)), scale * rng.normal(size=(1, 5, 5))

@@ -1,13 +1,13 @@
 """Products of sparse matrices with dense ones, row by row."""
 
 import numpy as np
-import pytest
 import scipy.sparse as sp
+from cases import for_each
 from compiled import compiled
 from numpy.testing import assert_allclose, assert_array_equal
 
-kernels = pytest.mark.parametrize("kernel", compiled("row_sums"))
-both_types = pytest.mark.parametrize("dtype", [np.float64, np.float32])
+kernels = for_each("kernel", compiled("row_sums"))
+both_types = for_each("dtype", [np.float64, np.float32])
 # Around all multiples of vectors and of tiles of them.
 WIDTHS = [*range(1, 21), 22, 31, 64, 65, 66, 71, 72, 73, 128, 130, 145, 1000]
 
@@ -67,7 +67,7 @@ def test_what_is_written_does_not_depend_on_what_was_there(kernel, dtype):
 
 @kernels
 @both_types
-@pytest.mark.parametrize("n", [3, 22, 130])
+@for_each("n", [3, 22, 130])
 def test_only_the_rows_of_a_slice_change(kernel, dtype, n):
     left, right = sparse_matrix(40, 100, dtype), dense_matrix(100, n, dtype)
     # Rows may go anywhere, and what comes out may be but a part.
@@ -81,7 +81,7 @@ def test_only_the_rows_of_a_slice_change(kernel, dtype, n):
 
 @kernels
 @both_types
-@pytest.mark.parametrize("n", [1, 5, 22, 64, 130])
+@for_each("n", [1, 5, 22, 64, 130])
 def test_slices_give_the_same_bits_as_all_at_once(kernel, dtype, n):
     left, right = sparse_matrix(60, 30, dtype, 0.5), dense_matrix(30, n, dtype)
     rows, (at_once, in_parts) = np.arange(60, dtype=np.int32), np.zeros((2, 60, n), dtype=dtype)

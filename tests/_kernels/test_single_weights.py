@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from cases import for_each
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn_crcrf._kernels._single_weights import (
     add_at,
@@ -13,7 +14,7 @@ from sklearn_crcrf._kernels._single_weights import (
 
 from sklearn_crcrf.utils.csr import csr_arrays
 
-both_types = pytest.mark.parametrize("dtype", [np.float64, np.float32])
+both_types = for_each("dtype", [np.float64, np.float32])
 
 
 def entries(n_labels, n_pairs, dtype, n_tokens=50, seed=0):
@@ -38,8 +39,8 @@ def read_only(array):
 
 
 @both_types
-@pytest.mark.parametrize("n_labels", [1, 2, 22, 65])
-@pytest.mark.parametrize("start, stop", [(0, 50), (11, 32), (20, 20)])
+@for_each("n_labels", [1, 2, 22, 65])
+@for_each("start, stop", [(0, 50), (11, 32), (20, 20)])
 def test_scores(dtype, n_labels, start, stop):
     arrays, effect = entries(n_labels, 30, dtype)
     weights = read_only(np.random.default_rng(1).normal(size=30).astype(dtype))
@@ -49,8 +50,8 @@ def test_scores(dtype, n_labels, start, stop):
 
 
 @both_types
-@pytest.mark.parametrize("n_labels", [1, 2, 22, 65])
-@pytest.mark.parametrize("start, stop", [(0, 50), (11, 32), (20, 20)])
+@for_each("n_labels", [1, 2, 22, 65])
+@for_each("start, stop", [(0, 50), (11, 32), (20, 20)])
 def test_derivatives(dtype, n_labels, start, stop):
     arrays, effect = entries(n_labels, 30, dtype)
     shape = stop - start, n_labels

@@ -1,10 +1,10 @@
 import numpy as np
-import pytest
 import scipy.sparse as sp
+from cases import for_each
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn_crcrf._kernels._sparse_product import add_product
 
-both_types = pytest.mark.parametrize("dtype", [np.float64, np.float32])
+both_types = for_each("dtype", [np.float64, np.float32])
 
 
 def arrays(matrix):
@@ -15,8 +15,8 @@ def arrays(matrix):
 
 
 @both_types
-@pytest.mark.parametrize("n", [1, 2, 22, 130])
-@pytest.mark.parametrize("start, stop", [(0, 30), (7, 19), (30, 30)])
+@for_each("n", [1, 2, 22, 130])
+@for_each("start, stop", [(0, 30), (7, 19), (30, 30)])
 def test_product_of_sparse_matrices(dtype, n, start, stop):
     left = sp.random_array((30, 20), density=0.2, format="csr", dtype=dtype, rng=0)
     right = sp.random_array((20, n), density=0.3, format="csr", dtype=dtype, rng=1)

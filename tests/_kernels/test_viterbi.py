@@ -4,7 +4,7 @@ from functools import partial
 from itertools import pairwise
 
 import numpy as np
-import pytest
+from cases import for_each
 from compiled import compiled
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn_crcrf._kernels._batch_scores import BatchScores
@@ -18,12 +18,10 @@ N_LABELS = sorted({v * lanes + more for lanes in (2, 4, 8) for v in range(9) for
 N_LABELS = [*N_LABELS[1:], 121, 205]
 LENGTHS = [3, 0, 1, 12, 2, 0, 7]
 
-every_instruction_set = pytest.mark.parametrize("kernel", compiled("viterbi"))
+every_instruction_set = for_each("kernel", compiled("viterbi"))
 # Sequences with edges go one by one; of many without edges several may go in lock step.
-alone_and_together = pytest.mark.parametrize(
-    ("lengths", "with_edges"), [(LENGTHS, True), (8 * LENGTHS, False)], ids=["alone", "together"]
-)
-every_type = pytest.mark.parametrize("dtype", [np.float32, np.float64])
+alone_and_together = for_each(("lengths", "with_edges"), [(LENGTHS, True), (8 * LENGTHS, False)])
+every_type = for_each("dtype", [np.float32, np.float64])
 
 
 def _transitions(scores, t):
@@ -143,7 +141,7 @@ def test_a_thousand_labels(kernel, dtype):
 
 @every_instruction_set
 @every_type
-@pytest.mark.parametrize("n_labels", [5, 22, 70])
+@for_each("n_labels", [5, 22, 70])
 def test_many_sequences(kernel, dtype, n_labels):
     rng = np.random.default_rng(n_labels)
     lengths = rng.integers(0, 9, size=300)

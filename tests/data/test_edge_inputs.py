@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from cases import for_each
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
@@ -22,7 +23,7 @@ PARENTS = [[1, -1, 1], [], [-1]]
 # ---- tokens ----
 
 
-@pytest.mark.parametrize(
+@for_each(
     "X",
     [
         WORDS,
@@ -35,7 +36,6 @@ PARENTS = [[1, -1, 1], [], [-1]]
         ),
         GraphArray.from_parents(WORDS, [[-1, 0, 0], [], [-1]]),
     ],
-    ids=["words", "dicts", "rows", "CSR", "SequenceArray", "SymbolTable", "GraphArray"],
 )
 def test_tokens_of_all_kinds(X):
     expected = as_sequences(X).X
@@ -51,7 +51,7 @@ def test_tokens_of_all_kinds(X):
         assert graphs == as_sequences(graphs).X
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("X", "message"),
     [
         (np.zeros((3, 2)), r"X must be a list .* is of type ndarray; .* put it into a list: \[X\]"),
@@ -93,7 +93,7 @@ def sorted_children(graphs):
     return graphs.edges[:, 1]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("parents", "message"),
     [
         ([[1, -1], [], [-1]], "sequence 0 has 3 tokens in X, but 2 in parents"),
@@ -178,7 +178,7 @@ def test_numbers_of_a_frame_stay_numbers():
     assert GraphArray.from_heads(numbers).data.tolist() == [[3.5], [1.5], [4.5], [2.5]]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("X", "message"),
     [
         ([[{"head": 0}], [{"head": 2}]], "head, sample 1, position 0: 2 is neither 0 .* of 1 to 1"),
@@ -231,7 +231,7 @@ def test_edges_of_all_containers():
     assert sparse.toarray().tolist() == [[1, 0], [0, 1], [1, 1]]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("edges", "edge_data", "message"),
     [
         ([[(0, 1)]], None, "X has 2 samples, but edges has 1"),
@@ -301,7 +301,7 @@ def test_entries_of_zero_are_no_edges_and_bool_is_one():
     assert graphs.edge_data is None
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("matrix", "message"),
     [
         ([[0, 1], [2, 0]], r"edges, sample 1, edge 1: \(1, 0\) is double, as edge 0"),
@@ -426,7 +426,7 @@ def test_images_of_symbols():
     assert graphs.tolist() == [["a", "b", "c", "d"], ["e"]]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("images", "message"),
     [
         ([np.zeros((2, 2)), np.zeros(3)], r"images, sample 1: it must be of shape \(height, width"),

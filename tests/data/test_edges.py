@@ -4,6 +4,7 @@ import networkx as nx
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from cases import for_each
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -129,7 +130,7 @@ def made_with(**changed):
     return GraphArray(**(arrays | changed))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("changed", "message"),
     [
         ({"edges": [[0.0, 1.0]] * 3}, "edges must be integers, not of type float64"),
@@ -165,9 +166,7 @@ def test_arrays_that_do_not_fit(changed, message):
         made_with(**changed)
 
 
-@pytest.mark.parametrize(
-    "types", [["x", "y", "x"], [1, 2, 1], [("x", 1), None, "y"], [True, False, True]]
-)
+@for_each("types", [["x", "y", "x"], [1, 2, 1], [("x", 1), None, "y"], [True, False, True]])
 def test_types_of_edges_are_objects(types):
     given = [types, tuple(types), np.fromiter(types, dtype=object)]
     if type(types[0]) in (int, bool, str) and len(set(map(type, types))) == 1:
@@ -179,8 +178,8 @@ def test_types_of_edges_are_objects(types):
         assert type(graphs.edge_data[0]) is type(types[0])
 
 
-@pytest.mark.parametrize("dtype", [bool, np.int8, np.float32, np.float64])
-@pytest.mark.parametrize("form", [np.array, sp.csr_array, sp.csr_matrix, sp.csc_array])
+@for_each("dtype", [bool, np.int8, np.float32, np.float64])
+@for_each("form", [np.array, sp.csr_array, sp.csr_matrix, sp.csc_array])
 def test_attributes_of_edges_are_as_given(dtype, form):
     values = np.array([[1, 0], [0, 1], [1, 1]], dtype=dtype)
     graphs = made_with(edge_data=form(values))

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from cases import for_each
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -47,7 +48,7 @@ def test_numbers_are_an_array(frame):
     assert mirror(sequences.data)[:, 0].tolist() == frame["n"].tolist()
 
 
-@pytest.mark.parametrize("dtype", ["int64", "float32", "bool", "Int64", "Float64", "boolean"])
+@for_each("dtype", ["int64", "float32", "bool", "Int64", "Float64", "boolean"])
 def test_numeric_types(dtype):
     sequences = as_sequences(pd.DataFrame({"x": pd.array([1, 0, 1], dtype=dtype)})).X
     assert isinstance(sequences.data, np.ndarray)
@@ -55,8 +56,8 @@ def test_numeric_types(dtype):
     assert sequences.data.dtype.kind in "biuf"
 
 
-@pytest.mark.parametrize("dtype", [object, "str", "string", "category"])
-@pytest.mark.parametrize("missing", [None, np.nan, pd.NA])
+@for_each("dtype", [object, "str", "string", "category"])
+@for_each("missing", [None, np.nan, pd.NA])
 def test_missing_symbols(dtype, missing):
     frame = pd.DataFrame({"w": pd.Series(["a", missing, "b", "a"], dtype=dtype), "n": [1, 2, 3, 4]})
     sequences = as_sequences(frame).X

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 import skops.io
+from cases import for_each
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
@@ -308,8 +309,8 @@ TRANSFORMERS = {
 }
 
 
-@pytest.mark.parametrize("transformer", TRANSFORMERS.values(), ids=TRANSFORMERS)
-@pytest.mark.parametrize("as_dicts", [False, True])
+@for_each("transformer", TRANSFORMERS.values())
+@for_each("as_dicts", [False, True])
 def test_transformers_keep_the_edges(transformer, as_dicts):
     graphs, _ = trees()
     X = graphs

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from cases import for_each
 from numpy.testing import assert_array_equal
 
 from sklearn_crcrf import SequenceArray, as_sequences
@@ -15,11 +16,11 @@ CONTAINERS = {
     "frame": pd.DataFrame({"w": ["a", "b", "c", "d"]}),
     "frame of sequences": pd.DataFrame({"w": ["b", "c", "a", "d"]}, index=ORDER),
 }
-containers = pytest.mark.parametrize("X", CONTAINERS.values(), ids=CONTAINERS)
+containers = for_each("X", CONTAINERS.values())
 
 
 @containers
-@pytest.mark.parametrize("values", [np.arange(4), np.array(["N", "V", None, "D"], dtype=object)])
+@for_each("values", [np.arange(4), np.array(["N", "V", None, "D"], dtype=object)])
 def test_there_and_back(X, values):
     mirror = as_sequences(X).mirror
     there = mirror(values)

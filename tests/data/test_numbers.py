@@ -6,6 +6,7 @@ from itertools import chain, pairwise
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from cases import for_each
 from numpy.testing import assert_array_equal
 
 from sklearn_crcrf import CRF, HMM, BoostedCRF, EmpiricalCRF, SequenceArray, as_sequences
@@ -21,8 +22,8 @@ def lists(rows):
     return [rows[start:stop] for start, stop in pairwise(OFFSETS)]
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize(
+@for_each("dtype", [np.float32, np.float64])
+@for_each(
     "given",
     [bool, np.uint8, np.int64, np.float16, np.longdouble, object, "U3", ">f4", ">f8", ">i4"],
 )
@@ -47,7 +48,7 @@ def test_numbers_of_the_type_are_not_copied():
     assert as_numbers(SequenceArray(rows, OFFSETS), float) is rows
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("value", "error"),
     [
         ("x", ValueError),
@@ -64,7 +65,6 @@ def test_numbers_of_the_type_are_not_copied():
         (object(), TypeError),
         (1j, TypeError),
     ],
-    ids=range(13),
 )
 def test_what_is_no_number_is_refused_with_its_place(value, error):
     rows = ROWS.astype(object)
@@ -96,14 +96,14 @@ def test_numbers_whose_sum_is_not_finite():
         as_sequences(SequenceArray(rows, OFFSETS))
 
 
-@pytest.mark.parametrize("y", [5, 1.5, None, object(), len, np.float32(1)])
+@for_each("y", [5, 1.5, None, object(), len, np.float32(1)])
 def test_labels_that_are_no_list_are_refused_by_name(y):
     message = "y must be a list of sequences, but is of type|requires y"
     with pytest.raises(ValueError, match=message):
         CRF().fit([["a"]], y)
 
 
-@pytest.mark.parametrize("y", [[{"a"}, "b", 1], [("a",), 1j, "b"], [[1], "b", {}], [[["x"]], 1, 2]])
+@for_each("y", [[{"a"}, "b", 1], [("a",), 1j, "b"], [[1], "b", {}], [[["x"]], 1, 2]])
 def test_labels_of_a_table_that_are_none_are_refused(y):
     with pytest.raises(ValueError, match=r"\by\b|[Ll]abel"):
         CRF().fit(ROWS, y)
@@ -124,13 +124,13 @@ def test_arrays_that_were_changed_since_are_checked_again():
                 CRF().fit(**arrays)
 
 
-@pytest.mark.parametrize("code", [2, -2, 2**31 - 1, 2**40, 2**32, 0.5])
+@for_each("code", [2, -2, 2**31 - 1, 2**40, 2**32, 0.5])
 def test_codes_without_a_symbol_are_refused(code):
     with pytest.raises(ValueError, match="code"):
         SymbolTable(np.array([[0], [code]]), [["a", "b"]], ["word"])
 
 
-@pytest.mark.parametrize(
+@for_each(
     "weight",
     [
         "x",
@@ -145,7 +145,6 @@ def test_codes_without_a_symbol_are_refused(code):
         [10**400, 1, 1],
         [[1], [], [1, 10**400]],
     ],
-    ids=lambda weight: repr(weight)[:20],
 )
 def test_sample_weight_that_is_no_number_is_refused_by_name(weight):
     with pytest.raises(ValueError, match="sample_weight must hold a number"):

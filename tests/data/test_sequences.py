@@ -6,6 +6,7 @@ from itertools import chain, pairwise
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from cases import for_each
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
@@ -125,8 +126,8 @@ def test_concatenation_of_sequences_with_all_kinds_of_data(array):
         assert type(joined.data) is type(array.data)
 
 
-@pytest.mark.parametrize("make", DATA[1:4])
-@pytest.mark.parametrize("other", DATA[1:4])
+@for_each("make", DATA[1:4])
+@for_each("other", DATA[1:4])
 def test_concatenation_of_attributes(make, other):
     a, b = SequenceArray(make(), OFFSETS), SequenceArray(other() * 10, OFFSETS)
     for joined in (np.hstack([a, b]), np.concatenate([a, b], 1), np.concatenate([a, b], axis=-1)):
@@ -170,8 +171,8 @@ def test_copy_pickle_and_equality(array):
     assert array != nested(array)
 
 
-@pytest.mark.parametrize("make", DATA)
-@pytest.mark.parametrize("other", DATA)
+@for_each("make", DATA)
+@for_each("other", DATA)
 def test_equality_is_about_values_and_kind(make, other):
     a, b = SequenceArray(make(), OFFSETS), SequenceArray(other(), OFFSETS)
     sparse = {DATA[2], DATA[3]}
@@ -231,7 +232,7 @@ def test_only_sequences_are_indexed(array):
         array[0, 1]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("offsets", "message"),
     [
         ([], "start at 0"),
@@ -249,7 +250,7 @@ def test_wrong_offsets(offsets, message):
         SequenceArray(labels(), offsets)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("lengths", "message"),
     [
         ([3, 4], "lengths sum to 7, but data has 6 tokens"),
@@ -263,7 +264,7 @@ def test_wrong_lengths(lengths, message):
         SequenceArray.from_lengths(labels(), lengths)
 
 
-@pytest.mark.parametrize("data", [["a", "b"], None, "ab", np.array("a")])
+@for_each("data", [["a", "b"], None, "ab", np.array("a")])
 def test_data_that_is_no_array(data):
     with pytest.raises(ValueError, match="data must be an array of tokens"):
         SequenceArray(data, [0, 2])
@@ -354,7 +355,7 @@ def test_feature_dicts():
     assert as_sequences(X).X.tolist() == X
 
 
-@pytest.mark.parametrize("X", [[], (), [[]], [[], []], np.empty(0, dtype=object), [()]])
+@for_each("X", [[], (), [[]], [[], []], np.empty(0, dtype=object), [()]])
 def test_no_tokens(X):
     sequences, labels, mirror = as_sequences(X, X)
     assert len(sequences) == len(labels) == len(X)
@@ -363,8 +364,8 @@ def test_no_tokens(X):
     assert mirror(np.empty((0, 3))).shape == (len(X),)
 
 
-@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64, np.int32])
-@pytest.mark.parametrize("make", [np.asarray, sp.csr_array, sp.csr_matrix, sp.coo_array])
+@for_each("dtype", [np.float64, np.float32, np.int64, np.int32])
+@for_each("make", [np.asarray, sp.csr_array, sp.csr_matrix, sp.coo_array])
 def test_lists_of_rows(dtype, make):
     data = rows().astype(dtype)
     X = [make(data[a:b]) for a, b in pairwise(OFFSETS) if b > a]
@@ -403,7 +404,7 @@ def test_sequence_arrays(array):
 
 
 @pytest.mark.filterwarnings("ignore:A column-vector y")
-@pytest.mark.parametrize("make", [np.asarray, np.ndarray.tolist, sp.csr_array, sp.coo_matrix])
+@for_each("make", [np.asarray, np.ndarray.tolist, sp.csr_array, sp.coo_matrix])
 def test_tables(make):
     y = np.array([1, 0, 1, 1, 0, 2])
     sequences, labels, mirror = as_sequences(make(rows()), y)
@@ -416,7 +417,7 @@ def test_tables(make):
     assert as_sequences(make(rows()), y[:, None].tolist()).y == labels
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("X", "expected"),
     [
         ([[1, 2], [3, 4]], True),
@@ -442,7 +443,7 @@ def test_is_table(X, expected):
     assert is_table(X) is expected
 
 
-@pytest.mark.parametrize(
+@for_each(
     "y",
     [
         [["x", "y"], ["z"]],
@@ -471,7 +472,7 @@ def test_input_is_left_as_it_is(lists):
 # What is refused
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("X", "message"),
     [
         (["a", "b"], r"X must be a list of sequences, but is a list of str; .* \[X\]"),
@@ -511,9 +512,9 @@ def test_refused_input(X, message):
         as_sequences(X)
 
 
-@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
-@pytest.mark.parametrize("make", [np.asarray, sp.csr_array])
-@pytest.mark.parametrize(("dtype", "column"), [(np.float64, 0), (np.float32, 1)])
+@for_each("value", [np.nan, np.inf, -np.inf])
+@for_each("make", [np.asarray, sp.csr_array])
+@for_each(("dtype", "column"), [(np.float64, 0), (np.float32, 1)])
 def test_numbers_must_be_finite(value, make, dtype, column):
     X = [rows().astype(dtype), rows()[:0].astype(dtype), rows().astype(dtype)]
     X[2][4, column] = value
@@ -522,7 +523,7 @@ def test_numbers_must_be_finite(value, make, dtype, column):
             as_sequences(given_as)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("y", "message"),
     [
         ([["x"]], "X has 3 sequences, but y has 1"),
@@ -540,7 +541,7 @@ def test_numbers_must_be_finite(value, make, dtype, column):
         (SequenceArray(np.arange(3), [0, 1, 1, 3]), "sequence 0 has 2 tokens in X, but 1"),
     ],
 )
-@pytest.mark.parametrize("wrap", [list, SequenceArray.from_sequences])
+@for_each("wrap", [list, SequenceArray.from_sequences])
 def test_labels_that_do_not_fit(y, message, wrap):
     X = wrap([["a", "b"], [], ["c"]])
     with pytest.raises(ValueError, match=message):
@@ -549,7 +550,7 @@ def test_labels_that_do_not_fit(y, message, wrap):
         as_sequences(X, y, "allowed")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("y", "message"),
     [
         ([0, 1], r"inconsistent numbers of samples: \[3, 2\]"),
@@ -568,7 +569,7 @@ def test_from_sequences_names_the_wrong_one():
         SequenceArray.from_sequences([["a"], "b"])
 
 
-@pytest.mark.parametrize("X", [None, "the dog", b"a", {"a": 1}, {"a"}, iter([["a"]])])
+@for_each("X", [None, "the dog", b"a", {"a": 1}, {"a"}, iter([["a"]])])
 def test_containers_without_sequences_are_refused(X):
     with pytest.raises(
         ValueError, match="X must be a list of sequences, a SequenceArray, an array"

@@ -7,6 +7,7 @@ from itertools import chain
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from cases import for_each
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import ConvergenceWarning
 from sklearn_crcrf._kernels._row_order import has_sound_rows
@@ -109,9 +110,9 @@ ARRAY_FAULTS = {
 CONTAINERS = {"list": cut, "SequenceArray": around, "table": lambda rows: rows}
 
 
-@pytest.mark.parametrize("index_dtype", [np.int32, np.int64])
-@pytest.mark.parametrize("container", CONTAINERS)
-@pytest.mark.parametrize("fault", INDEX_FAULTS)
+@for_each("index_dtype", [np.int32, np.int64])
+@for_each("container", CONTAINERS)
+@for_each("fault", INDEX_FAULTS)
 def test_wrong_columns_are_refused(fault, container, index_dtype):
     damaged = INDEX_FAULTS[fault](matrix(index_dtype))
     where = "X, row 4" if container == "table" else "X, sequence 2, position 1"
@@ -119,14 +120,14 @@ def test_wrong_columns_are_refused(fault, container, index_dtype):
         as_sequences(CONTAINERS[container](damaged))
 
 
-@pytest.mark.parametrize("container", ["SequenceArray", "table"])
-@pytest.mark.parametrize("fault", ARRAY_FAULTS)
+@for_each("container", ["SequenceArray", "table"])
+@for_each("fault", ARRAY_FAULTS)
 def test_arrays_that_disagree_are_refused(fault, container):
     with pytest.raises(ValueError, match=r"X.*(indptr|indices|data)"):
         as_sequences(CONTAINERS[container](ARRAY_FAULTS[fault](matrix())))
 
 
-@pytest.mark.parametrize("fault", ARRAY_FAULTS)
+@for_each("fault", ARRAY_FAULTS)
 def test_arrays_of_one_sequence_that_disagree_are_refused(fault):
     X = cut(matrix())
     X[3] = ARRAY_FAULTS[fault](sp.csr_array(np.eye(6, N_COLUMNS)))
@@ -134,14 +135,14 @@ def test_arrays_of_one_sequence_that_disagree_are_refused(fault):
         as_sequences(X)
 
 
-@pytest.mark.parametrize("fault", {**INDEX_FAULTS, **ARRAY_FAULTS})
+@for_each("fault", {**INDEX_FAULTS, **ARRAY_FAULTS})
 def test_a_sequence_array_refuses_them_when_it_is_made(fault):
     damaged = {**INDEX_FAULTS, **ARRAY_FAULTS}[fault](matrix())
     with pytest.raises(ValueError, match=r"^data"):
         SequenceArray.from_lengths(damaged, LENGTHS)
 
 
-@pytest.mark.parametrize("to", ["csc", "coo", "bsr", "lil", "dok", "dia"])
+@for_each("to", ["csc", "coo", "bsr", "lil", "dok", "dia"])
 def test_other_formats_are_the_same_rows(to):
     rows = matrix()
     for X in ([piece.asformat(to) for piece in cut(rows)], rows.asformat(to)):
@@ -169,8 +170,8 @@ def test_other_formats_are_checked_before_they_are_brought_to_rows():
             as_sequences(entries)
 
 
-@pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda e: type(e).__name__)
-@pytest.mark.parametrize("container", CONTAINERS)
+@for_each("estimator", ESTIMATORS)
+@for_each("container", CONTAINERS)
 def test_estimators_refuse_wrong_columns(estimator, container):
     """In another process, as one that does not refuse them may crash."""
     context = multiprocessing.get_context("fork")
@@ -204,7 +205,7 @@ def test_a_transformer_of_rows_refuses_them():
             RandomAttributes(random_state=0).fit(make(matrix())).transform(bad)
 
 
-@pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda e: type(e).__name__)
+@for_each("estimator", ESTIMATORS)
 def test_rows_in_any_order_and_with_repeated_columns_are_the_same_input(estimator):
     sound = matrix()
     values, indices, indptr = [], [], [0]
@@ -251,8 +252,8 @@ def test_too_many_columns_are_refused():
         csr_arrays(X)
 
 
-@pytest.mark.parametrize("kind", [sp.csr_array, sp.csr_matrix])
-@pytest.mark.parametrize("others", [np.int32, np.int64])
+@for_each("kind", [sp.csr_array, sp.csr_matrix])
+@for_each("others", [np.int32, np.int64])
 def test_rows_are_stacked_as_scipy_stacks_them(kind, others):
     parts = [kind(matrix(dtype, seed)) for seed, dtype in enumerate([np.int32, others, np.int32])]
     parts[1:1] = [kind((0, N_COLUMNS)), kind((2, N_COLUMNS), dtype=np.int8)]
@@ -315,7 +316,7 @@ def is_sound(indptr, indices, n_columns):
     return in_order and indices.min() >= 0 and indices.max() < n_columns
 
 
-@pytest.mark.parametrize("dtype", [complex, "M8[D]", "m8[s]", "V8"])
+@for_each("dtype", [complex, "M8[D]", "m8[s]", "V8"])
 def test_what_is_no_number_is_refused(dtype):
     rows = np.ones((3, 2)).astype(complex).astype(dtype) if dtype is complex else None
     rows = np.zeros((3, 2), dtype=dtype) if rows is None else rows

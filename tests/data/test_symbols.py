@@ -3,6 +3,7 @@ import pickle
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from cases import for_each
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -144,7 +145,7 @@ def test_flat_dicts_round_trip(tokens):
         assert table.column(name).tolist() == [token.get(name) for token in tokens]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("token", "message"),
     [
         (None, "must be a str, but is None"),
@@ -158,7 +159,7 @@ def test_invalid_token_among_strings(token, message):
         symbolized([["a"], [], ["b", token], [None]])
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("token", "message"),
     [
         ("b", "the token must be a dict, but is of type str"),

@@ -4,6 +4,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from cases import for_each
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -42,7 +43,7 @@ def test_many_random_tokens():
     assert np.array_equal(Vocabulary().add(tokens), expected)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "tokens",
     [
         np.array(["b", "a", "b"]),
@@ -59,7 +60,7 @@ def test_kinds_of_input(tokens):
     assert [type(symbol) for symbol in vocabulary.symbols] == [str, str]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("token", "described"),
     [
         (None, "None"),
@@ -71,7 +72,7 @@ def test_kinds_of_input(tokens):
         ({}, "of type dict"),
     ],
 )
-@pytest.mark.parametrize("method", ["add", "lookup"])
+@for_each("method", ["add", "lookup"])
 def test_invalid_token(token, described, method):
     vocabulary = Vocabulary(["x"])
     with pytest.raises(InvalidTokenError, match=rf"tokens\[1\] must be a str, but is {described}"):
@@ -167,7 +168,7 @@ def test_many_joined_strings():
     assert np.array_equal(Vocabulary().add(joined), Vocabulary().add(joined.tolist()))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("parts", "codes", "message"),
     [
         ([["a"]], [[0], [0]], "do not fit 1 parts"),

@@ -13,6 +13,7 @@ import joblib
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from cases import for_each
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import cross_val_predict
@@ -57,7 +58,7 @@ def test_nothing_to_fit(crf):
 
 
 @modes
-@pytest.mark.parametrize("method", [*PREDICTIONS, "known_tokens"])
+@for_each("method", [*PREDICTIONS, "known_tokens"])
 def test_nothing_to_predict(crf, method):
     crf = clone(crf)
     with pytest.raises(NotFittedError):
@@ -128,7 +129,7 @@ def test_exponents_are_fitted_without_sequences_of_unseen_labels():
 
 
 @modes
-@pytest.mark.parametrize("token", [None, float("nan"), 3, b"dog", ["dog"], {"w": "dog"}], ids=repr)
+@for_each("token", [None, float("nan"), 3, b"dog", ["dog"], {"w": "dog"}])
 def test_tokens_that_are_none(crf, token):
     wrong = [["the", "dog"], [], ["a", token, token]]
     with pytest.raises(ValueError, match=r"X, sequence 2, position 1: the token must be a str"):
@@ -168,7 +169,7 @@ def test_a_sequence_instead_of_sequences():
         EmpiricalCRF().fit(X, y).predict(X[0])
 
 
-@pytest.mark.parametrize(
+@for_each(
     "wrong",
     [
         {"mu_oov": -1},
@@ -185,7 +186,6 @@ def test_a_sequence_instead_of_sequences():
         {"sample_unit": "row"},
         {"n_jobs": 1.5},
     ],
-    ids=repr,
 )
 def test_parameters_out_of_range(wrong):
     (name,) = wrong
@@ -541,7 +541,7 @@ def test_a_signal_in_the_middle_of_a_fit(monkeypatch):
     assert state(fitted) == before
 
 
-@pytest.mark.parametrize("crf", MODES, ids=repr)
+@for_each("crf", MODES)
 def test_a_missing_word_is_the_empty_word(crf):
     with_both = [[{"w": ""}, {"w": "a"}, {}], [{"w": ""}, {}]]
     without = [[{"w": ""}, {"w": "a"}, {"w": ""}], [{"w": ""}, {"w": ""}]]

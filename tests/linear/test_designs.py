@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from cases import for_each
 from numpy.testing import assert_allclose, assert_array_equal
 
 from sklearn_crcrf.linear import (
@@ -18,7 +19,7 @@ from sklearn_crcrf.linear import (
 N_TOKENS, N_ATTRIBUTES, N_LABELS = 90, 40, 6
 BLOCKS = [(0, 50), (50, 51), (51, 90)]
 
-both_types = pytest.mark.parametrize("dtype", [np.float64, np.float32])
+both_types = for_each("dtype", [np.float64, np.float32])
 
 
 def sparse_attributes(dtype):
@@ -77,7 +78,7 @@ def observed(most_single):
 
 
 DESIGNS = [sparse, of_few_tokens, factored, dense, *map(observed, [0, 1, 2, N_LABELS])]
-designs = pytest.mark.parametrize("make", DESIGNS, ids=lambda make: make.__name__)
+designs = for_each("make", DESIGNS)
 
 
 def random(*shape, dtype, seed=2):
@@ -108,7 +109,7 @@ def test_weights_are_those_of_the_pairs(make, dtype):
 
 @designs
 @both_types
-@pytest.mark.parametrize("start, stop", [(0, N_TOKENS), (17, 60), (50, 51), (30, 30)])
+@for_each("start, stop", [(0, N_TOKENS), (17, 60), (50, 51), (30, 30)])
 def test_scores(make, dtype, start, stop):
     design, X, is_pair = make(dtype)
     flat = random(design.n_weights, dtype=dtype)
@@ -121,7 +122,7 @@ def test_scores(make, dtype, start, stop):
 
 @designs
 @both_types
-@pytest.mark.parametrize("n_shares", [1, 2, 5, 1000])
+@for_each("n_shares", [1, 2, 5, 1000])
 def test_gradient_whatever_the_number_of_shares(make, dtype, n_shares):
     design, X, is_pair = make(dtype)
     D = random(N_TOKENS, N_LABELS, dtype=dtype)
@@ -136,11 +137,9 @@ def test_gradient_whatever_the_number_of_shares(make, dtype, n_shares):
     assert_allclose(flat, before + (X.T @ D)[is_pair], **tolerance(dtype))
 
 
-@pytest.mark.parametrize(
-    "make", [sparse, of_few_tokens, dense, observed(N_LABELS)], ids=lambda m: m.__name__
-)
+@for_each("make", [sparse, of_few_tokens, dense, observed(N_LABELS)])
 @both_types
-@pytest.mark.parametrize("start, stop", [(0, N_TOKENS), (17, 60), (30, 30)])
+@for_each("start, stop", [(0, N_TOKENS), (17, 60), (30, 30)])
 def test_gradient_of_some_tokens(make, dtype, start, stop):
     design, X, is_pair = make(dtype)
     before, D = random(design.n_weights, dtype=dtype), random(stop - start, N_LABELS, dtype=dtype)
@@ -188,9 +187,9 @@ def test_no_attributes(columns):
 
 
 @both_types
-@pytest.mark.parametrize("make_coef", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
-@pytest.mark.parametrize("make_X", [np.asarray, sp.csr_array, np.asfortranarray])
-@pytest.mark.parametrize("start, stop", [(0, N_TOKENS), (17, 60), (30, 30)])
+@for_each("make_coef", [np.asarray, sp.csr_array])
+@for_each("make_X", [np.asarray, sp.csr_array, np.asfortranarray])
+@for_each("start, stop", [(0, N_TOKENS), (17, 60), (30, 30)])
 def test_state_scores(dtype, make_coef, make_X, start, stop):
     X = sparse_attributes(dtype).toarray()
     coef = as_matrix(random(some_pairs().sum(), dtype=dtype), some_pairs())

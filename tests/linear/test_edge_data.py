@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from cases import for_each
 from numpy.testing import assert_array_equal
 
 from sklearn_crcrf import GraphArray, SequenceArray
@@ -53,8 +54,8 @@ KINDS = {
 }
 
 
-@pytest.mark.parametrize("given", KINDS)
-@pytest.mark.parametrize("fitted", KINDS)
+@for_each("given", KINDS)
+@for_each("fitted", KINDS)
 def test_prediction_needs_edge_data_of_the_same_kind(fitted, given):
     encoder = EdgeEncoder()
     encoder.fit_transform(KINDS[fitted])
@@ -76,8 +77,8 @@ def matrix(X):
     return X.toarray() if sp.issparse(X) else X
 
 
-@pytest.mark.parametrize("kind", ["strings", "dense", "sparse"])
-@pytest.mark.parametrize("dtype", [None, "float32"])
+@for_each("kind", ["strings", "dense", "sparse"])
+@for_each("dtype", [None, "float32"])
 def test_edge_data_are_the_last_attributes(kind, dtype):
     X = trees("direction")
     if kind != "strings":

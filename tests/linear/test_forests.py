@@ -6,6 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from cases import for_each
 from forests import enumerate_labellings, local_scores, make_trees
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import logsumexp
@@ -107,8 +108,8 @@ def test_a_path_is_a_chain(name):
 
 
 # Votes are of many models.
-@pytest.mark.parametrize("name", sorted(set(LINEAR) - {"vote"}))
-@pytest.mark.parametrize("train", [X, BARE], ids=["types", "bare"])
+@for_each("name", sorted(set(LINEAR) - {"vote"}))
+@for_each("train", [X, BARE])
 def test_predictions_are_those_of_the_weights(name, train):
     model, new = fitted(name, train), NEW
     if train is BARE:
@@ -148,7 +149,7 @@ def test_contributions_sum_to_the_score(name):
     assert name not in LINEAR or any("| edge=" in entry for entry in names)
 
 
-@pytest.mark.parametrize("name", sorted(set(ALL) - {"vote"}))
+@for_each("name", sorted(set(ALL) - {"vote"}))
 def test_samples_and_log_probabilities(name):
     model = trained(name)
     drawn = np.array([y.data for y in model.sample(NEW, 400, random_state=0)])
@@ -178,7 +179,7 @@ def test_criteria_of_spans_are_refused_before_training(monkeypatch):
     assert not hasattr(crf, "coef_")
 
 
-@pytest.mark.parametrize("criterion", sorted(set(CRITERIA) - {"mce_f1"}))
+@for_each("criterion", sorted(set(CRITERIA) - {"mce_f1"}))
 def test_criteria_are_trained(criterion):
     crf = CRF(criterion, tol=1e-4, boundaries=True).fit(X, Y)
     assert crf.loss_curve_[-1] <= crf.loss_curve_[0]
@@ -268,7 +269,7 @@ def test_stored_models_predict_the_same(name, tmp_path):
         assert_array_equal(again.predict_proba(NEW).data, probabilities)
 
 
-@pytest.mark.parametrize("name", ["CRF", "CRF observed", "MEMM", "perceptron", "vote"])
+@for_each("name", ["CRF", "CRF observed", "MEMM", "perceptron", "vote"])
 def test_training_goes_on_with_more_types(name):
     more, labels = make_trees(20, seed=2)
     rng = np.random.default_rng(0)

@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from cases import for_each
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import logsumexp
 
@@ -110,13 +111,13 @@ def losses_by_definition(w, data, features, edges=EDGES, forbidden=POSSIBLE):
     return np.array(losses)
 
 
-features = pytest.mark.parametrize("features", FEATURES)
-partial = pytest.mark.parametrize("partial", [False, True], ids=["complete", "partial"])
+features = for_each("features", FEATURES)
+partial = for_each("partial", [False, True])
 
 
 @features
 @partial
-@pytest.mark.parametrize("edges", [[], EDGES], ids=["no edges", "edges"])
+@for_each("edges", [[], EDGES])
 def test_value_is_the_sum_over_all_labellings(features, partial, edges):
     data = make_corpus(partial=partial)
     objective = make_objective(data, features, edges=edges)
@@ -130,7 +131,7 @@ def test_value_is_the_sum_over_all_labellings(features, partial, edges):
 
 @features
 @partial
-@pytest.mark.parametrize("edges", [[], EDGES], ids=["no edges", "edges"])
+@for_each("edges", [[], EDGES])
 def test_gradient_is_the_derivative(features, partial, edges):
     objective = make_objective(make_corpus(partial=partial), features, edges=edges)
     w, step = random_weights(objective), 1e-5
@@ -162,8 +163,8 @@ def test_impossible_labellings():
 
 
 @features
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.parametrize("n_threads", [2, 5])
+@for_each("dtype", [np.float64, np.float32])
+@for_each("n_threads", [2, 5])
 def test_the_number_of_threads_is_no_matter(features, dtype, n_threads):
     data = make_corpus(dtype)
     one, many = (make_objective(data, features, n_threads=n) for n in (1, n_threads))
@@ -223,9 +224,9 @@ def test_the_weights_are_not_changed():
     assert_array_equal(objective(w)[1], first)
 
 
-@pytest.mark.parametrize("features", ["sparse", "observed"])
+@for_each("features", ["sparse", "observed"])
 @partial
-@pytest.mark.parametrize("edges", [[], EDGES], ids=["no edges", "edges"])
+@for_each("edges", [[], EDGES])
 def test_hessian_product_is_the_derivative_of_the_gradient(features, partial, edges):
     objective = make_objective(make_corpus(partial=partial), features, edges=edges)
     w, direction, step = random_weights(objective), random_weights(objective, 2), 1e-5
@@ -253,12 +254,12 @@ def make_batches(data, features, size=2, **options):
     return BatchObjective(objective, chunks)
 
 
-batched = pytest.mark.parametrize("features", ["sparse", "dense", "single"])
+batched = for_each("features", ["sparse", "dense", "single"])
 
 
 @batched
 @partial
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@for_each("dtype", [np.float64, np.float32])
 def test_steps_are_those_of_gradient_descent(features, partial, dtype):
     data = make_corpus(dtype, partial)
     batches = make_batches(data, features)

@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from cases import for_each
 from numpy.testing import assert_allclose, assert_array_equal
 
 from sklearn_crcrf import CRF
@@ -66,8 +67,8 @@ def in_memory(crf, X, y):
     return crf._problem(crf._read(X, y, None).longest_first(), None).objective()
 
 
-@pytest.mark.parametrize("name", INPUTS)
-@pytest.mark.parametrize("min_freq", [1, 3])
+@for_each("name", INPUTS)
+@for_each("min_freq", [1, 3])
 def test_the_sum_over_shards_is_the_objective(name, min_freq):
     (X, y), options = INPUTS[name][0](), INPUTS[name][1]
     crf = CRF(min_freq=min_freq, boundaries=True, sigma=0.7, **options)

@@ -1,15 +1,15 @@
 """Sums of rows of slices, whether rows without entries are kept or not."""
 
 import numpy as np
-import pytest
 import scipy.sparse as sp
+from cases import for_each
 from numpy.testing import assert_allclose
 
 from sklearn_crcrf.linear.sums import RowSums
 
 SLICES = [(0, 30), (0, 0), (30, 30), (4, 9), (10, 20), (11, 12), (17, 30)]
-slices = pytest.mark.parametrize("start, stop", SLICES)
-matrices = pytest.mark.parametrize("skip_empty", [False, True])
+slices = for_each("start, stop", SLICES)
+matrices = for_each("skip_empty", [False, True])
 
 
 def matrix():
@@ -39,7 +39,7 @@ def test_products_with_the_transpose(skip_empty, start, stop):
     assert_allclose(out, 1 + left.toarray()[start:stop].T @ dense)
 
 
-@pytest.mark.parametrize("n_shares", [1, 2, 5])
+@for_each("n_shares", [1, 2, 5])
 @matrices
 def test_shares_are_all_rows(skip_empty, n_shares):
     left, dense, out = matrix(), np.ones((7, 3)), np.zeros((30, 3))

@@ -1,8 +1,8 @@
 """Weights as one vector, and by the names of a model."""
 
 import numpy as np
-import pytest
 import scipy.sparse as sp
+from cases import for_each
 from numpy.testing import assert_array_equal
 
 from sklearn_crcrf.linear import Chunk, Terms, Weights, numbered, shared_terms
@@ -13,9 +13,9 @@ ALL = np.ones((3, 3), dtype=bool)
 NOTHING = np.zeros((3, 3)), np.zeros(3), np.zeros(3)
 FORBIDDEN = np.where(SOME, 0.0, -np.inf), np.array([0.0, -np.inf, 0.0]), np.zeros(3)
 
-transitions = pytest.mark.parametrize("transitions", [SOME, ALL, ~ALL], ids=["some", "all", "none"])
-ends = pytest.mark.parametrize("boundaries", [False, True])
-edges = pytest.mark.parametrize("n_edge_attributes", [0, 2])
+transitions = for_each("transitions", [SOME, ALL, ~ALL])
+ends = for_each("boundaries", [False, True])
+edges = for_each("n_edge_attributes", [0, 2])
 
 
 def make_terms(n_node_weights, transitions, boundaries, n_edge_attributes, forbidden=NOTHING):
@@ -27,8 +27,8 @@ def make_terms(n_node_weights, transitions, boundaries, n_edge_attributes, forbi
 @transitions
 @ends
 @edges
-@pytest.mark.parametrize("forbidden", [NOTHING, FORBIDDEN], ids=["possible", "forbidden"])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@for_each("forbidden", [NOTHING, FORBIDDEN])
+@for_each("dtype", [np.float32, np.float64])
 def test_vectors_there_and_back(transitions, boundaries, n_edge_attributes, forbidden, dtype):
     terms = make_terms(4, transitions, boundaries, n_edge_attributes, forbidden)
     assert terms.n_weights == 4 + transitions.sum() + 6 * boundaries + 9 * n_edge_attributes

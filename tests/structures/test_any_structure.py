@@ -5,6 +5,7 @@ from functools import cache
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from cases import for_each
 from enumerated import Enumerated
 from numpy.testing import assert_allclose
 from scipy.optimize import minimize
@@ -132,7 +133,7 @@ def test_graphs_have_most_criteria():
     assert met == set(CRITERIA) - {"piecewise", "mce_f1"}
 
 
-@pytest.mark.parametrize(("name", "structure"), CASES)
+@for_each(("name", "structure"), CASES)
 def test_gradients_of_every_criterion(name, structure):
     problem = make_problem(make_corpus(STRUCTURES[structure]), CRITERIA[name])
     objective = problem.objective()
@@ -144,7 +145,7 @@ def test_gradients_of_every_criterion(name, structure):
     assert_allclose((ahead - behind) / (2 * step), expected, rtol=1e-4, atol=1e-6)
 
 
-@pytest.mark.parametrize("structure", STRUCTURES)
+@for_each("structure", STRUCTURES)
 def test_gradients_with_partial_labels(structure):
     data = make_corpus(STRUCTURES[structure], partial=True)
     objective, rng = make_problem(data).objective(), np.random.default_rng(2)
@@ -188,7 +189,7 @@ def test_every_solver_finds_the_optimum(name, structure):
     assert_allclose(found, best, rtol=3e-3)
 
 
-@pytest.mark.parametrize(("name", "structure"), CASES)
+@for_each(("name", "structure"), CASES)
 def test_every_criterion_is_trained(name, structure):
     criterion = CRITERIA[name]
     problem = make_problem(make_corpus(STRUCTURES[structure]), criterion)

@@ -5,6 +5,7 @@ import pickle
 
 import numpy as np
 import pytest
+from cases import for_each
 from graphs import enumerated, graphs, random_scores
 from hypothesis import given
 from hypothesis import strategies as st
@@ -113,8 +114,8 @@ def test_float32_scores_give_float32_gradients():
     assert graph.pieces(narrow).scores.state.dtype == np.float32
 
 
-@pytest.mark.parametrize("name", INFERENCE)
-@pytest.mark.parametrize("wrong", [np.nan, np.inf])
+@for_each("name", INFERENCE)
+@for_each("wrong", [np.nan, np.inf])
 def test_scores_that_are_not_finite(name, wrong):
     """A unit with such a score has no value; the others are as they were."""
     state = np.zeros((8, 2))
@@ -127,7 +128,7 @@ def test_scores_that_are_not_finite(name, wrong):
             assert_allclose(value, np.append(expected[:3], np.nan))
 
 
-@pytest.mark.parametrize("name", INFERENCE)
+@for_each("name", INFERENCE)
 def test_graphs_have_the_capabilities_of_their_engine(name):
     graph, scores = Graph(OFFSETS, EDGES, name), Scores.of(np.zeros((8, 2)), np.eye(2))
     rng = np.random.default_rng(0)
@@ -158,7 +159,7 @@ def test_graphs_have_the_capabilities_of_their_engine(name):
     assert not graph.can("anything else")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("edges", "message"),
     [
         ([[0, 8]], "edges, link 0: the second end is token 8, but there are 8 tokens"),

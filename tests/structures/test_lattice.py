@@ -4,6 +4,7 @@ from itertools import pairwise, product
 
 import numpy as np
 import pytest
+from cases import for_each
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import logsumexp
 
@@ -75,11 +76,11 @@ def random_paths(lattice, seed=1):
     return lattice.candidates.label[lattice.candidates.indptr[:-1] + np.array(chosen, dtype=int)]
 
 
-orders = pytest.mark.parametrize("order", [1, 2, 3])
+orders = for_each("order", [1, 2, 3])
 
 
 @orders
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@for_each("dtype", [np.float32, np.float64])
 def test_log_partition_and_its_gradient(order, dtype):
     lattice, scores = random_lattice(order, dtype=dtype)
     tolerance = 1e-5 if dtype == np.float32 else 1e-12
@@ -187,7 +188,7 @@ def test_all_candidates_make_a_chain():
     assert_array_equal(lattice.maximum(ours)[1], chain.maximum(scores)[1])
 
 
-@pytest.mark.parametrize("units", [slice(1, 4), slice(0, 0), np.array([5, 0, 2]), np.array([1])])
+@for_each("units", [slice(1, 4), slice(0, 0), np.array([5, 0, 2]), np.array([1])])
 def test_take(units):
     lattice, scores = random_lattice(2)
     part = lattice.take(units)
@@ -243,7 +244,7 @@ def test_without_tokens():
 
 
 @orders
-@pytest.mark.parametrize("criterion", [LogLoss(), MaxMargin(), SoftmaxMargin(0.5)])
+@for_each("criterion", [LogLoss(), MaxMargin(), SoftmaxMargin(0.5)])
 def test_gradients_of_criteria_are_finite_differences(criterion, order):
     lattice, scores = random_lattice(order)
     y, weight = random_paths(lattice), np.arange(1.0, lattice.n_units + 1)

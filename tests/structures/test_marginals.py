@@ -7,6 +7,7 @@ import numpy as np
 import oracle
 import pytest
 import scipy.sparse as sp
+from cases import for_each
 from chains import chains
 from compiled import compiled
 from hypothesis import given, settings
@@ -16,7 +17,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn_crcrf.structures import Chain, ScoreGradient, Scores, TokenTransitions, sums
 
 KERNELS = compiled("lock_step")
-kernels = pytest.mark.parametrize("kernel", KERNELS)
+kernels = for_each("kernel", KERNELS)
 any_kernel = st.sampled_from([kernel.values[0] for kernel in KERNELS])
 
 
@@ -77,9 +78,9 @@ def random_chain(lengths, n_labels, forbidden, scale=1.0):
 
 
 @kernels
-@pytest.mark.parametrize("n_labels", [1, 2, 22, 33])
-@pytest.mark.parametrize("forbidden", [0.0, 0.2])
-@pytest.mark.parametrize("kept", [2**24, 0])
+@for_each("n_labels", [1, 2, 22, 33])
+@for_each("forbidden", [0.0, 0.2])
+@for_each("kept", [2**24, 0])
 def test_many_sequences_of_all_lengths(kernel, n_labels, forbidden, kept):
     """Several blocks of lock step and several panels, with and without what is kept."""
     lengths = np.random.default_rng(n_labels).permutation(np.arange(180) % 61)

@@ -3,6 +3,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from cases import for_each
 from compiled import compiled
 from numpy.testing import assert_allclose, assert_array_equal
 from segmentations import CLASSES, enumerated, expected, log_sums, random_case
@@ -40,8 +41,8 @@ def test_sums_against_all_segmentations(kernel, scheme, max_length, scale, monke
     assert_same_gradient(gradient, expected(found, weight, scores), atol=1e-9)
 
 
-@pytest.mark.parametrize(("scheme", "max_length"), CASES)
-@pytest.mark.parametrize("seed", range(2))
+@for_each(("scheme", "max_length"), CASES)
+@for_each("seed", range(2))
 def test_maximum_against_all_segmentations(scheme, max_length, seed):
     structure, scores = random_case(seed, scheme, max_length, (4, 0, 1, 4))
     value, y = structure.maximum(scores)
@@ -86,7 +87,7 @@ def test_score_of_labellings():
             )
 
 
-@pytest.mark.parametrize("y", [[4, 2], [2, 2], [0, 3], [4, 3]])
+@for_each("y", [[4, 2], [2, 2], [0, 3], [4, 3]])
 def test_a_labelling_that_spells_no_segmentation_is_impossible(y):
     structure = SemiMarkovChain(np.array([0, 2]), roles_of(CLASSES["IOB2"], "IOB2"), 2)
     value, _ = structure.score(Scores.of(np.zeros((2, 5)), np.zeros((5, 5))), np.array(y))
@@ -94,8 +95,8 @@ def test_a_labelling_that_spells_no_segmentation_is_impossible(y):
     assert not structure.is_segmentation(np.array(y)).all()
 
 
-@pytest.mark.parametrize("scheme", CLASSES)
-@pytest.mark.parametrize("max_length", [1, 3])
+@for_each("scheme", CLASSES)
+@for_each("max_length", [1, 3])
 def test_without_scores_of_segments_it_is_a_constrained_chain(scheme, max_length):
     structure, scores = random_case(7, scheme, max_length, lengths=(30, 3, 200))
     scores = scores._replace(own=np.empty(0))
@@ -284,7 +285,7 @@ def test_token_transitions_of_one_label():
     assert_allclose(gradient.transition, [[1.0]])
 
 
-@pytest.mark.parametrize(("scheme", "max_length"), CASES)
+@for_each(("scheme", "max_length"), CASES)
 def test_capabilities_against_all_segmentations(scheme, max_length):
     structure, scores = random_case(20 + max_length, scheme, max_length, (3, 0, 1, 4))
     found = enumerated(structure, scores)
@@ -325,7 +326,7 @@ def test_capabilities_against_all_segmentations(scheme, max_length):
     assert_allclose(gradient.own @ moved, (ahead - behind) / (2 * h), atol=1e-7)
 
 
-@pytest.mark.parametrize(("scheme", "max_length"), CASES)
+@for_each(("scheme", "max_length"), CASES)
 def test_probabilities_of_runs_of_labels(scheme, max_length):
     structure, scores = random_case(30 + max_length, scheme, max_length, lengths=(4,))
     ((paths, values, _),) = enumerated(structure, scores)
@@ -352,7 +353,7 @@ def test_probabilities_of_runs_of_labels(scheme, max_length):
     assert_allclose(np.exp(found), with_neighbours, atol=1e-12)
 
 
-@pytest.mark.parametrize(("scheme", "max_length"), CASES)
+@for_each(("scheme", "max_length"), CASES)
 def test_costs_of_segments_against_all_segmentations(scheme, max_length):
     structure, scores = random_case(40 + max_length, scheme, max_length, (4, 0, 1, 4))
     found = enumerated(structure, scores)
@@ -387,7 +388,7 @@ def test_costs_of_segments_against_all_segmentations(scheme, max_length):
     assert_allclose(out.own, 2 * wanted.own, atol=1e-12)
 
 
-@pytest.mark.parametrize(("scheme", "max_length"), CASES)
+@for_each(("scheme", "max_length"), CASES)
 def test_margins_of_segments_against_all_segmentations(scheme, max_length):
     structure, scores = random_case(50 + max_length, scheme, max_length, (5,))
     ((paths, values, uses),) = enumerated(structure, scores)

@@ -8,6 +8,7 @@ import numpy as np
 import oracle
 import pytest
 import scipy.sparse as sp
+from cases import for_each
 from chains import chains, random_direction
 from compiled import compiled
 from hypothesis import assume, given, settings
@@ -19,9 +20,9 @@ from sklearn_crcrf.structures import Chain, ScoreGradient, Scores, TokenTransiti
 from sklearn_crcrf.structures.messages import Messages
 
 KERNELS = compiled("lock_step")
-kernels = pytest.mark.parametrize("kernel", KERNELS)
+kernels = for_each("kernel", KERNELS)
 any_kernel = st.sampled_from([kernel.values[0] for kernel in KERNELS])
-both_types = pytest.mark.parametrize("dtype", [np.float64, np.float32])
+both_types = for_each("dtype", [np.float64, np.float32])
 NEVER = -np.inf
 
 
@@ -119,7 +120,7 @@ def test_sums_over_all_paths(kernel, chain):
 
 @kernels
 @both_types
-@pytest.mark.parametrize("n_labels", [1, 2, 7, 13, 22, 33, 65, 130, 1000])
+@for_each("n_labels", [1, 2, 7, 13, 22, 33, 65, 130, 1000])
 def test_many_sequences_of_all_lengths(kernel, dtype, n_labels):
     *chain, expected = _many_sequences(n_labels, dtype)
     assert_same(in_lock_step(kernel, *chain), expected, *chain)
@@ -176,7 +177,7 @@ def test_huge_scores(kernel, dtype):
 
 @kernels
 @both_types
-@pytest.mark.parametrize("n_labels", [1, 5, 22])
+@for_each("n_labels", [1, 5, 22])
 def test_what_a_sequence_is_beside_is_no_matter(kernel, dtype, n_labels):
     offsets, scores = random_chain([12, 3, 0, 12, 1, 7, 30], n_labels, dtype, scale=3.0)
     scores.state[offsets[3] : offsets[4]] *= 15  # too far from zero to be raised as they are
@@ -192,7 +193,7 @@ def test_what_a_sequence_is_beside_is_no_matter(kernel, dtype, n_labels):
 
 @kernels
 @both_types
-@pytest.mark.parametrize("n_labels", [3, 9])
+@for_each("n_labels", [3, 9])
 def test_what_memory_held_before_is_no_matter(kernel, dtype, n_labels):
     offsets, scores = random_chain([3, 2], n_labels, dtype, scale=1.0)
     scores.state[2, 1], scores.state[4, 0] = 75.0, -70.0  # not to be raised as they are
@@ -255,7 +256,7 @@ def test_few_transitions_are_possible(kernel, chain):
 
 @kernels
 @both_types
-@pytest.mark.parametrize("cost", [5.0, 20.0, 70.0, 100.0, 590.0, 700.0])
+@for_each("cost", [5.0, 20.0, 70.0, 100.0, 590.0, 700.0])
 def test_what_is_lost_for_long_becomes_the_only_possibility(kernel, dtype, cost):
     # Every label is reached from the one before it only, at a cost; the end is in the last one.
     n_labels = 30
@@ -274,8 +275,8 @@ def test_what_is_lost_for_long_becomes_the_only_possibility(kernel, dtype, cost)
 
 @kernels
 @both_types
-@pytest.mark.parametrize("forbids", [False, True])
-@pytest.mark.parametrize("cost", [10.0, 40.0, 70.0, 300.0, 590.0])
+@for_each("forbids", [False, True])
+@for_each("cost", [10.0, 40.0, 70.0, 300.0, 590.0])
 def test_two_ways_that_cost_the_same_at_different_times(kernel, dtype, forbids, cost):
     # a b c e and a b d e: both pay for the first transition and for one of the others.
     a, b, c, d, e = range(5)
@@ -305,7 +306,7 @@ def test_what_would_follow_an_unreachable_label_may_be_huge(kernel, dtype):
 
 @kernels
 @both_types
-@pytest.mark.parametrize("gain", [60.0, 100.0, 600.0, 720.0])
+@for_each("gain", [60.0, 100.0, 600.0, 720.0])
 def test_an_edge_from_an_unreachable_label_may_be_huge(kernel, dtype, gain):
     gains = sp.csr_array(np.array([[0.0, gain, 0.0, 0.0]]))
     edges = TokenTransitions.from_gains(np.zeros(5), gains, np.zeros((2, 2)))
@@ -318,7 +319,7 @@ def test_an_edge_from_an_unreachable_label_may_be_huge(kernel, dtype, gain):
 
 @kernels
 @both_types
-@pytest.mark.parametrize("gain", [10.0, 25.0, 30.0, 45.0, 60.0, 180.0, 240.0, 300.0])
+@for_each("gain", [10.0, 25.0, 30.0, 45.0, 60.0, 180.0, 240.0, 300.0])
 def test_edges_may_be_huge_one_after_the_other(kernel, dtype, gain):
     gains = sp.csr_array(np.array([[gain], [1.5 * gain]]))
     edges = TokenTransitions.from_gains(np.array([-1, 0, 1, 0, 1]), gains, np.zeros((1, 1)))
@@ -373,7 +374,7 @@ def test_nothing_in_nothing_out(kernel, dtype):
 
 @kernels
 @both_types
-@pytest.mark.parametrize("scale", [1.0, 1e3])
+@for_each("scale", [1.0, 1e3])
 def test_pullbacks_are_linear_in_the_weight(kernel, dtype, scale):
     offsets, scores = random_chain([9, 3, 0, 1, 70], 5, dtype, scale)
     u, v = np.array([1.0, -2.0, 5.0, 0.0, 0.25]), np.array([0.0, 1.0, 1.0, -1.0, 3.0])
@@ -389,7 +390,7 @@ def test_pullbacks_are_linear_in_the_weight(kernel, dtype, scale):
 
 @kernels
 @both_types
-@pytest.mark.parametrize("scale", [1.0, 1e3])
+@for_each("scale", [1.0, 1e3])
 def test_counts_at_once_are_written_or_added(kernel, dtype, scale):
     offsets, scores = random_chain([9, 3, 0, 1, 70], 5, dtype, scale)
     weight, out = np.array([1.0, -2.0, 5.0, 0.0, 0.25]), np.empty_like(scores.state)

@@ -4,8 +4,8 @@ from functools import cache
 from unittest.mock import patch
 
 import numpy as np
-import pytest
 import scipy.sparse as sp
+from cases import for_each
 from chains import chains, random_parents
 from compiled import compiled
 from hypothesis import given
@@ -23,9 +23,9 @@ from sklearn_crcrf.structures import (
 from sklearn_crcrf.structures import forest as forest_module
 
 KERNELS = compiled("trees")
-kernels = pytest.mark.parametrize("kernel", KERNELS)
+kernels = for_each("kernel", KERNELS)
 any_kernel = st.sampled_from([kernel.values[0] for kernel in KERNELS])
-both_types = pytest.mark.parametrize("dtype", [np.float64, np.float32])
+both_types = for_each("dtype", [np.float64, np.float32])
 NEVER = -np.inf
 
 
@@ -94,7 +94,7 @@ def many_trees(n_labels, dtype):
 
 @kernels
 @both_types
-@pytest.mark.parametrize("n_labels", [1, 2, 7, 13, 22, 33, 65, 130])
+@for_each("n_labels", [1, 2, 7, 13, 22, 33, 65, 130])
 def test_many_trees(kernel, dtype, n_labels):
     forest, scores, weight, expected = many_trees(n_labels, dtype)
     assert_same(in_probabilities(kernel, forest, scores, weight), expected, forest, scores, weight)
@@ -111,8 +111,8 @@ def with_tables(forest, scores):
 
 @kernels
 @both_types
-@pytest.mark.parametrize("n_labels", [1, 2, 7, 13, 22, 33])
-@pytest.mark.parametrize("forbidden", [0.0, 0.2])
+@for_each("n_labels", [1, 2, 7, 13, 22, 33])
+@for_each("forbidden", [0.0, 0.2])
 def test_links_with_whole_tables(kernel, dtype, n_labels, forbidden):
     forest, scores = random_forest([40, 1, 0, 7, 60], n_labels, dtype, 1.0, forbidden)
     scores, weight = with_tables(forest, scores), np.arange(1.0, 6.0)
@@ -135,7 +135,7 @@ def test_links_with_whole_tables(kernel, dtype, n_labels, forbidden):
 
 
 @both_types
-@pytest.mark.parametrize("n_labels", [1, 2, 13, 22])
+@for_each("n_labels", [1, 2, 13, 22])
 def test_chains_with_whole_tables(dtype, n_labels):
     forest, scores = random_forest([40, 1, 0, 7, 60], n_labels, dtype)
     parent = np.arange(-1, forest.n_tokens - 1)
@@ -148,7 +148,7 @@ def test_chains_with_whole_tables(dtype, n_labels):
 
 @kernels
 @both_types
-@pytest.mark.parametrize(("scale", "forbidden"), [(1e4, 0.0), (3.0, 0.4), (30.0, 0.2)])
+@for_each(("scale", "forbidden"), [(1e4, 0.0), (3.0, 0.4), (30.0, 0.2)])
 def test_huge_scores_and_impossible_transitions(kernel, dtype, scale, forbidden):
     forest, scores = random_forest([40, 1, 0, 7, 60], 22, dtype, scale, forbidden)
     weight = np.arange(1.0, 6.0)
@@ -170,7 +170,7 @@ def test_random_trees(kernel, chain, seed, is_star):
 
 @kernels
 @both_types
-@pytest.mark.parametrize("n_labels", [1, 5, 22])
+@for_each("n_labels", [1, 5, 22])
 def test_what_a_unit_is_beside_is_no_matter(kernel, dtype, n_labels):
     forest, scores = random_forest([12, 3, 0, 12, 1, 7, 30, 90], n_labels, dtype, scale=3.0)
     offsets = forest.offsets
@@ -197,7 +197,7 @@ def test_what_a_unit_is_beside_is_no_matter(kernel, dtype, n_labels):
 
 @kernels
 @both_types
-@pytest.mark.parametrize("n_labels", [3, 9])
+@for_each("n_labels", [3, 9])
 def test_what_memory_held_before_is_no_matter(kernel, dtype, n_labels):
     forest, scores = random_forest([3, 2], n_labels, dtype)
     scores.state[2, 1], scores.state[4, 0] = 75.0, -70.0  # not to be raised as they are
@@ -214,8 +214,8 @@ def test_what_memory_held_before_is_no_matter(kernel, dtype, n_labels):
 
 @kernels
 @both_types
-@pytest.mark.parametrize("n_leaves", [10, 60, 300, 3000])
-@pytest.mark.parametrize("difference", [0.0, 0.02, 3.0])
+@for_each("n_leaves", [10, 60, 300, 3000])
+@for_each("difference", [0.0, 0.02, 3.0])
 def test_stars(kernel, dtype, n_leaves, difference):
     # Each leaf lowers the probability of the second label of the root.
     transition = np.array([[0.0, -5.0], [-5.0 - difference, -difference]])
@@ -236,7 +236,7 @@ def test_stars(kernel, dtype, n_leaves, difference):
 
 @kernels
 @both_types
-@pytest.mark.parametrize("cost", [5.0, 20.0, 70.0, 100.0, 590.0, 700.0])
+@for_each("cost", [5.0, 20.0, 70.0, 100.0, 590.0, 700.0])
 def test_what_is_lost_for_long_becomes_the_only_possibility(kernel, dtype, cost):
     # Every label leads only to the one before it, at a cost; the root is in the last one.
     n_labels = 30
@@ -256,7 +256,7 @@ def test_what_is_lost_for_long_becomes_the_only_possibility(kernel, dtype, cost)
 
 @kernels
 @both_types
-@pytest.mark.parametrize("gain", [60.0, 100.0, 600.0, 720.0])
+@for_each("gain", [60.0, 100.0, 600.0, 720.0])
 def test_an_edge_into_an_impossible_label_may_be_huge(kernel, dtype, gain):
     gains = sp.csr_array(np.array([[0.0, 0.0, gain, 0.0]]))
     edges = TokenTransitions.from_gains(np.zeros(5, dtype=int), gains, np.zeros((2, 2)))
@@ -270,7 +270,7 @@ def test_an_edge_into_an_impossible_label_may_be_huge(kernel, dtype, gain):
 
 @kernels
 @both_types
-@pytest.mark.parametrize("gain", [10.0, 25.0, 45.0, 60.0, 180.0, 300.0])
+@for_each("gain", [10.0, 25.0, 45.0, 60.0, 180.0, 300.0])
 def test_edges_may_be_huge_one_after_the_other(kernel, dtype, gain):
     gains = sp.csr_array(np.array([[gain], [1.5 * gain]]))
     edges = TokenTransitions.from_gains(np.array([-1, 0, 1, 0, 1]), gains, np.zeros((1, 1)))
@@ -285,7 +285,7 @@ def test_edges_may_be_huge_one_after_the_other(kernel, dtype, gain):
 
 
 @kernels
-@pytest.mark.parametrize("n_labels", [1, 5, 22, 33])
+@for_each("n_labels", [1, 5, 22, 33])
 def test_maxima_and_covariances_in_each_build(kernel, n_labels):
     forest, scores = random_forest([40, 0, 1, 300, 7, 60, 5, 5, 5], n_labels, forbidden=0.1)
     slope = np.random.default_rng(0).normal(size=scores.state.shape)

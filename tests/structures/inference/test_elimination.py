@@ -4,7 +4,7 @@ import itertools
 
 import networkx as nx
 import numpy as np
-import pytest
+from cases import for_each
 from networkx.algorithms.approximation import treewidth_min_fill_in
 
 from sklearn_crcrf.structures.inference.elimination import Elimination
@@ -18,7 +18,7 @@ def eliminate(*networks):
     return Elimination(offsets, edges[:, 0], edges[:, 1])
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("network", "width"),
     [
         (nx.empty_graph(3), 0),
@@ -46,7 +46,7 @@ def test_cores_are_left_to_networkx():
     assert list(eliminate(nx.path_graph(2), lollipop).cores[1]) == [2, 3, 4, 5, 6]
 
 
-@pytest.mark.parametrize("seed", range(8))
+@for_each("seed", range(8))
 def test_trees_are_junction_trees(seed):
     """Every link is in a clique, and the cliques of a token are connected."""
     networks = [nx.gnp_random_graph(9, p, seed=seed) for p in (0.2, 0.4, 0.7)]
@@ -75,7 +75,7 @@ def test_lower_bounds_are_quick():
     assert elimination._separators_of_cores == {}
 
 
-@pytest.mark.parametrize("seed", range(8))
+@for_each("seed", range(8))
 def test_a_simpler_order_is_hardly_wider(seed):
     networks = [nx.gnp_random_graph(40, p, seed=seed) for p in (0.05, 0.1, 0.2)]
     elimination = eliminate(*networks, nx.grid_2d_graph(8, 30), nx.path_graph(3))

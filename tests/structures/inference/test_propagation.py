@@ -5,6 +5,7 @@ import itertools
 import networkx as nx
 import numpy as np
 import pytest
+from cases import for_each
 from chains import random_direction, shifted
 from graphs import enumerated, graphs, random_scores
 from hypothesis import given, settings
@@ -94,7 +95,7 @@ def test_the_bound_is_convex():
 
 
 @BOTH
-@pytest.mark.parametrize("seed", range(4))
+@for_each("seed", range(4))
 def test_gradients(engine, seed):
     rng = np.random.default_rng(seed)
     offsets, edges = np.array([0, 6, 8]), np.array([*RING, [4, 0], [4, 2], [5, 1], [6, 7]])
@@ -233,7 +234,7 @@ def test_convergence_is_reported(engine):
     assert report.residual[0] > report.tol == 1e-9 >= report.residual[1]
 
 
-@pytest.mark.parametrize("seed", range(5))
+@for_each("seed", range(5))
 def test_spanning_forests(seed):
     networks = [
         nx.gnp_random_graph(10, 0.5, seed=seed),
