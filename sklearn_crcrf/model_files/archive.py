@@ -1,9 +1,8 @@
-"""Archives are unpacked within a limit, and checked, before skops sees them.
+"""Archives are unpacked within a limit, and checked, before any object is made of them.
 
 A tiny archive can unpack to gigabytes, declare an array that is larger than its data, or refer to
 one array a million times. So the sizes that an archive declares are summed first, nothing is
 unpacked beyond them, and the header of every array is compared with the number of bytes after it.
-Valid content is packed again, without compression, for skops to read.
 """
 
 import io
@@ -11,23 +10,39 @@ import json
 import math
 import zipfile
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..utils.unpacking import MAX_BYTES
 from .headers import read_header
 from .schema import check_schema, files_of, rename_modules
 
-__all__ = ["MAX_BYTES", "TooLargeError", "checked_archive"]
-
+__all__ = ["MAX_BYTES", "Archive", "TooLargeError", "checked_archive"]
 
 SCHEMA = "schema.json"
 # Objects take about ten times as much memory as the text that describes them.
 WEIGHT_OF_TEXT = 10
+PIECE = 2**20  # bytes
 METHODS = {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}
 
 
 class TooLargeError(ValueError):
     """A file unpacks to more bytes than allowed."""
+
+
+class Archive(NamedTuple):
+    """The content of an archive.
+
+    Parameters
+    ----------
+    schema : JSON
+        The tree of nodes that describes the objects.
+    members : dict from str to bytearray, or to dict from str to bytearray
+        What nodes are read from: arrays in the format ``npy``, and sparse matrices as dicts of
+        such arrays.
+    """
+
+    schema: Any
+    members: dict[str, Any]
 
 
 class Budget:
@@ -52,8 +67,8 @@ class Budget:
             )
 
 
-def checked_archive(data: bytes, max_bytes: int | None) -> io.BytesIO:
-    """The same archive without compression, after a check of all its content.
+def checked_archive(data: bytes, max_bytes: int | None) -> Archive:
+    """The content of an archive, after a check of all of it.
 
     Parameters
     ----------
@@ -63,7 +78,7 @@ def checked_archive(data: bytes, max_bytes: int | None) -> io.BytesIO:
 
     Returns
     -------
-    file
+    Archive
 
     Raises
     ------
@@ -79,15 +94,16 @@ def checked_archive(data: bytes, max_bytes: int | None) -> io.BytesIO:
     text = members.pop(SCHEMA)
     budget.take((WEIGHT_OF_TEXT - 1) * len(text))
     schema = json.loads(text)
-    if rename_modules(schema):
-        text = json.dumps(schema).encode()
+    rename_modules(schema)
     check_schema(schema, members)
-    return _packed({SCHEMA: text, **_checked_members(schema, members, budget)})
+    return Archive(schema, _checked_members(schema, members, budget))
 
 
-def _checked_members(schema: Any, members: Mapping[str, bytes], budget: Budget) -> dict[str, bytes]:
+def _checked_members(
+    schema: Any, members: Mapping[str, bytearray], budget: Budget
+) -> dict[str, Any]:
     """The members that are read, after a check of their content."""
-    checked: dict[str, bytes] = {}
+    checked: dict[str, Any] = {}
     kinds: dict[str, str] = {}
     read = set()
     for kind, name, number in files_of(schema):
@@ -96,13 +112,17 @@ def _checked_members(schema: Any, members: Mapping[str, bytes], budget: Budget) 
         if name not in checked:
             checked[name] = CHECKS[kind](members[name], budget)
         elif number not in read:
-            budget.take(len(checked[name]))
+            budget.take(_size(checked[name]))
         if number:
             read.add(number)
     return checked
 
 
-def _unpacked(data: bytes, budget: Budget) -> dict[str, bytes]:
+def _size(content: bytearray | dict[str, bytearray]) -> int:
+    return sum(map(len, content.values())) if isinstance(content, dict) else len(content)
+
+
+def _unpacked(data: bytes | bytearray, budget: Budget) -> dict[str, bytearray]:
     """All members of an archive."""
     members = {}
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
@@ -111,26 +131,28 @@ def _unpacked(data: bytes, budget: Budget) -> dict[str, bytes]:
         for info in infos:
             if info.filename in members or info.compress_type not in METHODS:
                 raise ValueError(f"{info.filename} is there twice, or packed in an unusual way")
-            with archive.open(info) as member:
-                # Without a size, a member would be unpacked completely, even beyond its size.
-                members[info.filename] = member.read(info.file_size)
-            if len(members[info.filename]) != info.file_size:
-                raise ValueError(f"{info.filename} is shorter than it should be")
+            members[info.filename] = _read(archive, info)
     return members
 
 
-def _packed(members: Mapping[str, bytes]) -> io.BytesIO:
-    file = io.BytesIO()
-    with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
-        for name, content in members.items():
-            archive.writestr(name, content)
-    file.seek(0)
-    return file
+def _read(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytearray:
+    """The content of a member, of which not more is unpacked than the declared size.
+
+    It is written once, piece by piece, to memory that arrays then use.
+    """
+    content, start = bytearray(info.file_size), 0
+    with archive.open(info) as member:
+        while piece := member.read(min(PIECE, info.file_size - start)):
+            content[start : start + len(piece)] = piece
+            start += len(piece)
+    if start != info.file_size:
+        raise ValueError(f"{info.filename} is shorter than it should be")
+    return content
 
 
-def _checked_array(data: bytes, budget: Budget) -> bytes:
+def _checked_array(data: bytearray, budget: Budget) -> bytearray:
     """An array, after a check of its header against its size."""
-    shape, dtype, n_there = read_header(data)
+    shape, dtype, n_there, _ = read_header(data)
     n_bytes = math.prod(shape) * dtype.itemsize
     if dtype.hasobject or dtype.itemsize == 0 or min(shape, default=0) < 0:
         raise ValueError(f"an array is of type {dtype} and shape {shape}")
@@ -139,12 +161,12 @@ def _checked_array(data: bytes, budget: Budget) -> bytes:
     return data
 
 
-def _checked_matrix(data: bytes, budget: Budget) -> bytes:
-    """A sparse matrix: a nested archive of arrays."""
+def _checked_matrix(data: bytearray, budget: Budget) -> dict[str, bytearray]:
+    """The arrays of a sparse matrix, which is a nested archive."""
     members = _unpacked(data, budget)
     for content in members.values():
         _checked_array(content, budget)
-    return _packed(members).getvalue()
+    return members
 
 
 CHECKS = {

@@ -7,7 +7,6 @@ from sklearn.base import BaseEstimator
 
 from ..base.classifier import BaseSequenceClassifier
 from ..base.unwrap import steps_of
-from ..crf import CRFsuiteCRF
 from ..utils.soundness import check_sound
 
 __all__ = ["check_model"]
@@ -23,7 +22,7 @@ def check_model(estimator: Any) -> None:
         not valid; or if an array does not fit the others: then the message names the array.
     """
     transformers, last = steps_of(estimator)
-    if not isinstance(last, (BaseSequenceClassifier, CRFsuiteCRF)):
+    if not isinstance(last, BaseSequenceClassifier) and not _is_crfsuite(last):
         raise ValueError(
             "the estimator must be a sequence classifier of sklearn_crcrf, or a pipeline that ends "
             f"in one, but is a {type(last).__name__}"
@@ -33,6 +32,13 @@ def check_model(estimator: Any) -> None:
     for part in _estimators_in(estimator):
         if hasattr(part, "_parameter_constraints"):
             part._validate_params()
+
+
+def _is_crfsuite(estimator: Any) -> bool:
+    # Imported only here, because it imports the training by all its algorithms.
+    from ..crf import CRFsuiteCRF
+
+    return isinstance(estimator, CRFsuiteCRF)
 
 
 def _estimators_in(estimator: BaseEstimator) -> Iterator[BaseEstimator]:

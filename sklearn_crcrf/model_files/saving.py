@@ -1,4 +1,4 @@
-"""Model files: written by skops, checked when they are read, and never a pickle."""
+"""Model files: written by skops, checked and read without it, and never a pickle."""
 
 import os
 import zipfile
@@ -13,8 +13,8 @@ from ..utils.unpacking import check_max_bytes, read_limited
 from .archive import MAX_BYTES, TooLargeError, checked_archive
 from .compact import load_compact, save_compact
 from .models import check_model
+from .objects import objects_of
 from .schema import UntrustedError
-from .trust import trusted_names
 
 __all__ = ["MAX_BYTES", "StoredModel", "load_model", "require_skops", "save_model"]
 
@@ -137,8 +137,6 @@ def load_model(path: str | os.PathLike, max_bytes: int | None = MAX_BYTES) -> St
 
     Raises
     ------
-    ImportError
-        If skops is not installed; a compact model does not need it.
     OSError
         If the file cannot be opened.
     ValueError
@@ -160,12 +158,9 @@ def load_model(path: str | os.PathLike, max_bytes: int | None = MAX_BYTES) -> St
     check_max_bytes(max_bytes)
     if is_tagger_file(path):
         return StoredModel(*load_compact(path, max_bytes))
-    io = require_skops()
     data = _read(path, max_bytes)
     try:
-        archive = checked_archive(data, max_bytes)
-        content = io.load(archive, trusted=sorted(frozenset().union(*trusted_names().values())))
-        stored = _checked(content)
+        stored = _checked(objects_of(checked_archive(data, max_bytes)))
         check_model(stored.estimator)
     except UntrustedError as error:
         raise ValueError(f"{path} is not trusted: {error}") from error
@@ -191,7 +186,7 @@ def require_skops() -> ModuleType:
         import skops.io
     except ImportError as error:
         raise ImportError(
-            'model files need skops, which is not installed: pip install "sklearn-crcrf[cli]"'
+            'to write model files, install skops: pip install "sklearn-crcrf[cli]"'
         ) from error
     return skops.io
 

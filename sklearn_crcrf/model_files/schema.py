@@ -1,7 +1,7 @@
 """Checks of the schema of a skops file: the tree of nodes that describes the objects.
 
-skops audits names too, but trusts more of them, and calls some without a check of their arguments.
-Here every node is checked against the lists of :mod:`.trust` before skops sees it.
+skops trusts more names, and calls some without a check of their arguments. Here every node is
+checked against the lists of :mod:`.trust` before any object is made.
 """
 
 import json
@@ -11,12 +11,14 @@ from typing import Any
 
 from ..utils.moved import MOVED
 from .headers import read_header
-from .trust import LIMITED, PACKAGE, trusted_names
+from .trust import LIMITED, PACKAGE, is_trusted
 
 __all__ = ["UntrustedError", "check_schema", "files_of", "rename_modules"]
 
 # Older protocols have other kinds of nodes.
 OLDEST_PROTOCOL = 2
+# Number of bytes of a member.
+HASHED = 2**20
 # Positions in the key of a Mersenne Twister, which NumPy does not check.
 LAST_POSITION = 624
 
@@ -25,13 +27,13 @@ class UntrustedError(ValueError):
     """A file names a class or function that is not listed."""
 
 
-def check_schema(schema: Any, members: Mapping[str, bytes]) -> None:
+def check_schema(schema: Any, members: Mapping[str, bytearray]) -> None:
     """Check all names and limited values of a schema.
 
     Parameters
     ----------
     schema : JSON
-    members : mapping from name to bytes
+    members : mapping from name to bytearray
         The other members of the archive.
 
     Raises
@@ -45,11 +47,11 @@ def check_schema(schema: Any, members: Mapping[str, bytes]) -> None:
     if type(protocol) is not int or protocol < OLDEST_PROTOCOL:
         raise ValueError(f"it is of protocol {protocol!r} of skops")
     nodes = list(nodes_of(schema))
-    trusted, refused = trusted_names(), set()
+    refused = set()
     for node in nodes:
-        kind, name = node["__loader__"], f"{node['__module__']}.{node['__class__']}"
-        if name not in trusted.get(kind, ()):
-            refused.add(name)
+        module, name = node["__module__"], node["__class__"]
+        if not is_trusted(node["__loader__"], module, name):
+            refused.add(f"{module}.{name}")
     if refused:
         raise UntrustedError(f"it holds {', '.join(sorted(refused))}")
     for node in nodes:
@@ -59,20 +61,12 @@ def check_schema(schema: Any, members: Mapping[str, bytes]) -> None:
     _check_shared(schema, members)
 
 
-def rename_modules(schema: Any) -> bool:
-    """Replace old names of modules in the schema of a file of an earlier release.
-
-    Returns
-    -------
-    changed : bool
-    """
-    changed = False
+def rename_modules(schema: Any) -> None:
+    """Replace old names of modules in the schema of a file of an earlier release."""
     for node in nodes_of(schema):
         package, _, module = str(node["__module__"]).partition(".")
         if package == PACKAGE and module in MOVED:
             node["__module__"] = f"{PACKAGE}.{MOVED[module]}"
-            changed = True
-    return changed
 
 
 def files_of(schema: Any) -> Iterator[tuple[str, str, Any]]:
@@ -103,7 +97,7 @@ def nodes_of(schema: Any) -> Iterator[dict[str, Any]]:
             left.extend(part)
 
 
-def _check_object(node: dict[str, Any], members: Mapping[str, bytes]) -> None:
+def _check_object(node: dict[str, Any], members: Mapping[str, bytearray]) -> None:
     """Check that no attribute hides a method, and that limited attributes have allowed values."""
     cls = getattr(import_module(node["__module__"]), node["__class__"])
     attributes = (node.get("content") or {}).get("content")
@@ -118,18 +112,18 @@ def _check_object(node: dict[str, Any], members: Mapping[str, bytes]) -> None:
                 raise UntrustedError(f"{node['__class__']}.{name} must be {allowed}")
 
 
-def _check_random_state(node: dict[str, Any], members: Mapping[str, bytes]) -> None:
+def _check_random_state(node: dict[str, Any], members: Mapping[str, bytearray]) -> None:
     position = json.loads(node["content"]["content"]["state"]["content"]["pos"]["content"])
     if type(position) is not int or not 0 <= position <= LAST_POSITION:
         raise ValueError(f"the position of a RandomState is {position!r}")
 
 
-def _check_text(node: dict[str, Any], members: Mapping[str, bytes]) -> None:
+def _check_text(node: dict[str, Any], members: Mapping[str, bytearray]) -> None:
     if not isinstance(node["content"], str):
         raise ValueError("the content of a JsonNode is not text")
 
 
-def _check_tree(node: dict[str, Any], members: Mapping[str, bytes]) -> None:
+def _check_tree(node: dict[str, Any], members: Mapping[str, bytearray]) -> None:
     """Check that nodes are a 1-D array: scikit-learn uses its length."""
     nodes = node["content"]["content"]["nodes"]
     if nodes["__loader__"] != "NdArrayNode" or len(read_header(members[nodes["file"]]).shape) != 1:
@@ -144,10 +138,10 @@ CHECKS = {
 }
 
 
-def _check_shared(schema: Any, members: Mapping[str, bytes]) -> None:
+def _check_shared(schema: Any, members: Mapping[str, bytearray]) -> None:
     """Check that all nodes with the number of one object are equal.
 
-    skops reads one of them and reuses it for the others. If they differed, content that was checked
+    One of them is read and reused for the others. If they differed, content that was checked
     would not be the content that is read; and an object could contain itself.
     """
     said: dict[Any, Any] = {}
@@ -162,7 +156,7 @@ def _check_shared(schema: Any, members: Mapping[str, bytes]) -> None:
                 for key, value in part.items()
                 if key not in ("__id__", "file") or isinstance(value, dict)
             )
-            says: Any = items, members[file] if isinstance(file, str) else None
+            says: Any = items, _Content(members[file]) if isinstance(file, str) else None
         elif isinstance(part, list):
             number, says = None, tuple(map(content, part))
         else:
@@ -173,3 +167,17 @@ def _check_shared(schema: Any, members: Mapping[str, bytes]) -> None:
         return found
 
     content(schema)
+
+
+class _Content:
+    """The content of a member, as a key. Only the start is hashed: large members are few."""
+
+    def __init__(self, data: bytearray):
+        self._data = data
+        self._hash = hash(bytes(data[:HASHED]))
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Content) and self._data == other._data

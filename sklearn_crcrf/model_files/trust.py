@@ -4,12 +4,12 @@ They hold data and compute with it. With no values of their attributes do they o
 run anything; the attributes in :data:`LIMITED` could, so their values are limited.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from importlib import import_module
 from typing import Any
 
-__all__ = ["LIMITED", "PACKAGE", "trusted_names"]
+__all__ = ["LIMITED", "PACKAGE", "is_trusted", "trusted_names"]
 
 PACKAGE = __package__.partition(".")[0]
 
@@ -229,9 +229,29 @@ LIMITED: dict[str, tuple[Callable[[Any], bool], str]] = {
 """Attributes by which a model could write files or start processes: a test of allowed values."""
 
 
+def is_trusted(kind: str, module: Any, name: Any) -> bool:
+    """Whether a node of a skops file may name a class or function.
+
+    Parameters
+    ----------
+    kind : str
+        The kind of node.
+    module, name : str
+        The name of the module, and the name in it. Anything but text is not trusted.
+    """
+    full_name = f"{module}.{name}"
+    if full_name in trusted_names().get(kind, ()):
+        return True
+    return kind == "ObjectNode" and any(
+        name in names and full_name == _full_name(exporter, name)
+        for exporter, names in SCIKIT_LEARN.items()
+        if full_name.startswith(f"{exporter}.")
+    )
+
+
 @lru_cache(maxsize=1)
 def trusted_names() -> dict[str, frozenset[str]]:
-    """The names that each kind of node of a skops file may have."""
+    """The names that each kind of node of a skops file may have, but for scikit-learn's classes."""
     builtin = "builtins.{}".format
     numpy_scalars = _names({"numpy": NUMPY_SCALARS})
     functions = [
@@ -249,7 +269,7 @@ def trusted_names() -> dict[str, frozenset[str]]:
         "ListNode": [builtin("list")],
         "NdArrayNode": ["numpy.ndarray", *numpy_scalars],
         # Older versions of skops store sparse arrays as objects.
-        "ObjectNode": [*_names(_ours(OBJECTS)), *_scikit_learn_names(), *_names(SPARSE)],
+        "ObjectNode": [*_names(_ours(OBJECTS)), *_names(SPARSE)],
         "RandomStateNode": ["numpy.random.mtrand.RandomState"],
         "SetNode": [builtin("set")],
         "SliceNode": [builtin("slice")],
@@ -269,8 +289,6 @@ def _names(by_module: Mapping[str, list[str]]) -> list[str]:
     return [f"{module}.{name}" for module, names in by_module.items() for name in names]
 
 
-def _scikit_learn_names() -> Iterator[str]:
-    """The names of the classes of scikit-learn, with the modules that define them."""
-    for module, names in SCIKIT_LEARN.items():
-        for name in names:
-            yield f"{getattr(import_module(module), name).__module__}.{name}"
+def _full_name(exporter: str, name: str) -> str:
+    """The name of a class of scikit-learn, with the module that defines it."""
+    return f"{getattr(import_module(exporter), name).__module__}.{name}"

@@ -147,7 +147,7 @@ def interrupted_at(module, argv, folder):
         ("sklearn_crcrf.cli.app", "inspect", True),
         ("numpy", "inspect", False),
         ("sklearn_crcrf.boosting", "train", True),
-        ("skops.io", "inspect", False),
+        ("skops.io", "train", False),
     ],
 )
 def test_ctrl_c_while_modules_are_imported_is_one_line(module, command, as_script, tmp_path):

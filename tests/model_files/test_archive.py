@@ -13,6 +13,7 @@ import scipy.sparse as sp
 from sklearn_crcrf import CRF, HMM
 from sklearn_crcrf.model_files import load_model
 from sklearn_crcrf.model_files.archive import TooLargeError, checked_archive
+from sklearn_crcrf.model_files.objects import objects_of
 
 skops = pytest.importorskip("skops.io")
 
@@ -57,8 +58,7 @@ def most_memory(function) -> int:
 
 def test_what_passes_is_the_same():
     value = {"a": np.arange(3.0), "b": sp.csr_matrix(np.eye(3)), "c": b"bytes", "d": ["x", None]}
-    archive = checked_archive(packed(members_of(value)), MB)
-    loaded = skops.load(archive, trusted=["scipy.sparse._csr.csr_matrix"])
+    loaded = objects_of(checked_archive(packed(members_of(value)), MB))
     assert loaded["a"].tolist() == [0.0, 1.0, 2.0]
     assert (loaded["b"] != value["b"]).nnz == 0
     assert loaded["c"] == b"bytes" and loaded["d"] == ["x", None]
@@ -103,7 +103,7 @@ def test_one_array_that_is_named_very_often():
         checked_archive(data, 100 * MB)
     schema["content"] = [{**node, "__id__": 1} for _ in range(1000)]
     data = packed({**members, "schema.json": json.dumps(schema).encode()})
-    first, *_, last = skops.load(checked_archive(data, 100 * MB))
+    first, *_, last = objects_of(checked_archive(data, 100 * MB))
     assert first is last
 
 
@@ -173,4 +173,4 @@ def test_devices_are_not_read_for_ever():
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_models_need_no_large_limit(model):
     data = skops.dumps(model.fit([["the", "dog"]], [["D", "N"]]))
-    assert len(checked_archive(data, 10 * len(data)).getvalue()) > 0
+    assert checked_archive(data, 10 * len(data)).members

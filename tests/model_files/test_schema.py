@@ -36,7 +36,7 @@ from sklearn_crcrf.crf.features import observed_features
 from sklearn_crcrf.criteria import MCE, log_loss
 from sklearn_crcrf.model_files import load_model, save_model
 from sklearn_crcrf.model_files.schema import UntrustedError, check_schema
-from sklearn_crcrf.model_files.trust import trusted_names
+from sklearn_crcrf.model_files.trust import SCIKIT_LEARN, is_trusted, trusted_names
 from sklearn_crcrf.utils.soundness import Sound
 
 skops = pytest.importorskip("skops.io")
@@ -74,6 +74,12 @@ def test_every_listed_name_is_there_and_what_it_should_be():
     for name in names["ObjectNode"] | names["TupleNode"]:
         module, _, attribute = name.rpartition(".")
         assert isinstance(getattr(import_module(module), attribute), type)
+    for module, attributes in SCIKIT_LEARN.items():
+        for attribute in attributes:
+            cls = getattr(import_module(module), attribute)
+            assert is_trusted("ObjectNode", cls.__module__, attribute)
+            assert not is_trusted("ObjectNode", "sklearn.elsewhere", attribute)
+            assert not is_trusted("TypeNode", cls.__module__, attribute)
     own = {name for name in names["FunctionNode"] if name.startswith("sklearn_crcrf.")}
     for name in own:
         module, _, attribute = name.rpartition(".")
