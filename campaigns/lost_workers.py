@@ -81,21 +81,29 @@ def kill(pid: int, delay: float | None) -> None:
 def some_workers() -> tuple[Client, list[int]]:
     """A client, and the processes of at least two workers, while others start again."""
     while True:
+        client = cluster()
         try:
-            client = cluster()
             client.wait_for_workers(2, 30)
             pids = sorted(client.run(os.getpid, on_error="ignore").values())
         except (OSError, TimeoutError):  # a cluster that does not recover is replaced
             pids = []
         if len(pids) >= 2:
             return client, pids
-        cluster.cache_clear()
+        end_cluster(client)
 
 
 @cache
 def cluster() -> Client:
     """A cluster of processes, for all inputs of this process."""
     return Client(LocalCluster(n_workers=N_WORKERS, processes=True, **QUIET))
+
+
+def end_cluster(client: Client) -> None:
+    """End a cluster, so that the next input starts another."""
+    cluster.cache_clear()
+    for it in (client, client.cluster):
+        with suppress(OSError, TimeoutError):
+            it.close(timeout=10)
 
 
 _calm: dict[str, float] = {}

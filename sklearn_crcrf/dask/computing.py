@@ -1,22 +1,34 @@
 """Computation on the workers of a client, or by Dask's local scheduler, that never hangs.
 
-Everything that a fit computes is a graph of :class:`dask.delayed.Delayed`: when a worker is lost,
-the scheduler computes its results again from their arguments, and the result is the same.
+Everything that a fit computes is a call whose arguments are values or results of other calls: when
+a worker is lost, the scheduler computes its results again from their arguments, and they are the
+same.
 """
 
 import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError, Future, wait
+from functools import partial
 from threading import Lock, Thread
 from time import monotonic
-from typing import Any
+from typing import Any, Self
 from uuid import uuid4
 
 from .._version import __version__
 from .packages import require_dask
 from .sizes import register_sizes
 
-__all__ = ["ComputationError", "compute", "current_client", "partition", "persist", "task", "tree"]
+__all__ = [
+    "Calls",
+    "ComputationError",
+    "call",
+    "compute",
+    "current_client",
+    "partition",
+    "persist",
+    "task",
+    "tree",
+]
 
 FAN_IN = 4
 """How many results are merged at once."""
@@ -134,7 +146,13 @@ def compute(wanted: Any, client: Any = None) -> Any:
     if client is None:
         values = list(require_dask("dask").compute(*listed))
     else:
-        values = _results(client, _submitted(client, client.compute, listed))
+        futures = _submitted(client, client.compute, listed)
+        try:
+            values = _results(client, futures)
+        finally:
+            # If nobody wants the results any more, the scheduler forgets the work that led to them.
+            for future in futures:
+                future.release()
     return values[0] if is_one else values
 
 
@@ -148,7 +166,8 @@ def persist(wanted: Sequence[Any], client: Any = None) -> list[Any]:
 
     Returns
     -------
-    list of Delayed
+    list of distributed.Future or of Delayed
+        Arguments of other calls.
 
     Raises
     ------
@@ -157,7 +176,82 @@ def persist(wanted: Sequence[Any], client: Any = None) -> list[Any]:
     """
     if client is None:
         return list(require_dask("dask").persist(*wanted))
-    return _submitted(client, client.persist, list(wanted))
+    return _submitted(client, client.compute, list(wanted))
+
+
+def call(function: Callable, *columns: Sequence[Any], client: Any = None) -> list[Any]:
+    """Begin calls of a function, one for each row of columns, whose results stay on the workers.
+
+    It costs a scheduler less than :func:`task` and :func:`persist`, as it is one message.
+
+    Parameters
+    ----------
+    function : callable
+        Of a module, so that its name is sent.
+    *columns : list
+        Values, or results of :func:`persist` or of other calls; may hold these in lists.
+    client : distributed.Client, optional
+        Without one, the calls are made when their results are computed.
+
+    Returns
+    -------
+    list of distributed.Future or of Delayed
+
+    Raises
+    ------
+    ComputationError
+        If the client is closed.
+    """
+    if client is None:
+        return [task(function, *row) for row in zip(*columns, strict=True)]
+    n_rows = len(columns[0])
+    name = f"{function.__name__.strip('_')}-{uuid4()}"
+    keys = [f"{name}-{number}" for number in range(n_rows)]
+    start = partial(client.map, _run, [__version__] * n_rows, [function] * n_rows, key=keys)
+    return _submitted(client, partial(start, pure=False), *columns)
+
+
+class Calls:
+    """Calls of which only the last results are wanted; all are forgotten at the end of ``with``.
+
+    Parameters
+    ----------
+    client : distributed.Client or None
+
+    Examples
+    --------
+    >>> import dask
+    >>> from sklearn_crcrf.dask.computing import Calls
+    >>> with dask.config.set(scheduler="synchronous"), Calls(None) as calls:
+    ...     lengths = calls.begin(len, ["a", "bcd"])
+    ...     calls.results(calls.begin(max, lengths, [2, 2]))
+    [2, 3]
+    """
+
+    def __init__(self, client: Any):
+        self._client = client
+        self._begun: list[Any] = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        # Not before: the scheduler may read a call after it forgot what the call depends on.
+        if self._client is not None:
+            for future in self._begun:
+                future.release()
+
+    def begin(self, function: Callable, *columns: Sequence[Any]) -> list[Any]:
+        """As :func:`call`."""
+        begun = call(function, *columns, client=self._client)
+        self._begun += begun
+        return begun
+
+    def results(self, wanted: Sequence[Any]) -> list[Any]:
+        """The values of results of calls; raises ComputationError as :func:`compute`."""
+        if self._client is None:
+            return list(require_dask("dask").compute(*wanted))
+        return _results(self._client, list(wanted))
 
 
 def _run(version: str, function: Callable, *args: Any) -> Any:
@@ -170,14 +264,14 @@ def _run(version: str, function: Callable, *args: Any) -> Any:
     return function(*args)
 
 
-def _submitted(client: Any, submit: Callable, wanted: Any) -> Any:
+def _submitted(client: Any, submit: Callable, *wanted: Any) -> Any:
     """Submit work, without a warning about the weights that it holds as arguments."""
     if client.asynchronous:
         raise ComputationError("the client is asynchronous, but estimators wait for their results")
     if client.status != "running":
         raise ComputationError(f"the client is not connected to a cluster, but {client.status}")
     with _settings, require_dask("dask").config.set({LARGE_GRAPH: "1 PiB"}):
-        return submit(wanted)
+        return submit(*wanted)
 
 
 def _results(client: Any, futures: list[Any]) -> list[Any]:
@@ -190,10 +284,6 @@ def _results(client: Any, futures: list[Any]) -> list[Any]:
         return gathered.result()
     except CancelledError as error:
         raise ComputationError(f"the computation was cancelled: {error}") from error
-    finally:
-        # If nobody wants the results any more, the scheduler forgets the work that led to them.
-        for future in futures:
-            future.release()
 
 
 class _Watch:

@@ -1,92 +1,129 @@
 """The gradient of a sum over shards, added up in a tree of a fixed shape."""
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 
 from ..linear.parts import OwnColumns
 from ..linear.shards import Shard
-from .computing import persist, task
+from .computing import Calls, call
 
-__all__ = ["Branch", "Leaf", "branches"]
+__all__ = ["GradientTree"]
 
 FAN_IN = 8
 """How many gradients are added at once, and at most on the machine of the solver."""
 
 
-class Leaf(NamedTuple):
-    """A shard on a worker.
+class GradientTree:
+    """Shards on workers, whose gradients are added on workers until few are left.
+
+    The shape of the tree depends on the number of shards alone.
 
     Parameters
     ----------
-    shard : Delayed
-    columns : OwnColumns
-        Where its weights stand in the vector of all weights.
+    shards : list of distributed.Future or of Delayed
+    columns : list of OwnColumns
+        Where the weights of each shard stand in the vector of all weights.
     n_threads : int
-    """
-
-    shard: Any
-    columns: OwnColumns
-    n_threads: int
-
-    def derivatives(self, own: Any) -> Any:
-        """The loss and its gradient, given the own weights, as a Delayed object."""
-        return task(_evaluate, self.shard, own, self.n_threads)
-
-
-class Branch:
-    """Several shards, whose weights are sent to a worker and whose gradients are added there.
-
-    Parameters
-    ----------
-    children : list of Leaf or Branch
+        Of the evaluation of a shard.
     client : distributed.Client or None
 
     Attributes
     ----------
-    columns : OwnColumns
-        Where the weights of all children stand in the vector of all weights.
+    columns : list of OwnColumns
+        The same of each root, of which there are at most ``FAN_IN``.
     """
 
-    def __init__(self, children: Sequence[Any], client: Any):
-        self._children = list(children)
-        self.columns = _union([child.columns for child in children])
-        within = [_within(child.columns, self.columns) for child in children]
-        (self._within,) = persist([task(_same, within)], client)
+    def __init__(
+        self, shards: Sequence[Any], columns: Sequence[OwnColumns], n_threads: int, client: Any
+    ):
+        self._shards = list(shards)
+        self._n_threads = [n_threads] * len(shards)
+        self._client = client
+        self._levels: list[_Level] = []
+        self.columns = list(columns)
+        while len(self.columns) > FAN_IN:
+            level = _Level(self.columns, client)
+            self._levels.append(level)
+            self.columns = level.columns
 
-    def derivatives(self, own: Any) -> Any:
-        """As :meth:`Leaf.derivatives`."""
-        once = task(_same, own)
-        results = [
-            child.derivatives(task(_take, self._within, number, once))
-            for number, child in enumerate(self._children)
-        ]
-        return task(_add, self._within, _n_weights(self.columns), results)
+    def __call__(self, own_weights: Iterable[np.ndarray]) -> list[tuple[float, np.ndarray]]:
+        """The loss and the gradient of each root by its own weights.
+
+        Parameters
+        ----------
+        own_weights : iterable of ndarray
+            One for each root.
+
+        Returns
+        -------
+        list of (loss, gradient)
+        """
+        own = list(own_weights)
+        with Calls(self._client) as calls:
+            if self._levels:
+                own = calls.begin(_same, own)  # each travels once to a worker
+            for level in reversed(self._levels[1:]):
+                own = calls.begin(_take, *level.columns_of_children(own))
+            if self._levels:
+                where = self._levels[0].columns_of_children(own)
+                results = calls.begin(_take_and_evaluate, *where, self._shards, self._n_threads)
+            else:
+                results = calls.begin(_evaluate, own, self._shards, self._n_threads)
+            for level in self._levels:
+                results = calls.begin(_add, level.within, level.n_weights, level.groups_of(results))
+            return calls.results(results)
 
 
-def branches(leaves: Sequence[Any], client: Any) -> list[Any]:
-    """The roots of trees over leaves, in order; the shape depends on the number of leaves alone.
+class _Level:
+    """The branches of a tree at one height.
 
     Parameters
     ----------
-    leaves : list of Leaf
+    columns : list of OwnColumns
+        Of the children of all branches.
     client : distributed.Client or None
 
-    Returns
-    -------
-    list of Leaf or Branch
-        At most ``FAN_IN``.
+    Attributes
+    ----------
+    columns : list of OwnColumns
+        Of the branches: the weights that any of their children has.
+    n_weights : list of int
+        The number of weights of each branch.
+    within : list of distributed.Future or of Delayed
+        For each branch a list: where the weights of its children stand among its own.
     """
-    level = list(leaves)
-    while len(level) > FAN_IN:
-        groups = [level[start : start + FAN_IN] for start in range(0, len(level), FAN_IN)]
-        level = [Branch(group, client) if len(group) > 1 else group[0] for group in groups]
-    return level
+
+    def __init__(self, columns: Sequence[OwnColumns], client: Any):
+        groups = self.groups_of(columns)
+        self.columns = [_union(group) for group in groups]
+        self.n_weights = [_n_weights(union) for union in self.columns]
+        pairs = zip(groups, self.columns, strict=True)
+        within = [[_within(child, union) for child in group] for group, union in pairs]
+        self.within = call(_same, within, client=client)
+        self._children = [
+            (k, number) for k, group in enumerate(groups) for number in range(len(group))
+        ]
+
+    def groups_of(self, children: Sequence[Any]) -> list[Sequence[Any]]:
+        """What belongs to the children of each branch."""
+        return [children[start : start + FAN_IN] for start in range(0, len(children), FAN_IN)]
+
+    def columns_of_children(self, own: Sequence[Any]) -> tuple[list[Any], list[int], list[Any]]:
+        """The first arguments of :func:`_take` for all children, given the weights of branches."""
+        within = [self.within[k] for k, _ in self._children]
+        return within, [number for _, number in self._children], [own[k] for k, _ in self._children]
 
 
-def _evaluate(shard: Shard, own: np.ndarray, n_threads: int) -> tuple[float, np.ndarray]:
+def _evaluate(own: np.ndarray, shard: Shard, n_threads: int) -> tuple[float, np.ndarray]:
     return shard.evaluate(own, n_threads)
+
+
+def _take_and_evaluate(
+    within: list[OwnColumns], number: int, own: np.ndarray, shard: Shard, n_threads: int
+) -> tuple[float, np.ndarray]:
+    return shard.evaluate(_take(within, number, own), n_threads)
 
 
 def _same(value: Any) -> Any:

@@ -1,7 +1,7 @@
 """The shards of data in parts, on the workers of Dask."""
 
 import pickle
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from ..criteria import Criterion
 from ..linear.parts import ModelShape, OwnColumns, Part, Survey, read_part
 from ..linear.shards import Shard, ShardedObjective
 from .computing import compute, persist, task, tree
-from .gradients import Leaf, branches
+from .gradients import GradientTree
 from .parts import concrete, has_tokens, naming_part
 
 __all__ = ["DaskShards"]
@@ -67,14 +67,8 @@ class DaskShards:
         made = [task(_shard, number, part, shape, criterion, self.dtype) for number, part in pairs]
         shards = persist(made, self._client)
         columns = compute([task(_columns, shard) for shard in shards], self._client)
-        leaves = [Leaf(*pair, n_threads) for pair in zip(shards, columns, strict=True)]
-        roots = branches(leaves, self._client)
-
-        def evaluate(own_weights: Iterator[np.ndarray]) -> list[tuple[float, np.ndarray]]:
-            pairs = zip(roots, own_weights, strict=True)
-            return compute([root.derivatives(own) for root, own in pairs], self._client)
-
-        return ShardedObjective([root.columns for root in roots], sigma=sigma, evaluate=evaluate)
+        gradients = GradientTree(shards, columns, n_threads, self._client)
+        return ShardedObjective(gradients.columns, sigma=sigma, evaluate=gradients)
 
 
 def _read(local: CRF, number: int, X: Any, y: Any, sample_weight: Any) -> Part | None:
