@@ -6,8 +6,9 @@ same.
 """
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError, Future, wait
+from contextlib import contextmanager
 from functools import partial
 from threading import Lock, Thread
 from time import monotonic
@@ -38,6 +39,7 @@ INTERVAL = 0.5
 PATIENCE = "60s"
 # The setting of Dask that is used in place of PATIENCE.
 NO_WORKERS = "distributed.scheduler.no-workers-timeout"
+CLOSED = "the client was closed before the computation ended"
 LARGE_GRAPH = "distributed.admin.large-graph-warning-threshold"
 
 # Settings of Dask are shared by all threads.
@@ -270,7 +272,8 @@ def _submitted(client: Any, submit: Callable, *wanted: Any) -> Any:
         raise ComputationError("the client is asynchronous, but estimators wait for their results")
     if client.status != "running":
         raise ComputationError(f"the client is not connected to a cluster, but {client.status}")
-    with _settings, require_dask("dask").config.set({LARGE_GRAPH: "1 PiB"}):
+    no_warning = require_dask("dask").config.set({LARGE_GRAPH: "1 PiB"})
+    with _settings, no_warning, _lost_client(client):
         return submit(*wanted)
 
 
@@ -278,12 +281,29 @@ def _results(client: Any, futures: list[Any]) -> list[Any]:
     """The results of futures of Dask, from a thread that may wait longer than this one."""
     gathered = _in_thread(client.gather, futures)
     watch = _Watch(client)
-    try:
+    with _lost_client(client):
         while not wait([gathered], INTERVAL).done:
             watch.look()
         return gathered.result()
+
+
+@contextmanager
+def _lost_client(client: Any) -> Iterator[None]:
+    """Raise ComputationError for whatever is raised because a client was closed meanwhile."""
+    try:
+        yield
+    except ComputationError:
+        raise
     except CancelledError as error:
         raise ComputationError(f"the computation was cancelled: {error}") from error
+    except Exception as error:
+        if _is_open(client):
+            raise
+        raise ComputationError(CLOSED) from error
+
+
+def _is_open(client: Any) -> bool:
+    return client.status in ("running", "connecting")
 
 
 class _Watch:
@@ -296,8 +316,8 @@ class _Watch:
         self._asked: Future | None = None
 
     def look(self) -> None:
-        if self._client.status not in ("running", "connecting"):
-            raise ComputationError("the client was closed before the computation ended")
+        if not _is_open(self._client):
+            raise ComputationError(CLOSED)
         if self._asked is None:
             self._asked = _in_thread(self._client.nthreads)
         elif self._asked.done():

@@ -76,6 +76,20 @@ def test_a_client_that_closes_meanwhile(estimator, waiting, own_client):
         estimator(client=client).fit(X, y)
 
 
+def test_a_client_that_closes_between_a_look_and_its_use(waiting, own_client, monkeypatch):
+    X, y, _ = waiting
+    client = own_client()
+    submit = client.compute
+
+    def close_and_submit(wanted):
+        client.close()
+        return submit(wanted)
+
+    monkeypatch.setattr(client, "compute", close_and_submit)
+    with pytest.raises(ComputationError, match="the client was closed"):
+        DaskHMM(client=client).fit(X, y)
+
+
 def test_work_that_is_cancelled(waiting, own_client):
     X, y, _ = waiting
     client = own_client()
