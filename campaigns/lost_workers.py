@@ -23,7 +23,7 @@ from sklearn_crcrf.dask import DaskCRF, DaskEmpiricalCRF, computing, gradients, 
 from sklearn_crcrf.datasets import make_addresses, write_conll
 from sklearn_crcrf.datasets import read_conll as read_here
 
-N_FILES, N_SEQUENCES, N_WORKERS = 8, 20, 3
+N_FILES, N_SEQUENCES, N_WORKERS = 8, 20, (2, 4)
 QUIET = {"dashboard_address": None, "silence_logs": 60, "threads_per_worker": 1}
 FITTED = {
     "EmpiricalCRF": (DaskEmpiricalCRF, {}),
@@ -50,14 +50,14 @@ def prepare() -> None:
 def killed(rng: Random, number: int) -> Outcome:
     """A worker is killed; in a tenth of the fits, none is."""
     warnings.simplefilter("ignore")
-    name, fan_in = rng.choice(list(FITTED)), rng.randint(2, 8)
+    name, fan_in, n_workers = rng.choice(list(FITTED)), rng.randint(2, 8), rng.choice(N_WORKERS)
     fit, params = FITTED[name]
     X, y = read_conll([_folder / f"{k}.txt" for k in range(N_FILES)])
-    client, pids = some_workers()
+    client, pids = some_workers(n_workers)
     seconds = calm_seconds(name, client)
     computing.FAN_IN, gradients.FAN_IN = fan_in, 4  # another tree of gradients has other roundings
     delay = None if number % 10 == 9 else rng.uniform(0, 1.2 * seconds)
-    show(name, "fan-in", fan_in, "killed after", delay)
+    show(name, n_workers, "workers, fan-in", fan_in, "killed after", delay)
     killer = Thread(target=kill, args=(rng.choice(pids), delay))
     start = time.monotonic()
     killer.start()
@@ -66,7 +66,8 @@ def killed(rng: Random, number: int) -> Outcome:
     killer.join()
     if state(model.to_local()) != expected(name):
         raise Wrong(f"{name}: other bits after a worker was killed", delay)
-    how = "no worker killed" if delay is None else "a worker killed"
+    is_killed = delay is not None and delay < taken
+    how = f"{n_workers} workers, {'one' if is_killed else 'none'} killed"
     return Outcome(f"{name}, {how}", {"seconds": taken, f"seconds of {name}, {how}": taken})
 
 
@@ -78,14 +79,14 @@ def kill(pid: int, delay: float | None) -> None:
             os.kill(pid, signal.SIGKILL)
 
 
-def some_workers() -> tuple[Client, list[int]]:
+def some_workers(n_workers: int) -> tuple[Client, list[int]]:
     """A client, and the processes of at least two workers, while others start again."""
     while True:
-        client = cluster()
+        client = cluster(n_workers)
         try:
             client.wait_for_workers(2, 30)
             pids = sorted(client.run(os.getpid, on_error="ignore").values())
-        except (OSError, TimeoutError):  # a cluster that does not recover is replaced
+        except (OSError, TimeoutError):
             pids = []
         if len(pids) >= 2:
             return client, pids
@@ -93,13 +94,13 @@ def some_workers() -> tuple[Client, list[int]]:
 
 
 @cache
-def cluster() -> Client:
+def cluster(n_workers: int) -> Client:
     """A cluster of processes, for all inputs of this process."""
-    return Client(LocalCluster(n_workers=N_WORKERS, processes=True, **QUIET))
+    return Client(LocalCluster(n_workers=n_workers, processes=True, **QUIET))
 
 
 def end_cluster(client: Client) -> None:
-    """End a cluster, so that the next input starts another."""
+    """End a cluster that does not recover, so that the next input starts others."""
     cluster.cache_clear()
     for it in (client, client.cluster):
         with suppress(OSError, TimeoutError):
