@@ -15,12 +15,6 @@ from sklearn_crcrf._kernels._batch_scores cimport BatchScores
 from sklearn_crcrf._kernels._edges cimport Edges
 
 
-cdef struct Heap:
-    int64_t size
-    double *score
-    int32_t *label
-
-
 cdef inline bint comes_first(
     double score, int32_t label, double other, int32_t other_label
 ) noexcept nogil:
@@ -63,6 +57,7 @@ cdef inline void sink(Heap *heap, int64_t at) noexcept nogil:
 
 cdef void best_ways(
     const double *before,          # (n, k) delta of the token before, decreasing IN
+    int64_t stride,                # from row to row of before
     const double *into,            # (n,) scores of the transitions into the label IN
     int64_t n,
     int64_t k,
@@ -76,7 +71,7 @@ cdef void best_ways(
         double score, worst = -INFINITY
     heap.size = 0
     for i in range(n):
-        score = before[i * k] + into[i]
+        score = before[i * stride] + into[i]
         if score > worst:
             taken[i] = 0
             insert(score, <int32_t>i, heap.score, heap.label, min(heap.size, most - 1))
@@ -92,7 +87,7 @@ cdef void best_ways(
         scores[r] = heap.score[0]
         origins[r] = <int32_t>(i * k + taken[i])
         taken[i] += 1
-        score = before[i * k + taken[i]] + into[i] if taken[i] < k else -INFINITY
+        score = before[i * stride + taken[i]] + into[i] if taken[i] < k else -INFINITY
         if score > -INFINITY:
             heap.score[0] = score
         else:
@@ -138,7 +133,7 @@ def k_best(
                     scores[edges.current[at], edges.previous[at]] = edges.score[at]
             for j in range(n):
                 best_ways(
-                    &delta[(t - 1) % 2, 0, 0], &scores[j, 0], n, k, &heap, &taken[0],
+                    &delta[(t - 1) % 2, 0, 0], k, &scores[j, 0], n, k, &heap, &taken[0],
                     &delta[t % 2, j, 0], &origin[t, j, 0],
                 )
                 for q in range(k):
@@ -149,7 +144,7 @@ def k_best(
                     j = edges.current[at]
                     scores[j, i] = transposed[j, i]
         best_ways(
-            &delta[(length - 1) % 2, 0, 0], &end[0], n, k, &heap, &taken[0],
+            &delta[(length - 1) % 2, 0, 0], k, &end[0], n, k, &heap, &taken[0],
             &values[0], &last[0],
         )
         for q in range(k):

@@ -23,6 +23,10 @@ ctypedef fused real:
     double
 
 
+cdef bint add_scores_of_ends(
+    const Runs *runs, int64_t t, int64_t longest, const real *score, double *total
+) noexcept nogil
+
 cdef double sum_forward_of_unit(
     const Runs *runs, int64_t unit, const real *score, double *message, double *conditional
 ) noexcept nogil

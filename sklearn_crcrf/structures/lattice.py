@@ -15,10 +15,12 @@ from .._kernels._lattice import (
     sum_lattice_backward,
     sum_lattice_forward,
 )
+from .._kernels._lattice_covariance import add_lattice_covariances, move_lattice_sums
 from ..data.ragged import joined_ranges
 from .base import Structure
 from .candidates import Candidates
-from .scores import Pullback, Scores
+from .lattice_paths import k_best_of_unit, lattice_span_log_probability
+from .scores import Pullback, ScoreGradient, Scores
 
 __all__ = ["Lattice", "LatticeScores"]
 
@@ -171,6 +173,11 @@ class Lattice(Structure):
             tokens = joined_ranges(self.offsets[units], lengths)
         return Lattice(offsets, self.candidates.take(tokens), self.order)
 
+    def places_of(self, units: np.ndarray) -> np.ndarray:
+        """Where the runs of some of the units are, in the order of the runs of ``take(units)``."""
+        first, stop = self.start[:, self.offsets[units]], self.start[:, self.offsets[units + 1]]
+        return joined_ranges(first.ravel(), (stop - first).ravel())
+
     def links(self) -> tuple[np.ndarray, np.ndarray]:
         current = np.setdiff1d(np.arange(self.n_tokens), self.offsets)
         return current - 1, current
@@ -197,6 +204,31 @@ class Lattice(Structure):
         pairs = slice(self.start[1, 0], self.start[1, -1])
         runs[pairs] = scores.of_transitions(self.runs(1)[0], *self.labels_of_runs(1))
         return LatticeScores(runs, self.candidates)
+
+    def add_to_chain(self, gradient: Any, scores: Scores, out: ScoreGradient) -> ScoreGradient:
+        """Add derivatives by the runs to the derivatives by the scores of chains.
+
+        Parameters
+        ----------
+        gradient : LatticeScores
+        scores : Scores
+            As in :meth:`scores_of`.
+        out : ScoreGradient
+
+        Returns
+        -------
+        ScoreGradient
+            ``out``.
+        """
+        state = np.zeros(out.state.shape)
+        state[self.candidates.token, self.candidates.label] = gradient.state
+        out.state[:] += state
+        out.begin[:] += state[self.first_tokens()].sum(axis=0)
+        out.end[:] += state[self.last_tokens()].sum(axis=0)
+        previous, current = self.labels_of_runs(1)
+        of_pairs = gradient.runs[self.start[1, 0] : self.start[1, -1]]
+        out.add_transitions(scores, self.runs(1)[0], previous, current, of_pairs)
+        return out
 
     def score(self, scores: Any, y: np.ndarray) -> tuple[np.ndarray, Pullback]:
         path, value = self.candidates.find(y), np.empty(self.n_units)
@@ -236,6 +268,24 @@ class Lattice(Structure):
         marginals[self.candidates.token, self.candidates.label] = gradient.state
         return log_z, marginals
 
+    def covariance(self, scores: Any, direction: Any) -> tuple[np.ndarray, Pullback]:
+        """As :meth:`Capabilities.covariance`; the direction has the form of the scores."""
+        log_z, message, conditional = self._sums(scores)
+        v = np.ascontiguousarray(direction.runs, dtype=float)
+        moved_message, moved = np.empty((2, self.n_runs))
+        mean = np.zeros(self.n_units)
+        runs = self.runs_of_candidates
+        if self.n_runs:
+            move_lattice_sums(runs, v, message, conditional, log_z, moved_message, moved, mean)
+
+        def pullback(weight: np.ndarray, out: Any = None) -> Any:
+            gradient = self._gradient(out, scores)
+            sums, moves = (message, conditional, log_z), (moved_message, moved, mean)
+            add_lattice_covariances(runs, sums, moves, _weights(weight), gradient.runs)
+            return gradient
+
+        return mean, pullback
+
     def entropy(self, scores: Any) -> np.ndarray:
         # The derivative of the log-partition by the scores, times the scores, is the mean score.
         log_z, pullback = self.log_partition(scores)
@@ -263,6 +313,22 @@ class Lattice(Structure):
         uniform = rng.uniform(size=path.shape)
         sample_lattice_paths(self.runs_of_candidates, message, conditional, log_z, uniform, path)
         return self._labels(path)
+
+    def k_best(self, scores: Any, k: int) -> list[tuple[np.ndarray, np.ndarray]]:
+        return [k_best_of_unit(self, scores, unit, k) for unit in range(self.n_units)]
+
+    def span_log_probability(
+        self,
+        scores: Any,
+        start: np.ndarray,
+        stop: np.ndarray,
+        labels: np.ndarray,
+        following: np.ndarray | None = None,
+        preceding: np.ndarray | None = None,
+    ) -> np.ndarray:
+        """As :meth:`Capabilities.span_log_probability`; -inf for labels that are no candidates."""
+        spans = start, stop, labels, following, preceding
+        return lattice_span_log_probability(self, scores, *spans)
 
     def _sums(self, scores: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         log_z, message, conditional = np.empty(self.n_units), *np.empty((2, self.n_runs))

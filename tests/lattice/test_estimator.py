@@ -8,7 +8,6 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from sklearn_crcrf import CRF, HMM, LatticeCRF, SequenceVectorizer, TokenFeatures
 from sklearn_crcrf.criteria import Piecewise
-from sklearn_crcrf.structures import Unsupported
 
 WORDS = {"D": ["the", "a"], "N": ["dog", "cat", "fish"], "V": ["sees", "sleeps", "fish"]}
 
@@ -114,8 +113,9 @@ def test_ways_to_predict():
     assert ((confidence > 0) & (confidence <= 1)).all()
     assert (crf.entropy(X_TEST) >= 0).all()
     assert len(crf.sample(X_TEST, 2, random_state=0)) == 2
-    with pytest.raises(Unsupported, match="span_log_probability"):
-        crf.predict_spans(X_TEST)
+    for paths, labels in zip(crf.predict_k_best(X_TEST, 2), crf.predict(X_TEST), strict=True):
+        assert 1 <= len(paths) <= 2
+        assert paths[0][0] == labels
 
 
 def test_sequence_weights_of_zero_are_like_leaving_out():

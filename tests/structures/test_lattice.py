@@ -137,6 +137,36 @@ def test_score_and_its_gradient(order):
     assert_allclose(pullback(weight).runs, expected)
 
 
+@orders
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_covariances(order, dtype):
+    lattice, scores = random_lattice(order, dtype=dtype)
+    rng, tolerance = np.random.default_rng(6), 1e-5 if dtype == np.float32 else 1e-12
+    direction = LatticeScores(rng.normal(size=lattice.n_runs), lattice.candidates)
+    weight = rng.normal(size=lattice.n_units)
+    mean, pullback = lattice.covariance(scores, direction)
+    expected = np.zeros(lattice.n_runs)
+    for u, (values, _, runs) in enumerate(enumerated(lattice, scores)):
+        along = np.array([direction.runs[own].sum() for own in runs])
+        probability = np.exp(values - logsumexp(values))
+        assert_allclose(mean[u], probability @ along, atol=10 * tolerance)
+        for p, value, own in zip(probability, along, runs, strict=True):
+            np.add.at(expected, own, weight[u] * p * (value - probability @ along))
+    assert_allclose(pullback(weight).runs, expected, atol=10 * tolerance)
+
+
+def test_covariances_of_impossible_labels():
+    lattice, scores = random_lattice(2, lengths=(2, 3), most=2)
+    runs = scores.runs.copy()
+    runs[lattice.start[0, 0] : lattice.start[0, 1]] = -np.inf
+    runs[lattice.start[0, 3]] = -np.inf
+    direction = LatticeScores(np.ones(lattice.n_runs), lattice.candidates)
+    mean, pullback = lattice.covariance(scores._replace(runs=runs), direction)
+    assert np.isnan(mean[0])
+    assert_allclose(mean[1], 6.0)
+    assert_allclose(pullback(np.ones(2)).runs, 0.0, atol=1e-12)
+
+
 def test_of_ties_the_lowest_labels_at_the_end_win():
     candidates = Candidates.above(np.full((4, 3), 1 / 3), 0.1)
     for order in (1, 2, 3):
@@ -166,6 +196,52 @@ def test_entropy_and_samples(order):
         own = drawn[:, slice(*lattice.offsets[u : u + 2])]
         shares = [(own == path).all(axis=1).mean() for path in labels]
         assert_allclose(shares, p, atol=0.04)
+
+
+@orders
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_k_best_paths(order, dtype):
+    lattice, scores = random_lattice(order, dtype=dtype)
+    runs = scores.runs.copy()
+    runs[lattice.start[0, 0]] = -np.inf
+    scores = scores._replace(runs=runs)
+    for k in (1, 2, 7, 1000):
+        found = lattice.k_best(scores, k)
+        for (value, y), (values, labels, _) in zip(found, enumerated(lattice, scores), strict=True):
+            best = np.argsort(-values, kind="stable")[:k]
+            best = best[values[best] > -np.inf]
+            assert_allclose(value, values[best], rtol=1e-5)
+            assert_array_equal(y, np.array(labels)[best])
+            assert y.dtype == np.int32
+
+
+@orders
+def test_spans(order):
+    lattice, scores = random_lattice(order)
+    y, following = random_paths(lattice), np.array([True, False, True, True, False])
+    spans = [
+        (u, start, stop)
+        for u, (a, b) in enumerate(pairwise(lattice.offsets.tolist()))
+        for start in range(a, b)
+        for stop in range(start + 1, b + 1)
+    ]
+    _, start, stop = zip(*spans, strict=True)
+    labels = [y[a:b] for _, a, b in spans]
+    value = lattice.span_log_probability(
+        scores, start, stop, np.concatenate(labels), following, ~following
+    )
+    paths = list(enumerated(lattice, scores))
+    for found, (u, a, b) in zip(value, spans, strict=True):
+        first, last = lattice.offsets[u : u + 2]
+        values, every, _ = paths[u]
+        is_so = [
+            np.array_equal(path[a - first : b - first], y[a:b])
+            and (b == last or following[path[b - first]])
+            and (a == first or not following[path[a - first - 1]])
+            for path in every
+        ]
+        expected = np.exp(values - logsumexp(values)) @ is_so
+        assert_allclose(np.exp(found), expected, atol=1e-12)
 
 
 def test_all_candidates_make_a_chain():
