@@ -19,7 +19,7 @@ sys.dont_write_bytecode = False
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-from hypothesis import settings
+from hypothesis import settings  # noqa: E402
 
 # How long an example takes says more about the machine than about the code.
 settings.register_profile("tests", deadline=None, max_examples=25)
