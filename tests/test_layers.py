@@ -102,7 +102,7 @@ def test_no_files_import_each_other():
     TopologicalSorter(above).prepare()  # raises CycleError, which has the files
 
 
-STRUCTURES = {"Chain", "Graph", "SecondOrderChain"}
+STRUCTURES = {"Chain", "Graph", "HigherOrderChain"}
 
 
 def names_a_structure(node: ast.AST) -> bool:

@@ -20,7 +20,7 @@ from ..data.ragged import SequenceArray
 from ..feature_extraction.tagger_steps import tagger_steps
 from ..linear import NamedWeights
 from ..serving import Tagger
-from ..structures import Scores, SecondOrderChain, Structure
+from ..structures import HigherOrderChain, Scores, Structure
 from ..structures.inference import INFERENCE, Inference
 from ..utils.soundness import Requirement, below, indices
 from .contributions import attribute_names
@@ -29,17 +29,17 @@ from .named_weights import named_weights
 from .prepared import Prepared
 from .segment_rates import MAX_LENGTH, segmented
 from .serving import counted_tagger_of
-from .soundness import model_requirements, segment_type_requirements, trigram_requirements
+from .soundness import (
+    fourgram_requirements,
+    model_requirements,
+    segment_type_requirements,
+    trigram_requirements,
+)
 from .training import SPELLINGS, EmpiricalTraining
-from .trigrams import N_CANDIDATES
 
 __all__ = ["EmpiricalCRF"]
 
 _METHODS_OUT_OF_FOLD = ("predict", "predict_proba")
-
-# The first-order probability of a label that it needs to be considered further. Best paths did not
-# change on any corpus, and probabilities by less than 0.002.
-THRESHOLD = 3e-5
 
 
 @documented
@@ -117,9 +117,10 @@ class EmpiricalCRF(EmpiricalTraining):
         it is, the more folds there are. Folds consist of blocks of consecutive sequences.
     inference : {"auto", "exact", "loopy", "trw", "cut", "ilp"} or Inference, default="auto"
         How labels of graphs with cycles are found, as in :class:`GraphCRF`.
-    order : {1, 2}, default=1
-        2 adds co-occurrence rates of three labels in a row, over the 8 likeliest labels of each
-        token of a sequence, without labels of a probability below 0.00003 given rates of two.
+    order : {1, 2, 3}, default=1
+        2 adds co-occurrence rates of three labels in a row, and 3 also of four, in sequences. Of
+        each token only the labels are considered that have a probability of 0.00003 given rates of
+        two, and at most 8.
     segments : {"counted"}, default=None
         Whether whole segments are counted, too: how often runs of up to 4 tokens with the same
         words, the same shapes after the same word, or the same last word were a segment. They raise
@@ -201,7 +202,7 @@ class EmpiricalCRF(EmpiricalTraining):
         "exponents": [None, StrOptions({"fit"}), Mapping],
         "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
         "inference": [StrOptions(set(INFERENCE)), Inference],
-        "order": [Interval(Integral, 1, 2, closed="both")],
+        "order": [Interval(Integral, 1, 3, closed="both")],
         "segments": [StrOptions({"counted"}), None],
         "min_count": [Interval(Integral, 1, None, closed="left")],
         "observation": [str, None],
@@ -440,6 +441,8 @@ class EmpiricalCRF(EmpiricalTraining):
         yield indices("_rank", self._rank, (len(self._label_ids),), n, -1)
         if self._trigrams is not None:
             yield from below("_trigrams", trigram_requirements(self._trigrams, n))
+        if self._fourgrams is not None:
+            yield from below("_fourgrams", fourgram_requirements(self._fourgrams, n))
 
     def _decode(self, structure: Structure, scores: Scores, first: int) -> np.ndarray:
         """The best path of each sequence; the best label of each token if no path is possible.
@@ -457,9 +460,13 @@ class EmpiricalCRF(EmpiricalTraining):
             y[impossible] = scores.state[impossible].argmax(axis=1)
         return y
 
+    def _run_rates(self) -> list[Any]:
+        """The rates of three labels in a row, and of four."""
+        return [rates for rates in (self._trigrams, self._fourgrams) if rates is not None]
+
     def _structure(self, X: SequenceArray) -> Structure:
         if self._trigrams is not None:
-            return SecondOrderChain(X.offsets, self._trigrams, N_CANDIDATES, THRESHOLD)
+            return HigherOrderChain(X.offsets, self._run_rates())
         if self.model_.segments is not None:
             return segmented(X.offsets, self.classes_)
         structure = self._linked(X)
@@ -470,7 +477,7 @@ class EmpiricalCRF(EmpiricalTraining):
 
     def _scores_per_token(self) -> int:
         if self._trigrams is not None:
-            return N_CANDIDATES**3
+            return 8**3  # few tokens have as many runs of labels that are considered
         return len(self.classes_) * (1 if self.model_.segments is None else MAX_LENGTH)
 
     def _named_weights(self) -> NamedWeights:
@@ -497,10 +504,10 @@ class EmpiricalCRF(EmpiricalTraining):
     def _contributions(self, prepared: Prepared, batch: Batch, y: np.ndarray) -> Contributions:
         part = prepared.take(batch)
         entries = self.model_.contributions(part, y, self.classes_, batch.structure)
-        if self._trigrams is None or len(y) < 3:
-            return entries
-        three = y[:-2], y[1:-1], y[2:]
-        names = [" → ".join(map(str, self.classes_[[*ids]])) for ids in zip(*three, strict=True)]
-        scores = self._trigrams(*three)
-        trigrams = Contributions.of("transition", np.arange(2, len(y)), names, scores)
-        return Contributions.join([entries, trigrams])
+        for n, rates in enumerate(self._run_rates(), 3):
+            runs = [y[k : len(y) - n + 1 + k] for k in range(n)]
+            names = [" → ".join(map(str, self.classes_[[*ids]])) for ids in zip(*runs, strict=True)]
+            last = np.arange(n - 1, max(len(y), n - 1))
+            of_runs = Contributions.of("transition", last, names, rates(*runs))
+            entries = Contributions.join([entries, of_runs])
+        return entries

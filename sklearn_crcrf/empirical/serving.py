@@ -101,6 +101,7 @@ def _check_kind(estimator: Any) -> None:
         "segments=None": model.segments is None,
         "columns of strings": tabulator.has_words and not tabulator.has_numbers,
         "sequences": encoder.links == "next" and encoder.edge_types is None,
+        "order=1 or order=2": estimator._fourgrams is None,
     }
     missing = [name for name, holds in reasons.items() if not holds]
     if missing:

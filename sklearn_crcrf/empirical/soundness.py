@@ -19,6 +19,7 @@ from ..counts.soundness import (
 from ..counts.triangles import TRIANGLES
 from ..utils.soundness import Array, Fact, Requirement, below, indices, sparse
 from .exponents import N_KINDS, Exponents
+from .fourgrams import FourgramRates
 from .frequencies import FrequencyModel
 from .model import Statistics
 from .product_spelling import ProductSpelling
@@ -36,7 +37,12 @@ from .triangle_rates import TriangleRates
 from .trigrams import TrigramRates
 from .type_rates import TypeRates
 
-__all__ = ["model_requirements", "segment_type_requirements", "trigram_requirements"]
+__all__ = [
+    "fourgram_requirements",
+    "model_requirements",
+    "segment_type_requirements",
+    "trigram_requirements",
+]
 
 
 def trigram_requirements(rates: TrigramRates, n_labels: int) -> Iterator[Requirement]:
@@ -47,6 +53,16 @@ def trigram_requirements(rates: TrigramRates, n_labels: int) -> Iterator[Require
     yield Fact("exponent", bool(np.isfinite(rates.exponent)), "must be finite")
     yield Array("_scores", rates._scores, n_keys)
     yield Array("_unseen", rates._unseen, (n_labels**2,))
+
+
+def fourgram_requirements(rates: FourgramRates, n_labels: int) -> Iterator[Requirement]:
+    """Requirements of the rates of four labels in a row."""
+    yield Fact("_n_labels", rates._n_labels == n_labels, f"must be {n_labels}")
+    for keys, values, n in (("_contexts", "_unseen", 3), ("_keys", "_scores", 4)):
+        shape = (len(getattr(rates, keys)),)
+        yield indices(keys, getattr(rates, keys), shape, n_labels**n)
+        yield Array(values, getattr(rates, values), shape)
+    yield Fact("exponent", bool(np.isfinite(rates.exponent)), "must be finite")
 
 
 @singledispatch

@@ -33,6 +33,7 @@ from .fit_exponents import (
     held_out_folds,
     share_found,
 )
+from .fourgrams import FOURGRAMS, FourgramRates
 from .frequencies import FrequencyModel
 from .model import Statistics
 from .product_spelling import ProductSpelling
@@ -84,8 +85,16 @@ class EmpiricalTraining(CountingClassifier):
     binning: Any
     model_: Any
     _trigrams: TrigramRates | None
+    _fourgrams: FourgramRates | None = None
     _kept_from = 1  # the min_count of a fit; models of older versions have all counts
-    _private_estimates = ("_label_ids", "_exponents", "_rank", "_trigrams", "_kept_from")
+    _private_estimates = (
+        "_label_ids",
+        "_exponents",
+        "_rank",
+        "_trigrams",
+        "_fourgrams",
+        "_kept_from",
+    )
 
     def _unfitted(self) -> Self:
         twin = super()._unfitted()
@@ -117,7 +126,7 @@ class EmpiricalTraining(CountingClassifier):
             raise ValueError(f'a sparse X needs zeros="smoothed", got {self.zeros!r}')
         if self.segments is not None:
             templates += segment_templates(self.encoder_.names[0])
-        return [*templates, TRIGRAMS] if self.order == 2 else templates
+        return templates + [TRIGRAMS, FOURGRAMS][: self.order - 1]
 
     def _joint_templates(self) -> list[Template]:
         """The templates of several symbols, without whole segments and triangles."""
@@ -170,10 +179,12 @@ class EmpiricalTraining(CountingClassifier):
         else:
             floor = FLOOR if self.zeros == "floored" else -np.inf
             self.model_ = FrequencyModel(statistics, spelling, floor=floor, **options)
-        self._trigrams = None
-        if self.order == 2:
-            given = statistics.counts[TRIGRAMS], len(self.classes_), strength
-            self._trigrams = TrigramRates(*given, self._transition_exponent())
+        self._trigrams = self._fourgrams = None
+        given = len(self.classes_), strength, self._transition_exponent()
+        if self.order > 1:
+            self._trigrams = TrigramRates(statistics.counts[TRIGRAMS], *given)
+        if self.order > 2:
+            self._fourgrams = FourgramRates(statistics.counts[FOURGRAMS], *given)
         self.exponents_ = self.model_.exponents.asdict()
         self.counts_ = counts
 
@@ -239,13 +250,14 @@ class EmpiricalTraining(CountingClassifier):
         X = sequences.X[usable]
         ids = SequenceArray(ids, sequences.X.offsets)[usable].data
         weight = sequence_weights(weights, sequences.X.offsets)[usable]
-        self._fit_exponents(
-            [HeldOut(self.model_, self._prepare(X), ids, self._structure(X), weight)]
-        )
+        structure = self._structure(X) if self._trigrams is None else self._linked(X)
+        self._fit_exponents([HeldOut(self.model_, self._prepare(X), ids, structure, weight)])
         self.model_, self.exponents_ = self.model_.copy(), self._exponents
         self.model_.set_exponents(np.array(list(self._exponents.values())))
         if self._trigrams is not None:
             self._trigrams = self._trigrams.following(self._transition_exponent())
+        if self._fourgrams is not None:
+            self._fourgrams = self._fourgrams.following(self._transition_exponent())
 
     def _predict_out_of_fold(self, X: Any, y: Any, cv: Any, sample_weight: Any, method: str) -> Any:
         sequences, weights = self._check_training(X, y, sample_weight, reset=True)
@@ -331,7 +343,7 @@ class EmpiricalTraining(CountingClassifier):
             raise ValueError(f"X has other links than the {fitted} that the model was fitted to")
 
     def _check_structure(self, structure: Structure, X: SequenceArray) -> None:
-        reason = 'segments="counted"' if self.order == 1 else "order=2"
+        reason = 'segments="counted"' if self.order == 1 else f"order={self.order}"
         if (self.order, self.segments) != (1, None) and not structure.is_sequential():
             raise ValueError(
                 f"{reason} needs sequences, in which each token is linked to the next one, but X "

@@ -14,7 +14,7 @@ from ..serving import Tagger
 from ..serving.content import Content
 from ..serving.files import read_content, write_content
 from ..serving.sums import ChainScores, Edges
-from ..structures import Scores, SecondOrderChain, Structure, structure_of
+from ..structures import HigherOrderChain, Scores, Structure, structure_of
 from ..structures.scores import TokenTransitions
 
 __all__ = ["CompactClassifier", "load_compact", "save_compact"]
@@ -110,7 +110,7 @@ class CompactClassifier(BaseSequenceClassifier):
         trigrams = self.tagger.trigrams
         if trigrams is None:
             return structure
-        return SecondOrderChain(X.offsets, trigrams, trigrams.n_candidates)
+        return HigherOrderChain(X.offsets, [trigrams])
 
     def _prepare(self, X: SequenceArray) -> list:
         return _tokens(X)

@@ -50,6 +50,7 @@ OBJECTS = {
     "empirical.segment_rates": ["SegmentRates"],
     "empirical.signature_spelling": ["JointSpelling", "MaxEntSpelling", "MeanSpelling"],
     "empirical.smoothed": ["SmoothedModel"],
+    "empirical.fourgrams": ["FourgramRates"],
     "empirical.trigrams": ["TrigramRates"],
     "empirical.triangle_rates": ["TriangleRates"],
     "empirical.type_rates": ["TypeRates"],

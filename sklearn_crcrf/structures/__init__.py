@@ -6,10 +6,10 @@ from .capabilities import Capabilities, Unsupported
 from .chain import Chain
 from .forest import Forest
 from .graph import Graph
+from .higher_order import HigherOrderChain
 from .lattice import Lattice, LatticeScores
 from .of_data import single_tokens, structure_of
 from .scores import AddTo, Pullback, ScoreGradient, Scores, TokenTransitions
-from .second_order import SecondOrderChain
 from .segment_costs import SegmentCosts
 from .segment_spans import SegmentLayout, Spans
 from .semi_markov import SemiMarkovChain
@@ -22,12 +22,12 @@ __all__ = [
     "Chain",
     "Forest",
     "Graph",
+    "HigherOrderChain",
     "Lattice",
     "LatticeScores",
     "Pullback",
     "ScoreGradient",
     "Scores",
-    "SecondOrderChain",
     "SegmentCosts",
     "SegmentLayout",
     "SemiMarkovChain",

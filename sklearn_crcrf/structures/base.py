@@ -29,11 +29,11 @@ class Structure(Capabilities, ABC):
     Examples
     --------
     >>> import numpy as np
-    >>> from sklearn_crcrf.structures import Chain, SecondOrderChain
+    >>> from sklearn_crcrf.structures import Chain, HigherOrderChain
     >>> chain = Chain(np.array([0, 2, 5]))
     >>> chain.n_units, chain.n_tokens, chain.take(slice(1, 2)).offsets
     (2, 5, array([0, 3]))
-    >>> chain.can("span_margin"), SecondOrderChain(chain.offsets, None, 2).can("span_margin")
+    >>> chain.can("span_margin"), HigherOrderChain(chain.offsets, [None]).can("span_margin")
     (True, False)
     """
 

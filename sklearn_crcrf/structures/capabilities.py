@@ -23,12 +23,12 @@ class Unsupported(ValueError):
     Examples
     --------
     >>> import numpy as np
-    >>> from sklearn_crcrf.structures import SecondOrderChain, Unsupported
+    >>> from sklearn_crcrf.structures import HigherOrderChain, Unsupported
     >>> try:
-    ...     SecondOrderChain(np.array([0, 1]), None, 2).require(["pieces"], "Piecewise()")
+    ...     HigherOrderChain(np.array([0, 1]), [None]).require(["pieces"], "Piecewise()")
     ... except Unsupported as error:
     ...     print(error)
-    Piecewise() needs pieces, which SecondOrderChain does not have
+    Piecewise() needs pieces, which HigherOrderChain does not have
     """
 
     def __init__(self, structure: "Capabilities", capability: str, asker: str | None = None):
@@ -48,8 +48,8 @@ class Capabilities:
     Examples
     --------
     >>> import numpy as np
-    >>> from sklearn_crcrf.structures import SecondOrderChain
-    >>> chain = SecondOrderChain(np.array([0, 1]), None, 2)
+    >>> from sklearn_crcrf.structures import HigherOrderChain
+    >>> chain = HigherOrderChain(np.array([0, 1]), [None])
     >>> chain.can("entropy"), chain.can("pieces")
     (True, False)
     """

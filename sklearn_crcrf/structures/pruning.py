@@ -2,24 +2,33 @@
 
 First only the labels are left that have one of the best state scores of their token. The posterior
 probabilities, from exact sums over the paths that are left, decide about the rest (Weiss & Taskar
-2010). For scores of three labels in a row, sums of second order follow.
+2010). For scores of more than two labels in a row, sums of that order follow.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
+from ..data.ragged import joined_ranges
 from .lattice import Candidates, Lattice, LatticeScores
 from .scores import Scores
 
-__all__ = ["prune_chains", "prune_second_order", "second_order_lattice"]
+__all__ = [
+    "MOST_OF_RUNS",
+    "chain_candidates",
+    "prune_chains",
+    "prune_higher_order",
+    "with_run_scores",
+]
+
+RunScore = Callable[..., np.ndarray]
 
 # Number of labels of a token whose paths are summed over.
 MOST = 16
-# The labels that go on to sums of second order have at least this share of the threshold, and there
+# The labels that go on to sums of higher order have at least this share of the threshold, and there
 # are at most this number of a token.
-SHARE, MOST_SECOND = 0.1, 8
+SHARE, MOST_OF_RUNS = 0.1, 8
 
 
 def prune_chains(
@@ -53,57 +62,78 @@ def prune_chains(
     return _prune(lattice, lattice.scores_of(scores), threshold, gold)
 
 
-def prune_second_order(
+def prune_higher_order(
     offsets: np.ndarray,
     scores: Scores,
-    trigram_score: Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray],
+    run_scores: Sequence[RunScore],
     threshold: float,
     gold: np.ndarray | None = None,
 ) -> tuple[np.ndarray, Candidates]:
-    """As :func:`prune_chains`, for chains with scores of three labels in a row.
+    """As :func:`prune_chains`, for chains with scores of three or more labels in a row.
 
     Parameters
     ----------
     offsets, scores, threshold, gold : as in :func:`prune_chains`
-    trigram_score : callable
-        As in :class:`SecondOrderChain`.
+    run_scores : sequence of callables
+        As in :class:`HigherOrderChain`.
     """
     _, candidates = prune_chains(offsets, scores, SHARE * threshold, gold)
-    candidates = candidates.most_probable(MOST_SECOND, gold)
-    lattice, of_runs = _with_trigrams(offsets, scores, trigram_score, candidates)
+    candidates = candidates.most_probable(MOST_OF_RUNS, gold)
+    lattice, of_runs = with_run_scores(offsets, scores, run_scores, candidates)
     return _prune(lattice, of_runs, threshold, gold)
 
 
-def second_order_lattice(
-    offsets: np.ndarray,
-    scores: Scores,
-    trigram_score: Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray],
-    threshold: float,
-    most: int,
-) -> tuple[Lattice, LatticeScores]:
-    """The lattice of the labels of a first-order probability of at least a threshold.
+def chain_candidates(chain: Any, scores: Scores, threshold: float, most: int) -> Candidates:
+    """The most probable labels of chains; some path is possible if any path is.
 
     Parameters
     ----------
-    offsets, scores, threshold, trigram_score : as in :func:`prune_second_order`
+    chain : Chain
+    scores : Scores
+    threshold : float
+        The least probability, by sums over the best labels.
     most : int
-        Number of labels of a token, with the best state scores, whose paths are summed over.
+        The largest number of labels of a token: those with the best state scores.
 
     Returns
     -------
-    lattice : Lattice of order 2
+    Candidates
+    """
+    log_z, likely = prune_chains(chain.offsets, scores, threshold, most=most)
+    lost = np.flatnonzero(np.isneginf(log_z))
+    if len(lost) == 0:
+        return likely
+    part, tokens = (
+        chain.take(lost),
+        joined_ranges(chain.offsets[lost], np.diff(chain.offsets)[lost]),
+    )
+    own = scores.tokens(tokens)
+    path, marginals = part.maximum(own)[1], part.marginals(own)[1]
+    exact = Candidates.above(marginals, threshold, path).most_probable(most, path)
+    source = np.arange(len(scores.state))
+    source[tokens] = len(source) + np.arange(len(tokens))
+    return Candidates.concatenate([likely, exact]).take(source)
+
+
+def with_run_scores(
+    offsets: np.ndarray, scores: Scores, run_scores: Sequence[RunScore], candidates: Candidates
+) -> tuple[Lattice, LatticeScores]:
+    """The lattice of candidates in which runs of three or more labels have scores, too.
+
+    Parameters
+    ----------
+    offsets, scores, run_scores : as in :func:`prune_higher_order`
+    candidates : Candidates
+
+    Returns
+    -------
+    lattice : Lattice of order ``len(run_scores) + 1``
     scores : LatticeScores
     """
-    _, candidates = prune_chains(offsets, scores, threshold, most=most)
-    return _with_trigrams(offsets, scores, trigram_score, candidates)
-
-
-def _with_trigrams(
-    offsets: np.ndarray, scores: Scores, trigram_score: Callable, candidates: Candidates
-) -> tuple[Lattice, LatticeScores]:
-    lattice = Lattice(offsets, candidates, 2)
+    lattice = Lattice(offsets, candidates, len(run_scores) + 1)
     of_runs = lattice.scores_of(scores)
-    of_runs.runs[lattice.start[2, 0] :] = trigram_score(*lattice.labels_of_runs(2))
+    for n, score in enumerate(run_scores, 2):
+        of_runs.runs[lattice.start[n, 0] : lattice.start[n, -1]] = score(*lattice.labels_of_runs(n))
     return lattice, of_runs
 
 
@@ -122,7 +152,9 @@ def _best_states(
     if len(state) == 0:
         return np.zeros(state.shape, dtype=bool)
     best = state >= (state.max(axis=1) - state.dtype.type(margin))[:, None]
-    many = np.flatnonzero(best.sum(axis=1) > most)
+    number = best.sum(axis=1)
+    best[number == 0, 0] = True  # a score is NaN, and so are sums over the paths
+    many = np.flatnonzero(number > most)
     if len(many):
         least = -np.partition(-state[many], most - 1, axis=1)[:, most - 1]
         best[many] &= state[many] >= least[:, None]

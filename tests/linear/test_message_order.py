@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 from sklearn_crcrf.linear.message_order import MessageOrder
-from sklearn_crcrf.structures import Chain, SecondOrderChain
+from sklearn_crcrf.structures import Chain, HigherOrderChain
 
 
 class Linked(Enumerated):
@@ -77,4 +77,4 @@ def test_what_is_no_forest():
     assert MessageOrder.of(Linked([1, 2, 0])) is None
     assert MessageOrder.of(Linked([0])) is None
     assert MessageOrder.of(Enumerated([0, 3], [0, 1], [2, 2])) is None
-    assert MessageOrder.of(SecondOrderChain(np.array([0, 2]), None, 2)) is None
+    assert MessageOrder.of(HigherOrderChain(np.array([0, 2]), [None])) is None

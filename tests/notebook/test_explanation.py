@@ -29,7 +29,7 @@ from sklearn_crcrf.base.classifier import Batch
 from sklearn_crcrf.base.contributions import Contributions
 from sklearn_crcrf.datasets import make_addresses
 from sklearn_crcrf.notebook.explanation import Explanation
-from sklearn_crcrf.structures import Chain, SecondOrderChain
+from sklearn_crcrf.structures import Chain, HigherOrderChain
 
 X, Y = make_addresses(40, random_state=0)
 DICTS = [[{"word": w, "shape": w.istitle(), "size": len(w)} for w in x] for x in X]
@@ -93,6 +93,7 @@ CASES = {
     "EmpiricalCRF of rows": (EmpiricalCRF(), ROWS),
     "EmpiricalCRF of a sparse matrix": (EmpiricalCRF(), SPARSE),
     "EmpiricalCRF of the second order": (EmpiricalCRF(order=2), X),
+    "EmpiricalCRF of the third order": (EmpiricalCRF(order=3), X),
 }
 
 
@@ -107,8 +108,8 @@ def score(classifier, sequences, y):
     batch = Batch(0, len(y), structure, 0)
     scores = classifier._scores(classifier._prepare(X), batch)
     (score,), _ = Chain(X.offsets).score(scores, y)
-    if isinstance(structure, SecondOrderChain):
-        score += sum(classifier._trigrams(y[:-2], y[1:-1], y[2:]))
+    if isinstance(structure, HigherOrderChain):
+        (score,), _ = structure.score(scores, y)
     return score
 
 

@@ -223,7 +223,7 @@ def test_what_cannot_be_an_expert():
     for expert in (LogisticRegression(), make_pipeline(Window(), LogisticRegression())):
         with pytest.raises(ValueError, match="expert 'other': it must be a sequence classifier"):
             OpinionPoolCRF([("crf", CRF()), ("other", expert)]).fit(X, y)
-    with pytest.raises(ValueError, match=r"expert 'second': .* SecondOrderChain"):
+    with pytest.raises(ValueError, match=r"expert 'second': .* HigherOrderChain"):
         OpinionPoolCRF([("crf", CRF()), ("second", EmpiricalCRF(order=2))]).fit(X, y)
     fitted = HMM().fit(X, [[{"A": "B"}.get(label, label) for label in s] for s in y])
     with pytest.raises(ValueError, match="expert 'few' does not know the label 'A'"):

@@ -27,7 +27,7 @@ from sklearn_crcrf.structures import (
     Chain,
     Forest,
     Graph,
-    SecondOrderChain,
+    HigherOrderChain,
     SemiMarkovChain,
     Structure,
     Unsupported,
@@ -116,7 +116,7 @@ STRUCTURES = {
     "junction trees": Graph(
         make_structure().offsets, np.transpose(make_structure().links()), "exact"
     ),
-    "second order": SecondOrderChain(make_structure().offsets, trigrams, N_LABELS),
+    "second order": HigherOrderChain(make_structure().offsets, [trigrams], 0.0),
     "chains": Chain(make_structure().offsets),
     "segments": SemiMarkovChain(make_structure().offsets, roles_of(CLASSES, "IOB2"), 2),
 }
@@ -267,7 +267,7 @@ def test_margins_are_trained(solver, structure):
 
 def test_margins_need_weights_for_all_scores():
     with pytest.raises(
-        Unsupported, match=r"^max margin needs weights for all scores, which Second"
+        Unsupported, match=r"^max margin needs weights for all scores, which HigherOrder"
     ):
         MarginProblem(make_examples(STRUCTURES["second order"]), 1.0)
 

@@ -13,7 +13,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from sklearn_crcrf.constraints.inequalities import Inequalities
 from sklearn_crcrf.empirical.segment_rates import segmented
-from sklearn_crcrf.structures import Chain, Scores, SecondOrderChain, TokenTransitions, Unsupported
+from sklearn_crcrf.structures import Chain, HigherOrderChain, Scores, TokenTransitions, Unsupported
 from sklearn_crcrf.structures.integer_program import IntegerPrograms, best_labelling
 from sklearn_crcrf.structures.linked_tokens import LinkedUnits
 from sklearn_crcrf.structures.max_marginals import LinkedTrees
@@ -189,11 +189,10 @@ def test_what_has_no_best_labelling():
         best_labelling(segmented(np.array([0, 1]), np.array(["B-x", "I-x"])), scores)
 
 
-@pytest.mark.parametrize("n_candidates", [2, 3])
-def test_second_order(n_candidates):
+def test_second_order():
     rng = np.random.default_rng(0)
     table, offsets = rng.normal(size=(3, 3, 3)), np.array([0, 5, 5, 6, 8])
-    chain = SecondOrderChain(offsets, lambda i, j, k: table[i, j, k], n_candidates)
+    chain = HigherOrderChain(offsets, [lambda i, j, k: table[i, j, k]], 0.0)
     ends = rng.normal(size=(2, 3))
     scores = Scores.of(rng.normal(size=(8, 3)), rng.normal(size=(3, 3)), *ends)
     value, y = best_labelling(chain, scores)

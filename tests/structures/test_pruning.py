@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from sklearn_crcrf.structures import Candidates, Chain, Forest, Scores, SecondOrderChain
+from sklearn_crcrf.structures import Candidates, Chain, Forest, HigherOrderChain, Scores
 
 OFFSETS = np.array([0, 4, 4, 5, 12])
 
@@ -22,7 +22,7 @@ def trigram_score(i, j, k):
 def structures(n_labels):
     return {
         "chain": Chain(OFFSETS),
-        "second order": SecondOrderChain(OFFSETS, trigram_score, n_labels),
+        "second order": HigherOrderChain(OFFSETS, [trigram_score]),
         "forest": Forest(OFFSETS, np.where(np.isin(np.arange(12), OFFSETS), -1, np.arange(12) - 1)),
     }
 
@@ -68,7 +68,7 @@ def test_sums_of_second_order_are_over_the_most_probable_labels():
     gold[5] = first.label[first.indptr[5] : first.indptr[6]][
         first.log_probability[first.indptr[5] : first.indptr[6]].argmin()
     ]
-    _, found = SecondOrderChain(OFFSETS, trigram_score, 40).likely_labels(scores, 1e-8, gold)
+    _, found = HigherOrderChain(OFFSETS, [trigram_score]).likely_labels(scores, 1e-8, gold)
     expected = first.most_probable(8, gold)
     assert_array_equal(found.indptr, expected.indptr)
     assert_array_equal(found.label, expected.label)
@@ -86,7 +86,7 @@ def test_without_tokens():
     scores = Scores.of(np.zeros((0, 3)), np.zeros((3, 3)))
     for structure in (
         Chain(np.array([0, 0])),
-        SecondOrderChain(np.array([0, 0]), trigram_score, 3),
+        HigherOrderChain(np.array([0, 0]), [trigram_score]),
     ):
         log_z, found = structure.likely_labels(scores, 0.1)
         assert_array_equal(log_z, [0.0])

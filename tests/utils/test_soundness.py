@@ -103,6 +103,7 @@ MODELS = {
     "SegmentFeatures": (SegmentFeatures(min_freq=1), X),
     "SegmentGazetteer": (SegmentGazetteer({"animal": ["reed walk", "reed"]}), X),
     "EmpiricalCRF second order": (EmpiricalCRF(order=2), X),
+    "EmpiricalCRF third order": (EmpiricalCRF(order=3), X),
     "EmpiricalCRF segments": (EmpiricalCRF(segments="counted"), X),
     "EmpiricalCRF sparse": (EmpiricalCRF(), SPARSE),
     "EmpiricalCRF dicts": (EmpiricalCRF(), DICTS),
