@@ -178,7 +178,7 @@ def test_a_sequence_instead_of_sequences():
         {"sigma": float("nan")},
         {"spelling": "none"},
         {"zeros": "some"},
-        {"order": 3},
+        {"order": 4},
         {"validation_fraction": 1.0},
         {"exponents": "found"},
         {"observation": 1},
