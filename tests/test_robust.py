@@ -9,6 +9,7 @@ import joblib
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from cases import for_each
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
@@ -29,7 +30,7 @@ SOLVERS = [
     CRF(solver="cg"),
     CRF(features="observed"),
 ]
-solvers = pytest.mark.parametrize("crf", SOLVERS, ids=repr)
+solvers = for_each("crf", SOLVERS)
 unconverged = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
 
@@ -54,8 +55,8 @@ def run(program, timeout=120):
 # What is large
 
 
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.parametrize("n_labels", [1, 2, 22])
+@for_each("dtype", [np.float64, np.float32])
+@for_each("n_labels", [1, 2, 22])
 def test_chains_of_huge_scores(dtype, n_labels):
     rng, offsets = np.random.default_rng(0), np.array([0, 150, 150, 151, 200])
     path_scores = 1e4 * rng.uniform(-1, 1, size=(200, n_labels))
@@ -102,48 +103,48 @@ def test_huge_attributes(crf):
     assert crf.score(data, labels) > 0.4
 
 
-MEASURE = """
+LONG = """
 import warnings
 import numpy as np
 import scipy.sparse as sp
 from sklearn_crcrf import CRF, SequenceArray
 from sklearn_crcrf.structures import Chain, Scores
+
+warnings.simplefilter("ignore")
 n_tokens, n_labels = 300_000, 50
 offsets, rng = np.array([0, n_tokens]), np.random.default_rng(0)
 
 def peak():
     return int(open("/proc/self/status").read().split("VmHWM:")[1].split()[0]) / 2**20
 
-imports = peak()
-{program}
-print(peak() - imports)
-"""
+def chain():
+    scores = Scores.of(rng.normal(size=(n_tokens, n_labels)), rng.normal(size=(n_labels, n_labels)))
+    log_z, marginals = Chain(offsets).marginals(scores)
+    assert np.isfinite(log_z).all()
+    assert abs(marginals.sum() - n_tokens) < 1e-4
+    del marginals
+    value, path = Chain(offsets).maximum(scores)
+    assert value < log_z and path.shape == (n_tokens,)
 
-LONG_CHAIN = """
-scores = Scores.of(rng.normal(size=(n_tokens, n_labels)), rng.normal(size=(n_labels, n_labels)))
-log_z, marginals = Chain(offsets).marginals(scores)
-assert np.isfinite(log_z).all()
-assert abs(marginals.sum() - n_tokens) < 1e-4
-del marginals
-value, path = Chain(offsets).maximum(scores)
-assert value < log_z and path.shape == (n_tokens,)
-"""
+def crf():
+    word, end = rng.integers(1000, size=n_tokens), np.arange(n_tokens + 1)
+    attributes = sp.csr_array((np.ones(n_tokens), word, end), shape=(n_tokens, 1000))
+    X, y = SequenceArray(attributes, offsets), SequenceArray(word % n_labels, offsets)
+    assert CRF(max_iter=1).fit(X, y).score(X, y) > 0.99
 
-LONG_CRF = """
-warnings.simplefilter("ignore")
-word, end = rng.integers(1000, size=n_tokens), np.arange(n_tokens + 1)
-attributes = sp.csr_array((np.ones(n_tokens), word, end), shape=(n_tokens, 1000))
-X, y = SequenceArray(attributes, offsets), SequenceArray(word % n_labels, offsets)
-assert CRF(max_iter=1).fit(X, y).score(X, y) > 0.99
+CRF(max_iter=1).fit([["a"], ["b"]], [["A"], ["B"]])
+before = peak()
+chain()
+crf()
+print(peak() - before)
 """
 
 
 @pytest.mark.skipif("libasan" in os.environ.get("LD_PRELOAD", ""), reason="a sanitizer takes more")
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads the memory from /proc")
-@pytest.mark.parametrize("program", [LONG_CHAIN, LONG_CRF], ids=["chain", "crf"])
-def test_the_memory_of_a_long_sequence(program):
+def test_the_memory_of_a_long_sequence():
     """A million tokens take less than one and a half gigabytes."""
-    assert float(run(MEASURE.format(program=program))) < 0.3 * 1.4
+    assert float(run(LONG)) < 0.3 * 1.4
 
 
 @unconverged
@@ -249,7 +250,7 @@ def test_chains_without_a_path():
 METHODS = ["predict", "predict_proba", "predict_log_proba", "sample"]
 
 
-@pytest.mark.parametrize("method", METHODS)
+@for_each("method", METHODS)
 def test_constraints_that_leave_no_path(method):
     after = {"D": ["N"], "N": ["V"], "V": []}
     crf = CRF(constraints=after).fit(X, y)
@@ -267,8 +268,8 @@ def test_labels_that_constraints_forbid():
 # What is not as it should be
 
 
-@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
-@pytest.mark.parametrize("make", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
+@for_each("bad", [np.nan, np.inf, -np.inf])
+@for_each("make", [np.asarray, sp.csr_array])
 def test_attributes_that_are_not_finite(make, bad):
     data, labels, offsets = tokens()
     crf = CRF().fit(SequenceArray(make(data), offsets), SequenceArray(labels, offsets))
@@ -294,8 +295,8 @@ def test_features_that_are_not_finite(bad):
 # The same in every form
 
 
-@pytest.mark.parametrize("features", ["all", "observed"])
-@pytest.mark.parametrize("index", [np.int32, np.int64])
+@for_each("features", ["all", "observed"])
+@for_each("index", [np.int32, np.int64])
 def test_indices_of_any_size(features, index):
     data, labels, _ = tokens()
     data = sp.csr_array(np.where(data > 0.5, data, 0.0))
@@ -319,7 +320,7 @@ def test_rows_or_columns_first(dtype):
         assert_array_equal(crf.predict_proba(form), crf.predict_proba(data))
 
 
-@pytest.mark.parametrize("make", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
+@for_each("make", [np.asarray, sp.csr_array])
 @solvers
 def test_nobody_writes_to_what_is_given(crf, make):
     data, labels, offsets = tokens()
@@ -421,7 +422,7 @@ def press_ctrl_c():
 
 
 @solvers
-@pytest.mark.parametrize("n_calls", [5, 6, 7])
+@for_each("n_calls", [5, 6, 7])
 def test_an_interrupted_fit_has_the_weights_of_the_last_iteration(crf, n_calls):
     crf = clone(crf).set_params(criterion=Failing(n_calls * _calls(crf), interrupt), tol=0.0)
     with pytest.warns(match="training did not converge: it was interrupted"):
@@ -465,7 +466,7 @@ def _fail():
 
 
 @solvers
-@pytest.mark.parametrize("n_calls", [1, 5])
+@for_each("n_calls", [1, 5])
 def test_a_fit_that_fails_leaves_all_as_it_was(crf, n_calls):
     crf = clone(crf).set_params(criterion=Failing(n_calls, _fail))
     _check_unchanged(crf, RuntimeError, lambda crf: crf.fit(X, y))
