@@ -37,34 +37,22 @@ def run(instructions, program=PROGRAM):
     return subprocess.run([sys.executable, "-W", "ignore", "-c", program], **options)
 
 
-@pytest.fixture(scope="module")
-def answers():
-    return {name: json.loads(run(name).stdout) for name in instruction_sets()}
-
-
 @pytest.mark.filterwarnings("ignore:.*found in sys.modules:RuntimeWarning")
 def test_the_widest_is_the_default(monkeypatch):
     monkeypatch.delenv(VARIABLE, raising=False)
     assert chosen_again()["INSTRUCTIONS"] == instruction_sets()[0]
 
 
-def test_bits_are_the_same_each_time(answers, capsys):
+def test_all_kernels_are_of_the_set_and_bits_are_the_same_each_time(capsys):
+    answers = {name: json.loads(run(name).stdout) for name in instruction_sets()}
     exec(PROGRAM, {})
     assert json.loads(capsys.readouterr().out) == answers[INSTRUCTIONS]
-
-
-@pytest.mark.parametrize("instructions", instruction_sets())
-def test_all_kernels_are_of_the_set(answers, instructions):
-    assert answers[instructions][:2] == [instructions, [f"_{instructions}"]]
-
-
-def test_labels_agree_and_bits_differ(answers):
-    """Where bits did not differ, the variable would not be seen to do anything."""
-    if len(instruction_sets()) == 1:
-        pytest.skip("needs a processor with several instruction sets")
-    _, _, bits, labels = zip(*(answers[name] for name in instruction_sets()), strict=True)
+    for name, answer in answers.items():
+        assert answer[:2] == [name, [f"_{name}"]]
+    _, _, bits, labels = zip(*answers.values(), strict=True)
     assert all(of_one == labels[0] for of_one in labels)
-    assert len(set(bits)) > 1
+    # Where bits did not differ, the variable would not be seen to do anything.
+    assert len(set(bits)) > 1 or len(answers) == 1
 
 
 def chosen_again():

@@ -5,6 +5,7 @@ import json
 import time
 import tracemalloc
 import zipfile
+from functools import cache
 
 import numpy as np
 import pytest
@@ -56,6 +57,12 @@ def most_memory(function) -> int:
         tracemalloc.stop()
 
 
+@cache
+def bomb() -> bytes:
+    members = members_of(np.zeros(8 * MB, dtype=np.int8))
+    return packed({**members, **dict.fromkeys(map(str, range(20)), bytes(8 * MB))})
+
+
 def test_what_passes_is_the_same():
     value = {"a": np.arange(3.0), "b": sp.csr_matrix(np.eye(3)), "c": b"bytes", "d": ["x", None]}
     loaded = objects_of(checked_archive(packed(members_of(value)), MB))
@@ -66,8 +73,7 @@ def test_what_passes_is_the_same():
 
 @pytest.mark.parametrize("limit", [1, 2**20, 2**24])
 def test_bombs_are_not_unpacked(limit):
-    members = members_of(np.zeros(8 * MB, dtype=np.int8))
-    data = packed({**members, **dict.fromkeys(map(str, range(20)), bytes(8 * MB))})
+    data = bomb()
     assert len(data) < MB
     assert most_memory(lambda: checked_archive(data, limit)) < 2 * MB
     with pytest.raises(TooLargeError, match=f"more than max_bytes={limit};"):
