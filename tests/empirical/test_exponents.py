@@ -5,6 +5,7 @@ from copy import deepcopy
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from cases import for_each
 from numpy.testing import assert_allclose, assert_array_equal
 from toy import encode, make_corpus, with_tags
 
@@ -317,9 +318,9 @@ def test_every_sequence_is_held_out_once():
     assert_exponents_fitted_on(crf, [fold == k for k in range(4)], np.ones(len(X), dtype=bool))
 
 
-@pytest.mark.parametrize("n_units", [1, 2, 3, 7, 100, 5000])
-@pytest.mark.parametrize("length", [1, 20, 700])
-@pytest.mark.parametrize("fraction", [0.03, 0.1, 0.5, 0.9])
+@for_each("n_units", [1, 2, 3, 7, 100, 5000])
+@for_each("length", [1, 20, 700])
+@for_each("fraction", [0.03, 0.1, 0.5, 0.9])
 def test_folds_are_blocks_of_a_limited_number_of_tokens(n_units, length, fraction):
     lengths = np.random.default_rng(0).integers(length // 2, 2 * length, n_units)
     offsets = np.cumsum([0, *lengths])

@@ -7,6 +7,7 @@ from itertools import product
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from cases import for_each
 from counted_trees import LABELS, as_paths, make_trees, untyped, with_tag
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
@@ -68,7 +69,7 @@ def cases():
             yield pytest.param(X, crf, id=f"{kind}-{name}")
 
 
-@pytest.mark.parametrize(("X", "crf"), [*cases()])
+@for_each(("X", "crf"), [*cases()])
 def test_a_path_is_a_chain(X, crf):
     paths = as_paths(X)
     chain, forest = clone(crf).fit(X[:30], LABELLED[:30]), clone(crf).fit(paths[:30], LABELLED[:30])

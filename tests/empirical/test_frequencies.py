@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 import numpy as np
 import oracle
 import pytest
+from cases import for_each
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import logsumexp
 from toy import make_corpus, scores_of
@@ -127,8 +128,8 @@ def test_the_sentences_back_off_in_every_way(reference):
     assert min(ways[way] for way in ("words", "spelling", "labels")) > 1
 
 
-@pytest.mark.parametrize("mu_oov", [1.0, 1.8])
-@pytest.mark.parametrize("zeros", ["floored", "exact"])
+@for_each("mu_oov", [1.0, 1.8])
+@for_each("zeros", ["floored", "exact"])
 def test_state_scores(reference, zeros, mu_oov):
     crf = EmpiricalCRF.ecrn(zeros=zeros, spelling=reference.spelling, mu_oov=mu_oov).fit(X, Y)
     words = [word for x in X_TEST for word in x]
@@ -137,7 +138,7 @@ def test_state_scores(reference, zeros, mu_oov):
     assert np.isinf(expected).any()
 
 
-@pytest.mark.parametrize("zeros", ["floored", "exact"])
+@for_each("zeros", ["floored", "exact"])
 def test_pair_scores_are_co_occurrence_rates(reference, zeros):
     crf = EmpiricalCRF.ecrn(zeros=zeros, spelling=reference.spelling).fit(X, Y)
     scores, n = scores_of(crf, X_TEST), len(crf.classes_)
@@ -172,7 +173,7 @@ def path_scores(reference, x, floor):
     return paths, np.array(scores)
 
 
-@pytest.mark.parametrize("zeros", ["floored", "exact"])
+@for_each("zeros", ["floored", "exact"])
 def test_predictions_are_those_of_the_enumerated_paths(reference, zeros):
     crf = EmpiricalCRF.ecrn(zeros=zeros, spelling=reference.spelling).fit(X, Y)
     n_impossible = 0

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from cases import for_each
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import approx_fprime
 from scipy.special import log_softmax
@@ -65,8 +66,8 @@ def base():
     return (rare + PRIOR) / (rare.sum() + 1.0)
 
 
-@pytest.mark.parametrize("strength", [0.2, 1.0, 9.0])
-@pytest.mark.parametrize("word", [*WORDS, *UNSEEN])
+@for_each("strength", [0.2, 1.0, 9.0])
+@for_each("word", [*WORDS, *UNSEEN])
 def test_suffixes_are_a_chain_of_estimates(word, strength):
     """Each is the prior of the next, so the longest has the sum of their weights."""
     lexicon, model = fit(ProductSpelling, strength)
@@ -82,7 +83,7 @@ def test_suffixes_are_a_chain_of_estimates(word, strength):
         assert_allclose(difference, difference[0], atol=1e-12)
 
 
-@pytest.mark.parametrize("feature", [e.feature for e in EXPERTS if e.shorter is None])
+@for_each("feature", [e.feature for e in EXPERTS if e.shorter is None])
 def test_all_other_features_have_the_rare_words_as_prior(feature):
     lexicon, model = fit(ProductSpelling, 2.0)
     for word in [*WORDS, *UNSEEN]:

@@ -9,6 +9,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from cases import for_each
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
@@ -37,7 +38,7 @@ def rib_rob():
     return X, [list("XIB")] * 11 + [list("YOB")] * 9 + [list("XIB")]
 
 
-@pytest.mark.parametrize("mode", PAPER_MODES)
+@for_each("mode", PAPER_MODES)
 def test_rib_and_rob(mode):
     """[ECRN] II-B3 and III-C, where p(YOB | rob) is 9/10."""
     crf = EmpiricalCRF.ecrn(**mode).fit(*rib_rob())
@@ -57,7 +58,7 @@ def test_rib_and_rob_are_normalised_locally():
     assert_allclose(log_z, 0.0, atol=1e-11)
 
 
-@pytest.mark.parametrize("mode", PAPER_MODES)
+@for_each("mode", PAPER_MODES)
 def test_the_test_time_problem(mode):
     """[EP] 3.4.3 and 4.1 to 4.3, where the standard training may label [b, c] as [1, 1]."""
     y = [[0, 0, 0, 0]] * 4 + [[0, 1, 1, 0]]
@@ -287,7 +288,7 @@ def closed_form(y, weight):
     return Weights(np.log(unary), np.zeros((n, n)), zeros, zeros, np.array(rates))
 
 
-@pytest.mark.parametrize("seed", range(5))
+@for_each("seed", range(5))
 def test_closed_form_of_trees_has_the_marginals_of_the_data(seed):
     X, y, weight = labelled_trees(np.random.default_rng(seed))
     crf = EmpiricalCRF.ecrn().fit(X, y.tolist(), sample_weight=weight)
@@ -305,7 +306,7 @@ def test_closed_form_of_trees_has_the_marginals_of_the_data(seed):
         assert_allclose(found, pairs_of_labels(y, weight, child), atol=1e-10)
 
 
-@pytest.mark.parametrize("seed", range(5))
+@for_each("seed", range(5))
 def test_closed_form_of_trees_is_a_maximum_of_the_standard_likelihood(seed):
     X, y, weight = labelled_trees(np.random.default_rng(seed))
     weights = closed_form(y, weight)
