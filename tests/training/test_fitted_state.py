@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from cases import for_each
 from sklearn import config_context, get_config
 from sklearn.base import clone
 from sklearn.utils.metadata_routing import get_routing_for_object
@@ -91,7 +92,7 @@ ESTIMATORS = [
     MergedLabels(CRF(max_iter=5), ["N"]),
     CalibratedSequenceClassifier(CRF(max_iter=5), cv=2),
     SegmentF1Classifier(HMM(), cv=2),
-    LatticeCRF(random_state=0),
+    LatticeCRF(max_iter=2, random_state=0),
     OutputCodeCRF(code_size=8, max_iter=5, random_state=0),
     SemiMarkovCRF(max_iter=5),
 ]
@@ -178,7 +179,7 @@ def test_every_fit_sets_the_same_private_attributes(estimator):
     assert len(private) == 1
 
 
-@pytest.mark.parametrize("kind", dict.fromkeys(map(type, ESTIMATORS)))
+@for_each("kind", dict.fromkeys(map(type, ESTIMATORS)))
 def test_private_attributes_do_not_depend_on_parameters(kind):
     models = [clone(estimator) for estimator in ESTIMATORS if type(estimator) is kind]
     private = {
@@ -269,9 +270,7 @@ def test_what_scikit_learn_and_users_keep_survives(estimator):
     assert requests["sample_weight"] is True
 
 
-@pytest.mark.parametrize(
-    "estimator", [e for e in ESTIMATORS if hasattr(e, "set_callbacks")], ids=repr
-)
+@for_each("estimator", [e for e in ESTIMATORS if hasattr(e, "set_callbacks")])
 def test_callbacks_survive_and_are_ended(estimator):
     class Counting:
         def __init__(self):
@@ -404,7 +403,7 @@ def test_an_expert_alone_keeps_the_best_so_far():
     assert len(merged.predict(X)) == len(X)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("estimator", "name"),
     [
         (CRF(), "max_iter"),
