@@ -6,6 +6,7 @@ from itertools import chain
 import numpy as np
 import pandas as pd
 import pytest
+from cases import for_each
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.pipeline import FeatureUnion, make_pipeline
@@ -41,8 +42,8 @@ def test_estimator_checks(estimator, check):
     check(estimator)
 
 
-@pytest.mark.parametrize("transformer", TRANSFORMERS, ids=lambda t: type(t).__name__)
-@pytest.mark.parametrize(
+@for_each("transformer", TRANSFORMERS)
+@for_each(
     "check",
     [
         "check_estimator_repr",
@@ -59,7 +60,7 @@ def test_checks_that_need_no_numbers(transformer, check):
     getattr(estimator_checks, check)(type(transformer).__name__, clone(transformer))
 
 
-@pytest.mark.parametrize("transformer", TRANSFORMERS, ids=lambda t: type(t).__name__)
+@for_each("transformer", TRANSFORMERS)
 def test_lists_arrays_clones_and_pickles_agree(transformer):
     transformer = clone(transformer)
     expected = transformer.fit_transform(X)
@@ -155,7 +156,7 @@ def test_frames_keep_their_rows_and_are_read_in_the_order_of_their_index():
     assert set(attributes) == {"w=a", "w=b", "w=c", "n"}
 
 
-@pytest.mark.parametrize("transformer", TRANSFORMERS, ids=lambda t: type(t).__name__)
+@for_each("transformer", TRANSFORMERS)
 def test_a_column_of_lists_is_refused_by_its_name(transformer):
     index = pd.MultiIndex.from_tuples([(0, 0), (0, 1)])
     frame = pd.DataFrame({"word": ["dog", "barks"], "tags": [["N"], ["V"]]}, index)
@@ -164,7 +165,7 @@ def test_a_column_of_lists_is_refused_by_its_name(transformer):
             clone(transformer).fit(X)
 
 
-@pytest.mark.parametrize("transformer", TRANSFORMERS, ids=lambda t: type(t).__name__)
+@for_each("transformer", TRANSFORMERS)
 def test_a_series_is_one_column(transformer):
     transformer, tokens = clone(transformer), pd.Series([*chain.from_iterable(X)], name="token")
     transformer.set_params(**{"template": "U00:%x[0,0]"} if "template" in vars(transformer) else {})
@@ -174,7 +175,7 @@ def test_a_series_is_one_column(transformer):
     assert transformer.fit(pd.Series(X)).transform(pd.Series(X)) == transformer.transform(X)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("transformer", "message"),
     [
         (TokenFeatures(5), "features must be a list, but is 5"),

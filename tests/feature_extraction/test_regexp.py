@@ -6,6 +6,7 @@ import time
 
 import numpy as np
 import pytest
+from cases import for_each
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -61,7 +62,7 @@ def test_finds_what_python_finds(items, at_start, at_end, strings):
     assert found == [m and m.span() for m in expected]
 
 
-@pytest.mark.parametrize("name", "adlpsuw")
+@for_each("name", "adlpsuw")
 def test_classes_are_those_of_c(name):
     ascii_only = [chr(i) for i in range(128) if not 28 <= i < 32]  # spaces for Python
     expected = [c if re.fullmatch(PYTHON["\\" + name], c) else None for c in ascii_only]
@@ -101,7 +102,7 @@ def test_no_strings():
     assert len(start) == len(stop) == 0
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("expression", "at"), [("*", 0), ("^?", 1), ("a**", 2), ("ab?*", 3), ("a\\", 1), ("\\*?a?*", 5)]
 )
 def test_errors_are_located(expression, at):

@@ -3,6 +3,7 @@ import unicodedata
 
 import numpy as np
 import pytest
+from cases import for_each
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -60,7 +61,7 @@ def test_against_one_word_at_a_time(words):
         assert table.column(name).tolist() == [function(w) for w in words], name
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("feature", "expected"),
     [
         ("lower", ["mcdonald's", "e-mail-liste", "1984", "", "ärzte", "日本語", "-x-"]),
@@ -121,7 +122,7 @@ def test_defaults_and_no_words():
     assert empty.codes.dtype == np.int32
 
 
-@pytest.mark.parametrize("name", ["suffix", "suffix0", "prefix-1", "stem", "simple:-x", 3])
+@for_each("name", ["suffix", "suffix0", "prefix-1", "stem", "simple:-x", 3])
 def test_unknown_feature(name):
     with pytest.raises(ValueError, match=re.escape(f"no spelling feature {name!r}")):
         spelling_table(["a"], [name])

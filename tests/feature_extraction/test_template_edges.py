@@ -5,6 +5,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from cases import for_each
 from scipy.optimize import minimize
 from scipy.special import logsumexp
 from sklearn.base import clone
@@ -122,7 +123,7 @@ ESTIMATORS = [
 ]
 
 
-@pytest.mark.parametrize("estimator", ESTIMATORS, ids=str)
+@for_each("estimator", ESTIMATORS)
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_labels_have_no_weights_of_edges_in_any_estimator(estimator):
     tagger = make_pipeline(TemplateFeatures(TEMPLATE), clone(estimator)).fit(X, y)

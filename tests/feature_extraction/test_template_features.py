@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from cases import for_each
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.model_selection import GridSearchCV
@@ -163,7 +164,7 @@ def test_numbers_stand_for_the_columns_of_fit():
         features.transform([[{"w": "The"}]])
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("template", "message"),
     [
         ("U:%x[0,0]\nX", "line 2, column 1: expected U or B, found 'X'"),
@@ -187,7 +188,7 @@ def test_errors_of_crfpp_are_located(template, message):
         TemplateFeatures(template).transform(X)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("template", "message"),
     [
         ("x:", "column 1: expected u or b or \\*, found 'x'"),

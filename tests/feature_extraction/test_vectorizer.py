@@ -4,6 +4,7 @@ from types import MappingProxyType
 
 import numpy as np
 import pytest
+from cases import for_each
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.exceptions import NotFittedError
@@ -171,8 +172,8 @@ def test_more_keys_than_one_dict_usually_has():
     assert rows([tokens]) == [{f"{key}=v": 1 for key in token} for token in tokens]
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("X", [[["a"]], [[{"a": 1.5}]], [[{"a": "b"}, {"a": 2}]]])
+@for_each("dtype", [np.float32, np.float64])
+@for_each("X", [[["a"]], [[{"a": 1.5}]], [[{"a": "b"}, {"a": 2}]]])
 def test_matrices_own_their_values(X, dtype):
     matrix = SequenceVectorizer(dtype=dtype).fit_transform(X).data
     matrix.data *= 2
@@ -200,7 +201,7 @@ def test_wrong_min_freq(value, error):
         SequenceVectorizer(min_freq=value).fit([["a"]])
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("token", "message"),
     [
         (None, "the token must be a str or a dict, but is None"),

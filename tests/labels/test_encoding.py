@@ -2,6 +2,7 @@ import pickle
 
 import numpy as np
 import pytest
+from cases import for_each
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -41,7 +42,7 @@ def test_strings_come_in_the_order_of_python(some):
     assert sort_labels(some)[0].tolist() == sorted(some)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("y", "dtype"),
     [
         ([["b", "a"]], "<U1"),
@@ -61,7 +62,7 @@ def test_type_of_classes(y, dtype):
     assert classes[ids].tolist() == list(y[0])
 
 
-@pytest.mark.parametrize("dtype", [np.int8, np.uint64, np.float32, bool, "U3", "S3"])
+@for_each("dtype", [np.int8, np.uint64, np.float32, bool, "U3", "S3"])
 def test_arrays_of_labels(dtype):
     data = np.array([1, 0, 1]).astype(dtype)
     classes, ids = encode_labels(SequenceArray(data, [0, 1, 3]))
@@ -69,12 +70,11 @@ def test_arrays_of_labels(dtype):
     assert classes[ids].tolist() == data.tolist()
 
 
-@pytest.mark.parametrize(
+@for_each(
     "wrong",
     [None, float("nan"), np.float64("nan"), ["a"], {"a": 1}, np.datetime64("NaT")],
-    ids=repr,
 )
-@pytest.mark.parametrize("right", ["a", 1])
+@for_each("right", ["a", 1])
 def test_what_is_no_label_is_found(wrong, right):
     with pytest.raises(ValueError, match=r"^y, sequence 2, position 1: the label must be hashable"):
         encode_labels(sequences([[right], [], [right, wrong, wrong]]))
@@ -132,7 +132,7 @@ def test_declared_labels():
     assert LabelIds([(1, 2), (0, 1)]).classes([])[0].tolist() == [(0, 1), (1, 2)]
 
 
-@pytest.mark.parametrize("classes", [[], [None], ["a", float("nan")], [["a"]]])
+@for_each("classes", [[], [None], ["a", float("nan")], [["a"]]])
 def test_declared_labels_must_be_labels(classes):
     with pytest.raises(ValueError, match=r"^classes"):
         LabelIds(classes)

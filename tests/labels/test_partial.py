@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from cases import for_each
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
@@ -90,11 +91,9 @@ def test_arrays_of_known_labels(dtype):
     assert classes[ids].tolist() == y.data.tolist() and allowed is None
 
 
-@pytest.mark.parametrize(
-    "wrong", [set(), frozenset(), float("nan"), {float("nan")}, {None, "a"}, ["a"], {"a": 1}]
-)
-@pytest.mark.parametrize("before", ["a", 1, None, {"a", "b"}])
-@pytest.mark.parametrize("classes", [None, ["a", "b", 1]])
+@for_each("wrong", [set(), frozenset(), float("nan"), {float("nan")}, {None, "a"}, ["a"], {"a": 1}])
+@for_each("before", ["a", 1, None, {"a", "b"}])
+@for_each("classes", [None, ["a", "b", 1]])
 def test_what_is_no_option_is_found(wrong, before, classes):
     y = sequences([[before], [], [before, wrong, wrong]])
     with pytest.raises(ValueError, match=r"^y, sequence 2, position 1: it must be a label, hash"):
@@ -107,8 +106,8 @@ def test_nan_in_an_array_is_found():
         encode_partial_labels(y, name="gold")
 
 
-@pytest.mark.parametrize("unknown", ["x", {"x"}, frozenset({"a", "x"})])
-@pytest.mark.parametrize("before", ["a", None])
+@for_each("unknown", ["x", {"x"}, frozenset({"a", "x"})])
+@for_each("before", ["a", None])
 def test_label_that_is_not_among_the_classes_is_found(unknown, before):
     y = sequences([[before], [], [before, unknown]])
     message = r"^y, sequence 2, position 1: the label 'x' is not among the classes \['a', 'b'\]"
@@ -146,7 +145,7 @@ def test_columns_of_allowed_labels_are_in_the_order_of_the_classes():
     assert allowed.tolist() == [[True, False], [False, True]]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("allowed", "message"),
     [
         ([["a"]], "^X has 2 sequences, but allowed has 1"),

@@ -2,6 +2,7 @@ import itertools
 
 import numpy as np
 import pytest
+from cases import for_each
 from hypothesis import given
 from hypothesis import strategies as st
 from label_schemes import LETTERS, in_iobes_letters, labels_of
@@ -158,7 +159,7 @@ def test_bare_types_cannot_be_empty_or_outside(kind):
         segments_to_labels(Segments([1], [1], [2], [kind]), [1, 3], "IO")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("labels", "scheme"),
     [
         ("B-PER I-PER O", "IOB2"),
@@ -219,7 +220,7 @@ def test_neighbours_tell_whether_the_labels_are_a_segment_of_their_own(case):
             assert is_apart or forgiven([label, *span]) == [(0, len(span) + 1, kind)]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("scheme", "labels", "before", "after"),
     [
         ("IOB1", "I-X", "O", "B-X O"),
@@ -248,7 +249,7 @@ def test_classes_of_spelled_segments_must_fit_the_scheme(make):
         spell_segments(np.array([0]), np.array([0, 1]), make(["O", "E-X"]))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("scheme", "labels", "forgiving", "strict"),
     [
         ("IOB1", "I-X I-X B-X O", [(0, 2, "X"), (2, 3, "X")], [(0, 2, "X"), (2, 3, "X")]),
@@ -315,14 +316,14 @@ def test_conversion_mends_broken_labels():
     assert convert_scheme(y, "IOB2", "IOB2", reading="strict") == [["O", "O", "O"]]
 
 
-@pytest.mark.parametrize("y", [[], [[]], [[], []], np.empty(0, dtype=object), [["O", "O"]]])
-@pytest.mark.parametrize("reading", ["conlleval", "strict"])
+@for_each("y", [[], [[]], [[], []], np.empty(0, dtype=object), [["O", "O"]]])
+@for_each("reading", ["conlleval", "strict"])
 def test_no_segments(y, reading):
     for scheme in LETTERS:
         assert as_tuples(to_segments(y, scheme, reading)) == []
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("label", "scheme"),
     [
         ("X-PER", "IOB2"),
@@ -357,7 +358,7 @@ def test_unknown_options():
         segments_to_labels(Segments([], [], [], []), [1], "BIO")
 
 
-@pytest.mark.parametrize(
+@for_each(
     "rows",
     [
         [(0, 1, 1, "X")],
@@ -386,7 +387,7 @@ def test_read_only_input_is_left_alone():
     assert convert_scheme(y, "IOB2", "IOB1").tolist() == [["I-X", "I-X"]]
 
 
-@pytest.mark.parametrize("lengths", [None, 5, [-1], [0.5], ["a"], [[1]]])
+@for_each("lengths", [None, 5, [-1], [0.5], ["a"], [[1]]])
 def test_lengths_must_be_integers(lengths):
     with pytest.raises(ValueError, match="lengths must be the lengths of sequences"):
         segments_to_labels(Segments([], [], [], []), lengths)

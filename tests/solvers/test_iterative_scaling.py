@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from cases import for_each
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import brentq
 from scipy.special import logsumexp
@@ -39,7 +40,7 @@ def with_prior(fun, sigma):
     return penalised
 
 
-@pytest.mark.parametrize("sigma", [0.05, 1.0, 30.0, 1e5, np.inf])
+@for_each("sigma", [0.05, 1.0, 30.0, 1e5, np.inf])
 def test_falls_monotonically_to_the_optimum_of_lbfgs(sigma):
     model = Model()
     losses = []
@@ -87,8 +88,8 @@ def test_what_does_not_occur_is_left_out():
     assert_allclose(found.x, lbfgs(with_prior(model, 2.0), x0, tol=0.0).x, atol=1e-4)
 
 
-@pytest.mark.parametrize("variance", [1e-4, 1.0, 1e10])
-@pytest.mark.parametrize("total", [0.5, 300.0])
+@for_each("variance", [1e-4, 1.0, 1e10])
+@for_each("total", [0.5, 300.0])
 def test_step_with_a_prior_solves_its_equation(variance, total):
     rng = np.random.default_rng(0)
     empirical = np.append(rng.uniform(0, 1000, 20), [0.0, 0.0, 3.0])
@@ -130,7 +131,7 @@ def test_too_small_a_total_is_no_success():
     assert not found.success and "total" in found.message
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("name", "value"),
     [
         ("empirical", [1.0, -1.0]),

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from cases import for_each
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.linear_model import LogisticRegression
 from solver_problems import count_calls, logistic, quadratic
@@ -19,8 +20,8 @@ def newton(fun, x0, **options):
 
 
 SOLVERS = [lbfgs, plain_owlqn, newton, conjugate_gradient, rprop, quickprop]
-each_solver = pytest.mark.parametrize("solver", SOLVERS)
-each_dtype = pytest.mark.parametrize("dtype", [np.float32, np.float64])
+each_solver = for_each("solver", SOLVERS)
+each_dtype = for_each("dtype", [np.float32, np.float64])
 
 
 @each_solver
@@ -64,7 +65,7 @@ def test_start_at_the_minimum(solver):
 
 
 @each_solver
-@pytest.mark.parametrize("n", [0, 1])
+@for_each("n", [0, 1])
 def test_no_weight_and_one_weight(solver, n):
     fun = quadratic(n)
     result = solver(fun, np.zeros(n), tol=0.0)
@@ -81,7 +82,7 @@ def test_max_iter_is_no_success(solver):
     assert (result.nit, result.nfev, result.success) == (0, 1, False)
 
 
-@pytest.mark.parametrize("solver", [s for s in SOLVERS if s is not newton])
+@for_each("solver", [s for s in SOLVERS if s is not newton])
 def test_a_loose_tolerance_stops_early(solver):
     fun = quadratic(40, condition=1e3)
     loose, tight = (solver(fun, np.zeros(40), tol=tol, max_iter=5000) for tol in (0.5, 1e-7))
@@ -157,7 +158,7 @@ def test_a_gradient_that_is_the_same_array_every_time(solver):
 
 
 @each_solver
-@pytest.mark.parametrize("outside", [np.nan, np.inf])
+@for_each("outside", [np.nan, np.inf])
 def test_steps_out_of_the_domain_are_taken_back(solver, outside):
     def fun(x):  # x - 3 log(x)
         if x[0] <= 0.0:
