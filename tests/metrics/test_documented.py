@@ -3,6 +3,7 @@
 from inspect import Parameter, isfunction, signature
 
 import pytest
+from cases import for_each
 from test_docstrings import section
 
 from sklearn_crcrf import metrics
@@ -11,7 +12,7 @@ from sklearn_crcrf.utils.docstrings import PLACE
 FUNCTIONS = [f for f in vars(metrics).values() if isfunction(f) and f.__name__ in metrics.__all__]
 
 
-@pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.__name__)
+@for_each("function", FUNCTIONS)
 def test_every_parameter_is_documented_in_order(function):
     parameters = signature(function).parameters.values()
     named = [p.name for p in parameters if p.kind is not Parameter.VAR_KEYWORD]

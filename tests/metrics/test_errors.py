@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from cases import for_each
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -29,7 +30,7 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("name", CASES)
+@for_each("name", CASES)
 def test_each_error_is_of_one_kind(name):
     true, pred, expected = CASES[name]
     errors = segment_errors([true.split()], [pred.split()])

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import sklearn.metrics
+from cases import for_each
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from label_schemes import LETTERS, in_iobes_letters, labels_of
@@ -95,7 +96,7 @@ def random_pair(scheme, n_sequences, seed):
     return y_true, y_pred
 
 
-@pytest.mark.parametrize("scheme", LETTERS)
+@for_each("scheme", LETTERS)
 def test_segment_scores_equal_the_script_on_2000_random_sequences(scheme):
     y_true, y_pred = random_pair(scheme, 2_000, seed=len(scheme))
     correct, guessed, true = evaluate_like_the_script(y_true, y_pred, scheme)
@@ -115,7 +116,7 @@ def test_segment_scores_equal_the_script_on_2000_random_sequences(scheme):
         assert report[kind]["recall"] == correct[kind] / true[kind]
 
 
-@pytest.mark.parametrize("scheme", LETTERS)
+@for_each("scheme", LETTERS)
 def test_segment_scores_equal_the_script_sequence_by_sequence(scheme):
     y_true, y_pred = random_pair(scheme, 300, seed=7)
     for gold, guess in zip(y_true, y_pred, strict=True):
@@ -314,7 +315,7 @@ PAIR_METRICS = [
 ]
 
 
-@pytest.mark.parametrize("metric", PAIR_METRICS)
+@for_each("metric", PAIR_METRICS)
 def test_layouts_agree(metric):
     y_true, y_pred = random_pair("IOB2", 20, seed=1)
     arrays = [SequenceArray.from_sequences(y) for y in (y_true, y_pred)]
@@ -325,7 +326,7 @@ def test_layouts_agree(metric):
             np.testing.assert_array_equal(metric(left, right), expected)
 
 
-@pytest.mark.parametrize("metric", PAIR_METRICS)
+@for_each("metric", PAIR_METRICS)
 def test_lengths_that_differ_are_named(metric):
     with pytest.raises(ValueError, match="y_true has 2 sequences, but y_pred has 1"):
         metric([["O"], ["O"]], [["O"]])
@@ -343,7 +344,7 @@ def test_known_of_another_length_is_named():
         known_accuracy([["O"]], [["O"]], [[True, False]])
 
 
-@pytest.mark.parametrize("empty", [[], [[]], np.empty(0), SequenceArray(np.empty(0), [0])])
+@for_each("empty", [[], [[]], np.empty(0), SequenceArray(np.empty(0), [0])])
 def test_no_tokens(empty):
     assert np.isnan(token_accuracy(empty, empty, zero_division=np.nan))
     assert np.isnan(token_f1(empty, empty, zero_division=np.nan))
@@ -503,7 +504,7 @@ def test_scorers_equal_their_metrics():
         assert get_sequence_scorer(name)(model, X, y) == value, name
 
 
-@pytest.mark.parametrize("name", ALL_SCORERS)
+@for_each("name", ALL_SCORERS)
 def test_scorers_pickle_and_weigh_samples(name):
     X, y = make_corpus("list")
     model = WordTagger().fit(X[:4], y[:4])
@@ -533,22 +534,21 @@ def test_every_scorer_in_cross_validation(layout):
         name: get_sequence_scorer(name, **({"zero_division": 0.0} if "unknown" in name else {}))
         for name in ALL_SCORERS
     }
-    folds = cross_validate(WordTagger(), X, y, cv=5, n_jobs=2, scoring=scoring)
+    folds = cross_validate(WordTagger(), X, y, cv=5, scoring=pickle.loads(pickle.dumps(scoring)))
     for name in ALL_SCORERS:
         assert np.isfinite(folds[f"test_{name}"]).all(), name
-    single = cross_val_score(
-        WordTagger(), X, y, cv=5, n_jobs=2, scoring=get_sequence_scorer("neg_log_loss")
-    )
+    scorer = get_sequence_scorer("neg_log_loss")
+    single = cross_val_score(WordTagger(), X, y, cv=5, scoring=scorer)
     np.testing.assert_allclose(single, folds["test_neg_log_loss"])
 
 
-@pytest.mark.parametrize("layout", ["list", "SequenceArray"])
-@pytest.mark.parametrize("name", ["segment_f1", "known_accuracy", "neg_log_loss"])
+@for_each("layout", ["list", "SequenceArray"])
+@for_each("name", ["segment_f1", "known_accuracy", "neg_log_loss"])
 def test_grid_search_over_a_pipeline(layout, name):
     X, y = make_corpus(layout)
     pipeline = Pipeline([("lower", LowerCase()), ("tag", WordTagger())])
     grid = {"tag__smoothing": [1e-3, 1.0, 1e3]}
-    search = GridSearchCV(pipeline, grid, cv=5, n_jobs=2, scoring=get_sequence_scorer(name))
+    search = GridSearchCV(pipeline, grid, cv=5, scoring=get_sequence_scorer(name))
     search.fit(X, y)
     scores = search.cv_results_["mean_test_score"]
     assert np.isfinite(scores).all()
@@ -595,7 +595,7 @@ def test_no_warning_where_every_metric_is_defined():
                 get_sequence_scorer(name)(model, X, y)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("call", "message"),
     [
         (lambda: token_accuracy(5, [["a"]]), "y_true must be a list, but is 5"),
@@ -638,6 +638,6 @@ def test_bad_input_is_named(call, message):
         call()
 
 
-@pytest.mark.parametrize("name", get_sequence_scorer_names())
+@for_each("name", get_sequence_scorer_names())
 def test_scorers_have_names(name):
     assert get_sequence_scorer(name).__name__ == name
