@@ -103,6 +103,23 @@ class Lexicon:
         self.spelling = np.concatenate([self.spelling, added])
         return ids, spellings
 
+    def add_spelled(self, other: "Lexicon") -> None:
+        """Give the next ids to the new words of another lexicon, which may lack features.
+
+        Only these features are made again.
+        """
+        n_before, words = len(self), other.words.symbols
+        is_new = self.words.add(words) >= n_before
+        new = [words[i] for i in np.flatnonzero(is_new).tolist()]
+        missing = [j for j, feature in enumerate(self.features) if feature not in other.features]
+        added = np.empty((len(new), len(self.features)), dtype=np.int32)
+        added[:, missing] = self._spell(new, Vocabulary.add, missing)
+        for k, feature in enumerate(other.features):
+            if feature in self.features:
+                j, symbols = self.features.index(feature), other._spellings[k].symbols
+                added[:, j] = self._spellings[j].add(symbols)[other.spelling[is_new, k]]
+        self.spelling = np.concatenate([self.spelling, added])
+
     def lookup(self, words: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
         """Ids of unique words and of their spelling features, UNKNOWN if never seen.
 
@@ -119,13 +136,20 @@ class Lexicon:
         spelling[~known] = mark_unknown(self._spell(unknown, Vocabulary.lookup))
         return ids, spelling
 
-    def _spell(self, words: list[str], encode: Callable) -> np.ndarray:
-        """Ids of the spelling features of words, in blocks, so that few strings exist at once."""
-        spelling = np.empty((len(words), len(self.features)), dtype=np.int32)
+    def _spell(
+        self, words: list[str], encode: Callable, chosen: Sequence[int] | None = None
+    ) -> np.ndarray:
+        """Ids of the spelling features of words, in blocks, so that few strings exist at once.
+
+        By default of all features, else of the chosen ones.
+        """
+        places = range(len(self.features)) if chosen is None else chosen
+        features = [self.features[j] for j in places]
+        spelling = np.empty((len(words), len(features)), dtype=np.int32)
         for start in range(0, len(words), BLOCK):
             block = slice(start, start + BLOCK)
-            table = spelling_table(words[block], self.features)
-            for j, vocabulary in enumerate(self._spellings):
+            table = spelling_table(words[block], features)
+            for j, vocabulary in enumerate(self._spellings[place] for place in places):
                 # In the order of the words, so that ids do not depend on the blocks.
                 codes, first = number_keys(table.codes[:, j].astype(np.int64))
                 symbols = table.categories[j][table.codes[first, j]]

@@ -30,6 +30,7 @@ __all__ = [
     "Renumbering",
     "count_corpus",
     "count_folds_of_corpus",
+    "merge_renumbered",
     "relabel",
     "renumber",
 ]
@@ -231,7 +232,7 @@ class Encoder:
 
         If there were none, they are the ids that the other gives.
         """
-        self.lexicon.add(other.lexicon.words.symbols)
+        self.lexicon.add_spelled(other.lexicon)
         for name, vocabulary in self._vocabularies.items():
             vocabulary.add(other._vocabularies[name].symbols)
         if self.edge_types is not None and other.edge_types is not None:
@@ -383,20 +384,41 @@ class Renumbering:
 
     def __call__(self, template: Template, table: Table) -> Table:
         """A table of a template; its rows are in order again."""
-        types = self._symbols.get(EDGE_TYPE)
-        if template == TRIANGLES and types is not None:
-            table = with_types(table, types)
-        of_symbols = [self._symbols.get(name) for name, _ in template.symbols]
-        new_ids = [*of_symbols, *[self._labels] * len(template.labels)]
+        table, new_ids = self._with_types(template, table), self._new_ids(template)
         if all(new is None for new in new_ids):
             return table
-        events, weights = table
-        columns = [
-            ids if new is None else new[ids] for ids, new in zip(events.T, new_ids, strict=True)
-        ]
-        if self._keeps_order and all(new is None for new in of_symbols):
+        columns, weights = _renumbered(table, new_ids), table.weights
+        if self._keeps_order and all(new is None for new in new_ids[: len(template.symbols)]):
             return Table(np.array(columns).T, weights)
-        return aggregate(columns, weights, len(events))
+        return aggregate(columns, weights, len(weights))
+
+    def columns(self, template: Template, table: Table) -> tuple[list[np.ndarray], np.ndarray]:
+        """The columns and the weights of the rows of a table, in any order."""
+        table = self._with_types(template, table)
+        return _renumbered(table, self._new_ids(template)), table.weights
+
+    def _new_ids(self, template: Template) -> list[np.ndarray | None]:
+        of_symbols = [self._symbols.get(name) for name, _ in template.symbols]
+        return [*of_symbols, *[self._labels] * len(template.labels)]
+
+    def _with_types(self, template: Template, table: Table) -> Table:
+        types = self._symbols.get(EDGE_TYPE)
+        return table if types is None or template != TRIANGLES else with_types(table, types)
+
+
+def merge_renumbered(
+    template: Template, tables: Sequence[Table], renumberings: Sequence[Renumbering]
+) -> Table:
+    """The sum of tables of a template, each with other ids, which are sorted only together."""
+    pairs = zip(renumberings, tables, strict=True)
+    parts, weights = zip(*(ids.columns(template, table) for ids, table in pairs), strict=True)
+    joined = (np.concatenate(columns) for columns in zip(*parts, strict=True))
+    return aggregate(joined, np.concatenate(weights), sum(map(len, weights)))
+
+
+def _renumbered(table: Table, new_ids: list[np.ndarray | None]) -> list[np.ndarray]:
+    pairs = zip(table.events.T, new_ids, strict=True)
+    return [ids if new is None else new[ids] for ids, new in pairs]
 
 
 def _count_others(

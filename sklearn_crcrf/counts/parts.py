@@ -1,13 +1,12 @@
 """Counts of parts of a corpus, which know the names of what they counted, so that they add up."""
 
-from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..labels.encoding import LabelIds
 from .counts import Counts, Template
-from .observations import Encoder, Renumbering, renumber
+from .observations import Encoder, Renumbering, merge_renumbered, renumber
 from .packing import pack, unpack
 from .tables import Table
 from .tables import merge as merge_tables
@@ -156,11 +155,6 @@ class PartialCounts:
 class PartialSums:
     """Adds up the counts of parts, in order; each is numbered and merged with few others.
 
-    Parameters
-    ----------
-    parts : iterable of PartialCounts
-        The first parts.
-
     Attributes
     ----------
     first : PartialCounts or None
@@ -169,12 +163,10 @@ class PartialSums:
         It gives the ids that all sums share. A part that is counted with it needs no other ids.
     """
 
-    def __init__(self, parts: Iterable[PartialCounts] = ()):
+    def __init__(self) -> None:
         self.first: PartialCounts | None = None
         self.encoder: Encoder | None = None
         self._sums: list[_Sum] = []
-        for part in parts:
-            self.add(part)
 
     @property
     def plan(self) -> Plan | None:
@@ -257,7 +249,23 @@ def merge(*parts: PartialCounts) -> PartialCounts:
     >>> merge(a, b).labels
     ['D', 'N', 'V']
     """
-    return PartialSums(parts).total()
+    there = [part for part in parts if part.plan is not None]
+    if len(there) < 2:
+        return there[0] if there else PartialCounts.empty()
+    first, others = there[0], there[1:]
+    encoder, label_ids = first.encoder.copy(), first.label_ids
+    symbols: list[dict[str, np.ndarray]] = [{}]
+    for part in others:
+        first.check_alike(part)
+        symbols.append(encoder.add_all(part.encoder))
+        label_ids = label_ids.joined(part.label_ids)[0]
+    labels = [label_ids.joined(part.label_ids)[2] for part in there]
+    renumberings = list(map(Renumbering, symbols, labels))
+    counts = {
+        t: merge_renumbered(t, [part.counts[t] for part in there], renumberings)
+        for t in first.counts
+    }
+    return PartialCounts(first.plan, encoder, label_ids, Counts(counts))
 
 
 def _plain(value: Any) -> Any:

@@ -31,7 +31,7 @@ __all__ = [
     "tree",
 ]
 
-FAN_IN = 4
+FAN_IN = 8
 """How many results are merged at once."""
 
 # Seconds between two looks at the cluster, and how long it may be without workers.
