@@ -11,7 +11,7 @@ from ..empirical import EmpiricalCRF
 from .computing import compute, task, tree
 from .estimator import CLIENT, DaskEstimator, with_client
 from .packing import Packed
-from .parts import concrete, naming_part, same_parts
+from .parts import concrete, labelled_parts, naming_part
 
 __all__ = ["DaskEmpiricalCRF", "DaskHMM"]
 
@@ -20,7 +20,7 @@ class DaskCounting(DaskEstimator):
     """Mixin of estimators that count."""
 
     @_fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Count all parts where they are, and estimate from the sum of the counts.
 
         The model, and its ``counts_``, are the same as after one fit to all parts in memory, bit
@@ -30,9 +30,11 @@ class DaskCounting(DaskEstimator):
 
         Parameters
         ----------
-        X : Bag or list of Delayed
+        X : Bag, list of Delayed, or CorpusFolder
             Sequences of token strings or of feature dicts; a Delayed gives any data that ``fit``
-            takes in memory. Later parts may bring new words and labels, and parts may be empty.
+            takes in memory. Later parts may bring new words and labels, and parts may be empty. Or
+            a :class:`~sklearn_crcrf.out_of_core.CorpusFolder`, or a list of them, which all
+            workers must reach, and which have the labels too.
         y : Bag or list of Delayed
             Labels, partitioned as X.
         sample_weight : Bag or list of Delayed, optional
@@ -55,7 +57,7 @@ class DaskCounting(DaskEstimator):
         local = self._without_client()
         # Without data, to find before any work what is wrong with the parameters.
         count(local, [], [])
-        parts = same_parts(X=X, y=y, sample_weight=sample_weight)
+        parts = labelled_parts(X, y, sample_weight)
         client = self.client_
         counts = _counted(local, parts, None, client)
         if counts is None:

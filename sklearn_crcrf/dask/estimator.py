@@ -23,12 +23,14 @@ CLIENT: dict[str, list] = {"client": [HasMethods(["compute", "gather", "persist"
 """The constraint of the parameter that all estimators on Dask add."""
 
 
-def with_client(local: type) -> Callable[..., None]:
-    """A constructor with the parameters of a class, and ``client``.
+def with_client(local: type, **added: Any) -> Callable[..., None]:
+    """A constructor with the parameters of a class, others, and ``client``.
 
     Parameters
     ----------
     local : type
+    **added
+        Other parameters, and their default values.
 
     Returns
     -------
@@ -42,13 +44,16 @@ def with_client(local: type) -> Callable[..., None]:
     True
     """
 
-    def __init__(self: Any, *args: Any, client: Any = None, **params: Any) -> None:
+    added["client"] = None
+
+    def __init__(self: Any, *args: Any, **params: Any) -> None:
+        for name, default in added.items():
+            setattr(self, name, params.pop(name, default))
         local.__init__(self, *args, **params)  # type: ignore[misc]
-        self.client = client
 
     given = signature(local.__init__)  # type: ignore[misc]
-    added = Parameter("client", Parameter.KEYWORD_ONLY, default=None)
-    parameters = [*given.parameters.values(), added]
+    own = [Parameter(name, Parameter.KEYWORD_ONLY, default=it) for name, it in added.items()]
+    parameters = [*given.parameters.values(), *own]
     __init__.__signature__ = given.replace(parameters=parameters)  # type: ignore[attr-defined]
     return __init__
 
@@ -87,14 +92,15 @@ class DaskEstimator:
 
     def _without_client(self) -> Any:
         """The estimator for data in memory with the same parameters, not fitted."""
+        names = self._local._get_param_names()
         params = self.get_params(deep=False)
-        del params["client"]
-        return self._local(**params)
+        return self._local(**{name: params[name] for name in names})
 
     def __sklearn_clone__(self) -> Any:
         make: Any = type(self)
         params = clone(self._without_client()).get_params(deep=False)
-        twin = make(**params, client=self.client)
+        added = self.get_params(deep=False).keys() - params.keys()
+        twin = make(**params, **{name: getattr(self, name) for name in added})
         requests = vars(self).get("_metadata_request")
         if requests is not None:
             vars(twin)["_metadata_request"] = copy(requests)

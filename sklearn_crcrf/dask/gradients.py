@@ -1,7 +1,7 @@
 """The gradient of a sum over shards, added up in a tree of a fixed shape."""
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -9,10 +9,25 @@ from ..linear.parts import OwnColumns
 from ..linear.shards import Shard
 from .computing import Calls, call
 
-__all__ = ["GradientTree"]
+__all__ = ["GradientTree", "Types"]
 
 FAN_IN = 8
 """How many gradients are added at once, and at most on the machine of the solver."""
+
+
+class Types(NamedTuple):
+    """The types of weights and derivatives.
+
+    Parameters
+    ----------
+    sums : dtype
+        In which derivatives are added.
+    wire : dtype
+        In which weights and derivatives travel.
+    """
+
+    sums: np.dtype
+    wire: np.dtype
 
 
 class GradientTree:
@@ -27,6 +42,7 @@ class GradientTree:
         Where the weights of each shard stand in the vector of all weights.
     n_threads : int
         Of the evaluation of a shard.
+    types : Types
     client : distributed.Client or None
 
     Attributes
@@ -36,11 +52,16 @@ class GradientTree:
     """
 
     def __init__(
-        self, shards: Sequence[Any], columns: Sequence[OwnColumns], n_threads: int, client: Any
+        self,
+        shards: Sequence[Any],
+        columns: Sequence[OwnColumns],
+        n_threads: int,
+        types: Types,
+        client: Any,
     ):
         self._shards = list(shards)
-        self._n_threads = [n_threads] * len(shards)
-        self._client = client
+        self._how = [n_threads] * len(shards), [types.wire] * len(shards)
+        self._types, self._client = types, client
         self._levels: list[_Level] = []
         self.columns = list(columns)
         while len(self.columns) > FAN_IN:
@@ -60,7 +81,7 @@ class GradientTree:
         -------
         list of (loss, gradient)
         """
-        own = list(own_weights)
+        own = [weights.astype(self._types.wire, copy=False) for weights in own_weights]
         with Calls(self._client) as calls:
             if self._levels:
                 own = calls.begin(_same, own)  # each travels once to a worker
@@ -68,11 +89,13 @@ class GradientTree:
                 own = calls.begin(_take, *level.columns_of_children(own))
             if self._levels:
                 where = self._levels[0].columns_of_children(own)
-                results = calls.begin(_take_and_evaluate, *where, self._shards, self._n_threads)
+                results = calls.begin(_take_and_evaluate, *where, self._shards, *self._how)
             else:
-                results = calls.begin(_evaluate, own, self._shards, self._n_threads)
+                results = calls.begin(_evaluate, own, self._shards, *self._how)
             for level in self._levels:
-                results = calls.begin(_add, level.within, level.n_weights, level.groups_of(results))
+                groups = level.groups_of(results)
+                types = [self._types] * len(groups)
+                results = calls.begin(_add, level.within, level.n_weights, types, groups)
             return calls.results(results)
 
 
@@ -116,14 +139,22 @@ class _Level:
         return within, [number for _, number in self._children], [own[k] for k, _ in self._children]
 
 
-def _evaluate(own: np.ndarray, shard: Shard, n_threads: int) -> tuple[float, np.ndarray]:
-    return shard.evaluate(own, n_threads)
+def _evaluate(
+    own: np.ndarray, shard: Shard, n_threads: int, wire: np.dtype
+) -> tuple[float, np.ndarray]:
+    loss, gradient = shard.evaluate(own, n_threads)
+    return loss, gradient.astype(wire, copy=False)
 
 
 def _take_and_evaluate(
-    within: list[OwnColumns], number: int, own: np.ndarray, shard: Shard, n_threads: int
+    within: list[OwnColumns],
+    number: int,
+    own: np.ndarray,
+    shard: Shard,
+    n_threads: int,
+    wire: np.dtype,
 ) -> tuple[float, np.ndarray]:
-    return shard.evaluate(_take(within, number, own), n_threads)
+    return _evaluate(_take(within, number, own), shard, n_threads, wire)
 
 
 def _same(value: Any) -> Any:
@@ -136,13 +167,16 @@ def _take(within: list[OwnColumns], number: int, own: np.ndarray) -> np.ndarray:
 
 
 def _add(
-    within: list[OwnColumns], n_weights: int, results: list[tuple[float, np.ndarray]]
+    within: list[OwnColumns],
+    n_weights: int,
+    types: Types,
+    results: list[tuple[float, np.ndarray]],
 ) -> tuple[float, np.ndarray]:
     """The losses and gradients of all children, added in their order."""
-    total = np.zeros(n_weights, dtype=np.result_type(*(own for _, own in results)))
+    total = np.zeros(n_weights, dtype=types.sums)
     for columns, (_, own) in zip(within, results, strict=True):
         columns.add(own, total)
-    return sum(loss for loss, _ in results), total
+    return sum(loss for loss, _ in results), total.astype(types.wire, copy=False)
 
 
 def _union(columns: Sequence[OwnColumns]) -> OwnColumns:

@@ -1,12 +1,23 @@
-"""The parts of a corpus: partitions of bags, or delayed objects."""
+"""The parts of a corpus: partitions of bags, delayed objects, or parts of corpus folders."""
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from ..out_of_core import CorpusFolder
+from ..out_of_core.refusal import refuse_what_needs_all
+from .computing import task
 from .packages import require_dask
 
-__all__ = ["concrete", "has_tokens", "is_distributed", "naming_part", "same_parts"]
+__all__ = [
+    "concrete",
+    "has_tokens",
+    "is_distributed",
+    "labelled_parts",
+    "naming_part",
+    "same_parts",
+]
 
 
 def is_distributed(X: Any) -> bool:
@@ -15,6 +26,49 @@ def is_distributed(X: Any) -> bool:
     return dask.is_dask_collection(X) or (
         isinstance(X, (list, tuple)) and len(X) > 0 and all(map(dask.is_dask_collection, X))
     )
+
+
+def labelled_parts(X: Any, y: Any, sample_weight: Any) -> list[tuple[Any, Any, Any]]:
+    """The parts of training data: tokens, labels and weights.
+
+    Parameters
+    ----------
+    X, y, sample_weight : as :func:`same_parts` takes them
+        Or X is a CorpusFolder, or a list of them, and y and sample_weight are None; each worker
+        reads parts of folders itself.
+
+    Returns
+    -------
+    list of tuples of Delayed
+
+    Raises
+    ------
+    TypeError
+        If data is anything else.
+    ValueError
+        If labels have more parts than tokens, or are given for a CorpusFolder.
+    """
+    folders = [X] if isinstance(X, CorpusFolder) else X
+    if not isinstance(folders, (list, tuple)) or not any(
+        isinstance(folder, CorpusFolder) for folder in folders
+    ):
+        _parts_of(y, "y")
+        return same_parts(X=X, y=y, sample_weight=sample_weight)
+    refuse_what_needs_all(y, sample_weight, {})
+    pairs = [
+        task(_read_part, os.path.abspath(folder.folder), number)
+        for folder in folders
+        for number in range(len(folder))
+    ]
+    return [(pair[0], pair[1], None) for pair in pairs]
+
+
+def _read_part(folder: str, number: int) -> tuple[Any, Any]:
+    """The tokens and labels of a part of a corpus folder."""
+    X, y = CorpusFolder(folder)[number]
+    if y is None:
+        raise ValueError(f"{folder} has no labels to train on")
+    return X, y
 
 
 def same_parts(**data: Any) -> list[tuple[Any, ...]]:

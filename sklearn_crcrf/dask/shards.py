@@ -11,7 +11,7 @@ from ..criteria import Criterion
 from ..linear.parts import ModelShape, OwnColumns, Part, Survey, read_part
 from ..linear.shards import Shard, ShardedObjective
 from .computing import compute, persist, task, tree
-from .gradients import GradientTree
+from .gradients import GradientTree, Types
 from .parts import concrete, has_tokens, naming_part
 
 __all__ = ["DaskShards"]
@@ -27,6 +27,8 @@ class DaskShards:
     local : CRF
         Says how the parts are read.
     client : distributed.Client or None
+    wire_dtype : dtype or None
+        The type in which weights and derivatives travel; by default their own.
     **shape
         The parameters of :meth:`~sklearn_crcrf.linear.parts.Survey.shape`.
 
@@ -39,8 +41,10 @@ class DaskShards:
         The type of the weights.
     """
 
-    def __init__(self, parts: Sequence[tuple], local: CRF, client: Any, **shape: Any):
-        self._client = client
+    def __init__(
+        self, parts: Sequence[tuple], local: CRF, client: Any, wire_dtype: Any, **shape: Any
+    ):
+        self._client, self._wire_dtype = client, wire_dtype
         read = [task(_read, local, number, *part) for number, part in enumerate(parts)]
         self._parts = persist(read, client)
         survey = compute(tree(_unite, [task(_survey, part) for part in self._parts]), client)
@@ -67,7 +71,8 @@ class DaskShards:
         made = [task(_shard, number, part, shape, criterion, self.dtype) for number, part in pairs]
         shards = persist(made, self._client)
         columns = compute([task(_columns, shard) for shard in shards], self._client)
-        gradients = GradientTree(shards, columns, n_threads, self._client)
+        types = Types(self.dtype, np.dtype(self._wire_dtype or self.dtype))
+        gradients = GradientTree(shards, columns, n_threads, types, self._client)
         return ShardedObjective(gradients.columns, sigma=sigma, evaluate=gradients)
 
 

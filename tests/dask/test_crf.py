@@ -5,12 +5,15 @@ import numpy as np
 import pytest
 from dask.sizeof import sizeof
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
 
-from sklearn_crcrf import CRF, HMM
+from sklearn_crcrf import CRF, HMM, EmpiricalCRF
 from sklearn_crcrf.criteria import log_loss
-from sklearn_crcrf.dask import DaskCRF, gradients, shards
+from sklearn_crcrf.dask import DaskCRF, DaskEmpiricalCRF, gradients, read_conll, shards
 from sklearn_crcrf.dask.sizes import register_sizes
+from sklearn_crcrf.datasets import write_conll
 from sklearn_crcrf.linear import Weights
+from sklearn_crcrf.out_of_core import write_corpus
 from sklearn_crcrf.training.monitor import listening
 
 SOME = [
@@ -82,6 +85,59 @@ def test_the_same_bits_whatever_the_workers(columns, in_parts, client, own_clien
         assert model.loss_curve_ == models[0].loss_curve_
         for mine, other in zip(weights_of(model), weights_of(models[0]), strict=True):
             assert_array_equal(mine, other)
+
+
+def test_float32_on_the_wire(columns, in_parts, client, monkeypatch):
+    monkeypatch.setattr(gradients, "FAN_IN", 3)
+    X, y = columns
+    given = {"features": "observed", "wire_dtype": "float32", "tol": 1e-3}
+    sent, add = [], gradients._add
+
+    def spy(within, n_weights, types, results):
+        total = add(within, n_weights, types, results)
+        sent.extend([total[1].dtype, *(own.dtype for _, own in results)])
+        return total
+
+    monkeypatch.setattr(gradients, "_add", spy)
+    model = DaskCRF(**given).fit(in_parts(X), in_parts(y))
+    assert set(sent) == {np.dtype("float32")} and model.coef_.dtype == np.float64
+    monkeypatch.undo()
+    monkeypatch.setattr(gradients, "FAN_IN", 3)
+    on_workers = DaskCRF(**given, client=client).fit(in_parts(X), in_parts(y))
+    assert on_workers.loss_curve_ == model.loss_curve_
+    one = CRF(features="observed", tol=1e-3).fit(X, y)
+    assert model.converged_
+    assert model.loss_curve_[0] == pytest.approx(one.loss_curve_[0], rel=1e-7)
+    assert model.loss_curve_[-1] == pytest.approx(one.loss_curve_[-1], rel=1e-5)
+    assert clone(model).wire_dtype == "float32" and "wire_dtype" not in vars(model.to_local())
+    with pytest.raises(ValueError, match="wire_dtype"):
+        DaskCRF(wire_dtype="float16").fit(in_parts(X), in_parts(y))
+
+
+def test_corpus_folders(corpus, in_parts, client, tmp_path):
+    cuts = [0, 9, 24, 40]
+    X, y = ([sequence for sequence in data if sequence] for data in corpus)
+    texts = [tmp_path / f"{k}.txt" for k in range(3)]
+    for path, a, b in zip(texts, cuts, cuts[1:], strict=False):
+        write_conll(path, X[a:b], y[a:b])
+    first = write_corpus(texts[:2], tmp_path / "first")
+    second = write_corpus(texts[2:], tmp_path / "second")
+    given = {"features": "observed", "tol": 0.1}
+    model = DaskCRF(**given, client=client).fit([first, second])
+    expected = DaskCRF(**given).fit(*read_conll(texts))
+    assert model.loss_curve_ == expected.loss_curve_
+    assert_array_equal(model.coef_.data, expected.coef_.data)
+    counted, one = DaskEmpiricalCRF(client=client).fit([first, second]), EmpiricalCRF().fit(X, y)
+    assert counted.counts_ == one.counts_
+    assert counted.predict(X).tolist() == one.predict(X).tolist()
+    for wrong in ({"y": in_parts(y)}, {"sample_weight": in_parts(y)}):
+        with pytest.raises(ValueError, match="a CorpusFolder has its own labels"):
+            DaskCRF().fit(first, **wrong)
+    with pytest.raises(TypeError, match=r"y must be a dask\.bag\.Bag or a list"):
+        DaskCRF().fit(in_parts(X))
+    without = write_corpus(texts[:1], tmp_path / "without", columns=["word", None])
+    with pytest.raises(ValueError, match="without has no labels to train on"):
+        DaskEmpiricalCRF().fit(without)
 
 
 def test_rows_of_numbers_and_weights(in_parts):

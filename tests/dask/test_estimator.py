@@ -13,15 +13,19 @@ from sklearn.model_selection import GridSearchCV
 from sklearn_crcrf import CRF, HMM, EmpiricalCRF
 from sklearn_crcrf.dask import DaskCRF, DaskEmpiricalCRF, DaskHMM
 
-PAIRS = [(DaskEmpiricalCRF, EmpiricalCRF), (DaskHMM, HMM), (DaskCRF, CRF)]
+ADDED = [
+    (DaskEmpiricalCRF, EmpiricalCRF, ["client"]),
+    (DaskHMM, HMM, ["client"]),
+    (DaskCRF, CRF, ["wire_dtype", "client"]),
+]
 
 
-@pytest.mark.parametrize("estimator, local", PAIRS)
-def test_parameters_are_those_of_the_namesake_and_a_client(estimator, local):
+@pytest.mark.parametrize("estimator, local, added", ADDED)
+def test_parameters_are_those_of_the_namesake_and_a_client(estimator, local, added):
     mine, theirs = signature(estimator).parameters, signature(local).parameters
-    assert list(mine) == [*theirs, "client"]
+    assert list(mine) == [*theirs, *added]
     assert all(mine[name] == theirs[name] for name in theirs)
-    assert estimator().get_params() == {**local().get_params(), "client": None}
+    assert estimator().get_params() == {**local().get_params(), **dict.fromkeys(added)}
     assert issubclass(estimator, local)
     with pytest.raises(TypeError, match="unexpected keyword argument 'sigmas'"):
         estimator(sigmas=1)

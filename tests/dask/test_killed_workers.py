@@ -5,11 +5,20 @@ import signal
 
 import dask
 import numpy as np
+import pytest
 
 from sklearn_crcrf import EmpiricalCRF
-from sklearn_crcrf.dask import DaskCRF, DaskEmpiricalCRF, read_conll
+from sklearn_crcrf.dask import DaskCRF, DaskEmpiricalCRF, computing, read_conll
 from sklearn_crcrf.datasets import write_conll
 from sklearn_crcrf.training.monitor import listening
+
+
+@pytest.fixture(autouse=True)
+def patience(processes):
+    """Another worker is there when one is killed; a busy machine may take long to start it."""
+    processes.wait_for_workers(2, timeout=300)
+    with dask.config.set({computing.NO_WORKERS: "300s"}):
+        yield
 
 
 def killed_at_first(marker, X):
