@@ -14,7 +14,7 @@ from sklearn.utils import check_random_state, check_scalar
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ..data.layout import Sequences
+from ..data.layout import Rows, Sequences
 from ..data.ragged import SequenceArray
 from ..data.sequences import as_sequences
 from ..labels.partial import encode_allowed
@@ -350,9 +350,10 @@ class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, 
             return validate_data(self, table, accept_sparse="csr", dtype=None, reset=reset)
 
         sequences = as_sequences(X, check_table=check_table)
-        if not sequences.mirror.is_table:
+        if not isinstance(sequences.mirror, Rows):
             self._check_n_attributes(sequences.X, reset)
         elif y is not None:
+            sequences.mirror.check_one_per_row(y, "y")
             check_targets(y)
         return sequences if y is None else sequences._replace(y=sequences.mirror.flat(y, "y"))
 

@@ -86,9 +86,10 @@ def read_items(tokens: list, offsets: np.ndarray) -> Items:
 def invalid_token(what: str, offsets: np.ndarray, token: int, value: Any) -> ValueError:
     """The error to raise for token number ``token``; ``what`` says what it must be."""
     sequence, position = locate(offsets, token)
-    return ValueError(
-        f"X, sequence {sequence}, position {position}: {what}, but is {describe(value)}"
-    )
+    message = f"X, sequence {sequence}, position {position}: {what}, but is {describe(value)}"
+    if what.startswith("the token") and isinstance(value, (tuple, list)):
+        message += "; name its parts in a dict, such as {'word': 'the', 'pos': 'DT'}"
+    return ValueError(message)
 
 
 def _unfold(items: Items, nested: set[type]) -> Items:

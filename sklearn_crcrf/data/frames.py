@@ -50,7 +50,7 @@ def as_frame(X: Any) -> Any:
 
 
 def frame_columns(X: Any) -> Any:
-    """The columns of a DataFrame: an array if all are numeric, else a SymbolTable.
+    """The columns of a DataFrame: an array or CSR if all are numeric, else a SymbolTable.
 
     Parameters
     ----------
@@ -58,8 +58,9 @@ def frame_columns(X: Any) -> Any:
 
     Returns
     -------
-    ndarray or SymbolTable of shape (n_tokens, n_columns)
-        Symbols are the values as strings; a missing value has code -1.
+    ndarray, CSR or SymbolTable of shape (n_tokens, n_columns)
+        CSR if all columns are sparse. Symbols are the values as strings; a missing value has
+        code -1.
 
     Raises
     ------
@@ -69,7 +70,7 @@ def frame_columns(X: Any) -> Any:
     if X.shape[1] == 0:
         raise ValueError("X has no columns")
     if len(X) == 0 or all(dtype.kind in "biufc" for dtype in X.dtypes):
-        return check_array(X)
+        return check_array(X, accept_sparse="csr")
     columns = [column_symbols(X.iloc[:, j]) for j in range(X.shape[1])]
     codes, categories = zip(*columns, strict=True)
     names = [str(name) for name in X.columns]

@@ -107,13 +107,7 @@ class Rows(Layout):
         """
         if self.index is not None and hasattr(values, "iloc"):
             self._check_index(values, name)
-        nested = isinstance(values, (list, tuple)) and all(map(_is_list, values))
-        if nested and any(len(labels) != 1 for labels in values):
-            raise ValueError(
-                f"{name} holds sequences, but the samples of X are rows of numbers; tokens that "
-                "are numbers must be written as strings, and rows of attributes of a sequence as "
-                "a 2-D array"
-            )
+        self.check_one_per_row(values, name)
         if not isinstance(values, SequenceArray):
             values, n_rows = column_or_1d(values, warn=True), int(self.offsets[-1])
             if len(values) != n_rows:
@@ -124,6 +118,27 @@ class Rows(Layout):
             values = values if self.order is None else values[self.order]
             values = SequenceArray(values, self.offsets)
         return super().flat(values, name)
+
+    def check_one_per_row(self, values: Any, name: str) -> None:
+        """Raise ValueError if values are arranged in sequences."""
+        if isinstance(values, np.ndarray):
+            is_nested = values.ndim == 2 and values.dtype.kind in "OUS" and values.shape[1] != 1
+        else:
+            is_nested = isinstance(values, (list, tuple)) and all(map(_is_list, values))
+            is_nested = is_nested and any(len(labels) != 1 for labels in values)
+        if not is_nested:
+            return
+        if self.index is not None:
+            raise ValueError(
+                f"{name} holds sequences, but X is a DataFrame with a row for each token, as "
+                f"transformers make it where the output is 'pandas'; {name} must have a label for "
+                "each row"
+            )
+        raise ValueError(
+            f"{name} holds sequences, but the samples of X are its rows; sequences of words must "
+            "be lists, such as X.tolist(), tokens that are numbers must be written as strings, "
+            "and rows of attributes of a sequence as a 2-D array"
+        )
 
     def _check_index(self, values: Any, name: str) -> None:
         """Raise ValueError unless values of all rows have the index of the rows."""

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from cases import for_each
 from hypothesis import given
 from hypothesis import strategies as st
@@ -199,3 +200,11 @@ def test_frames_without_an_index_are_refused(frame):
     polars = pytest.importorskip("polars")
     with pytest.raises(ValueError, match="X is a polars DataFrame, which has no index"):
         as_sequences(polars.DataFrame({"word": ["a", "b"]}))
+
+
+def test_sparse_columns_are_a_sparse_matrix(frame):
+    numbers = pd.DataFrame.sparse.from_spmatrix(
+        sp.csr_array([[0, 1], [2, 0], [0, 0], [3, 0], [0, 4]])
+    )
+    sequences = as_sequences(numbers.set_axis(frame.index)).X
+    assert sequences.data.toarray().tolist() == [[3, 0], [0, 1], [0, 0], [0, 4], [2, 0]]

@@ -1,12 +1,14 @@
 """Values of tokens go into the container of X and come out of it again."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
 from cases import for_each
 from numpy.testing import assert_array_equal
 
-from sklearn_crcrf import SequenceArray, as_sequences
+from sklearn_crcrf import CRF, SequenceArray, as_sequences
 
 ORDER = pd.MultiIndex.from_tuples([("s", 1), ("t", 0), ("s", 0), ("t", 1)])
 CONTAINERS = {
@@ -41,6 +43,20 @@ def test_rows_are_in_the_order_of_the_frame():
     mirror = as_sequences(CONTAINERS["frame of sequences"]).mirror
     assert mirror(np.array([10, 20, 30, 40])).tolist() == [20, 30, 10, 40]
     assert mirror.flat([20, 30, 10, 40], "y").data.tolist() == [10, 20, 30, 40]
+
+
+@pytest.mark.parametrize(
+    ("X", "y", "message"),
+    [
+        (np.array([["a", "b"], ["c", "d"]]), np.array([["N", "V"], ["N", "V"]]), "X.tolist()"),
+        (np.array([["a", "b"], ["c", "d"]]), [["N", "V"], ["N", "V"]], "X.tolist()"),
+        (CONTAINERS["frame of sequences"], [["N", "V"], ["N", "V"]], "a label for each row"),
+    ],
+)
+def test_labels_of_sequences_for_a_table(X, y, message):
+    for read in (as_sequences, CRF().fit):
+        with pytest.raises(ValueError, match=f"y holds sequences, but .*{re.escape(message)}"):
+            read(X, y)
 
 
 @containers
