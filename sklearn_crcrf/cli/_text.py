@@ -207,8 +207,13 @@ def read_text(source: Source, columns: Columns | None, labelled: bool = False) -
         hint = f" ({', '.join(c or '_' for c in names)}; see --columns)"
         told = columns is not None and "columns" in str(error)
         raise ValueError(f"{source.name}: {error}{hint if told else ''}") from error
-    if labelled and (not X or y is None):
-        raise ValueError(f"{source.name}: there are no {'labels' if X else 'tokens'}")
+    if labelled and not X:
+        raise ValueError(f"{source.name}: there are no tokens")
+    if labelled and y is None:
+        raise ValueError(
+            f"{source.name}: there are no labels; the columns, separated by tabs or blanks, are: "
+            f"{', '.join(c or '_' for c in names)}"
+        )
     return _without_known(X, y, names) if KNOWN in names else Text(X, y, None, names)
 
 

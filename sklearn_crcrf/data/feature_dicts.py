@@ -1,6 +1,7 @@
 """Feature dicts as flat arrays of keys and values."""
 
 from collections.abc import Mapping
+from numbers import Number
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -88,7 +89,12 @@ def invalid_token(what: str, offsets: np.ndarray, token: int, value: Any) -> Val
     sequence, position = locate(offsets, token)
     message = f"X, sequence {sequence}, position {position}: {what}, but is {describe(value)}"
     if what.startswith("the token") and isinstance(value, (tuple, list)):
-        message += "; name its parts in a dict, such as {'word': 'the', 'pos': 'DT'}"
+        is_row = all(isinstance(part, Number) for part in value)
+        message += (
+            "; the rows of numbers of a sequence must be a 2-D array"
+            if is_row
+            else "; name its parts in a dict, such as {'word': 'the', 'pos': 'DT'}"
+        )
     return ValueError(message)
 
 

@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from numbers import Number
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -52,6 +53,11 @@ class Layout(ABC):
         n_sequences, lengths = len(self.offsets) - 1, np.diff(self.offsets)
         if isinstance(values, np.ndarray) and values.ndim == 2:
             values = unpadded_labels(values, lengths)
+        elif int(self.offsets[-1]) != n_sequences and _is_flat(values, int(self.offsets[-1])):
+            raise ValueError(
+                f"{name} has one value after another, but X has sequences; "
+                f"SequenceArray.from_lengths({name}, lengths) makes sequences of {name}, too"
+            )
         values = join_sequences(values, name)
         if len(values) != n_sequences:
             raise ValueError(f"X has {n_sequences} sequences, but {name} has {len(values)}")
@@ -173,6 +179,14 @@ class Sequences(NamedTuple):
 
 def _is_list(value: Any) -> bool:
     return isinstance(value, (list, tuple))
+
+
+def _is_flat(values: Any, n_tokens: int) -> bool:
+    """Whether there is a value for each token, and none is a sequence."""
+    has_length = hasattr(values, "__len__") and not isinstance(values, SequenceArray)
+    if not has_length or not 0 < len(values) == n_tokens:
+        return False
+    return isinstance(next(iter(values)), (str, Number))
 
 
 def check_one_per_token(y: SequenceArray, name: str) -> None:

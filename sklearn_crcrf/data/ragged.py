@@ -375,6 +375,11 @@ def _stack_rows(sequences: list, name: str) -> Any:
     rows = []
     for i, s in enumerate(sequences):
         if _n_dimensions(s) == 2:
+            if hasattr(s, "iloc") and any(dtype.kind not in "biuf" for dtype in s.dtypes):
+                raise ValueError(
+                    f"{name}, sequence {i}: it is a DataFrame with columns that are not numbers; "
+                    f"join all to one DataFrame, pandas.concat({name}, keys=range(len({name})))"
+                )
             rows.append(stackable(s, f"{name}, sequence {i}") if sp.issparse(s) else s)
             if s.shape[1] != rows[0].shape[1]:
                 raise ValueError(

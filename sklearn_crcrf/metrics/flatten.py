@@ -77,8 +77,7 @@ def check_same_layout(true: SequenceArray, other: SequenceArray, name: str) -> N
     if len(differ):
         i = int(differ[0])
         raise ValueError(
-            f"sequence {i} has {true.lengths[i]} labels in y_true, "
-            f"but {other.lengths[i]} tokens in {name}"
+            f"sequence {i} has {true.lengths[i]} labels in y_true, but {other.lengths[i]} in {name}"
         )
 
 

@@ -163,7 +163,10 @@ def read_labels(
     for i, label in enumerate(labels):
         parts = SCHEMES[scheme].split(label)
         if parts is None:
-            raise ValueError(f"{name}: label {label!r}{place(i)} does not fit the scheme {scheme}")
+            message = f"{name}: label {label!r}{place(i)} does not fit the scheme {scheme}"
+            if not any("-" in str(other) for other in labels):
+                message += "; labels without prefixes are of the scheme 'IO'"
+            raise ValueError(message)
         parsed.append(parts)
     types = sorted({kind for role, kind in parsed if role != "O"})
     place_of_type = {kind: i for i, kind in enumerate(types)}

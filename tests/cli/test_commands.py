@@ -564,7 +564,10 @@ def test_inspect_shows_negative_weights_and_what_is_impossible(corpus, tmp_path,
     ("argv", "message"),
     [
         (["evaluate", "absent.tsv"], "absent.tsv: No such file"),
-        (["evaluate", "words.txt"], "there are no labels"),
+        (
+            ["evaluate", "words.txt"],
+            "no labels; the columns, separated by tabs or blanks, are: word",
+        ),
         (["evaluate", "empty.txt"], "there are no tokens"),
         (["evaluate", "ragged.txt"], "ragged.txt: line 2 has 3 columns, expected 2"),
         (["evaluate", "one.txt"], "none can be held out"),

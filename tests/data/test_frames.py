@@ -202,6 +202,13 @@ def test_frames_without_an_index_are_refused(frame):
         as_sequences(polars.DataFrame({"word": ["a", "b"]}))
 
 
+def test_a_list_of_frames_of_words():
+    frames = [pd.DataFrame({"word": ["a", "b"]}), pd.DataFrame({"word": ["c"]})]
+    with pytest.raises(ValueError, match=r"X, sequence 0: .* pandas.concat\(X, keys=range\(len\(X"):
+        as_sequences(frames)
+    assert as_sequences(pd.concat(frames, keys=range(2))).X.lengths.tolist() == [2, 1]
+
+
 def test_sparse_columns_are_a_sparse_matrix(frame):
     numbers = pd.DataFrame.sparse.from_spmatrix(
         sp.csr_array([[0, 1], [2, 0], [0, 0], [3, 0], [0, 4]])

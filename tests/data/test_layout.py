@@ -59,6 +59,17 @@ def test_labels_of_sequences_for_a_table(X, y, message):
             read(X, y)
 
 
+@pytest.mark.parametrize("y", [list("NVND"), np.array(list("NVND")), pd.Series([1, 2, 1, 0])])
+@pytest.mark.parametrize(
+    "X", [CONTAINERS["lists"], CONTAINERS["SequenceArray"]], ids=["lists", "array"]
+)
+def test_labels_without_sequences(X, y):
+    with pytest.raises(
+        ValueError, match=r"y has one value after another.*from_lengths\(y, lengths"
+    ):
+        as_sequences(X, y)
+
+
 @containers
 def test_tables_are_told_from_sequences(X):
     assert as_sequences(X).mirror.is_table == (isinstance(X, (np.ndarray, pd.DataFrame)))

@@ -151,6 +151,7 @@ def test_flat_dicts_round_trip(tokens):
         (None, "must be a str, but is None"),
         (float("nan"), "must be a str, but is nan"),
         (7, "must be a str, but is of type int"),
+        ([1.0, 2.0], "must be a str, but is of type list; the rows of numbers .* a 2-D array"),
         (("a", "DT"), "must be a str, but is of type tuple; name its parts in a dict"),
         ({"w": "a"}, "must be a str, but is of type dict"),
     ],

@@ -330,7 +330,7 @@ def test_layouts_agree(metric):
 def test_lengths_that_differ_are_named(metric):
     with pytest.raises(ValueError, match="y_true has 2 sequences, but y_pred has 1"):
         metric([["O"], ["O"]], [["O"]])
-    with pytest.raises(ValueError, match="sequence 1 has 2 labels in y_true, but 1 tokens in"):
+    with pytest.raises(ValueError, match="sequence 1 has 2 labels in y_true, but 1 in"):
         metric([["O"], ["O", "O"]], [["O"], ["O"]])
     if metric is not sequence_accuracy:
         with pytest.raises(ValueError, match="sample_weight must have shape"):
@@ -338,9 +338,7 @@ def test_lengths_that_differ_are_named(metric):
 
 
 def test_known_of_another_length_is_named():
-    with pytest.raises(
-        ValueError, match="sequence 0 has 1 labels in y_true, but 2 tokens in known"
-    ):
+    with pytest.raises(ValueError, match="sequence 0 has 1 labels in y_true, but 2 in known"):
         known_accuracy([["O"]], [["O"]], [[True, False]])
 
 
@@ -393,7 +391,7 @@ def test_log_loss_refuses_what_it_cannot_score():
         token_log_loss([["a"], ["a", "c"]], proba, ["a", "b"])
     with pytest.raises(ValueError, match="2 columns for 3 classes"):
         token_log_loss([["a"], ["a", "b"]], proba, ["a", "b", "c"])
-    with pytest.raises(ValueError, match="sequence 1 has 1 labels in y_true, but 2 tokens in y_pr"):
+    with pytest.raises(ValueError, match="sequence 1 has 1 labels in y_true, but 2 in y_pr"):
         token_log_loss([["a"], ["a"]], proba, ["a", "b"])
     for row in ([0.9, 0.5], [1.5, -0.5], [np.nan, 1.0]):
         broken = [proba[0], np.array([[0.5, 0.5], row])]

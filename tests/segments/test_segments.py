@@ -245,7 +245,7 @@ def test_neighbours_by_hand(scheme, labels, before, after):
 
 @pytest.mark.parametrize("make", [list, np.array])
 def test_classes_of_spelled_segments_must_fit_the_scheme(make):
-    with pytest.raises(ValueError, match=r"^classes: label 'E-X' does not fit the scheme IOB2"):
+    with pytest.raises(ValueError, match=r"^classes: label 'E-X' does not fit the scheme IOB2$"):
         spell_segments(np.array([0]), np.array([0, 1]), make(["O", "E-X"]))
 
 
