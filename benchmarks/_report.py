@@ -1,4 +1,8 @@
-"""Reports of benchmarks: Markdown on the screen and, optionally, a page of the site."""
+"""Reports of benchmarks: Markdown on the screen and, optionally, a page of the site.
+
+Columns of targets, and whether they are met, are for the screen: whoever reads the site needs the
+figures.
+"""
 
 import csv
 import io
@@ -40,7 +44,9 @@ class Report:
         for row in rows:
             print(f"| {' | '.join(row)} |", flush=True)
             printed.append(row)
-        self._keep(_heading(title, "-"), _csv_table([columns, *printed]))
+        shown = [j for j, name in enumerate(columns) if not re.match(r"(target|met)\b", name)]
+        page = [[row[j] for j in shown] for row in (columns, *printed)]
+        self._keep(_heading(title, "-"), _csv_table(page))
 
     def figure(self, path: Path, text: str) -> None:
         """A picture; on the page it is looked for in the folder of the page."""

@@ -1,4 +1,4 @@
-"""Accuracy of every mode of EmpiricalCRF, compared with the targets."""
+"""Accuracy of every mode of EmpiricalCRF, compared with python-crfsuite."""
 
 import argparse
 from collections.abc import Callable, Iterator, Sequence

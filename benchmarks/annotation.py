@@ -63,7 +63,7 @@ def learning(args: argparse.Namespace) -> None:
     args.report.table("A simulated annotator", columns, simulated(args, curves))
     if args.plot:
         draw(curves, args.plot)
-        args.report.figure(args.plot, "Score by sentences of greatest doubt, and the goal")
+        args.report.figure(args.plot, "Score by sentences of greatest doubt; dotted: of all sentences in text order")
 
 
 def draw(curves: dict[str, list[tuple[float, dict]]], path: Path) -> None:
@@ -152,7 +152,7 @@ def errors(args: argparse.Namespace) -> None:
         for by in (values, np.array(where))
     ]
     row = [f"{100 * share:.1f} %" for share in shares]
-    columns = ["first 10 % of sentences have", "at most possible", "at least 60 %"]
+    columns = ["first 10 % of sentences have", "at most possible", "met: at least 60 %"]
     args.report.table(
         "2 % of the labels of CoNLL-2000 changed", columns, [[*row, yes_or_no(shares[0] >= 0.6)]]
     )

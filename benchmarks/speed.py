@@ -1,4 +1,4 @@
-"""Speed of counting, training and predicting on one core, compared with the targets."""
+"""How fast counting, training and predicting are, on one core."""
 
 import argparse
 import pickle
