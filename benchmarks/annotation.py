@@ -63,7 +63,8 @@ def learning(args: argparse.Namespace) -> None:
     args.report.table("A simulated annotator", columns, simulated(args, curves))
     if args.plot:
         draw(curves, args.plot)
-        args.report.figure(args.plot, "Score by sentences of greatest doubt; dotted: of all sentences in text order")
+        text = "Score by sentences of greatest doubt; dotted: of all sentences in text order"
+        args.report.figure(args.plot, text)
 
 
 def draw(curves: dict[str, list[tuple[float, dict]]], path: Path) -> None:
