@@ -9,9 +9,8 @@ to a person.
 
 import matplotlib.pyplot as plt
 import numpy as np
-from sklearn.pipeline import make_pipeline
 
-from sklearn_crcrf import CRF, TokenFeatures, Window
+from sklearn_crcrf import CRF, TokenFeatures, Window, make_sequence_pipeline
 from sklearn_crcrf.datasets import make_addresses
 from sklearn_crcrf.metrics import segment_f1
 from sklearn_crcrf.plotting import ReliabilityDisplay
@@ -28,7 +27,7 @@ X_test, y_test = X[1150:], y[1150:]
 models = {}
 for sigma in (0.5, 2.0, 10.0):
     crf = CRF(sigma=sigma, constraints="IOB2")
-    model = make_pipeline(TokenFeatures(["shape"]), Window([-1, 0, 1]), crf)
+    model = make_sequence_pipeline(TokenFeatures(["shape"]), Window([-1, 0, 1]), crf)
     models[sigma] = model.fit(X_train, y_train)
     print(f"sigma={sigma:<4}  F1 of segments {segment_f1(y_test, model.predict(X_test)):.4f}")
 
@@ -46,14 +45,14 @@ plt.show()
 # Segments that are too uncertain
 # -------------------------------
 # ``predict_spans`` returns the probability of each segment: that it begins and ends exactly
-# there, and has this type. Pipelines do not have this method, so the steps before the CRF
-# transform the data.
+# there, and has this type. A pipeline of ``make_sequence_pipeline`` has this method, and all others
+# of a CRF.
 pipeline = models[2.0]
 
 
 def segments_of(X, y):
     """The probability of each segment that is found, and whether it is right."""
-    found = pipeline[-1].predict_spans(pipeline[:-1].transform(X))
+    found = pipeline.predict_spans(X)
     true = set(zip(*to_segments(y), strict=True))
     spans = [(i, *span) for i, of_sequence in enumerate(found) for span in of_sequence]
     right = np.array([span[:-1] in true for span in spans])
@@ -91,8 +90,7 @@ plt.show()
 # ``confidence`` is the probability that all labels of a sequence are right. If a person labels
 # the least certain addresses, and makes no errors, how many remain wrong? With addresses drawn at
 # random it would be the straight line.
-rows = pipeline[:-1].transform(X_test)
-confidence = pipeline[-1].confidence(rows)
+confidence = pipeline.confidence(X_test)
 predicted = pipeline.predict(X_test)
 wrong = ~np.array([np.array_equal(*both) for both in zip(y_test, predicted, strict=True)])
 remaining = (wrong.sum() - np.cumsum(wrong[np.argsort(confidence)])) / len(wrong)

@@ -19,12 +19,13 @@ from sklearn_crcrf.metrics import token_accuracy
 # %%
 # The loss
 # --------
-# With the probability p of the gold labels of a sequence, the log loss is -log p. It grows without
-# bound where the gold labels are improbable, so training bends to fit them, also if they are wrong.
-# The generalised cross entropy (1 - p^q) / q of Zhang and Sabuncu (2018) stays below 1 / q, and is
-# the log loss for q near 0. Its derivative is p^q times the derivative of the log loss, so the
-# gradient, which is called a pullback, can be taken over from that. A long sequence has a small
-# probability, whatever its labels, so q is divided by the length.
+# With the probability :math:`p` of the gold labels of a sequence, the log loss is
+# :math:`-\log p`. It grows without bound where the gold labels are improbable, so training bends to
+# fit them, also if they are wrong. The generalised cross entropy :math:`(1 - p^q) / q` of Zhang and
+# Sabuncu (2018) stays below :math:`1 / q`, and is the log loss for :math:`q` near 0. Its derivative
+# is :math:`p^q` times the derivative of the log loss, so its gradient follows from the gradient of
+# the log loss; a function that returns a gradient is called a pullback. A long sequence has a small
+# probability, whatever its labels, so :math:`q` is divided by the length.
 Q = 0.5
 
 

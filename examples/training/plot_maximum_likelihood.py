@@ -36,10 +36,10 @@ y = [[0, 0, 0, 0]] * 4 + [[0, 1, 1, 0]]
 # Two estimates
 # -------------
 # The frequencies of labels, and of pairs of labels, are known. The probability of a labelling is
-# p(ab) p(bc) p(cd) / (p(b) p(c)), and there are several ways to factorise it. In the *empirical*
-# estimate every word has its own frequencies, and every pair its co-occurrence rate, p(bc) /
-# (p(b) p(c)). In the other estimate, the words b and c have no factors, because the factors of
-# the pairs ab and cd contain them; the factor of bc does not.
+# :math:`p(ab)\, p(bc)\, p(cd) / (p(b)\, p(c))`, and there are several ways to factorise it. In the
+# *empirical* estimate every word has its own frequencies, and every pair its co-occurrence rate,
+# :math:`p(bc) / (p(b)\, p(c))`. In the other estimate, the words b and c have no factors, because
+# the factors of the pairs ab and cd contain them; the factor of bc does not.
 p_word = {"a": [1, 0], "b": [0.8, 0.2], "c": [0.8, 0.2], "d": [1, 0]}
 p_pair = {"ab": [[0.8, 0.2], [0, 0]], "bc": [[0.8, 0], [0, 0.2]], "cd": [[0.8, 0], [0.2, 0]]}
 

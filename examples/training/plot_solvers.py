@@ -91,9 +91,9 @@ for name, (fit, max_iter) in trainings.items():
 # L-BFGS is the best single choice: it reaches the minimum, and its iterations are cheap. An
 # iteration of Newton's method costs dozens of them. An epoch of stochastic gradient descent costs
 # several, but the first epoch goes further than all of these; on larger data that decides. The
-# counted weights of ``init="empirical"`` label well at once. Iterative scaling is of historical
-# interest. OWL-QN, the default if ``c1`` is positive, minimises another objective, so it is in the
-# right panel only. F1 is near its final value long before the objective is.
+# counted weights of ``init="empirical"`` label well from the start. Iterative scaling is of
+# historical interest. OWL-QN, the default if ``c1`` is positive, minimises another objective, so it
+# is in the right panel only. F1 is near its final value long before the objective is.
 COLORS = ["#0072b2", "#56b4e9", "#009e73", "#d55e00", "#999999", "#e69f00", "#000000", "#cc79a7"]
 figure, (left, right) = plt.subplots(1, 2, figsize=(12, 4.5), layout="constrained")
 for (name, loss), color, marker in zip(losses.items(), COLORS, "os^vD<>P", strict=True):
