@@ -2,9 +2,9 @@
 Learn from text without labels
 ==============================
 
-Self-training: a model that knows a few labelled sentences labels others, and learns the ones of
-which it is most sure. That can help, and it can harm: the surest sentences are the ones that teach
-least, and wrong labels are learned, too.
+Self-training: a model that knows a few labelled sentences labels others, and learns the labels
+of which it is most sure. That can help, and it can harm: the surest sentences teach least, and
+wrong labels are learned, too.
 """
 
 import matplotlib.pyplot as plt

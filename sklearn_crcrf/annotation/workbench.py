@@ -25,7 +25,7 @@ N_LABELLINGS, N_LIKELIEST = 5, 6
 
 
 class Workbench:
-    """Hands out sentences, logs what people say of them, and learns it at once.
+    """Hands out sentences, logs what people say of them, and learns it immediately.
 
     All methods may be called by several threads. Nothing is acknowledged before it is on disk.
 

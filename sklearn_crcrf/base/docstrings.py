@@ -12,7 +12,7 @@ PARAMETERS = entries_of("""
     c1 : float, default=0.0
         Strength of the penalty of absolute values, which makes weights exactly zero.
     min_freq : int, default=1
-        Attributes of fewer tokens are left out.
+        Attributes that fewer tokens have are left out.
     boundaries : bool, default=False
         Whether the first and the last labels of sequences have weights too, or in trees the labels
         of roots and of leaves.

@@ -31,11 +31,11 @@ class CalibratedSequenceClassifier(HeldOutChoice):
 
     All scores are divided by the same temperature T, so the best path stays the same, and all
     probabilities are exact: marginals, the k best paths, entropy. A temperature above 1 makes them
-    less certain. It minimises a Brier score [2]_, the mean of (p - r)^2 over tokens, where p is the
-    marginal probability of the likeliest label, and r is 1 if this label is right, else 0. (The
-    logarithmic loss would be decided by the few tokens that are wrong although p is almost 1.) The
-    sequences that are scored are new to the model: each fold is scored by a model that is fitted
-    to the others. Then the estimator is fitted to all sequences.
+    less certain. It minimises a Brier score [2]_, the mean of :math:`(p - r)^2` over tokens, where
+    p is the marginal probability of the likeliest label, and r is 1 if this label is right, else 0.
+    (The logarithmic loss would be decided by the few tokens that are wrong although p is almost 1.)
+    The sequences that are scored are new to the model: each fold is scored by a model that is
+    fitted to the others. Then the estimator is fitted to all sequences.
 
     Parameters
     ----------

@@ -23,7 +23,7 @@ COSTS = np.arange(0.0, 4.25, 0.25)
 
 @documented
 class SegmentF1Classifier(HeldOutChoice):
-    """A classifier that finds more segments, as many as their F1 is best with.
+    """A classifier that finds as many segments as give the best F1.
 
     The best path is the most probable labelling as a whole. Where segments are hard to tell, it
     has too few of them: "O" is the likeliest label of a token although other labels together are
@@ -41,7 +41,7 @@ class SegmentF1Classifier(HeldOutChoice):
     cv : int, splitter or iterable of splits, default=5
         The folds of the training sequences; by default they are contiguous, so that few documents
         are divided.
-    scheme : {{"IOB1", "IOB2", "IOBES", "BIOES", "BILOU", "BMES", "IO"}}, default="IOB2"
+    scheme : {"IOB1", "IOB2", "IOBES", "BIOES", "BILOU", "BMES", "IO"}, default="IOB2"
         How labels spell segments. A label that the scheme does not know is a segment of one token.
     {sample_unit}
     n_jobs : int, default=None

@@ -89,8 +89,8 @@ class HMM(CountingClassifier):
     ----------
     smoothing : float, default=0.1
         Added to the counts of symbols, or of attributes, with each label; in (0, inf). It is the
-        ``alpha`` of scikit-learn's ``MultinomialNB``, and no Gaussian prior, but it falls as
-        ``1 / sigma ** 2`` where a prior has a sigma, as in :class:`EmpiricalCRF`.
+        ``alpha`` of scikit-learn's ``MultinomialNB``. Other estimators have a prior of width sigma
+        in its place: it corresponds to a multiple of ``1 / sigma ** 2`` of :class:`EmpiricalCRF`.
     transition_smoothing : float, default=1.0
         Added to the counts of first labels, of transitions and of last labels; in [0, inf). With
         0, transitions that were never seen are impossible.

@@ -129,8 +129,8 @@ class CRFsuiteCRF(FittedState, Sound, SummaryMixin, BaseEstimator):
         Accuracy of the labels of ``X_dev``, if it was given.
     tagger_ : :class:`~sklearn_crcrf.crf.crfsuite_tagger.CRFsuiteTagger`
         The methods ``labels``, ``tag``, ``set``, ``marginal``, ``probability`` and ``info`` of
-        ``pycrfsuite.Tagger``. Before fit, this attribute and those down to
-        ``transition_features_`` are None.
+        ``pycrfsuite.Tagger``. Before fit, this attribute and the next ones, up
+        to ``transition_features_``, are None.
     size_ : int
         Number of bytes of the pickled ``crf_``.
     classes_ : list

@@ -30,7 +30,7 @@ class MEMM(CRF):
        p(y \\mid x) = \\prod_t p(y_t \\mid y_{t-1}, x_t), \\qquad p(j \\mid i, x_t) =
        \\frac{\\exp(x_t^\\top \\mathrm{coef}_{\\cdot, j} + \\mathrm{transitions}_{ij})}{Z_t(i)},
 
-    where Z_t(i) is the sum of the numerators over all labels j. The weights minimise
+    where :math:`Z_t(i)` is the sum of the numerators over all labels j. The weights minimise
 
     .. math::
 
@@ -41,9 +41,9 @@ class MEMM(CRF):
     :class:`CRF` whose criterion is :class:`~sklearn_crcrf.criteria.LocalLogLoss`. In prediction
     the probabilities of labels and labellings are exact.
 
-    What x_t says cannot be weighed against x_{t+1}: where few labels can follow a label, the
-    observation after it hardly matters. This is the label bias problem [2]_, for which a CRF is
-    the cure.
+    What :math:`x_t` says cannot be weighed against :math:`x_{t+1}`: where few labels can follow a
+    label, the observation after it hardly matters. This is the label bias problem [2]_, for which a
+    CRF is the cure.
 
     Parameters
     ----------

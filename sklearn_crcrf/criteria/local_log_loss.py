@@ -17,9 +17,9 @@ class LocalLogLoss(Criterion):
        -\sum_t \log p(y_t \mid y_{t-1}), \qquad p(j \mid i) = \frac{\exp s_t(i, j)}{\sum_{j'}
        \exp s_t(i, j')},
 
-    where s_t(i, j) is the score of label j of token t plus the score of the transition from i to j.
-    At the first and the last token it includes the scores of begin and end. Labels must not be
-    partial.
+    where :math:`s_t(i, j)` is the score of label j of token t plus the score of the transition from
+    i to j. At the first and the last token it includes the scores of begin and end. Labels must not
+    be partial.
 
     References
     ----------

@@ -9,7 +9,7 @@ __all__ = ["LogLoss", "log_loss"]
 
 
 class LogLoss(Criterion):
-    """Negative log-likelihood of the gold paths, log Z - score(y) [1]_.
+    r"""Negative log-likelihood of the gold paths, :math:`\log Z - s(y)` [1]_.
 
     It is convex. With partial labels it is the likelihood of all paths that the labels allow.
 

@@ -62,8 +62,8 @@ class FeatureInduction(TransformerMixin, BaseSequenceClassifier):
         Most rounds. The number of new features doubles from each round to the next.
     criterion : {"gain", "gradient"}, default="gain"
         How candidates are ranked: by the gain in the log-likelihood that a feature has when all
-        other weights and the marginals of neighbours stay as they are, or by what the absolute
-        value of the gradient exceeds ``c1`` by. The gradient is grafting [2]_, which chooses
+        other weights and the marginals of neighbours stay as they are, or by how far the
+        absolute value of the gradient exceeds ``c1``. The gradient is grafting [2]_, which chooses
         the same features as ``CRF(c1=...)`` on the same candidates.
     min_gain : float, default=0.5
         The gain, or the excess of the gradient, must be larger. There are many more conjunctions

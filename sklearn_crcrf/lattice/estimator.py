@@ -73,7 +73,7 @@ class LatticeCRF(CallbackSupportMixin, LinearChainClassifier):
         The model that proposes candidates: a classifier of this package with probabilities;
         "empirical" is ``EmpiricalCRF(order=min(order, 2))``.
     threshold : float or "auto", default="auto"
-        Labels whose posterior probability is below are no candidates. "auto" finds the greatest
+        Labels of a lower posterior probability are no candidates. "auto" finds the greatest
         threshold from 1e-10 to 1e-4 that leaves out about 0.15 % of the gold labels of the folds,
         or less: the more over-confident the model is, the lower it is. There are at most about
         four candidates per token, though.

@@ -40,8 +40,8 @@ class OutputCodeCRF(CallbackSupportMixin, LinearChainClassifier):
     columns are trained in lock step, by maximum likelihood with a Gaussian prior.
 
     The product of all columns is a :class:`CRF` over the labels: ``coef_`` and ``transitions_``
-    are sums over columns. So everything that asks a CRF works, but its probabilities are products
-    of many columns that know nothing of each other, and are too near to 0 and 1.
+    are sums over columns. So whatever works with a CRF works with it, but its probabilities are
+    products of many columns that know nothing of each other, and are too near to 0 and 1.
 
     A :class:`CRF` is more accurate wherever its time can be afforded.
 

@@ -40,7 +40,8 @@ class SegmentGazetteer(SpanTransformer):
         With "exact", a span must be a phrase. "jaccard" divides the number of tokens that a span
         and a phrase share by the number of tokens of both, and "tfidf" is the cosine of their
         tokens, in which tokens of many phrases count less. A callable takes two tuples of tokens,
-        and returns a number from 0 to 1. The similarity to a list is that to the nearest phrase.
+        and returns a number from 0 to 1. The similarity to a list is the similarity to its nearest
+        phrase.
     bins : sequence of float, default=(0.3, 0.5, 0.75)
         Increasing numbers between 0 and 1. A span that is no phrase has the feature of the
         last of these that its similarity reaches. Unused if the similarity is "exact".

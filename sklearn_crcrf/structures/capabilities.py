@@ -155,9 +155,9 @@ class Capabilities:
            \prod_t p(y_t \mid y_{t-1}), \qquad p(j \mid i) = \frac{\exp s_t(i, j)}{\sum_{j'}
            \exp s_t(i, j')},
 
-        where s_t(i, j) is the score of label j of token t, with its begin and end scores, plus
-        the score of the transition from i to j. The sum depends on a token and the label before
-        it, so its logarithm can be subtracted from the state score of the label before.
+        where :math:`s_t(i, j)` is the score of label j of token t, with its begin and end scores,
+        plus the score of the transition from i to j. The sum depends on a token and the label
+        before it, so its logarithm can be subtracted from the state score of the label before.
 
         Parameters
         ----------

@@ -10,8 +10,9 @@ __all__ = ["SegmentCosts"]
 
 
 class SegmentCosts:
-    """The chain whose scores of lengths have the cost, and of the spans of gold segments lack it.
+    """A chain in which each segment that is not gold has a cost.
 
+    The cost is part of the scores of lengths, and is taken back in the scores of gold spans.
     Segments longer than the ``max_length`` of the chain have no scores of their own, and no cost.
 
     Parameters
