@@ -110,7 +110,14 @@ class TemplateFeatures(SymbolTransformer):
             raise ValueError(
                 f"template must be a str, but is of type {type(self.template).__name__}"
             )
-        templates = parse_templates(self.template, self.syntax)
+        try:
+            templates = parse_templates(self.template, self.syntax)
+        except ValueError as error:
+            if "%" in self.template:
+                raise
+            raise ValueError(
+                f"{error}; template is the text of a template, not the name of its file"
+            ) from None
         return [t for t in templates if t.kind != "b" or t.macros]
 
     def _names_out(self, names: tuple[str, ...]) -> list[str]:

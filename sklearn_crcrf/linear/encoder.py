@@ -1,5 +1,6 @@
 """Any input encoded as one matrix, whose columns are the attributes of tokens."""
 
+import warnings
 from collections.abc import Collection, Iterator
 from copy import copy
 from numbers import Integral
@@ -247,7 +248,23 @@ class AttributeEncoder:
         ValueError
             If X, or its edge data, is not of the kind that was learned.
         """
-        return _joined(self._encode(X), self._edges.transform(X))
+        encoded = self._encode(X)
+        if self._vectorizer is not None and not _as_csr(encoded).nnz:
+            self._warn_of_other_tokens(X)
+        return _joined(encoded, self._edges.transform(X))
+
+    def _warn_of_other_tokens(self, X: SequenceArray) -> None:
+        """Warn if tokens without a known attribute are hardly of the kind that was learned."""
+        are_strings = _is_strings(X.data)
+        if len(X.data) == 0 or (are_strings and not self.has_columns):  # just unknown words
+            return
+        learned = "feature dicts or columns" if self.has_columns else "token strings"
+        warnings.warn(
+            "no attribute of any token of X occurred in training, where tokens were "
+            f"{learned}{', but X holds token strings' if are_strings else ''}; make the tokens of "
+            "X as they were made for fit",
+            stacklevel=2,
+        )
 
     def _encode(self, X: SequenceArray) -> Matrix:
         """Encode the tokens without edge data."""

@@ -111,6 +111,11 @@ def _known_tokens(estimator: Any, X: Any) -> Any:
     transformers, last = steps_of(estimator)
     for transformer in transformers:
         X = transformer.transform(X)
+    if not hasattr(last, "known_tokens"):
+        raise ValueError(
+            f"{type(last).__name__} does not say which words are known, as EmpiricalCRF does; call "
+            "known_accuracy or unknown_accuracy with the known words"
+        )
     return last.known_tokens(X)
 
 

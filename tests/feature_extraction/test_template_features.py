@@ -167,6 +167,7 @@ def test_numbers_stand_for_the_columns_of_fit():
 @for_each(
     ("template", "message"),
     [
+        ("template.txt", "line 1, column 1: .*; template is the text of a template, not the name"),
         ("U:%x[0,0]\nX", "line 2, column 1: expected U or B, found 'X'"),
         ("  u:%x[0,0]", "line 1, column 3: expected U or B, found 'u'"),
         ("U:%t[0,0]", "line 1, column 4: expected x, found 't'"),

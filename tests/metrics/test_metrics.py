@@ -16,7 +16,7 @@ from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.model_selection import GridSearchCV, cross_val_score, cross_validate
 from sklearn.pipeline import Pipeline
 
-from sklearn_crcrf import SequenceArray, as_sequences
+from sklearn_crcrf import CRF, SequenceArray, as_sequences
 from sklearn_crcrf.metrics import (
     get_sequence_scorer,
     get_sequence_scorer_names,
@@ -567,6 +567,8 @@ def test_known_tokens_are_asked_for_as_the_last_step_sees_them():
     assert known(nested, new, truth) == 1.0
     assert known(search, new, truth) == 1.0
     assert np.isnan(known(alone, new, truth))
+    with pytest.raises(ValueError, match="CRF does not say which words are known"):
+        known(CRF().fit(X, y), new, truth)
 
 
 @pytest.mark.parametrize("name", ["token_accuracy", "known_accuracy", "neg_log_loss"])
