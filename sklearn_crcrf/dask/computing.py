@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError, Future, wait
 from contextlib import contextmanager
 from functools import partial
+from itertools import groupby
 from threading import Lock, Thread
 from time import monotonic
 from typing import Any, Self
@@ -27,6 +28,7 @@ __all__ = [
     "current_client",
     "partition",
     "persist",
+    "persist_evenly",
     "task",
     "tree",
 ]
@@ -181,6 +183,27 @@ def persist(wanted: Sequence[Any], client: Any = None) -> list[Any]:
     return _submitted(client, client.compute, list(wanted))
 
 
+def persist_evenly(wanted: Sequence[Any], client: Any = None) -> list[Any]:
+    """As :func:`persist`; neighbours are together, and all threads of the workers have as many.
+
+    By itself the scheduler may begin several on one worker, where they would stay. If a worker is
+    lost, others take what it had.
+    """
+    threads = {} if client is None else _threads(client)
+    slots = [address for address, n_threads in threads.items() for _ in range(n_threads)]
+    if not slots:
+        return persist(wanted, client)
+
+    def slot(number: int) -> str:
+        return slots[number * len(slots) // len(wanted)]
+
+    futures = []
+    for address, numbers in groupby(range(len(wanted)), slot):
+        on_worker = partial(client.compute, workers=[address], allow_other_workers=True)
+        futures += _submitted(client, on_worker, [wanted[number] for number in numbers])
+    return futures
+
+
 def call(function: Callable, *columns: Sequence[Any], client: Any = None) -> list[Any]:
     """Begin calls of a function, one for each row of columns, whose results stay on the workers.
 
@@ -256,6 +279,15 @@ class Calls:
         return _results(self._client, list(wanted))
 
 
+def _threads(client: Any) -> dict[str, int]:
+    """The number of threads of each worker; none if the scheduler does not answer."""
+    _check_open(client)
+    asked = _in_thread(client.nthreads)
+    wait([asked], _patience())
+    is_known = asked.done() and asked.exception() is None
+    return dict(sorted(asked.result().items())) if is_known else {}
+
+
 def _run(version: str, function: Callable, *args: Any) -> Any:
     if version != __version__:
         raise ComputationError(
@@ -268,13 +300,17 @@ def _run(version: str, function: Callable, *args: Any) -> Any:
 
 def _submitted(client: Any, submit: Callable, *wanted: Any) -> Any:
     """Submit work, without a warning about the weights that it holds as arguments."""
+    _check_open(client)
+    no_warning = require_dask("dask").config.set({LARGE_GRAPH: "1 PiB"})
+    with _settings, no_warning, _lost_client(client):
+        return submit(*wanted)
+
+
+def _check_open(client: Any) -> None:
     if client.asynchronous:
         raise ComputationError("the client is asynchronous, but estimators wait for their results")
     if client.status != "running":
         raise ComputationError(f"the client is not connected to a cluster, but {client.status}")
-    no_warning = require_dask("dask").config.set({LARGE_GRAPH: "1 PiB"})
-    with _settings, no_warning, _lost_client(client):
-        return submit(*wanted)
 
 
 def _results(client: Any, futures: list[Any]) -> list[Any]:

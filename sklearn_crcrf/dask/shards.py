@@ -10,7 +10,7 @@ from ..crf import CRF
 from ..criteria import Criterion
 from ..linear.parts import ModelShape, OwnColumns, Part, Survey, read_part
 from ..linear.shards import Shard, ShardedObjective
-from .computing import compute, persist, task, tree
+from .computing import compute, persist, persist_evenly, task, tree
 from .gradients import GradientTree, Types
 from .parts import concrete, has_tokens, naming_part
 
@@ -46,7 +46,7 @@ class DaskShards:
     ):
         self._client, self._wire_dtype = client, wire_dtype
         read = [task(_read, local, number, *part) for number, part in enumerate(parts)]
-        self._parts = persist(read, client)
+        self._parts = persist_evenly(read, client)
         survey = compute(tree(_unite, [task(_survey, part) for part in self._parts]), client)
         if survey is None:
             raise ValueError("X has no tokens: at least one sequence must not be empty")

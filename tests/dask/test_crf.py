@@ -9,7 +9,7 @@ from sklearn.base import clone
 
 from sklearn_crcrf import CRF, HMM, EmpiricalCRF
 from sklearn_crcrf.criteria import log_loss
-from sklearn_crcrf.dask import DaskCRF, DaskEmpiricalCRF, gradients, read_conll, shards
+from sklearn_crcrf.dask import DaskCRF, DaskEmpiricalCRF, computing, gradients, read_conll, shards
 from sklearn_crcrf.dask.sizes import register_sizes
 from sklearn_crcrf.datasets import write_conll
 from sklearn_crcrf.linear import Weights
@@ -85,6 +85,15 @@ def test_the_same_bits_whatever_the_workers(columns, in_parts, client, own_clien
         assert model.loss_curve_ == models[0].loss_curve_
         for mine, other in zip(weights_of(model), weights_of(models[0]), strict=True):
             assert_array_equal(mine, other)
+
+
+def test_every_worker_has_as_many_parts(in_parts, client):
+    parts = in_parts([["a"]] * 6, [0, 1, 2, 3, 4, 5, 6], bag=False)
+    held = computing.persist_evenly(parts, client)
+    assert client.gather(held) == [[["a"]]] * 6
+    where = [client.who_has([future])[future.key] for future in held]
+    assert where[:3] == [where[0]] * 3 and where[3:] == [where[3]] * 3 and where[0] != where[3]
+    assert len(computing.persist_evenly(parts[:1], client)) == 1
 
 
 def test_float32_on_the_wire(columns, in_parts, client, monkeypatch):
