@@ -1,6 +1,7 @@
 """What a log amounts to."""
 
 import pytest
+from cases import for_each
 
 from sklearn_crcrf.annotation import Annotations
 
@@ -53,7 +54,7 @@ def test_skips_and_flags_can_be_undone():
     assert annotations.marked("flag") == [] and annotations.last_act("ann") == 0
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("entry", "problem"),
     [
         ({"do": "dance", "by": "ann"}, '"do" must be one of'),

@@ -1,6 +1,7 @@
 """Marks as labels, and back."""
 
 import pytest
+from cases import for_each
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -17,7 +18,7 @@ def test_segments_are_written_and_read(names, scheme):
     assert marks.read(marks.write(segments, len(names))) == segments
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("segments", "problem"),
     [
         ([[0, 1, "XXX"]], "'XXX' is not among"),
@@ -34,7 +35,7 @@ def test_segments_that_do_not_fit_are_refused(segments, problem):
         SegmentMarks(["PER", "LOC"]).write(segments, 2)
 
 
-@pytest.mark.parametrize("tags", [["D"], ["D", "X"], "DD", [1, 2]])
+@for_each("tags", [["D"], ["D", "X"], "DD", [1, 2]])
 def test_tags_that_do_not_fit_are_refused(tags):
     with pytest.raises(ValueError, match=r"must be 2 tags|is not among"):
         TagMarks(["D", "N"]).write(tags, 2)

@@ -2,13 +2,14 @@
 
 import numpy as np
 import pytest
+from cases import for_each
 
 from sklearn_crcrf import SequenceArray
 from sklearn_crcrf.base.sample_weight import label_weights, sequence_weights, token_weights
 from sklearn_crcrf.data.sequences import as_sequences
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("weights", "expected"),
     [
         (None, [1, 1, 1]),

@@ -8,6 +8,7 @@ from itertools import product
 import numpy as np
 import pytest
 import sklearn_crfsuite
+from cases import for_each
 
 from sklearn_crcrf import CRF, TemplateFeatures
 from sklearn_crcrf.cli import main
@@ -56,7 +57,7 @@ def test_a_dump_of_crfsuite_has_its_weights(theirs, dump):
     assert crf.crf_.converged_ and crf.crf_.get_params()["init"] == "auto"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("change", "message"),
     [
         (lambda t: t[: len(t) // 2], "the dump is not complete"),
@@ -132,7 +133,7 @@ def test_attributes_of_crfpp_are_those_of_template_features():
     assert tagger["crf"].edge_coef_.shape == (1, 2, 2)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("change", "message"),
     [
         (lambda t: t[:100], "the model is not complete"),

@@ -8,6 +8,7 @@ import numpy as np
 import pycrfsuite
 import pytest
 import scipy.sparse as sp
+from cases import for_each
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.exceptions import NotFittedError
@@ -170,7 +171,7 @@ def place(data, field):
 FEATURES, LABELS, ATTRIBUTES = 28, 32, 36
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("change", "message"),
     [
         (lambda d: b"", "not a binary model of CRFsuite"),

@@ -5,6 +5,7 @@ from operator import add
 
 import numpy as np
 import pytest
+from cases import for_each
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -135,7 +136,7 @@ def test_rows_of_more_than_64_bits():
     assert as_dict(corpus.count([template])[template]) == corpus.reference(template, True)
 
 
-@pytest.mark.parametrize("offsets", [[0], [0, 0, 0], [0, 0, 1, 1, 1, 3, 3], [0, 3], [0, 1, 2, 3]])
+@for_each("offsets", [[0], [0, 0, 0], [0, 0, 1, 1, 1, 3, 3], [0, 3], [0, 1, 2, 3]])
 def test_empty_input_and_empty_sequences(offsets):
     n = offsets[-1]
     words, labels = np.arange(n), np.zeros(n, dtype=int)
@@ -249,7 +250,7 @@ GOOD = {
 }
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("changed", "message"),
     [
         ({"columns": {"tag": [1, 2, 3]}}, "columns has no 'word'"),

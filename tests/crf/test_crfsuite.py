@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from cases import for_each
 from numpy.testing import assert_allclose
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
@@ -122,7 +123,7 @@ SETTINGS = [
 ]
 
 
-@pytest.mark.parametrize("parameters", SETTINGS, ids=str)
+@for_each("parameters", SETTINGS)
 def test_the_same_model(parameters):
     theirs = train_theirs(X, y, epsilon=1e-9, **TIGHT, **parameters)
     ours = CRFsuiteCRF(**TIGHT, **parameters).fit(X, y)
@@ -279,7 +280,7 @@ def test_online_algorithms_are_as_accurate_as_there(parameters):
     assert np.mean(ours) > there - 0.02
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("parameters", "message"),
     [
         ({"algorithm": "newton"}, "algorithm='newton': CRFsuiteCRF has"),

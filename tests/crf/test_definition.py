@@ -5,6 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from cases import for_each
 from log_linear import distribution, log_likelihood, marginals, objective, rows_of, score
 from numpy.testing import assert_allclose
 from toy import make_corpus, with_tags
@@ -43,14 +44,14 @@ def assert_is(crf, x, rows, **options):
     assert_allclose(crf.entropy([x]), entropy, atol=1e-10)
 
 
-@pytest.mark.parametrize("crf", MODELS, ids=repr)
+@for_each("crf", MODELS)
 def test_token_strings(crf):
     crf.fit(X, y)
     for x in SHORT:
         assert_is(crf, x, rows_of(crf, x))
 
 
-@pytest.mark.parametrize("crf", [*MODELS[:4], CRF(edge_columns=[0, 2])], ids=repr)
+@for_each("crf", [*MODELS[:4], CRF(edge_columns=[0, 2])])
 def test_rows_of_numbers(crf):
     edges = list(crf.edge_columns)
     crf.fit(ROWS, y)
@@ -98,7 +99,7 @@ OBJECTIVES = [
 
 
 @pytest.mark.filterwarnings("ignore:training did not converge")
-@pytest.mark.parametrize(("parameters", "options"), OBJECTIVES)
+@for_each(("parameters", "options"), OBJECTIVES)
 def test_the_loss_curve_ends_with_the_objective(parameters, options):
     short = [(rows[:4], labels[:4]) for rows, labels in zip(ROWS, y, strict=True)]
     crf = CRF(**parameters).fit(*zip(*short, strict=True))
@@ -108,8 +109,8 @@ def test_the_loss_curve_ends_with_the_objective(parameters, options):
 UNIQUE = ["A", "B", {"C", "D"}, None]
 
 
-@pytest.mark.parametrize("boundaries", [False, True])
-@pytest.mark.parametrize("kind", ["dense", "sparse"])
+@for_each("boundaries", [False, True])
+@for_each("kind", ["dense", "sparse"])
 def test_the_objective_of_partial_labels(kind, boundaries):
     rng = np.random.default_rng(1)
     labels = [[UNIQUE[i] for i in rng.integers(4, size=min(4, len(x)))] for x in X]

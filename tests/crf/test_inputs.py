@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from cases import for_each
 from numpy.testing import assert_allclose
 from sklearn.base import clone
 from toy import make_corpus
@@ -200,7 +201,7 @@ def test_a_failed_fit_leaves_the_model_as_it_was():
     assert_allclose(np.vstack(crf.predict_proba(NEW)), np.vstack(before))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("parameters", "message"),
     [
         ({"sigma": 0}, "'sigma'"),
@@ -239,8 +240,8 @@ def test_no_attributes_at_all(solver):
     assert_allclose(probability.sum(axis=1), 1.0)
 
 
-@pytest.mark.parametrize("weight", [-1.0, np.inf, np.nan])
-@pytest.mark.parametrize("estimator", [CRF(), StructuredPerceptron(), MaxMarginCRF()])
+@for_each("weight", [-1.0, np.inf, np.nan])
+@for_each("estimator", [CRF(), StructuredPerceptron(), MaxMarginCRF()])
 def test_weights_of_classes_must_be_finite_and_not_negative(estimator, weight):
     estimator = clone(estimator).set_params(class_weight={LABELS[0]: weight})
     with pytest.raises(ValueError, match="class_weight must be finite and not negative"):

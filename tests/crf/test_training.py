@@ -7,6 +7,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from cases import for_each
 from log_linear import all_weights, distribution, rows_of, score
 from numpy.testing import assert_allclose
 from sklearn.base import clone
@@ -28,8 +29,8 @@ def optimum():
     return CRF(sigma=0.5, **EXACT).fit(X, y)
 
 
-@pytest.mark.parametrize(("n_labels", "factor"), [(3, 1.0), (2, 2.0)])
-@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
+@for_each(("n_labels", "factor"), [(3, 1.0), (2, 2.0)])
+@for_each("kind", [np.asarray, sp.csr_array])
 def test_rows_alone_are_a_logistic_regression(n_labels, factor, kind):
     rng = np.random.default_rng(n_labels)
     rows = rng.normal(size=(120, 4))
@@ -48,8 +49,8 @@ def test_rows_alone_are_a_logistic_regression(n_labels, factor, kind):
     assert_allclose(crf.transitions_, 0, atol=1e-12)
 
 
-@pytest.mark.parametrize("solver", ["lbfgs", "owlqn", "newton-cg", "cg"])
-@pytest.mark.parametrize("features", ["all", "observed"])
+@for_each("solver", ["lbfgs", "owlqn", "newton-cg", "cg"])
+@for_each("features", ["all", "observed"])
 def test_solvers_reach_the_same_optimum(solver, features):
     expected = CRF(sigma=0.5, features=features, **EXACT).fit(X, y)
     crf = CRF(sigma=0.5, features=features, solver=solver, **EXACT).fit(X, y)
@@ -57,7 +58,7 @@ def test_solvers_reach_the_same_optimum(solver, features):
     assert_allclose(all_weights(crf), all_weights(expected), atol=1e-4)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("solver", "options", "rtol"),
     [
         ("gis", {"tol": 1e-8, "max_iter": 3000}, 1e-5),
@@ -99,8 +100,8 @@ def counts(crf, rows, paths, probability):
     return np.concatenate([part.ravel() for part in (state, transition, begin, end)])
 
 
-@pytest.mark.parametrize("c1", [0.0, 0.7])
-@pytest.mark.parametrize("features", ["all", "observed"])
+@for_each("c1", [0.0, 0.7])
+@for_each("features", ["all", "observed"])
 def test_the_subgradient_is_zero(features, c1):
     short = [(x[:4], s[:4]) for x, s in zip(X, y, strict=True)]
     crf = CRF(sigma=2.0, c1=c1, features=features, boundaries=True, **EXACT)
@@ -186,10 +187,9 @@ def test_progress_is_told(capsys):
     assert capsys.readouterr().out == ""
 
 
-@pytest.mark.parametrize(
+@for_each(
     "parameters",
     [{}, {"features": "observed"}, {"c1": 0.1}, {"solver": "sgd", "random_state": 0}],
-    ids=str,
 )
 def test_threads_do_not_change_a_bit(parameters):
     one = CRF(n_jobs=1, **parameters).fit(X, y)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from cases import for_each
 from numpy.testing import assert_allclose, assert_array_equal
 
 from sklearn_crcrf.criteria import LogLoss, MaxMargin
@@ -73,8 +74,8 @@ def score_of(problem, w, unit, labels):
     return total
 
 
-@pytest.mark.parametrize("observed", [False, True])
-@pytest.mark.parametrize("order", [1, 2, 3])
+@for_each("observed", [False, True])
+@for_each("order", [1, 2, 3])
 def test_scores_are_sums_of_weights(order, observed):
     problem = problem_of(order, observed=observed)
     w, lattice = weights_of(problem), problem.corpus.structure
@@ -86,8 +87,8 @@ def test_scores_are_sums_of_weights(order, observed):
             assert_allclose(value[u], score_of(problem, w, u, labels), atol=1e-10)
 
 
-@pytest.mark.parametrize("criterion", [LogLoss(), MaxMargin()])
-@pytest.mark.parametrize("order", [1, 2, 3])
+@for_each("criterion", [LogLoss(), MaxMargin()])
+@for_each("order", [1, 2, 3])
 def test_the_gradient_is_a_finite_difference(order, criterion):
     problem = problem_of(order, criterion=criterion)
     objective, w = LatticeObjective(problem), weights_of(problem)

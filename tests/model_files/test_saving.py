@@ -7,6 +7,7 @@ from pathlib import Path
 import joblib
 import numpy as np
 import pytest
+from cases import for_each
 from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
@@ -182,7 +183,7 @@ def test_the_limit_on_what_a_file_unpacks_to(tmp_path):
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize("path", sorted(OLDER.glob("*.skops")), ids=lambda path: path.stem)
+@for_each("path", sorted(OLDER.glob("*.skops")))
 def test_older_files_are_read(path):
     stored = load_model(path)
     assert stored.columns == ["word", "label"]

@@ -6,6 +6,7 @@ from itertools import product
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from cases import for_each
 from forests import make_trees
 from numpy.testing import assert_allclose
 from scipy.special import xlogy
@@ -100,7 +101,7 @@ def test_the_pool_is_a_product_of_its_experts(weights):
         assert_allclose(path_probabilities(pool, x), expected / expected.sum(), atol=1e-7)
 
 
-@pytest.mark.parametrize("name", [name for name, _ in EXPERTS])
+@for_each("name", [name for name, _ in EXPERTS])
 def test_a_pool_of_one_is_the_expert(name):
     pool, expert = pool_of(name).fit(X, y), clone(dict(EXPERTS)[name]).fit(X, y)
     assert pool.weights_.tolist() == [1.0]
@@ -235,7 +236,7 @@ def test_what_cannot_be_an_expert():
         ).fit(X, y)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("parameters", "message"),
     [
         ({"estimators": []}, "not empty"),
@@ -399,7 +400,7 @@ def test_a_pool_is_as_good_as_its_experts():
     assert pool.score(*test) > max(alone) - 0.02
 
 
-@pytest.mark.parametrize("weights", [{"crf": 1.0}, frozenset([1.0]), ["a", "b"], [[1], [1, 2]]])
+@for_each("weights", [{"crf": 1.0}, frozenset([1.0]), ["a", "b"], [[1], [1, 2]]])
 def test_weights_must_be_numbers(weights):
     with pytest.raises(ValueError, match="weights must be a number for each expert"):
         pool_of("crf", "hmm", weights=weights).fit(X, y)

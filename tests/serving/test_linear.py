@@ -5,6 +5,7 @@ import threading
 
 import numpy as np
 import pytest
+from cases import for_each
 
 from sklearn_crcrf import (
     CRF,
@@ -52,7 +53,7 @@ def check(estimator, X, tagger=None):
     np.testing.assert_array_equal(confidence, estimator.confidence(X))
 
 
-@pytest.mark.parametrize(
+@for_each(
     "parameters",
     [
         {},
@@ -63,14 +64,13 @@ def check(estimator, X, tagger=None):
         {"dtype": "float32", "features": "observed"},
         {"decoding": "marginal"},
     ],
-    ids=str,
 )
 def test_crf(parameters):
     X, y = corpus(40)
     check(CRF(max_iter=10, **parameters).fit(X, y), corpus(60, seed=1)[0])
 
 
-@pytest.mark.parametrize("n_labels", [1, 2, 3, 9, 20, 70])
+@for_each("n_labels", [1, 2, 3, 9, 20, 70])
 def test_numbers_of_labels(n_labels):
     X, y = corpus(60, n_labels)
     check(CRF(max_iter=3, boundaries=True).fit(X, y), corpus(30, seed=1)[0])

@@ -1,6 +1,7 @@
 """The service that labels text."""
 
 import pytest
+from cases import for_each
 
 pytest.importorskip("starlette")
 pytest.importorskip("uvicorn")
@@ -25,7 +26,7 @@ def client(model):
     return TestClient(tagging_app(model))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("content", "sentences"),
     [
         ({"text": "Ann sings\n\nthe dog."}, [["Ann", "sings"], ["the", "dog", "."]]),
@@ -34,7 +35,7 @@ def client(model):
         ({"text": ""}, []),
     ],
 )
-@pytest.mark.parametrize("details", [False, True])
+@for_each("details", [False, True])
 def test_the_labels_are_those_of_predict(client, model, content, sentences, details):
     answer = client.post("/tag", json={**content, "details": details})
     assert answer.status_code == 200
@@ -55,7 +56,7 @@ def test_other_estimators_serve(estimator):
     assert found["likeliest"][0][0][0] == "B-PER"
 
 
-@pytest.mark.parametrize(
+@for_each(
     "content",
     [
         {},
