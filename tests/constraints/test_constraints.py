@@ -2,6 +2,7 @@ import itertools
 
 import numpy as np
 import pytest
+from cases import for_each
 from hypothesis import given
 from hypothesis import strategies as st
 from label_schemes import LETTERS, labels_of
@@ -41,8 +42,8 @@ def random_constraints(draw):
     )
 
 
-@pytest.mark.parametrize("scheme", sorted(LETTERS))
-@pytest.mark.parametrize("length", [1, 2, 3])
+@for_each("scheme", sorted(LETTERS))
+@for_each("length", [1, 2, 3])
 def test_allowed_labels_are_those_that_a_strict_reader_writes_again(scheme, length):
     classes = all_classes(scheme)
     constraints = segment_constraints(classes, scheme)
@@ -140,7 +141,7 @@ def test_constraints_by_array(case):
         assert constraints.begin.all() and constraints.end.all()
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("wrong", "message"),
     [
         ("BIO", "^constraints must be one of IOB1, IOB2, .*, IO, got 'BIO'"),

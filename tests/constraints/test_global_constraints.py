@@ -5,6 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pandas as pd
 import pytest
+from cases import for_each
 from global_constraints import constraints, is_satisfied
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -109,7 +110,7 @@ def test_names_of_groups_in_every_layout():
     assert groups.sample.tolist() == [0, 1]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("per", "message"),
     [
         ([["x"]], r"^X has 2 sequences, but subject_to\[0\].per has 1"),
@@ -123,12 +124,12 @@ def test_groups_that_do_not_fit(per, message):
         AtMost("A", 1, per=per).bind(samples_of([2, 1]), "subject_to[0]")
 
 
-@pytest.mark.parametrize("labels", ["A", ["A"], np.array("A"), np.array(["A"]), {"A"}])
+@for_each("labels", ["A", ["A"], np.array("A"), np.array(["A"]), {"A"}])
 def test_labels_are_one_or_many(labels):
     assert AtMost(labels, 1).labels == ["A"]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("make", "message"),
     [
         (lambda: AtMost("A", -1), "^k must be an integer of 0 or more, got -1"),
@@ -153,7 +154,7 @@ def test_what_is_no_constraint(make, message):
         make()
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("constraint", "message"),
     [
         (AtMost(["A", "X"], 1), r"^subject_to\[0\]: the label 'X' is not among the classes"),
@@ -193,7 +194,7 @@ def test_no_label_has_a_kind():
     assert satisfies(bound.inequalities(), np.eye(3)[[0, 1]].ravel())
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("constraint", "text"),
     [
         (AtMost("A", 1), "AtMost(['A'], 1)"),

@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+from cases import for_each
 from chains import chains, random_direction
 from hypothesis import assume, given, settings
 from numpy.testing import assert_allclose, assert_array_equal
@@ -279,14 +280,14 @@ def test_partial_labels_that_leave_no_choice_are_labels(criterion):
     assert_close(pullback(weight), expected_pullback(weight), atol=1e-12)
 
 
-@pytest.mark.parametrize("name", CRITERIA)
+@for_each("name", CRITERIA)
 def test_criteria_with_parameters_can_be_cloned(name):
     twin = clone(CRITERIA[name])
     assert twin is not CRITERIA[name]
     assert twin.get_params() == CRITERIA[name].get_params()
 
 
-@pytest.mark.parametrize(
+@for_each(
     "criterion, name",
     [
         (Piecewise("words"), "pieces"),

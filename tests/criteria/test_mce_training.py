@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+from cases import for_each
 from numpy.testing import assert_allclose
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
@@ -16,7 +17,7 @@ from sklearn_crcrf.metrics import get_sequence_scorer
 WORDS, y = make_addresses(30, random_state=0)
 # A few of the letters leave the labels ambiguous.
 X = [[{"shape": w[-1], "next": v[:1]} for w, v in zip(s, [*s[1:], ""], strict=True)] for s in WORDS]
-CRITERIA = pytest.mark.parametrize("criterion", [MCE(), MCE("logistic", psi=2.0), MCEF1()])
+CRITERIA = for_each("criterion", [MCE(), MCE("logistic", psi=2.0), MCEF1()])
 
 
 def fit(*args, **options):
@@ -27,7 +28,7 @@ def fit(*args, **options):
 
 
 @CRITERIA
-@pytest.mark.parametrize("solver", ["lbfgs", "rprop", "quickprop"])
+@for_each("solver", ["lbfgs", "rprop", "quickprop"])
 def test_solvers_go_down_from_where_they_start(criterion, solver):
     start = fit(criterion, max_iter=1, solver=solver)
     crf = fit(criterion, solver=solver)
@@ -42,7 +43,7 @@ def test_with_all_others_it_is_maximum_likelihood():
 
 
 @CRITERIA
-@pytest.mark.parametrize(
+@for_each(
     "options",
     [
         {"constraints": "IOB2"},

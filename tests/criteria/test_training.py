@@ -4,6 +4,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+from cases import for_each
 from numpy.testing import assert_allclose
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
@@ -14,7 +15,7 @@ from sklearn_crcrf.feature_extraction import SequenceVectorizer
 from sklearn_crcrf.metrics import token_accuracy
 
 rng = np.random.default_rng(0)
-every_name = pytest.mark.parametrize("name", CRITERIA)
+every_name = for_each("name", CRITERIA)
 
 
 def draw_sentence(length):
@@ -108,7 +109,7 @@ def test_all_solvers_find_the_minimum_of_a_smooth_convex_criterion(name, solver)
         assert_allclose(crf.fit(X, y).loss_curve_[-1], minimum_of(name), rtol=DISTANCES[solver])
 
 
-@pytest.mark.parametrize("name", [name for name in CRITERIA if name != "log_loss"])
+@for_each("name", [name for name in CRITERIA if name != "log_loss"])
 def test_iterative_scaling_is_for_the_log_loss(name):
     with pytest.raises(ValueError, match="is for the log loss only"):
         CRF(name, solver="gis").fit(X, y)
@@ -126,10 +127,8 @@ def test_what_iterative_scaling_needs(tokens, labels, message):
         CRF(solver="gis").fit([*X, *tokens], [*y, *labels])
 
 
-@pytest.mark.parametrize(
-    "criterion", [MaxMargin(), MCE(), MCE("logistic"), MCEF1()], ids=lambda c: type(c).__name__
-)
-@pytest.mark.parametrize("sigma", [1.0, 5.0])
+@for_each("criterion", [MaxMargin(), MCE(), MCE("logistic"), MCEF1()])
+@for_each("sigma", [1.0, 5.0])
 def test_labels_that_tie_are_no_failure(criterion, sigma):
     # At the maximum of the likelihood, labels that are told apart by nothing tie.
     tokens = [["Peter", "lives", "in", "Ghent"], ["she", "works"]]

@@ -3,6 +3,7 @@ import io
 
 import numpy as np
 import pytest
+from cases import for_each
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -97,7 +98,7 @@ def test_columns_are_chosen_by_name():
     assert y == [["1", "2"]]
 
 
-@pytest.mark.parametrize("text", ["", "\n", " \r\n\t\n", "\ufeff"])
+@for_each("text", ["", "\n", " \r\n\t\n", "\ufeff"])
 def test_empty_file(text):
     assert read_conll(io.StringIO(text)) == ([], [])
     assert read_conll(io.StringIO(text), ["word"]) == ([], None)
@@ -137,7 +138,7 @@ def test_undecodable_bytes(tmp_path):
     assert read_conll(path, encoding="latin-1")[0] == [["a"], ["Itali\xeb"]]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("columns", "message"),
     [
         ("word", "single string 'word'"),
@@ -151,7 +152,7 @@ def test_bad_columns(columns, message):
         read_conll(io.StringIO("a b\n"), columns)
 
 
-@pytest.mark.parametrize("sep", ["", "\n", "ab", 3])
+@for_each("sep", ["", "\n", "ab", 3])
 def test_bad_separator(sep):
     with pytest.raises(ValueError, match="sep must be"):
         read_conll(io.StringIO("a b\n"), sep=sep)
@@ -190,7 +191,7 @@ def test_write_chosen_columns():
     assert file.getvalue() == "P\tX\ta\n\n"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("bad", "message"),
     [
         ("", "is empty"),
@@ -217,7 +218,7 @@ def test_unwritable_values_name_their_place(bad, message):
     assert file.getvalue() == ""
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("X", "y", "columns", "message"),
     [
         ([["a"], []], None, None, "sequence 1 is empty"),

@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
+from cases import for_each
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -58,8 +59,8 @@ def test_columns_are_chosen_by_name():
     assert y[1] == ["PROPN", "PUNCT"]
 
 
-@pytest.mark.parametrize("end", ["\n", "\r\n"])
-@pytest.mark.parametrize("begin", ["", "\n\n", "# newdoc\n\n\n", "\ufeff"])
+@for_each("end", ["\n", "\r\n"])
+@for_each("begin", ["", "\n\n", "# newdoc\n\n\n", "\ufeff"])
 def test_blank_lines_comments_and_line_ends_do_not_matter(begin, end):
     text = (begin + TEXT.removesuffix("\n\n")).replace("\n", end)
     for file in (
@@ -70,7 +71,7 @@ def test_blank_lines_comments_and_line_ends_do_not_matter(begin, end):
         assert read_conllu(file) == read(TEXT)
 
 
-@pytest.mark.parametrize("text", ["", "\n", "# text\n", "1-2\t_\t_\t_\t_\t_\t_\t_\t_\t_\n"])
+@for_each("text", ["", "\n", "# text\n", "1-2\t_\t_\t_\t_\t_\t_\t_\t_\t_\n"])
 def test_files_without_words(text):
     assert read(text) == ([], [])
     assert read(text, label=None) == ([], None)
@@ -86,7 +87,7 @@ def line(number, word="1", head="0"):
     return "# text\n" * (number - 1) + f"{word}\ta\ta\tX\tX\t_\t{head}\troot\t_\t_\n"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "message"),
     [
         (line(3) + "2\ta\n", "line 4 has 2 columns, expected 10"),
@@ -112,7 +113,7 @@ def test_a_head_that_is_not_read_may_be_missing():
     assert read(line(1, head="_"), ["form"], "upos") == ([["a"]], [["X"]])
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("columns", "label", "message"),
     [
         ("form", "upos", "columns is the single string 'form'"),

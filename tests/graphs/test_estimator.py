@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from cases import for_each
 from graphs import cyclic_labels
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
@@ -43,9 +44,9 @@ def flat(result):
     return np.concatenate(list(result))
 
 
-@pytest.mark.parametrize("edge_data", [None, "types", "numbers"])
-@pytest.mark.parametrize("options", [{}, {"symmetric": True}, {"associative": True}])
-@pytest.mark.parametrize("criterion", ["log_loss", "pseudo_likelihood", "piecewise"])
+@for_each("edge_data", [None, "types", "numbers"])
+@for_each("options", [{}, {"symmetric": True}, {"associative": True}])
+@for_each("criterion", ["log_loss", "pseudo_likelihood", "piecewise"])
 def test_gradients(criterion, options, edge_data):
     X, y = make_graphs(edge_data)
     crf = GraphCRF(criterion, inference="exact", max_iter=0, **options)
@@ -264,8 +265,8 @@ def test_training_is_the_same_for_any_number_of_threads():
     assert_array_equal(one.edge_coef_, two.edge_coef_)
 
 
-@pytest.mark.parametrize("edge_data", [None, "types", "numbers"])
-@pytest.mark.parametrize("options", [{}, {"symmetric": True}, {"associative": True}])
+@for_each("edge_data", [None, "types", "numbers"])
+@for_each("options", [{}, {"symmetric": True}, {"associative": True}])
 def test_each_weight_is_penalised_once(edge_data, options):
     X, y = make_graphs(edge_data)
     crf = GraphCRF(sigma=2.0, **options).fit(X, y)

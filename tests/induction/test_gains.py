@@ -1,7 +1,7 @@
 """Gains against a maximum that is searched for by brute force."""
 
 import numpy as np
-import pytest
+from cases import for_each
 from numpy.testing import assert_allclose
 from scipy.optimize import minimize_scalar
 
@@ -25,10 +25,10 @@ def searched(log_likelihood):
     return -found.fun, found.x
 
 
-@pytest.mark.parametrize("c1", [0.0, 1.5])
-@pytest.mark.parametrize("sigma", [0.3, 1.0, 10.0])
-@pytest.mark.parametrize("p", [1e-3, 0.2, 0.9])
-@pytest.mark.parametrize("value", [1.0, 0.5, 3.0])
+@for_each("c1", [0.0, 1.5])
+@for_each("sigma", [0.3, 1.0, 10.0])
+@for_each("p", [1e-3, 0.2, 0.9])
+@for_each("value", [1.0, 0.5, 3.0])
 def test_gain_is_the_maximum_over_the_weight(p, sigma, value, c1):
     for n, c in ((1, 1), (10, 0), (10, 7), (300, 299), (300, 300), (300, 60)):
         y = np.arange(n) < c

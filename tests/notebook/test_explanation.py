@@ -4,6 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from cases import for_each
 from read_scores import ReadScores
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
@@ -113,7 +114,7 @@ def score(classifier, sequences, y):
     return score
 
 
-@pytest.mark.parametrize("name", CASES)
+@for_each("name", CASES)
 def test_entries_add_up_to_the_score_of_the_path(name):
     model, data = CASES[name]
     n_trained = 20

@@ -6,6 +6,7 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pytest
+from cases import for_each
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.pipeline import make_pipeline
@@ -90,7 +91,7 @@ def displays(tokens, labels, others):
     ]
 
 
-@pytest.mark.parametrize("i", range(10))
+@for_each("i", range(10))
 def test_what_looks_like_markup_is_text(i):
     display = displays(EVIL, EVIL[::-1], EVIL)[i]
     source = display._repr_html_()
@@ -152,7 +153,7 @@ def test_elements_escape_their_children_and_attributes():
     assert element("b", Markup("<i>") + "x") == "<b>&lt;i&gt;x</b>"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("scheme", "labels", "expected"),
     [
         ("auto", ["B-X", "I-X", "O"], "IOB2"),
@@ -268,7 +269,7 @@ def test_parents_make_a_tree(parents):
         TaggedTree(["a", "b"], ["X", "Y"], parents)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "wrong",
     [
         lambda: TaggedSequence(["a"], []),

@@ -5,6 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
+from cases import for_each
 from numpy.testing import assert_allclose
 
 from sklearn_crcrf import (
@@ -55,7 +56,7 @@ def in_order(crf, names):
     return coef[[place[name] for name in names]]
 
 
-@pytest.mark.parametrize(
+@for_each(
     "options",
     [
         {"features": "observed", "boundaries": True, "min_freq": 3, "tol": 1e-7},
@@ -131,7 +132,7 @@ def test_progress(folder):
     assert told[-1].startswith("iteration ")
 
 
-@pytest.mark.parametrize(
+@for_each(
     "options, name",
     [
         ({"criterion": "mce_f1"}, "criterion"),

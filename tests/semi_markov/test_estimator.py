@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from cases import for_each
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import check_grad
 from sklearn.model_selection import GridSearchCV, cross_val_predict
@@ -55,7 +56,7 @@ def crf():
     return SemiMarkovCRF(max_length=2).fit(segmented(X), y)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "criterion",
     [
         "log_loss",
@@ -69,7 +70,6 @@ def crf():
         MCE(psi=2.0),
         "mce_f1",
     ],
-    ids=str,
 )
 def test_the_gradient_is_the_derivative(criterion):
     crf = SemiMarkovCRF(criterion, max_length=2, segment_sigma=0.3, boundaries=True)
@@ -196,7 +196,7 @@ def test_criteria_that_are_not_of_segments(criterion):
         SemiMarkovCRF(SoftmaxMargin(segment_cost=1.0)).fit(X, partial)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "criterion",
     [
         "max_margin",
@@ -206,7 +206,6 @@ def test_criteria_that_are_not_of_segments(criterion):
         "mce_f1",
         "expected_cost",
     ],
-    ids=str,
 )
 def test_criteria(criterion):
     crf = SemiMarkovCRF(criterion, max_length=2, max_iter=20).fit(segmented(X), y)

@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
+from cases import for_each
 from numpy.testing import assert_array_equal
 from sklearn.base import clone
 from sklearn.model_selection import cross_val_score
@@ -64,11 +65,9 @@ def pos(sentence):
     return lambda start, end: [" ".join(token["pos"] for token in sentence[start:end])]
 
 
-@pytest.mark.parametrize(
-    ("name", "function"), [("around", around), ("string", string), ("pos", pos)]
-)
-@pytest.mark.parametrize("min_freq", [1, 2, 4])
-@pytest.mark.parametrize("max_length", [1, 3, 9])
+@for_each(("name", "function"), [("around", around), ("string", string), ("pos", pos)])
+@for_each("min_freq", [1, 2, 4])
+@for_each("max_length", [1, 3, 9])
 def test_named_features_are_what_functions_make(name, function, min_freq, max_length):
     ours = SegmentFeatures([name], max_length, min_freq).fit_transform(X, y)
     theirs = SegmentFeatures([function], max_length, min_freq).fit_transform(X, y)
@@ -95,7 +94,7 @@ def test_shapes():
     assert entries_of(made) == [(1, 2, "shape=Xx Xx"), (4, 2, "shape=Xx Xx")]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("options", "message"),
     [
         ({"features": ["nothing"]}, "no column 'nothing'"),
@@ -166,7 +165,7 @@ def test_lists_in_files(tmp_path):
     assert entries_of(made) == [(1, 1, "city")]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("options", "message"),
     [
         ({"lists": ["a"]}, "lists must be a dict"),
@@ -209,7 +208,7 @@ def test_segmented_arrays_are_joined_and_copied():
         np.concatenate([made, SequenceArray(made.data, made.offsets)])
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("indptr", "length", "message"),
     [
         ([0, 1, 1, 1], [2], "position 0 of sequence 0"),
@@ -226,7 +225,7 @@ def test_spans_that_do_not_fit(indptr, length, message):
         SegmentedArray(np.array(["a", "b", "c"], object), [0, 2, 3], spans, ["f"])
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("spans", "message"),
     [
         (None, "spans must be Spans, got a NoneType"),
@@ -240,7 +239,7 @@ def test_features_that_are_no_numbers(spans, message):
         SegmentedArray(np.array(["a", "b"], object), [0, 2], spans, ["f"])
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("parameters", "message"),
     [
         ({"lists": {"c": [3]}}, r"lists\['c'\]: 3 must be a str or a sequence of str"),

@@ -3,13 +3,13 @@
 import pickle
 from importlib import import_module
 
-import pytest
+from cases import for_each
 
 from sklearn_crcrf import HMM
 from sklearn_crcrf.utils.moved import MOVED
 
 
-@pytest.mark.parametrize("old", MOVED)
+@for_each("old", MOVED)
 def test_old_names_have_what_the_modules_define(old):
     module = import_module(f"sklearn_crcrf.{MOVED[old]}")
     former = import_module(f"sklearn_crcrf.{old}")

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from cases import for_each
 
 from sklearn_crcrf import CRF, HMM, MEMM, MaxMarginCRF, StructuredPerceptron
 from sklearn_crcrf.datasets import read_conll, write_conll
@@ -12,8 +13,8 @@ X = [[{"p": "D", "o": "x", "s": "y", "pos": "z"}, {"p": "N", "o": "x", "s": "y",
 Y = [["D", "N"]]
 
 
-@pytest.mark.parametrize("estimator", [CRF(), MEMM(), MaxMarginCRF(), StructuredPerceptron()])
-@pytest.mark.parametrize("name", ["pos", "p", ""])
+@for_each("estimator", [CRF(), MEMM(), MaxMarginCRF(), StructuredPerceptron()])
+@for_each("name", ["pos", "p", ""])
 def test_edge_columns(estimator, name):
     message = rf"edge_columns is the single string '{name}'; put it into a list: \['{name}'\]"
     with pytest.raises(ValueError, match=message):
