@@ -466,7 +466,7 @@ class EmpiricalCRF(EmpiricalTraining):
 
     def _structure(self, X: SequenceArray) -> Structure:
         if self._trigrams is not None:
-            return HigherOrderChain(X.offsets, self._run_rates())
+            return HigherOrderChain(X.offsets, [rates.table() for rates in self._run_rates()])
         if self.model_.segments is not None:
             return segmented(X.offsets, self.classes_)
         structure = self._linked(X)

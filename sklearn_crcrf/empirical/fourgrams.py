@@ -5,6 +5,7 @@ from copy import copy
 import numpy as np
 
 from ..counts import BOUNDARY, Table, Template
+from ..structures import RunTable
 
 __all__ = ["FOURGRAMS", "FourgramRates"]
 
@@ -57,20 +58,15 @@ class FourgramRates:
 
     def __call__(self, h: np.ndarray, i: np.ndarray, j: np.ndarray, k: np.ndarray) -> np.ndarray:
         """Scores of four labels in a row, all of shape (n,)."""
-        context = (h.astype(np.int64) * self._n_labels + i) * self._n_labels + j
-        scores = _find(context, self._contexts, self._unseen, np.zeros(len(context)))
-        return self.exponent * _find(context * self._n_labels + k, self._keys, self._scores, scores)
+        return self.table()(h, i, j, k)
+
+    def table(self) -> RunTable:
+        """The scores as a table."""
+        values = self.exponent * self._scores, self._contexts, self.exponent * self._unseen
+        return RunTable.of_keys(self._n_labels, self._keys, *values)
 
     def following(self, exponent: float) -> "FourgramRates":
         """The same rates with another exponent of transitions."""
         twin = copy(self)
         twin.exponent = SHARE * exponent
         return twin
-
-
-def _find(wanted: np.ndarray, keys: np.ndarray, values: np.ndarray, others: np.ndarray):
-    """The values of keys, which rise, and other values where there is no such key."""
-    if len(keys) == 0:
-        return others
-    at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-    return np.where(keys[at] == wanted, values[at], others)

@@ -5,6 +5,7 @@ from copy import copy
 import numpy as np
 
 from ..counts import BOUNDARY, Table, Template
+from ..structures import RunTable
 
 __all__ = ["N_CANDIDATES", "TRIGRAMS", "TrigramRates"]
 
@@ -71,6 +72,12 @@ class TrigramRates:
             found = self._keys[at] == wanted
             scores[seen[found]] = self._scores[at[found]]
         return self.exponent * scores
+
+    def table(self) -> RunTable:
+        """The scores as a table."""
+        contexts = np.flatnonzero(self._unseen)
+        values = self.exponent * self._scores, contexts, self.exponent * self._unseen[contexts]
+        return RunTable.of_keys(self._n_labels, self._keys, *values)
 
     def by_pairs(self) -> dict[str, np.ndarray]:
         """The arrays of :class:`~sklearn_crcrf.serving.second_order.Trigrams`."""

@@ -9,6 +9,7 @@ from .graph import Graph
 from .higher_order import HigherOrderChain
 from .lattice import Lattice, LatticeScores
 from .of_data import single_tokens, structure_of
+from .run_table import RunTable
 from .scores import AddTo, Pullback, ScoreGradient, Scores, TokenTransitions
 from .segment_costs import SegmentCosts
 from .segment_spans import SegmentLayout, Spans
@@ -26,6 +27,7 @@ __all__ = [
     "Lattice",
     "LatticeScores",
     "Pullback",
+    "RunTable",
     "ScoreGradient",
     "Scores",
     "SegmentCosts",

@@ -29,7 +29,7 @@ class HigherOrderChain(Structure):
     Parameters
     ----------
     offsets : ndarray of shape (n_sequences + 1,), int64
-    run_scores : sequence of callables
+    run_scores : sequence of callables, such as RunTable
         The first one takes label ids i, j, k of shape (n,) and returns the scores that are added
         where these labels follow each other; the second one does so for four labels in a row, and
         so on.

@@ -12,6 +12,7 @@ import numpy as np
 
 from ..data.ragged import joined_ranges
 from .lattice import Candidates, Lattice, LatticeScores
+from .run_table import RunTable
 from .scores import Scores
 
 __all__ = [
@@ -133,6 +134,9 @@ def with_run_scores(
     lattice = Lattice(offsets, candidates, len(run_scores) + 1)
     of_runs = lattice.scores_of(scores)
     for n, score in enumerate(run_scores, 2):
+        if isinstance(score, RunTable):
+            score.of_lattice(lattice, n, of_runs.runs)
+            continue
         of_runs.runs[lattice.start[n, 0] : lattice.start[n, -1]] = score(*lattice.labels_of_runs(n))
     return lattice, of_runs
 

@@ -12,6 +12,7 @@ from scipy.special import logsumexp
 from sklearn_crcrf.structures import (
     Chain,
     HigherOrderChain,
+    RunTable,
     Scores,
     TokenTransitions,
     Unsupported,
@@ -190,3 +191,37 @@ def test_only_runs_of_three_can_be_in_integer_programs():
     assert not chain_of(3).can("linked_scores")
     with pytest.raises(Unsupported, match="HigherOrderChain does not have linked_scores"):
         chain_of(3).linked_scores(SCORES)
+
+
+def sparse_table(n, seed=7):
+    """The scores of n labels in a row: some contexts, with scores of some last labels."""
+    rng = np.random.default_rng(seed)
+    contexts = np.sort(rng.permutation(3 ** (n - 1))[: 3 ** (n - 1) * 2 // 3])
+    keys = np.sort(rng.permutation(3**n)[: 3**n // 2])
+    keys = keys[np.isin(keys // 3, contexts)]
+    values = rng.normal(size=len(keys)), contexts, rng.normal(size=len(contexts))
+    return RunTable.of_keys(3, keys, *values)
+
+
+def test_tables_of_runs():
+    tables = [sparse_table(3), sparse_table(4)]
+    scores = SCORES.with_state(SCORES.state.astype(np.float32))
+    for given in (SCORES, scores):
+        ours, ours_runs = HigherOrderChain(OFFSETS, tables, 1e-2).lattice(given)
+        slow = [lambda *labels, table=table: table(*labels) for table in tables]
+        _, theirs = HigherOrderChain(OFFSETS, slow, 1e-2).lattice(given)
+        assert_allclose(ours_runs.runs, theirs.runs)
+        assert ours_runs.runs.dtype == given.state.dtype
+        assert ours.order == 3
+    for n, table in zip((3, 4), tables, strict=True):
+        every = np.array(list(np.ndindex(*(3,) * n)))
+        expected = np.zeros(len(every))
+        for c, context in enumerate(table.contexts):
+            expected[3 * context : 3 * context + 3] = table.unseen[c]
+            entries = slice(table.starts[c], table.starts[c + 1])
+            expected[3 * context + table.last[entries]] = table.score[entries]
+        assert_array_equal(table(*every.T), expected)
+    nothing = RunTable.of_keys(3, *(np.empty(0, t) for t in (np.int64, float, np.int64, float)))
+    lattice, runs = HigherOrderChain(OFFSETS, [nothing], 1e-2).lattice(SCORES)
+    assert_array_equal(runs.runs[lattice.start[2, 0] :], 0.0)
+    assert_array_equal(nothing(*np.zeros((3, 2), dtype=int)), 0.0)
