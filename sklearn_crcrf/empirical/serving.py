@@ -18,7 +18,6 @@ from ..utils.csr import csr_arrays
 from .model import word_kinds_of
 from .product_spelling import ProductSpelling
 from .smoothed import SmoothedModel
-from .trigrams import N_CANDIDATES
 
 __all__ = ["counted_tagger_of", "tagger_of_words"]
 
@@ -70,8 +69,11 @@ def counted_tagger_of(estimator: Any, columns: Mapping[str, list] | None = None)
         **places.arrays(),
     }
     if estimator._trigrams is not None:
-        settings["n_candidates"] = N_CANDIDATES
         arrays |= estimator._trigrams.by_pairs()
+    if estimator._fourgrams is not None:
+        _, *parts = estimator._fourgrams.table()
+        names = ("contexts", "starts", "last", "score", "unseen")
+        arrays |= {f"fourgrams.{name}": part for name, part in zip(names, parts, strict=True)}
     copied = {name: np.array(array, order="C") for name, array in arrays.items()}
     return Tagger(Content(settings, copied))
 
@@ -101,7 +103,6 @@ def _check_kind(estimator: Any) -> None:
         "segments=None": model.segments is None,
         "columns of strings": tabulator.has_words and not tabulator.has_numbers,
         "sequences": encoder.links == "next" and encoder.edge_types is None,
-        "order=1 or order=2": estimator._fourgrams is None,
     }
     missing = [name for name, holds in reasons.items() if not holds]
     if missing:

@@ -7,13 +7,10 @@ import numpy as np
 from ..counts import BOUNDARY, Table, Template
 from ..structures import RunTable
 
-__all__ = ["N_CANDIDATES", "TRIGRAMS", "TrigramRates"]
+__all__ = ["TRIGRAMS", "TrigramRates"]
 
 TRIGRAMS = Template((), (-2, -1, 0))
 """The template that is counted for a second-order chain."""
-
-N_CANDIDATES = 8
-"""Number of likeliest labels of each token that a second-order chain considers."""
 
 STRENGTH = 10.0
 SHARE = 0.6
@@ -80,7 +77,7 @@ class TrigramRates:
         return RunTable.of_keys(self._n_labels, self._keys, *values)
 
     def by_pairs(self) -> dict[str, np.ndarray]:
-        """The arrays of :class:`~sklearn_crcrf.serving.second_order.Trigrams`."""
+        """The arrays of :class:`~sklearn_crcrf.serving.higher_order.RunTables`."""
         pairs = np.arange(self._n_labels**2 + 1) * self._n_labels
         return {
             "trigrams.starts": np.searchsorted(self._keys, pairs).astype(np.int64),

@@ -14,7 +14,7 @@ from ..serving import Tagger
 from ..serving.content import Content
 from ..serving.files import read_content, write_content
 from ..serving.sums import ChainScores, Edges
-from ..structures import HigherOrderChain, Scores, Structure, structure_of
+from ..structures import HigherOrderChain, RunTable, Scores, Structure, structure_of
 from ..structures.scores import TokenTransitions
 
 __all__ = ["CompactClassifier", "load_compact", "save_compact"]
@@ -107,10 +107,11 @@ class CompactClassifier(BaseSequenceClassifier):
         structure = structure_of(X)
         if not structure.is_sequential():
             raise ValueError("a compact model is for sequences, but X has other links")
-        trigrams = self.tagger.trigrams
-        if trigrams is None:
+        n, tables = len(self.tagger.labels), self.tagger.run_tables
+        if not tables:
             return structure
-        return HigherOrderChain(X.offsets, [trigrams])
+        scores: list[Any] = [RunTable(n, *table) for table in tables]
+        return HigherOrderChain(X.offsets, scores)
 
     def _prepare(self, X: SequenceArray) -> list:
         return _tokens(X)

@@ -9,8 +9,8 @@ import numpy as np
 from .content import Content
 from .counted import counted_tagger
 from .files import read_content, write_content
+from .higher_order import RunTables, SequenceLattice
 from .linear import linear_tagger
-from .second_order import Trigrams
 from .sums import ChainScores, Edges, PathSum
 
 __all__ = ["Tagger", "load_tagger"]
@@ -65,7 +65,7 @@ class Tagger:
         "_content",
         "_labels",
         "_read",
-        "_trigrams",
+        "_runs",
     )
 
     def __init__(self, content: Content):
@@ -89,8 +89,7 @@ class Tagger:
             raise ValueError("the setting 'training_columns' is not valid")
         self._by_marginals = content.setting("decoding", str) == "marginal"
         self._compiled, self._read = KINDS[kind](content, labels)
-        has_trigrams = "n_candidates" in content.settings
-        self._trigrams = Trigrams(content, n) if has_trigrams else None
+        self._runs = RunTables(content, n)
 
     def __reduce__(self):
         arrays = {name: np.array(array) for name, array in self._content.arrays.items()}
@@ -110,9 +109,9 @@ class Tagger:
         return self._content.settings.get("training_columns")
 
     @property
-    def trigrams(self) -> Trigrams | None:
-        """The scores of three labels in a row, if the chain is of second order."""
-        return self._trigrams
+    def run_tables(self) -> list[tuple]:
+        """The scores of three and more labels in a row; none if the chain is of first order."""
+        return self._runs.tables
 
     @property
     def decoding(self) -> str:
@@ -141,8 +140,8 @@ class Tagger:
         """
         if self._by_marginals:
             return [self._labels[i] for i in self.probabilities(tokens).argmax(axis=1).tolist()]
-        if self._trigrams is not None:
-            return self._second_order(self._trigrams, tokens)
+        if self._runs.tables:
+            return self._higher_order(tokens)
         return self._compiled(tokens if self._read is None else self._read(tokens))
 
     def many(self, sequences: Iterable[Iterable]) -> list[list]:
@@ -169,7 +168,7 @@ class Tagger:
         >>> tagger.many([["dogs"], ["the", "dogs"]])
         [['N'], ['D', 'N']]
         """
-        if self._by_marginals or self._trigrams is not None:
+        if self._by_marginals or self._runs.tables:
             return [self(tokens) for tokens in sequences]
         if self._read is not None:
             sequences = map(self._read, sequences)
@@ -189,12 +188,7 @@ class Tagger:
         scores = self.scores(tokens)
         if len(scores.state) == 0:
             return scores.state
-        if self._trigrams is not None:
-            pairs = self._trigrams.pairs(scores)
-            log_z, marginals = PathSum(pairs.scores).marginals
-            marginals = pairs.marginals(marginals, len(self._labels))
-        else:
-            log_z, marginals = PathSum(scores).marginals
+        log_z, marginals = self._paths(scores).marginals
         _check(log_z)
         return marginals
 
@@ -208,9 +202,7 @@ class Tagger:
         scores = self.scores(tokens)
         if len(scores.state) == 0:
             return 1.0
-        if self._trigrams is not None:
-            scores = self._trigrams.pairs(scores).scores
-        paths = PathSum(scores)
+        paths = self._paths(scores)
         log_z, _ = paths.marginals
         if np.isneginf(log_z):
             return 0.0
@@ -265,15 +257,18 @@ class Tagger:
         """What it consists of."""
         return self._content
 
-    def _second_order(self, trigrams: Trigrams, tokens: Iterable) -> list:
-        """The labels of the best path of a chain of second order."""
+    def _paths(self, scores: ChainScores) -> PathSum | SequenceLattice:
+        """The paths of a sequence of at least one token."""
+        return self._runs.lattice(scores) if self._runs.tables else PathSum(scores)
+
+    def _higher_order(self, tokens: Iterable) -> list:
+        """The labels of the best path of a chain of second or third order."""
         scores = self.scores(tokens)
         if len(scores.state) == 0:
             return []
-        pairs = trigrams.pairs(scores)
-        value, y = PathSum(pairs.scores).best
+        value, y = self._paths(scores).best
         _check(value)
-        return [self._labels[i] for i in pairs.current(y).tolist()]
+        return [self._labels[i] for i in y.tolist()]
 
 
 def _check(log_z: float) -> None:

@@ -110,7 +110,5 @@ def test_training_goes_on(crf):
 def test_what_it_refuses(crf):
     with pytest.raises(Unsupported, match="subject_to needs first-order scores"):
         crf.predict(X, subject_to=[AtMost("1", 1)])
-    with pytest.raises(ValueError, match=r"tagger\(\) needs order=1 or order=2"):
-        crf.tagger()
     with pytest.raises(ValueError, match="order"):
         EmpiricalCRF(order=4).fit(X, Y)

@@ -31,6 +31,7 @@ def stored(estimator, path):
     [
         EmpiricalCRF(),
         EmpiricalCRF(order=2),
+        EmpiricalCRF(order=3),
         CRF(max_iter=5, features="observed"),
         CRF(max_iter=5, decoding="marginal"),
         make_sequence_pipeline(text_features("names"), CRF(max_iter=5)),

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 from sklearn.pipeline import make_pipeline
 
 from sklearn_crcrf import CRF, EmpiricalCRF, StructuredPerceptron, make_sequence_pipeline
@@ -122,9 +123,15 @@ def test_files(tmp_path):
     pipeline = make_sequence_pipeline(text_features("names"), CRF(max_iter=3)).fit(X, Y)
     pipeline.tagger().save(tmp_path / "names")
     assert load_tagger(tmp_path / "names").many(OTHERS) == pipeline.tagger().many(OTHERS)
-    crf = EmpiricalCRF(order=2).fit(dicts(X), Y)
-    crf.tagger().save(tmp_path / "columns")
-    assert load_tagger(tmp_path / "columns").many(dicts(OTHERS)) == crf.tagger().many(dicts(OTHERS))
+    for order in (2, 3):
+        crf = EmpiricalCRF(order=order).fit(dicts(X), Y)
+        crf.tagger().save(tmp_path / "columns")
+        tagger = load_tagger(tmp_path / "columns")
+        assert tagger.many(dicts(OTHERS)) == crf.predict(dicts(OTHERS)).tolist()
+        for tokens, marginals in zip(dicts(OTHERS), crf.predict_proba(dicts(OTHERS)), strict=True):
+            assert_allclose(tagger.probabilities(tokens), marginals, atol=2e-3)
+            assert_allclose(tagger.confidence(tokens), crf.confidence([tokens]), atol=2e-3)
+        assert tagger([]) == []
 
 
 def test_what_taggers_cannot_do():
