@@ -5,15 +5,17 @@ from typing import Any
 
 import numpy as np
 
+from .._kernels._batch_scores import BatchScores
 from .._kernels._lattice import (
     LatticeRuns,
     best_lattice_paths,
     sum_lattice_backward,
     sum_lattice_forward,
 )
+from .._kernels._lattice_chains import score_labels_and_pairs, starts_of_runs
 from .._kernels._run_scores import score_lattice_runs
 from .content import Content
-from .sums import ChainScores, Edges, PathSum
+from .sums import ChainScores, PathSum
 
 __all__ = ["RunTables", "SequenceLattice"]
 
@@ -47,7 +49,7 @@ class RunTables:
 
     def lattice(self, scores: ChainScores) -> "SequenceLattice":
         """The lattice of the likely labels of one sequence of at least one token."""
-        return SequenceLattice(scores, self.tables)
+        return SequenceLattice(scores, self.tables, *_likely(scores))
 
 
 def _table(content: Content, name: str, n: int, n_labels: int) -> tuple:
@@ -71,22 +73,19 @@ class SequenceLattice:
     scores : ChainScores
     tables : list of tuple
         As of :class:`RunTables`.
+    token, label : int ndarray of shape (n_candidates,)
+        The labels of each token, at least one.
     """
 
-    def __init__(self, scores: ChainScores, tables: list[tuple]):
+    def __init__(self, scores: ChainScores, tables: list[tuple], token: Any, label: Any):
         n_tokens, self._n_labels = scores.state.shape
-        token, self._label = _likely(PathSum(scores).marginals[1])
-        self._token, self._sizes = token, np.bincount(token, minlength=n_tokens)
-        order, position = len(tables) + 1, np.arange(n_tokens)
-        sizes = [self._sizes]
-        for n in range(1, order + 1):
-            longer = np.append(0, sizes[-1][:-1] * self._sizes[1:])
-            sizes.append(np.where(position < n, 0, longer))
-        start = np.append(0, np.cumsum(np.concatenate(sizes)))
-        self._start = np.stack([start[n * n_tokens :][: n_tokens + 1] for n in range(order + 1)])
-        self._runs = LatticeRuns(np.array([0, n_tokens]), self._start)
-        self._scores = np.zeros(start[-1])
-        self._add_labels_and_pairs(scores)
+        self._token, self._label = token, label
+        offsets, first = np.array([0, n_tokens]), np.searchsorted(token, np.arange(n_tokens + 1))
+        start = starts_of_runs(offsets, first, len(tables) + 1)
+        self._first, self._runs = first, LatticeRuns(offsets, start)
+        self._scores = np.zeros(start[-1, -1])
+        batch = BatchScores(offsets, scores)
+        score_labels_and_pairs(self._runs, label, batch, scores.state, self._scores)
         for n, table in enumerate(tables, 2):
             given = self._runs, self._label, self._n_labels, n, table
             score_lattice_runs(*given, self._scores)
@@ -94,51 +93,54 @@ class SequenceLattice:
     @cached_property
     def best(self) -> tuple[float, np.ndarray]:
         """The score and the labels of the best path; the score is NaN if one is NaN or inf."""
-        value, chosen = np.empty(1), np.zeros(len(self._sizes), dtype=np.int32)
+        value, chosen = np.empty(1), np.zeros(len(self._first) - 1, dtype=np.int32)
         work = np.empty(len(self._scores)), np.empty(len(self._scores), dtype=np.int32)
         best_lattice_paths(self._runs, self._scores, *work, value, chosen)
-        return float(value[0]), self._label[self._start[0, :-1] + chosen]
+        return float(value[0]), self._label[self._first[:-1] + chosen]
 
     @cached_property
-    def marginals(self) -> tuple[float, np.ndarray]:
-        """The log-partition, and the marginals, (n_tokens, n_labels)."""
+    def probabilities(self) -> tuple[float, np.ndarray]:
+        """The log-partition, and the probabilities of the labels, (n_candidates,)."""
         log_z, gradient = np.empty(1), np.zeros(len(self._scores))
         sums = np.empty_like(gradient), np.empty_like(gradient), log_z
         sum_lattice_forward(self._runs, self._scores, *sums)
         sum_lattice_backward(self._runs, *sums, np.ones(1), gradient)
-        marginals = np.zeros((len(self._sizes), self._n_labels))
-        marginals[self._token, self._label] = gradient[: len(self._label)]
-        return float(log_z[0]), marginals
+        return float(log_z[0]), gradient[: len(self._label)]
 
-    def _add_labels_and_pairs(self, scores: ChainScores) -> None:
-        n, label, state = self._n_labels, self._label, self._scores[: len(self._label)]
-        state[:] = scores.state[self._token, label]
-        state[: self._sizes[0]] += scores.begin[label[: self._sizes[0]]]
-        last = slice(len(label) - self._sizes[-1], None)
-        state[last] += scores.end[label[last]]
-        pairs = slice(self._start[1, 0], self._start[1, -1])
-        token = np.repeat(np.arange(len(self._sizes)), np.diff(self._start[1]))
-        number = np.arange(len(token)) - (self._start[1, :-1] - self._start[1, 0])[token]
-        before, here = np.divmod(number, self._sizes[token])
-        previous, current = (
-            label[self._start[0, at] + k] for at, k in ((token - 1, before), (token, here))
-        )
-        self._scores[pairs] = scores.transition[previous, current]
-        edges: Edges = scores.token_transitions
-        if len(edges.score):
-            of_entry = np.repeat(np.arange(len(self._sizes)), np.diff(edges.indptr))
-            keys = (of_entry * n + edges.current) * n + edges.previous
-            wanted = (token * n + current) * n + previous
-            at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-            found = np.flatnonzero(keys[at] == wanted)
-            self._scores[pairs.start + found] = edges.score[at[found]]
+    @cached_property
+    def marginals(self) -> tuple[float, np.ndarray]:
+        """The log-partition, and the marginals, (n_tokens, n_labels)."""
+        log_z, probabilities = self.probabilities
+        marginals = np.zeros((len(self._first) - 1, self._n_labels))
+        marginals[self._token, self._label] = probabilities
+        return log_z, marginals
 
 
-def _likely(marginals: np.ndarray) -> tuple[Any, Any]:
-    """The tokens and labels of the likely labels, at least one of each token."""
-    least = np.full(len(marginals), THRESHOLD)
-    if marginals.shape[1] > MOST:
-        least = np.maximum(least, np.partition(marginals, -MOST, axis=1)[:, -MOST])
-    best = marginals.max(axis=1)
-    token, label = np.nonzero(~(marginals < np.minimum(least, best)[:, None]))
+def _likely(scores: ChainScores) -> tuple[Any, Any]:
+    """The tokens and labels of the likely labels, at least one of each token.
+
+    As ``chain_candidates`` of structures: probabilities are of the paths of the labels with the
+    best state scores; if no such path is possible, of all paths.
+    """
+    token, label = _best_states(scores.state)
+    log_z, probability = SequenceLattice(scores, [], token, label).probabilities
+    least = np.full(len(scores.state), THRESHOLD)
+    if np.isneginf(log_z):
+        marginals = PathSum(scores).marginals[1]
+        token, label = np.indices(marginals.shape, dtype=np.int32).reshape(2, -1)
+        probability = marginals.ravel()
+        if marginals.shape[1] > MOST:
+            least = np.maximum(least, np.partition(marginals, -MOST, axis=1)[:, -MOST])
+    start = np.flatnonzero(np.diff(token, prepend=-1))
+    least = np.minimum(least, np.maximum.reduceat(probability, start))
+    likely = ~(probability < least[token])
+    return token[likely], label[likely]
+
+
+def _best_states(state: np.ndarray) -> tuple[Any, Any]:
+    """The tokens and labels of the best state scores of each token."""
+    least = state.max(axis=1) - state.dtype.type(-np.log(THRESHOLD))
+    if state.shape[1] > MOST:
+        least = np.maximum(least, np.partition(state, -MOST, axis=1)[:, -MOST])
+    token, label = np.nonzero(~(state < least[:, None]))
     return token, label.astype(np.int32)

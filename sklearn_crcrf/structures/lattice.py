@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._kernels._batch_scores import BatchScores
 from .._kernels._lattice import (
     LatticeRuns,
     add_lattice_paths,
@@ -15,6 +16,7 @@ from .._kernels._lattice import (
     sum_lattice_backward,
     sum_lattice_forward,
 )
+from .._kernels._lattice_chains import score_labels_and_pairs, starts_of_runs
 from .._kernels._lattice_covariance import add_lattice_covariances, move_lattice_sums
 from ..data.ragged import joined_ranges
 from .base import Structure
@@ -125,15 +127,7 @@ class Lattice(Structure):
     def __init__(self, offsets: np.ndarray, candidates: Candidates, order: int = 1):
         super().__init__(offsets)
         self.candidates, self.order = candidates, order
-        position = np.arange(self.n_tokens) - np.repeat(self.offsets[:-1], np.diff(self.offsets))
-        sizes = [np.diff(candidates.indptr)]
-        for n in range(1, order + 1):
-            longer = np.zeros_like(sizes[0])
-            longer[1:] = sizes[-1][:-1] * sizes[0][1:]
-            sizes.append(np.where(position < n, 0, longer))
-        self.start = np.zeros((order + 1, self.n_tokens + 1), dtype=np.int64)
-        np.cumsum(sizes, axis=1, out=self.start[:, 1:])
-        self.start += np.append(0, np.cumsum(self.start[:-1, -1]))[:, None]
+        self.start = starts_of_runs(self.offsets, candidates.indptr, order)
 
     @cached_property
     def runs_of_candidates(self) -> LatticeRuns:
@@ -194,15 +188,9 @@ class Lattice(Structure):
         LatticeScores
             Of the type of the state scores.
         """
-        token, label = self.candidates.token, self.candidates.label
         runs = np.zeros(self.n_runs, dtype=scores.state.dtype)
-        state = runs[: len(label)]
-        state[:] = scores.state[token, label]
-        for at, boundary in ((self.first_tokens(), scores.begin), (self.last_tokens(), scores.end)):
-            places = joined_ranges(self.candidates.indptr[at], np.diff(self.candidates.indptr)[at])
-            state[places] += boundary[label[places]]
-        pairs = slice(self.start[1, 0], self.start[1, -1])
-        runs[pairs] = scores.of_transitions(self.runs(1)[0], *self.labels_of_runs(1))
+        batch, state = BatchScores(self.offsets, scores), np.ascontiguousarray(scores.state)
+        score_labels_and_pairs(self.runs_of_candidates, self.candidates.label, batch, state, runs)
         return LatticeScores(runs, self.candidates)
 
     def add_to_chain(self, gradient: Any, scores: Scores, out: ScoreGradient) -> ScoreGradient:
