@@ -22,13 +22,14 @@ class ArowCRF(StructuredPerceptron):
 
     .. math::
 
-       \mathrm{loss} = s(x, y') - s(x, y) + \mathrm{number\ of\ wrong\ labels}, \qquad
-       w \leftarrow w + \frac{\mathrm{loss}}{\gamma + \sum_k v_k d_k^2}\, v d, \qquad
-       \frac{1}{v} \leftarrow \frac{1}{v} + \frac{d^2}{\gamma},
+       \begin{aligned}
+       w &\leftarrow w + \frac{s(x, y') - s(x, y) + n}{\gamma + \sum_k v_k d_k^2}\, v d, \\
+       \frac{1}{v} &\leftarrow \frac{1}{v} + \frac{d^2}{\gamma}
+       \end{aligned}
 
-    so that weights that have changed often change less. The last weights are used. The weight of
-    a sequence divides its gamma. Variances begin anew in each call of ``fit`` and
-    ``partial_fit``. Units whose links make loops are not accepted.
+    with n the number of wrong labels, so that weights that have changed often change less. The last
+    weights are used. The weight of a sequence divides its gamma. Variances begin anew in each call
+    of ``fit`` and ``partial_fit``. Units whose links make loops are not accepted.
 
     Parameters
     ----------

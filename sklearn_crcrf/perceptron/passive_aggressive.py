@@ -23,12 +23,15 @@ class PassiveAggressiveCRF(StructuredPerceptron):
 
     .. math::
 
-       \mathrm{loss} = s(x, y') - s(x, y) + \mathrm{margin}, \qquad
-       \mathrm{step} = \min\left(C, \frac{\mathrm{loss}}{\lVert d \rVert^2}\right) \quad
-       \mathrm{or} \quad \mathrm{step} = \frac{\mathrm{loss}}{\lVert d \rVert^2 + 1 / (2 C)}
+       \begin{aligned}
+       \mathrm{loss} &= s(x, y') - s(x, y) + \mathrm{margin}, \\
+       \mathrm{step} &= \min\left(C, \frac{\mathrm{loss}}{\lVert d \rVert^2}\right)
+       \text{ for the hinge loss,} \\
+       \mathrm{step} &= \frac{\mathrm{loss}}{\lVert d \rVert^2 + 1 / (2 C)}
+       \text{ for the squared hinge loss.}
+       \end{aligned}
 
-    for the hinge loss and for the squared hinge loss. The weight of a sequence multiplies C. Units
-    whose links make loops are not accepted.
+    The weight of a sequence multiplies C. Units whose links make loops are not accepted.
 
     Parameters
     ----------

@@ -29,7 +29,7 @@ class Tagger:
     """Labels one sequence at a time, for services.
 
     ``estimator.tagger()`` makes one of a fitted estimator, :func:`load_tagger` of a file. It gives
-    the labels that ``predict`` of the estimator gives, and never changes, also not if the estimator
+    the labels that ``predict`` of the estimator gives, and never changes, even if the estimator
     is trained again. Any number of threads may call it at once, and it can be pickled. Only numpy
     is needed.
 
