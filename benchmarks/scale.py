@@ -13,6 +13,7 @@ from _common import begin, cpu_seconds, in_fresh_process, peak_memory, yes_or_no
 
 # isort: split
 import numpy as np
+from _on_workers import count_apart, evaluate_on_workers
 from _repeated_brown import repeated_brown
 from sklearn.exceptions import ConvergenceWarning
 
@@ -262,6 +263,32 @@ def shard_rows(args: argparse.Namespace, folder: Path) -> Iterator[list[str]]:
             ]
 
 
+def apart_rows(args: argparse.Namespace, folder: Path) -> Iterator[list[str]]:
+    """Count parts of the text each by itself, as workers do."""
+    for n_tokens in args.sizes:
+        for n_parts in (2, 8):
+            paths = files_of(n_tokens, folder)
+            found = in_fresh_process(count_apart, paths, n_parts)
+            sent = found.sent / found.compressed
+            steps = (found.at_once, found.counting, found.merging, found.finishing)
+            met = yes_or_no(found.ratio <= 1.5 and sent <= 1.2)
+            seconds = [f"{it:.2f}" for it in (*steps, found.ratio, sent)]
+            yield [f"{n_tokens:,}", str(n_parts), *seconds, met]
+
+
+def worker_rows(args: argparse.Namespace, folder: Path) -> Iterator[list[str]]:
+    """Evaluate the objective of a CRF on two workers."""
+    for n_tokens in args.sizes:
+        corpus = corpus_of(n_tokens, folder)
+        found = in_fresh_process(evaluate_on_workers, corpus, min_freq(n_tokens), args.iterations)
+        allowed = 0.02 + found.n_bytes / 10**9
+        met = found.overhead <= allowed and found.speedup >= 1.7
+        steps = (found.at_once, found.longest, found.client, found.speedup)
+        seconds = [f"{it:.3f}" for it in (*steps, found.overhead, allowed)]
+        size = f"{found.n_bytes / 10**6:.1f}"
+        yield [f"{n_tokens:,}", f"{found.n_weights:,}", size, *seconds, yes_or_no(met)]
+
+
 def megabytes(n_bytes: int) -> str:
     return f"{n_bytes / 10**6:.0f}"
 
@@ -294,6 +321,18 @@ TABLES = {
         "tokens;at once, CPU s;in parts, CPU s;times;memory at once;in parts;"
         "met: 1.5 times, 1300 MB",
         counting_rows,
+    ),
+    "apart": (
+        "EmpiricalCRF, parts counted apart",
+        "tokens;parts;one fit, CPU s;counting;merging;estimating;times one fit;"
+        "sent, times the most compressed;met: 1.5 times, 1.2 times",
+        apart_rows,
+    ),
+    "workers": (
+        "An evaluation of CRF on two worker processes of Dask",
+        "tokens;weights;sent, MB;one process, CPU s;longest worker;client and scheduler;"
+        "times as fast;overhead;allowed;met: 1.7 times, 20 ms and 1 GB/s",
+        worker_rows,
     ),
 }
 """The title, the columns and the rows of each table."""
