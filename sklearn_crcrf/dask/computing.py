@@ -39,6 +39,8 @@ FAN_IN = 8
 # Seconds between two looks at the cluster, and how long it may be without workers.
 INTERVAL = 0.5
 PATIENCE = "60s"
+# How many times as long a busy scheduler may be silent.
+SILENCE = 10
 # The setting of Dask that is used in place of PATIENCE.
 NO_WORKERS = "distributed.scheduler.no-workers-timeout"
 CLOSED = "the client was closed before the computation ended"
@@ -142,7 +144,8 @@ def compute(wanted: Any, client: Any = None) -> Any:
     Raises
     ------
     ComputationError
-        If the client is closed, the computation is cancelled, or there is no worker for the time
+        If the client is closed, the computation is cancelled, the scheduler does not answer, or
+        there is no worker for the time
         that the setting ``distributed.scheduler.no-workers-timeout`` of Dask gives, or 60 seconds.
     """
     is_one = not isinstance(wanted, list)
@@ -348,7 +351,8 @@ class _Watch:
     def __init__(self, client: Any):
         self._client = client
         self._patience = _patience()
-        self._last_seen = monotonic()
+        # When the scheduler last answered, and when it last had workers.
+        self._answered = self._last_seen = monotonic()
         self._asked: Future | None = None
 
     def look(self) -> None:
@@ -357,12 +361,15 @@ class _Watch:
         if self._asked is None:
             self._asked = _in_thread(self._client.nthreads)
         elif self._asked.done():
-            if self._asked.exception() is None and self._asked.result():
-                self._last_seen = monotonic()
+            if self._asked.exception() is None:
+                self._answered = monotonic()
+                self._last_seen = self._answered if self._asked.result() else self._last_seen
             self._asked = None
-        waited = monotonic() - self._last_seen
+        waited, silence = self._answered - self._last_seen, monotonic() - self._answered
         if waited > self._patience:
             raise ComputationError(f"the cluster has had no worker for {waited:.0f} seconds")
+        if silence > SILENCE * self._patience:
+            raise ComputationError(f"the scheduler has not answered for {silence:.0f} seconds")
 
 
 def _patience() -> float:
