@@ -104,7 +104,7 @@ def end_cluster(client: Client) -> None:
     cluster.cache_clear()
     for it in (client, client.cluster):
         with suppress(OSError, TimeoutError):
-            it.close(timeout=10)
+            it.close(timeout=120)
 
 
 _calm: dict[str, float] = {}

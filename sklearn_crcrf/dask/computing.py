@@ -145,8 +145,8 @@ def compute(wanted: Any, client: Any = None) -> Any:
     ------
     ComputationError
         If the client is closed, the computation is cancelled, the scheduler does not answer, or
-        there is no worker for the time
-        that the setting ``distributed.scheduler.no-workers-timeout`` of Dask gives, or 60 seconds.
+        there is no worker for the time that the setting
+        ``distributed.scheduler.no-workers-timeout`` of Dask gives, or 60 seconds.
     """
     is_one = not isinstance(wanted, list)
     listed = [wanted] if is_one else wanted
