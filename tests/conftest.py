@@ -1,5 +1,6 @@
 """Settings that must hold before numpy and scipy are imported."""
 
+import gc
 import os
 import signal
 import sys
@@ -29,3 +30,9 @@ settings.load_profile("tests")
 def pytest_configure(config):
     # pyproject.toml is read before this file, and the name of the class imports scikit-learn.
     config.addinivalue_line("filterwarnings", "error::sklearn.exceptions.ConvergenceWarning")
+
+
+def pytest_collection_finish():
+    # Tests and modules stay until the end: no garbage need be looked for among them.
+    gc.collect()
+    gc.freeze()
