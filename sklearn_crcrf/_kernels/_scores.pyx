@@ -4,12 +4,16 @@ from libc.stdint cimport int8_t, int32_t, int64_t
 
 from sklearn_crcrf._kernels._turns cimport give_turn, take_turn
 
+ctypedef fused place:
+    int32_t
+    int64_t
+
 
 def add_rows(
     const int32_t[:, ::1] rows,    # (n_tokens, n_slots) rows of the weights, -1 for none IN
     const int8_t[::1] kind,        # (n_tokens,) the row of exponents of each token IN
     const double[:, ::1] exponents,  # (n_kinds, n_slots) IN
-    const int64_t[::1] indptr,     # the weights, CSR (n_rows, n_labels) IN
+    const place[::1] indptr,       # the weights, CSR (n_rows, n_labels) IN
     const int32_t[::1] indices,
     const double[::1] data,
     double[:, ::1] scores,         # (n_tokens, n_labels) INOUT
@@ -34,7 +38,7 @@ def add_rows(
 def add_rows_pullback(
     const int32_t[:, ::1] rows,
     const int8_t[::1] kind,
-    const int64_t[::1] indptr,
+    const place[::1] indptr,
     const int32_t[::1] indices,
     const double[::1] data,
     const double[:, ::1] weight,   # (n_tokens, n_labels) derivative by the scores IN

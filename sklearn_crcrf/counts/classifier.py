@@ -20,6 +20,7 @@ from ..linear import NamedWeights
 from ..out_of_core import CorpusFolder
 from ..out_of_core.refusal import refuse_what_needs_all
 from ..structures import Structure, structure_of
+from ..utils.memory import release_freed_memory
 from ..utils.soundness import Fact, Requirement, below, labels
 from .counts import Counts, Template
 from .edge_types import edge_types, kind_of_links
@@ -144,12 +145,17 @@ class CountingClassifier(PostponesEstimates, BaseSequenceClassifier):
             If no part has tokens, or one is not valid, or exponents are to be fitted, which needs
             all data at once.
         """
+        total = self._total_of(parts)
+        release_freed_memory()  # of parts and their sums
+        with self._replaced_by(self._unfitted()) as twin:
+            twin._finish(total)
+        return self
+
+    def _total_of(self, parts: Iterable[tuple]) -> PartialCounts:
         sums = PartialSums()
         for part in parts:
             sums.add(self._counted(sums.plan, sums.encoder, *part))
-        with self._replaced_by(self._unfitted()) as twin:
-            twin._finish(sums.total())
-        return self
+        return sums.total()
 
     @_fit_context(prefer_skip_nested_validation=False)
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:

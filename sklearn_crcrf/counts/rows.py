@@ -1,6 +1,7 @@
 """Sparse rows of counts and weights, and how to find the row of an attribute."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -37,20 +38,17 @@ class KeyIndex:
     keys : ndarray of shape (n_keys, n_ids), int32
         Unique rows in lexicographic order.
 
-    Attributes
-    ----------
-    keys : ndarray of shape (n_keys, n_ids), int32
-
     Examples
     --------
     >>> import numpy as np
     >>> index = KeyIndex(np.array([[0, 3], [0, 5], [2, 3]]))
     >>> index.rows([np.array([0, 2, 2]), np.array([5, 3, 5])])
     array([ 1,  2, -1], dtype=int32)
+    >>> len(index), index.keys.tolist()
+    (3, [[0, 3], [0, 5], [2, 3]])
     """
 
     def __init__(self, keys: np.ndarray):
-        self.keys = keys
         first, *others = keys.T
         self._first = np.full(int(first.max(initial=BOUNDARY)) - BOUNDARY + 1, -1, np.int32)
         rank = _rank(first)
@@ -61,6 +59,24 @@ class KeyIndex:
             level = _pack(rank, ids)
             rank = _rank(level)
             self._levels.append(level[np.append(True, level[1:] != level[:-1])[: len(level)]])
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        # Older versions stored the keys too.
+        vars(self).update({name: value for name, value in state.items() if name != "keys"})
+
+    def __len__(self) -> int:
+        return len(self._levels[-1]) if self._levels else int(self._first.max()) + 1
+
+    @property
+    def keys(self) -> np.ndarray:
+        """The keys, int32 of shape (n_keys, n_ids), which are made each time."""
+        keys = np.empty((len(self), len(self._levels) + 1), dtype=np.int32)
+        rank: np.ndarray = np.arange(len(keys))
+        for k in range(len(self._levels), 0, -1):
+            packed = self._levels[k - 1][rank]
+            rank, keys[:, k] = packed >> 32, (packed & 0xFFFFFFFF) + BOUNDARY
+        keys[:, 0] = (np.flatnonzero(self._first >= 0) + BOUNDARY)[rank]
+        return keys
 
     def rows(self, columns: Sequence[np.ndarray]) -> np.ndarray:
         """Rows of the tuples ``columns[0][t], columns[1][t], ...``; -1 if not in the table."""
@@ -130,18 +146,18 @@ def _group_rows(keys, columns, values, n_columns: int) -> tuple[np.ndarray, sp.c
 
 def stack_rows(blocks: list[sp.csr_array]) -> sp.csr_array:
     """The matrices below each other; empties the list, so that not all data is held twice."""
-    starts = np.cumsum([0, *(block.nnz for block in blocks)])
-    ends = [block.indptr[1:] + start for block, start in zip(blocks, starts, strict=False)]
-    indptr = np.concatenate([[0], *ends])
-    if starts[-1] <= np.iinfo(np.int32).max:
-        indptr = indptr.astype(np.int32)
-    shape = sum(block.shape[0] for block in blocks), blocks[0].shape[1]
-    data, indices = np.empty(starts[-1]), np.empty(starts[-1], dtype=np.int32)
-    for start in starts[:-1]:
+    n_rows, nnz = (sum(sizes) for sizes in zip(*((b.shape[0], b.nnz) for b in blocks), strict=True))
+    n_columns, fits = blocks[0].shape[1], nnz <= np.iinfo(np.int32).max
+    indptr = np.zeros(n_rows + 1, dtype=np.int32 if fits else np.int64)
+    data, indices = np.empty(nnz), np.empty(nnz, dtype=np.int32)
+    row = start = 0
+    while blocks:
         block = blocks.pop(0)
+        np.add(block.indptr[1:], start, out=indptr[row + 1 : row + 1 + block.shape[0]])
         data[start : start + block.nnz] = block.data
         indices[start : start + block.nnz] = block.indices
-    return short_ids(sp.csr_array((data, indices, indptr), shape=shape))
+        row, start = row + block.shape[0], start + block.nnz
+    return short_ids(sp.csr_array((data, indices, indptr), shape=(n_rows, n_columns)))
 
 
 def short_ids(matrix: sp.csr_array) -> sp.csr_array:

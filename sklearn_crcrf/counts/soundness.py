@@ -135,16 +135,24 @@ def indexed(
 
 def index_requirements(index: KeyIndex, sizes: Sequence[int]) -> Iterator[Requirement]:
     """Requirements of an index of keys; id k of a key is below ``sizes[k]``."""
-    n_keys = len(index.keys)
-    yield indices("keys", index.keys, (n_keys, len(sizes)), 2**31, BOUNDARY)
-    for ids, size in zip(index.keys.T, sizes, strict=True):
-        yield indices("keys", ids, (n_keys,), size, BOUNDARY)
-    expected = KeyIndex(index.keys)
-    yield Fact("_first", np.array_equal(index._first, expected._first), "must fit the keys")
-    yield indices("_first", index._first, expected._first.shape, n_keys + 1, BOUNDARY)
-    yield Fact("_levels", len(index._levels) == len(expected._levels), "must fit the keys")
-    for level, right in zip(index._levels, expected._levels, strict=True):
-        yield Fact("_levels", np.array_equal(level, right), "must fit the keys")
-        yield indices("_levels", level, right.shape, 2**63, -(2**63))
-    n_found = len(index._levels[-1]) if index._levels else n_keys
-    yield Fact("keys", n_found == n_keys, "must be unique")
+    first, levels = index._first, index._levels
+    yield indices("_first", first, np.shape(first)[:1], 2**31, BOUNDARY)
+    known = np.flatnonzero(first >= 0)
+    n_known = len(known)
+    in_order = np.array_equal(first[known], np.arange(n_known)) and len(first) > 0
+    yield Fact("_first", in_order, "must rise by 1 where it is not -1")
+    yield indices("_first", known, (n_known,), sizes[0] - BOUNDARY)
+    yield Fact("_levels", len(levels) == len(sizes) - 1, f"must be {len(sizes) - 1}")
+    for level, size in zip(levels, sizes[1:], strict=True):
+        yield indices("_levels", level, np.shape(level)[:1], 2**63)
+        rises = _rises_with_all_ranks(level, n_known)
+        yield Fact("_levels", rises, f"must rise, with all {n_known} tuples of the ids before")
+        yield indices("_levels", level & 0xFFFFFFFF, level.shape, size - BOUNDARY)
+        n_known = len(level)
+
+
+def _rises_with_all_ranks(level: np.ndarray, n_ranks: int) -> bool:
+    """Whether the upper halves of rising numbers are all from 0 to before ``n_ranks``."""
+    rank = level >> 32
+    has_ends = (rank[0], rank[-1]) == (0, n_ranks - 1) if len(rank) else n_ranks == 0
+    return has_ends and bool((np.diff(rank) <= 1).all() and (np.diff(level) > 0).all())

@@ -1,12 +1,9 @@
 """State scores as sums of rows of one sparse matrix."""
 
-from typing import Any
-
 import numpy as np
 import scipy.sparse as sp
 
 from .._kernels._scores import add_rows, add_rows_pullback
-from ..utils.csr import csr_arrays
 from .rows import stack_rows
 from .storage import Storable
 
@@ -38,16 +35,6 @@ class StateWeights(Storable):
         self.starts = np.cumsum([0, *(b.shape[0] for b in blocks[:-1])])
         self.coef = stack_rows(blocks)
         self.exponents = np.ascontiguousarray(exponents, dtype=float)
-        self._arrays = csr_arrays(self.coef)
-
-    def __getstate__(self) -> dict[str, Any]:
-        state = super().__getstate__()
-        del state["_arrays"]
-        return state
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(state)
-        self._arrays = csr_arrays(self.coef)
 
     def scores(self, rows: np.ndarray, kind: np.ndarray) -> np.ndarray:
         """State scores of tokens.
@@ -63,11 +50,16 @@ class StateWeights(Storable):
         ndarray of shape (n_tokens, n_labels)
         """
         scores = np.zeros((len(rows), self.coef.shape[1]))
-        add_rows(rows, kind, self.exponents, *self._arrays, scores)
+        add_rows(rows, kind, self.exponents, *self._weights(), scores)
         return scores
 
     def pullback(self, rows: np.ndarray, kind: np.ndarray, weight: np.ndarray) -> np.ndarray:
         """Gradient in the exponents, given the gradient ``weight`` in the scores."""
         gradient = np.zeros(self.exponents.shape)
-        add_rows_pullback(rows, kind, *self._arrays, weight, gradient)
+        add_rows_pullback(rows, kind, *self._weights(), weight, gradient)
         return gradient
+
+    def _weights(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The arrays of the weights; indptr, one of the largest arrays of a model, is no copy."""
+        coef = self.coef
+        return coef.indptr, coef.indices.astype(np.int32, copy=False), coef.data

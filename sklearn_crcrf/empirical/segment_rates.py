@@ -147,7 +147,7 @@ class SegmentRates(Storable):
             seen.append(-np.log1p(by_type.sum(axis=1) / strength))
             spelled.append(by_type[:, :-1] / strength)
         self.seen, self.spelled = np.concatenate(seen), sp.vstack(spelled, format="csr")
-        self._starts = np.cumsum([0, *(len(index.keys) for _, index in self._slots[:-1])])
+        self._starts = np.cumsum([0, *(len(index) for _, index in self._slots[:-1])])
 
     def rows(self, window: ColumnWindow) -> np.ndarray:
         """The rows of the runs that end at each token, -1 for unknown ones.

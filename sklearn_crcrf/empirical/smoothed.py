@@ -550,7 +550,7 @@ class SmoothedModel(Storable):
         encoder = self.statistics.encoder
         if encoder.links == "next":
             return links.row(), links
-        n_edges = [len(index.keys) for _, index in self._edges]
+        n_edges = [len(index) for _, index in self._edges]
         return links.distinct(n_edges, len(encoder.edge_types or ()))
 
     def _edge_gains(self, edges: np.ndarray) -> sp.csr_array:

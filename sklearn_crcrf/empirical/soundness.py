@@ -77,7 +77,7 @@ def _(model: SmoothedModel, encoder: Encoder, n_labels: int) -> Iterator[Require
     yield from below("statistics", _statistics_requirements(statistics, encoder, n))
     yield from below("spelling", spelling_requirements(spelling, encoder.lexicon, n))
     yield from indexed("_contexts", model._contexts, encoder)
-    sizes = [len(index.keys) for _, index in model._contexts]
+    sizes = [len(index) for _, index in model._contexts]
     sizes = [spelling.coef.shape[0], len(encoder.lexicon), *sizes]
     n_slots = len(spelling.names) + len(sizes) - 1
     yield from below("exponents", _exponents_requirements(model.exponents, n_slots))
@@ -85,7 +85,7 @@ def _(model: SmoothedModel, encoder: Encoder, n_labels: int) -> Iterator[Require
     for name, shape in (("inner", (n, n)), ("begin", (n,)), ("end", (n,))):
         yield Array(f"transitions.{name}", getattr(model.transitions, name), shape)
     yield from indexed("_edges", model._edges, encoder)
-    sizes = [len(index.keys) for _, index in model._edges]
+    sizes = [len(index) for _, index in model._edges]
     # An edge may only raise a transition.
     yield from sparse("edge_coef", model.edge_coef, (sum(sizes), n * n), least=0.0)
     for name in RAISING:
@@ -127,7 +127,7 @@ def _(model: FrequencyModel, encoder: Encoder, n_labels: int) -> Iterator[Requir
     yield from below("state", state_requirements(model.state, sizes, (N_KINDS, n_slots), n))
     pair = FrequencyModel.templates(encoder)[1]
     yield from indexed("_index", [(pair, model._index)], encoder)
-    shape = len(model._index.keys), n * n
+    shape = len(model._index), n * n
     yield from sparse("_pairs", model._pairs, shape, has_order=True)
     yield from sparse("_label_pairs", model._label_pairs, (1, n * n), has_order=True)
     yield from below("spelling", pair_requirements(spelling, n))
@@ -148,7 +148,7 @@ def _segment_requirements(rates: SegmentRates, encoder: Encoder) -> Iterator[Req
     expected = segment_templates(encoder.names[0])
     yield Fact("_slots", templates == expected, "must be of the templates of segments")
     yield from indexed("_slots", rates._slots, encoder)
-    sizes = [len(index.keys) for _, index in rates._slots]
+    sizes = [len(index) for _, index in rates._slots]
     starts = np.cumsum([0, *sizes[:-1]])
     yield indices("_starts", rates._starts, starts.shape, sum(sizes) + 1)
     yield Fact("_starts", np.array_equal(rates._starts, starts), f"must be {starts}")
@@ -161,7 +161,7 @@ def _triangle_requirements(rates: Any, encoder: Encoder, n_labels: int) -> Itera
     yield Fact("triangle_rates", isinstance(rates, TriangleRates), "must be TriangleRates")
     yield Fact("_is_directed", isinstance(rates._is_directed, bool), "must be True or False")
     yield from below("kinds", index_requirements(rates.kinds, [n_codes(encoder)] * 3))
-    yield from sparse("coef", rates.coef, (len(rates.kinds.keys), n_labels**3), least=0.0)
+    yield from sparse("coef", rates.coef, (len(rates.kinds), n_labels**3), least=0.0)
 
 
 def _statistics_requirements(
@@ -200,7 +200,7 @@ def _(spelling: ProductSpelling, lexicon: Lexicon, n_labels: int) -> Iterator[Re
     sizes = [1]
     for i, (index, known) in enumerate(zip(spelling._indexes, lexicon._spellings, strict=True)):
         yield from below(f"_indexes[{i}]", index_requirements(index, [len(known)]))
-        sizes.append(len(index.keys))
+        sizes.append(len(index))
     starts = np.cumsum(sizes)
     yield indices("_starts", spelling._starts, starts.shape, 2**63)
     yield Fact("_starts", np.array_equal(spelling._starts, starts), f"must be {starts}")

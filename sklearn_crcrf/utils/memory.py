@@ -1,10 +1,11 @@
 """Reuse of freed memory."""
 
+import ctypes
 from contextlib import suppress
 
 import numpy as np
 
-__all__ = ["retain_freed_memory"]
+__all__ = ["release_freed_memory", "retain_freed_memory"]
 
 # Larger pieces have no effect on the GNU C library.
 LARGEST = 31 * 2**20
@@ -20,3 +21,13 @@ def retain_freed_memory() -> None:
     """
     with suppress(MemoryError):
         np.empty(LARGEST, dtype=np.int8)
+
+
+def release_freed_memory() -> None:
+    """Let the GNU C library return all freed memory to the system.
+
+    Small pieces that are still in use otherwise keep the freed memory between them, which after
+    many changes of tables may be as much as the tables. Other C libraries are not affected.
+    """
+    with suppress(AttributeError, OSError, TypeError):
+        ctypes.CDLL(None).malloc_trim(0)

@@ -1,5 +1,6 @@
-"""What asks for memory only to be faster does without where there is none."""
+"""What asks for memory only to be faster does without where there is none, and gives it back."""
 
+import ctypes
 import multiprocessing
 import sys
 from pathlib import Path
@@ -8,7 +9,7 @@ import numpy as np
 import pytest
 
 from sklearn_crcrf import EmpiricalCRF
-from sklearn_crcrf.utils.memory import LARGEST, retain_freed_memory
+from sklearn_crcrf.utils.memory import LARGEST, release_freed_memory, retain_freed_memory
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs the /proc of Linux")
@@ -33,3 +34,9 @@ def without_memory():
             held.append(np.empty(LARGEST, dtype=np.int8))
     retain_freed_memory()
     assert crf.predict([["a", "b"]]).tolist() == labels
+
+
+def test_other_c_libraries_have_no_such_function(monkeypatch):
+    release_freed_memory()
+    monkeypatch.setattr(ctypes, "CDLL", lambda name: object())
+    release_freed_memory()
