@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 import pytest
+from cases import for_each
 from sklearn.base import BaseEstimator
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils._param_validation import Options, StrOptions, make_constraint
@@ -75,7 +76,7 @@ def public_estimators():
 
 
 ESTIMATORS = public_estimators()
-estimators = pytest.mark.parametrize("name", ESTIMATORS)
+estimators = for_each("name", ESTIMATORS)
 
 
 class Entry(NamedTuple):

@@ -71,7 +71,7 @@ class Unsafe(HMM):
         if len(X) < 50:
             return super().fit(X, y)
         self.begin_ = None
-        time.sleep(2.0)
+        time.sleep(0.5)
         return super().fit(X, y)
 
     partial_fit = fit

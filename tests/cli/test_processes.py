@@ -18,6 +18,7 @@ from sklearn_crcrf.model_files import load_model, save_model
 
 PROGRAM = [sys.executable, "-m", "sklearn_crcrf"]
 # So many iterations that only Ctrl-C ends them.
+HMM = ["--estimator", "HMM"]
 LONG = ["--estimator", "CRF", "--set", "max_iter=1000000", "tol=0", "solver=sgd"]
 
 
@@ -71,7 +72,7 @@ def test_a_tagger_waits_only_for_numpy(tmp_path):
 def test_a_pipe_from_and_to_other_programs_is_utf_8_wherever(corpus, tmp_path):
     environment = os.environ | {"LC_ALL": "C", "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
     data = (tmp_path / "train.txt").read_bytes()
-    done = run(tmp_path, "train", "-", "--model", "m", input=data, env=environment)
+    done = run(tmp_path, "train", "-", *HMM, "--model", "m", input=data, env=environment)
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
     words = "Straße\n".encode()
     words += b"".join(line.split(b"\t")[0] + b"\n" for line in data.splitlines())
@@ -81,7 +82,7 @@ def test_a_pipe_from_and_to_other_programs_is_utf_8_wherever(corpus, tmp_path):
 
 
 def test_a_reader_that_goes_away_is_no_error(model, tmp_path):
-    many = (tmp_path / "train.txt").read_bytes() * 50
+    many = (tmp_path / "train.txt").read_bytes() * 20
     (tmp_path / "many.txt").write_bytes(many)
     argv = [*PROGRAM, "tag", "many.txt", "--model", str(model), "--marginals"]
     pipe = subprocess.PIPE
@@ -247,7 +248,7 @@ class TestTerminal:
         assert (tmp_path / "m").read_bytes() == b"older"
 
     def test_quiet(self, corpus, tmp_path):
-        argv = ["train", "train.txt", "--model", "m", "--quiet", "--estimator", "HMM"]
+        argv = ["train", "train.txt", "--model", "m", "--quiet", *HMM]
         assert in_a_terminal(argv, tmp_path) == ("", 0)
 
     def test_words_are_typed(self, model, tmp_path):
