@@ -74,36 +74,29 @@ def add_pair_weights(
 
 
 def add_pair_derivatives(
-    const int64_t[::1] column_indptr,  # as in number_candidate_pairs
-    const int32_t[::1] column_token,
-    const real[::1] column_value,      # (n_entries,) in the order of columns IN
+    const int64_t[::1] indptr,         # as in add_pair_weights
+    const real[::1] values,
     const int64_t[::1] candidate_indptr,
-    const int32_t[::1] candidate_label,
-    const int64_t[::1] pair_indptr,
-    const int32_t[::1] pair_label,
+    const int64_t[::1] first_pair,
+    const int32_t[::1] number,
     const real[::1] scores,            # (n_candidates,) derivatives by scores IN
     real[::1] gradient,                # (n_pairs,) INOUT
-    int32_t[::1] of_label,             # (n_labels,) work space, filled with -1
     int64_t start,
     int64_t stop,
 ):
-    """Add the derivatives by the weights of the pairs of the attributes start to stop."""
-    cdef:
-        int64_t a, k, c, p
-        int32_t t, pair
+    """Add the derivatives by the weights of the attributes of the tokens start to stop."""
+    cdef int64_t t, k, c, p, n = number.shape[0]
     with nogil:
         give_turn()
-        for a in range(start, stop):
-            for p in range(pair_indptr[a], pair_indptr[a + 1]):
-                of_label[pair_label[p]] = <int32_t>p
-            for k in range(column_indptr[a], column_indptr[a + 1]):
-                t = column_token[k]
+        for t in range(start, stop):
+            for k in range(indptr[t], indptr[t + 1]):
+                p = first_pair[k]
                 for c in range(candidate_indptr[t], candidate_indptr[t + 1]):
-                    pair = of_label[candidate_label[c]]
-                    if pair >= 0:
-                        gradient[pair] += column_value[k] * scores[c]
-            for p in range(pair_indptr[a], pair_indptr[a + 1]):
-                of_label[pair_label[p]] = -1
+                    if p + AHEAD < n and number[p + AHEAD] >= 0:
+                        fetch_row(&gradient[number[p + AHEAD]], 1)
+                    if number[p] >= 0:
+                        gradient[number[p]] += values[k] * scores[c]
+                    p += 1
         take_turn()
 
 

@@ -74,13 +74,23 @@ cdef bint add_scores_of_ends(
     return is_finite
 
 
+cdef inline void add_messages(
+    const double *before, int64_t n_before, int64_t n_here, double *x
+) noexcept nogil:
+    """Add the messages of the states before to the scores of the runs that go on from each."""
+    cdef int64_t s, k
+    for s in range(n_before):
+        for k in range(n_here):
+            x[s * n_here + k] += before[s]
+
+
 cdef double sum_forward_of_unit(
     const Runs *runs, int64_t unit, const real *score, double *message, double *conditional
 ) noexcept nogil:
     """log Z of a unit; fills its messages, and its probabilities of runs given their ends."""
     cdef:
         int64_t first = runs.offsets[unit], stop = runs.offsets[unit + 1]
-        int64_t t, longest, n_arcs, n_states, n_here, a, s
+        int64_t t, longest, n_states, n_here, n_ways, s
         double *x
         double *alpha = NULL
         const double *before = NULL
@@ -89,15 +99,16 @@ cdef double sum_forward_of_unit(
         return 0.0
     for t in range(first, stop):
         longest = min(t - first, runs.order)
-        n_arcs, n_here = number_of(runs, longest, t), number_of(runs, 0, t)
+        n_here = number_of(runs, 0, t)
         x = conditional + start_of(runs, longest, t)
         is_finite &= add_scores_of_ends[real](runs, t, longest, score, x)
-        for a in range(n_arcs if t > first else 0):
-            x[a] += before[a // n_here]
+        if t > first:
+            add_messages(before, number_of(runs, longest - 1, t - 1), n_here, x)
         n_states = number_of(runs, min(longest, runs.order - 1), t)
         alpha = message + start_of(runs, min(longest, runs.order - 1), t)
+        n_ways = number_of(runs, 0, t - longest) if longest == runs.order else 1
         for s in range(n_states):
-            alpha[s] = condition_on_end(x + s, n_states, n_arcs // n_states)
+            alpha[s] = condition_on_end(x + s, n_states, n_ways)
         before = alpha
     return log_of_sum(alpha, n_states) if is_finite else NAN
 
@@ -105,18 +116,19 @@ cdef double sum_forward_of_unit(
 cdef inline double condition_on_end(double *x, int64_t stride, int64_t n) noexcept nogil:
     """The logarithm of a sum of n exponentials, of every stride-th x; x become their shares."""
     cdef double top = x[0], total = 0.0
-    cdef int64_t k
+    cdef int64_t k, best = 0
     if n == 1:
         x[0] = 1.0
         return top
     for k in range(1, n):
-        top = max(top, x[k * stride])
+        if x[k * stride] > top:
+            top, best = x[k * stride], k
     if isinf(top):
         for k in range(n):
             x[k * stride] = 0.0
         return top
     for k in range(n):
-        x[k * stride] = exp(x[k * stride] - top)
+        x[k * stride] = exp(x[k * stride] - top) if k != best else 1.0
         total += x[k * stride]
     for k in range(n):
         x[k * stride] /= total
@@ -155,7 +167,7 @@ cdef void sum_backward_of_unit(
             for s in range(n_states):
                 p[a + s] = given[a + s] * here[s]
             a += n_states
-        for a in range(n_arcs // n_here):
+        for a in range(number_of(runs, longest - 1, t - 1) if t > first else 0):
             before[a] = 0.0
             for s in range(n_here):
                 before[a] += p[a * n_here + s]
@@ -266,8 +278,8 @@ cdef double best_path_of_unit(
         longest = min(t - first, runs.order)
         n_arcs, n_here = number_of(runs, longest, t), number_of(runs, 0, t)
         is_finite &= add_scores_of_ends[real](runs, t, longest, score, x)
-        for a in range(n_arcs if t > first else 0):
-            x[a] += before[a // n_here]
+        if t > first:
+            add_messages(before, number_of(runs, longest - 1, t - 1), n_here, x)
         n_states = number_of(runs, min(longest, runs.order - 1), t)
         alpha = message + start_of(runs, min(longest, runs.order - 1), t)
         chosen = choice + start_of(runs, min(longest, runs.order - 1), t)

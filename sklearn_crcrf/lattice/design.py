@@ -163,7 +163,7 @@ class LatticeDesign:
     def add_gradient(self, derivatives: np.ndarray, out: np.ndarray) -> None:
         """Add the derivatives by the weights, given the derivatives by the scores of all runs."""
         of_pairs, of_runs, of_known = np.split(out, np.cumsum(self.features.sizes)[:-1])
-        candidates, pairs = self.lattice.candidates, self.features.pairs
+        candidates = self.lattice.candidates
         state = derivatives[: len(candidates.label)]
         found, at_end = self.run >= 0, self.end >= 0
         of_runs += np.bincount(self.run[found], derivatives[found], minlength=len(of_runs))
@@ -172,20 +172,16 @@ class LatticeDesign:
         if len(of_known):
             products = state * self.known
             of_known += np.bincount(candidates.label, products, minlength=len(of_known))
-        indptr, token, entry = self.columns
         add_pair_derivatives(
-            indptr,
-            token,
-            self.X.data[entry],
+            self.X.indptr.astype(np.int64),
+            self.X.data,
             candidates.indptr,
-            candidates.label,
-            pairs.indptr.astype(np.int64),
-            pairs.indices.astype(np.int32),
+            self.first_pair,
+            self.pair,
             state,
             of_pairs,
-            np.full(pairs.shape[1], -1, dtype=np.int32),
             0,
-            pairs.shape[0],
+            self.lattice.n_tokens,
         )
 
 
