@@ -127,7 +127,6 @@ class Lattice(Structure):
     def __init__(self, offsets: np.ndarray, candidates: Candidates, order: int = 1):
         super().__init__(offsets)
         self.candidates, self.order = candidates, order
-        self._found: tuple[np.ndarray, np.ndarray] | None = None
         self.start = starts_of_runs(self.offsets, candidates.indptr, order)
 
     @cached_property
@@ -220,7 +219,7 @@ class Lattice(Structure):
         return out
 
     def score(self, scores: Any, y: np.ndarray) -> tuple[np.ndarray, Pullback]:
-        path, value = self._numbers(y), np.empty(self.n_units)
+        path, value = self.candidates.find(y), np.empty(self.n_units)
         score_lattice_paths(self.runs_of_candidates, scores.runs, path, value)
 
         def pullback(weight: np.ndarray, out: Any = None) -> Any:
@@ -318,12 +317,6 @@ class Lattice(Structure):
         """As :meth:`Capabilities.span_log_probability`; -inf for labels that are no candidates."""
         spans = start, stop, labels, following, preceding
         return lattice_span_log_probability(self, scores, *spans)
-
-    def _numbers(self, y: np.ndarray) -> np.ndarray:
-        """Which candidates the labels are; the gold labels of training are looked up once."""
-        if self._found is None or self._found[0] is not y:
-            self._found = y, self.candidates.find(y)
-        return self._found[1]
 
     def _sums(self, scores: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         log_z, message, conditional = np.empty(self.n_units), *np.empty((2, self.n_runs))
