@@ -1,6 +1,6 @@
 """Sparse rows of counts and weights, and how to find the row of an attribute."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -144,20 +144,38 @@ def _group_rows(keys, columns, values, n_columns: int) -> tuple[np.ndarray, sp.c
     return keys[starts], short_ids(rows)
 
 
-def stack_rows(blocks: list[sp.csr_array]) -> sp.csr_array:
-    """The matrices below each other; empties the list, so that not all data is held twice."""
-    n_rows, nnz = (sum(sizes) for sizes in zip(*((b.shape[0], b.nnz) for b in blocks), strict=True))
-    n_columns, fits = blocks[0].shape[1], nnz <= np.iinfo(np.int32).max
-    indptr = np.zeros(n_rows + 1, dtype=np.int32 if fits else np.int64)
-    data, indices = np.empty(nnz), np.empty(nnz, dtype=np.int32)
-    row = start = 0
-    while blocks:
-        block = blocks.pop(0)
-        np.add(block.indptr[1:], start, out=indptr[row + 1 : row + 1 + block.shape[0]])
-        data[start : start + block.nnz] = block.data
-        indices[start : start + block.nnz] = block.indices
-        row, start = row + block.shape[0], start + block.nnz
-    return short_ids(sp.csr_array((data, indices, indptr), shape=(n_rows, n_columns)))
+def stack_rows(
+    blocks: Iterable[sp.csr_array], n_entries: int | None = None
+) -> tuple[sp.csr_array, np.ndarray]:
+    """The matrices below each other.
+
+    Parameters
+    ----------
+    blocks : iterable of CSR of shape (n_rows, n_columns)
+        If it makes the matrices one by one, only one of them is in memory at a time.
+    n_entries : int, optional
+        The number of entries of all matrices, which an iterator needs.
+
+    Returns
+    -------
+    stack : CSR
+    starts : ndarray of shape (n_blocks,)
+        The first row of each matrix.
+    """
+    if n_entries is None:
+        blocks = list(blocks)
+        n_entries = sum(block.nnz for block in blocks)
+    data, indices = np.empty(n_entries), np.empty(n_entries, dtype=np.int32)
+    dtype = np.int32 if n_entries <= np.iinfo(np.int32).max else np.int64
+    ends, start, n_columns = [np.zeros(1, dtype=dtype)], 0, 0
+    for block in blocks:
+        n_columns, stop = block.shape[1], start + block.nnz
+        data[start:stop], indices[start:stop] = block.data, block.indices
+        ends.append(block.indptr[1:].astype(dtype) + dtype(start))
+        start = stop
+    indptr = np.concatenate(ends)
+    starts = np.cumsum([0, *map(len, ends[1:-1])])
+    return short_ids(sp.csr_array((data, indices, indptr), (len(indptr) - 1, n_columns))), starts
 
 
 def short_ids(matrix: sp.csr_array) -> sp.csr_array:

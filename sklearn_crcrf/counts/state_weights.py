@@ -1,5 +1,8 @@
 """State scores as sums of rows of one sparse matrix."""
 
+from collections.abc import Iterable
+from typing import Any
+
 import numpy as np
 import scipy.sparse as sp
 
@@ -18,10 +21,11 @@ class StateWeights(Storable):
 
     Parameters
     ----------
-    blocks : list of CSR of shape (n_rows, n_labels)
-        The list is emptied.
+    blocks : iterable of CSR of shape (n_rows, n_labels)
     exponents : array-like of shape (n_kinds, n_slots)
         Factors of the rows of each slot, for each kind of word.
+    n_entries : int, optional
+        The number of entries of all blocks, if these are made one by one.
 
     Attributes
     ----------
@@ -31,9 +35,10 @@ class StateWeights(Storable):
         First row of each block in ``coef``.
     """
 
-    def __init__(self, blocks: list[sp.csr_array], exponents):
-        self.starts = np.cumsum([0, *(b.shape[0] for b in blocks[:-1])])
-        self.coef = stack_rows(blocks)
+    def __init__(
+        self, blocks: Iterable[sp.csr_array], exponents: Any, n_entries: int | None = None
+    ):
+        self.coef, self.starts = stack_rows(blocks, n_entries)
         self.exponents = np.ascontiguousarray(exponents, dtype=float)
 
     def scores(self, rows: np.ndarray, kind: np.ndarray) -> np.ndarray:

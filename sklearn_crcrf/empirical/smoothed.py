@@ -6,6 +6,7 @@ multiplied by an exponent; see :func:`~sklearn_crcrf.counts.rows.association`.
 
 from collections.abc import Mapping, Sequence
 from copy import copy
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -114,13 +115,20 @@ class SmoothedModel(Storable):
         if roles is not None:
             given = statistics.counts, statistics.word, roles
             self.segments = SegmentRates(*given, self._strength)
-        contexts, blocks = self._fit_state(spelling, experts)
+        contexts = [e for e in experts.contexts if e.template in statistics.counts]
+        # Only estimates that serve as priors are kept.
+        of_edges = given_templates(self._edge_experts())
+        self._priors: set[Template | None] = {*of_edges, *(expert.broader for expert in contexts)}
+        of_words = self._fit_words(spelling)
         self.exponents = self._default_exponents(contexts, mu_oov, experts.exponents(are_segments))
         self.exponents.update(exponents)
         for name in RAISING:
             if name in self.exponents.names and self.exponents[name] < 0.0:
                 raise ValueError(f"exponents: {name!r} must not be negative, got {exponents[name]}")
-        self.state = StateWeights(blocks, self.exponents.table())
+        self.state = self._fit_state(of_words, contexts)
+        for template in of_edges:
+            if template not in self._estimates:
+                self._fit_estimate(template, None)
         self.transitions = self._fit_transitions()
         self._fit_edges()
         self.type_rates = self._fit_types()
@@ -363,20 +371,15 @@ class SmoothedModel(Storable):
         return gradient
 
     def _fit_state(
-        self, spelling: type, experts: Experts
-    ) -> tuple[list[ContextExpert], list[sp.csr_array]]:
-        """The experts on context that were counted; weights of spelling, words and contexts."""
-        contexts = [e for e in experts.contexts if e.template in self.statistics.counts]
-        given = given_templates(self._edge_experts())
-        # Only estimates that serve as priors are kept.
-        self._priors: set[Template | None] = {*given, *(expert.broader for expert in contexts)}
-        blocks = self._fit_words(spelling)
+        self, of_words: list[sp.csr_array], contexts: list[ContextExpert]
+    ) -> StateWeights:
+        """The weights of spelling and words, and of contexts, whose blocks are made one by one."""
+        counts = self.statistics.counts
         self._contexts: list[Any] = []
-        blocks += [self._fit_context(expert) for expert in contexts]
-        for template in given:
-            if template not in self._estimates:
-                self._fit_estimate(template, None)
-        return contexts, blocks
+        n_entries = [block.nnz for block in of_words]
+        n_entries += [len(counts[expert.template].weights) for expert in contexts]
+        blocks = chain(of_words, map(self._fit_context, contexts))
+        return StateWeights(blocks, self.exponents.table(), sum(n_entries))
 
     def _default_exponents(
         self, contexts: list[ContextExpert], mu_oov: float, defaults: Mapping[str, float]
