@@ -253,5 +253,7 @@ def association(counts: sp.csr_array, prior: np.ndarray, strength: float) -> sp.
     -------
     CSR of shape (n_rows, n_columns)
     """
-    weights = np.log1p(counts.data / (max(strength, WEAKEST) * prior))
+    weights = max(strength, WEAKEST) * prior
+    np.divide(counts.data, weights, out=weights)
+    np.log1p(weights, out=weights)
     return sp.csr_array((weights, counts.indices, counts.indptr), shape=counts.shape)

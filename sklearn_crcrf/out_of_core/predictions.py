@@ -1,6 +1,7 @@
 """Predicted labels of a corpus folder, written part by part."""
 
 import os
+from collections.abc import Iterator
 from typing import Any
 
 from ..training.monitor import steps
@@ -9,9 +10,17 @@ from .corpus_folder import CorpusFolder
 
 __all__ = ["predict_to_file"]
 
+# Number of sequences whose probabilities are in memory at a time.
+CHUNK = 500
+
 
 def predict_to_file(
-    estimator: Any, corpus: CorpusFolder, path: str | os.PathLike, *, verbose: int = 0
+    estimator: Any,
+    corpus: CorpusFolder,
+    path: str | os.PathLike,
+    *,
+    probabilities: bool = False,
+    verbose: int = 0,
 ) -> None:
     """Write the labels that an estimator predicts, with one part of the corpus in memory.
 
@@ -24,8 +33,15 @@ def predict_to_file(
     corpus : CorpusFolder
     path : str or path-like
         Gets its content once all labels are written.
+    probabilities : bool, default=False
+        Whether a tab and the probability of the label, from ``predict_proba``, follow each label.
     verbose : int, default=0
         Print a line after every ``verbose`` parts.
+
+    Raises
+    ------
+    ValueError
+        If there are to be probabilities, and the estimator has no ``predict_proba``.
 
     Examples
     --------
@@ -42,9 +58,25 @@ def predict_to_file(
     ...     Path(folder, "labels").read_text()
     'D\\nN\\n\\nN\\n\\n'
     """
+    if probabilities and not hasattr(estimator, "predict_proba"):
+        raise ValueError(f"probabilities: {type(estimator).__name__} has no predict_proba")
+    if probabilities and not hasattr(estimator, "predict_proba"):
+        raise ValueError(f"probabilities: {type(estimator).__name__} has no predict_proba")
     n_parts = len(corpus)
     parts = steps(corpus, "labelling, part", lambda number, _: number / n_parts, verbose)
     with replacing(path) as file:
         for X, _ in parts:
-            for labels in estimator.predict(X):
-                file.write("".join(f"{label}\n" for label in labels).encode() + b"\n")
+            lines = _with_probabilities(estimator, X) if probabilities else estimator.predict(X)
+            for sequence in lines:
+                file.write("".join(f"{line}\n" for line in sequence).encode() + b"\n")
+
+
+def _with_probabilities(estimator: Any, X: Any) -> Iterator[list[str]]:
+    """The labels of each sequence, and their probabilities."""
+    column = {label: j for j, label in enumerate(estimator.classes_.tolist())}
+    for start in range(0, len(X), CHUNK):
+        some = X[start : start + CHUNK]
+        predicted = zip(estimator.predict(some), estimator.predict_proba(some), strict=True)
+        for labels, rows in predicted:
+            found = rows[range(len(labels)), [column[label] for label in labels]].tolist()
+            yield [f"{label}\t{p:.6f}" for label, p in zip(labels, found, strict=True)]

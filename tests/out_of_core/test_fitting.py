@@ -168,9 +168,21 @@ def test_predictions_in_a_file(folder, text, tmp_path):
     crf = CRF().fit(folder)
     predict_to_file(crf, CorpusFolder(folder.folder), tmp_path / "labels")
     written = (tmp_path / "labels").read_text().split("\n\n")[:-1]
-    assert [labels.split("\n") for labels in written] == crf.predict(
-        WINDOW.fit_transform(text[0])
-    ).tolist()
+    X = WINDOW.fit_transform(text[0])
+    labels = crf.predict(X).tolist()
+    assert [sequence.split("\n") for sequence in written] == labels
+    predict_to_file(crf, folder, tmp_path / "labels", probabilities=True)
+    lines = [line.split("\t") for line in (tmp_path / "labels").read_text().split("\n") if line]
+    assert [label for label, _ in lines] == [label for sequence in labels for label in sequence]
+    column = {label: j for j, label in enumerate(crf.classes_.tolist())}
+    expected = [
+        row[column[label]]
+        for sequence, rows in zip(labels, crf.predict_proba(X), strict=True)
+        for label, row in zip(sequence, rows, strict=True)
+    ]
+    np.testing.assert_allclose([float(p) for _, p in lines], expected, atol=1e-6)
+    with pytest.raises(ValueError, match="Window has no predict_proba"):
+        predict_to_file(WINDOW, folder, tmp_path / "labels", probabilities=True)
 
 
 @pytest.mark.parametrize("make", [StructuredPerceptron, PassiveAggressiveCRF, ArowCRF])
