@@ -177,11 +177,11 @@ cdef void sum_backward_of_unit(
             for a in range(size):
                 out[a] += <real>p[a]
             if n > 0:
-                size = number_of(runs, n - 1, t)
-                s = 0
-                for a in range(size, number_of(runs, n, t)):
-                    p[s] += p[a]
-                    s = s + 1 if s + 1 < size else 0
+                a = size = number_of(runs, n - 1, t)
+                while a < number_of(runs, n, t):
+                    for s in range(size):
+                        p[s] += p[a + s]
+                    a += size
         here, before = before, here
         t -= 1
 
