@@ -35,6 +35,9 @@ from .solving import SOLVERS, check_supported, choose_solver, solve
 
 __all__ = ["CRF"]
 
+# The tolerance of a model that only says how much it is worth beside others.
+ROUGH = 0.1
+
 
 @documented
 class CRF(CallbackSupportMixin, LinearChainClassifier):
@@ -293,6 +296,12 @@ default="log_loss"
             twin.set_params(solver="sgd", max_iter=1)
             twin._fit(X, y, sample_weight, known, classes=classes, is_part=True)
         return self
+
+    def _train_roughly(self) -> None:
+        """Let training end when the loss is near its minimum, if it goes steadily down to that."""
+        solver = choose_solver(self.solver, self.c1, as_criterion(self.criterion).solver)
+        if solver == "lbfgs" and self.validation_fraction is None:
+            self.tol = max(self.tol, ROUGH)
 
     def _known_weights(self) -> NamedWeights | None:
         """The weights of the last fit, where there was one."""

@@ -30,7 +30,13 @@ from ..training.callbacks import CallbackSupportMixin, FitProgress
 from ..training.monitor import Training
 from ..training.validation import hold_out
 from ..utils.soundness import Array, Fact, Requirement, labels
-from .expert import Expert, MetaSequenceClassifier, fit_expert, require_chain
+from .expert import (
+    Expert,
+    MetaSequenceClassifier,
+    fit_expert,
+    require_chain,
+    rough_expert,
+)
 from .samples import Samples
 from .weighing import MAX_ITER, LabelledBatch, weigh
 
@@ -64,7 +70,9 @@ class OpinionPoolCRF(CallbackSupportMixin, MetaSequenceClassifier, _BaseComposit
     weights : array-like of shape (n_experts,), default=None
         Weights of the experts, not negative, scaled to sum to one; by default they are learned.
     validation_fraction : float, default=0.2
-        Fraction of sequences held out to learn the weights.
+        Fraction of sequences held out to learn the weights. For these weights, training of a
+        :class:`CRF` by L-BFGS ends when the loss falls by less than a tenth in ten iterations; the
+        experts of the pool are then trained on all sequences, with their own ``tol``.
     {sample_unit}
     n_jobs : int, default=None
         Number of threads that fit experts, and that predict.
@@ -220,7 +228,7 @@ class OpinionPoolCRF(CallbackSupportMixin, MetaSequenceClassifier, _BaseComposit
             self.weights_ = np.ones(1)
         else:
             self._learn_weights(samples, sequences, weight, progress)
-        self._fit_experts(samples)
+        self._fit_experts([clone(expert) for _, expert in self._used()], samples)
         self._require_known(sequences.y, weight)
         progress.finish(lambda: vars(self))
 
@@ -250,12 +258,12 @@ class OpinionPoolCRF(CallbackSupportMixin, MetaSequenceClassifier, _BaseComposit
     def _names(self) -> list[str]:
         return [name for name, _ in self._used()]
 
-    def _fit_experts(self, samples: Samples) -> None:
-        """Set the fitted experts, and the labels that all of them know."""
+    def _fit_experts(self, experts: list, samples: Samples) -> None:
+        """Fit experts and set them, and the labels that all of them know."""
         parallel = Parallel(n_jobs=self.n_jobs, prefer="threads")
         with nested_fits() as stop:
             self.estimators_ = parallel(
-                delayed(_fit_nested)(stop, clone(expert), *samples) for _, expert in self._used()
+                delayed(_fit_nested)(stop, expert, *samples) for expert in experts
             )
         first, *others = (expert.classifier.classes_ for expert in self._experts())
         known = set(first.tolist()).intersection(*(classes.tolist() for classes in others))
@@ -287,7 +295,8 @@ class OpinionPoolCRF(CallbackSupportMixin, MetaSequenceClassifier, _BaseComposit
         is_held_out = np.zeros(len(sequences.X), dtype=bool)
         is_held_out[held_out] = True
         twin = copy(self)
-        twin._fit_experts(samples.take(sequences, ~is_held_out))
+        experts = [rough_expert(expert) for _, expert in self._used()]
+        twin._fit_experts(experts, samples.take(sequences, ~is_held_out))
         unknown = _label_ids(sequences.y, twin.classes_) < 0
         is_held_out[sequence[unknown]] = False
         if not is_held_out.any():

@@ -5,6 +5,7 @@ from copy import copy
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
 from ..base.classifier import BaseSequenceClassifier, Batch
@@ -14,7 +15,13 @@ from ..data.ragged import SequenceArray
 from ..structures import Scores
 from .relabelled import relabelled
 
-__all__ = ["Expert", "MetaSequenceClassifier", "fit_expert", "require_chain"]
+__all__ = [
+    "Expert",
+    "MetaSequenceClassifier",
+    "fit_expert",
+    "require_chain",
+    "rough_expert",
+]
 
 
 class Expert(NamedTuple):
@@ -111,6 +118,19 @@ def require_chain(name: str, estimator: Any) -> None:
             f"expert {name!r}: it must be a sequence classifier of sklearn_crcrf, or a pipeline "
             f"or a search that ends in one, but is {classifier!r}"
         )
+
+
+def rough_expert(estimator: Any) -> Any:
+    """A clone of an estimator, to learn its weight in a pool: training may end near its optimum."""
+    rough = clone(estimator)
+    if hasattr(last := _last(rough), "_train_roughly"):
+        last._train_roughly()
+    return rough
+
+
+def _last(estimator: Any) -> Any:
+    """The last step of a pipeline, or the estimator itself."""
+    return _last(estimator.steps[-1][1]) if isinstance(estimator, Pipeline) else estimator
 
 
 def fit_expert(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Any:
