@@ -25,7 +25,7 @@ X, y = [*X, []], [*y, []]
 FOLLOW = {"A": list("ABC"), "B": list("BCD")}
 
 
-@parametrize_with_checks([MEMM(), MEMM(sample_unit="token", features="observed", boundaries=True)])
+@parametrize_with_checks([MEMM(sample_unit="token", features="observed", boundaries=True)])
 def test_estimator_checks(estimator, check):
     check(estimator)
 

@@ -7,6 +7,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from cases import for_each
 from log_linear import all_weights
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
@@ -36,10 +37,7 @@ NEARLY = {
 # With attributes of some hundreds, no C that separates the classes is easy.
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @parametrize_with_checks(
-    [
-        MaxMarginCRF(),
-        MaxMarginCRF(sample_unit="token", max_iter=50, boundaries=True),
-    ],
+    [MaxMarginCRF(sample_unit="token", max_iter=50, boundaries=True)],
     expected_failed_checks=lambda estimator: NEARLY,
 )
 def test_estimator_checks(estimator, check):
@@ -60,8 +58,8 @@ def loss(crf, x, labels):
     return (best + crf.end_).max() - score - crf.begin_[gold[0]] - crf.end_[gold[-1]]
 
 
-@pytest.mark.parametrize("boundaries", [False, True])
-@pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["", "weights"])
+@for_each("boundaries", [False, True])
+@for_each("weights", [None, WEIGHTS])
 def test_the_objective(boundaries, weights):
     crf = MaxMarginCRF(0.3, boundaries=boundaries, random_state=0).fit(X, y, weights)
     losses = [loss(crf, *pair) for pair in zip(X, y, strict=True)]
@@ -85,7 +83,7 @@ def test_the_optimum_is_that_of_the_criterion():
 
 # By this method liblinear leaves the number of its iterations as it was in memory.
 @pytest.mark.filterwarnings("ignore:Liblinear failed to converge")
-@pytest.mark.parametrize("solver", SOLVERS)
+@for_each("solver", SOLVERS)
 def test_rows_alone_are_a_support_vector_machine(solver):
     """That of Crammer & Singer."""
     rng = np.random.default_rng(0)
@@ -190,7 +188,7 @@ def test_a_failed_fit_leaves_the_model_as_it_was():
     assert vars(crf) == before
 
 
-@pytest.mark.parametrize("solver", SOLVERS)
+@for_each("solver", SOLVERS)
 def test_every_way_to_give_attributes(solver):
     crf = MaxMarginCRF(0.05, solver, tol=0.02, random_state=0)
     dense = clone(crf).fit(ROWS, y)

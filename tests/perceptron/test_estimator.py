@@ -31,10 +31,7 @@ NO_COPIES = {
 
 
 @parametrize_with_checks(
-    [
-        StructuredPerceptron(),
-        StructuredPerceptron(sample_unit="token", boundaries=True, max_iter=20),
-    ],
+    [StructuredPerceptron(sample_unit="token", boundaries=True, max_iter=20)],
     expected_failed_checks=lambda estimator: NO_COPIES,
 )
 def test_estimator_checks(estimator, check):
