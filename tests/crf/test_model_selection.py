@@ -87,7 +87,7 @@ def test_learning_curve(corpus):
 def test_grid_search(corpus, scores_by_hand):
     X, y = corpus
     grid = {"sigma": [0.1, 1.0], "criterion": ["log_loss", doubled_loss]}
-    search = GridSearchCV(CRF(), grid, cv=5, n_jobs=2).fit(X, y)
+    search = GridSearchCV(CRF(), grid, cv=5).fit(X, y)
     default = [p == {"sigma": 1.0, "criterion": "log_loss"} for p in search.cv_results_["params"]]
     of_default = search.cv_results_["mean_test_score"][default]
     assert of_default == pytest.approx(np.mean(scores_by_hand))
