@@ -10,6 +10,7 @@ from itertools import islice
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from cases import for_each
 from damage import changed, damages, parts_of
 from toy import make_corpus
 
@@ -97,7 +98,7 @@ MODELS = {
     "CalibratedSequenceClassifier": (CalibratedSequenceClassifier(HMM(), cv=2), X),
     "SegmentF1Classifier": (SegmentF1Classifier(HMM(), cv=2), X),
     "MergedLabels": (MergedLabels(HMM(), ["A"]), X),
-    "LatticeCRF": (LatticeCRF(random_state=0), X),
+    "LatticeCRF": (LatticeCRF(max_iter=2, random_state=0), X),
     "OutputCodeCRF": (OutputCodeCRF(code_size=8, max_iter=3, random_state=0), X),
     "SemiMarkovCRF": (SemiMarkovCRF(max_iter=2, tol=1.0), X),
     "SegmentFeatures": (SegmentFeatures(min_freq=1), X),
@@ -197,7 +198,7 @@ def test_damaged_arrays_are_refused(name):
     assert found == []
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("attribute", "value", "message"),
     [
         ("end_", np.zeros(1), r"HMM: end_ has the shape \(1,\), but must have \(4,\)"),
@@ -263,7 +264,7 @@ def test_copies_are_not_checked():
         assert copy.copy(model).classes_ is model.classes_
 
 
-@pytest.mark.parametrize("name", ["left", "right", "feature", "threshold"])
+@for_each("name", ["left", "right", "feature", "threshold"])
 def test_nodes_of_trees(name):
     boosted = BoostedCRF(max_iter=2).fit(ROWS, y)
     state = boosted.estimators_[1].tree_.__getstate__()
@@ -277,8 +278,8 @@ def test_nodes_of_trees(name):
         pickle.loads(pickle.dumps(boosted))
 
 
-@pytest.mark.parametrize("code", [-2, 2, 2**31 - 1])
-@pytest.mark.parametrize("joined", [False, True])
+@for_each("code", [-2, 2, 2**31 - 1])
+@for_each("joined", [False, True])
 def test_codes_of_symbols(code, joined):
     symbols = JoinedStrings([["a", "b"]], [[0, 1]]) if joined else ["a", "b"]
     table = SymbolTable([[0], [1], [-1]], [symbols], ["w"])
@@ -295,7 +296,7 @@ def test_codes_of_joined_strings():
         pickle.loads(pickle.dumps(SymbolTable([[0]], [symbols], ["w"])))
 
 
-@pytest.mark.parametrize("lengths", [[1], [1, 1, 1], [-1, 3], [0.5, 1.5], [[1, 1]], None])
+@for_each("lengths", [[1], [1, 1, 1], [-1, 3], [0.5, 1.5], [[1, 1]], None])
 def test_lengths_of_symbols(lengths):
     state = {"text": b"ab", "lengths": None if lengths is None else np.array(lengths)}
     with pytest.raises(ValueError, match="Vocabulary"):
@@ -307,7 +308,7 @@ def test_what_is_not_fitted_has_nothing_to_check():
         assert pickle.loads(pickle.dumps(model)).get_params() == model.get_params()
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("model", "path", "value", "message"),
     [
         (HMM(), "tabulator_._kind", "nothing", "HMM: tabulator_._kind must be one of"),
