@@ -341,6 +341,9 @@ class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, 
     def _scores_per_token(self) -> int:
         return len(self.classes_)
 
+    def _train_roughly(self) -> None:
+        """Change parameters so that training may end near its optimum, where that saves time."""
+
     def _check_X(self, X: Any, y: Any = None, reset: bool = False) -> Sequences:
         """Convert X and y to the common form, and check the number and names of attributes."""
 

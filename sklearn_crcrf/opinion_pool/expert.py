@@ -123,14 +123,8 @@ def require_chain(name: str, estimator: Any) -> None:
 def rough_expert(estimator: Any) -> Any:
     """A clone of an estimator, to learn its weight in a pool: training may end near its optimum."""
     rough = clone(estimator)
-    if hasattr(last := _last(rough), "_train_roughly"):
-        last._train_roughly()
+    steps_of(rough)[1]._train_roughly()
     return rough
-
-
-def _last(estimator: Any) -> Any:
-    """The last step of a pipeline, or the estimator itself."""
-    return _last(estimator.steps[-1][1]) if isinstance(estimator, Pipeline) else estimator
 
 
 def fit_expert(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Any:
