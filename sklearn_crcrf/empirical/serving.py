@@ -86,8 +86,6 @@ def tagger_of_words(estimator: Any) -> Tagger | None:
     model, encoder = estimator.model_, estimator.encoder_
     if not isinstance(model, SmoothedModel) or encoder.names != ("token",):
         return None
-    if estimator._trigrams is not None:
-        return None  # the general way is faster, as it leaves out the least likely labels
     model.n_predictions = number = model.n_predictions + 1
     if number == 2:
         with suppress(ValueError):  # some models have no tagger

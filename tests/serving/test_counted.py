@@ -7,6 +7,7 @@ import pytest
 from cases import for_each
 
 from sklearn_crcrf import EmpiricalCRF, as_sequences
+from sklearn_crcrf.base.classifier import BaseSequenceClassifier
 from sklearn_crcrf.feature_extraction.spelling import spelling_table
 from sklearn_crcrf.serving import Tagger, load_tagger
 from sklearn_crcrf.serving.content import Content
@@ -51,7 +52,10 @@ def corpus(n, seed=0, n_labels=5, most=0.7):
 
 def check(estimator, X):
     tagger = estimator.tagger()
-    assert [tagger(tokens) for tokens in X] == [list(labels) for labels in estimator.predict(X)]
+    found = [tagger(tokens) for tokens in X]
+    assert found == estimator.predict(X).tolist()
+    assert found == BaseSequenceClassifier.predict(estimator, X).tolist()
+    assert found == [estimator.predict([tokens])[0] for tokens in X]
     # Of a second-order chain the estimator drops unlikely labels, and then adds in another order.
     rtol = 0.0 if estimator.order == 1 else 1e-3
     for tokens, wanted in zip(X, estimator.predict_proba(X), strict=True):
