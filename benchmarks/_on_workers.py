@@ -67,10 +67,9 @@ class Evaluation(NamedTuple):
 
 
 def evaluate_on_workers(corpus: Path, least: int, n_evaluations: int) -> Evaluation:
-    """Measure evaluations of the objective of a CRF, with the parts of a folder on two workers."""
-    groups = np.array_split(np.arange(len(CorpusFolder(corpus))), N_WORKERS)
+    """Measure evaluations of the objective of a CRF, with half of a folder on each worker."""
     options: dict[str, Any] = {"min_freq": least, "features": "observed"}
-    pairs = [dask.delayed(read_parts)(corpus, group.tolist()) for group in groups]
+    pairs = [dask.delayed(read_piece)(corpus, number, N_WORKERS) for number in range(N_WORKERS)]
     quiet: dict[str, Any] = {"dashboard_address": None, "silence_logs": 60, "threads_per_worker": 1}
     with (
         dask.config.set(KEEP_MEMORY),
@@ -85,21 +84,19 @@ def evaluate_on_workers(corpus: Path, least: int, n_evaluations: int) -> Evaluat
         idle, seconds = cpu_of(client, lambda: time.sleep(2))
         used, elapsed = cpu_of(client, lambda: [objective(w) for _ in range(n_evaluations)])
     used = (used - idle / seconds * elapsed) / n_evaluations
-    apart = [read_parts(corpus, group.tolist()) for group in groups]
+    apart = [read_piece(corpus, number, N_WORKERS) for number in range(N_WORKERS)]
     here, found, n_bytes = evaluate_here(apart, w, n_evaluations, options)
     assert found[0] == expected[0] and np.array_equal(found[1], expected[1])
-    X, y = (np.concatenate(pieces) for pieces in zip(*apart, strict=True))
-    at_once, _, _ = evaluate_here([(X, y)], w, n_evaluations, options)
+    at_once, _, _ = evaluate_here([read_piece(corpus, 0, 1)], w, n_evaluations, options)
     client_cpu, *workers = used.tolist()
     return Evaluation(len(w), n_bytes, at_once, here, max(workers), sum(workers), client_cpu)
 
 
-def read_parts(corpus: Path, numbers: list[int]) -> tuple[Any, Any]:
-    """Neighbouring parts of a corpus folder, as one."""
-    folder = CorpusFolder(corpus)
-    parts = [folder[number] for number in numbers]
-    X, y = (np.concatenate(pieces) for pieces in zip(*parts, strict=True))
-    return X, y
+def read_piece(corpus: Path, number: int, n_pieces: int) -> tuple[Any, Any]:
+    """One of several pieces of a corpus folder with about as many sequences."""
+    X, y = (np.concatenate(pieces) for pieces in zip(*CorpusFolder(corpus), strict=True))
+    cut = slice(number * len(X) // n_pieces, (number + 1) * len(X) // n_pieces)
+    return X[cut], y[cut]
 
 
 def evaluate_here(
