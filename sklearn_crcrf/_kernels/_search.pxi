@@ -47,6 +47,7 @@ cdef class Search:
         const int64_t[::1] offsets, order, to, previous, row
         const int8_t[::1] is_last
         bint upwards
+        bint is_chain                  # units are chains, and all links have the same scores
         const double[::1] begin, end
         const int64_t[::1] link_indptr
         int64_t n_tables, n_attributes   # of tables, and of links
@@ -66,7 +67,8 @@ cdef class Search:
         self.row, self.link_indptr = row, links[0]
         self.n_tables, self.n_attributes = len(tables[0]) - 1, len(weights)
         self.scores, self.delta = (rows_of(longest, padded_d(n), np.nan) for _ in range(2))
-        self.kept = make_steps(self, n)
+        self.is_chain = self.n_tables == 1 and are_chains(offsets, *order)
+        self.kept = make_steps(self, n, longest if self.is_chain else 1)
         self.kept += use_attributes(&self.links, links, weights, transition)
         self.kept += use_attributes(&self.tables, tables, weights, transition)
         for i in range(n):
@@ -90,7 +92,15 @@ cdef list use_attributes(
     return [indptr, indices, values, weights, forbidden]
 
 
-cdef list make_steps(Search search, int64_t n):
+def are_chains(offsets, order, to, previous, is_last, upwards):
+    """Whether each token sends its message to the next one."""
+    lengths = np.diff(offsets)
+    position = np.arange(len(to)) - np.repeat(offsets[: len(lengths)], lengths)
+    following = np.where(position + 1 < np.repeat(lengths, lengths), position + 1, -1)
+    return not upwards and np.array_equal(order, position) and np.array_equal(to, following)
+
+
+cdef list make_steps(Search search, int64_t n, int64_t longest):
     cdef:
         int64_t n_steps = max(search.n_tables, <int64_t>1), i
         int8_t[::1] memory = np.zeros(n_steps * sizeof(Step), dtype=np.int8)
@@ -100,7 +110,7 @@ cdef list make_steps(Search search, int64_t n):
     for i in range(n_steps):
         search.steps[i].transition = &search.transitions[2 * i * n, 0]
         search.steps[i].transposed = &search.transitions[(2 * i + 1) * n, 0]
-        kept += make_work_space(&search.steps[i], n, 1)
+        kept += make_work_space(&search.steps[i], n, longest)
     return kept
 
 
@@ -175,6 +185,7 @@ cdef void find_best(
     """The labelling with the best score plus cost, of the unit whose scores were read last."""
     cdef:
         int64_t first = search.offsets[u], length = search.offsets[u + 1] - first, i, t
+        Team team
     memcpy(&search.delta[0, 0], &search.scores[0, 0], length * search.steps.width * sizeof(double))
     if cost != 0:
         for t in range(length):
@@ -183,6 +194,12 @@ cdef void find_best(
         for i in range(search.n_tables):
             memset(search.steps[i].has_gains, 0, search.steps.n)
         search.has_changed = False
+    if search.is_chain:
+        team.size = team.ways = 1
+        team.first[0], team.length[0] = 0, length
+        max_forward(search.steps, &team, &search.delta[0, 0])
+        trace_back(search.steps, &team, &search.delta[0, 0], labels)
+        return
     for i in range(length):
         send_message(search, first, search.order[first + i])
     for i in range(length - 1, -1, -1):
