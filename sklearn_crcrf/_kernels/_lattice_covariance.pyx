@@ -11,7 +11,7 @@ the derivative of log Z is the mean of <v, f>, where f counts the runs of a path
     p'_t(a) = p'_t(a | s) p_t(s) + p_t(a | s) p'_t(s)
 
 is the covariance of <v, f> and the run a (Pearlmutter 1994, "Fast exact multiplication by the
-Hessian"). States and runs are those of _lattice.pyx.
+Hessian"). See _lattice.pyx for states and runs.
 """
 
 import numpy as np

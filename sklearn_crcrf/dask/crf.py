@@ -36,7 +36,7 @@ class DaskCRF(DaskEstimator, CRF):
         The type in which weights and derivatives travel: by default the type of the weights. With
         "float32" half as many bytes travel if weights are float64. Sums and everything else stay
         float64, but each evaluation is at rounded weights: loss and gradient differ by about 1e-7
-        of their value from those of one machine.
+        of their value from the loss and gradient of one machine.
     client : distributed.Client, default=None
         By default the current client, and without one Dask's local scheduler.
 

@@ -22,6 +22,7 @@ from ..linear import NamedWeights
 from ..serving import Tagger
 from ..structures import HigherOrderChain, Scores, Structure
 from ..structures.inference import INFERENCE, Inference
+from ..structures.pruning import MOST_OF_RUNS
 from ..utils.soundness import Requirement, below, indices
 from .contributions import attribute_names
 from .labels_of_words import labels_of_words
@@ -477,7 +478,7 @@ class EmpiricalCRF(EmpiricalTraining):
 
     def _scores_per_token(self) -> int:
         if self._trigrams is not None:
-            return 8**3  # few tokens have as many runs of labels that are considered
+            return MOST_OF_RUNS**3  # few tokens have as many runs of likely labels
         return len(self.classes_) * (1 if self.model_.segments is None else MAX_LENGTH)
 
     def _named_weights(self) -> NamedWeights:

@@ -12,7 +12,8 @@ from sklearn_crcrf import EmpiricalCRF, SequenceArray
 from sklearn_crcrf.base.classifier import Batch
 from sklearn_crcrf.constraints import AtMost
 from sklearn_crcrf.counts import count_tokens
-from sklearn_crcrf.empirical.fourgrams import FOURGRAMS, SHARE, STRENGTH, FourgramRates
+from sklearn_crcrf.empirical.fourgrams import FOURGRAMS, FourgramRates
+from sklearn_crcrf.empirical.run_rates import SHARE, STRENGTH
 from sklearn_crcrf.structures import Unsupported
 
 EVERY = np.array(list(np.ndindex(3, 3, 3, 3))).T

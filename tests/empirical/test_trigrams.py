@@ -5,7 +5,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from sklearn_crcrf import EmpiricalCRF
 from sklearn_crcrf.counts import count_tokens
-from sklearn_crcrf.empirical.trigrams import SHARE, STRENGTH, TRIGRAMS, TrigramRates
+from sklearn_crcrf.empirical.run_rates import SHARE, STRENGTH
+from sklearn_crcrf.empirical.trigrams import TRIGRAMS, TrigramRates
 
 label_sequences = st.lists(st.lists(st.integers(0, 2), max_size=7), min_size=1, max_size=8)
 EVERY = np.array(list(np.ndindex(3, 3, 3))).T
