@@ -27,6 +27,7 @@ from ..utils.replacing import check_replaceable, replacing
 from ..utils.soundness import Fact, Requirement, Sound
 from ..utils.unpacking import MAX_BYTES, read_limited
 from .attribute_lists import read_attributes
+from .crfsuite_algorithms import _FrequentFeatures as _FrequentFeatures  # files of release 0.1
 from .crfsuite_algorithms import estimator_of
 from .crfsuite_model import crfsuite_bytes, parse_crfsuite_model
 from .crfsuite_tagger import CRFsuiteTagger, LabelLists

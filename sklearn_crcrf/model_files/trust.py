@@ -98,6 +98,7 @@ NAMED_TUPLES = {
     "counts.counts": ["Template"],
     "counts.storage": ["Rows"],
     "counts.tables": ["Table"],
+    "crf.crfsuite": ["_FrequentFeatures"],  # where release 0.1 had it
     "crf.crfsuite_algorithms": ["_FrequentFeatures"],
     "empirical.transitions": ["Transitions"],
     "induction.conjunctions": ["Conjunctions"],

@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+import zipfile
 
 import joblib
 import numpy as np
@@ -15,10 +16,12 @@ from sklearn_crcrf import (
     HMM,
     MEMM,
     BoostedCRF,
+    CRFsuiteCRF,
     FeatureInduction,
     OpinionPoolCRF,
     SequenceVectorizer,
 )
+from sklearn_crcrf.model_files import load_model, save_model
 from sklearn_crcrf.opinion_pool import label_experts, random_experts
 
 X, y = make_corpus(n_sequences=20)
@@ -75,3 +78,18 @@ def test_a_stored_model_is_the_same_model(model, store, tmp_path):
     for p, q in zip(loaded.predict_proba(NEW), model.predict_proba(NEW), strict=True):
         assert np.array_equal(p, q)
     assert loaded.fit(X, y).predict(NEW).tolist() == model.predict(NEW).tolist()
+
+
+def test_features_of_crfsuite_as_release_0_1_named_them(tmp_path):
+    path, old = tmp_path / "model.skops", tmp_path / "old.skops"
+    X, y = [[{"w": "a"}, {"w": "b"}]], [["A", "B"]]
+    model = CRFsuiteCRF(max_iterations=5).fit(X, y)
+    save_model(model, path)
+    with zipfile.ZipFile(path) as archive, zipfile.ZipFile(old, "w") as other:
+        for name in archive.namelist():
+            content = archive.read(name)
+            if name == "schema.json":
+                assert b"crf.crfsuite_algorithms" in content
+                content = content.replace(b"crf.crfsuite_algorithms", b"crf.crfsuite")
+            other.writestr(name, content)
+    assert load_model(old).estimator.predict(X) == model.predict(X)
