@@ -20,10 +20,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn_crcrf import CRF, EmpiricalCRF, StructuredPerceptron, Window
 from sklearn_crcrf.criteria import log_loss
 from sklearn_crcrf.datasets import read_conll, write_conll
+from sklearn_crcrf.linear.folder_shards import FolderShards
 from sklearn_crcrf.linear.parts import Survey, read_part
 from sklearn_crcrf.linear.shards import Shard, ShardedObjective
 from sklearn_crcrf.out_of_core import CorpusFolder, write_corpus
-from sklearn_crcrf.out_of_core.shards import FolderShards
 from sklearn_crcrf.solvers import lbfgs
 from sklearn_crcrf.training.monitor import Step, listening
 

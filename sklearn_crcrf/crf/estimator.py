@@ -21,8 +21,8 @@ from ..criteria import CRITERIA, as_criterion
 from ..linear import Corpus, NamedWeights, Weights, numbered
 from ..linear.classifier import DECODERS, LinearChainClassifier
 from ..linear.constraints import forbidden_scores
+from ..linear.folder_shards import FolderShards
 from ..out_of_core import CorpusFolder
-from ..out_of_core.shards import FolderShards
 from ..structures import Scores, Structure
 from ..training.callbacks import CallbackSupportMixin, FitProgress
 from ..training.monitor import Training

@@ -19,8 +19,8 @@ from ..labels.partial import encode_allowed
 from ..linear import Corpus, Examples, Weights, find
 from ..linear.classifier import LinearChainClassifier
 from ..linear.constraints import forbidden_scores
+from ..linear.folder_shards import FolderShards
 from ..out_of_core import CorpusFolder
-from ..out_of_core.shards import FolderShards
 from ..structures import Scores, Structure
 from ..training.callbacks import CallbackSupportMixin, FitProgress
 from ..training.monitor import Training

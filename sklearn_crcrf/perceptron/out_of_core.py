@@ -7,9 +7,9 @@ import numpy as np
 
 from ..linear import Coefficients, Examples
 from ..linear.constraints import forbidden_scores
+from ..linear.folder_shards import FolderShards
 from ..linear.shards import OwnCorpus
 from ..out_of_core.refusal import refuse_what_needs_all
-from ..out_of_core.shards import FolderShards
 from .learning import LastWeights, Rows
 
 __all__ = ["FolderExamples", "check_out_of_core"]

@@ -4,12 +4,10 @@ import gzip
 import json
 import pickle
 
-import numpy as np
 import pytest
 
-from sklearn_crcrf import SequenceArray, TokenFeatures
+from sklearn_crcrf import TokenFeatures
 from sklearn_crcrf.out_of_core import CorpusFolder, write_corpus, writing
-from sklearn_crcrf.out_of_core.spool import Spool
 from sklearn_crcrf.out_of_core.text import pieces_of
 
 TEXT = "Zürich NNP\nis V\n\n\nW\u00a0x V\n\nend NN\n"
@@ -143,15 +141,3 @@ def test_errors(files, tmp_path):
     files[0].write_bytes(b"\xff")
     with pytest.raises(ValueError, match="cannot be read after line 0"):
         list(pieces_of(files[0], 1))
-
-
-def test_a_spool_maps_arrays(tmp_path):
-    with Spool(tmp_path) as spool:
-        items = [SequenceArray(np.arange(5.0), [0, 2, 5]), {"empty": np.empty(0), "n": 1}]
-        for item in items:
-            spool.append(item)
-        found = spool[0]
-        assert found == items[0] and not found.data.flags.writeable
-        assert spool[1]["n"] == 1 and len(spool[1]["empty"]) == 0
-        assert not list(tmp_path.iterdir())
-    assert found == items[0]

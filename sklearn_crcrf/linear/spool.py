@@ -33,7 +33,7 @@ class Spool:
     --------
     >>> import numpy as np
     >>> import tempfile
-    >>> from sklearn_crcrf.out_of_core.spool import Spool
+    >>> from sklearn_crcrf.linear.spool import Spool
     >>> with tempfile.TemporaryDirectory() as folder, Spool(folder) as spool:
     ...     spool.append({"x": np.arange(3)})
     ...     len(spool), spool[0]

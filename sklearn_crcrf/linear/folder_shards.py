@@ -6,10 +6,10 @@ from typing import Any, Self
 import numpy as np
 
 from ..criteria import Criterion
-from ..linear.parts import ModelShape, OwnColumns, Part, Survey, read_part
-from ..linear.sharded_batches import ShardedBatches
-from ..linear.shards import BatchShard, Shard, ShardedObjective, own_corpus
-from .corpus_folder import CorpusFolder
+from ..out_of_core import CorpusFolder
+from .parts import ModelShape, OwnColumns, Part, Survey, read_part
+from .sharded_batches import ShardedBatches
+from .shards import BatchShard, Shard, ShardedObjective, own_corpus
 from .spool import Spool
 
 __all__ = ["FolderShards"]
