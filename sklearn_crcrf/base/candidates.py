@@ -4,7 +4,8 @@ import numpy as np
 
 from ..data.ragged import SequenceArray
 from ..structures import Candidates, Scores, Structure
-from .classifier import BaseSequenceClassifier, raise_if_impossible, raise_if_not_finite
+from .batch_values import raise_if_impossible, raise_if_not_finite
+from .classifier import BaseSequenceClassifier
 
 __all__ = ["likely_labels"]
 

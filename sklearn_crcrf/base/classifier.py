@@ -2,10 +2,10 @@
 
 import warnings
 from abc import abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from copy import copy
 from numbers import Integral
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -23,6 +23,14 @@ from ..structures import Scores, Structure, structure_of
 from ..training import FittedState
 from ..utils.memory import retain_freed_memory
 from ..utils.soundness import Sound
+from .batch_values import (
+    check_shared_scores,
+    log_partition,
+    raise_if_impossible,
+    raise_if_not_finite,
+    token_marginals,
+)
+from .batches import Batch, batches_of
 from .constrained import SubjectTo, refuse_subject_to
 from .contributions import Contributions, path_contributions
 from .docstrings import documented
@@ -31,27 +39,11 @@ from .summary import SummaryMixin
 
 __all__ = ["BaseSequenceClassifier"]
 
-# Approximate number of scores computed at once.
-CHUNK = 2**20
-
-
 SINGLE_TOKENS = (
     "every row of X is a sequence of one token, so nothing is learned of neighbours. Pass a list "
     "of sequences, or a DataFrame whose index has the levels (sequence, position); a transformer "
     "in a Pipeline keeps this index within PerToken, or after set_output(transform='pandas')"
 )
-
-
-class Batch(NamedTuple):
-    """Whole sequences whose scores are computed together, tokens ``start`` to ``stop``.
-
-    ``structure`` is of these sequences, and ``first`` is the number of the first.
-    """
-
-    start: int
-    stop: int
-    structure: Structure
-    first: int
 
 
 @documented
@@ -463,79 +455,12 @@ class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, 
         return parallel(delayed(run)(batch) for batch in batches), sequences.mirror
 
 
-def token_marginals(structure: Structure, scores: Scores, first: int) -> np.ndarray:
-    """Marginal probabilities of the labels of all tokens of a batch."""
-    log_z, marginals = structure.marginals(scores)
-    raise_if_not_finite(log_z, structure, scores, first)
-    raise_if_impossible(log_z, first)
-    return marginals
-
-
-def log_partition(structure: Structure, scores: Scores, first: int) -> np.ndarray:
-    """Log-partition of each sequence of a batch, -inf where no path is possible."""
-    log_z, _ = structure.marginals(scores)
-    raise_if_not_finite(log_z, structure, scores, first)
-    return log_z
-
-
-def raise_if_not_finite(
-    value: np.ndarray, structure: Structure, scores: Scores, first: int
-) -> None:
-    """Raise ValueError if a score of a sequence, or the sum of its scores, is NaN or inf.
-
-    Parameters
-    ----------
-    value : ndarray of shape (n_sequences,)
-        Scores of the best paths, or log-partitions: NaN or inf if such a score occurs.
-    structure, scores : the structure and scores of a batch
-    first : int
-        The number of the first sequence of the batch.
-    """
-    wrong = np.flatnonzero(~(value < np.inf))
-    if len(wrong) == 0:
-        return
-    start, stop = structure.offsets[wrong[0] : wrong[0] + 2]
-    tokens = np.flatnonzero(~scores.is_finite(start, stop))
-    where = f", position {tokens[0]}" if len(tokens) else ""
-    raise ValueError(
-        f"X, sequence {first + wrong[0]}{where}: the scores of labels are not finite, since the "
-        "values of attributes or the weights of the model are too large; scale the attributes"
-    )
-
-
-def raise_if_impossible(value: np.ndarray, first: int) -> None:
-    """Raise ValueError if a value is -inf; ``first`` is the number of the first sequence."""
-    impossible = np.flatnonzero(np.isneginf(value))
-    if len(impossible):
-        raise ValueError(f"no path of sequence {first + impossible[0]} is possible")
-
-
-def check_shared_scores(scores: Scores) -> None:
-    """Raise ValueError if scores that all tokens of a batch share are NaN or inf."""
-    for name, values in scores.shared():
-        if not values.max(initial=-np.inf) < np.inf:
-            raise ValueError(f"the {name} scores are not finite: weights are too large")
-
-
 def check_targets(y: Any) -> None:
     """Raise ValueError if y cannot be the labels of the rows of a table."""
     try:
         check_classification_targets(y)
     except (TypeError, UnboundLocalError) as error:  # as scikit-learn does if y is not one array
         raise ValueError(f"y must be an array of one label for each row of X: {error}") from error
-
-
-def batches_of(structure: Structure, scores_per_token: int) -> Iterator[Batch]:
-    """Cut sequences into batches of about CHUNK scores; yields at least one batch."""
-    offsets, n_sequences = structure.offsets, structure.n_units
-    n_tokens, first = max(1, CHUNK // scores_per_token), 0
-    if n_sequences == 0:
-        yield Batch(0, 0, structure, 0)
-    while first < n_sequences:
-        last = max(first + 1, int(np.searchsorted(offsets, offsets[first] + n_tokens, "right")) - 1)
-        start, stop = int(offsets[first]), int(offsets[last])
-        yield Batch(start, stop, structure.take(slice(first, last)), first)
-        first = last
 
 
 def _as_list(mirrored: Any) -> Any:

@@ -14,7 +14,8 @@ from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 
-from ..base.classifier import BaseSequenceClassifier, Batch
+from ..base.batches import Batch
+from ..base.classifier import BaseSequenceClassifier
 from ..base.docstrings import documented
 from ..base.parameters import shared
 from ..base.sample_weight import label_weights, sequence_weights

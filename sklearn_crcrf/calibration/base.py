@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import _fit_context, clone
 from sklearn.utils._param_validation import HasMethods
 
-from ..base.classifier import Batch
+from ..base.batches import Batch
 from ..base.parameters import shared
 from ..base.unwrap import steps_of
 from ..data.ragged import SequenceArray

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import minimize_scalar
 
-from ..base.classifier import Batch
+from ..base.batches import Batch
 from ..base.docstrings import documented
 from ..structures import Scores
 from ..utils.soundness import Array, Fact, Requirement

@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.model_selection import check_cv
 
-from ..base.classifier import batches_of
+from ..base.batches import batches_of
 from ..base.sample_weight import token_weights
 from ..data.layout import Sequences
 from ..data.sequences import as_sequences

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils._param_validation import Interval
 
-from ..base.classifier import Batch
+from ..base.batches import Batch
 from ..base.contributions import Contributions, entries_at, transition_contributions
 from ..base.docstrings import documented
 from ..base.parameters import shared

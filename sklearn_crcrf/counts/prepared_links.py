@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..base.classifier import Batch
+from ..base.batches import Batch
 from ..structures import Structure
 
 __all__ = ["PreparedLinks"]

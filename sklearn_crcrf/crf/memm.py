@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
-from ..base.classifier import Batch
+from ..base.batches import Batch
 from ..base.contributions import Contributions
 from ..base.docstrings import documented
 from ..criteria import LocalLogLoss, local_log_loss

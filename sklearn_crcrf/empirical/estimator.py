@@ -11,7 +11,8 @@ from sklearn.base import _fit_context, clone
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from ..base.classifier import Batch, raise_if_impossible, raise_if_not_finite, token_marginals
+from ..base.batch_values import raise_if_impossible, raise_if_not_finite, token_marginals
+from ..base.batches import Batch
 from ..base.contributions import Contributions
 from ..base.docstrings import documented
 from ..base.parameters import shared

@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..base.classifier import Batch
+from ..base.batches import Batch
 from ..counts.prepared_links import PreparedLinks
 
 __all__ = ["Prepared"]

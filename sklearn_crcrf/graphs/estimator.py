@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
 
-from ..base.classifier import Batch
+from ..base.batches import Batch
 from ..base.contributions import (
     Contributions,
     attribute_contributions,

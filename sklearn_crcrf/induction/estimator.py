@@ -10,7 +10,8 @@ from sklearn.base import TransformerMixin, _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from ..base.classifier import BaseSequenceClassifier, Batch
+from ..base.batches import Batch
+from ..base.classifier import BaseSequenceClassifier
 from ..base.contributions import Contributions
 from ..base.docstrings import documented
 from ..base.parameters import shared

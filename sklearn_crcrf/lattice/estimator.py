@@ -15,7 +15,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from .._kernels._candidate_pairs import add_rows_to_candidates
-from ..base.classifier import BaseSequenceClassifier, Batch
+from ..base.batches import Batch
+from ..base.classifier import BaseSequenceClassifier
 from ..base.docstrings import documented
 from ..base.parameters import shared
 from ..base.sample_weight import sequence_weights

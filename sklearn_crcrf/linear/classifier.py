@@ -9,7 +9,9 @@ import scipy.sparse as sp
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from ..base.classifier import BaseSequenceClassifier, Batch, token_marginals
+from ..base.batch_values import token_marginals
+from ..base.batches import Batch
+from ..base.classifier import BaseSequenceClassifier
 from ..base.contributions import (
     Contributions,
     attribute_contributions,

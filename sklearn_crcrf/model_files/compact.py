@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ..base.classifier import BaseSequenceClassifier, Batch, token_marginals
+from ..base.batch_values import token_marginals
+from ..base.batches import Batch
+from ..base.classifier import BaseSequenceClassifier
 from ..base.unwrap import tagger_of
 from ..data.ragged import SequenceArray, object_array
 from ..serving import Tagger

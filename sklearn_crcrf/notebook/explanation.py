@@ -5,7 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from ..base.classifier import BaseSequenceClassifier, Batch, check_shared_scores, log_partition
+from ..base.batch_values import check_shared_scores, log_partition
+from ..base.batches import Batch
+from ..base.classifier import BaseSequenceClassifier
 from ..base.contributions import Contributions
 from ..base.unwrap import steps_of
 from ._markup import Markup, NotebookDisplay, element

@@ -14,7 +14,7 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.metaestimators import _BaseComposition
 from sklearn.utils.parallel import Parallel, delayed
 
-from ..base.classifier import Batch, batches_of
+from ..base.batches import Batch, batches_of
 from ..base.contributions import Contributions
 from ..base.docstrings import documented
 from ..base.parameters import shared

@@ -8,7 +8,8 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
-from ..base.classifier import BaseSequenceClassifier, Batch
+from ..base.batches import Batch
+from ..base.classifier import BaseSequenceClassifier
 from ..base.contributions import Contributions
 from ..base.unwrap import steps_of
 from ..data.ragged import SequenceArray

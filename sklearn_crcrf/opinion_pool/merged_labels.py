@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.base import _fit_context, clone
 from sklearn.utils._param_validation import HasMethods
 
-from ..base.classifier import Batch
+from ..base.batches import Batch
 from ..base.docstrings import documented
 from ..base.parameters import shared
 from ..base.unwrap import steps_of

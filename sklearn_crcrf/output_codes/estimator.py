@@ -14,7 +14,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from ..base.classifier import Batch
+from ..base.batches import Batch
 from ..base.docstrings import documented
 from ..base.parameters import shared
 from ..linear import Corpus, state_scores

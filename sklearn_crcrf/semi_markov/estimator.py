@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from ..base.classifier import Batch
+from ..base.batches import Batch
 from ..base.contributions import Contributions
 from ..base.docstrings import documented
 from ..base.parameters import shared

@@ -10,7 +10,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import has_fit_parameter
 
-from ..base.classifier import BaseSequenceClassifier, Batch, token_marginals
+from ..base.batch_values import token_marginals
+from ..base.batches import Batch
+from ..base.classifier import BaseSequenceClassifier
 from ..base.docstrings import documented
 from ..base.parameters import shared
 from ..counts.prepared_links import PreparedLinks

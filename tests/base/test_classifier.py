@@ -15,8 +15,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from sklearn_crcrf import CRF, SequenceArray
-from sklearn_crcrf.base import classifier as base
-from sklearn_crcrf.base.classifier import batches_of
+from sklearn_crcrf.base import batches
+from sklearn_crcrf.base.batches import batches_of
 from sklearn_crcrf.data.sequences import as_sequences
 from sklearn_crcrf.structures import Chain
 
@@ -27,13 +27,13 @@ scores = arrays(np.float64, st.tuples(st.integers(0, 4), st.just(3)), elements=s
 @given(st.lists(scores, max_size=4), st.integers(1, 7))
 def test_every_prediction_is_that_of_enumeration(X, chunk):
     crf = fitted()
-    before, base.CHUNK = base.CHUNK, chunk  # so that there are many batches
+    before, batches.CHUNK = batches.CHUNK, chunk  # so that there are many batches
     try:
         predicted = crf.predict(X)
         marginals, logs = crf.predict_proba(X), crf.predict_log_proba(X)
         best, confidence = crf.predict_k_best(X, k=3), crf.confidence(X)
     finally:
-        base.CHUNK = before
+        batches.CHUNK = before
     assert len(predicted) == len(marginals) == len(logs) == len(best) == len(confidence) == len(X)
     for i, s in enumerate(X):
         paths, values = enumerate_paths(s)
@@ -55,16 +55,16 @@ def test_every_prediction_is_that_of_enumeration(X, chunk):
 @given(st.lists(st.integers(0, 9), max_size=20), st.integers(1, 100))
 def test_batches_are_whole_sequences_in_order(lengths, scores_per_token):
     offsets = np.append(0, np.cumsum(lengths))
-    before, base.CHUNK = base.CHUNK, 100
+    before, batches.CHUNK = batches.CHUNK, 100
     try:
-        batches = list(batches_of(Chain(offsets), scores_per_token))
+        found = list(batches_of(Chain(offsets), scores_per_token))
     finally:
-        base.CHUNK = before
-    assert batches[0].start == 0
-    assert batches[-1].stop == offsets[-1]
-    joined = np.concatenate([[0], *(b.start + b.structure.offsets[1:] for b in batches)])
+        batches.CHUNK = before
+    assert found[0].start == 0
+    assert found[-1].stop == offsets[-1]
+    joined = np.concatenate([[0], *(b.start + b.structure.offsets[1:] for b in found)])
     assert joined.tolist() == offsets.tolist()
-    for batch in batches:
+    for batch in found:
         is_single = batch.structure.n_units == 1
         assert is_single or (batch.stop - batch.start) * scores_per_token <= 100
 
@@ -148,11 +148,11 @@ def test_number_of_columns():
 
 def test_threads_do_not_matter():
     X = list(np.random.default_rng(0).normal(size=(50, 4, 3)))
-    before, base.CHUNK = base.CHUNK, 40
+    before, batches.CHUNK = batches.CHUNK, 40
     try:
         one, two = fitted(n_jobs=1).predict_proba(X), fitted(n_jobs=2).predict_proba(X)
     finally:
-        base.CHUNK = before
+        batches.CHUNK = before
     assert np.array_equal(one, two)
 
 

@@ -20,7 +20,7 @@ from sklearn_crcrf import (
     StructuredPerceptron,
     TokenFeatures,
 )
-from sklearn_crcrf.base import classifier as base
+from sklearn_crcrf.base import batches
 from sklearn_crcrf.constraints import AtLeast, AtMost, Exactly, Implies, Linear, SameLabel
 from sklearn_crcrf.structures import Unsupported
 
@@ -36,14 +36,14 @@ def test_the_best_labels_that_satisfy_constraints(lengths, chunk, data):
         labels = [["ABC"[j] for j in path] for path in paths]
         fine = [all(is_satisfied(c, i, path) for c in several) for path in labels]
         best.append(values[fine].max(initial=-np.inf))
-    before, base.CHUNK = base.CHUNK, chunk
+    before, batches.CHUNK = batches.CHUNK, chunk
     try:
         predicted = fitted().predict(X, subject_to=several)
     except ValueError as error:
         assert str(error).startswith(f"X, sequence {best.index(-np.inf)}: no possible labels")
         return
     finally:
-        base.CHUNK = before
+        batches.CHUNK = before
     for i, (s, labels) in enumerate(zip(X, predicted, strict=True)):
         assert all(is_satisfied(c, i, labels) for c in several)
         paths, values = enumerate_paths(s)

@@ -15,7 +15,7 @@ from sklearn.model_selection import cross_val_predict
 from toy import make_corpus, with_tags
 
 from sklearn_crcrf import EmpiricalCRF, GraphArray, SequenceArray, explain
-from sklearn_crcrf.base import classifier
+from sklearn_crcrf.base import batches
 from sklearn_crcrf.counts import Template
 from sklearn_crcrf.counts.co_occurrence import boundary_rates, co_occurrence_rates
 from sklearn_crcrf.counts.edge_types import TYPED_PAIRS
@@ -42,7 +42,7 @@ settings = pytest.mark.parametrize("name", SETTINGS)
 
 @settings
 def test_results_are_the_same_bits_for_any_number_of_threads(name, monkeypatch):
-    monkeypatch.setattr(classifier, "CHUNK", 100)
+    monkeypatch.setattr(batches, "CHUNK", 100)
     one, two = (clone(SETTINGS[name]).set_params(n_jobs=n).fit(TREES, Y) for n in (1, 2))
     assert_array_equal(one.predict_proba(NEW).data, two.predict_proba(NEW).data)
     assert_array_equal(one.entropy(NEW), two.entropy(NEW))

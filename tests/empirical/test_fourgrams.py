@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from sklearn_crcrf import EmpiricalCRF, SequenceArray
-from sklearn_crcrf.base.classifier import Batch
+from sklearn_crcrf.base.batches import Batch
 from sklearn_crcrf.constraints import AtMost
 from sklearn_crcrf.counts import count_tokens
 from sklearn_crcrf.empirical.fourgrams import FOURGRAMS, FourgramRates

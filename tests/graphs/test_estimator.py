@@ -219,7 +219,7 @@ def test_explanations_add_up_to_the_score():
 
 
 def _batches(structure):
-    from sklearn_crcrf.base.classifier import batches_of
+    from sklearn_crcrf.base.batches import batches_of
 
     return batches_of(structure, 1)
 

@@ -28,7 +28,7 @@ from sklearn_crcrf import (
     Window,
     explain,
 )
-from sklearn_crcrf.base import classifier
+from sklearn_crcrf.base import batches
 from sklearn_crcrf.criteria import CRITERIA
 from sklearn_crcrf.linear import corpus
 from sklearn_crcrf.model_files import load_model, save_model
@@ -231,7 +231,7 @@ def pipeline(name):
 def test_results_are_the_same_bits_for_any_number_of_threads(name, monkeypatch):
     monkeypatch.setattr(corpus, "SMALLEST_CHUNK", 20)
     monkeypatch.setattr(corpus, "CHUNK", 1)
-    monkeypatch.setattr(classifier, "CHUNK", 100)
+    monkeypatch.setattr(batches, "CHUNK", 100)
     one, *more = (
         clone(ALL[name]).set_params(**dict.fromkeys(threads_of(name), n)).fit(X, Y) for n in (1, 3)
     )

@@ -26,7 +26,7 @@ from sklearn_crcrf import (
     Window,
     explain,
 )
-from sklearn_crcrf.base.classifier import Batch
+from sklearn_crcrf.base.batches import Batch
 from sklearn_crcrf.base.contributions import Contributions
 from sklearn_crcrf.datasets import make_addresses
 from sklearn_crcrf.notebook.explanation import Explanation

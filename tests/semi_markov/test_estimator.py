@@ -12,7 +12,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_predict
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from sklearn_crcrf import CRF, GraphArray, SemiMarkovCRF, explain
-from sklearn_crcrf.base.classifier import Batch
+from sklearn_crcrf.base.batches import Batch
 from sklearn_crcrf.criteria import MCE, SoftmaxMargin
 from sklearn_crcrf.segments import convert_scheme
 from sklearn_crcrf.semi_markov import SegmentedArray
