@@ -6,27 +6,19 @@ multiplied by an exponent; see :func:`~sklearn_crcrf.counts.rows.association`.
 
 from collections.abc import Mapping, Sequence
 from copy import copy
-from itertools import chain
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from ..base.contributions import Contributions, attribute_contributions, transition_contributions
-from ..counts import Table, Template
+from ..counts import Template
 from ..counts.edge_types import EDGE_TYPE, TYPED_PAIRS
 from ..counts.observations import ATTRIBUTES, Encoder, Observations
 from ..counts.prepared_links import PreparedLinks
 from ..counts.rows import (
     WEAKEST,
-    KeyIndex,
-    association,
-    label_counts,
-    pair_counts,
-    place_rows,
-    short_ids,
 )
-from ..counts.state_weights import StateWeights
 from ..counts.storage import Storable
 from ..counts.triangles import TRIANGLES
 from ..segments.roles import Roles
@@ -38,35 +30,26 @@ from ..structures import (
     TokenTransitions,
 )
 from .contributions import attribute_names, edge_contributions, state_contributions
-from .estimates import Estimate, smooth
-from .experts import ContextExpert, EdgeExpert, Experts, Symbols, edge_experts, given_templates
+from .experts import ContextExpert, EdgeExpert, Experts, Symbols, edge_experts
 from .exponents import Entry, Exponents, state_entries
 from .link_gains import LinkGains
 from .model import Statistics, spelling_keys, word_kinds
 from .prepared import Prepared
 from .segment_rates import EVIDENCE, SegmentRates, with_segments
+from .smoothing import Smoothing
 from .transitions import (
     LABEL_PAIRS,
-    Transitions,
-    have_direction,
-    label_transitions,
-    pairs_of_links,
 )
 from .triangle_rates import TriangleRates, exact_units
 from .type_rates import TypeRates
 
 __all__ = ["SmoothedModel"]
 
-# The prior of an estimate counts as much as this number of observations.
-WORD_STRENGTH = 0.3
-CONTEXT_STRENGTH = 2.0
 # Default exponent of the rates of types of links, beyond the common rates. In graphs with cycles it
 # multiplies the exponent of all rates.
 EDGE_TYPE_EXPONENT, GRAPH_TYPE_EXPONENT = 0.5, 1.0
 # The exponents of rates that may only raise a transition.
 RAISING = ("edges", "cliques", "edge types")
-# Number of (word, label) pairs whose scores are computed at once.
-BLOCK = 2**20
 
 
 class SmoothedModel(Storable):
@@ -111,29 +94,27 @@ class SmoothedModel(Storable):
         roles: Roles | None = None,
     ):
         self.statistics = statistics
-        self._strength = max(strength, WEAKEST)
+        strength = max(strength, WEAKEST)
         if roles is not None:
-            given = statistics.counts, statistics.word, roles
-            self.segments = SegmentRates(*given, self._strength)
+            self.segments = SegmentRates(statistics.counts, statistics.word, roles, strength)
         contexts = [e for e in experts.contexts if e.template in statistics.counts]
-        # Only estimates that serve as priors are kept.
-        of_edges = given_templates(self._edge_experts())
-        self._priors: set[Template | None] = {*of_edges, *(expert.broader for expert in contexts)}
-        of_words = self._fit_words(spelling)
-        self.exponents = self._default_exponents(contexts, mu_oov, experts.exponents(are_segments))
+        smoothing = Smoothing(statistics, spelling, contexts, self._edge_experts(), strength)
+        self.spelling = smoothing.spelling
+        self.exponents = self._default_exponents(
+            smoothing, contexts, mu_oov, experts.exponents(are_segments)
+        )
         self.exponents.update(exponents)
         for name in RAISING:
             if name in self.exponents.names and self.exponents[name] < 0.0:
                 raise ValueError(f"exponents: {name!r} must not be negative, got {exponents[name]}")
-        self.state = self._fit_state(of_words, contexts)
-        for template in of_edges:
-            if template not in self._estimates:
-                self._fit_estimate(template, None)
-        self.transitions = self._fit_transitions()
-        self._fit_edges()
-        self.type_rates = self._fit_types()
-        self.triangle_rates = self._fit_triangles()
-        del self._priors, self._estimates  # as large as the counts, and not needed to predict
+        self.state, self._contexts = smoothing.state_weights(self.exponents.table())
+        self.transitions = smoothing.transitions()
+        self.edge_coef, self._edges = smoothing.edge_weights(self.transitions.inner)
+        sizes = [len(index) for _, index in self._edges[:-1]]
+        self._edge_starts = np.cumsum([0, *sizes], dtype=np.int32)
+        self.type_rates = smoothing.type_rates(self.transitions.inner)
+        of_types = self.type_rates, self.exponents
+        self.triangle_rates = smoothing.triangle_rates(self.transitions.inner, *of_types)
 
     def __getstate__(self) -> dict[str, Any]:
         of_predictions = "n_predictions", "word_tagger"
@@ -370,19 +351,12 @@ class SmoothedModel(Storable):
             gradient["cliques"] += of_triangles @ self._triangle_scores()
         return gradient
 
-    def _fit_state(
-        self, of_words: list[sp.csr_array], contexts: list[ContextExpert]
-    ) -> StateWeights:
-        """The weights of spelling and words, and of contexts, whose blocks are made one by one."""
-        counts = self.statistics.counts
-        self._contexts: list[Any] = []
-        n_entries = [block.nnz for block in of_words]
-        n_entries += [len(counts[expert.template].weights) for expert in contexts]
-        blocks = chain(of_words, map(self._fit_context, contexts))
-        return StateWeights(blocks, self.exponents.table(), sum(n_entries))
-
     def _default_exponents(
-        self, contexts: list[ContextExpert], mu_oov: float, defaults: Mapping[str, float]
+        self,
+        smoothing: Smoothing,
+        contexts: list[ContextExpert],
+        mu_oov: float,
+        defaults: Mapping[str, float],
     ) -> Exponents:
         stats, has_cycles = self.statistics, self.statistics.encoder.links == "any"
         entries = state_entries(self.spelling, mu_oov, contexts, defaults)
@@ -394,153 +368,11 @@ class SmoothedModel(Storable):
             exponent = GRAPH_TYPE_EXPONENT if has_cycles else EDGE_TYPE_EXPONENT
             entries.append(Entry("edge types", exponent))
         if ATTRIBUTES in stats.counts:
-            entries.append(Entry("attributes", self._fit_attributes()))
+            self.attributes = smoothing.attribute_weights()
+            entries.append(Entry("attributes", smoothing.attribute_exponent()))
         if self.segments is not None:
             entries += [Entry(evidence.exponent, evidence.default) for evidence in EVIDENCE]
         return Exponents(entries, n_slots=len(self.spelling.names) + 1 + len(contexts))
-
-    def _fit_words(self, spelling: type) -> list[sp.csr_array]:
-        """Weights of the spelling, and of words relative to their spelling."""
-        stats, strength = self.statistics, WORD_STRENGTH * self._strength
-        self.spelling = spelling(
-            stats.encoder.lexicon, stats.by_word, stats.label_prior, self._strength
-        )
-        unseen = self._probability_unseen()
-        words = KeyIndex(np.arange(stats.by_word.shape[0], dtype=np.int32)[:, None])
-        probability = smooth(stats.by_word, unseen, strength)
-        this_word = Template(((stats.word, 0),))
-        self._estimates = {this_word: Estimate(words, stats.by_word, probability)}
-        return [self.spelling.coef, association(stats.by_word, unseen, strength)]
-
-    def _fit_context(self, expert: ContextExpert) -> sp.csr_array:
-        """Estimate one expert; return its weights relative to its prior."""
-        index, counts, prior = self._fit_estimate(expert.template, expert.broader)
-        self._contexts.append((expert.template, index))
-        return association(counts, prior, CONTEXT_STRENGTH * self._strength)
-
-    def _fit_estimate(
-        self, template: Template, broader: Template | None
-    ) -> tuple[KeyIndex, sp.csr_array, np.ndarray]:
-        """The index and the label counts of a template, and the prior of each count.
-
-        The prior is the estimate of a broader template, or the label distribution. The estimate
-        is kept if it is a prior itself.
-        """
-        stats = self.statistics
-        keys, counts = label_counts(stats.counts[template], stats.n_labels)
-        index = KeyIndex(keys)
-        if broader is None:
-            prior = stats.label_prior[counts.indices]
-        else:
-            shared = [template.symbols.index(symbol) for symbol in broader.symbols]
-            symbols = np.repeat(keys[:, shared], np.diff(counts.indptr), axis=0)
-            prior = self._estimates[broader].at(list(symbols.T), counts.indices)
-        if template in self._priors:
-            probability = smooth(counts, prior, CONTEXT_STRENGTH * self._strength)
-            self._estimates[template] = Estimate(index, counts, probability)
-        return index, counts, prior
-
-    def _fit_attributes(self) -> float:
-        """Fit weights of the columns of X; return their exponent.
-
-        The more attributes a token has, the smaller the exponent.
-        """
-        stats = self.statistics
-        table = stats.counts[ATTRIBUTES]
-        keys, counts = label_counts(table, stats.n_labels)
-        weights = association(
-            counts, stats.label_prior[counts.indices], CONTEXT_STRENGTH * self._strength
-        )
-        self.attributes = place_rows(weights, keys[:, 0], stats.encoder.n_attributes)
-        per_token = table.weights.sum() / max(stats.n_seen.sum(), 1.0)
-        return max(per_token, 1.0) ** -0.5
-
-    def _probability_unseen(self) -> np.ndarray:
-        """P(y | spelling of w) for each entry (w, y) of the counts by word."""
-        by_word, spelling = self.statistics.by_word, self.spelling
-        rows = spelling.rows(self.statistics.encoder.lexicon.spelling)
-        weights = StateWeights([spelling.coef], spelling.exponents[None, :])
-        values = np.empty(by_word.nnz)
-        step = max(1, BLOCK // by_word.shape[1])
-        for start in range(0, len(rows), step):
-            block = rows[start : start + step]
-            scores = weights.scores(block, np.zeros(len(block), dtype=np.int8))
-            np.exp(scores - scores.max(axis=1, keepdims=True), out=scores)
-            scores /= scores.sum(axis=1, keepdims=True)
-            indptr = by_word.indptr[start : start + len(block) + 1]
-            word = np.repeat(np.arange(len(block)), np.diff(indptr))
-            entries = slice(indptr[0], indptr[-1])
-            values[entries] = scores[word, by_word.indices[entries]]
-        return values
-
-    def _fit_edges(self) -> None:
-        """Compute how far symbols raise the scores of label pairs above label bigrams.
-
-        The prior of a pair is CR(y; y') p(y | x) p(y' | x'). All probabilities of one rate are
-        conditioned on the same features, and estimated on the same sample ([ECRN] III-D).
-        """
-        stats = self.statistics
-        rate = np.exp(self.transitions.inner)
-        blocks, self._edges = [], []
-        for expert in self._edge_experts():
-            keys, counts = pair_counts(stats.counts[expert.template], stats.n_labels)
-            labels = np.divmod(counts.indices, stats.n_labels)[::-1]
-            symbols = np.repeat(keys, np.diff(counts.indptr), axis=0)
-            prior = rate[labels]
-            for (template, position), label in zip(
-                [expert.before, expert.here], labels, strict=True
-            ):
-                prior = prior * self._estimates[template].at([symbols[:, position]], label)
-            gains = association(counts, prior, expert.strength * self._strength)
-            gains.data *= expert.exponent
-            blocks.append(gains)
-            self._edges.append((expert.template, KeyIndex(keys)))
-        self._edge_starts = np.cumsum([0, *(b.shape[0] for b in blocks[:-1])], dtype=np.int32)
-        blocks.append(sp.csr_array((0, stats.n_labels**2)))
-        self.edge_coef = sp.vstack([short_ids(block) for block in blocks], format="csr")
-
-    def _fit_transitions(self) -> Transitions:
-        """The rates of the labels of links, and of labels with the ends of a sequence."""
-        stats = self.statistics
-        counts, word, links = stats.counts, stats.word, stats.encoder.links
-        if links == "any":
-            pairs = pairs_of_links(counts[LABEL_PAIRS], self._are_directed())
-            ends = Table(np.empty((0, 2), dtype=np.int32), np.empty(0))
-        else:
-            pairs = counts[Template(((word, 0),), (-1, 0))]
-            ends = counts[Template(((word, 1),), linked=links != "next")]
-        return label_transitions(pairs, ends, stats.label_prior, self._strength)
-
-    def _fit_types(self) -> TypeRates | None:
-        """The rates of the types of links, if links have types."""
-        stats = self.statistics
-        if stats.encoder.edge_types is None:
-            return None
-        pairs = stats.counts[TYPED_PAIRS]
-        return TypeRates(
-            pairs_of_links(pairs, self._are_directed()) if stats.encoder.links == "any" else pairs,
-            len(stats.encoder.edge_types),
-            np.exp(self.transitions.inner),
-            stats.label_prior,
-            self._strength,
-        )
-
-    def _fit_triangles(self) -> TriangleRates | None:
-        """The rates of the labels of triangles, if these were counted."""
-        stats, n = self.statistics, self.statistics.n_labels
-        if TRIANGLES not in stats.counts:
-            return None
-        scores = self.transitions.inner[None]
-        if self.type_rates is not None:
-            gains = self.type_rates.coef.toarray().reshape(-1, n, n).transpose(0, 2, 1)
-            scores = np.concatenate([scores, scores + self.exponents["edge types"] * gains])
-        given = stats.counts[TRIANGLES], self._are_directed(), np.exp(scores)
-        return TriangleRates(*given, stats.label_prior, self._strength)
-
-    def _are_directed(self) -> bool:
-        """Whether the direction of the links of graphs means anything."""
-        stats = self.statistics
-        return have_direction(stats.counts[LABEL_PAIRS], stats.n_labels)
 
     def _edge_experts(self) -> list[EdgeExpert]:
         """The experts on transitions that were counted."""

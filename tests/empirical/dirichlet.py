@@ -7,7 +7,7 @@ import numpy as np
 
 from sklearn_crcrf.empirical.experts import context_experts, edge_experts
 from sklearn_crcrf.empirical.product_spelling import EXPERTS, RARE
-from sklearn_crcrf.empirical.smoothed import CONTEXT_STRENGTH, WORD_STRENGTH
+from sklearn_crcrf.empirical.smoothing import CONTEXT_STRENGTH, WORD_STRENGTH
 from sklearn_crcrf.feature_extraction.spelling import spelling_table
 
 SPELLING_EXPONENTS = {"label": 1.0, **{expert.feature: expert.exponent for expert in EXPERTS}}

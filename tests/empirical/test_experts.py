@@ -10,7 +10,7 @@ from toy import make_corpus, with_tags
 from sklearn_crcrf import EmpiricalCRF
 from sklearn_crcrf.counts import Template
 from sklearn_crcrf.empirical.experts import chosen_experts
-from sklearn_crcrf.empirical.smoothed import CONTEXT_STRENGTH
+from sklearn_crcrf.empirical.smoothing import CONTEXT_STRENGTH
 
 X, Y = make_corpus(n_sequences=50)
 TAGGED = with_tags(X)

@@ -19,7 +19,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import cross_val_predict
 
 from sklearn_crcrf import EmpiricalCRF, SequenceArray
-from sklearn_crcrf.base import classifier as base
+from sklearn_crcrf.base import batches
 from sklearn_crcrf.counts import classifier as base_module
 from sklearn_crcrf.data.vocabulary import Vocabulary
 from sklearn_crcrf.empirical import training as training_module
@@ -271,7 +271,7 @@ def test_very_many_words():
 
 @modes
 def test_threads_do_not_matter(crf, monkeypatch):
-    monkeypatch.setattr(base, "CHUNK", 2**12)
+    monkeypatch.setattr(batches, "CHUNK", 2**12)
     words, labels = large_corpus(1200, 100, 10)
     one = clone(crf).set_params(n_jobs=1).fit(words, labels)
     two = clone(crf).set_params(n_jobs=2).fit(words, labels)

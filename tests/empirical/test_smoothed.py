@@ -11,7 +11,7 @@ from toy import encode, make_corpus, scores_of, with_tags
 from sklearn_crcrf import EmpiricalCRF, SequenceArray
 from sklearn_crcrf.counts.state_weights import FREQUENT, SELDOM, UNSEEN
 from sklearn_crcrf.empirical.experts import edge_experts
-from sklearn_crcrf.empirical.smoothed import CONTEXT_STRENGTH
+from sklearn_crcrf.empirical.smoothing import CONTEXT_STRENGTH
 
 UNKNOWN_WORDS = [["zzz", "Unseens", "walk"], ["self-walked"], ["Paris", "Hausung", "42", "und"]]
 KINDS = ("", "/seldom", "/unseen")
