@@ -54,6 +54,14 @@ PARAMETERS = entries_of("""
     """)
 
 ATTRIBUTES = entries_of("""
+    classes_ : ndarray of shape (n_labels,)
+        The labels, in the order of the columns of probabilities.
+    coef_ : ndarray of shape (n_attributes, n_labels)
+        The weight of each attribute for each label.
+    transitions_ : ndarray of shape (n_labels, n_labels), row = previous label
+        The weight of each pair of a label and the next one.
+    edge_coef_ : ndarray of shape (n_edge_attributes, n_labels, n_labels)
+        A table of weights of transitions for each of ``edge_attribute_names_``.
     begin_, end_ : ndarray of shape (n_labels,)
         Weights of the first and last labels; zero unless there are ``boundaries``.
     attribute_names_ : ndarray of shape (n_attributes,)

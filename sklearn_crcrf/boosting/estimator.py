@@ -107,14 +107,12 @@ class BoostedCRF(CallbackSupportMixin, BaseSequenceClassifier):
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_labels,)
-        The labels, in the order of the columns of probabilities.
+    {classes_}
     baseline_ : ndarray of shape (n_labels,)
         Logarithms of the frequencies of labels.
     estimators_ : list of DecisionTreeRegressor
         The trees; their predictions are added to the state scores.
-    transitions_ : ndarray of shape (n_labels, n_labels), row = previous label
-        The weight of each pair of a label and the next one.
+    {transitions_}
     loss_curve_ : list of float
         Sum of the log losses of the training sequences, after each round.
     {validation_curve_}

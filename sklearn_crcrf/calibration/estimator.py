@@ -50,8 +50,7 @@ class CalibratedSequenceClassifier(HeldOutChoice):
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_labels,)
-        The labels, in the order of the columns of probabilities.
+    {classes_}
     estimator_ : estimator
         Fitted to all sequences.
     temperature_ : float

@@ -49,8 +49,7 @@ class SegmentF1Classifier(HeldOutChoice):
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_labels,)
-        The labels, in the order of the columns of probabilities.
+    {classes_}
     estimator_ : estimator
         Fitted to all sequences.
     outside_cost_ : float

@@ -101,8 +101,7 @@ class HMM(CountingClassifier):
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_labels,)
-        The labels, in the order of the columns of probabilities.
+    {classes_}
     begin_, end_ : ndarray of shape (n_labels,)
         :math:`\log p(y_1)`, and :math:`\log p(\mathrm{end} \mid y_n)`.
     transitions_ : ndarray of shape (n_labels, n_labels), row = previous label

@@ -104,19 +104,15 @@ default="log_loss"
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_labels,)
-        The labels, in the order of the columns of probabilities.
+    {classes_}
     coef_ : ndarray or CSR of shape (n_attributes, n_labels)
         The weight of each attribute for each label; sparse if features are "observed" or c1 is
         positive.
-    transitions_ : ndarray of shape (n_labels, n_labels), row = previous label
-        The weight of each pair of a label and the next one.
+    {transitions_}
     {begin_, end_}
-    edge_coef_ : ndarray of shape (n_edge_attributes, n_labels, n_labels)
-        A table of weights of transitions for each of ``edge_attribute_names_``.
+    {edge_coef_}
     {edge_attribute_names_}
-    attribute_names_ : ndarray of shape (n_attributes,)
-        The attribute of each row of ``coef_``.
+    {attribute_names_}
     {state_features_}
     {transition_features_}
     {loss_curve_}

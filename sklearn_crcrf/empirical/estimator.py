@@ -144,8 +144,7 @@ class EmpiricalCRF(EmpiricalTraining):
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_labels,)
-        The labels, in the order of the columns of probabilities.
+    {classes_}
     coef_ : CSR of shape (n_attributes, n_labels)
         Weights of attributes; a state score is a sum of rows, each times its exponent. Weights
         are not negative, except without smoothing: then they are logarithms of frequencies.

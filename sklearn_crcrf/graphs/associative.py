@@ -52,17 +52,14 @@ class AssociativeMarkovNetwork(GraphCRF):
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_labels,)
-        The labels, in the order of the columns of probabilities.
-    coef_ : ndarray of shape (n_attributes, n_labels)
-        The weight of each attribute for each label.
+    {classes_}
+    {coef_}
     transitions_ : ndarray of shape (n_labels, n_labels), row = previous label
         Diagonal, and not negative.
     edge_coef_ : ndarray of shape (n_edge_attributes, n_labels, n_labels)
         What each type or attribute of edges adds to it.
     edge_attribute_names_ : ndarray of shape (n_edge_attributes,)
-    attribute_names_ : ndarray of shape (n_attributes,)
-        The attribute of each row of ``coef_``.
+    {attribute_names_}
     begin_, end_ : ndarray of shape (n_labels,)
         Zero: nodes of graphs have no order.
     {state_features_}

@@ -106,8 +106,7 @@ default="pseudo_likelihood"
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_labels,)
-        The labels, in the order of the columns of probabilities.
+    {classes_}
     coef_ : ndarray or CSR of shape (n_attributes, n_labels)
         The weight of each attribute for each label.
     transitions_ : ndarray of shape (n_labels, n_labels), row = previous label
@@ -116,8 +115,7 @@ default="pseudo_likelihood"
         What each type or attribute of edges adds to it.
     edge_attribute_names_ : ndarray of shape (n_edge_attributes,)
         Such as ``"edge=vertical"``, or ``"edge0"``.
-    attribute_names_ : ndarray of shape (n_attributes,)
-        The attribute of each row of ``coef_``.
+    {attribute_names_}
     begin_, end_ : ndarray of shape (n_labels,)
         Zero: nodes of graphs have no order.
     {state_features_}

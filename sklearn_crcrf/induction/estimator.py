@@ -80,14 +80,12 @@ class FeatureInduction(TransformerMixin, BaseSequenceClassifier):
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_labels,)
-        The labels, in the order of the columns of probabilities.
+    {classes_}
     estimator_ : CRF
         Trained on the chosen columns.
     coef_ : CSR of shape (n_attributes, n_labels)
         The weights; its attributes are the chosen columns, and its entries the chosen pairs.
-    transitions_ : ndarray of shape (n_labels, n_labels), row = previous label
-        The weight of each pair of a label and the next one.
+    {transitions_}
     attribute_names_ : ndarray of shape (n_attributes,)
         The name of each row of ``coef_``: attributes of X, joined by ``" & "``.
     features_ : list of (str, label)

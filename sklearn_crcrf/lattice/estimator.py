@@ -119,8 +119,7 @@ class LatticeCRF(CallbackSupportMixin, LinearChainClassifier):
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_labels,)
-        The labels, in the order of the columns of probabilities.
+    {classes_}
     candidates_ : CandidateStatistics
         ``mean_number`` of candidates per token and the fraction of tokens whose gold label was
         not proposed, ``gold_outside``, on training data.

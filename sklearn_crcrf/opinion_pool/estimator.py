@@ -83,8 +83,7 @@ class OpinionPoolCRF(CallbackSupportMixin, MetaSequenceClassifier, _BaseComposit
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_labels,)
-        The labels, in the order of the columns of probabilities.
+    {classes_}
     estimators_ : list of estimators
         The fitted experts.
     named_estimators_ : Bunch

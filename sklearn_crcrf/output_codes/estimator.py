@@ -76,8 +76,7 @@ default="balanced"
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_labels,)
-        The labels, in the order of the columns of probabilities.
+    {classes_}
     code_book_ : bool ndarray of shape (n_labels, n_columns)
         The code of each label.
     column_coef_ : ndarray of shape (n_attributes, n_columns)
@@ -88,10 +87,8 @@ default="balanced"
         Upper bounds of the fraction of training sequences with a wrong label, for the first 1, 2,
         ... columns; inf where two labels have the same code. If the last values still fall, more
         columns help.
-    coef_ : ndarray of shape (n_attributes, n_labels)
-        The weight of each attribute for each label.
-    transitions_ : ndarray of shape (n_labels, n_labels), row = previous label
-        The weight of each pair of a label and the next one.
+    {coef_}
+    {transitions_}
     begin_, end_ : ndarray of shape (n_labels,)
         Zero.
     edge_coef_ : ndarray of shape (n_edge_attributes, n_labels, n_labels)

@@ -90,8 +90,7 @@ class SemiMarkovCRF(CRF):
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_labels,)
-        The labels, in the order of the columns of probabilities.
+    {classes_}
     segment_types_ : ndarray of shape (n_types,)
         The types of segments, which are the labels without their prefixes.
     length_ : ndarray of shape (n_types, max_length + 1)
@@ -101,8 +100,7 @@ class SemiMarkovCRF(CRF):
     coef_ : ndarray or CSR of shape (n_attributes, n_labels)
         The weight of each attribute for each label; sparse if features are "observed" or c1 is
         positive.
-    transitions_ : ndarray of shape (n_labels, n_labels), row = previous label
-        The weight of each pair of a label and the next one.
+    {transitions_}
     {begin_, end_}
     edge_coef_ : ndarray of shape (n_edge_attributes, n_labels, n_labels)
         Empty, as transitions depend on no attributes.

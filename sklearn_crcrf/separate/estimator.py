@@ -88,8 +88,7 @@ class SeparateCRF(BaseSequenceClassifier):
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_labels,)
-        The labels, in the order of the columns of probabilities.
+    {classes_}
     estimator_ : classifier
         Fitted to the nodes whose label is known.
     exponent_ : float
