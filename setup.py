@@ -36,6 +36,7 @@ VECTOR_TYPES = {
 VECTOR_KERNELS = {
     "binary_labels": ["_binary_labels.pxi"],
     "history": ["_history.pxi"],
+    "lattices": ["_lattice_sums.pxi", "_lattice_learning.pxi"],
     "lock_step": [
         "_scaled_scores.pxi",
         "_lock_step_blocks.pxi",

@@ -24,7 +24,7 @@ from sklearn_crcrf.datasets import Splits
 from sklearn_crcrf.empirical import estimator as empirical_estimator
 from sklearn_crcrf.feature_extraction import text_features
 from sklearn_crcrf.lattice.candidates import Proposals
-from sklearn_crcrf.lattice.design import LatticeDesign, choose_features
+from sklearn_crcrf.lattice.design import choose_features
 from sklearn_crcrf.lattice.problem import LatticeProblem
 from sklearn_crcrf.linear import Corpus
 from sklearn_crcrf.metrics import known_accuracy, segment_f1, token_accuracy, unknown_accuracy
@@ -175,9 +175,9 @@ def pruned_problem(encoded: Any, X: Sequence, y: Sequence) -> LatticeProblem:
     lattice = Lattice(encoded.offsets, candidates, 1)
     rows = sp.csr_array(encoded.X.astype(np.float32))
     rows.sort_indices()
-    design = LatticeDesign(rows, lattice, choose_features(rows, lattice, lattice, False))
+    features = choose_features(rows, lattice, lattice, False)
     corpus = Corpus(rows, encoded.y, lattice, weight)
-    return LatticeProblem(corpus, design, log_loss, 1.0, 0.0, 1)
+    return LatticeProblem(corpus, features, log_loss, 1.0, 0.0, 1)
 
 
 def models() -> dict[str, Callable[[str], Any]]:

@@ -27,15 +27,6 @@ cdef bint add_scores_of_ends(
     const Runs *runs, int64_t t, int64_t longest, const real *score, double *total
 ) noexcept nogil
 
-cdef double sum_forward_of_unit(
-    const Runs *runs, int64_t unit, const real *score, double *message, double *conditional
-) noexcept nogil
-
-cdef void sum_backward_of_unit(
-    const Runs *runs, int64_t unit, const double *message, const double *conditional,
-    double log_z, double weight, double *work, int64_t largest, real *gradient
-) noexcept nogil
-
 
 cdef inline int64_t start_of(const Runs *runs, int64_t n, int64_t t) noexcept nogil:
     """The place of the first run of n + 1 candidates that ends at token t."""

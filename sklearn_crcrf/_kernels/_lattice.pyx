@@ -1,4 +1,4 @@
-"""Sums, maxima and samples over the paths of lattices, in which each token has a few candidates.
+"""Lattices, in which each token has a few candidates: their scores, and their best paths.
 
 A run is a sequence of candidates of tokens that follow each other. The score of a path is the sum
 of the scores of all its runs of 1, 2, ..., order + 1 candidates (for order 1: labels and pairs of
@@ -6,19 +6,12 @@ labels). Runs that end at token t are numbered with the last candidate fastest, 
 n + 1 begins with run a // N(t) of length n that ends at t - 1, and ends with run a % R of length n
 that ends at t, where N(t) is the number of candidates and R the number of runs of length n.
 
-With the runs s of the last ``order`` candidates as states, and x_t(a) the sum of the scores of all
-runs that a run a of order + 1 candidates ends with,
+For the best path, with the runs s of the last ``order`` candidates as states, and x_t(a) the sum of
+the scores of all runs that a run a of order + 1 candidates ends with,
 
-    alpha_t(s) = log sum_{a: a % S = s} exp(alpha_{t-1}(a // N(t)) + x_t(a)),
+    alpha_t(s) = max_{a: a % S = s} alpha_{t-1}(a // N(t)) + x_t(a),
 
-and log Z is the logarithm of the sum over the last states. The terms of that sum, divided by it, are
-the probabilities p_t(a | s) of the first candidate given the others, and on the way back
-
-    p_t(a) = p_t(s) p_t(a | s),    p_{t-1}(s') = sum_{a: a // N(t) = s'} p_t(a),
-
-so nothing underflows and nothing is subtracted. Before there are ``order`` tokens, states are all
-candidates so far. The work is the number of runs of order + 1 candidates (Mueller, Schmid & Schuetze
-2013, "Efficient Higher-Order CRFs for Morphological Tagging").
+where S is the number of states. Before there are ``order`` tokens, states are all candidates so far.
 
 All runs have one place each in arrays of length n_runs: first the runs of one candidate, then the
 runs of two, and so on; within a length in the order of tokens.
@@ -26,10 +19,9 @@ runs of two, and so on; within a length in the order of tokens.
 
 import numpy as np
 
-from libc.math cimport INFINITY, NAN, exp, isinf, log
+from libc.math cimport INFINITY, NAN
 from libc.stdint cimport int32_t, int64_t
 
-from sklearn_crcrf._kernels._log_sums cimport log_of_sum
 from sklearn_crcrf._kernels._turns cimport give_turn, take_turn
 
 
@@ -82,156 +74,6 @@ cdef inline void add_messages(
     for s in range(n_before):
         for k in range(n_here):
             x[s * n_here + k] += before[s]
-
-
-cdef double sum_forward_of_unit(
-    const Runs *runs, int64_t unit, const real *score, double *message, double *conditional
-) noexcept nogil:
-    """log Z of a unit; fills its messages, and its probabilities of runs given their ends."""
-    cdef:
-        int64_t first = runs.offsets[unit], stop = runs.offsets[unit + 1]
-        int64_t t, longest, n_states, n_here, n_ways, s
-        double *x
-        double *alpha = NULL
-        const double *before = NULL
-        bint is_finite = True
-    if first == stop:
-        return 0.0
-    for t in range(first, stop):
-        longest = min(t - first, runs.order)
-        n_here = number_of(runs, 0, t)
-        x = conditional + start_of(runs, longest, t)
-        is_finite &= add_scores_of_ends[real](runs, t, longest, score, x)
-        if t > first:
-            add_messages(before, number_of(runs, longest - 1, t - 1), n_here, x)
-        n_states = number_of(runs, min(longest, runs.order - 1), t)
-        alpha = message + start_of(runs, min(longest, runs.order - 1), t)
-        n_ways = number_of(runs, 0, t - longest) if longest == runs.order else 1
-        for s in range(n_states):
-            alpha[s] = condition_on_end(x + s, n_states, n_ways)
-        before = alpha
-    return log_of_sum(alpha, n_states) if is_finite else NAN
-
-
-cdef inline double condition_on_end(double *x, int64_t stride, int64_t n) noexcept nogil:
-    """The logarithm of a sum of n exponentials, of every stride-th x; x become their shares."""
-    cdef double top = x[0], total = 0.0
-    cdef int64_t k, best = 0
-    if n == 1:
-        x[0] = 1.0
-        return top
-    for k in range(1, n):
-        if x[k * stride] > top:
-            top, best = x[k * stride], k
-    if isinf(top):
-        for k in range(n):
-            x[k * stride] = 0.0
-        return top
-    for k in range(n):
-        x[k * stride] = exp(x[k * stride] - top) if k != best else 1.0
-        total += x[k * stride]
-    for k in range(n):
-        x[k * stride] /= total
-    return top + log(total)
-
-
-cdef void sum_backward_of_unit(
-    const Runs *runs, int64_t unit, const double *message, const double *conditional,
-    double log_z, double weight, double *work, int64_t largest, real *gradient
-) noexcept nogil:
-    """Add the probabilities of all runs of a unit, times a weight, to the gradient.
-
-    The work space has three rows of the largest number of runs.
-    """
-    cdef:
-        int64_t first = runs.offsets[unit], t = runs.offsets[unit + 1] - 1
-        int64_t longest, n_arcs, n_states, n_here, n, size, a, s
-        double *here = work
-        double *before = work + largest
-        double *p = work + 2 * largest
-        const double *given
-        real *out
-    if t < first:
-        return
-    s = min(t - first, runs.order - 1)
-    n_states, given = number_of(runs, s, t), message + start_of(runs, s, t)
-    for s in range(n_states):
-        here[s] = weight * exp(given[s] - log_z)
-    while t >= first:
-        longest = min(t - first, runs.order)
-        n_arcs, n_here = number_of(runs, longest, t), number_of(runs, 0, t)
-        n_states = number_of(runs, min(longest, runs.order - 1), t)
-        given = conditional + start_of(runs, longest, t)
-        a = 0
-        while a < n_arcs:
-            for s in range(n_states):
-                p[a + s] = given[a + s] * here[s]
-            a += n_states
-        for a in range(number_of(runs, longest - 1, t - 1) if t > first else 0):
-            before[a] = 0.0
-            for s in range(n_here):
-                before[a] += p[a * n_here + s]
-        # The probability of a shorter run is the sum over its first candidate.
-        for n in range(longest, -1, -1):
-            out, size = gradient + start_of(runs, n, t), number_of(runs, n, t)
-            for a in range(size):
-                out[a] += <real>p[a]
-            if n > 0:
-                a = size = number_of(runs, n - 1, t)
-                while a < number_of(runs, n, t):
-                    for s in range(size):
-                        p[s] += p[a + s]
-                    a += size
-        here, before = before, here
-        t -= 1
-
-
-def sum_lattice_forward(
-    LatticeRuns lattice,
-    const real[::1] score,             # (n_runs,) IN
-    double[::1] message,               # (n_runs,) OUT, at the runs that are states
-    double[::1] conditional,           # (n_runs,) OUT, at the longest runs of each token
-    double[::1] log_z,                 # (n_units,) OUT; NaN where a score is NaN or inf
-):
-    """Log-partitions, and what :func:`sum_lattice_backward` needs for derivatives."""
-    cdef int64_t u
-    if lattice.n_runs == 0:
-        log_z[:] = 0.0
-        return
-    with nogil:
-        give_turn()
-        for u in range(lattice.n_units):
-            log_z[u] = sum_forward_of_unit[real](
-                &lattice.runs, u, &score[0], &message[0], &conditional[0]
-            )
-        take_turn()
-
-
-def sum_lattice_backward(
-    LatticeRuns lattice,
-    const double[::1] message,         # (n_runs,) of sum_lattice_forward IN
-    const double[::1] conditional,     # (n_runs,) of sum_lattice_forward IN
-    const double[::1] log_z,           # (n_units,) IN
-    const double[::1] weight,          # (n_units,) IN
-    real[::1] gradient,                # (n_runs,) INOUT
-):
-    """Add the probabilities of all runs, times the weight of their unit.
-
-    Units without a possible path, or with weight 0, add nothing.
-    """
-    cdef int64_t u, largest = lattice.largest
-    cdef double[::1] work = np.empty(3 * largest + 1)
-    if lattice.n_runs == 0:
-        return
-    with nogil:
-        give_turn()
-        for u in range(lattice.n_units):
-            if weight[u] != 0.0 and log_z[u] > -INFINITY:
-                sum_backward_of_unit[real](
-                    &lattice.runs, u, &message[0], &conditional[0], log_z[u], weight[u],
-                    &work[0], largest, &gradient[0],
-                )
-        take_turn()
 
 
 def best_lattice_paths(
@@ -346,49 +188,4 @@ def add_lattice_paths(
                         break
                     run = run_of_path(runs, t, n, &candidate[0])
                     gradient[start_of(runs, n, t) + run] += <real>weight[u]
-        take_turn()
-
-
-def sample_lattice_paths(
-    LatticeRuns lattice,
-    const double[::1] message,         # (n_runs,) of sum_lattice_forward IN
-    const double[::1] conditional,     # (n_runs,) of sum_lattice_forward IN
-    const double[::1] log_z,           # (n_units,) IN
-    const double[:, ::1] uniform,      # (n_samples, n_tokens) numbers in [0, 1) IN
-    int32_t[:, ::1] candidate,         # (n_samples, n_tokens) OUT
-):
-    """Draw paths from the last token to the first, each candidate given those after it."""
-    cdef:
-        const Runs *runs = &lattice.runs
-        int64_t k, u, t, first, s, level, longest, n_states, n_arcs
-        const double *given
-        double rest
-    with nogil:
-        give_turn()
-        for k in range(uniform.shape[0]):
-            for u in range(lattice.n_units):
-                first, t = runs.offsets[u], runs.offsets[u + 1] - 1
-                if t < first:
-                    continue
-                level = min(t - first, runs.order - 1)
-                n_states, rest = number_of(runs, level, t), uniform[k, t]
-                given = &message[start_of(runs, level, t)]
-                s = 0
-                rest -= exp(given[s] - log_z[u])
-                while rest >= 0.0 and s + 1 < n_states:
-                    s += 1
-                    rest -= exp(given[s] - log_z[u])
-                candidate[k, t] = <int32_t>(s % number_of(runs, 0, t))
-                while t > first:
-                    longest = min(t - first, runs.order)
-                    n_states = number_of(runs, min(longest, runs.order - 1), t)
-                    n_arcs = number_of(runs, longest, t)
-                    given = &conditional[start_of(runs, longest, t)]
-                    t -= 1
-                    rest = uniform[k, t] - given[s]
-                    while rest >= 0.0 and s + n_states < n_arcs:
-                        s += n_states
-                        rest -= given[s]
-                    s //= number_of(runs, 0, t + 1)
-                    candidate[k, t] = <int32_t>(s % number_of(runs, 0, t))
         take_turn()

@@ -1,4 +1,4 @@
-"""Derivatives of the sums of _lattice.pyx in a direction, which are covariances.
+"""Derivatives of the sums of _lattice_sums.pyx in a direction, which are covariances.
 
 Let v(a) be the direction of the score of a run, and w_t(a) the sum of the directions of all runs that
 a run a of order + 1 candidates ends with. With the shares p_t(a | s) of the forward pass,
@@ -11,12 +11,13 @@ the derivative of log Z is the mean of <v, f>, where f counts the runs of a path
     p'_t(a) = p'_t(a | s) p_t(s) + p_t(a | s) p'_t(s)
 
 is the covariance of <v, f> and the run a (Pearlmutter 1994, "Fast exact multiplication by the
-Hessian"). See _lattice.pyx for states and runs.
+Hessian"). See _lattice.pyx for runs, and _lattice_sums.pyx
+for states.
 """
 
 import numpy as np
 
-from libc.math cimport INFINITY, NAN, exp
+from libc.math cimport INFINITY, NAN
 from libc.stdint cimport int64_t
 
 from sklearn_crcrf._kernels._lattice cimport (
@@ -32,7 +33,7 @@ from sklearn_crcrf._kernels._turns cimport give_turn, take_turn
 
 cdef double mean_of_unit(
     const Runs *runs, int64_t unit, const double *direction, const double *message,
-    const double *conditional, double log_z, double *moved_message, double *moved
+    const double *conditional, double *moved_message, double *moved
 ) noexcept nogil:
     """The mean of <v, f> of a unit; fills alpha', and p'(a | s) / p(a | s)."""
     cdef:
@@ -64,13 +65,13 @@ cdef double mean_of_unit(
         before = alpha
     place = start_of(runs, min(stop - 1 - first, runs.order - 1), stop - 1)
     for s in range(n_states):
-        mean += exp(message[place + s] - log_z) * alpha[s]
+        mean += message[place + s] * alpha[s]
     return mean
 
 
 cdef void covariance_of_unit(
     const Runs *runs, int64_t unit, const double *message, const double *conditional,
-    double log_z, const double *moved_message, const double *moved, double mean, double weight,
+    const double *moved_message, const double *moved, double mean, double weight,
     double *work, int64_t largest, real *gradient
 ) noexcept nogil:
     """Add the covariances of all runs of a unit, times a weight; the work space has six rows."""
@@ -87,7 +88,7 @@ cdef void covariance_of_unit(
     longest = min(t - first, runs.order - 1)
     n_states, place = number_of(runs, longest, t), start_of(runs, longest, t)
     for s in range(n_states):
-        here[s] = weight * exp(message[place + s] - log_z)
+        here[s] = weight * message[place + s]
         moved_here[s] = here[s] * (moved_message[place + s] - mean)
     while t >= first:
         longest = min(t - first, runs.order)
@@ -141,7 +142,7 @@ def move_lattice_sums(
                 mean[u] = 0.0
             elif log_z[u] > -INFINITY:
                 mean[u] = mean_of_unit(
-                    &lattice.runs, u, &direction[0], &message[0], &conditional[0], log_z[u],
+                    &lattice.runs, u, &direction[0], &message[0], &conditional[0],
                     &moved_message[0], &moved[0],
                 )
         take_turn()
@@ -171,7 +172,7 @@ def add_lattice_covariances(
             if weight[u] != 0.0 and log_z[u] > -INFINITY and mean[u] == mean[u]:
                 if lattice.runs.offsets[u] < lattice.runs.offsets[u + 1]:
                     covariance_of_unit[real](
-                        &lattice.runs, u, &message[0], &conditional[0], log_z[u],
+                        &lattice.runs, u, &message[0], &conditional[0],
                         &moved_message[0], &moved[0], mean[u], weight[u],
                         &work[0], largest, &gradient[0],
                     )

@@ -15,6 +15,7 @@ __all__ = [
     "VARIABLE",
     "binary_labels",
     "history",
+    "lattices",
     "lock_step",
     "propagation",
     "row_sums",
@@ -53,6 +54,15 @@ def _choose() -> str:
 
 
 INSTRUCTIONS = _choose()
-binary_labels, history, lock_step, propagation, row_sums, segments, tagging, trees, viterbi = (
-    import_module(f"{__package__}._{INSTRUCTIONS}.{name}") for name in __all__[2:]
-)
+(
+    binary_labels,
+    history,
+    lattices,
+    lock_step,
+    propagation,
+    row_sums,
+    segments,
+    tagging,
+    trees,
+    viterbi,
+) = (import_module(f"{__package__}._{INSTRUCTIONS}.{name}") for name in __all__[2:])

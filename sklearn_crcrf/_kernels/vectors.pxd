@@ -25,6 +25,7 @@ cdef extern from "vectors.h" nogil:
     void exponentiate_f(const float *score, int64_t n, float top, float *out)
     void exponentials_d(double *x, int64_t size)
     void exponentials_f(float *x, int64_t size)
+    double exponentiate_row_d(double *x, int64_t n)
     void multiply_d(
         const double *factor, int64_t n_rows, const double *b, int64_t n, double *a, double *sum
     )

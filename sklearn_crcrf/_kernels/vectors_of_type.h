@@ -206,6 +206,29 @@ static inline void NAME(exponentials)(REAL *x, int64_t size) {
     for (int64_t j = 0; j < size; j += LANES) AT(x + j) = NAME(exp_vector)(AT(x + j));
 }
 
+/* x = exp(x) of n numbers; returns the largest of their absolute values, inf if one is NaN. The
+   exponentials are right if that is at most 80, for doubles 700. */
+static inline REAL NAME(exponentiate_row)(REAL *x, int64_t n) {
+    VECTOR high = NAME(splat)(0), nothing = high;
+    int64_t whole = n / LANES * LANES;
+    for (int64_t j = 0; j < whole; j += LANES) {
+        VECTOR own = AT(x + j);
+        high = NAME(larger)(NAME(larger)(own, -own), high);
+        nothing += own - own;
+        AT(x + j) = NAME(exp_vector)(own);
+    }
+    if (whole < n) {
+        REAL rest[LANES] = {0};
+        memcpy(rest, x + whole, (n - whole) * sizeof(REAL));
+        VECTOR own = AT(rest);
+        high = NAME(larger)(NAME(larger)(own, -own), high);
+        nothing += own - own;
+        AT(rest) = NAME(exp_vector)(own);
+        memcpy(x + whole, rest, (n - whole) * sizeof(REAL));
+    }
+    return NAME(add_lanes)(nothing) == 0 ? NAME(largest_lane)(high) : INFINITY;
+}
+
 INLINE void NAME(multiply_vectors)(const int64_t vectors, const double *factor, int64_t n_rows,
                                    const REAL *b, int64_t n, REAL *a, double *sum) {
     for (int64_t r = 0; r < n_rows; r++, a += vectors * LANES, b += n) {

@@ -1,7 +1,7 @@
 """The weights of a lattice, and the scores of runs of candidates as linear functions of these."""
 
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -11,12 +11,29 @@ from .._kernels._candidate_pairs import (
     add_pair_weights,
     number_candidate_pairs,
 )
-from .._kernels._lattice_learning import LatticeWeights
+from .._kernels._lattice_runs import add_run_derivatives, write_run_weights
+from .._kernels._numbering import number_keys
 from .._kernels.sizes import check_number
+from .._kernels.vectorized import lattices
 from ..structures import Lattice
 from .label_runs import Ends, end_runs, keys_of_runs, positions
 
-__all__ = ["Features", "LatticeDesign", "choose_features"]
+__all__ = ["Derivatives", "Features", "LatticeDesign", "choose_features"]
+
+
+class Derivatives(NamedTuple):
+    """Derivatives by all weights.
+
+    Parameters
+    ----------
+    pairs : ndarray of shape (n_pairs,), of the type of the weights
+    runs : float64 ndarray of shape (n_run_weights,)
+    known : float64 ndarray of shape (n_labels,) or (0,)
+    """
+
+    pairs: np.ndarray
+    runs: np.ndarray
+    known: np.ndarray
 
 
 class Features(NamedTuple):
@@ -41,6 +58,26 @@ class Features(NamedTuple):
         """The numbers of weights of pairs, of runs, and of scores known beforehand."""
         return self.pairs.nnz, len(self.runs), self.pairs.shape[1] if self.has_known else 0
 
+    @property
+    def n_weights(self) -> int:
+        """The number of all weights."""
+        return sum(self.sizes)
+
+    def split(self, vector: np.ndarray) -> list[np.ndarray]:
+        """The weights of pairs, of runs, and of scores known beforehand."""
+        return np.split(vector, np.cumsum(self.sizes)[:-1])
+
+    def derivatives(self, vector: np.ndarray) -> Derivatives:
+        """Derivatives that can be added to; those by pairs are in the vector itself."""
+        of_pairs, of_runs, of_known = self.split(vector)
+        return Derivatives(of_pairs, of_runs.astype(float), of_known.astype(float))
+
+    def join(self, derivatives: Derivatives, vector: np.ndarray) -> np.ndarray:
+        """The inverse of :meth:`derivatives`, into the same vector."""
+        _, of_runs, of_known = self.split(vector)
+        of_runs[:], of_known[:] = derivatives.runs, derivatives.known
+        return vector
+
 
 class LatticeDesign:
     """Attributes, candidates and runs of labels, with the numbers of their weights.
@@ -64,9 +101,7 @@ class LatticeDesign:
         self.X = ambiguous(X, lattice)
         self.keys = keys_of_runs(lattice)
         self.ends: Ends = end_runs(lattice, self.keys)
-        n_pairs, n_runs, n_known = features.sizes
-        self.n_weights = n_pairs + n_runs + n_known
-        check_number(self.n_weights, "weights")
+        check_number(features.n_weights, "weights")
         self.run = positions(self.keys, features.runs)
         self.end = positions(self.ends.key, features.runs)
         self.known = lattice.candidates.log_probability.astype(X.dtype)
@@ -107,7 +142,7 @@ class LatticeDesign:
         )
         return numbers
 
-    def numbers(self) -> LatticeWeights:
+    def numbers(self) -> Any:
         """The numbers of all weights, as the kernel of stochastic learning takes them."""
         n_pairs, n_runs, n_known = self.features.sizes
 
@@ -116,7 +151,7 @@ class LatticeDesign:
 
         label = self.lattice.candidates.label
         known = label if n_known else np.full_like(label, -1)
-        return LatticeWeights(
+        return lattices.LatticeWeights(
             self.lattice.runs_of_candidates,
             self.X.indptr.astype(np.int64),
             self.first_pair,
@@ -139,50 +174,29 @@ class LatticeDesign:
 
     def scores(self, w: np.ndarray) -> np.ndarray:
         """The scores of all runs, of shape (n_runs,)."""
-        of_pairs, of_runs, of_known = np.split(w, np.cumsum(self.features.sizes)[:-1])
-        padded = np.append(of_runs, w.dtype.type(0))
-        scores = padded[self.run]
-        np.add.at(scores, self.ends.place, padded[self.end])
-        candidates = self.lattice.candidates
+        of_pairs, of_runs, of_known = self.features.split(w)
+        scores, candidates = np.empty(self.lattice.n_runs, dtype=w.dtype), self.lattice.candidates
+        write_run_weights(self.run, self.ends.place, self.end, of_runs, scores)
         state = scores[: len(candidates.label)]
         if len(of_known):
             state += of_known[candidates.label] * self.known
-        add_pair_weights(
-            self.X.indptr.astype(np.int64),
-            self.X.data,
-            candidates.indptr,
-            self.first_pair,
-            self.pair,
-            of_pairs,
-            state,
-            0,
-            self.lattice.n_tokens,
-        )
+        add_pair_weights(*self._entries, of_pairs, state, 0, self.lattice.n_tokens)
         return scores
 
-    def add_gradient(self, derivatives: np.ndarray, out: np.ndarray) -> None:
+    def add_gradient(self, derivatives: np.ndarray, out: Derivatives) -> None:
         """Add the derivatives by the weights, given the derivatives by the scores of all runs."""
-        of_pairs, of_runs, of_known = np.split(out, np.cumsum(self.features.sizes)[:-1])
-        candidates = self.lattice.candidates
-        state = derivatives[: len(candidates.label)]
-        found, at_end = self.run >= 0, self.end >= 0
-        of_runs += np.bincount(self.run[found], derivatives[found], minlength=len(of_runs))
-        own = derivatives[self.ends.place[at_end]]
-        of_runs += np.bincount(self.end[at_end], own, minlength=len(of_runs))
-        if len(of_known):
-            products = state * self.known
-            of_known += np.bincount(candidates.label, products, minlength=len(of_known))
-        add_pair_derivatives(
-            self.X.indptr.astype(np.int64),
-            self.X.data,
-            candidates.indptr,
-            self.first_pair,
-            self.pair,
-            state,
-            of_pairs,
-            0,
-            self.lattice.n_tokens,
-        )
+        label = self.lattice.candidates.label
+        state = derivatives[: len(label)]
+        add_run_derivatives(self.run, self.ends.place, self.end, derivatives, out.runs)
+        if len(out.known):
+            out.known[:] += np.bincount(label, state * self.known, minlength=len(out.known))
+        add_pair_derivatives(*self._entries, state, out.pairs, 0, self.lattice.n_tokens)
+
+    @cached_property
+    def _entries(self) -> tuple[np.ndarray, ...]:
+        """The attributes of candidates, and the numbers of their weights, as kernels take them."""
+        indptr = self.X.indptr.astype(np.int64)
+        return indptr, self.X.data, self.lattice.candidates.indptr, self.first_pair, self.pair
 
 
 def choose_features(X: sp.csr_array, lattice: Lattice, shown: Lattice, has_known: bool) -> Features:
@@ -209,8 +223,8 @@ def choose_features(X: sp.csr_array, lattice: Lattice, shown: Lattice, has_known
     pairs = sp.csr_array(attributes.T @ sp.csr_array(labels, shape))
     pairs.sort_indices()
     keys = keys_of_runs(shown)
-    runs = np.unique(np.concatenate([keys, end_runs(shown, keys).key]))
-    return Features(pairs, runs, has_known)
+    keys = np.concatenate([keys, end_runs(shown, keys).key])
+    return Features(pairs, np.sort(keys[number_keys(keys)[1]]), has_known)
 
 
 def ambiguous(X: sp.csr_array, lattice: Lattice) -> sp.csr_array:

@@ -35,13 +35,13 @@ from ..training.callbacks import CallbackSupportMixin, FitProgress
 from ..training.monitor import Training
 from ..utils.soundness import Array, Fact, Requirement
 from .candidates import Proposals
-from .design import LatticeDesign, choose_features
+from .design import choose_features
 from .label_runs import end_runs, keys_of_runs, labels_of_key, positions, run_key
 from .problem import LatticeLearning, LatticeProblem
 
 __all__ = ["LatticeCRF"]
 
-# Solvers of an objective over all sequences, which need no more than its gradient.
+# Solvers of an objective over all sequences.
 SOLVERS = ("lbfgs", "cg", "rprop", "quickprop", "bundle")
 # Criteria that need no more than sums and maxima over paths.
 CRITERIA = {"log_loss", "max_margin", "softmax_margin"}
@@ -344,8 +344,8 @@ class LatticeCRF(CallbackSupportMixin, LinearChainClassifier):
             kept = rng.random_sample(attributes.nnz) >= self.dropout
             attributes.data *= (kept / (1.0 - self.dropout)).astype(attributes.dtype)
         return LatticeProblem(
-            corpus._replace(structure=lattice),
-            LatticeDesign(attributes, lattice, features),
+            corpus._replace(X=attributes, structure=lattice),
+            features,
             as_criterion(self.criterion).for_labels(self.classes_),
             self.sigma,
             self.dropout,
@@ -395,7 +395,7 @@ class LatticeCRF(CallbackSupportMixin, LinearChainClassifier):
         return solve(self.solver, target, start, stochastic=None, **options)
 
     def _set_weights(self, problem: LatticeProblem, x: np.ndarray) -> None:
-        features = problem.design.features
+        features = problem.features
         n_pairs, n_runs, n_known = features.sizes
         of_pairs, of_runs, of_known = np.split(x.copy(), [n_pairs, n_pairs + n_runs])
         pairs = features.pairs

@@ -4,6 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .._kernels._lattice_runs import write_run_keys
+from .._kernels._numbering import number_keys
 from ..structures import Lattice
 
 __all__ = ["Ends", "end_runs", "keys_of_runs", "labels_of_key", "positions", "run_key"]
@@ -38,9 +40,9 @@ def keys_of_runs(lattice: Lattice) -> np.ndarray:
     int64 ndarray of shape (n_runs,)
         The digits, to the base ``n_labels + 2``, are label ids plus 1.
     """
-    n_labels = lattice.candidates.n_labels
-    digits = (lattice.labels_of_runs(n) + 1 for n in range(lattice.order + 1))
-    return np.concatenate([run_key(own.T, n_labels) for own in digits])
+    keys = np.empty(lattice.n_runs, dtype=np.int64)
+    write_run_keys(lattice.runs_of_candidates, lattice.candidates.label, _base(lattice), keys)
+    return keys
 
 
 def end_runs(lattice: Lattice, keys: np.ndarray) -> Ends:
@@ -72,8 +74,11 @@ def end_runs(lattice: Lattice, keys: np.ndarray) -> Ends:
 
 def positions(keys: np.ndarray, known: np.ndarray) -> np.ndarray:
     """Where keys are among sorted known keys, int32; -1 for a key that is not known."""
-    if len(known) == 0:
-        return np.full(len(keys), -1, dtype=np.int32)
+    if len(keys) > len(known):
+        numbers, _ = number_keys(np.concatenate([known, keys]))
+        at = numbers[len(known) :]
+        at[at >= len(known)] = -1
+        return at
     at = np.minimum(np.searchsorted(known, keys), len(known) - 1)
     return np.where(known[at] == keys, at, -1).astype(np.int32)
 

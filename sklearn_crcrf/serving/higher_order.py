@@ -6,14 +6,10 @@ from typing import Any
 import numpy as np
 
 from .._kernels._batch_scores import BatchScores
-from .._kernels._lattice import (
-    LatticeRuns,
-    best_lattice_paths,
-    sum_lattice_backward,
-    sum_lattice_forward,
-)
+from .._kernels._lattice import LatticeRuns, best_lattice_paths
 from .._kernels._lattice_chains import score_labels_and_pairs, starts_of_runs
 from .._kernels._run_scores import score_lattice_runs
+from .._kernels.vectorized import lattices
 from .content import Content
 from .sums import ChainScores, PathSum
 
@@ -103,8 +99,8 @@ class SequenceLattice:
         """The log-partition, and the probabilities of the labels, (n_candidates,)."""
         log_z, gradient = np.empty(1), np.zeros(len(self._scores))
         sums = np.empty_like(gradient), np.empty_like(gradient), log_z
-        sum_lattice_forward(self._runs, self._scores, *sums)
-        sum_lattice_backward(self._runs, *sums, np.ones(1), gradient)
+        lattices.sum_lattice_forward(self._runs, self._scores, *sums)
+        lattices.sum_lattice_backward(self._runs, *sums, np.ones(1), gradient)
         return float(log_z[0]), gradient[: len(self._label)]
 
     @cached_property

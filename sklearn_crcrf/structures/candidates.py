@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._kernels._lattice_runs import find_candidates
 from ..data.ragged import joined_ranges
 
 __all__ = ["Candidates"]
@@ -147,8 +148,6 @@ class Candidates(NamedTuple):
 
     def find(self, y: np.ndarray) -> np.ndarray:
         """Which of the candidates of its token each label id is, int32; -1 for none."""
-        token = self.token
-        found = np.flatnonzero(self.label == np.asarray(y)[token])
-        numbers = np.full(len(self.indptr) - 1, -1, dtype=np.int32)
-        numbers[token[found]] = found - self.indptr[token[found]]
+        numbers = np.empty(len(self.indptr) - 1, dtype=np.int32)
+        find_candidates(self.indptr, self.label, np.ascontiguousarray(y, np.int32), numbers)
         return numbers

@@ -11,13 +11,11 @@ from .._kernels._lattice import (
     LatticeRuns,
     add_lattice_paths,
     best_lattice_paths,
-    sample_lattice_paths,
     score_lattice_paths,
-    sum_lattice_backward,
-    sum_lattice_forward,
 )
 from .._kernels._lattice_chains import score_labels_and_pairs, starts_of_runs
 from .._kernels._lattice_covariance import add_lattice_covariances, move_lattice_sums
+from .._kernels.vectorized import lattices
 from ..data.ragged import joined_ranges
 from .base import Structure
 from .candidates import Candidates
@@ -235,7 +233,9 @@ class Lattice(Structure):
         def pullback(weight: np.ndarray, out: Any = None) -> Any:
             gradient = self._gradient(out, scores)
             sums = message, conditional, log_z
-            sum_lattice_backward(self.runs_of_candidates, *sums, _weights(weight), gradient.runs)
+            lattices.sum_lattice_backward(
+                self.runs_of_candidates, *sums, _weights(weight), gradient.runs
+            )
             return gradient
 
         return log_z, pullback
@@ -299,7 +299,9 @@ class Lattice(Structure):
             raise ValueError(f"no path of sequence {sequence} is possible")
         path = np.zeros((n_samples, self.n_tokens), dtype=np.int32)
         uniform = rng.uniform(size=path.shape)
-        sample_lattice_paths(self.runs_of_candidates, message, conditional, log_z, uniform, path)
+        lattices.sample_lattice_paths(
+            self.runs_of_candidates, message, conditional, log_z, uniform, path
+        )
         return self._labels(path)
 
     def k_best(self, scores: Any, k: int) -> list[tuple[np.ndarray, np.ndarray]]:
@@ -320,7 +322,9 @@ class Lattice(Structure):
 
     def _sums(self, scores: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         log_z, message, conditional = np.empty(self.n_units), *np.empty((2, self.n_runs))
-        sum_lattice_forward(self.runs_of_candidates, scores.runs, message, conditional, log_z)
+        lattices.sum_lattice_forward(
+            self.runs_of_candidates, scores.runs, message, conditional, log_z
+        )
         return log_z, message, conditional
 
     def _gradient(self, out: Any, scores: LatticeScores) -> LatticeScores:

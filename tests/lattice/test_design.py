@@ -1,5 +1,7 @@
 """The weights of lattices: scores, gradients, and learning from one unit after another."""
 
+from unittest.mock import patch
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -7,6 +9,7 @@ from cases import for_each
 from numpy.testing import assert_allclose, assert_array_equal
 
 from sklearn_crcrf.criteria import LogLoss, MaxMargin
+from sklearn_crcrf.lattice import problem as problem_module
 from sklearn_crcrf.lattice.design import LatticeDesign, choose_features
 from sklearn_crcrf.lattice.label_runs import keys_of_runs, labels_of_key
 from sklearn_crcrf.lattice.problem import LatticeLearning, LatticeObjective, LatticeProblem
@@ -31,17 +34,16 @@ def problem_of(order, *, observed=False, sigma=2.0, criterion=None, dtype=float,
     features = choose_features(X, lattice, shown, True)
     weight = rng.uniform(0.5, 2.0, size=len(LENGTHS))
     corpus = Corpus(X, y, lattice, weight)
-    design = LatticeDesign(X, lattice, features)
-    return LatticeProblem(corpus, design, criterion or LogLoss(), sigma, 0.0, 1)
+    return LatticeProblem(corpus, features, criterion or LogLoss(), sigma, 0.0, 1)
 
 
 def weights_of(problem, seed=1):
-    return np.random.default_rng(seed).normal(size=problem.design.n_weights)
+    return np.random.default_rng(seed).normal(size=problem.features.n_weights)
 
 
 def named_weights(problem, w):
     """The weights of pairs as a matrix, of runs by tuples of labels, and of known scores."""
-    features = problem.design.features
+    features = problem.features
     n_pairs, n_runs, _ = features.sizes
     pairs = sp.csr_array((w[:n_pairs], features.pairs.indices, features.pairs.indptr))
     pairs.resize((N_ATTRIBUTES, N_LABELS))
@@ -79,7 +81,7 @@ def score_of(problem, w, unit, labels):
 def test_scores_are_sums_of_weights(order, observed):
     problem = problem_of(order, observed=observed)
     w, lattice = weights_of(problem), problem.corpus.structure
-    scores = problem.design.scores(w)
+    scores = LatticeDesign(problem.corpus.X, lattice, problem.features).scores(w)
     value, _ = lattice.score(LatticeScores(scores, lattice.candidates), problem.corpus.y)
     for u in range(lattice.n_units):
         labels = problem.corpus.y[slice(*lattice.offsets[u : u + 2])].tolist()
@@ -96,6 +98,30 @@ def test_the_gradient_is_a_finite_difference(order, criterion):
     for k in np.random.default_rng(2).permutation(len(w))[:30]:
         ahead, behind = (objective(w + step * np.eye(len(w))[k])[0] for step in (1e-6, -1e-6))
         assert_allclose(gradient[k], (ahead - behind) / 2e-6, rtol=1e-4, atol=1e-6)
+
+
+@for_each("parts", [1, 1000])
+@for_each("order", [1, 2, 3])
+def test_products_with_the_hessian_are_differences_of_gradients(order, parts):
+    problem = problem_of(order)
+    with patch.object(problem_module, "PART", parts):
+        objective = problem.objective()
+    w, direction = weights_of(problem), weights_of(problem, seed=3)
+    step = 1e-6 * direction
+    ahead, behind = (objective(w + s * step)[1].copy() for s in (1, -1))
+    product = objective.hessian_product(w, direction)
+    assert_allclose(product, (ahead - behind) / 2e-6, rtol=1e-4, atol=1e-6)
+
+
+@for_each("dtype", [np.float32, np.float64])
+def test_the_number_of_parts_changes_nothing_but_rounding(dtype):
+    problem = problem_of(2, dtype=dtype)
+    w, found = weights_of(problem).astype(dtype), []
+    for scores in (1, 60, 10**6):
+        with patch.object(problem_module, "PART", scores):
+            loss, gradient = problem.objective()(w)
+        found.append(np.append(gradient, loss))
+    assert_allclose(found[1:], [found[0]] * 2, rtol=1e-5, atol=1e-6)
 
 
 def test_single_precision():

@@ -22,8 +22,7 @@ from libc.math cimport fabs, sqrt
 from libc.stdint cimport int32_t, int64_t
 
 from sklearn_crcrf._kernels._lattice cimport (
-    LatticeRuns, Runs, number_of, real, run_of_path, start_of, sum_backward_of_unit,
-    sum_forward_of_unit,
+    LatticeRuns, Runs, number_of, real, run_of_path, start_of,
 )
 
 # Smaller derivatives by scores move no weights.
@@ -93,7 +92,7 @@ def learn_lattices(
         double *gradient = &weights.work[1, 0]
         double *message = &weights.work[2, 0]
         double *conditional = &weights.work[3, 0]
-        double[::1] space = np.empty(3 * lattice.largest + 1)
+        double[::1] space = np.empty(2 * lattice.largest + 1)
         int64_t k, u
         Runs *runs = &lattice.runs
         const real *value = &values[0] if values.shape[0] else NULL
@@ -106,7 +105,7 @@ def learn_lattices(
             log_z = sum_forward_of_unit[double](runs, u, score, message, conditional)
             clear_runs(runs, u, gradient)
             sum_backward_of_unit[double](
-                runs, u, message, conditional, log_z, weight[u], &space[0], lattice.largest, gradient
+                runs, u, message, conditional, weight[u], &space[0], lattice.largest, gradient
             )
             total += weight[u] * (
                 log_z - subtract_gold_runs(runs, u, &gold[0], score, weight[u], gradient)
