@@ -42,7 +42,7 @@ from .problem import LatticeLearning, LatticeProblem
 __all__ = ["LatticeCRF"]
 
 # Solvers of an objective over all sequences.
-SOLVERS = ("lbfgs", "cg", "rprop", "quickprop", "bundle")
+SOLVERS = ("lbfgs", "newton-cg", "cg", "rprop", "quickprop", "bundle")
 # Criteria that need no more than sums and maxima over paths.
 CRITERIA = {"log_loss", "max_margin", "softmax_margin"}
 # The fraction of gold labels that a threshold leaves out in the sample on which it is found.
@@ -98,7 +98,8 @@ class LatticeCRF(CallbackSupportMixin, LinearChainClassifier):
         Whether there is a weight for every pair of attribute and candidate, and for every run of
         candidates, or only for pairs and runs with gold labels.
     {min_freq}
-    solver : {"adagrad", "lbfgs", "cg", "rprop", "quickprop", "bundle"}, default="adagrad"
+    solver : {"adagrad", "lbfgs", "newton-cg", "cg", "rprop", "quickprop", "bundle"}, \
+default="adagrad"
         "adagrad" moves the weights after each sequence, at a rate of their own, and takes the mean
         of these weights.
     max_iter : int, default=None

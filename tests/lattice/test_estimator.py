@@ -55,6 +55,17 @@ def test_all_labels_as_candidates_make_a_crf():
     assert_allclose(np.concatenate(ours), np.concatenate(exact), atol=1e-2)
 
 
+@pytest.mark.parametrize("order", [1, 2, 3])
+def test_newton_cg_finds_the_optimum_in_fewer_iterations(order):
+    settings = {"dropout": 0.0, "tol": 1e-9}
+    newton, lbfgs = (
+        LatticeCRF(order, solver=solver, **settings).fit(X, Y) for solver in ("newton-cg", "lbfgs")
+    )
+    assert newton.converged_
+    assert newton.n_iter_ < lbfgs.n_iter_
+    assert_allclose(newton.loss_curve_[-1], lbfgs.loss_curve_[-1], rtol=1e-5)
+
+
 def test_same_bits_for_any_number_of_threads():
     models = [LatticeCRF(random_state=0, n_jobs=n).fit(X, Y) for n in (1, 2)]
     assert_array_equal(models[0].coef_.data, models[1].coef_.data)
@@ -128,6 +139,7 @@ def test_sequence_weights_of_zero_are_like_leaving_out():
     ("parameters", "message"),
     [
         ({"criterion": "max_margin"}, 'solver="adagrad" is for the log loss'),
+        ({"criterion": "max_margin", "solver": "newton-cg"}, "needs a criterion with curvature"),
         ({"criterion": Piecewise(), "solver": "lbfgs"}, "needs pieces, which Lattice"),
         ({"cv": 100}, "cv=100 needs as many sequences, but n_samples=60"),
         ({"order": 4}, "order"),
