@@ -46,6 +46,18 @@ def number_candidate_pairs(
                 of_label[pair_label[p]] = -1
 
 
+def count_numbers(
+    const int32_t[::1] number,         # (n_numbers,) IN, -1 for none
+    int64_t[::1] count,                # INOUT
+):
+    """Add how often each number occurs."""
+    cdef int64_t p
+    with nogil:
+        for p in range(number.shape[0]):
+            if number[p] >= 0:
+                count[number[p]] += 1
+
+
 def add_pair_weights(
     const int64_t[::1] indptr,         # (n_tokens + 1,) of attributes in CSR IN
     const real[::1] values,            # (n_entries,) IN

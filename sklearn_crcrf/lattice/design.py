@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from .._kernels._candidate_pairs import (
     add_pair_derivatives,
     add_pair_weights,
+    count_numbers,
     number_candidate_pairs,
 )
 from .._kernels._lattice_runs import add_run_derivatives, write_run_weights
@@ -144,32 +145,24 @@ class LatticeDesign:
 
     def numbers(self) -> Any:
         """The numbers of all weights, as the kernel of stochastic learning takes them."""
-        n_pairs, n_runs, n_known = self.features.sizes
-
-        def moved(numbers: np.ndarray, by: int) -> np.ndarray:
-            return np.where(numbers >= 0, numbers + by, -1).astype(np.int32)
-
-        label = self.lattice.candidates.label
-        known = label if n_known else np.full_like(label, -1)
         return lattices.LatticeWeights(
             self.lattice.runs_of_candidates,
             self.X.indptr.astype(np.int64),
             self.first_pair,
             self.pair,
-            moved(self.run, n_pairs),
-            (self.ends.indptr, self.ends.place, moved(self.end, n_pairs)),
-            moved(known, n_pairs + n_runs),
+            self.run,
+            (self.ends.indptr, self.ends.place, self.end),
+            self.lattice.candidates.label,
+            self.features.sizes,
         )
 
     def uses(self) -> np.ndarray:
         """How many scores each weight has a part in, float64 of shape (n_weights,)."""
-        n_pairs, n_runs, n_known = self.features.sizes
-        used = [
-            np.bincount(self.pair[self.pair >= 0], minlength=n_pairs),
-            np.bincount(self.run[self.run >= 0], minlength=n_runs)
-            + np.bincount(self.end[self.end >= 0], minlength=n_runs),
-            np.bincount(self.lattice.candidates.label, minlength=n_known)[:n_known],
-        ]
+        used = [np.zeros(n, dtype=np.int64) for n in self.features.sizes]
+        for numbers, uses in ((self.pair, used[0]), (self.run, used[1]), (self.end, used[1])):
+            count_numbers(numbers, uses)
+        if self.features.has_known:
+            count_numbers(self.lattice.candidates.label, used[2])
         return np.concatenate(used).astype(float)
 
     def scores(self, w: np.ndarray) -> np.ndarray:
