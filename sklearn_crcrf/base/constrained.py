@@ -10,7 +10,7 @@ from ..constraints.global_constraint import Samples
 from ..constraints.inequalities import Inequalities
 from ..data.layout import Layout
 from ..structures import Scores, Structure, Unsupported
-from ..structures.integer_program import IntegerPrograms
+from ..structures.integer_program import IntegerPrograms, LatticePrograms, programs_of
 
 __all__ = ["SubjectTo", "refuse_subject_to"]
 
@@ -32,12 +32,12 @@ class SubjectTo:
     ValueError
         If a constraint does not fit X or the labels, or ``constraints`` is not a list of them.
     Unsupported
-        If scores of labels depend on more than one link.
+        If the structure has scores of its own, and no lattice of labels.
     """
 
     def __init__(self, constraints: Any, layout: Layout, structure: Structure, classes: np.ndarray):
         self._constraints = _checked(constraints)
-        if structure.own_scores and not structure.can("linked_scores"):
+        if structure.own_scores and not structure.can("unit_lattice"):
             raise Unsupported(structure, "first-order scores", "subject_to")
         links = None if structure.always_sequential else structure.links()
         samples = Samples(layout, links, classes)
@@ -74,7 +74,7 @@ class SubjectTo:
         units = np.unique(np.concatenate(broken)).tolist()
         if not units:
             return y
-        programs, y = IntegerPrograms(structure, scores), np.array(y)
+        programs, y = programs_of(structure, scores), np.array(y)
         for unit in units:
             tokens = slice(*structure.offsets[unit : unit + 2])
             inequalities = [constraint.take(unit, unit + 1).inequalities() for constraint in bound]
@@ -82,7 +82,7 @@ class SubjectTo:
             value, y[tokens] = used.best(unit, inequalities)
             if value == -np.inf and not used.is_possible(unit, []):
                 # Then y had the best label of each token by itself.
-                used = IntegerPrograms(structure, _without_links(scores))
+                used = programs_of(structure, _without_links(scores))
                 value, y[tokens] = used.best(unit, inequalities)
             if value == -np.inf:
                 reason = self._reason(used, unit, inequalities)
@@ -90,7 +90,10 @@ class SubjectTo:
         return y
 
     def _reason(
-        self, programs: IntegerPrograms, unit: int, inequalities: Sequence[Inequalities]
+        self,
+        programs: IntegerPrograms | LatticePrograms,
+        unit: int,
+        inequalities: Sequence[Inequalities],
     ) -> str:
         """The names of constraints that no labelling satisfies, but without any one of them."""
         needed = list(range(len(inequalities)))

@@ -130,20 +130,24 @@ class Capabilities:
         """
         raise Unsupported(self, "conditional_scores")
 
-    def linked_scores(self, scores: Scores) -> tuple[Any, Scores]:
-        """Equal scores of tokens, links and triangles alone, of a structure with ``own_scores``.
+    def unit_lattice(
+        self, scores: Any, unit: int, also: np.ndarray | None = None
+    ) -> tuple[Any, Any]:
+        """One unit of a structure with ``own_scores``, as a lattice.
 
         Parameters
         ----------
-        scores : Scores
+        scores : Scores or LatticeScores
+        unit : int
+        also : ndarray of shape (n_tokens of the unit,), optional
+            Label ids that are candidates too, if they have scores.
 
         Returns
         -------
-        structure : Structure
-            Without ``own_scores``; three tokens may have scores without being linked to each other.
-        scores : Scores
+        lattice : Lattice
+        scores : LatticeScores
         """
-        raise Unsupported(self, "linked_scores")
+        raise Unsupported(self, "unit_lattice")
 
     def locally_normalised(self, scores: Scores) -> Scores:
         r"""The conditional Markov model that normalises these scores token by token.

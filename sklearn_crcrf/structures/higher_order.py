@@ -7,7 +7,6 @@ import numpy as np
 from ..data.ragged import joined_ranges
 from .base import Structure
 from .candidates import Candidates
-from .capabilities import Unsupported
 from .chain import Chain
 from .lattice import Lattice, LatticeScores
 from .pruning import MOST_OF_RUNS, chain_candidates, prune_higher_order, with_run_scores
@@ -179,22 +178,21 @@ class HigherOrderChain(Structure):
         """As :meth:`Structure.likely_labels`; see ``structures/pruning.py``."""
         return prune_higher_order(self.offsets, scores, self.run_scores, threshold, gold)
 
-    def can(self, capability: str) -> bool:
-        return super().can(capability) and (capability != "linked_scores" or self.order == 2)
+    def unit_lattice(
+        self, scores: Scores, unit: int, also: np.ndarray | None = None
+    ) -> tuple[Lattice, LatticeScores]:
+        """As :meth:`Capabilities.unit_lattice`, of the most probable labels."""
+        part, own = self.take(slice(unit, unit + 1)), scores.tokens(self._tokens_of(unit))
+        candidates = part._candidates(own, min(self.threshold, LEAST))
+        if also is not None:
+            chosen = np.zeros(own.state.shape, dtype=bool)
+            chosen[candidates.token, candidates.label] = True
+            chosen[np.arange(len(chosen)), also] = True
+            candidates = Candidates.of(chosen, chosen)
+        return part._lattice(own, candidates)
 
-    def linked_scores(self, scores: Scores) -> tuple[Chain, Scores]:
-        """As :meth:`Capabilities.linked_scores`, for order 2, of the most probable labels."""
-        if self.order > 2:
-            raise Unsupported(self, "linked_scores")
-        n, last = scores.state.shape[1], self._ends_of_runs(3)
-        linked = Chain(self.offsets)
-        linked.triangles = np.stack([last - 2, last - 1, last], axis=1)
-        linked.table_of_triangle = np.zeros(len(last), dtype=np.int64)
-        considered = self._candidates(scores, min(self.threshold, LEAST))
-        at, state = (considered.token, considered.label), np.full(scores.state.shape, -np.inf)
-        state[at] = scores.state[at]
-        own = self.run_scores[0](*np.indices((n, n, n)).reshape(3, -1))
-        return linked, scores._replace(state=state, own=own)
+    def _tokens_of(self, unit: int) -> slice:
+        return slice(*self.offsets[unit : unit + 2].tolist())
 
     def _candidates(self, scores: Scores, threshold: float) -> Candidates:
         if threshold <= 0.0:

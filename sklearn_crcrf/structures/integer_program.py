@@ -1,19 +1,22 @@
 """Best labellings by integer programming: for any links, and under linear inequalities."""
 
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from ..constraints.inequalities import Inequalities
 from .base import Structure
+from .higher_order import HigherOrderChain
+from .lattice_program import LatticeProgram
 from .linear_program import Labelling, LinearProgram, possible_labelling
 from .linked_tokens import LinkedTokens, LinkedUnits
 from .max_marginals import LinkedTrees
 from .narrowed_program import NarrowedProgram
 from .scores import Scores
 
-__all__ = ["IntegerPrograms", "best_labelling"]
+__all__ = ["IntegerPrograms", "LatticePrograms", "best_labelling", "programs_of"]
 
 
 def best_labelling(structure: Structure, scores: Scores) -> tuple[np.ndarray, np.ndarray]:
@@ -24,7 +27,7 @@ def best_labelling(structure: Structure, scores: Scores) -> tuple[np.ndarray, np
     Parameters
     ----------
     structure : Structure
-        Without ``own_scores``.
+        Without ``own_scores``, or with ``unit_lattice``.
     scores : Scores
 
     Returns
@@ -48,12 +51,26 @@ def best_labelling(structure: Structure, scores: Scores) -> tuple[np.ndarray, np
     >>> best_labelling(Chain(np.array([0, 2])), scores)
     (array([2.]), array([0, 0], dtype=int32))
     """
-    programs = IntegerPrograms(structure, scores)
+    programs = programs_of(structure, scores)
     value, y = np.empty(structure.n_units), np.empty(structure.n_tokens, dtype=np.int32)
     for unit in range(structure.n_units):
         start, stop = structure.offsets[unit : unit + 2]
         value[unit], y[start:stop] = programs.best(unit)
     return value, y
+
+
+def programs_of(structure: Structure, scores: Any) -> "IntegerPrograms | LatticePrograms":
+    """The programs of the units of a batch, whatever its structure.
+
+    Parameters
+    ----------
+    structure : Structure
+        Without ``own_scores``, or with ``unit_lattice``.
+    scores : Scores or LatticeScores
+    """
+    if structure.own_scores and structure.can("unit_lattice"):
+        return LatticePrograms(structure, scores)
+    return IntegerPrograms(structure, scores)
 
 
 class IntegerPrograms:
@@ -129,11 +146,59 @@ class IntegerPrograms:
         return possible_labelling(tokens, _join(tokens, inequalities)) is not None
 
 
+class LatticePrograms:
+    """As :class:`IntegerPrograms`, for scores of several labels in a row.
+
+    Labels are the candidates of a lattice. If no path of these satisfies the inequalities, but one
+    of all labels does, its labels are candidates too.
+
+    Parameters
+    ----------
+    structure : Structure
+        With ``unit_lattice``.
+    scores : Scores or LatticeScores
+    """
+
+    def __init__(self, structure: Structure, scores: Any):
+        self._structure, self._scores, self._of_chain = structure, scores, None
+        if isinstance(structure, HigherOrderChain):
+            self._of_chain = IntegerPrograms(structure.chain, scores)
+
+    def best(self, unit: int, inequalities: Iterable[Inequalities] = ()) -> Labelling:
+        """As :meth:`IntegerPrograms.best`."""
+        lattice, scores = self._structure.unit_lattice(self._scores, unit)
+        nothing = np.zeros(lattice.n_tokens, dtype=np.int32)
+        if lattice.n_tokens == 0:
+            return 0.0, nothing
+        if not (scores.runs < np.inf).all():
+            return np.nan, nothing
+        inequalities = list(inequalities)
+        joined = _joined(inequalities, lattice.n_tokens * lattice.candidates.n_labels)
+        found = LatticeProgram(lattice, scores, joined).solve()
+        if found is None and self._of_chain is not None:
+            value, y = self._of_chain.best(unit, inequalities)
+            if value > -np.inf:
+                lattice, scores = self._structure.unit_lattice(self._scores, unit, y)
+                found = LatticeProgram(lattice, scores, joined).solve()
+        return (-np.inf, nothing) if found is None else found
+
+    def is_possible(self, unit: int, inequalities: Iterable[Inequalities]) -> bool:
+        """As :meth:`IntegerPrograms.is_possible`."""
+        if self._of_chain is not None:
+            return self._of_chain.is_possible(unit, inequalities)
+        value, _ = self.best(unit, inequalities)
+        return value > -np.inf
+
+
 def _has_labels(tokens: LinkedTokens) -> bool:
     """Whether each token has a possible label."""
     return bool((tokens.state > -np.inf).any(axis=1).all())
 
 
 def _join(tokens: LinkedTokens, inequalities: Iterable[Inequalities]) -> Inequalities:
-    none = Inequalities.of(sp.csr_array((0, tokens.state.size)), np.empty(0))
+    return _joined(inequalities, tokens.state.size)
+
+
+def _joined(inequalities: Iterable[Inequalities], n_variables: int) -> Inequalities:
+    none = Inequalities.of(sp.csr_array((0, n_variables)), np.empty(0))
     return Inequalities.join([none, *inequalities])

@@ -165,6 +165,10 @@ class Lattice(Structure):
             tokens = joined_ranges(self.offsets[units], lengths)
         return Lattice(offsets, self.candidates.take(tokens), self.order)
 
+    def places_at(self, n: int, token: int) -> slice:
+        """Where the runs of ``n + 1`` candidates that end at a token are."""
+        return slice(*self.start[n, token : token + 2].tolist())
+
     def places_of(self, units: np.ndarray) -> np.ndarray:
         """Where the runs of some of the units are, in the order of the runs of ``take(units)``."""
         first, stop = self.start[:, self.offsets[units]], self.start[:, self.offsets[units + 1]]
@@ -215,6 +219,13 @@ class Lattice(Structure):
         of_pairs = gradient.runs[self.start[1, 0] : self.start[1, -1]]
         out.add_transitions(scores, self.runs(1)[0], previous, current, of_pairs)
         return out
+
+    def unit_lattice(
+        self, scores: Any, unit: int, also: np.ndarray | None = None
+    ) -> tuple["Lattice", LatticeScores]:
+        """As :meth:`Capabilities.unit_lattice`; other labels than candidates have no scores."""
+        part, units = self.take(slice(unit, unit + 1)), np.array([unit])
+        return part, LatticeScores(scores.runs[self.places_of(units)], part.candidates)
 
     def score(self, scores: Any, y: np.ndarray) -> tuple[np.ndarray, Pullback]:
         path, value = self.candidates.find(y), np.empty(self.n_units)

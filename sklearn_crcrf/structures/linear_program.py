@@ -10,7 +10,14 @@ from ..constraints.inequalities import Inequalities
 from .linked_tokens import LinkedTokens
 from .max_marginals import MaxMarginals
 
-__all__ = ["Labelling", "LinearProgram", "Relaxed", "possible_labelling"]
+__all__ = [
+    "Labelling",
+    "LinearProgram",
+    "Relaxed",
+    "costs_of",
+    "is_feasible",
+    "possible_labelling",
+]
 
 # The largest cost in a program. The solver takes costs that differ by less than 1e-7 for equal.
 LARGEST_COST = 1e3
@@ -80,7 +87,7 @@ class LinearProgram:
         self._score = np.concatenate([tokens.state[self._kept], pair_score, triple_score])
         n_tokens, n_added = len(self._kept), inequalities.of_added.shape[1]
         parts = token, n_tokens + link, n_tokens + len(tokens.previous) + triangle
-        cost, self._factor = _costs(self._score, np.concatenate(parts))
+        cost, self._factor = costs_of(self._score, np.concatenate(parts))
         self._cost = np.append(cost, np.zeros(n_added))
         one_label = sp.csr_array((np.ones(len(token)), (token, np.arange(len(token)))))
         one_label.resize(n_tokens, len(self._score))
@@ -111,7 +118,7 @@ class LinearProgram:
             bounds=(0, 1),
             method="highs",
         )
-        if not _is_feasible(result):
+        if not is_feasible(result):
             return None
         x = result.x[: len(self._score)]
         is_integral = (np.abs(x - np.round(x)) < TOLERANCE).all()
@@ -131,7 +138,7 @@ class LinearProgram:
             ],
             options={"mip_rel_gap": 0.0},
         )
-        return self._labelling(result.x) if _is_feasible(result) else None
+        return self._labelling(result.x) if is_feasible(result) else None
 
     def _labelling(self, x: np.ndarray) -> Labelling:
         is_chosen = x[: len(self._score)] > 0.5
@@ -197,7 +204,7 @@ def _triples(tokens: LinkedTokens, kept: np.ndarray) -> tuple[np.ndarray, ...]:
     return *np.concatenate(found, axis=1), np.concatenate(scores)
 
 
-def _costs(score: np.ndarray, part: np.ndarray) -> tuple[np.ndarray, float]:
+def costs_of(score: np.ndarray, part: np.ndarray) -> tuple[np.ndarray, float]:
     """What each score lacks of the best score of its part, times a factor; and the factor."""
     best = np.full(part.max() + 1, -np.inf)
     np.maximum.at(best, part, score)
@@ -206,7 +213,7 @@ def _costs(score: np.ndarray, part: np.ndarray) -> tuple[np.ndarray, float]:
     return (LARGEST_COST * (cost / largest), LARGEST_COST / largest) if largest > 0 else (cost, 1.0)
 
 
-def _is_feasible(result: OptimizeResult) -> bool:
+def is_feasible(result: OptimizeResult) -> bool:
     """Whether a program has a solution; RuntimeError if the solver failed."""
     if result.x is None and result.status != INFEASIBLE:
         raise RuntimeError(f"the solver of the integer program failed: {result.message}")

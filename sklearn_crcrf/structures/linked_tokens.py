@@ -78,7 +78,7 @@ class LinkedUnits:
     Parameters
     ----------
     structure : Structure
-        Without ``own_scores``, or with ``linked_scores``.
+        Without ``own_scores``.
     scores : Scores
 
     Raises
@@ -99,9 +99,7 @@ class LinkedUnits:
 
     def __init__(self, structure: Structure, scores: Scores):
         if structure.own_scores:
-            if not structure.can("linked_scores"):
-                raise Unsupported(structure, "first-order scores", "an integer program")
-            structure, scores = structure.linked_scores(scores)
+            raise Unsupported(structure, "first-order scores", "an integer program")
         self._offsets, self._scores = structure.offsets, scores
         self._state = np.array(scores.state, dtype=float)
         self._state[structure.first_tokens()] += scores.begin

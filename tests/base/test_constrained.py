@@ -15,6 +15,7 @@ from sklearn_crcrf import (
     CRF,
     EmpiricalCRF,
     GraphArray,
+    LatticeCRF,
     SequenceArray,
     SequenceVectorizer,
     StructuredPerceptron,
@@ -60,8 +61,8 @@ INPUTS = {
 
 
 PREDICTING = [name for name, kind in ESTIMATORS.items() if hasattr(kind, "predict")]
-# Their structures have scores of their own, and no first-order scores to constrain.
-OWN_SCORES = ("LatticeCRF", "SemiMarkovCRF")
+# Its structure has scores of segments, and no scores of labels to constrain.
+OWN_SCORES = ("SemiMarkovCRF",)
 
 
 @pytest.mark.parametrize("name", OWN_SCORES)
@@ -74,6 +75,8 @@ def test_scores_of_other_structures_cannot_be_constrained(name):
 @pytest.mark.parametrize("name", [name for name in PREDICTING if name not in OWN_SCORES])
 def test_every_estimator_takes_constraints(name):
     estimator = ESTIMATORS[name](**ARGUMENTS.get(name, {}))
+    if name == "LatticeCRF":
+        estimator.set_params(threshold=1e-12)  # so that all labels are candidates
     rows = INPUTS.get(name, X)
     if "cv" in estimator.get_params():
         estimator.set_params(cv=2)
@@ -180,11 +183,23 @@ def test_tokens_have_their_best_labels_where_no_path_is_possible():
         crf.predict(impossible, subject_to=[AtMost("A", 1)])
 
 
-def test_scores_of_second_order():
-    crf = EmpiricalCRF(order=2).fit(X, y)
+@pytest.mark.parametrize("order", [2, 3])
+def test_scores_of_higher_order(order):
+    crf = EmpiricalCRF(order=order).fit(X, y)
     assert max(labels.count("N") for labels in crf.predict(X)) == 1
     found = crf.predict(X, subject_to=[Exactly("N", 2)])
     assert all(labels.count("N") == 2 for labels in found)
+
+
+@pytest.mark.parametrize("order", [1, 2, 3])
+def test_labels_of_lattices_are_candidates(order):
+    crf = LatticeCRF(order, threshold=1e-12, random_state=0).fit(X, y)
+    assert max(labels.count("N") for labels in crf.predict(X)) == 1
+    found = crf.predict(X, subject_to=[Exactly("N", 2)])
+    assert all(labels.count("N") == 2 for labels in found)
+    narrow = LatticeCRF(order, threshold=0.9, random_state=0).fit(X, y)
+    with pytest.raises(ValueError, match=r"^X, sequence 0: no possible labels satisfy subject_to"):
+        narrow.predict(X, subject_to=[Exactly("N", 2)])
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,6 @@ from sklearn_crcrf.constraints import AtMost
 from sklearn_crcrf.counts import count_tokens
 from sklearn_crcrf.empirical.fourgrams import FOURGRAMS, FourgramRates
 from sklearn_crcrf.empirical.run_rates import SHARE, STRENGTH
-from sklearn_crcrf.structures import Unsupported
 
 EVERY = np.array(list(np.ndindex(3, 3, 3, 3))).T
 
@@ -108,8 +107,14 @@ def test_training_goes_on(crf):
     assert_array_equal(parts.predict_proba(X[:2])[1], again.predict_proba(X[:2])[1])
 
 
-def test_what_it_refuses(crf):
-    with pytest.raises(Unsupported, match="subject_to needs first-order scores"):
-        crf.predict(X, subject_to=[AtMost("1", 1)])
+def test_constraints_on_all_labels_of_a_sequence(crf):
+    free = crf.predict(X[:2]).tolist()
+    assert all(labels.count("1") == 2 for labels in free)
+    found = crf.predict(X[:2], subject_to=[AtMost("1", 1)]).tolist()
+    assert all(labels.count("1") <= 1 for labels in found)
+    assert crf.predict(X[:2], subject_to=[AtMost("1", 2)]).tolist() == free
+
+
+def test_what_it_refuses():
     with pytest.raises(ValueError, match="order"):
         EmpiricalCRF(order=4).fit(X, Y)

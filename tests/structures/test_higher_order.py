@@ -15,7 +15,6 @@ from sklearn_crcrf.structures import (
     RunTable,
     Scores,
     TokenTransitions,
-    Unsupported,
 )
 
 LENGTHS = [5, 0, 1, 2, 3]
@@ -184,13 +183,6 @@ def test_no_spans():
     assert structure.span_log_probability(SCORES, [], [], []).shape == (0,)
     with pytest.raises(ValueError, match="span 0 is not a part of one sequence"):
         structure.span_log_probability(SCORES, [3], [6], [0, 0, 0])
-
-
-def test_only_runs_of_three_can_be_in_integer_programs():
-    assert chain_of(2).can("linked_scores")
-    assert not chain_of(3).can("linked_scores")
-    with pytest.raises(Unsupported, match="HigherOrderChain does not have linked_scores"):
-        chain_of(3).linked_scores(SCORES)
 
 
 def sparse_table(n, seed=7):

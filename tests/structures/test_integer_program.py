@@ -1,6 +1,6 @@
 """Integer programs against enumeration: any links, -inf, huge scores, and linear inequalities."""
 
-from itertools import pairwise, product
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from sklearn_crcrf.constraints.inequalities import Inequalities
 from sklearn_crcrf.empirical.segment_rates import segmented
-from sklearn_crcrf.structures import Chain, HigherOrderChain, Scores, TokenTransitions, Unsupported
+from sklearn_crcrf.structures import Chain, Scores, TokenTransitions, Unsupported
 from sklearn_crcrf.structures.integer_program import IntegerPrograms, best_labelling
 from sklearn_crcrf.structures.linked_tokens import LinkedUnits
 from sklearn_crcrf.structures.max_marginals import LinkedTrees
@@ -187,23 +187,3 @@ def test_what_has_no_best_labelling():
     assert not IntegerPrograms(one, scores).is_possible(0, [])
     with pytest.raises(Unsupported, match=r"^an integer program needs first-order scores, which"):
         best_labelling(segmented(np.array([0, 1]), np.array(["B-x", "I-x"])), scores)
-
-
-def test_second_order():
-    rng = np.random.default_rng(0)
-    table, offsets = rng.normal(size=(3, 3, 3)), np.array([0, 5, 5, 6, 8])
-    chain = HigherOrderChain(offsets, [lambda i, j, k: table[i, j, k]], 0.0)
-    ends = rng.normal(size=(2, 3))
-    scores = Scores.of(rng.normal(size=(8, 3)), rng.normal(size=(3, 3)), *ends)
-    value, y = best_labelling(chain, scores)
-    expected, paths = chain.maximum(scores)
-    assert_allclose(value, expected)
-    assert_array_equal(y, paths)
-    # Under an inequality: label 0 once at most in the first five tokens.
-    once = Inequalities.of(sp.csr_array(np.tile([[1.0, 0.0, 0.0]], 5)), np.ones(1))
-    every = np.array([p for p in product(range(3), repeat=5) if p.count(0) <= 1])
-    first, own = chain.take(slice(0, 1)), scores.tokens(slice(0, 5))
-    values = [first.score(own, path)[0][0] for path in every]
-    best, y = IntegerPrograms(chain, scores).best(0, [once])
-    assert best == pytest.approx(max(values))
-    assert_array_equal(y, every[np.argmax(values)])
