@@ -69,7 +69,7 @@ class OpinionPoolCRF(CallbackSupportMixin, MetaSequenceClassifier, _BaseComposit
         functions of :mod:`sklearn_crcrf.opinion_pool` make lists of experts.
     weights : array-like of shape (n_experts,), default=None
         Weights of the experts, not negative, scaled to sum to one; by default they are learned.
-    validation_fraction : float, default=0.2
+    validation_fraction : float, default=0.5
         Fraction of sequences held out to learn the weights. For these weights, training of a
         :class:`CRF` by L-BFGS ends when the loss falls by less than a tenth in ten iterations; the
         experts of the pool are then trained on all sequences, with their own ``tol``.
@@ -133,7 +133,7 @@ class OpinionPoolCRF(CallbackSupportMixin, MetaSequenceClassifier, _BaseComposit
         estimators,
         weights=None,
         *,
-        validation_fraction=0.2,
+        validation_fraction=0.5,
         sample_unit="sequence",
         n_jobs=None,
         random_state=None,

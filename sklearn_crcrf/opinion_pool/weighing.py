@@ -15,6 +15,9 @@ from ..structures.weighted_sum import WeightedSum
 __all__ = ["MAX_ITER", "LabelledBatch", "weigh"]
 
 TOL, MAX_ITER = 1e-7, 1000
+# The weights are learned if the derivatives of the mean loss are at most this. The rule of the
+# solver, no progress in ten iterations, would take many evaluations at the minimum.
+FLAT = 1e-5
 
 
 class LabelledBatch(NamedTuple):
@@ -62,6 +65,8 @@ def weigh(
     def note(result: OptimizeResult) -> None:
         if callback is not None:
             callback(OptimizeResult({**result, "x": softmax(result.x)}))
+        if np.abs(result.jac).max() <= FLAT:
+            raise StopIteration
 
     start = np.zeros(n_chains)
     result = lbfgs(objective, start, tol=TOL, max_iter=MAX_ITER, callback=note)

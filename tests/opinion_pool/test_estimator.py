@@ -62,7 +62,8 @@ def test_estimator_checks(estimator, check):
 
 def expected_failures(estimator):
     reason = "what is held out depends on the number of samples"
-    return {"check_sample_weight_equivalence_on_dense_data": reason}
+    kinds = ("dense", "sparse")
+    return {f"check_sample_weight_equivalence_on_{kind}_data": reason for kind in kinds}
 
 
 @parametrize_with_checks(
@@ -143,6 +144,19 @@ def test_weights_maximise_the_likelihood_of_what_is_held_out(monkeypatch):
         assert best <= loss(other) + 1e-4
     assert sum(len(batch.weight) for batch in batches) == 16
     assert_allclose(pool.loss_curve_[-1], best / 16)
+
+
+def test_learning_the_weights_ends_at_the_minimum(monkeypatch):
+    calls = []
+
+    def spy(*args):
+        calls.append(args)
+        return log_loss(*args)
+
+    monkeypatch.setattr(weighing, "log_loss", spy)
+    pool = pool_of("crf", "hmm", "empirical").fit(X, y)
+    assert pool.converged_ and pool.n_iter_ > 1
+    assert len(calls) <= 2 * pool.n_iter_ + 2  # of one batch, with few steps that are too long
 
 
 def test_given_weights_take_no_iterations():
