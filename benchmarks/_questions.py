@@ -24,6 +24,7 @@ QUESTIONS = {
     "segments": "Are whole segments better than tokens?",
     "serving": "How fast is one sentence labelled?",
     "speed": "How fast is counting?",
+    "starts": "Does training start better from counts?",
     "trees": "What do trees gain over chains?",
     "two_stages": "What does a second stage gain?",
 }

@@ -12,8 +12,6 @@ from _limits import COLUMNS as LIMIT_COLUMNS
 from _limits import limit_rows
 from _optima import COLUMNS as OPTIMUM_COLUMNS
 from _optima import optimum_rows
-from _starts import COLUMNS as START_COLUMNS
-from _starts import start_rows
 from _usage import decoding_rows, encoding_rows, memory_rows
 from _verdicts import COLUMNS as VERDICT_COLUMNS
 
@@ -45,7 +43,6 @@ TABLES = [
         },
     ),
     Table("Where training ends", OPTIMUM_COLUMNS, {"optima": optimum_rows}),
-    Table('init="empirical" beside zeros', START_COLUMNS, {"starts": start_rows}),
     Table("Kernels beside the limits of one core", LIMIT_COLUMNS, {"limits": limit_rows}),
 ]
 NAMES = [name for table in TABLES for name in table.rows]

@@ -1,11 +1,13 @@
-"""Evaluations of the objective that counted weights save, beside weights that start at zero."""
+"""Evaluations of the objective until training ends, from zeros and from counted weights."""
 
 import argparse
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from _common import begin, yes_or_no  # before numpy
+
+# isort: split
 import numpy as np
-from _common import yes_or_no
 from exponents import TAGGED, WORDS
 
 from sklearn_crcrf import CRF, text_features
@@ -21,7 +23,7 @@ COLUMNS = [
     "loss of the start / of zeros",
     *(f"evaluations to {100 * near:g} % above the minimum" for near in NEAR),
     "evaluations, default tolerance",
-    f"no more to {100 * NEAR[-1]:g} %",
+    "met",
 ]
 
 
@@ -52,12 +54,19 @@ class Recorder:
         Objective.__call__ = self._call
 
 
-def start_rows(args: argparse.Namespace) -> Iterator[list[str]]:
+def main(argv: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser("starts.py", description=__doc__)
+    note = 'every tenth sequence of the training data; pairs are of init="zeros" and "empirical"'
+    args = begin(parser, argv, note)
+    args.report.table('init="empirical" beside zeros', COLUMNS, rows(args))
+
+
+def rows(args: argparse.Namespace) -> Iterator[list[str]]:
     """Train from both starts, with the word alone and with rich attributes."""
     for name, corpus in (WORDS | TAGGED).items():
         X, y = (part[::STEP] for part in corpus.load(args)[0])
-        yield start_row(name, "columns", X, y)
-        yield start_row(name, "text_features", text_features(kind_of(name)).fit_transform(X), y)
+        yield row(name, "columns", X, y)
+        yield row(name, "text_features", text_features(kind_of(name)).fit_transform(X), y)
 
 
 def kind_of(name: str) -> str:
@@ -65,7 +74,7 @@ def kind_of(name: str) -> str:
     return next((kind for kind in ("names", "chunks") if kind in name), "tags")
 
 
-def start_row(name: str, attributes: str, X: Any, y: Sequence) -> list[str]:
+def row(name: str, attributes: str, X: Any, y: Sequence) -> list[str]:
     """The evaluations from zeros, then from counts."""
     curves = [losses(init, X, y) for init in ("zeros", "empirical")]
     least = min(min(curve) for curve in curves)
@@ -88,3 +97,7 @@ def losses(init: str, X: Any, y: Sequence) -> list[float]:
 def first(curve: Sequence[float], loss: float) -> int:
     """The number of evaluations until a loss is reached."""
     return 1 + int(np.argmax(np.array(curve) <= loss))
+
+
+if __name__ == "__main__":
+    main()
