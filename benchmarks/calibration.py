@@ -17,6 +17,7 @@ from sklearn_crcrf.metrics import segment_f1
 TASKS = "Dutch names", "German names", "chunks", "Greek tags", "German tags"
 MODELS: dict[str, Callable[[str], Any]] = {
     "EmpiricalCRF()": lambda kind: EmpiricalCRF(),
+    'EmpiricalCRF(exponents="fit")': lambda kind: EmpiricalCRF(exponents="fit"),
     "CRF, sigma=5": lambda kind: crf(kind, sigma=5.0),
 }
 BEFORE_AFTER = ["before", "after"]

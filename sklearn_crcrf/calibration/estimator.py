@@ -4,19 +4,16 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
-from scipy.optimize import minimize_scalar
 
 from ..base.batches import Batch
 from ..base.docstrings import documented
+from ..criteria.temperature import best_temperature, brier_score
 from ..structures import Scores
 from ..utils.soundness import Array, Fact, Requirement
 from .base import HeldOutChoice
 from .held_out import HeldOutBatch
 
 __all__ = ["CalibratedSequenceClassifier"]
-
-# Temperatures from 1/100 to 100; models of few sequences may be right about all held-out tokens.
-LARGEST_LOG = float(np.log(100.0))
 
 
 @documented
@@ -89,7 +86,7 @@ class CalibratedSequenceClassifier(HeldOutChoice):
         self.n_jobs = n_jobs
 
     def _choose(self, batches: Sequence[HeldOutBatch]) -> None:
-        self.temperature_ = best_temperature(batches)
+        self.temperature_ = temperature_of(batches)
 
     def _requirements(self) -> Iterator[Requirement]:
         yield from super()._requirements()
@@ -100,17 +97,8 @@ class CalibratedSequenceClassifier(HeldOutChoice):
         return super()._scores(prepared, batch).times(1 / self.temperature_)
 
 
-def best_temperature(batches: Sequence[HeldOutBatch]) -> float:
+def temperature_of(batches: Sequence[HeldOutBatch]) -> float:
     """The temperature with the least Brier score of the likeliest labels.
-
-    Parameters
-    ----------
-    batches : sequence of HeldOutBatch
-
-    Returns
-    -------
-    float
-        From 0.01 to 100.
 
     Raises
     ------
@@ -119,19 +107,9 @@ def best_temperature(batches: Sequence[HeldOutBatch]) -> float:
     """
     if not any(batch.weight.any() for batch in batches):
         raise ValueError("no held-out token has a label that the other folds know")
-    bounds = (-LARGEST_LOG, LARGEST_LOG)
-    result = minimize_scalar(
-        lambda x: sum(_brier_score(batch, np.exp(-x)) for batch in batches),
-        bounds=bounds,
-        method="bounded",
-        options={"xatol": 1e-3},
-    )
-    return float(np.exp(result.x))
+    return best_temperature(lambda t: sum(_brier_score(batch, t) for batch in batches))
 
 
-def _brier_score(batch: HeldOutBatch, scale: float) -> float:
-    """The sum of (p - r)^2 over tokens if all scores are multiplied by ``scale``."""
-    _, marginals = batch.structure.marginals(batch.scores.times(scale))
-    marginals = marginals[batch.tokens]
-    is_right = marginals.argmax(axis=1) == batch.y
-    return float(batch.weight @ (marginals.max(axis=1) - is_right) ** 2)
+def _brier_score(batch: HeldOutBatch, temperature: float) -> float:
+    _, marginals = batch.structure.marginals(batch.scores.times(1 / temperature))
+    return brier_score(marginals[batch.tokens], batch.y, batch.weight)

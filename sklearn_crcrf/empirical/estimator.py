@@ -109,7 +109,8 @@ class EmpiricalCRF(EmpiricalTraining):
     exponents : None, "fit" or dict, default=None
         Exponents of the experts, by name as in ``exponents_``. A dict replaces some of the
         defaults; ``"fit"`` fits all exponents by cross-validation: by maximum likelihood on 20,000
-        to 80,000 held-out tokens, or on all if there are fewer, given the counts of the others. The
+        to 80,000 held-out tokens, or on all if there are fewer, given the counts of the others, and
+        then makes probabilities agree with how often labels of these tokens are right. The
         rates of labels have the exponent "transition", what the symbols of both tokens add to these
         has the exponent "edges", and what the types of edges add "edge types". In graphs with
         cycles all rates have the exponent "edges", by default 0.5, or "cliques", by default 1, in

@@ -11,6 +11,7 @@ import numpy as np
 from scipy.optimize import OptimizeResult, minimize
 
 from ..criteria import log_loss
+from ..criteria.temperature import best_temperature, brier_score
 from ..structures import SemiMarkovChain, Structure
 from .prepared import Prepared
 from .segment_rates import EVIDENCE, with_segments
@@ -23,6 +24,7 @@ __all__ = [
     "SegmentLoss",
     "fit_exponents",
     "fit_segment_exponents",
+    "fit_temperature",
     "held_out_folds",
     "share_found",
 ]
@@ -33,6 +35,8 @@ MAX_ITER = 50
 PRIOR_WIDTH = 0.1
 # Rates that may only raise a transition keep a positive exponent.
 SMALLEST_EDGE_EXPONENT = 1e-3
+# A temperature of e is as bad as this number of wrong labels that were certain.
+TEMPERATURE_WEIGHT = 5.0
 # Number of tokens on which exponents are fitted: fewer if there are more than 25 labels.
 N_HELD_OUT, FEWEST_HELD_OUT = 80_000, 20_000
 MANY_LABELS = 25
@@ -167,6 +171,43 @@ def fit_exponents(
     return _fit(losses, parts[0].model.exponents.asdict(), sigma, max_iter, callback)
 
 
+def fit_temperature(parts: Sequence[HeldOut], exponents: Mapping[str, float]) -> float:
+    """What to divide all exponents by, so that probabilities agree with how often they are right.
+
+    All scores are linear in the exponents, so this divides the scores, and no best path changes.
+    The likelihood, by which exponents are fitted, is decided by the few labels that are found
+    improbable; the temperature minimises the Brier score of the likeliest labels.
+
+    Parameters
+    ----------
+    parts : sequence of HeldOut
+    exponents : mapping from name to float
+        All exponents.
+
+    Returns
+    -------
+    float
+    """
+    scored = [(part, _with_exponents(part, exponents).scores(part.prepared)) for part in parts]
+    weights = [_token_weights(part) for part in parts]
+
+    def error(temperature: float) -> float:
+        value = TEMPERATURE_WEIGHT * np.log(temperature) ** 2
+        for (part, scores), weight in zip(scored, weights, strict=True):
+            _, marginals = part.structure.marginals(scores.times(1 / temperature))
+            value += brier_score(marginals, part.y, weight)
+        return value
+
+    return best_temperature(error)
+
+
+def _with_exponents(part: HeldOut, exponents: Mapping[str, float]) -> SmoothedModel:
+    """The model of a part, with other exponents."""
+    model = part.model.copy()
+    model.set_exponents(np.array([exponents[name] for name in model.exponents.names]))
+    return model
+
+
 def fit_segment_exponents(
     parts: Sequence[HeldOut],
     structures: Sequence[SemiMarkovChain],
@@ -256,8 +297,7 @@ class SegmentLoss:
 
     def __init__(self, part: HeldOut, structure: SemiMarkovChain, exponents: Mapping[str, float]):
         self._part, self._structure = part, structure
-        model = part.model.copy()
-        model.set_exponents(np.array([exponents[name] for name in model.exponents.names]))
+        model = _with_exponents(part, exponents)
         self._scores = model.scores(part.prepared)
         self._gains = model.segments.gains(part.prepared.segments, structure, self._scores)
 

@@ -30,6 +30,7 @@ from .fit_exponents import (
     HeldOut,
     fit_exponents,
     fit_segment_exponents,
+    fit_temperature,
     held_out_folds,
     share_found,
 )
@@ -224,9 +225,11 @@ class EmpiricalTraining(CountingClassifier):
         fitted, self.converged_ = fit_exponents(parts, sigma=self.sigma, callback=training)
         start = parts[0].model.exponents.asdict()
         share = min(FITTED_SHARE, share_found(parts))
-        self._exponents = {
+        moved = {
             name: start[name] + share * (value - start[name]) for name, value in fitted.items()
         }
+        temperature = fit_temperature(parts, moved)
+        self._exponents = {name: value / temperature for name, value in moved.items()}
         if self.segments is not None:
             structures = [segmented(part.structure.offsets, self.classes_) for part in parts]
             of_segments, converged = fit_segment_exponents(

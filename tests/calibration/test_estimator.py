@@ -15,7 +15,7 @@ from sklearn_crcrf import (
     StructuredPerceptron,
     as_sequences,
 )
-from sklearn_crcrf.calibration.estimator import best_temperature
+from sklearn_crcrf.calibration.estimator import temperature_of
 from sklearn_crcrf.calibration.held_out import HeldOutBatch
 from sklearn_crcrf.metrics import token_log_loss
 from sklearn_crcrf.structures import Chain, Scores
@@ -79,7 +79,7 @@ def test_the_temperature_of_labels_drawn_from_a_model_is_found(temperature):
     scores = Scores.of(rng.normal(0, 1.5, (8000, 3)), rng.normal(0, 1.5, (3, 3)))
     y = chain.sample(scores, 1, rng)[0]
     batch = HeldOutBatch(chain, scores.times(temperature), *known(y), np.arange(3))
-    assert best_temperature([batch]) == pytest.approx(temperature, rel=0.06)
+    assert temperature_of([batch]) == pytest.approx(temperature, rel=0.06)
 
 
 def test_impossible_labels_do_not_decide():
@@ -91,7 +91,7 @@ def test_impossible_labels_do_not_decide():
     first = batch._replace(scores=batch.scores.with_state(np.vstack([impossible, state[1:]])))
     first = first._replace(y=np.append(1 - y[:1], first.y[1:]), weight=np.ones(400))
     others = first._replace(weight=np.append(0.0, np.ones(399)))
-    assert best_temperature([first]) == pytest.approx(best_temperature([others]), rel=1e-2)
+    assert temperature_of([first]) == pytest.approx(temperature_of([others]), rel=1e-2)
 
 
 def test_lists_arrays_and_frames_give_the_same(corpus, calibrated):

@@ -18,6 +18,7 @@ from sklearn_crcrf.empirical.fit_exponents import (
     PRIOR_WIDTH,
     HeldOut,
     fit_exponents,
+    fit_temperature,
     held_out_folds,
     share_found,
 )
@@ -212,6 +213,35 @@ def test_the_fitted_exponents_are_the_maximum(held_out, start):
         assert objective(values + 0.1 * direction / np.linalg.norm(direction)) < best
 
 
+def test_scores_are_divided_with_the_exponents(held_out, start):
+    model, prepared, _, chain = held_out
+    before = model.scores(prepared)
+    model.set_exponents(start / 3.0)
+    after = model.scores(prepared)
+    assert_array_equal(chain.maximum(after)[1], chain.maximum(before)[1])
+    _, marginals = chain.marginals(before.times(1 / 3.0))
+    assert_allclose(chain.marginals(after)[1], marginals, atol=1e-12)
+
+
+@pytest.mark.parametrize("temperature", [0.6, 2.0])
+def test_the_temperature_of_labels_drawn_from_a_model_is_found(temperature):
+    X, Y = make_corpus(seed=3, n_sequences=2000)
+    crf = EmpiricalCRF().fit(X, Y)
+    chain, prepared = encode(crf, X)
+    y = chain.sample(crf.model_.scores(prepared), 1, np.random.default_rng(0))[0]
+    part = HeldOut(crf.model_, prepared, y, chain, np.ones(chain.n_units))
+    exponents = {name: temperature * value for name, value in crf.exponents_.items()}
+    assert fit_temperature([part], exponents) == pytest.approx(temperature, rel=0.05)
+
+
+def test_few_labels_that_are_all_right_hardly_change_the_temperature():
+    crf = EmpiricalCRF().fit(X, Y)
+    chain, prepared = encode(crf, X[:4])
+    y = np.concatenate([np.argmax(rows, axis=1) for rows in crf.predict_proba(X[:4])])
+    part = HeldOut(crf.model_, prepared, y, chain, np.ones(chain.n_units))
+    assert 0.7 < fit_temperature([part], crf.exponents_) < 1.0
+
+
 def test_a_narrow_prior_keeps_the_exponents(held_out, start):
     assert_allclose(fitted(held_out, 1e-4), start, atol=1e-4)
 
@@ -308,7 +338,8 @@ def assert_exponents_fitted_on(crf, folds, counted):
         parts.append(HeldOut(model.model_, prepared, labels, chain, np.ones(chain.n_units)))
     best, _ = fit_exponents(parts, sigma=1.0)
     share = min(FITTED_SHARE, share_found(parts))
-    expected = [defaults[name] + share * (best[name] - defaults[name]) for name in best]
+    moved = {name: defaults[name] + share * (best[name] - defaults[name]) for name in best}
+    expected = np.array(list(moved.values())) / fit_temperature(parts, moved)
     assert_allclose(list(crf.exponents_.values()), expected, atol=1e-7)
 
 
