@@ -26,5 +26,5 @@ QUESTIONS = {
     "speed": "How fast is counting?",
     "starts": "Does training start better from counts?",
     "trees": "What do trees gain over chains?",
-    "two_stages": "What does a second stage gain?",
+    "two_stages": "What do a second stage and a pool gain?",
 }

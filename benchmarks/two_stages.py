@@ -1,4 +1,4 @@
-"""Names and chunks in one stage and in two: attributes of text_features, and FoundLabels."""
+"""Names and chunks in one stage, in two, and by a pool: attributes of text_features everywhere."""
 
 import argparse
 from collections.abc import Iterator, Sequence
@@ -10,7 +10,7 @@ from _common import begin, cpu_seconds, load_splits  # before numpy
 # isort: split
 from sklearn.pipeline import Pipeline, make_pipeline
 
-from sklearn_crcrf import CRF, EmpiricalCRF, FoundLabels, text_features
+from sklearn_crcrf import CRF, EmpiricalCRF, FoundLabels, OpinionPoolCRF, text_features
 from sklearn_crcrf.datasets import fetch_conll2002
 from sklearn_crcrf.metrics import segment_f1
 
@@ -19,16 +19,28 @@ CORPORA = {"ner": ("Dutch named entities", "names"), "chunking": ("English chunk
 
 
 def methods(kind: str) -> dict[str, Any]:
-    """The closed form alone, a CRF alone, and a CRF that sees what the closed form finds."""
+    """The closed form and a CRF, alone and in a pool, and a CRF that sees what the first finds."""
     counted = {"default": {}, 'exponents="fit"': {"exponents": "fit"}}
     return {
         **{f"EmpiricalCRF, {name}": EmpiricalCRF(**more) for name, more in counted.items()},
-        "CRF": make_pipeline(text_features(kind), _crf()),
+        "CRF": _one_stage(kind),
+        **{
+            f"pool of CRF and EmpiricalCRF, {name}": _pool(kind, EmpiricalCRF(**more))
+            for name, more in counted.items()
+        },
         **{
             f"EmpiricalCRF, {name}, then CRF": _two_stages(kind, EmpiricalCRF(**more))
             for name, more in counted.items()
         },
     }
+
+
+def _one_stage(kind: str) -> Pipeline:
+    return make_pipeline(text_features(kind), _crf())
+
+
+def _pool(kind: str, counted: EmpiricalCRF) -> OpinionPoolCRF:
+    return OpinionPoolCRF([("crf", _one_stage(kind)), ("counted", counted)], random_state=0)
 
 
 def _two_stages(kind: str, first: EmpiricalCRF) -> Pipeline:
