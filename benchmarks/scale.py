@@ -13,7 +13,6 @@ from _common import begin, cpu_seconds, in_fresh_process, peak_memory, yes_or_no
 
 # isort: split
 import numpy as np
-from _on_workers import count_apart, evaluate_on_workers
 from _repeated_brown import repeated_brown
 from sklearn.exceptions import ConvergenceWarning
 
@@ -265,6 +264,8 @@ def shard_rows(args: argparse.Namespace, folder: Path) -> Iterator[list[str]]:
 
 def apart_rows(args: argparse.Namespace, folder: Path) -> Iterator[list[str]]:
     """Count parts of the text each by itself, as workers do."""
+    from _on_workers import count_apart  # not above: Dask takes memory that others would count
+
     for n_tokens in args.sizes:
         for n_parts in (2, 8):
             paths = files_of(n_tokens, folder)
@@ -278,6 +279,8 @@ def apart_rows(args: argparse.Namespace, folder: Path) -> Iterator[list[str]]:
 
 def worker_rows(args: argparse.Namespace, folder: Path) -> Iterator[list[str]]:
     """Evaluate the objective of a CRF on two workers."""
+    from _on_workers import evaluate_on_workers
+
     for n_tokens in args.sizes:
         corpus = corpus_of(n_tokens, folder)
         found = in_fresh_process(evaluate_on_workers, corpus, min_freq(n_tokens), args.iterations)

@@ -146,9 +146,11 @@ class CountingClassifier(PostponesEstimates, BaseSequenceClassifier):
             all data at once.
         """
         total = self._total_of(parts)
-        release_freed_memory()  # of parts and their sums
         with self._replaced_by(self._unfitted()) as twin:
-            twin._finish(total)
+            counts = twin._adopt(total)
+            del total  # its vocabularies
+            release_freed_memory()  # of parts and their sums
+            twin._estimate_in_order(counts)
         return self
 
     def _total_of(self, parts: Iterable[tuple]) -> PartialCounts:
@@ -320,6 +322,10 @@ class CountingClassifier(PostponesEstimates, BaseSequenceClassifier):
 
     def _finish(self, part: PartialCounts) -> None:
         """Fit to the counts of all training data."""
+        self._estimate_in_order(self._adopt(part))
+
+    def _adopt(self, part: PartialCounts) -> Counts:
+        """Learn all symbols and labels of the counts of all training data; return the counts."""
         self._check_needs_no_corpus()
         if part.plan is None:
             raise ValueError("parts: there is no token to fit to")
@@ -330,7 +336,7 @@ class CountingClassifier(PostponesEstimates, BaseSequenceClassifier):
             raise ValueError("the parts were counted by an estimator with other parameters")
         self.encoder_.learn_symbols(part.encoder)
         self._label_ids = part.label_ids
-        self._estimate_in_order(part.counts)
+        return part.counts
 
     def _check_needs_no_corpus(self) -> None:
         """Raise ValueError if the parameters ask for more than counts of parts."""

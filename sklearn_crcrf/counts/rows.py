@@ -36,7 +36,7 @@ class KeyIndex:
     Parameters
     ----------
     keys : ndarray of shape (n_keys, n_ids), int32
-        Unique rows in lexicographic order.
+        Rows in lexicographic order; equal rows are one key.
 
     Examples
     --------
@@ -89,7 +89,11 @@ class KeyIndex:
 
 
 def _pack(rank: np.ndarray, ids: np.ndarray) -> np.ndarray:
-    return (rank.astype(np.int64) << 32) | (ids.astype(np.int64) - BOUNDARY)
+    keys = rank.astype(np.int64)
+    keys <<= 32
+    keys += ids
+    keys -= BOUNDARY
+    return keys
 
 
 def _rank(increasing: np.ndarray) -> np.ndarray:
@@ -101,7 +105,7 @@ def _rank(increasing: np.ndarray) -> np.ndarray:
 def _find(level: np.ndarray, rank: np.ndarray, ids: np.ndarray) -> np.ndarray:
     if len(level) == 0:
         return np.full(len(rank), -1, dtype=np.int32)
-    wanted = _pack(rank, ids)  # negative, so not in the table, if rank or id is of no key
+    wanted = _pack(rank, ids)  # of no key, if rank or id is of none
     at = np.searchsorted(level, wanted)
     at[at == len(level)] = 0
     return np.where(level[at] == wanted, at, -1).astype(np.int32)
@@ -128,9 +132,12 @@ def pair_counts(table: Table, n_labels: int) -> tuple[np.ndarray, sp.csr_array]:
         Column ``j * n_labels + i`` is for label i before label j.
     """
     inner = table.events[:, -2] != BOUNDARY
-    events = table.events[inner]
-    pairs = events[:, -1].astype(np.int64) * n_labels + events[:, -2]
-    keys, counts = _group_rows(events[:, :-2], pairs, table.weights[inner], n_labels**2)
+    # One column after another, as this is among the largest tables.
+    dtype = np.int32 if n_labels**2 <= np.iinfo(np.int32).max else np.int64
+    pairs = table.events[inner, -1].astype(dtype, copy=False)
+    pairs *= n_labels
+    pairs += table.events[inner, -2]
+    keys, counts = _group_rows(table.events[inner, :-2], pairs, table.weights[inner], n_labels**2)
     counts.sort_indices()
     return keys, counts
 
@@ -138,10 +145,9 @@ def pair_counts(table: Table, n_labels: int) -> tuple[np.ndarray, sp.csr_array]:
 def _group_rows(keys, columns, values, n_columns: int) -> tuple[np.ndarray, sp.csr_array]:
     """One sparse row for each run of equal keys."""
     new = np.append(True, (keys[1:] != keys[:-1]).any(axis=1))[: len(keys)]
-    starts = np.flatnonzero(new)
-    indptr = np.append(starts, len(keys))
-    rows = sp.csr_array((values, columns, indptr), shape=(len(starts), n_columns))
-    return keys[starts], short_ids(rows)
+    starts = np.append(np.flatnonzero(new), len(new))
+    rows = sp.csr_array((values, columns, starts), shape=(len(starts) - 1, n_columns))
+    return keys[new], short_ids(rows)
 
 
 def stack_rows(

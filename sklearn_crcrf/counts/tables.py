@@ -1,6 +1,6 @@
 """Tables of weighted events, an event being a row of ids."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -8,7 +8,17 @@ import numpy as np
 
 from .._kernels._counting import count_keys, merge_events, pop_ids, push_ids
 
-__all__ = ["BOUNDARY", "Table", "aggregate", "frequent", "merge", "positive", "split", "subtract"]
+__all__ = [
+    "BOUNDARY",
+    "Table",
+    "aggregate",
+    "cut",
+    "frequent",
+    "merge",
+    "positive",
+    "split",
+    "subtract",
+]
 
 BOUNDARY = -1
 """The symbol, and the label, of every position outside the sequence."""
@@ -81,6 +91,23 @@ def split(table: Table, n_parts: int) -> list[Table]:
     """One table for each first id 0, 1, ...: its rows, without that id."""
     bounds = np.searchsorted(table.events[:, 0], np.arange(n_parts + 1))
     return [Table(table.events[a:b, 1:], table.weights[a:b]) for a, b in pairwise(bounds)]
+
+
+def cut(table: Table, n_ids: int, size: int) -> Iterator[Table]:
+    """Neighbouring rows, at least ``size`` at a time; equal first ``n_ids`` ids stay together.
+
+    At least one table is yielded.
+    """
+    events, weights = table
+    start, keys = 0, events[:, :n_ids]
+    while True:
+        stop = min(start + size, len(events))
+        while 0 < stop < len(events) and (keys[stop] == keys[stop - 1]).all():
+            stop += 1
+        yield Table(events[start:stop], weights[start:stop])
+        if stop == len(events):
+            return
+        start = stop
 
 
 def merge(a: Table, b: Table, sign: float = 1.0) -> Table:

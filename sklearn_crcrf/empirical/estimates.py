@@ -1,7 +1,6 @@
 """Smoothed conditional probabilities of labels, given attributes."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -11,7 +10,7 @@ from ..counts.rows import KeyIndex
 __all__ = ["Estimate", "smooth"]
 
 
-class Estimate(NamedTuple):
+class Estimate:
     """P(y | attribute), for each label y that occurred with the attribute.
 
     Parameters
@@ -23,16 +22,15 @@ class Estimate(NamedTuple):
         P(label | attribute) for each entry of ``counts``.
     """
 
-    index: KeyIndex  # type: ignore[assignment]  # hides tuple.index
-    counts: sp.csr_array
-    probability: np.ndarray
+    def __init__(self, index: KeyIndex, counts: sp.csr_array, probability: np.ndarray):
+        self._index, self._entries, self._probability = index, _Entries(counts), probability
 
     def at(self, symbols: Sequence[np.ndarray], labels: np.ndarray) -> np.ndarray:
         """Probabilities of ``labels[k]`` given ``symbols[0][k], symbols[1][k], ...``.
 
         Each combination must have occurred.
         """
-        return entry_values(self.counts, self.probability, self.index.rows(symbols), labels)
+        return self._probability[self._entries.places(self._index.rows(symbols), labels)]
 
 
 def smooth(counts: sp.csr_array, prior: np.ndarray, strength: float) -> np.ndarray:
@@ -50,14 +48,25 @@ def entry_values(counts: sp.csr_array, values: np.ndarray, rows, columns) -> np.
         If there is no such entry: rounding can lose one if weights of very different sizes are
         counted and forgotten.
     """
-    n_columns = counts.shape[1]
-    keys = np.repeat(np.arange(counts.shape[0], dtype=np.int64), np.diff(counts.indptr))
-    keys = keys * n_columns + counts.indices
-    wanted = rows.astype(np.int64) * n_columns + columns
-    places = np.searchsorted(keys, wanted)
-    if (places == len(keys)).any() or not np.array_equal(keys[places], wanted):
-        raise ValueError(
-            "sample_weight: the weights differ so much in size that rounded counts of words and "
-            "of label pairs contradict each other"
-        )
-    return values[places]
+    return values[_Entries(counts).places(rows, columns)]
+
+
+class _Entries:
+    """Finds entries of a sparse matrix."""
+
+    def __init__(self, counts: sp.csr_array):
+        self._n_columns = counts.shape[1]
+        rows = np.arange(counts.shape[0], dtype=np.int64) * self._n_columns
+        self._keys = np.repeat(rows, np.diff(counts.indptr))
+        self._keys += counts.indices
+
+    def places(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        """Where the entries stand; ValueError if there is none."""
+        keys, wanted = self._keys, rows.astype(np.int64) * self._n_columns + columns
+        places = np.searchsorted(keys, wanted)
+        if (places == len(keys)).any() or not np.array_equal(keys[places], wanted):
+            raise ValueError(
+                "sample_weight: the weights differ so much in size that rounded counts of words "
+                "and of label pairs contradict each other"
+            )
+        return places

@@ -1,12 +1,13 @@
 """The estimates of a smoothed model, each filled in from a broader estimate."""
 
+from collections.abc import Iterator
 from itertools import chain
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from ..counts import Table, Template
+from ..counts import BOUNDARY, Table, Template
 from ..counts.edge_types import TYPED_PAIRS
 from ..counts.observations import ATTRIBUTES
 from ..counts.rows import (
@@ -15,10 +16,12 @@ from ..counts.rows import (
     label_counts,
     pair_counts,
     place_rows,
-    short_ids,
+    stack_rows,
 )
 from ..counts.state_weights import StateWeights
+from ..counts.tables import cut
 from ..counts.triangles import TRIANGLES
+from ..utils.memory import release_freed_memory
 from .estimates import Estimate, smooth
 from .experts import ContextExpert, EdgeExpert, given_templates
 from .exponents import Exponents
@@ -40,6 +43,10 @@ WORD_STRENGTH = 0.3
 CONTEXT_STRENGTH = 2.0
 # Number of (word, label) pairs whose scores are computed at once.
 BLOCK = 2**20
+# Number of counted events from which rates of pairs are computed at once.
+EVENTS = 2**17
+# From so many events on, memory is returned to the system at once, which then clears it again.
+MANY_EVENTS = 2**23
 
 
 class Smoothing:
@@ -89,6 +96,7 @@ class Smoothing:
         indices: list[Any] = []
 
         def of_context(expert: ContextExpert) -> sp.csr_array:
+            self._release()
             index, counts, prior = self._estimate(expert.template, expert.broader)
             indices.append((expert.template, index))
             return association(counts, prior, CONTEXT_STRENGTH * self._strength)
@@ -168,26 +176,43 @@ class Smoothing:
         conditioned on the same features, and estimated on the same sample ([ECRN] III-D). They are
         known once there are :meth:`state_weights`.
         """
-        stats, rate = self._statistics, np.exp(inner)
         for template in given_templates(self._edges):
             if template not in self._estimates:
                 self._estimate(template, None)
-        blocks, indices = [], []
-        for expert in self._edges:
-            keys, counts = pair_counts(stats.counts[expert.template], stats.n_labels)
+        stats, indices = self._statistics, [self._index_of(expert) for expert in self._edges]
+        rate, n_pairs = np.exp(inner), stats.n_labels**2
+        gains = (self._gains_of(expert, rate) for expert in self._edges)
+        blocks = chain(*gains, [sp.csr_array((0, n_pairs))])
+        n_entries = sum(_n_links(stats.counts[expert.template]) for expert in self._edges)
+        weights, _ = stack_rows(blocks, n_entries)
+        return weights, indices
+
+    def _index_of(self, expert: EdgeExpert) -> tuple[Template, KeyIndex]:
+        """The symbols around a link that occurred."""
+        self._release()
+        events = self._statistics.counts[expert.template].events
+        return expert.template, KeyIndex(events[events[:, -2] != BOUNDARY, :-2])
+
+    def _gains_of(self, expert: EdgeExpert, rate: np.ndarray) -> Iterator[sp.csr_array]:
+        """Weights of one expert relative to its prior, some rows at a time."""
+        stats = self._statistics
+        self._release()
+        for part in cut(stats.counts[expert.template], len(expert.template.symbols), EVENTS):
+            keys, counts = pair_counts(part, stats.n_labels)
             labels = np.divmod(counts.indices, stats.n_labels)[::-1]
             symbols = np.repeat(keys, np.diff(counts.indptr), axis=0)
             prior = rate[labels]
-            for (template, position), label in zip(
-                [expert.before, expert.here], labels, strict=True
-            ):
-                prior = prior * self._estimates[template].at([symbols[:, position]], label)
+            pairs = zip([expert.before, expert.here], labels, strict=True)
+            for (template, position), label in pairs:
+                prior *= self._estimates[template].at([symbols[:, position]], label)
             gains = association(counts, prior, expert.strength * self._strength)
             gains.data *= expert.exponent
-            blocks.append(gains)
-            indices.append((expert.template, KeyIndex(keys)))
-        blocks.append(sp.csr_array((0, stats.n_labels**2)))
-        return sp.vstack([short_ids(block) for block in blocks], format="csr"), indices
+            yield gains
+
+    def _release(self) -> None:
+        """Return the memory of intermediate results to the system, if that is worth the time."""
+        if self._statistics.counts.n_events >= MANY_EVENTS:
+            release_freed_memory()
 
     def transitions(self) -> Transitions:
         """The rates of the labels of links, and of labels with the ends of a sequence."""
@@ -233,3 +258,8 @@ class Smoothing:
         """Whether the direction of the links of graphs means anything."""
         stats = self._statistics
         return have_direction(stats.counts[LABEL_PAIRS], stats.n_labels)
+
+
+def _n_links(table: Table) -> int:
+    """Number of events that are not at the begin of a sequence."""
+    return int((table.events[:, -2] != BOUNDARY).sum())

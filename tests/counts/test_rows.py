@@ -16,6 +16,7 @@ from sklearn_crcrf.counts.rows import (
     rank_rows,
     sum_rows,
 )
+from sklearn_crcrf.counts.tables import cut
 from sklearn_crcrf.empirical.estimates import smooth
 
 seeds = st.integers(0, 2**32 - 1)
@@ -41,7 +42,8 @@ def keys_and_questions(draw):
 @given(keys_and_questions())
 def test_rows_are_those_of_a_dict(problem):
     n_ids, keys, questions = problem
-    index = KeyIndex(np.array(keys, dtype=np.int32).reshape(-1, n_ids))
+    n_times = 1 + np.arange(len(keys)) % 2  # equal rows are one key
+    index = KeyIndex(np.array(keys, dtype=np.int32).reshape(-1, n_ids).repeat(n_times, axis=0))
     number = {key: row for row, key in enumerate(keys)}
     columns = np.array(questions, dtype=np.int32).reshape(-1, n_ids).T
     rows = index.rows(list(columns))
@@ -156,3 +158,14 @@ def test_association_without_a_prior_stays_finite():
     weights = association(sp.csr_array([[3.0, 1.0]]), np.array([0.5, 0.5]), 0.0)
     assert np.isfinite(weights.data).all()
     assert_allclose(weights.data[0] - weights.data[1], np.log(3), rtol=1e-8)
+
+
+@given(tables((0,)), st.integers(1, 4))
+def test_tables_are_cut_between_keys(counted, size):
+    _, table = counted
+    parts = list(cut(table, 2, size))
+    assert_array_equal(np.concatenate([part.events for part in parts]), table.events)
+    assert_array_equal(np.concatenate([part.weights for part in parts]), table.weights)
+    keys = [set(map(tuple, part.events[:, :2].tolist())) for part in parts]
+    assert len(set().union(*keys)) == sum(map(len, keys))
+    assert all(len(part.weights) >= size for part in parts[:-1])

@@ -10,6 +10,7 @@ from toy import encode, make_corpus, scores_of, with_tags
 
 from sklearn_crcrf import EmpiricalCRF, SequenceArray
 from sklearn_crcrf.counts.state_weights import FREQUENT, SELDOM, UNSEEN
+from sklearn_crcrf.empirical import smoothing
 from sklearn_crcrf.empirical.experts import edge_experts
 from sklearn_crcrf.empirical.smoothing import CONTEXT_STRENGTH
 
@@ -237,3 +238,14 @@ def test_extreme_sigma(sigma):
     X, y = [["a", "b"], ["b"], []], [["A", "B"], ["B"], []]
     crf = EmpiricalCRF(sigma=sigma).fit(X, y)
     assert all(np.isfinite(p).all() for p in crf.predict_proba([["a", "x", "b"]]))
+
+
+def test_rates_of_pairs_do_not_depend_on_how_many_are_computed_at_once(monkeypatch):
+    expected = EmpiricalCRF().fit(X, Y).model_
+    monkeypatch.setattr(smoothing, "EVENTS", 3)
+    monkeypatch.setattr(smoothing, "MANY_EVENTS", 0)
+    found = EmpiricalCRF().fit(X, Y).model_
+    assert_array_equal(found.edge_coef.toarray(), expected.edge_coef.toarray())
+    assert_array_equal(found._edge_starts, expected._edge_starts)
+    for (template, index), (_, other) in zip(found._edges, expected._edges, strict=True):
+        assert_array_equal(index.keys, other.keys, err_msg=str(template))
