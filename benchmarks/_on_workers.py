@@ -28,8 +28,12 @@ from sklearn_crcrf.out_of_core import CorpusFolder
 __all__ = ["Evaluation", "PartsApart", "count_apart", "evaluate_on_workers"]
 
 N_WORKERS = 2
-# By default workers return memory at once, which costs a third of the time of an evaluation.
-KEEP_MEMORY = {"distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": None}
+# As the guide says: by default workers return memory at once, and look at what they do every 10 ms.
+SETTINGS = {
+    "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": None,
+    "distributed.worker.profile.enabled": False,
+}
+ROUNDS = 4
 READER = CRF(dtype="float32")
 
 
@@ -41,10 +45,12 @@ class Evaluation(NamedTuple):
     n_weights : int
     n_bytes : int
         Of weights and derivatives that travel.
-    at_once, here : float
-        In this process: of all data as one shard, and as the shards of the workers.
+    at_once : float
+        In this process, of all data as one shard.
     longest, workers : float
         Of the worker that takes longest, and of all workers.
+    alone : float
+        Of all workers, if they evaluate their shards without any message.
     client : float
         Of the client and the scheduler, which are in this process.
     """
@@ -52,9 +58,9 @@ class Evaluation(NamedTuple):
     n_weights: int
     n_bytes: int
     at_once: float
-    here: float
     longest: float
     workers: float
+    alone: float
     client: float
 
     @property
@@ -63,7 +69,7 @@ class Evaluation(NamedTuple):
 
     @property
     def overhead(self) -> float:
-        return self.workers + self.client - self.here
+        return self.workers + self.client - self.alone
 
 
 def evaluate_on_workers(corpus: Path, least: int, n_evaluations: int) -> Evaluation:
@@ -72,7 +78,7 @@ def evaluate_on_workers(corpus: Path, least: int, n_evaluations: int) -> Evaluat
     pairs = [dask.delayed(read_piece)(corpus, number, N_WORKERS) for number in range(N_WORKERS)]
     quiet: dict[str, Any] = {"dashboard_address": None, "silence_logs": 60, "threads_per_worker": 1}
     with (
-        dask.config.set(KEEP_MEMORY),
+        dask.config.set(SETTINGS),
         LocalCluster(n_workers=N_WORKERS, **quiet) as cluster,
         Client(cluster) as client,
     ):
@@ -81,15 +87,40 @@ def evaluate_on_workers(corpus: Path, least: int, n_evaluations: int) -> Evaluat
         w = np.zeros(shards.shape.terms().n_weights, dtype=np.float32)
         objective = shards.objective(log_loss, 1.0, 1)
         expected = objective(w)
-        idle, seconds = cpu_of(client, lambda: time.sleep(2))
-        used, elapsed = cpu_of(client, lambda: [objective(w) for _ in range(n_evaluations)])
-    used = (used - idle / seconds * elapsed) / n_evaluations
+        *used, alone = cpu_of_evaluations(client, objective, w, max(1, n_evaluations // ROUNDS))
     apart = [read_piece(corpus, number, N_WORKERS) for number in range(N_WORKERS)]
-    here, found, n_bytes = evaluate_here(apart, w, n_evaluations, options)
+    _, found, n_bytes = evaluate_here(apart, w, 1, options)
     assert found[0] == expected[0] and np.array_equal(found[1], expected[1])
     at_once, _, _ = evaluate_here([read_piece(corpus, 0, 1)], w, n_evaluations, options)
-    client_cpu, *workers = used.tolist()
-    return Evaluation(len(w), n_bytes, at_once, here, max(workers), sum(workers), client_cpu)
+    client_cpu, *workers = used
+    return Evaluation(len(w), n_bytes, at_once, max(workers), sum(workers), alone, client_cpu)
+
+
+def cpu_of_evaluations(
+    client: Client, objective: ShardedObjective, w: np.ndarray, n_evaluations: int
+) -> list[float]:
+    """CPU seconds of this process, of each worker, and of all workers without any message.
+
+    The median of rounds in which both are measured in turn, because other programs slow both down.
+    """
+    idle, seconds = cpu_of(client, lambda: time.sleep(2))
+    shards, rounds = objective._evaluate._shards, []
+    own = [columns.take(w) for columns in objective._columns]
+    for _ in range(ROUNDS):
+        used, elapsed = cpu_of(client, lambda: [objective(w) for _ in range(n_evaluations)])
+        used = (used - idle / seconds * elapsed) / n_evaluations
+        numbers = [n_evaluations] * len(shards)
+        alone = client.gather(client.map(evaluate_alone, shards, own, numbers, pure=False))
+        rounds.append([*used, sum(alone)])
+    return np.median(rounds, axis=0).tolist()
+
+
+def evaluate_alone(shard: Shard, own: np.ndarray, n_evaluations: int) -> float:
+    """CPU seconds of an evaluation on a worker."""
+    start = time.thread_time()
+    for _ in range(n_evaluations):
+        shard.evaluate(own)
+    return (time.thread_time() - start) / n_evaluations
 
 
 def read_piece(corpus: Path, number: int, n_pieces: int) -> tuple[Any, Any]:
