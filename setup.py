@@ -54,7 +54,7 @@ VECTOR_KERNELS = {
         "_segment_sums.pxi",
         "_segment_sums_backward.pxi",
     ],
-    "tagging": ["_viterbi.pxi", "_tagging.pxi"],
+    "tagging": ["_viterbi.pxi", "_tagging.pxi", "_linear_tagging.pxi", "_counted_tagging.pxi"],
     "trees": [
         "_scaled_scores.pxi",
         "_tree_sums.pxi",

@@ -163,24 +163,21 @@ cdef class AttributeReader:
 
 
 cdef list read_strings(object tokens, Attributes *out):
-    """Read tokens that are strings, as :meth:`AttributeReader.read`: one attribute for each."""
+    """Add tokens that are strings, one attribute for each; return them, as :meth:`read`.
+
+    The caller frees ``out``, also if this fails.
+    """
     cdef:
-        list kept
+        list kept = as_list(tokens)
         Py_ssize_t t
-    memset(out, 0, sizeof(Attributes))
-    kept = as_list(tokens)
-    out.n_tokens = len(kept)
-    try:
-        for t in range(len(kept)):
-            token = kept[t]
-            if type(token) is not str:
-                if not isinstance(token, str):
-                    raise wrong("the token must be a str", t, token)
-                kept[t] = token = str(token)
-            add(out, NULL, <PyObject *>token, NULL, NULL, 1.0)
-    except BaseException:
-        free_attributes(out)
-        raise
+    for t in range(len(kept)):
+        token = kept[t]
+        if type(token) is not str:
+            if not isinstance(token, str):
+                raise wrong("the token must be a str", t, token)
+            kept[t] = token = str(token)
+        add(out, NULL, <PyObject *>token, NULL, NULL, 1.0)
+    out.n_tokens += len(kept)
     return kept
 
 

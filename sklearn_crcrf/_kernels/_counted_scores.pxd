@@ -1,9 +1,8 @@
 from libc.stdint cimport int8_t, int32_t, int64_t, uint64_t
 
 from sklearn_crcrf._kernels._attribute_reader cimport Attributes
-from sklearn_crcrf._kernels._edges cimport Edges
 from sklearn_crcrf._kernels._frozen_strings cimport FrozenStrings, Strings
-from sklearn_crcrf._kernels._packed_rows cimport Rows
+from sklearn_crcrf._kernels._packed_rows cimport Rows, WeightedRow
 
 cdef enum: N_FEATURES = 12         # of the spelling
 
@@ -24,12 +23,12 @@ cdef struct Pairs:
 
 
 cdef struct Work:
-    # The tokens of one sequence, in memory that belongs to a call
+    # The tokens of some sequences, in memory that belongs to a call
     void *memory
-    void *edge_memory
     Attributes *texts              # (n_texts,) copies of words, and of the symbols of other columns
     int64_t n
-    int64_t stride                 # n + 2 * reach
+    int64_t stride                 # n + (n_sequences + 1) * reach
+    int32_t *place                 # (n,) of each token, less reach
     int32_t *ids                   # (n_all_columns, stride) -1 outside of the sequence, -2 unknown
     int32_t *spelling              # (n, N_FEATURES) rows
     int32_t *own                   # (n,) the row of the word, -1 for none
@@ -37,10 +36,9 @@ cdef struct Work:
     int8_t *kind                   # (n,) -1 until the word is looked up
     int32_t *found                 # (stride,) the pair at each place
     int32_t *rows                  # (n, n_slots + n_edges)
-    int64_t *edge_row              # (n,)
+    WeightedRow *weighted          # (2 * n_slots,) the rows of a token, and of the next one
+    int64_t *edge_row              # (n,) t, -1 for the first token of a sequence
     int64_t *edge_indptr           # (n + 1,)
-    Edges edges
-    int64_t n_edges
 
 
 cdef class CountedScores:
@@ -70,13 +68,15 @@ cdef class CountedScores:
         const int32_t[:, ::1] single_slots     # (n, 4) table, column, offset, slot
         const int32_t[::1] single_rows         # of all tables
         const int64_t[::1] single_starts       # (n_tables + 1,)
-        const double[:, ::1] transition        # (n_labels, n_labels)
+        const double[:, ::1] into              # (n_labels, n_labels) transitions, row = label
         double[:, ::1] prefixes                # (3 + n_common, n_labels)
         int32_t[::1] prefix_of_word            # (n_words,)
         dict kept
 
-    cdef int read(self, object tokens, Work *work) except -1
-    cdef int read_all(self, object tokens, Work *work) except -1
+    cdef void add_row(self, int32_t row, double factor, double *out) noexcept nogil
+    cdef list read(self, object tokens, Work *work)
+    cdef int arrange(self, list sequences, Work *work) except -1
+    cdef int make_room(self, int64_t n_sequences, Work *work) except -1
     cdef int read_odd_word(self, Py_ssize_t t, str word, Work *work) except -1
     cdef int32_t word_row(self, int32_t word) noexcept nogil
     cdef void look_up_words(self, Work *work) noexcept nogil
@@ -88,12 +88,21 @@ cdef class CountedScores:
     cdef void set_text(
         self, Work *work, Py_ssize_t t, int feature, const char *symbol, int64_t n
     ) noexcept nogil
-    cdef bint write_scores(self, Work *work, int64_t stride, double *out) noexcept nogil
+    cdef void find(self, Work *work) noexcept nogil
+    cdef void write_scores(
+        self, const Work *work, int64_t start, int64_t stop, int64_t stride, double *out
+    ) noexcept nogil
+    cdef void fetch_starts(self, const Work *work, int64_t t) noexcept nogil
+    cdef int64_t weigh_rows(self, const Work *work, int64_t t, WeightedRow *out) noexcept nogil
     cdef void find_rows(self, Work *work) noexcept nogil
     cdef void find_pairs(self, Work *work, const Pairs *pairs) noexcept nogil
-    cdef bint merge_edges(self, Work *work) noexcept nogil
+    cdef int64_t most_edges(self, const Work *work, int64_t start, int64_t stop) noexcept nogil
+    cdef int64_t merge_edges(
+        self, Work *work, int64_t start, int64_t stop, double *score, int32_t *previous,
+        int32_t *current,
+    ) noexcept nogil
     cdef int64_t merge_rows(
-        self, const int32_t *rows, int64_t *at, double *score, int32_t *previous, int32_t *current
+        self, const int32_t *rows, double *score, int32_t *previous, int32_t *current
     ) noexcept nogil
 
 

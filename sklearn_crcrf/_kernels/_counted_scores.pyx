@@ -1,4 +1,4 @@
-"""State scores and edges of one sequence of words, by weights that were counted.
+"""State scores and edges of sequences of words, by weights that were counted.
 
 A state score is the sum of the rows of the slots of a token, each times its exponent: the label
 alone, twelve spelling features, the word, and its contexts, which are one to three symbols around the
@@ -8,25 +8,26 @@ the last bit. So the sums over the slots before the contexts can be kept for the
 An edge scores ``transition + exponent * (sum of its rows)``, at the label pairs that have an entry.
 
 Strings are copied while the interpreter lock is held; all else needs no lock, but the spelling of
-unknown words that are not ASCII, which is Python's.
+unknown words that are not ASCII, which is Python's. The sequences of a batch are looked up together,
+so that one table after the other is in the cache, and what the memory is asked for is waited for
+together: they lie in one row of places, with ``reach`` places between them that are outside.
 """
 
 import numpy as np
 
 from cpython.object cimport PyObject
-from libc.stdint cimport int8_t, int32_t, int64_t, uint16_t, uint64_t
+from libc.stdint cimport int8_t, int32_t, int64_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, memset
 
 from sklearn_crcrf._kernels._attribute_reader cimport (
     Attribute, Attributes, free_attributes, look_up, read_strings
 )
-from sklearn_crcrf._kernels._edges cimport Edges
 from sklearn_crcrf._kernels._frozen_strings cimport FrozenStrings, Strings, find_text
 from sklearn_crcrf._kernels._letters cimport class_of, ends_in, is_ascii, is_letter_or_digit
 from sklearn_crcrf._kernels._packed_rows cimport (
-    Rows, add_weighted, address_in, entry_value, fetch_edges, fetch_weights, pair_of_labels, row_length,
-    row_start, rows_in
+    Rows, WeightedRow, add_weighted, address_in, fetch_edges, fetch_start, fetch_weights,
+    merge_gains, row_length, row_start, rows_in, weigh_row
 )
 from sklearn_crcrf._kernels._texts cimport Text, hash_text, text_of
 from sklearn_crcrf._kernels.vectors cimport fetch_row, prefetch
@@ -43,8 +44,8 @@ cdef enum:
     UNSEEN = 2                     # kind of words
     UNKNOWN = -2
     MOST_EDGE_SLOTS = 16
-    NO_PAIR = 0x7fffffff
     TEAM = 32                      # number of pairs that are looked up together
+    N_STEPS = 32                   # of a binary search
 
 # The last characters whose presence is a bit of "simple", from bit 2 on.
 cdef const char **ENDINGS = [
@@ -101,8 +102,9 @@ cdef class CountedScores:
             table = others[g]
             self.other_tables[g] = table.table
         self.first_word_row, self.edge_exponent = first_word_row, edge_exponent
-        self.transition = arrays["transition"]
-        self.n_labels = self.transition.shape[0]
+        # The previous labels of edges into one label are side by side.
+        self.into = np.ascontiguousarray(arrays["transition"].T)
+        self.n_labels = self.into.shape[0]
         self.spelling_rows, self.context_ids = arrays["spelling_rows"], arrays["context_ids"]
         self.n_words, self.n_own = self.context_ids.shape[0], self.context_ids.shape[1] + 1
         self.n_columns, self.n_texts = self.n_own + len(others), 1 + len(others)
@@ -148,63 +150,83 @@ cdef class CountedScores:
         self.prefixes = np.zeros((3 + len(common), self.n_labels))
         self.prefix_of_word = np.array(self.kinds, dtype=np.int32)
         for i in range(3):
-            add_weighted(&self.state, 0, self.exponents[i, 0], &self.prefixes[i, 0])
+            self.add_row(0, self.exponents[i, 0], &self.prefixes[i, 0])
         for i in range(3, self.prefixes.shape[0]):
             word = words[i - 3]
             kind = self.kinds[word]
             self.prefix_of_word[word] = <int32_t>i
-            add_weighted(&self.state, 0, self.exponents[kind, 0], &self.prefixes[i, 0])
+            self.add_row(0, self.exponents[kind, 0], &self.prefixes[i, 0])
             for s in range(1, WORD + 1):
                 row = self.spelling_rows[word, s - 1] if s < WORD else self.word_row(word)
-                add_weighted(&self.state, row, self.exponents[kind, s], &self.prefixes[i, 0])
+                self.add_row(row, self.exponents[kind, s], &self.prefixes[i, 0])
+
+    cdef void add_row(self, int32_t row, double factor, double *out) noexcept nogil:
+        cdef WeightedRow weighted
+        add_weighted(&self.state, &weighted, weigh_row(&self.state, row, factor, &weighted), out)
 
     cdef int32_t word_row(self, int32_t word) noexcept nogil:
         return -1 if self.kinds[word] == UNSEEN else <int32_t>(self.first_word_row + word)
 
-    cdef int read(self, object tokens, Work *work) except -1:
-        """Copy the strings of a sequence. The caller frees ``work``, unless this fails."""
-        memset(work, 0, sizeof(Work))
-        try:
-            return self.read_all(tokens, work)
-        except BaseException:
-            free_work(work, self.n_texts)
-            raise
+    cdef list read(self, object tokens, Work *work):
+        """Copy the strings of one more sequence to ``work``, which is zero before the first one.
 
-    cdef int read_all(self, object tokens, Work *work) except -1:
+        Returns the words. The caller frees ``work``, also if this fails.
+        """
         cdef:
             list words
-            Py_ssize_t t
-            int64_t n, n_ids, n_numbers, i
-            Text text
-        work.texts = <Attributes *>calloc(self.n_texts, sizeof(Attributes))
+            int64_t i
         if work.texts == NULL:
-            raise MemoryError
+            work.texts = <Attributes *>calloc(self.n_texts, sizeof(Attributes))
+            if work.texts == NULL:
+                raise MemoryError
         words = read_strings(tokens if self.n_texts == 1 else tokens[0], work.texts)
-        n = len(words)
         for i in range(1, self.n_texts):
-            if len(read_strings(tokens[i], &work.texts[i])) != n:
+            if len(read_strings(tokens[i], &work.texts[i])) != len(words):
                 raise ValueError("tokens: all columns must have the same length")
-        work.n, work.stride = n, n + 2 * self.reach
+        return words
+
+    cdef int arrange(self, list sequences, Work *work) except -1:
+        """Make place for all sequences that were read, given their words."""
+        cdef:
+            list words
+            Py_ssize_t t = 0, k
+            Text text
+        self.make_room(len(sequences), work)
+        for k in range(len(sequences)):
+            words = sequences[k]
+            for i in range(len(words)):
+                work.edge_row[t] = t if i else -1
+                work.place[t] = <int32_t>(t + k * self.reach)
+                text = text_of(<PyObject *>words[i])
+                if text.kind != 1 or text.length > LONGEST or not is_ascii(text):
+                    self.read_odd_word(t, words[i], work)
+                t += 1
+        return 0
+
+    cdef int make_room(self, int64_t n_sequences, Work *work) except -1:
+        cdef int64_t n, n_ids, n_numbers, n_weighted = 2 * self.n_slots
+        work.n = n = work.texts.n_tokens if work.texts != NULL else 0
+        work.stride = n + self.reach * (n_sequences + 1)
         n_ids = self.n_all_columns * work.stride
-        n_numbers = n_ids + work.stride + n * (N_FEATURES + 2 + self.n_slots + self.n_edge_slots)
-        work.memory = malloc((2 * n + 1) * 8 + n_numbers * 4 + n)
+        n_numbers = n_ids + work.stride + n * (N_FEATURES + 3 + self.n_slots + self.n_edge_slots)
+        work.memory = malloc(
+            n_weighted * sizeof(WeightedRow) + (2 * n + 1) * 8 + n_numbers * 4 + n
+        )
         if work.memory == NULL:
             raise MemoryError
-        work.edge_row = <int64_t *>work.memory
+        work.weighted = <WeightedRow *>work.memory
+        work.edge_row = <int64_t *>(work.weighted + n_weighted)
         work.edge_indptr = work.edge_row + n
         work.ids = <int32_t *>(work.edge_indptr + n + 1)
         work.found = work.ids + n_ids
-        work.spelling = work.found + work.stride
+        work.place = work.found + work.stride
+        work.spelling = work.place + n
         work.own = work.spelling + n * N_FEATURES
         work.prefix = work.own + n
         work.rows = work.prefix + n
         work.kind = <int8_t *>(work.rows + n * (self.n_slots + self.n_edge_slots))
         memset(work.ids, -1, n_ids * sizeof(int32_t))
         memset(work.kind, -1, n)
-        for t in range(n):
-            text = text_of(<PyObject *>words[t])
-            if text.kind != 1 or text.length > LONGEST or not is_ascii(text):
-                self.read_odd_word(t, words[t], work)
         return 0
 
     cdef int read_odd_word(self, Py_ssize_t t, str word, Work *work) except -1:
@@ -233,19 +255,20 @@ cdef class CountedScores:
             ids = work.ids + (self.n_own + k - 1) * work.stride + self.reach
             for t in range(work.n):
                 id = work.texts[k].found[t].id
-                ids[t] = <int32_t>id if id >= 0 else UNKNOWN
+                ids[work.place[t]] = <int32_t>id if id >= 0 else UNKNOWN
 
     cdef void look_up_word(self, Py_ssize_t t, int32_t id, Work *work) noexcept nogil:
         """Write what is known of a word, whose number is ``id``, -1 if it is unknown."""
         cdef:
             int64_t c
+            int32_t *ids = work.ids + self.reach + work.place[t]
             const Attribute *word
         if id >= 0:
             work.kind[t], work.own[t] = self.kinds[id], self.word_row(id)
             work.prefix[t] = self.prefix_of_word[id]
-            work.ids[self.reach + t] = id
+            ids[0] = id
             for c in range(1, self.n_own):
-                work.ids[c * work.stride + self.reach + t] = self.context_ids[id, c - 1]
+                ids[c * work.stride] = self.context_ids[id, c - 1]
             memcpy(
                 work.spelling + t * N_FEATURES, &self.spelling_rows[id, 0],
                 N_FEATURES * sizeof(int32_t),
@@ -253,7 +276,7 @@ cdef class CountedScores:
             return
         work.prefix[t] = UNSEEN
         work.own[t] = -1
-        work.ids[self.reach + t] = UNKNOWN
+        ids[0] = UNKNOWN
         if work.kind[t] != UNSEEN:
             work.kind[t] = UNSEEN
             word = &work.texts.found[t]
@@ -270,7 +293,7 @@ cdef class CountedScores:
         work.spelling[t * N_FEATURES + feature] = self.symbol_rows[start + id] if is_known else -1
         for c in range(1, self.n_own):
             if self.context_features[c - 1] == feature:
-                work.ids[c * work.stride + self.reach + t] = id if is_known else UNKNOWN
+                work.ids[c * work.stride + self.reach + work.place[t]] = id if is_known else UNKNOWN
 
     cdef void spell_ascii(
         self, const unsigned char *word, int64_t n, Work *work, Py_ssize_t t
@@ -317,34 +340,64 @@ cdef class CountedScores:
         cdef Text text = Text(symbol, n, 1, NULL)
         self.set_symbol(work, t, feature, find_symbol(&self.feature_tables[feature], text))
 
-    cdef bint write_scores(self, Work *work, int64_t stride, double *out) noexcept nogil:
-        """Write state scores, (n, n_labels) in rows of ``stride``, and the edges.
+    cdef void find(self, Work *work) noexcept nogil:
+        """Look up all words, and the rows of their slots."""
+        if work.n:
+            self.look_up_words(work)
+            self.find_rows(work)
 
-        Returns False if there is no memory.
+    cdef void write_scores(
+        self, const Work *work, int64_t start, int64_t stop, int64_t stride, double *out
+    ) noexcept nogil:
+        """Write the state scores of some tokens, (stop - start, n_labels) in rows of ``stride``."""
+        cdef:
+            int64_t t, n_weighted, n_next = 0
+            WeightedRow *rows = work.weighted
+            WeightedRow *next_rows = rows + self.n_slots
+        for t in range(start, min(start + 2, stop)):
+            self.fetch_starts(work, t)
+        if start < stop:
+            n_next = self.weigh_rows(work, start, next_rows)
+        for t in range(start, stop):
+            rows, next_rows = next_rows, rows
+            n_weighted = n_next
+            if t + 2 < stop:
+                self.fetch_starts(work, t + 2)
+            if t + 1 < stop:
+                n_next = self.weigh_rows(work, t + 1, next_rows)
+            memcpy(out, &self.prefixes[work.prefix[t], 0], self.n_labels * sizeof(double))
+            add_weighted(&self.state, rows, n_weighted, out)
+            out += stride
+
+    cdef void fetch_starts(self, const Work *work, int64_t t) noexcept nogil:
+        """Ask the memory for where the rows of a token begin."""
+        cdef:
+            int64_t s, n_rows = self.n_slots + self.n_edge_slots
+            const int32_t *rows = work.rows + t * n_rows
+        for s in range(1, n_rows):
+            fetch_start(&self.state if s < self.n_slots else &self.edge, rows[s])
+
+    cdef int64_t weigh_rows(self, const Work *work, int64_t t, WeightedRow *out) noexcept nogil:
+        """Write the rows that are to be added to the prefix of a token, and return how many.
+
+        All that is needed of them and of the edges is asked of the memory.
         """
         cdef:
-            int64_t t, s, n_rows = self.n_slots + self.n_edge_slots
-            const int32_t *rows
-            double *row
-        self.look_up_words(work)
-        self.find_rows(work)
-        for t in range(work.n):
-            rows, row = work.rows + t * n_rows, out + t * stride
-            if t + 1 < work.n:
-                fetch_row(&self.prefixes[work.prefix[t + 1], 0], self.n_labels)
-                for s in range(1, self.n_slots):
-                    fetch_weights(&self.state, rows[n_rows + s])
-                for s in range(self.n_slots, n_rows):
-                    fetch_edges(&self.edge, rows[n_rows + s])
-            memcpy(row, &self.prefixes[work.prefix[t], 0], self.n_labels * sizeof(double))
-            for s in range(1, self.n_slots):
-                add_weighted(&self.state, rows[s], self.exponents[work.kind[t], s], row)
-        return self.merge_edges(work)
+            int64_t s, n = 0
+            const int32_t *rows = work.rows + t * (self.n_slots + self.n_edge_slots)
+        fetch_row(&self.prefixes[work.prefix[t], 0], self.n_labels)
+        for s in range(1, self.n_slots):
+            n += weigh_row(&self.state, rows[s], self.exponents[work.kind[t], s], out + n)
+        for s in range(n):
+            fetch_weights(&self.state, out + s)
+        for s in range(self.n_edge_slots):
+            fetch_edges(&self.edge, rows[self.n_slots + s])
+        return n
 
     cdef void find_rows(self, Work *work) noexcept nogil:
         """Write the rows of all slots; no rows for slots that are in the prefix."""
         cdef:
-            int64_t t, i, g, id, n_rows = self.n_slots + self.n_edge_slots
+            int64_t t, i, g, id, slot, shift, n_rows = self.n_slots + self.n_edge_slots
             int32_t row
             int32_t *rows
             const int32_t *ids
@@ -359,7 +412,7 @@ cdef class CountedScores:
         for i in range(self.single_slots.shape[0]):
             ids = work.ids + self.single_slots[i, 1] * work.stride + self.single_slots[i, 2]
             for t in range(work.n):
-                id = <int64_t>ids[t] + 1
+                id = <int64_t>ids[work.place[t]] + 1
                 row = -1
                 if 0 <= id < self.single_starts[i + 1] - self.single_starts[i]:
                     row = self.single_rows[self.single_starts[i] + id]
@@ -370,18 +423,11 @@ cdef class CountedScores:
             pairs = &self.pairs[g]
             self.find_pairs(work, pairs)
             while i < self.pair_slots.shape[0] and self.pair_slots[i, 0] == g:
+                shift, slot = self.pair_slots[i, 2], self.pair_slots[i, 3]
                 for t in range(work.n):
-                    row = pair_row(pairs, self.pair_slots[i, 1], work.found[t + self.pair_slots[i, 2]])
-                    if row >= 0:
-                        row += self.pair_slots[i, 4]
-                    work.rows[t * n_rows + self.pair_slots[i, 3]] = row
+                    row = pair_row(pairs, self.pair_slots[i, 1], work.found[work.place[t] + shift])
+                    work.rows[t * n_rows + slot] = row + self.pair_slots[i, 4] if row >= 0 else -1
                 i += 1
-        for i in range(work.n * n_rows):
-            if work.rows[i] >= 0:
-                if i % n_rows < self.n_slots:
-                    prefetch(self.state.offset + work.rows[i])
-                else:
-                    prefetch(self.edge.offset + work.rows[i])
 
     cdef void find_pairs(self, Work *work, const Pairs *pairs) noexcept nogil:
         """Look up the pair that begins at each place of the padded sequence, also as new ids."""
@@ -396,71 +442,50 @@ cdef class CountedScores:
             for p in range(work.stride):
                 ids[p] = work.found[p] if work.found[p] >= 0 else UNKNOWN
 
-    cdef bint merge_edges(self, Work *work) noexcept nogil:
-        """Write the edges into all tokens but the first."""
+    cdef int64_t most_edges(self, const Work *work, int64_t start, int64_t stop) noexcept nogil:
+        """The largest possible number of edges into some tokens."""
         cdef:
-            int64_t t, k, n_rows = self.n_slots + self.n_edge_slots, room = 0, n = 0
-            int64_t[2 * MOST_EDGE_SLOTS] at
-            const int32_t *rows
-            Edges *edges = &work.edges
-            int32_t *labels
-        for t in range(1, work.n):
-            rows = work.rows + t * n_rows + self.n_slots
-            for k in range(self.n_edge_slots):
-                room += row_length(&self.edge, rows[k])
-        work.edge_memory = malloc(room * (sizeof(double) + 2 * sizeof(int32_t)) + 1)
-        if work.edge_memory == NULL:
-            return False
-        edges.row, edges.indptr = work.edge_row, work.edge_indptr
-        edges.score = <double *>work.edge_memory
-        labels = <int32_t *>(<double *>work.edge_memory + room)
-        edges.previous, edges.current = labels, labels + room
-        work.edge_row[0], work.edge_indptr[0] = -1, 0
-        for t in range(work.n):
-            work.edge_row[t] = t if t else -1
+            int64_t t, k, n = 0, n_rows = self.n_slots + self.n_edge_slots
+        for t in range(start, stop):
+            for k in range(self.n_slots, n_rows if work.edge_row[t] >= 0 else 0):
+                n += row_length(&self.edge, work.rows[t * n_rows + k])
+        return n
+
+    cdef int64_t merge_edges(
+        self, Work *work, int64_t start, int64_t stop, double *score, int32_t *previous,
+        int32_t *current,
+    ) noexcept nogil:
+        """Write the edges into some tokens, but the first of a sequence; return how many."""
+        cdef int64_t t, n = 0, n_rows = self.n_slots + self.n_edge_slots
+        for t in range(start, stop):
             work.edge_indptr[t] = n
-            if t:
-                rows = work.rows + t * n_rows + self.n_slots
+            if work.edge_row[t] >= 0:
                 n += self.merge_rows(
-                    rows, at, <double *>edges.score + n, labels + n, labels + room + n
+                    work.rows + t * n_rows + self.n_slots, score + n, previous + n, current + n
                 )
-        work.edge_indptr[work.n] = work.n_edges = n
-        if n == 0:
-            edges.score = NULL
-        return True
+        work.edge_indptr[stop] = n
+        return n
 
     cdef int64_t merge_rows(
-        self, const int32_t *rows, int64_t *at, double *score, int32_t *previous, int32_t *current
+        self, const int32_t *rows, double *score, int32_t *previous, int32_t *current
     ) noexcept nogil:
         """Write the scores of the edges that have an entry in one of the rows; return how many."""
         cdef:
-            int64_t n = 0, k, n_kinds = 0
-            int64_t *end = at + MOST_EDGE_SLOTS
-            int32_t pair, other
-            double gain
+            int64_t n = 0, n_merged, k
+            int64_t[MOST_EDGE_SLOTS] at, end
+            int64_t n_kinds = 0
         for k in range(self.n_edge_slots):
             if row_length(&self.edge, rows[k]):
                 at[n_kinds] = row_start(&self.edge, rows[k])
                 end[n_kinds] = row_start(&self.edge, rows[k] + 1)
                 n_kinds += 1
-        while True:
-            pair = NO_PAIR
-            for k in range(n_kinds):
-                if at[k] < end[k]:
-                    other = pair_of_labels(&self.edge, at[k])
-                    pair = min(pair, other)
-            if pair == NO_PAIR:
-                return n
-            gain = 0.0
-            for k in range(n_kinds):
-                if at[k] < end[k] and pair_of_labels(&self.edge, at[k]) == pair:
-                    gain += entry_value(&self.edge, at[k])
-                    at[k] += 1
-            if gain == 0.0:
-                continue
-            previous[n], current[n] = pair & 0xffff, pair >> 16
-            score[n] = self.transition[previous[n], current[n]] + self.edge_exponent * gain
-            n += 1
+        n_merged = merge_gains(&self.edge, n_kinds, at, end, score, current)
+        for k in range(n_merged):
+            if score[k] != 0.0:
+                previous[n], current[n] = current[k] & 0xffff, current[k] >> 16
+                score[n] = self.into[current[n], previous[n]] + self.edge_exponent * score[k]
+                n += 1
+        return n
 
 
 cdef void free_work(Work *work, int64_t n_texts) noexcept nogil:
@@ -470,7 +495,6 @@ cdef void free_work(Work *work, int64_t n_texts) noexcept nogil:
             free_attributes(&work.texts[k])
     free(work.texts)
     free(work.memory)
-    free(work.edge_memory)
 
 
 cdef inline int32_t find_symbol(const Strings *table, Text text) noexcept nogil:
@@ -483,50 +507,75 @@ cdef void find_some_pairs(
     """Write the numbers of the pairs that begin at some places, -1 if they are not there.
 
     The binary searches of all places take their steps together, without branches, so that the
-    memory that they wait for is read at the same time.
+    memory that they wait for is read at the same time: those of most steps come first.
     """
     cdef:
-        int64_t[TEAM] low, length
-        int32_t[TEAM] wanted
-        int64_t p, k, a, other, half, longest = 0, n = stop - start
+        int32_t[TEAM] low, length, wanted, place, first_low, first_length, second_id, steps
+        int32_t[N_STEPS + 2] at
+        int32_t k, j, half, step, n = <int32_t>(stop - start)
+        int64_t a, other
         const int32_t *first = work.ids + pairs.column * work.stride
         const int32_t *second = work.ids + pairs.second_column * work.stride
+    memset(at, 0, sizeof(at))
     for k in range(n):
-        p = start + k
-        other = p + pairs.distance
-        low[k] = length[k] = 0
-        wanted[k] = UNKNOWN
-        a = first[p]
-        if 0 <= other < work.stride and a >= -1 and a + 1 < pairs.n_first and second[other] >= -1:
-            low[k], wanted[k] = pairs.indptr[a + 1], second[other]
-            length[k] = pairs.indptr[a + 2] - low[k]
-            longest = max(longest, length[k])
-            if length[k] == 0:
-                low[k] = 0
-    if longest == 0:
-        for k in range(n):
-            work.found[start + k] = -1
-        return
-    while longest > 1:
-        for k in range(n):
-            half = length[k] >> 1
-            low[k] += half * (pairs.second[low[k] + half - (half > 0)] < wanted[k])
-            length[k] -= half
-        longest -= longest >> 1
+        a = first[start + k]
+        if -1 <= a and a + 1 < pairs.n_first:
+            prefetch(pairs.indptr + a + 1)
     for k in range(n):
         work.found[start + k] = -1
-        if length[k] and pairs.second[low[k]] == wanted[k]:
-            work.found[start + k] = <int32_t>low[k]
+        other = start + k + pairs.distance
+        a = first[start + k]
+        steps[k] = -1
+        if 0 <= other < work.stride and -1 <= a and a + 1 < pairs.n_first and second[other] >= -1:
+            first_low[k] = pairs.indptr[a + 1]
+            first_length[k] = pairs.indptr[a + 2] - first_low[k]
+            second_id[k] = second[other]
+            steps[k] = n_halvings(first_length[k])
+        at[steps[k] + 1] += 1
+    # Places by falling number of steps; at[step + 1] becomes the number of places with more.
+    j = 0
+    for step in range(N_STEPS, -1, -1):
+        k = at[step + 1]
+        at[step + 1] = j
+        j += k
+    for k in range(n):
+        if steps[k] >= 0:
+            j = at[steps[k] + 1]
+            at[steps[k] + 1] += 1
+            low[j], length[j], wanted[j], place[j] = first_low[k], first_length[k], second_id[k], k
+    # Now at[step + 1] is the number of places with at least that many steps.
+    for step in range(N_STEPS, 0, -1):
+        for k in range(at[step + 1]):
+            half = length[k] >> 1
+            low[k] += half * (pairs.second[low[k] + half - 1] < wanted[k])
+            length[k] -= half
+    for k in range(at[1]):
+        if pairs.second[low[k]] == wanted[k]:
+            work.found[start + place[k]] = low[k]
+
+
+cdef inline int32_t n_halvings(int32_t length) noexcept nogil:
+    """How often the larger half is taken until one is left; -1 for none to begin with."""
+    return -1 if length == 0 else n_bits(<uint32_t>length - 1)
 
 
 cdef inline int32_t pair_row(const Pairs *pairs, int64_t member, int64_t id) noexcept nogil:
     """The row of a pair, from the first row of a member on; -1 for none."""
     cdef:
-        int64_t at = member * pairs.n_bits + (id >> 6)
-        uint64_t bit = <uint64_t>1 << (id & 63)
-    if id < 0 or not pairs.bits[at] & bit:
-        return -1
-    return pairs.rank[at] + count_bits(pairs.bits[at] & (bit - 1))
+        int64_t place = max(id, <int64_t>0), at = member * pairs.n_bits + (place >> 6)
+        uint64_t bits = pairs.bits[at], bit = <uint64_t>1 << (place & 63)
+        int32_t row = pairs.rank[at] + count_bits(bits & (bit - 1))
+    return row if (id >= 0) & (bits & bit != 0) else -1
+
+
+cdef inline int32_t n_bits(uint32_t x) noexcept nogil:
+    """Number of bits from the highest one on."""
+    cdef int32_t n = 0
+    n += 16 * (x >= 1 << 16)
+    n += 8 * (x >> n >= 1 << 8)
+    n += 4 * (x >> n >= 1 << 4)
+    n += 2 * (x >> n >= 1 << 2)
+    return n + (x >> n) - ((x >> n) > 2)
 
 
 cdef inline int32_t count_bits(uint64_t bits) noexcept nogil:

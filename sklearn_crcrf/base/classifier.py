@@ -59,6 +59,10 @@ class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, 
     def _prepare(self, X: SequenceArray) -> Any:
         """Encode all tokens of X, once for all batches; X of any kind may have no tokens."""
 
+    def _prepare_scores(self, X: SequenceArray) -> Any:
+        """The same, where nothing but the scores is needed."""
+        return self._prepare(X)
+
     @abstractmethod
     def _scores(self, prepared: Any, batch: Batch) -> Scores:
         """Scores of a batch."""
@@ -434,7 +438,7 @@ class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, 
         if subject_to is not None:
             of_X = sequences.mirror, structure, fitted.classes_
             constrained = SubjectTo(subject_to, *of_X)
-        prepared = fitted._prepare(sequences.X)
+        prepared = fitted._prepare_scores(sequences.X)
         masks = None
         if allowed is not None:
             masks = encode_allowed(sequences.mirror.flat(allowed, "allowed"), fitted.classes_)

@@ -29,6 +29,7 @@ from .contributions import attribute_names
 from .labels_of_words import labels_of_words
 from .named_weights import named_weights
 from .prepared import Prepared
+from .prepared_words import PreparedWords
 from .segment_rates import MAX_LENGTH, segmented
 from .serving import counted_tagger_of
 from .soundness import (
@@ -496,7 +497,13 @@ class EmpiricalCRF(EmpiricalTraining):
             structure = self.model_.structure(structure, observations.edge_types)
         return self.model_.prepare(observations, structure)
 
-    def _scores(self, prepared: Prepared, batch: Batch) -> Scores:
+    def _prepare_scores(self, X: SequenceArray) -> Prepared | PreparedWords:
+        words = PreparedWords.of(self, X)
+        return self._prepare(X) if words is None else words
+
+    def _scores(self, prepared: Prepared | PreparedWords, batch: Batch) -> Scores:
+        if isinstance(prepared, PreparedWords):
+            return prepared.scores(batch)
         part = prepared.take(batch)
         scores = self.model_.scores(part)
         if self.model_.segments is None:

@@ -1,16 +1,13 @@
 """Labels of sequences of words, by the kernel of taggers."""
 
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from joblib import Parallel, delayed, effective_n_jobs
 
-from ..data.graphs import GraphArray
-from ..data.ragged import object_array
-from ..serving import Tagger
-from .serving import tagger_of_words
+from .prepared_words import PreparedWords
+from .smoothed import SmoothedModel
 
 __all__ = ["labels_of_words"]
 
@@ -34,22 +31,18 @@ def labels_of_words(estimator: Any, X: Any) -> Any:
     """
     if estimator._trigrams is not None and not _are_few(X):
         return None
-    tagger = tagger_of_words(estimator)
-    if tagger is None:
+    model = estimator.model_
+    if not isinstance(model, SmoothedModel) or not model.has_predicted:
         return None
     sequences = estimator._check_X(X)
-    data, offsets = sequences.X.data, sequences.X.offsets.tolist()
-    if data.ndim != 1 or data.dtype.kind not in "OU" or isinstance(sequences.X, GraphArray):
+    words = PreparedWords.of(estimator, sequences.X)
+    if words is None:
         return None
-    tokens = data.tolist()
-    words = [tokens[start:stop] for start, stop in pairwise(offsets)]
     try:
-        found = _labels(tagger, words, effective_n_jobs(estimator.n_jobs))
-    except (TypeError, ValueError):
-        return None  # the general way says what is wrong in X
-    labels, classes = [label for path in found for label in path], estimator.classes_
-    is_plain = classes.dtype != object
-    return sequences.mirror(np.array(labels, classes.dtype) if is_plain else object_array(labels))
+        ids = _label_ids(words, effective_n_jobs(estimator.n_jobs))
+    except ValueError:
+        return None  # the general way says what is wrong
+    return sequences.mirror(estimator.classes_[ids])
 
 
 def _are_few(X: Any) -> bool:
@@ -57,13 +50,12 @@ def _are_few(X: Any) -> bool:
     return hasattr(X, "__len__") and not sp.issparse(X) and len(X) <= FEW
 
 
-def _labels(tagger: Tagger, words: list[list[str]], n_threads: int) -> list[list]:
-    """The labels of all sequences, on several threads."""
-    if n_threads == 1 or len(words) < 2:
-        return tagger.many(words)
-    size = -(-len(words) // n_threads)
-    parts = [words[start : start + size] for start in range(0, len(words), size)]
-    found = Parallel(n_jobs=n_threads, prefer="threads")(
-        delayed(tagger.many)(part) for part in parts
-    )
-    return [labels for part in found for labels in part]
+def _label_ids(words: PreparedWords, n_threads: int) -> np.ndarray:
+    """The numbers of the labels of all tokens, on several threads."""
+    n_sequences = len(words.sequences)
+    if n_threads == 1 or n_sequences < 2:
+        return words.labels(0, n_sequences)
+    size = -(-n_sequences // n_threads)
+    starts = range(0, n_sequences, size)
+    parallel = Parallel(n_jobs=n_threads, prefer="threads")
+    return np.concatenate(parallel(delayed(words.labels)(k, k + size) for k in starts))

@@ -1,7 +1,6 @@
 """Taggers of models that are trained by counting."""
 
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -86,10 +85,12 @@ def tagger_of_words(estimator: Any) -> Tagger | None:
     model, encoder = estimator.model_, estimator.encoder_
     if not isinstance(model, SmoothedModel) or encoder.names != ("token",):
         return None
-    model.n_predictions = number = model.n_predictions + 1
-    if number == 2:
-        with suppress(ValueError):  # some models have no tagger
+    if model.word_tagger is None and model.has_predicted and model.may_have_tagger:
+        try:
             model.word_tagger = counted_tagger_of(estimator)
+        except ValueError:
+            model.may_have_tagger = False
+    model.has_predicted = True
     return model.word_tagger
 
 

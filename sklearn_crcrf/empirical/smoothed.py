@@ -77,8 +77,9 @@ class SmoothedModel(Storable):
     type_rates: TypeRates | None = None  # of models that were stored before links had types
     segments: Any = None  # SegmentRates, if segments are counted
     triangle_rates: TriangleRates | None = None  # of models that were stored before these were
-    # How often words were predicted, and the tagger that predicts them from the second time on.
-    n_predictions = 0
+    # Whether words were predicted, and the tagger that predicts them from the second time on.
+    has_predicted = False
+    may_have_tagger = True
     word_tagger: Any = None
 
     def __init__(
@@ -117,7 +118,7 @@ class SmoothedModel(Storable):
         self.triangle_rates = smoothing.triangle_rates(self.transitions.inner, *of_types)
 
     def __getstate__(self) -> dict[str, Any]:
-        of_predictions = "n_predictions", "word_tagger"
+        of_predictions = "has_predicted", "may_have_tagger", "word_tagger"
         return {k: v for k, v in super().__getstate__().items() if k not in of_predictions}
 
     @staticmethod
@@ -296,12 +297,12 @@ class SmoothedModel(Storable):
         """The same model; its exponents can be set without changing this one."""
         twin = copy(self)
         twin.exponents, twin.state = copy(self.exponents), copy(self.state)
-        twin.n_predictions, twin.word_tagger = 0, None
+        twin.has_predicted, twin.word_tagger = False, None
         return twin
 
     def set_exponents(self, values: np.ndarray) -> None:
         """Replace all exponents."""
-        self.n_predictions, self.word_tagger = 0, None
+        self.has_predicted, self.word_tagger = False, None
         self.exponents.values = values
         self.state.exponents = self.exponents.table()
 

@@ -15,7 +15,6 @@ from ..data.ragged import SequenceArray, object_array
 from ..serving import Tagger
 from ..serving.content import Content
 from ..serving.files import read_content, write_content
-from ..serving.sums import ChainScores, Edges
 from ..structures import HigherOrderChain, RunTable, Scores, Structure, structure_of
 from ..structures.scores import TokenTransitions
 
@@ -101,9 +100,8 @@ class CompactClassifier(BaseSequenceClassifier):
             return super().predict(X, allowed, subject_to)
         sequences = self._check_X(X)
         self._structure(sequences.X)
-        found = self.tagger.many(list(_sequences(_tokens(sequences.X), sequences.X.offsets)))
-        labels = [label for path in found for label in path]
-        return sequences.mirror(np.array(labels, dtype=self.classes_.dtype))
+        ids = self.tagger.label_ids(_sequences(_tokens(sequences.X), sequences.X.offsets))
+        return sequences.mirror(self.classes_[ids])
 
     def _structure(self, X: SequenceArray) -> Structure:
         structure = structure_of(X)
@@ -120,8 +118,9 @@ class CompactClassifier(BaseSequenceClassifier):
 
     def _scores(self, prepared: list, batch: Batch) -> Scores:
         offsets = batch.start + batch.structure.offsets
-        found = [self.tagger.scores(tokens) for tokens in _sequences(prepared, offsets)]
-        return _joined(found or [self.tagger.scores([])])
+        own = _sequences(prepared, offsets)
+        state, transition, begin, end, edges = self.tagger.scores_of_many(own)
+        return Scores(state, transition, begin, end, TokenTransitions(*edges))
 
     def _decode(self, structure: Structure, scores: Scores, first: int) -> np.ndarray:
         if self.tagger.decoding == "marginal":
@@ -166,29 +165,3 @@ def _tokens(X: SequenceArray) -> list:
 
 def _sequences(tokens: list, offsets: np.ndarray) -> Iterator[list]:
     return (tokens[a:b] for a, b in pairwise(offsets.tolist()))
-
-
-def _joined(found: list[ChainScores]) -> Scores:
-    """The scores of several sequences."""
-    edges = [scores.token_transitions for scores in found]
-    first = found[0]
-    return Scores(
-        np.concatenate([scores.state for scores in found]),
-        first.transition,
-        first.begin,
-        first.end,
-        _joined_edges(edges, [len(scores.state) for scores in found]),
-    )
-
-
-def _joined_edges(edges: list[Edges], lengths: list[int]) -> TokenTransitions:
-    """The transition scores of the tokens of several sequences; each token has a row of its own."""
-    n_entries = [
-        np.diff(part.indptr) if len(part.score) else np.zeros(n, dtype=np.int64)
-        for part, n in zip(edges, lengths, strict=True)
-    ]
-    indptr = np.append(0, np.cumsum(np.concatenate(n_entries)))
-    row = np.arange(sum(lengths))
-    row[np.cumsum([0, *lengths[:-1]])[np.array(lengths) > 0]] = -1
-    parts = (np.concatenate([part[k] for part in edges]) for k in (2, 3, 4))
-    return TokenTransitions(row, indptr, *parts)

@@ -138,10 +138,8 @@ class Tagger:
         ValueError
             If a number is not finite, or no path is possible.
         """
-        if self._by_marginals:
-            return [self._labels[i] for i in self.probabilities(tokens).argmax(axis=1).tolist()]
-        if self._runs.tables:
-            return self._higher_order(tokens)
+        if self._by_marginals or self._runs.tables:
+            return [self._labels[i] for i in self._path(tokens).tolist()]
         return self._compiled(tokens if self._read is None else self._read(tokens))
 
     def many(self, sequences: Iterable[Iterable]) -> list[list]:
@@ -173,6 +171,24 @@ class Tagger:
         if self._read is not None:
             sequences = map(self._read, sequences)
         return self._compiled.many(list(sequences))
+
+    def label_ids(self, sequences: Iterable[Iterable]) -> np.ndarray:
+        """The numbers of the labels of :meth:`many`, in one array for all tokens.
+
+        Parameters
+        ----------
+        sequences : as in :meth:`many`
+
+        Returns
+        -------
+        int32 ndarray of shape (n_tokens,)
+        """
+        if self._by_marginals or self._runs.tables:
+            return np.concatenate([np.empty(0, dtype=np.int32), *map(self._path, sequences)])
+        if self._read is not None:
+            sequences = map(self._read, sequences)
+        kept = list(sequences)
+        return self._compiled.paths(kept, np.empty(len(kept), dtype=np.int64))
 
     def probabilities(self, tokens: Iterable) -> np.ndarray:
         """Marginal probabilities of the labels of each token, as from ``predict_proba``.
@@ -220,9 +236,22 @@ class Tagger:
         -------
         ChainScores
         """
-        state, edges = self._compiled.state_scores(
-            tokens if self._read is None else self._read(tokens)
-        )
+        return self.scores_of_many([tokens])
+
+    def scores_of_many(self, sequences: Iterable[Iterable]) -> ChainScores:
+        """The scores of many sequences, one after another; there are no edges between them.
+
+        Parameters
+        ----------
+        sequences : as in :meth:`many`
+
+        Returns
+        -------
+        ChainScores
+        """
+        if self._read is not None:
+            sequences = map(self._read, sequences)
+        state, edges = self._compiled.scores_of(list(sequences))
         edges = Edges.none(len(state)) if edges is None else Edges(*edges)
         return ChainScores(state, *self._chain, edges)
 
@@ -261,14 +290,16 @@ class Tagger:
         """The paths of a sequence of at least one token."""
         return self._runs.lattice(scores) if self._runs.tables else PathSum(scores)
 
-    def _higher_order(self, tokens: Iterable) -> list:
-        """The labels of the best path of a chain of second or third order."""
+    def _path(self, tokens: Iterable) -> np.ndarray:
+        """The numbers of the labels of one sequence, if they are not found by one compiled call."""
+        if self._by_marginals:
+            return self.probabilities(tokens).argmax(axis=1).astype(np.int32)
         scores = self.scores(tokens)
         if len(scores.state) == 0:
-            return []
+            return np.empty(0, dtype=np.int32)
         value, y = self._paths(scores).best
         _check(value)
-        return [self._labels[i] for i in y.tolist()]
+        return y
 
 
 def _check(log_z: float) -> None:

@@ -50,16 +50,30 @@ def corpus(n, seed=0, n_labels=5, most=0.7):
     return X, [[f"L{len(word) % 3 + rng.integers(n_labels)}" for word in s] for s in X]
 
 
+def first_time(estimator):
+    """The same estimator, which has not predicted yet, and so predicts in the general way."""
+    return pickle.loads(pickle.dumps(estimator))
+
+
 def check(estimator, X):
     tagger = estimator.tagger()
     found = [tagger(tokens) for tokens in X]
-    assert found == estimator.predict(X).tolist()
-    assert found == BaseSequenceClassifier.predict(estimator, X).tolist()
+    assert found == first_time(estimator).predict(X).tolist()
+    probabilities = first_time(estimator).predict_proba(X)
+    for _ in range(2):
+        assert found == estimator.predict(X).tolist()
+        assert found == BaseSequenceClassifier.predict(estimator, X).tolist()
+        again = estimator.predict_proba(X)
+        for tokens, wanted in zip(again, probabilities, strict=True):
+            np.testing.assert_array_equal(tokens, wanted)
+    assert estimator.model_.word_tagger is not None
     assert found == [estimator.predict([tokens])[0] for tokens in X]
     # Of a second-order chain the estimator drops unlikely labels, and then adds in another order.
     rtol = 0.0 if estimator.order == 1 else 1e-3
-    for tokens, wanted in zip(X, estimator.predict_proba(X), strict=True):
+    for tokens, wanted in zip(X, probabilities, strict=True):
         np.testing.assert_allclose(tagger.probabilities(tokens), wanted, rtol, atol=rtol)
+    ids = tagger.label_ids(X)
+    assert [tagger.labels[i] for i in ids] == [label for path in found for label in path]
     assert tagger.many(X) == [tagger(tokens) for tokens in X]
     confidence = [tagger.confidence(tokens) for tokens in X]
     np.testing.assert_allclose(confidence, estimator.confidence(X), rtol)
