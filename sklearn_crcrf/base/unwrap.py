@@ -7,7 +7,7 @@ from sklearn.pipeline import Pipeline
 
 from .classifier import BaseSequenceClassifier
 
-__all__ = ["Unwrapped", "steps_of", "tagger_of", "unwrap"]
+__all__ = ["Unwrapped", "single_steps", "steps_of", "tagger_of", "unwrap"]
 
 
 class Unwrapped(NamedTuple):
@@ -93,14 +93,19 @@ def tagger_of(estimator: Any) -> Any:
     transformers, last = steps_of(estimator)
     if not hasattr(last, "tagger"):
         raise ValueError(f"there is no tagger of {last!r}")
-    transformers = [*_single_steps(transformers)]
+    transformers = [*single_steps(transformers)]
     return last.tagger(transformers) if transformers else last.tagger()
 
 
-def _single_steps(transformers: Iterable) -> Iterator:
-    """The transformers, and the steps of pipelines among them."""
+def single_steps(transformers: Iterable) -> Iterator:
+    """The transformers, with the steps of pipelines in their place.
+
+    Parameters
+    ----------
+    transformers : iterable of transformers
+    """
     for transformer in transformers:
         if isinstance(transformer, Pipeline):
-            yield from _single_steps(step for _, step in transformer.steps)
+            yield from single_steps(step for _, step in transformer.steps)
         elif transformer not in (None, "passthrough"):
             yield transformer

@@ -4,12 +4,26 @@ from collections.abc import Iterator
 from typing import Any
 
 from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
 
 from ..base.classifier import BaseSequenceClassifier
-from ..base.unwrap import steps_of
+from ..base.unwrap import single_steps, steps_of
 from ..utils.soundness import check_sound
 
-__all__ = ["check_model"]
+__all__ = ["check_is_trained", "check_model"]
+
+
+def check_is_trained(estimator: Any) -> None:
+    """Check that an estimator is fitted, with all transformers before it that need to be.
+
+    Raises
+    ------
+    NotFittedError
+        If one of them is not fitted; the message names it.
+    """
+    transformers, last = steps_of(estimator)
+    for part in [*single_steps(transformers), last]:
+        check_is_fitted(part)
 
 
 def check_model(estimator: Any) -> None:

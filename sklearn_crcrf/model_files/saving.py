@@ -12,7 +12,7 @@ from ..utils.replacing import replacing
 from ..utils.unpacking import check_max_bytes, read_limited
 from .archive import MAX_BYTES, TooLargeError, checked_archive
 from .compact import load_compact, save_compact
-from .models import check_model
+from .models import check_is_trained, check_model
 from .objects import objects_of
 from .schema import UntrustedError
 
@@ -71,9 +71,12 @@ def save_model(
     ------
     ImportError
         If skops is not installed; a compact model does not need it.
+    NotFittedError
+        If the estimator, or a transformer before it, is not fitted; the message names it.
     TypeError
         If labels are neither str, int, float, bool nor None, and ``compact`` is true.
     ValueError
+        If ``columns`` is not a list of names.
         If ``compact`` is true and the estimator has no :class:`~sklearn_crcrf.serving.Tagger`; the
         message says why.
         If :func:`load_model` could not read the file, because the estimator contains classes of
@@ -96,12 +99,14 @@ def save_model(
     """
     if hasattr(estimator, "best_estimator_"):
         raise ValueError("a model file holds a model, not a search: pass its best_estimator_")
-    names = None if columns is None else list(columns)
+    names = _checked_names(columns)
     if compact:
+        check_is_trained(estimator)
         save_compact(estimator, path, names)
         return
     io = require_skops()
     check_model(estimator)
+    check_is_trained(estimator)
     content = {
         "format": FORMAT,
         "version": VERSION,
@@ -116,6 +121,16 @@ def save_model(
         raise ValueError(f"a model file cannot hold this estimator: {error}") from None
     with replacing(path) as file:
         file.write(data)
+
+
+def _checked_names(columns: Sequence[str | None] | None) -> list[str | None] | None:
+    """The names of columns, as they are stored."""
+    if columns is None:
+        return None
+    names = list(columns)
+    if isinstance(columns, str) or not all(name is None or isinstance(name, str) for name in names):
+        raise ValueError(f"columns must be a list of names of columns, got {columns!r}")
+    return names
 
 
 def load_model(path: str | os.PathLike, max_bytes: int | None = MAX_BYTES) -> StoredModel:

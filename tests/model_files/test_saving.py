@@ -3,11 +3,13 @@
 import tracemalloc
 import zipfile
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import joblib
 import numpy as np
 import pytest
 from cases import for_each
+from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
@@ -21,6 +23,7 @@ from sklearn_crcrf import (
     FoundLabels,
     SequenceVectorizer,
     TemplateFeatures,
+    TokenFeatures,
     make_sequence_pipeline,
     text_features,
 )
@@ -65,6 +68,33 @@ def test_a_search_is_not_a_model(tmp_path):
     with pytest.raises(ValueError, match="not a search: pass its best_estimator_"):
         save_model(search, tmp_path / "model")
     save_model(search.best_estimator_, tmp_path / "model")
+
+
+@for_each("compact", [False, True])
+def test_what_is_not_fitted_is_refused(compact):
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "model")
+        pipeline = make_pipeline(TokenFeatures(), SequenceVectorizer(), CRF())
+        for model, name in ((CRF(), "CRF"), (pipeline, "SequenceVectorizer")):
+            with pytest.raises(NotFittedError, match=f"This {name} instance is not fitted"):
+                save_model(model, path, compact=compact)
+        nested = make_pipeline(make_pipeline(SequenceVectorizer()), CRF().fit(X, y))
+        with pytest.raises(NotFittedError, match="This SequenceVectorizer instance is not fitted"):
+            save_model(nested, path, compact=compact)
+        assert not path.exists()
+
+
+def test_a_transformer_that_learns_nothing_needs_no_fit(tmp_path):
+    model = make_pipeline(TokenFeatures(), CRF().fit(X, y))
+    save_model(model, tmp_path / "model")
+    stored = load_model(tmp_path / "model").estimator
+    assert stored.predict(X).tolist() == model.predict(X).tolist()
+
+
+@for_each("columns", ["word", [1], [b"word"]])
+def test_columns_must_be_names(columns):
+    with pytest.raises(ValueError, match="columns must be a list of names of columns, got"):
+        save_model(HMM().fit(X, y), "never-written", columns)
 
 
 def test_damage_anywhere_is_a_value_error(tmp_path):
