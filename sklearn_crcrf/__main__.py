@@ -1,5 +1,6 @@
 """The command line: ``python -m sklearn_crcrf``, or ``sklearn-crcrf``."""
 
+import gc
 import sys
 
 from .utils import interruption
@@ -18,7 +19,9 @@ def main() -> int:
     interruption.install()
     from .cli import main as run
 
-    return run()
+    status = run()
+    gc.freeze()  # at its end, Python need not look through all objects for garbage
+    return status
 
 
 if __name__ == "__main__":

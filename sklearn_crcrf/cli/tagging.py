@@ -8,6 +8,7 @@ from typing import IO, Any, Protocol
 from ..serving import Tagger, load_tagger
 from ..serving.files import is_tagger_file
 from . import _progress
+from ._collector import paused_collector
 from ._files import add_files, files_of, outputs_of, texts_of
 from ._numbers import positive
 from ._text import (
@@ -107,9 +108,10 @@ class ModelLabeller:
     """Labels with a model file."""
 
     def __init__(self, options: argparse.Namespace):
-        from ..model_files import load_model
+        with paused_collector():
+            from ..model_files import load_model
 
-        self._model = load_model(options.model, options.max_bytes)
+            self._model = load_model(options.model, options.max_bytes)
         self._options = options
 
     def read(self, source: Source) -> Text:
