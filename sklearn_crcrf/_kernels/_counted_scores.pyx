@@ -44,7 +44,7 @@ cdef enum:
     UNSEEN = 2                     # kind of words
     UNKNOWN = -2
     MOST_EDGE_SLOTS = 16
-    TEAM = 32                      # number of pairs that are looked up together
+    TEAM = 128                     # number of pairs that are looked up together
     N_STEPS = 32                   # of a binary search
 
 # The last characters whose presence is a bit of "simple", from bit 2 on.
