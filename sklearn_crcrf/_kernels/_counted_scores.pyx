@@ -27,7 +27,7 @@ from sklearn_crcrf._kernels._frozen_strings cimport FrozenStrings, Strings, find
 from sklearn_crcrf._kernels._letters cimport class_of, ends_in, is_ascii, is_letter_or_digit
 from sklearn_crcrf._kernels._packed_rows cimport (
     Rows, WeightedRow, add_weighted, address_in, fetch_edges, fetch_start, fetch_weights,
-    merge_gains, row_length, row_start, rows_in, weigh_row
+    merge_gains, pair_of_labels, row_length, row_start, rows_in, weigh_row
 )
 from sklearn_crcrf._kernels._texts cimport Text, hash_text, text_of
 from sklearn_crcrf._kernels.vectors cimport fetch_row, prefetch
@@ -72,6 +72,27 @@ def rows_are_sound(
             rises &= previous <= start
             previous = start
     return rises and base[0] + offset[0] == 0 and previous == n_entries
+
+
+def edges_are_sound(dict arrays not None, int64_t n_labels):
+    """Whether all labels of rows of edges are below ``n_labels``, and whether each row rises.
+
+    arrays are as of :class:`CountedScores`; where the rows begin must have been checked.
+    """
+    cdef:
+        Rows edge = rows_in(arrays, "edge", np.uint16)
+        int64_t r, k, n_rows = arrays["edge.offset"].shape[0] - 1
+        int32_t pair, previous
+        bint in_range = True, rises = True
+    with nogil:
+        for r in range(n_rows):
+            previous = -1
+            for k in range(row_start(&edge, r), row_start(&edge, r + 1)):
+                pair = pair_of_labels(&edge, k)
+                in_range &= pair >= 0 and (pair & 0xffff) < n_labels and (pair >> 16) < n_labels
+                rises &= pair > previous
+                previous = pair
+    return in_range, rises
 
 
 cdef class CountedScores:

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from .._kernels._counted_scores import CountedScores
+from .._kernels._counted_scores import CountedScores, edges_are_sound
 from .._kernels.vectorized import tagging
 from .columns import Columns, reader_of
 from .content import Content
-from .packing import packed_rows, packed_starts
+from .packing import packed_rows
 from .spelling import FEATURES, spell
 
 __all__ = ["counted_tagger"]
@@ -46,7 +46,11 @@ def counted_tagger(content: Content, labels: list) -> tuple[Any, Callable | None
     state, edge = packed_rows(content, "state", "BH"), packed_rows(content, "edge", "Hi")
     if len(state["state.columns"]) and state["state.columns"].max() >= n:
         raise ValueError("the array 'state.columns' has values out of range")
-    _check_edges(edge["edge.columns"], packed_starts(edge, "edge"), n)
+    in_range, rises = edges_are_sound(edge, n)
+    if not in_range:
+        raise ValueError("the array 'edge.columns' has values out of range")
+    if not rises:
+        raise ValueError("the array 'edge.columns' must rise in each row")
     rows = _Rows(n_state, n_edge, n_slots, n_edge_slots)
     context_features = content.indices("context_features", "i", None, 0, len(FEATURES))
     n_own = len(context_features) + 1
@@ -93,18 +97,6 @@ def _symbols_of(columns: Columns, names: list[str]) -> list:
     """The symbols of all columns; of a single column alone."""
     found = [["" if s is None else s for s in columns[name]] for name in names]
     return found if len(names) > 1 else found[0]
-
-
-def _check_edges(columns: np.ndarray, starts: np.ndarray, n_labels: int) -> None:
-    """Check pairs of labels, and that they rise within a row."""
-    bits = 8 if columns.dtype == np.uint16 else 16
-    current, previous = columns >> bits, columns & (2**bits - 1)
-    if len(columns) and (current.min() < 0 or max(current.max(), previous.max()) >= n_labels):
-        raise ValueError("the array 'edge.columns' has values out of range")
-    falls = columns[1:] <= columns[:-1]
-    falls[starts[1:-1][(starts[1:-1] > 0) & (starts[1:-1] < len(columns))] - 1] = False
-    if falls.any():
-        raise ValueError("the array 'edge.columns' must rise in each row")
 
 
 class _Rows:

@@ -8,7 +8,7 @@ import numpy as np
 from .._kernels._counted_scores import rows_are_sound
 from .content import Content
 
-__all__ = ["pack_rows", "packed_rows", "packed_starts"]
+__all__ = ["pack_rows", "packed_rows"]
 
 # The rows of a block are 2 ** shift rows.
 LARGEST_SHIFT = 6
@@ -75,9 +75,3 @@ def packed_rows(content: Content, name: str, dtypes: str) -> dict:
         f"{name}.columns": columns,
         f"{name}.data": data,
     }
-
-
-def packed_starts(arrays: dict, name: str) -> np.ndarray:
-    """Where each row begins, and where the last one ends."""
-    offset, shift = arrays[f"{name}.offset"], arrays[f"{name}.shift"]
-    return np.repeat(arrays[f"{name}.base"], 2**shift)[: len(offset)] + offset
