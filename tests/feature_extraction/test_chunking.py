@@ -30,7 +30,7 @@ pytestmark = [
 
 
 def test_attributes_of_crfpp():
-    X, _ = fetch_conll2000("train", return_X_y=True)
+    X = fetch_conll2000("train", return_X_y=True)[0][:1000]
     vectorizer = SequenceVectorizer(separator=":")
     rows = vectorizer.fit_transform(TemplateFeatures(TEMPLATE).transform(X))
     expected = set()
@@ -44,9 +44,9 @@ def test_attributes_of_crfpp():
         for number, (offsets, column) in enumerate(MACROS):
             shifted = zip(*(padded[column][i + 2 : i + 2 + n] for i in offsets), strict=True)
             expected |= {f"U{number:02}:" + "/".join(symbols) for symbols in shifted}
-    assert len(expected) == rows.data.shape[1] == 338_551
+    assert len(expected) == rows.data.shape[1]
     assert set(vectorizer.get_feature_names_out()) == expected
-    assert rows.data.nnz == 211_727 * 19
+    assert rows.data.nnz == sum(map(len, X)) * 19
 
 
 def test_number_of_attributes():
