@@ -47,14 +47,14 @@ def take(which):
 
 @pytest.fixture(scope="module")
 def scores_by_hand():
-    return [CRF().fit(*take(a)).score(*take(b)) for a, b in KFold(5).split(X_LIST)]
+    return [CRF().fit(*take(a)).score(*take(b)) for a, b in KFold(3).split(X_LIST)]
 
 
 def test_cross_validation(corpus, scores_by_hand):
     X, y = corpus
-    assert cross_val_score(CRF(), X, y, cv=5).tolist() == scores_by_hand
-    assert cross_val_score(CRF(), X, y, cv=5, n_jobs=2).tolist() == scores_by_hand
-    grouped = cross_val_score(CRF(), X, y, groups=np.arange(41) // 4, cv=GroupKFold(5))
+    assert cross_val_score(CRF(), X, y, cv=3).tolist() == scores_by_hand
+    assert cross_val_score(CRF(), X, y, cv=3, n_jobs=2).tolist() == scores_by_hand
+    grouped = cross_val_score(CRF(), X, y, groups=np.arange(41) // 4, cv=GroupKFold(3))
     assert np.isfinite(grouped).all()
     X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
     assert 0 < CRF().fit(X_train, y_train).score(X_test, y_test) < 1
@@ -62,16 +62,16 @@ def test_cross_validation(corpus, scores_by_hand):
 
 def test_predictions_out_of_fold(corpus):
     X, y = corpus
-    predicted = cross_val_predict(CRF(), X, y, cv=5)
+    predicted = cross_val_predict(CRF(), X, y, cv=3)
     assert isinstance(predicted, SequenceArray if isinstance(X, SequenceArray) else np.ndarray)
-    train, test = next(iter(KFold(5).split(X_LIST)))
+    train, test = next(iter(KFold(3).split(X_LIST)))
     expected = CRF().fit(*take(train)).predict(take(test)[0])
     assert predicted[: len(test)].tolist() == expected.tolist()
 
 
 def test_learning_curve(corpus):
-    sizes, train, test = learning_curve(CRF(), *corpus, train_sizes=[0.1, 1.0], cv=5)
-    assert sizes.tolist() == [3, 32]
+    sizes, train, test = learning_curve(CRF(), *corpus, train_sizes=[0.1, 1.0], cv=3)
+    assert sizes.tolist() == [2, 27]
     assert test[1].mean() > test[0].mean()
     assert train[0].mean() > train[1].mean()
     in_parts = learning_curve(
@@ -87,7 +87,7 @@ def test_learning_curve(corpus):
 def test_grid_search(corpus, scores_by_hand):
     X, y = corpus
     grid = {"sigma": [0.1, 1.0], "criterion": ["log_loss", doubled_loss]}
-    search = GridSearchCV(CRF(), grid, cv=5).fit(X, y)
+    search = GridSearchCV(CRF(), grid, cv=3).fit(X, y)
     default = [p == {"sigma": 1.0, "criterion": "log_loss"} for p in search.cv_results_["params"]]
     of_default = search.cv_results_["mean_test_score"][default]
     assert of_default == pytest.approx(np.mean(scores_by_hand))
@@ -132,13 +132,13 @@ def test_clone_and_set_params():
 def test_weights_are_routed(corpus, scores_by_hand):
     X, y = corpus
     half = np.arange(41) % 2
-    options = {"cv": 5, "return_estimator": True}
+    options = {"cv": 3, "return_estimator": True}
     with config_context(enable_metadata_routing=True):
         crf = CRF().set_fit_request(sample_weight=True).set_score_request(sample_weight=False)
         ones = cross_validate(crf, X, y, params={"sample_weight": np.ones(41)}, **options)
         result = cross_validate(crf, X, y, params={"sample_weight": half}, **options)
     assert ones["test_score"].tolist() == scores_by_hand
-    train, _ = next(iter(KFold(5).split(X_LIST)))
+    train, _ = next(iter(KFold(3).split(X_LIST)))
     expected = CRF().fit(*take(train), half[train])
     assert_allclose(all_weights(result["estimator"][0]), all_weights(expected))
 
@@ -149,11 +149,11 @@ def test_rows_are_samples():
     y = np.where(X[:, 0] > 0.5, "a", np.where(X[:, 1] > 0, "b", "c"))
     crf = CRF(sample_unit="token", boundaries=True)
     for scoring in ("accuracy", "f1_macro", "neg_log_loss", "roc_auc_ovr", None):
-        scores = cross_val_score(crf, X, y, scoring=scoring, cv=5)
+        scores = cross_val_score(crf, X, y, scoring=scoring, cv=3)
         assert (scores < 0).all() if scoring == "neg_log_loss" else (scores > 0.6).all()
-    search = GridSearchCV(crf, {"sigma": [0.5, 1.0]}, cv=StratifiedKFold(5), scoring="f1_macro")
+    search = GridSearchCV(crf, {"sigma": [0.5, 1.0]}, cv=StratifiedKFold(3), scoring="f1_macro")
     assert search.fit(X, y).classes_.tolist() == ["a", "b", "c"]
-    assert cross_val_predict(crf, X, y, method="predict_proba", cv=5).shape == (150, 3)
+    assert cross_val_predict(crf, X, y, method="predict_proba", cv=3).shape == (150, 3)
 
 
 def test_tokens_of_a_frame_are_samples():
@@ -163,9 +163,9 @@ def test_tokens_of_a_frame_are_samples():
     X = pd.DataFrame(words, index=pd.MultiIndex.from_tuples(index))
     y = np.array([label for s in Y_LIST for label in s])
     crf, groups = CRF(sample_unit="token"), X.index.get_level_values(0)
-    scores = cross_val_score(crf, X, y, groups=groups, cv=GroupKFold(5), scoring="accuracy")
+    scores = cross_val_score(crf, X, y, groups=groups, cv=GroupKFold(3), scoring="accuracy")
     by_hand = []
-    for train, test in GroupKFold(5).split(X, groups=groups):
+    for train, test in GroupKFold(3).split(X, groups=groups):
         sequences = [sorted({groups[i] for i in part}) for part in (train, test)]
         by_hand.append(CRF().fit(*take(sequences[0])).score(*take(sequences[1])))
     assert_allclose(scores, by_hand)
@@ -173,7 +173,7 @@ def test_tokens_of_a_frame_are_samples():
 
 def test_sequences_are_samples_by_default():
     with pytest.raises(ValueError, match=r"multiclass|sequence"):
-        cross_val_score(CRF(), X_LIST, Y_LIST, cv=StratifiedKFold(5))
+        cross_val_score(CRF(), X_LIST, Y_LIST, cv=StratifiedKFold(3))
 
 
 def test_threads_inside_of_processes_and_threads():
