@@ -6,6 +6,8 @@ context are at starts[c] to starts[c + 1], with rising last labels; all other la
 unseen[c], and all other contexts the score 0.
 """
 
+import numpy as np
+
 from libc.stdint cimport int32_t, int64_t
 
 from sklearn_crcrf._kernels._lattice cimport LatticeRuns, Runs, number_of, real, start_of
@@ -14,6 +16,13 @@ from sklearn_crcrf._kernels._turns cimport give_turn, take_turn
 ctypedef fused integer:
     int32_t
     int64_t
+
+
+cdef struct Known:
+    # The scores of one context: of all last labels but those from start to stop.
+    double other
+    int64_t start
+    int64_t stop
 
 
 cdef inline int64_t place_from(
@@ -44,9 +53,9 @@ def score_lattice_runs(
         const int64_t[::1] contexts = table[0], starts = table[1]
         const int32_t[::1] last = table[2]
         const double[::1] score = table[3], unseen = table[4]
-        int64_t n_contexts = contexts.shape[0], u, t, c, k, d, key, digit, rest, place, e, stop
-        int64_t n_here, at
-        real other
+        int64_t n_contexts = contexts.shape[0], u, t, c, k, d, n_here, at, key, place, before
+        int64_t[::1] number = np.zeros(n + 1, dtype=np.int64)
+        Known known
     if n_contexts == 0 or lattice.n_runs == 0:
         runs_out[start_of(runs, n, 0):start_of(runs, n, runs.n_places - 1)] = 0.0
         return
@@ -54,24 +63,32 @@ def score_lattice_runs(
         give_turn()
         for u in range(lattice.n_units):
             for t in range(runs.offsets[u] + n, runs.offsets[u + 1]):
-                at, n_here = start_of(runs, n, t), number_of(runs, 0, t)
+                at, n_here, place, before = start_of(runs, n, t), number_of(runs, 0, t), 0, -1
+                for d in range(n):
+                    number[d] = 0
                 for c in range(number_of(runs, n - 1, t - 1)):
-                    key, digit, rest = 0, 1, c
-                    for d in range(t - 1, t - 1 - n, -1):
-                        k = rest % number_of(runs, 0, d)
-                        rest //= number_of(runs, 0, d)
-                        key += digit * label[start_of(runs, 0, d) + k]
-                        digit *= n_labels
-                    place = place_from[int64_t](&contexts[0], 0, n_contexts, key)
-                    other, e, stop = 0.0, 0, 0
+                    key = 0
+                    for d in range(n):
+                        key = key * n_labels + label[start_of(runs, 0, t - n + d) + number[d]]
+                    # Keys rise, so that not more contexts than keys are between two of them.
+                    k = n_contexts if before < 0 else min(n_contexts, place + key - before)
+                    place, before = place_from[int64_t](&contexts[0], place, k, key), key
+                    known = Known(0.0, 0, 0)
                     if place < n_contexts and contexts[place] == key:
-                        other, e, stop = <real>unseen[place], starts[place], starts[place + 1]
+                        known = Known(unseen[place], starts[place], starts[place + 1])
                     for k in range(n_here):
                         d = label[start_of(runs, 0, t) + k]
-                        if e < stop:
-                            e = place_from[int32_t](&last[0], e, stop, d)
-                        runs_out[at] = other
-                        if e < stop and last[e] == d:
-                            runs_out[at] = <real>score[e]
+                        if known.start < known.stop:
+                            known.start = place_from[int32_t](&last[0], known.start, known.stop, d)
+                        runs_out[at] = <real>known.other
+                        if known.start < known.stop and last[known.start] == d:
+                            runs_out[at] = <real>score[known.start]
                         at += 1
+                    # The next labels before the last one: the last of these changes fastest.
+                    d = n - 1
+                    number[d] += 1
+                    while d > 0 and number[d] == number_of(runs, 0, t - n + d):
+                        number[d] = 0
+                        d -= 1
+                        number[d] += 1
         take_turn()

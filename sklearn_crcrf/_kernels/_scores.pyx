@@ -3,6 +3,7 @@
 from libc.stdint cimport int8_t, int32_t, int64_t
 
 from sklearn_crcrf._kernels._turns cimport give_turn, take_turn
+from sklearn_crcrf._kernels.vectors cimport prefetch
 
 ctypedef fused place:
     int32_t
@@ -20,12 +21,19 @@ def add_rows(
 ):
     """scores[t, y] += sum_s exponents[kind[t], s] * weights[rows[t, s], y]"""
     cdef:
-        int64_t t, s, k, row
+        int64_t t, s, k, row, n_tokens = rows.shape[0]
         double a
     with nogil:
         give_turn()
-        for t in range(rows.shape[0]):
+        for t in range(n_tokens):
             for s in range(rows.shape[1]):
+                # What the next two tokens need is fetched from memory.
+                if t + 2 < n_tokens and rows[t + 2, s] >= 0:
+                    prefetch(&indptr[rows[t + 2, s]])
+                if t + 1 < n_tokens and rows[t + 1, s] >= 0:
+                    k = indptr[rows[t + 1, s]]
+                    prefetch(&indices[0] + k)
+                    prefetch(&data[0] + k)
                 row = rows[t, s]
                 a = exponents[kind[t], s]
                 if row < 0 or a == 0.0:

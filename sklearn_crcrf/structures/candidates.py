@@ -139,12 +139,17 @@ class Candidates(NamedTuple):
         gold : ndarray of shape (n_tokens,), optional
             Label ids that stay candidates; -1 for none.
         """
-        token, kept = self.token, np.empty(len(self.label), dtype=bool)
-        order = np.lexsort((-self.log_probability, token))
-        kept[order] = np.arange(len(order)) - self.indptr[token] < n
+        sizes = np.diff(self.indptr)
+        many = np.flatnonzero(sizes > n)
+        places, part = joined_ranges(self.indptr[many], sizes[many]), self.take(many)
+        token, kept = part.token, np.empty(len(places), dtype=bool)
+        order = np.lexsort((-part.log_probability, token))
+        kept[order] = np.arange(len(order)) - part.indptr[token] < n
         if gold is not None:
-            kept |= self.label == gold[token]
-        return self.where(kept)
+            kept |= part.label == gold[many][token]
+        every = np.ones(len(self.label), dtype=bool)
+        every[places] = kept
+        return self.where(every)
 
     def find(self, y: np.ndarray) -> np.ndarray:
         """Which of the candidates of its token each label id is, int32; -1 for none."""
