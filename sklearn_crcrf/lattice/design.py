@@ -100,25 +100,14 @@ class LatticeDesign:
     def __init__(self, X: sp.csr_array, lattice: Lattice, features: Features):
         self.lattice, self.features, self.dtype = lattice, features, X.dtype
         self.X = ambiguous(X, lattice)
-        self.keys = keys_of_runs(lattice)
-        self.ends: Ends = end_runs(lattice, self.keys)
+        keys = keys_of_runs(lattice)
+        self.ends: Ends = end_runs(lattice, keys)
         check_number(features.n_weights, "weights")
-        self.run = positions(self.keys, features.runs)
+        self.run = positions(keys, features.runs)
         self.end = positions(self.ends.key, features.runs)
-        self.known = lattice.candidates.log_probability.astype(X.dtype)
-        if not features.has_known:
-            self.known = np.zeros_like(self.known)
-
-    @cached_property
-    def columns(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The entries of X by columns: indptr, tokens, and places in X."""
-        entries = sp.csr_array((np.arange(self.X.nnz), self.X.indices, self.X.indptr), self.X.shape)
-        columns = entries.tocsc()
-        return (
-            columns.indptr.astype(np.int64),
-            columns.indices.astype(np.int32),
-            columns.data.astype(np.int64),
-        )
+        self.known = np.zeros(1, dtype=X.dtype)
+        if features.has_known:
+            self.known = lattice.candidates.log_probability.astype(X.dtype)
 
     @cached_property
     def first_pair(self) -> np.ndarray:
@@ -132,7 +121,7 @@ class LatticeDesign:
         numbers = np.empty(self.first_pair[-1], dtype=np.int32)
         candidates, pairs = self.lattice.candidates, self.features.pairs
         number_candidate_pairs(
-            *self.columns,
+            *_columns(self.X),
             self.first_pair,
             candidates.indptr,
             candidates.label,
@@ -227,6 +216,16 @@ def ambiguous(X: sp.csr_array, lattice: Lattice) -> sp.csr_array:
     of_entry = np.repeat(kept, lengths)
     indptr = np.append(0, np.cumsum(np.where(kept, lengths, 0)))
     return sp.csr_array((X.data[of_entry], X.indices[of_entry], indptr), X.shape)
+
+
+def _columns(X: sp.csr_array) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The entries of X by columns: indptr, tokens, and places in X."""
+    columns = sp.csr_array((np.arange(X.nnz), X.indices, X.indptr), X.shape).tocsc()
+    return (
+        columns.indptr.astype(np.int64),
+        columns.indices.astype(np.int32),
+        columns.data.astype(np.int64),
+    )
 
 
 def _rows(X: sp.csr_array) -> tuple[np.ndarray, np.ndarray]:

@@ -76,7 +76,7 @@ def positions(keys: np.ndarray, known: np.ndarray) -> np.ndarray:
     """Where keys are among sorted known keys, int32; -1 for a key that is not known."""
     if len(keys) > len(known):
         numbers, _ = number_keys(np.concatenate([known, keys]))
-        at = numbers[len(known) :]
+        at = numbers[len(known) :].copy()
         at[at >= len(known)] = -1
         return at
     at = np.minimum(np.searchsorted(known, keys), len(known) - 1)
