@@ -35,6 +35,8 @@ def number_candidate_pairs(
         int32_t[::1] of_label = np.full(n_labels, -1, dtype=np.int32)
     with nogil:
         for a in range(column_indptr.shape[0] - 1):
+            if column_indptr[a] == column_indptr[a + 1]:
+                continue
             for p in range(pair_indptr[a], pair_indptr[a + 1]):
                 of_label[pair_label[p]] = <int32_t>p
             for k in range(column_indptr[a], column_indptr[a + 1]):

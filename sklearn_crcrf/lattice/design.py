@@ -126,7 +126,7 @@ class LatticeDesign:
             candidates.indptr,
             candidates.label,
             pairs.indptr.astype(np.int64),
-            pairs.indices.astype(np.int32),
+            pairs.indices.astype(np.int32, copy=False),
             pairs.shape[1],
             numbers,
         )
@@ -223,7 +223,7 @@ def _columns(X: sp.csr_array) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     columns = sp.csr_array((np.arange(X.nnz), X.indices, X.indptr), X.shape).tocsc()
     return (
         columns.indptr.astype(np.int64),
-        columns.indices.astype(np.int32),
+        columns.indices.astype(np.int32, copy=False),
         columns.data.astype(np.int64),
     )
 

@@ -17,7 +17,7 @@ from .design import Features, LatticeDesign
 __all__ = ["LatticeLearning", "LatticeObjective", "LatticeProblem"]
 
 # About the number of scores of the units whose derivatives are computed together.
-PART = 2**15
+PART = 2**16
 # Random numbers below this decide which attributes are left out.
 LARGEST = 2**16
 
