@@ -183,7 +183,7 @@ cdef list read_strings(object tokens, Attributes *out):
 
 cdef list as_list(object tokens):
     """The tokens of a sequence, in a new list."""
-    if isinstance(tokens, (str, bytes, Mapping)):
+    if isinstance(tokens, (str, bytes, Mapping)) or not hasattr(tokens, "__iter__"):
         raise TypeError(
             f"tokens must be a list of the tokens of one sequence, but is {shortened(tokens)}"
         )

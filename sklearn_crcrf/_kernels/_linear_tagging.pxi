@@ -82,8 +82,16 @@ cdef class LinearTagger(BatchTagger):
 
         State scores are (n_tokens, n_labels), in the precision of the weights.
         """
-        cdef list parts = [self.state_scores(tokens) for tokens in sequences]
-        return parts[0] if len(parts) == 1 else np.concatenate(parts), None
+        cdef list parts = []
+        for i, tokens in enumerate(sequences):
+            try:
+                parts.append(self.state_scores(tokens))
+            except (TypeError, ValueError) as error:
+                raise_in(error, i, len(sequences))
+        if len(parts) == 1:
+            return parts[0], None
+        none = np.empty((0, self.n_labels), dtype=np.float32 if self.is_single else np.float64)
+        return np.concatenate([none, *parts]), None
 
     cdef object state_scores(self, object tokens):
         cdef:

@@ -181,9 +181,7 @@ cdef class BatchTagger:
             try:
                 kept.append(self.read(sequences[i], work))
             except (TypeError, ValueError) as error:
-                if len(sequences) == 1:
-                    raise
-                raise type(error)(f"sequence {i}: {error}") from None
+                raise_in(error, i, len(sequences))
         return kept
 
     cdef bint decode_batch(
@@ -199,6 +197,13 @@ cdef class BatchTagger:
                     work, i, first[i], first[i + 1], &path[first[i]], &decoded[i]
                 )
         return has_memory
+
+
+cdef int raise_in(object error, Py_ssize_t sequence, Py_ssize_t n_sequences) except -1:
+    """Raise an error in a sequence, with its number if there are several."""
+    if n_sequences == 1:
+        raise error
+    raise type(error)(f"sequence {sequence}: {error}") from None
 
 
 cdef int check_decoded(Decoded decoded, Py_ssize_t sequence) except -1:

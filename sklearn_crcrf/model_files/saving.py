@@ -7,11 +7,12 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 from .._version import __version__
+from ..serving import Tagger
 from ..serving.files import is_tagger_file
 from ..utils.replacing import replacing
 from ..utils.unpacking import check_max_bytes, read_limited
 from .archive import MAX_BYTES, TooLargeError, checked_archive
-from .compact import load_compact, save_compact
+from .compact import CompactClassifier, load_compact, save_compact
 from .models import check_is_trained, check_model
 from .objects import objects_of
 from .schema import UntrustedError
@@ -99,6 +100,10 @@ def save_model(
     """
     if hasattr(estimator, "best_estimator_"):
         raise ValueError("a model file holds a model, not a search: pass its best_estimator_")
+    if isinstance(estimator, Tagger):
+        raise ValueError("a model file holds a model, not a tagger: write that by its method save")
+    if isinstance(estimator, CompactClassifier) and not compact:
+        raise ValueError("a compact model has nothing to train on with: pass compact=True")
     names = _checked_names(columns)
     if compact:
         check_is_trained(estimator)

@@ -25,6 +25,7 @@ from .content import Content
 
 __all__ = ["is_tagger_file", "read_content", "write_content"]
 
+ARCHIVE = b"PK\x03\x04"  # as complete models begin
 MAGIC = b"crcrf tagger file\x0d\x0a\x1a\x0a\x00\x00\x00"
 PACKED = b"\x1f\x8b"
 VERSION = 1
@@ -117,6 +118,11 @@ def read_content(path: str | os.PathLike, max_bytes: int | None = MAX_BYTES) -> 
         else:
             data = np.empty(0, dtype=np.uint8)
     start = data[: START.size].tobytes()
+    if start.startswith(ARCHIVE):
+        raise ValueError(
+            "this may be a complete model, and is not a file of a tagger: read it by "
+            "model_files.load_model, and call tagger() of its estimator"
+        )
     if len(start) < START.size or not start.startswith(MAGIC):
         raise ValueError("this is not a file of a tagger")
     _, version, length, checksum = START.unpack(start)

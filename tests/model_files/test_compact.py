@@ -57,7 +57,7 @@ def test_the_same_predictions(estimator, name, tmp_path):
     again = pickle.loads(pickle.dumps(compact))
     assert again.predict(X[:3]).tolist() == compact.predict(X[:3]).tolist()
     assert load_tagger(tmp_path / name).many(X) == compact.predict(X).tolist()
-    assert compact.predict([]).tolist() == []
+    assert compact.predict([]).tolist() == [] == list(compact.predict_proba([]))
 
 
 def test_it_only_predicts(tmp_path):

@@ -27,7 +27,7 @@ from sklearn_crcrf import (
     make_sequence_pipeline,
     text_features,
 )
-from sklearn_crcrf.model_files import load_model, save_model
+from sklearn_crcrf.model_files import CompactClassifier, load_model, save_model
 
 skops = pytest.importorskip("skops.io")
 
@@ -89,6 +89,16 @@ def test_a_transformer_that_learns_nothing_needs_no_fit(tmp_path):
     save_model(model, tmp_path / "model")
     stored = load_model(tmp_path / "model").estimator
     assert stored.predict(X).tolist() == model.predict(X).tolist()
+
+
+def test_taggers_and_compact_models_are_no_complete_models(tmp_path):
+    tagger = CRF().fit(X, y).tagger()
+    for compact in (False, True):
+        with pytest.raises(ValueError, match="not a tagger: write that by its method save"):
+            save_model(tagger, tmp_path / "model", compact=compact)
+    with pytest.raises(ValueError, match="nothing to train on with: pass compact=True"):
+        save_model(CompactClassifier(tagger), tmp_path / "model")
+    save_model(CompactClassifier(tagger), tmp_path / "model", compact=True)
 
 
 @for_each("columns", ["word", [1], [b"word"]])

@@ -72,11 +72,28 @@ def check(estimator, X):
     rtol = 0.0 if estimator.order == 1 else 1e-3
     for tokens, wanted in zip(X, probabilities, strict=True):
         np.testing.assert_allclose(tagger.probabilities(tokens), wanted, rtol, atol=rtol)
-    ids = tagger.label_ids(X)
-    assert [tagger.labels[i] for i in ids] == [label for path in found for label in path]
     assert tagger.many(X) == [tagger(tokens) for tokens in X]
     confidence = [tagger.confidence(tokens) for tokens in X]
     np.testing.assert_allclose(confidence, estimator.confidence(X), rtol)
+    for some in (X, X[:1], [[]], []):
+        ids = tagger.label_ids(some)
+        labels = [label for tokens in some for label in tagger(tokens)]
+        assert [tagger.labels[i] for i in ids] == labels
+        check_joined(tagger.scores_of_many(some), [tagger.scores(tokens) for tokens in some])
+
+
+def check_joined(joined, each):
+    """State scores and edges are those of each sequence, one after another."""
+    states = [scores.state for scores in each]
+    np.testing.assert_array_equal(joined.state, np.vstack([joined.state[:0], *states]))
+    found = edges_of(joined.token_transitions)
+    assert found == [token for scores in each for token in edges_of(scores.token_transitions)]
+
+
+def edges_of(edges):
+    """For each token the edges into it."""
+    entries = [*zip(edges.previous, edges.current, edges.score, strict=True)]
+    return [entries[slice(*edges.indptr[row : row + 2])] if row >= 0 else [] for row in edges.row]
 
 
 def others():

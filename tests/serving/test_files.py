@@ -70,13 +70,19 @@ def test_is_tagger_file(saved, tmp_path):
 
 def test_foreign_files(tmp_path):
     path = tmp_path / "file"
-    save_model(CRF().fit(X, Y), tmp_path / "model")
-    for data in (b"", b"x", b"x" * 1000, (tmp_path / "model").read_bytes(), MAGIC):
+    for data in (b"", b"x", b"x" * 1000, MAGIC):
         path.write_bytes(data)
         with pytest.raises(ValueError, match="file: this is not a file of a tagger"):
             load_tagger(path)
     with pytest.raises(FileNotFoundError):
         load_tagger(tmp_path / "missing")
+
+
+def test_a_complete_model_is_no_tagger(tmp_path):
+    pytest.importorskip("skops")
+    save_model(CRF().fit(X, Y), tmp_path / "model")
+    with pytest.raises(ValueError, match=r"may be a complete model.*read it by model_files"):
+        load_tagger(tmp_path / "model")
 
 
 def test_a_later_version(saved, tmp_path):

@@ -51,6 +51,18 @@ def check(estimator, X, tagger=None):
         np.testing.assert_array_equal(probabilities, wanted)
     confidence = [tagger.confidence(tokens) for tokens in X]
     np.testing.assert_array_equal(confidence, estimator.confidence(X))
+    check_many(tagger, X)
+
+
+def check_many(tagger, X):
+    """The scores and labels of many sequences are those of each, one after another."""
+    for some in (X, X[:1], [[]], []):
+        states = [tagger.scores(tokens).state for tokens in some]
+        joined = tagger.scores_of_many(some)
+        assert joined.state.shape == (sum(map(len, some)), len(tagger.labels))
+        np.testing.assert_array_equal(joined.state, np.vstack([joined.state[:0], *states]))
+        labels = [label for tokens in some for label in tagger(tokens)]
+        assert [tagger.labels[i] for i in tagger.label_ids(some)] == labels
 
 
 @for_each(
@@ -179,6 +191,11 @@ def test_errors_name_the_position():
     tagger = crf.tagger()
     with pytest.raises(TypeError, match="tokens, position 1: the token must be a str or a dict"):
         tagger(["the", 3])
+    for many in (tagger.many, tagger.label_ids, tagger.scores_of_many):
+        with pytest.raises(TypeError, match="sequence 1: tokens, position 0: the token must be a"):
+            many([["the"], [3]])
+    with pytest.raises(TypeError, match="tokens must be a list of the tokens of one sequence, but"):
+        tagger(None)
     crf.coef_ *= 1e10
     tagger = crf.tagger()
     with pytest.raises(ValueError, match="tokens, position 1: the scores of labels are not finite"):
