@@ -1,25 +1,11 @@
-from libc.stdint cimport int8_t, int32_t, int64_t, uint64_t
+from libc.stdint cimport int8_t, int32_t, int64_t
 
 from sklearn_crcrf._kernels._attribute_reader cimport Attributes
 from sklearn_crcrf._kernels._frozen_strings cimport FrozenStrings, Strings
 from sklearn_crcrf._kernels._packed_rows cimport Rows, WeightedRow
+from sklearn_crcrf._kernels._pair_tables cimport Pairs
 
 cdef enum: N_FEATURES = 12         # of the spelling
-
-
-cdef struct Pairs:
-    # Pairs of ids: pairs with the first id a are indptr[a + 1] to indptr[a + 2]. Member m has a row
-    # for the pairs whose bits are set, in their order; rank counts the bits before a word of 64.
-    const int32_t *indptr
-    const int32_t *second
-    const uint64_t *bits           # (n_members, n_bits)
-    const int32_t *rank            # (n_members, n_bits)
-    int64_t n_bits
-    int64_t n_first
-    int32_t column                 # of the first id
-    int32_t second_column
-    int32_t distance               # from the first to the second
-    int32_t derived                # the column of ids that the numbers of pairs make, -1 for none
 
 
 cdef struct Work:

@@ -16,7 +16,7 @@ together: they lie in one row of places, with ``reach`` places between them that
 import numpy as np
 
 from cpython.object cimport PyObject
-from libc.stdint cimport int8_t, int32_t, int64_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int8_t, int32_t, int64_t, uint16_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, memset
 
@@ -29,8 +29,9 @@ from sklearn_crcrf._kernels._packed_rows cimport (
     Rows, WeightedRow, add_weighted, address_in, fetch_edges, fetch_start, fetch_weights,
     merge_gains, pair_of_labels, row_length, row_start, rows_in, weigh_row
 )
+from sklearn_crcrf._kernels._pair_tables cimport TEAM, Pairs, find_some_pairs, pair_row
 from sklearn_crcrf._kernels._texts cimport Text, hash_text, text_of
-from sklearn_crcrf._kernels.vectors cimport fetch_row, prefetch
+from sklearn_crcrf._kernels.vectors cimport fetch_row
 
 cdef enum:
     SHAPE = 8                      # of the spelling features
@@ -44,8 +45,6 @@ cdef enum:
     UNSEEN = 2                     # kind of words
     UNKNOWN = -2
     MOST_EDGE_SLOTS = 16
-    TEAM = 128                     # number of pairs that are looked up together
-    N_STEPS = 32                   # of a binary search
 
 # The last characters whose presence is a bit of "simple", from bit 2 on.
 cdef const char **ENDINGS = [
@@ -456,7 +455,11 @@ cdef class CountedScores:
             int64_t start = 0, p
             int32_t *ids
         while start < work.stride:
-            find_some_pairs(work, pairs, start, min(start + TEAM, work.stride))
+            find_some_pairs(
+                pairs, work.ids + pairs.column * work.stride,
+                work.ids + pairs.second_column * work.stride, work.stride, start,
+                min(start + TEAM, work.stride), work.found,
+            )
             start += TEAM
         if pairs.derived >= 0:
             ids = work.ids + pairs.derived * work.stride
@@ -520,87 +523,3 @@ cdef void free_work(Work *work, int64_t n_texts) noexcept nogil:
 
 cdef inline int32_t find_symbol(const Strings *table, Text text) noexcept nogil:
     return find_text(table, text, hash_text(text, &table.key))
-
-
-cdef void find_some_pairs(
-    Work *work, const Pairs *pairs, int64_t start, int64_t stop
-) noexcept nogil:
-    """Write the numbers of the pairs that begin at some places, -1 if they are not there.
-
-    The binary searches of all places take their steps together, without branches, so that the
-    memory that they wait for is read at the same time: those of most steps come first.
-    """
-    cdef:
-        int32_t[TEAM] low, length, wanted, place, first_low, first_length, second_id, steps
-        int32_t[N_STEPS + 2] at
-        int32_t k, j, half, step, n = <int32_t>(stop - start)
-        int64_t a, other
-        const int32_t *first = work.ids + pairs.column * work.stride
-        const int32_t *second = work.ids + pairs.second_column * work.stride
-    memset(at, 0, sizeof(at))
-    for k in range(n):
-        a = first[start + k]
-        if -1 <= a and a + 1 < pairs.n_first:
-            prefetch(pairs.indptr + a + 1)
-    for k in range(n):
-        work.found[start + k] = -1
-        other = start + k + pairs.distance
-        a = first[start + k]
-        steps[k] = -1
-        if 0 <= other < work.stride and -1 <= a and a + 1 < pairs.n_first and second[other] >= -1:
-            first_low[k] = pairs.indptr[a + 1]
-            first_length[k] = pairs.indptr[a + 2] - first_low[k]
-            second_id[k] = second[other]
-            steps[k] = n_halvings(first_length[k])
-        at[steps[k] + 1] += 1
-    # Places by falling number of steps; at[step + 1] becomes the number of places with more.
-    j = 0
-    for step in range(N_STEPS, -1, -1):
-        k = at[step + 1]
-        at[step + 1] = j
-        j += k
-    for k in range(n):
-        if steps[k] >= 0:
-            j = at[steps[k] + 1]
-            at[steps[k] + 1] += 1
-            low[j], length[j], wanted[j], place[j] = first_low[k], first_length[k], second_id[k], k
-    # Now at[step + 1] is the number of places with at least that many steps.
-    for step in range(N_STEPS, 0, -1):
-        for k in range(at[step + 1]):
-            half = length[k] >> 1
-            low[k] += half * (pairs.second[low[k] + half - 1] < wanted[k])
-            length[k] -= half
-    for k in range(at[1]):
-        if pairs.second[low[k]] == wanted[k]:
-            work.found[start + place[k]] = low[k]
-
-
-cdef inline int32_t n_halvings(int32_t length) noexcept nogil:
-    """How often the larger half is taken until one is left; -1 for none to begin with."""
-    return -1 if length == 0 else n_bits(<uint32_t>length - 1)
-
-
-cdef inline int32_t pair_row(const Pairs *pairs, int64_t member, int64_t id) noexcept nogil:
-    """The row of a pair, from the first row of a member on; -1 for none."""
-    cdef:
-        int64_t place = max(id, <int64_t>0), at = member * pairs.n_bits + (place >> 6)
-        uint64_t bits = pairs.bits[at], bit = <uint64_t>1 << (place & 63)
-        int32_t row = pairs.rank[at] + count_bits(bits & (bit - 1))
-    return row if (id >= 0) & (bits & bit != 0) else -1
-
-
-cdef inline int32_t n_bits(uint32_t x) noexcept nogil:
-    """Number of bits from the highest one on."""
-    cdef int32_t n = 0
-    n += 16 * (x >= 1 << 16)
-    n += 8 * (x >> n >= 1 << 8)
-    n += 4 * (x >> n >= 1 << 4)
-    n += 2 * (x >> n >= 1 << 2)
-    return n + (x >> n) - ((x >> n) > 2)
-
-
-cdef inline int32_t count_bits(uint64_t bits) noexcept nogil:
-    bits -= (bits >> 1) & 0x5555555555555555U
-    bits = (bits & 0x3333333333333333U) + ((bits >> 2) & 0x3333333333333333U)
-    bits = (bits + (bits >> 4)) & 0x0f0f0f0f0f0f0f0fU
-    return <int32_t>((bits * 0x0101010101010101U) >> 56)
