@@ -57,7 +57,8 @@ def annotating(folder, pool, marks):
 @pytest.fixture(scope="module")
 def browser():
     with sync_playwright() as driver:
-        yield driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        args = ["--no-sandbox", "--disable-gpu"]
+        yield driver.chromium.launch(executable_path=CHROMIUM, args=args)
 
 
 @contextmanager
