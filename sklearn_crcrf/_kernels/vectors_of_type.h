@@ -120,6 +120,7 @@ INLINE void NAME(copy_rows)(const int64_t vectors, const REAL *const *scores, in
                             int64_t n, REAL *out, REAL *largest) {
     VECTOR low = NAME(splat)(0), high = low, sum = low;
     for (int64_t b = 0; b < n_rows; b++, out += n) {
+        VECTOR of_row = low;
         UNROLL for (int64_t v = 0; v < vectors; v++) {
             int64_t place = v == vectors - 1 && vectors > 1 ? n - LANES : v * LANES;
             VECTOR x = vectors > 1 ? AT(scores[b] + place) : NAME(load)(scores[b], 0, n, 0);
@@ -127,13 +128,14 @@ INLINE void NAME(copy_rows)(const int64_t vectors, const REAL *const *scores, in
             /* NaN is ignored, as it is the first argument. */
             high = NAME(larger)(x, high);
             low = NAME(smaller)(x, low);
-            sum += x;
+            if (v) of_row += x;
+            else of_row = x;
         }
+        sum += of_row;
     }
-    *largest = NAME(largest_lane)(NAME(larger)(high, -low));
     /* If scores are moderate, their sum is NaN only if a score is. */
-    REAL total = NAME(add_lanes)(sum);
-    if (total != total) *largest = INFINITY;
+    VECTOR infinite = NAME(select)(sum == sum, NAME(splat)(0), NAME(splat)(INFINITY));
+    *largest = NAME(largest_lane)(NAME(larger)(infinite, NAME(larger)(high, -low)));
 }
 
 /* Whether one of n scores is NaN. */
