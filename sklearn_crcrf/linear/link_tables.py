@@ -39,6 +39,9 @@ def different_rows(matrix: sp.csr_array) -> tuple[np.ndarray, sp.csr_array]:
     matrix = sp.csr_array(matrix, copy=not matrix.has_canonical_format)
     matrix.sum_duplicates()
     n_rows, n_entries = matrix.shape[0], np.diff(matrix.indptr)
+    if _all_equal(matrix, n_entries):
+        # Most often transitions depend on no attributes; this takes a fraction of sorting.
+        return np.zeros(n_rows, dtype=np.int64), matrix[:1]
     row = np.repeat(np.arange(n_rows), n_entries)
     entry = joined_ranges(np.zeros(n_rows, dtype=np.int64), n_entries)
     table = np.zeros((2, n_rows, entry.max(initial=0) + 1))
@@ -46,6 +49,14 @@ def different_rows(matrix: sp.csr_array) -> tuple[np.ndarray, sp.csr_array]:
     both = np.concatenate(table, axis=1)
     _, example, which = np.unique(both, axis=0, return_index=True, return_inverse=True)
     return which.reshape(-1).astype(np.int64), matrix[example]
+
+
+def _all_equal(matrix: sp.csr_array, n_entries: np.ndarray) -> bool:
+    """Whether all rows of a matrix have the same entries, of which row i has ``n_entries[i]``."""
+    if n_entries.max(initial=0) == 0 or (n_entries != n_entries[0]).any():
+        return False
+    parts = (part.reshape(len(n_entries), -1) for part in (matrix.indices, matrix.data))
+    return all(bool((part == part[0]).all()) for part in parts)
 
 
 def link_tables(pairs: sp.csr_array, n_labels: int) -> tuple[np.ndarray, ...]:

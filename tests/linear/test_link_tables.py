@@ -32,3 +32,11 @@ def test_tables_pay_if_there_are_few():
     assert len(link_tables(sp.csr_array(np.ones((4, 1))), 1)[1]) == 2
     assert len(link_tables(sp.csr_array(np.ones((4, MOST_ENTRIES + 1))), 30)[1]) == 1
     assert len(link_tables(pairs, 10**6)[1]) == 1
+
+
+@pytest.mark.parametrize("last", [[0.0, 2.0, 3.0], [0.0, 2.0, 4.0], [2.0, 0.0, 3.0]])
+def test_rows_that_may_all_be_equal(last):
+    matrix = sp.csr_array([[0.0, 2.0, 3.0]] * 3 + [last])
+    which, different = different_rows(matrix)
+    assert different.shape[0] == len({(0.0, 2.0, 3.0), tuple(last)})
+    assert_array_equal(different.toarray()[which], matrix.toarray())
