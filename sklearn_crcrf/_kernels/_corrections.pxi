@@ -33,8 +33,7 @@ def correct(
             find_best(search, u, &gold[first], cost[u], &found[first])
             losses[u] = (
                 cost[u] * n_wrong(&found[first], &gold[first], length)
-                + score_labels(search, u, &found[first])
-                - score_labels(search, u, &gold[first])
+                + score_difference(search, u, &found[first], &gold[first])
             )
             if rate[u] != 0 and not (are_finite and isfinite(losses[u])):
                 losses[u] = NAN
@@ -83,7 +82,7 @@ cdef void add_links(
         int64_t n = search.steps.n, t, k, p
         double *weights
     for t in range(length):
-        p = search.previous[first + t]
+        p = previous_of(search, first, t)
         if p < 0 or (found[t] == gold[t] and found[p] == gold[p]):
             continue
         for k in range(links.indptr[first + t], links.indptr[first + t + 1]):

@@ -94,8 +94,7 @@ def step_by_margin(
                 continue
             losses[u] = (
                 pow(wrong, steps.power)
-                + score_labels(search, u, &found[first])
-                - score_labels(search, u, &gold[first])
+                + score_difference(search, u, &found[first], &gold[first])
             )
             if not (are_finite and isfinite(losses[u])):
                 losses[u] = NAN

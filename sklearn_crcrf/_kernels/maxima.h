@@ -52,13 +52,17 @@ INLINE int lowest_bit(uint64_t bits) {
             *sum += total;                                                              \
             return;                                                                     \
         }                                                                               \
-        for (int64_t j = 0; j < n; j += LANES) {                                        \
-            /* The last vector may overlap the one before it. */                        \
-            int64_t place = j + LANES <= n ? j : n - LANES;                             \
-            vector_d x = WIDE_AT(scores + place);                                       \
-            AT(out + place) = x;                                                        \
-            *sum += x;                                                                  \
-        }                                                                               \
+        /* Four sums, so that additions can overlap. */                                 \
+        vector_d total[4] = {splat_d(0), splat_d(0), splat_d(0), splat_d(0)};           \
+        for (int64_t j = 0; j < n; j += 4 * LANES)                                      \
+            UNROLL for (int v = 0; v < 4; v++) {                                        \
+                /* The last vectors may overlap, or be the same. */                     \
+                int64_t place = j + (v + 1) * LANES <= n ? j + v * LANES : n - LANES;   \
+                vector_d x = WIDE_AT(scores + place);                                   \
+                AT(out + place) = x;                                                    \
+                total[v] += x;                                                          \
+            }                                                                           \
+        *sum += (total[0] + total[1]) + (total[2] + total[3]);                          \
     }
 #if defined(VECTOR_BYTES)
 typedef float narrow_f __attribute__((vector_size(VECTOR_BYTES / 2), aligned(4), may_alias));
