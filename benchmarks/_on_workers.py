@@ -103,10 +103,10 @@ def cpu_of_evaluations(
 
     The median of rounds in which both are measured in turn, because other programs slow both down.
     """
-    idle, seconds = cpu_of(client, lambda: time.sleep(2))
     shards, rounds = objective._evaluate._shards, []
     own = [columns.take(w) for columns in objective._columns]
     for _ in range(ROUNDS):
+        idle, seconds = cpu_of(client, lambda: time.sleep(1))
         used, elapsed = cpu_of(client, lambda: [objective(w) for _ in range(n_evaluations)])
         used = (used - idle / seconds * elapsed) / n_evaluations
         numbers = [n_evaluations] * len(shards)
