@@ -42,6 +42,11 @@ from .weighing import MAX_ITER, LabelledBatch, weigh
 
 __all__ = ["OpinionPoolCRF"]
 
+NOTHING_HELD_OUT = (
+    "the weights of the experts are equal: no held-out sequence has labels that the experts know, "
+    "so nothing is learned of their weights. Pass more sequences, or set weights"
+)
+
 
 @documented
 class OpinionPoolCRF(CallbackSupportMixin, MetaSequenceClassifier, _BaseComposition):
@@ -68,7 +73,8 @@ class OpinionPoolCRF(CallbackSupportMixin, MetaSequenceClassifier, _BaseComposit
         end in one. ``"drop"`` in place of an estimator leaves it out. The
         functions of :mod:`sklearn_crcrf.opinion_pool` make lists of experts.
     weights : array-like of shape (n_experts,), default=None
-        Weights of the experts, not negative, scaled to sum to one; by default they are learned.
+        Weights of the experts, not negative, scaled to sum to one; by default they are learned. If
+        there are too few sequences for that, they are equal, with a warning.
     validation_fraction : float, default=0.5
         Fraction of sequences held out to learn the weights. For these weights, training of a
         :class:`CRF` by L-BFGS ends when the loss falls by less than a tenth in ten iterations; the
@@ -299,7 +305,9 @@ class OpinionPoolCRF(CallbackSupportMixin, MetaSequenceClassifier, _BaseComposit
         unknown = _label_ids(sequences.y, twin.classes_) < 0
         is_held_out[sequence[unknown]] = False
         if not is_held_out.any():
-            raise ValueError("no held-out sequence has labels that the experts know")
+            warnings.warn(NOTHING_HELD_OUT, stacklevel=4)
+            self.weights_ = np.full(len(experts), 1.0 / len(experts))
+            return
         training = Training(
             self.verbose,
             None,

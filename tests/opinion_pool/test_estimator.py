@@ -370,8 +370,9 @@ def test_labels_that_are_rare_or_unknown():
     partial = [[None, *s[1:]] if i % 5 == 0 and s else s for i, s in enumerate(y)]
     assert pool.fit(X, partial).classes_.tolist() == list("ABCD")
     all_held_out = [[f"{i}"] * len(s) for i, s in enumerate(y)]
-    with pytest.raises(ValueError, match="has labels that the experts know"):
-        pool.fit(X, all_held_out)
+    with pytest.warns(UserWarning, match="has labels that the experts know"):
+        assert pool.fit(X, all_held_out).weights_.tolist() == [0.5, 0.5]
+    assert (pool.n_iter_, pool.loss_curve_, pool.converged_) == (0, [], True)
 
 
 def test_a_failed_or_interrupted_fit_leaves_the_pool_as_it_was(monkeypatch):
