@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..base.classifier import Batch
+from ..base.batches import Batch
 from ..data.graphs import GraphArray
 from ..data.ragged import SequenceArray
 from ..serving import Tagger
