@@ -115,31 +115,34 @@ cdef class BatchTagger:
 
     def __call__(self, tokens):
         """The labels of the best path."""
-        sequences = [tokens]
-        n = np.empty(1, dtype=np.int64)
-        return spelled(self.labels, self.paths(sequences, n), n)[0]
+        cdef int64_t n_tokens
+        path = self.label_batch([tokens], 0, 1, &n_tokens)
+        return spelled(self.labels, path, &n_tokens, 1)[0]
 
     def many(self, list sequences not None):
         """The labels of the best paths of all sequences."""
-        sequences = list(sequences)
-        n = np.empty(len(sequences), dtype=np.int64)
-        return spelled(self.labels, self.paths(sequences, n), n)
+        cdef int64_t[::1] n_tokens = np.empty(len(sequences) + 1, dtype=np.int64)
+        path = self.paths(sequences, n_tokens)
+        return spelled(self.labels, path, &n_tokens[0], n_tokens.shape[0] - 1)
 
     def paths(self, list sequences not None, int64_t[::1] n_tokens):
         """The numbers of the labels of the best paths, one after the other, int32.
 
-        n_tokens (n_sequences,) OUT is their lengths.
+        n_tokens (n_sequences,), or longer, OUT is their lengths.
         """
         cdef:
-            list out = []
-            Py_ssize_t start
+            list out = [np.empty(0, dtype=np.int32)]
+            Py_ssize_t start, stop
+        sequences = list(sequences)
         for start in range(0, len(sequences), BATCH):
-            out.append(self.label_batch(sequences, start, min(start + BATCH, len(sequences)), n_tokens))
-        return out[0] if len(out) == 1 else np.concatenate([np.empty(0, dtype=np.int32), *out])
+            stop = min(start + BATCH, len(sequences))
+            out.append(np.asarray(self.label_batch(sequences, start, stop, &n_tokens[start])))
+        return np.concatenate(out)
 
-    cdef object label_batch(
-        self, list sequences, Py_ssize_t start, Py_ssize_t stop, int64_t[::1] n_tokens
+    cdef int32_t[::1] label_batch(
+        self, list sequences, Py_ssize_t start, Py_ssize_t stop, int64_t *n_tokens
     ):
+        """The paths of the sequences from start to stop; n_tokens (stop - start,) OUT."""
         cdef:
             int64_t[BATCH + 1] first
             Decoded[BATCH] decoded
@@ -153,10 +156,10 @@ cdef class BatchTagger:
                 raise MemoryError
             kept = self.read_batch(sequences, start, stop, work)
             for i in range(n):
-                n_tokens[start + i] = len(kept[i])
-                first[i + 1] = first[i] + n_tokens[start + i]
+                n_tokens[i] = len(kept[i])
+                first[i + 1] = first[i] + n_tokens[i]
             self.arrange(kept, work)
-            found = path = np.empty(first[n], dtype=np.int32)
+            path = np.empty(first[n], dtype=np.int32)
             if first[n] * self.n_labels < SHORT:
                 has_memory = self.decode_batch(work, n, first, path, decoded)
             else:
@@ -167,7 +170,7 @@ cdef class BatchTagger:
             for i in range(n):
                 if first[i + 1] > first[i]:
                     check_decoded(decoded[i], start + i if len(sequences) > 1 else -1)
-            return found
+            return path
         finally:
             if work != NULL:
                 self.free_work(work)
@@ -222,13 +225,15 @@ cdef int check_decoded(Decoded decoded, Py_ssize_t sequence) except -1:
     return 0
 
 
-cdef list spelled(list labels, const int32_t[::1] path, const int64_t[::1] n_tokens):
+cdef list spelled(
+    list labels, const int32_t[::1] path, const int64_t *n_tokens, int64_t n_sequences
+):
     """The labels of paths, in a list for each."""
     cdef:
         list out = []
         list one
         int64_t i, t, first = 0
-    for i in range(n_tokens.shape[0]):
+    for i in range(n_sequences):
         one = PyList_New(n_tokens[i])
         for t in range(n_tokens[i]):
             label = labels[path[first + t]]
