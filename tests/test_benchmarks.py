@@ -491,6 +491,18 @@ def test_programs(load, beginnings, monkeypatch, capsys, name):
     check_printed(capsys.readouterr().out, name)
 
 
+def test_the_threshold_of_likely_labels_has_a_row_for_each_method(load, monkeypatch):
+    lattice = load("lattice")
+    X, y = make_addresses(60, random_state=0)
+    splits = (X[:40], y[:40]), None, (X[40:], y[40:])
+    monkeypatch.setattr(lattice, "load_splits", lambda *args: splits)
+    _, columns, rows = lattice.prediction_table(argparse.Namespace(runs=1))
+    labels, probabilities = rows
+    assert (labels[0], probabilities[0]) == ("predict", "predict_proba")
+    assert len(labels) == len(probabilities) == len(columns)
+    assert labels[-2] == "0" and float(probabilities[-1]) < 0.1
+
+
 def test_allocator_compares_pairs_of_runs(load, monkeypatch):
     allocator = load("allocator")
     monkeypatch.setattr(allocator, "in_fresh_process", lambda function, *args: function(*args))
