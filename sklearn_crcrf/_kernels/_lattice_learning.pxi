@@ -15,7 +15,7 @@ u is the sum of the steps, each times the number of units before it.
 All weights are rows (w, G, u, penalty) of one table: weights of pairs of attribute and label, then of
 runs of labels, then of the scores that are known beforehand, one for each label.
 
-Scores and derivatives are those of one unit alone, so that they stay in the cache.
+Scores and derivatives of only one unit are kept at a time, so that they stay in the cache.
 """
 
 import numpy as np

@@ -37,7 +37,7 @@ cdef inline void find_some_pairs(
     """Write the numbers of the pairs that begin at some places, -1 if they are not there.
 
     The binary searches of all places take their steps together, without branches, so that the
-    memory that they wait for is read at the same time: those of most steps come first.
+    memory that they wait for is read at the same time: the searches with most steps come first.
     """
     cdef:
         int32_t[TEAM] low, length, wanted, place, first_low, first_length, second_id, steps

@@ -17,7 +17,7 @@ def brier_score(marginals: np.ndarray, y: np.ndarray, weight: np.ndarray) -> flo
     Parameters
     ----------
     marginals : ndarray of shape (n_tokens, n_labels)
-        Of which p is the greatest of a token, and r is 1 if it is that of the gold label, else 0.
+        The greatest probability of a token is p; r is 1 if its label is the gold label, else 0.
     y : int ndarray of shape (n_tokens,)
     weight : ndarray of shape (n_tokens,)
 

@@ -45,7 +45,8 @@ CONTEXT_STRENGTH = 2.0
 BLOCK = 2**20
 # Number of counted events from which rates of pairs are computed at once.
 EVENTS = 2**17
-# From so many events on, memory is returned to the system at once, which then clears it again.
+# From this number of counted events on, freed memory is returned to the system at once, although
+# the system has to clear it again.
 MANY_EVENTS = 2**23
 
 

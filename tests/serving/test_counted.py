@@ -83,7 +83,7 @@ def check(estimator, X):
 
 
 def check_joined(joined, each):
-    """State scores and edges are those of each sequence, one after another."""
+    """Many sequences have the state scores and edges that each sequence has alone."""
     states = [scores.state for scores in each]
     np.testing.assert_array_equal(joined.state, np.vstack([joined.state[:0], *states]))
     found = edges_of(joined.token_transitions)

@@ -55,7 +55,7 @@ def check(estimator, X, tagger=None):
 
 
 def check_many(tagger, X):
-    """The scores and labels of many sequences are those of each, one after another."""
+    """Many sequences have the scores and labels that each sequence has alone."""
     for some in (X, X[:1], [[]], []):
         states = [tagger.scores(tokens).state for tokens in some]
         joined = tagger.scores_of_many(some)
