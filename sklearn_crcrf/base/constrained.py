@@ -7,8 +7,8 @@ import numpy as np
 
 from ..constraints import GlobalConstraint
 from ..constraints.global_constraint import Samples
-from ..constraints.inequalities import Inequalities
 from ..data.layout import Layout
+from ..labels.inequalities import Inequalities
 from ..structures import Scores, Structure, Unsupported
 from ..structures.integer_program import IntegerPrograms, LatticePrograms, programs_of
 

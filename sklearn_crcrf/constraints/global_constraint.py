@@ -9,9 +9,9 @@ import numpy as np
 
 from ..data.layout import Layout
 from ..labels.encoding import as_python
+from ..labels.inequalities import Inequalities
 from ..utils.docstrings import entries_of, filling
 from .groups import Groups, group_ids
-from .inequalities import Inequalities
 
 __all__ = [
     "BoundConstraint",

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from ..labels.inequalities import Inequalities, label_sums
 from .global_constraint import (
     BoundConstraint,
     GlobalConstraint,
@@ -16,7 +17,6 @@ from .global_constraint import (
     label_ids,
     per_text,
 )
-from .inequalities import Inequalities, label_sums
 
 __all__ = ["Implies"]
 

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 
 from ..data.ragged import locate
 from ..labels.encoding import as_python
+from ..labels.inequalities import Inequalities
 from .global_constraint import (
     BoundConstraint,
     GlobalConstraint,
@@ -21,7 +22,6 @@ from .global_constraint import (
     label_ids,
     per_text,
 )
-from .inequalities import Inequalities
 
 __all__ = ["AtLeast", "AtMost", "Exactly", "Linear"]
 

@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..labels.encoding import as_python
+from ..labels.inequalities import Inequalities, label_sums
 from ..segments.schemes import SCHEMES, check_option, read_labels
 from .global_constraint import (
     BoundConstraint,
@@ -17,7 +18,6 @@ from .global_constraint import (
     documented,
     label_ids,
 )
-from .inequalities import Inequalities, label_sums
 
 __all__ = ["SameLabel"]
 

@@ -1,4 +1,4 @@
-"""Labels: their ids, and partial labels."""
+"""Labels: their ids, partial labels, and inequalities."""
 
 from .encoding import LabelIds, encode_labels, sort_labels
 from .partial import encode_allowed, encode_partial_labels

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ..constraints.inequalities import Inequalities
+from ..labels.inequalities import Inequalities
 from .base import Structure
 from .higher_order import HigherOrderChain
 from .lattice_program import LatticeProgram
@@ -94,7 +94,7 @@ class IntegerPrograms:
     --------
     >>> import numpy as np
     >>> import scipy.sparse as sp
-    >>> from sklearn_crcrf.constraints.inequalities import Inequalities
+    >>> from sklearn_crcrf.labels.inequalities import Inequalities
     >>> from sklearn_crcrf.structures import Chain, Scores
     >>> from sklearn_crcrf.structures.integer_program import IntegerPrograms
     >>> scores = Scores.of(np.array([[1.0, 0.0], [0.0, 0.9]]), np.zeros((2, 2)))

@@ -4,7 +4,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.optimize import Bounds, LinearConstraint, milp
 
-from ..constraints.inequalities import Inequalities
+from ..labels.inequalities import Inequalities
 from .lattice import Lattice, LatticeScores
 from .linear_program import Labelling, costs_of, is_feasible
 

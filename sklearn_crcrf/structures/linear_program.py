@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.optimize import Bounds, LinearConstraint, OptimizeResult, linprog, milp
 
-from ..constraints.inequalities import Inequalities
+from ..labels.inequalities import Inequalities
 from .linked_tokens import LinkedTokens
 from .max_marginals import MaxMarginals
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..constraints.inequalities import Inequalities
+from ..labels.inequalities import Inequalities
 from .linear_program import Labelling, LinearProgram, Relaxed, possible_labelling
 from .linked_tokens import LinkedTokens
 from .max_marginals import LinkedTrees, MaxMarginals

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from sklearn_crcrf.constraints.inequalities import Inequalities
 from sklearn_crcrf.empirical.segment_rates import segmented
+from sklearn_crcrf.labels.inequalities import Inequalities
 from sklearn_crcrf.structures import Chain, Scores, TokenTransitions, Unsupported
 from sklearn_crcrf.structures.integer_program import IntegerPrograms, best_labelling
 from sklearn_crcrf.structures.linked_tokens import LinkedUnits

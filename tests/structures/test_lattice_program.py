@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from cases import for_each
 from numpy.testing import assert_allclose, assert_array_equal
 
-from sklearn_crcrf.constraints.inequalities import Inequalities
+from sklearn_crcrf.labels.inequalities import Inequalities
 from sklearn_crcrf.structures import Candidates, HigherOrderChain, Lattice, LatticeScores, Scores
 from sklearn_crcrf.structures import lattice_program as module
 from sklearn_crcrf.structures.integer_program import LatticePrograms, programs_of

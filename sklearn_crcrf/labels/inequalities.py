@@ -27,7 +27,7 @@ class Inequalities(NamedTuple):
     --------
     >>> import numpy as np
     >>> import scipy.sparse as sp
-    >>> from sklearn_crcrf.constraints.inequalities import Inequalities
+    >>> from sklearn_crcrf.labels.inequalities import Inequalities
     >>> label_0_at_most_once = Inequalities.of(sp.csr_array([[1.0, 0.0, 1.0, 0.0]]), np.ones(1))
     >>> both = Inequalities.join([label_0_at_most_once, label_0_at_most_once])
     >>> both.of_labels.shape, both.of_added.shape
