@@ -5,10 +5,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .._kernels.threads import my_threads
 from ..criteria import log_loss
 from ..linear import Corpus
 from ..structures import Scores
-from ..utils.threads import my_threads
 
 __all__ = ["Residuals", "TrainingData", "log_frequencies"]
 

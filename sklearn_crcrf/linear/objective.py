@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from .._kernels._gaussian import gaussian_penalty
+from .._kernels.threads import Started, Threads, my_threads
 from ..criteria import Criterion
 from ..structures import ScoreGradient, Scores
 from ..utils.memory import retain_freed_memory
-from ..utils.threads import Started, Threads, my_threads
 from .corpus import Chunk
 from .weight_vector import Terms, TermWeights
 

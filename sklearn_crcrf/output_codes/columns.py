@@ -6,11 +6,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from .._kernels.threads import my_threads
 from .._kernels.vectorized import binary_labels
 from ..linear import Chunk, Corpus, DenseDesign, sparse_design
 from ..linear.message_order import MessageOrder
 from ..structures import Structure
-from ..utils.threads import my_threads
 
 __all__ = ["BitOrder", "Columns", "bit_probabilities"]
 

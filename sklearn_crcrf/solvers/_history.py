@@ -6,8 +6,8 @@ from itertools import pairwise
 import numpy as np
 from scipy.linalg import solve_triangular
 
+from .._kernels.threads import my_threads
 from .._kernels.vectorized import history
-from ..utils.threads import my_threads
 
 __all__ = ["History"]
 

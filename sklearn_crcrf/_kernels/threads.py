@@ -12,7 +12,7 @@ from typing import Any
 
 from joblib import cpu_count
 
-from .._kernels._turns import Turns
+from ._turns import Turns
 
 __all__ = ["Started", "Threads", "my_threads"]
 
@@ -32,7 +32,7 @@ class Threads:
 
     Examples
     --------
-    >>> from sklearn_crcrf.utils.threads import Threads
+    >>> from sklearn_crcrf._kernels.threads import Threads
     >>> with Threads(2) as threads:
     ...     threads.map(str.upper, "abc")
     ['A', 'B', 'C']

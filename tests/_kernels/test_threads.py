@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from sklearn_crcrf._kernels._gaussian import gaussian_penalty
 
-import sklearn_crcrf.utils.threads as threads_module
-from sklearn_crcrf.utils.threads import Threads, my_threads
+import sklearn_crcrf._kernels.threads as threads_module
+from sklearn_crcrf._kernels.threads import Threads, my_threads
 
 
 @pytest.fixture(params=[0, 10, 3000], ids="patience {}".format)
