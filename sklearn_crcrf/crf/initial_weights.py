@@ -9,10 +9,10 @@ from sklearn.base import clone
 
 from ..counts.classifier import CountingClassifier
 from ..criteria import log_loss
+from ..data.csr import sound_csr
 from ..linear import NamedWeights, Weights, observed_pairs, transition_counts
 from ..linear.encoder import AttributeEncoder
 from ..training import nested_fits
-from ..utils.csr import sound_csr
 from .problem import Problem
 from .solving import solve
 

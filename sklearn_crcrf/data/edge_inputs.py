@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ..utils.csr import sound_csr
+from .csr import sound_csr
 from .edges import Edges, check_parents
 from .layout import Ragged
 from .ragged import SequenceArray, join_sequences, locate, object_array

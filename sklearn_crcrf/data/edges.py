@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from ..utils.csr import sound_csr
+from .csr import sound_csr
 from .numbers import first_not_finite
 from .ragged import as_integers, checked_offsets, locate
 

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.lib.array_utils import normalize_axis_index
 
-from ..utils.csr import sound_csr, stackable, stacked
+from .csr import sound_csr, stackable, stacked
 
 __all__ = [
     "SequenceArray",

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_array
 
-from ..utils.csr import sound_csr
+from .csr import sound_csr
 from .frames import frame_sequences
 from .layout import Layout, Lists, Ragged, Rows, Sequences
 from .numbers import check_finite

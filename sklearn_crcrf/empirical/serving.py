@@ -8,12 +8,12 @@ import numpy as np
 from ..counts import BOUNDARY, Template
 from ..counts.lexicon import UNKNOWN
 from ..counts.rows import KeyIndex
+from ..data.csr import csr_arrays
 from ..feature_extraction.spelling import SIMPLE_FEATURES
 from ..serving import Tagger
 from ..serving.content import Content, string_arrays
 from ..serving.packing import pack_rows
 from ..serving.spelling import FEATURES
-from ..utils.csr import csr_arrays
 from .model import word_kinds_of
 from .product_spelling import ProductSpelling
 from .smoothed import SmoothedModel

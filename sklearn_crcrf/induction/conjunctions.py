@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from .._kernels._conjunctions import join_columns
 from .._kernels._entries import some_entries
-from ..utils.csr import csr_arrays
+from ..data.csr import csr_arrays
 from ..utils.soundness import Fact, Requirement, indices
 
 __all__ = ["Conjunctions", "selected"]

@@ -13,7 +13,7 @@ import scipy.sparse as sp
 
 from .._kernels._entries import some_entries
 from .._kernels._single_weights import add_at
-from ..utils.csr import csr_arrays
+from ..data.csr import csr_arrays
 from .factoring import Factored, factor
 from .single_weights import SingleWeights
 from .sums import RowSums

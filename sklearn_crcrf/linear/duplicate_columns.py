@@ -8,7 +8,7 @@ from sklearn.utils.sparsefuncs import inplace_csr_column_scale, inplace_csr_row_
 
 from .._kernels._entries import some_entries
 from .._kernels._equal_columns import number_by_appearance, split_by_rows
-from ..utils.csr import csr_arrays
+from ..data.csr import csr_arrays
 
 __all__ = ["DuplicateColumns", "find_duplicates"]
 

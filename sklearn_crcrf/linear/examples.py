@@ -8,9 +8,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._kernels._learning import Search
+from ..data.csr import csr_arrays
 from ..data.ragged import joined_ranges
 from ..structures import Scores
-from ..utils.csr import csr_arrays
 from .corpus import Chunk, Corpus
 from .link_tables import link_tables
 from .message_order import MessageOrder

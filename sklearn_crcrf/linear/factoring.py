@@ -9,7 +9,7 @@ from sklearn.utils.sparsefuncs import inplace_csr_column_scale
 from .._kernels._entries import some_entries
 from .._kernels._factoring import column_values, find_companions
 from .._kernels.sizes import LARGEST
-from ..utils.csr import csr_arrays
+from ..data.csr import csr_arrays
 
 __all__ = ["Factored", "factor"]
 

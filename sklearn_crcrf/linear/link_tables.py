@@ -3,8 +3,8 @@
 import numpy as np
 import scipy.sparse as sp
 
+from ..data.csr import csr_arrays
 from ..data.ragged import joined_ranges
-from ..utils.csr import csr_arrays
 
 __all__ = ["different_rows", "link_tables"]
 

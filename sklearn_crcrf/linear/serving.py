@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from ..data.csr import csr_arrays
 from ..serving import Tagger
 from ..serving.linear import linear_content
-from ..utils.csr import csr_arrays
 from .constraints import forbidden_scores
 
 __all__ = ["linear_tagger_of"]

@@ -21,7 +21,7 @@ import scipy.sparse as sp
 from .._kernels._entries import some_entries
 from .._kernels._gaussian import gaussian_penalty
 from ..criteria import Criterion
-from ..utils.csr import csr_arrays
+from ..data.csr import csr_arrays
 from .batches import BatchObjective
 from .constraints import check_possible
 from .corpus import Chunk, Corpus

@@ -9,7 +9,7 @@ from .._kernels._single_weights import (
     add_weights_to_scores,
     find_single_weights,
 )
-from ..utils.csr import csr_arrays
+from ..data.csr import csr_arrays
 
 __all__ = ["SingleWeights", "observed_pairs"]
 

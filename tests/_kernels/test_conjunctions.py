@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from numpy.testing import assert_array_equal
 from sklearn_crcrf._kernels._conjunctions import join_columns
 
-from sklearn_crcrf.utils.csr import csr_arrays
+from sklearn_crcrf.data.csr import csr_arrays
 
 
 def joined(left, right, pairs):

@@ -13,7 +13,7 @@ from sklearn_crcrf._kernels._pair_counts import count_pairs
 
 from sklearn_crcrf._kernels import _pair_counts
 from sklearn_crcrf._kernels.sizes import check_number
-from sklearn_crcrf.utils.csr import csr_arrays
+from sklearn_crcrf.data.csr import csr_arrays
 
 N_LABELS = 4
 

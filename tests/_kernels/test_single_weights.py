@@ -12,7 +12,7 @@ from sklearn_crcrf._kernels._single_weights import (
     find_single_weights,
 )
 
-from sklearn_crcrf.utils.csr import csr_arrays
+from sklearn_crcrf.data.csr import csr_arrays
 
 both_types = for_each("dtype", [np.float64, np.float32])
 

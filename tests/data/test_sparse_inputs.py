@@ -24,8 +24,8 @@ from sklearn_crcrf import (
     StructuredPerceptron,
     as_sequences,
 )
+from sklearn_crcrf.data.csr import csr_arrays, sound_csr, stacked
 from sklearn_crcrf.opinion_pool import RandomAttributes
-from sklearn_crcrf.utils.csr import csr_arrays, sound_csr, stacked
 
 N_COLUMNS = 5
 LENGTHS = [3, 0, 2, 4]
