@@ -10,13 +10,13 @@ from sklearn.base import _fit_context
 from sklearn.utils.validation import check_is_fitted
 
 from ..base.classifier import BaseSequenceClassifier
+from ..base.named_weights import NamedWeights
 from ..data.empty_tokens import warn_of_empty_tokens
 from ..data.layout import Sequences
 from ..data.ragged import SequenceArray
 from ..data.symbols import SymbolTable
 from ..labels.encoding import LabelIds
 from ..labels.partial import known_labels
-from ..linear import NamedWeights
 from ..out_of_core import CorpusFolder
 from ..out_of_core.refusal import refuse_what_needs_all
 from ..structures import Structure, structure_of

@@ -12,9 +12,11 @@ from sklearn.utils._param_validation import Interval
 from ..base.batches import Batch
 from ..base.contributions import Contributions, entries_at, transition_contributions
 from ..base.docstrings import documented
+from ..base.named_weights import NamedWeights
 from ..base.parameters import shared
+from ..base.weights import Weights
 from ..data.ragged import SequenceArray
-from ..linear import NamedWeights, Weights, state_scores
+from ..data.sums import state_scores
 from ..structures import Scores, structure_of
 from ..utils.soundness import Array, Fact, Requirement, below
 from .classifier import CountingClassifier

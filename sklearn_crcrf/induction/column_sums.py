@@ -5,8 +5,8 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from ..data.sums import RowSums
 from ..linear import observed_pairs
-from ..linear.sums import RowSums
 from .gains import Sums
 
 __all__ = ["ColumnSums", "LabelledTokens"]

@@ -1,5 +1,8 @@
 """Scores that are linear in weights: terms, gradients and training objectives."""
 
+from ..base.named_weights import NamedWeights
+from ..base.weights import Weights
+from ..data.sums import state_scores
 from .batches import BatchObjective
 from .corpus import Chunk, Corpus, transition_counts
 from .correcting import correct, find, step_by_margin
@@ -16,14 +19,11 @@ from .edge_data import EdgeEncoder
 from .examples import Coefficients, Differences, Examples
 from .link_tables import different_rows
 from .magnitude import check_magnitude
-from .named_weights import NamedWeights
 from .objective import Objective
 from .single_weights import observed_pairs
-from .sums import state_scores
 from .terms import Term, Transition, numbered
 from .transition_feature import TransitionFeature, TransitionTables, edge_columns, without_columns
 from .weight_vector import Terms, shared_terms
-from .weights import Weights
 
 __all__ = [
     "BatchObjective",

@@ -18,10 +18,13 @@ from ..base.contributions import (
     transition_contributions,
     transition_names,
 )
+from ..base.named_weights import NamedWeights
 from ..base.sample_weight import label_weights, sequence_weights
+from ..base.weights import Weights
 from ..constraints import as_constraints
 from ..data.packing import packed, unpacked
 from ..data.ragged import SequenceArray
+from ..data.sums import state_scores
 from ..feature_extraction import SequenceVectorizer
 from ..feature_extraction.tagger_steps import tagger_steps
 from ..labels.encoding import LabelIds, sort_labels
@@ -29,15 +32,7 @@ from ..labels.partial import encode_partial_labels
 from ..serving import Tagger
 from ..structures import Scores, Structure
 from ..utils.soundness import Array, Requirement, below, labels, matrix
-from . import (
-    Corpus,
-    NamedWeights,
-    TransitionFeature,
-    Weights,
-    check_magnitude,
-    edge_columns,
-    state_scores,
-)
+from . import Corpus, TransitionFeature, check_magnitude, edge_columns
 from .constraints import check_possible, forbidden_scores
 from .encoder import AttributeEncoder
 from .serving import linear_tagger_of

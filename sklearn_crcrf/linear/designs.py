@@ -14,9 +14,9 @@ import scipy.sparse as sp
 from .._kernels._entries import some_entries
 from .._kernels._single_weights import add_at
 from ..data.csr import csr_arrays
+from ..data.sums import RowSums
 from .factoring import Factored, factor
 from .single_weights import SingleWeights
-from .sums import RowSums
 
 __all__ = [
     "DenseDesign",

@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._kernels._learning import Search
+from ..base.weights import Weights
 from ..data.csr import csr_arrays
 from ..data.ragged import joined_ranges
 from ..structures import Scores
@@ -15,7 +16,6 @@ from .corpus import Chunk, Corpus
 from .link_tables import link_tables
 from .message_order import MessageOrder
 from .transition_feature import TransitionFeature, edge_columns, without_columns
-from .weights import Weights
 
 __all__ = ["Coefficients", "Differences", "Examples"]
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from ..base.weights import Weights
 from ..structures import ScoreGradient, Scores
-from .weights import Weights
 
 __all__ = ["Boundary", "Forbidden", "Term", "Transition", "numbered"]
 

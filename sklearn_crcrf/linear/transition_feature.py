@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from ..base.weights import Weights
 from ..structures import ScoreGradient, Scores, TokenTransitions
 from .link_tables import different_rows
 from .terms import Term
-from .weights import Weights
 
 __all__ = ["TransitionFeature", "TransitionTables", "edge_columns", "without_columns"]
 

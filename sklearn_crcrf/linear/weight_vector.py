@@ -6,10 +6,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from ..base.weights import Weights
 from ..structures import ScoreGradient, Scores
 from .terms import Boundary, Forbidden, Term, Transition
 from .transition_feature import TransitionFeature
-from .weights import Weights
 
 __all__ = ["TermWeights", "Terms", "shared_terms"]
 

@@ -94,6 +94,7 @@ OBJECTS = {
 }
 
 NAMED_TUPLES = {
+    "base.weights": ["Weights"],
     "constraints.constraints": ["Constraints"],
     "counts.counts": ["Template"],
     "counts.storage": ["Rows"],
@@ -103,7 +104,6 @@ NAMED_TUPLES = {
     "empirical.transitions": ["Transitions"],
     "induction.conjunctions": ["Conjunctions"],
     "lattice.candidates": ["CandidateStatistics"],
-    "linear.weights": ["Weights"],
     "perceptron.voting": ["Ballots", "Changes", "WeightHistory"],
 }
 

@@ -25,6 +25,7 @@ MOVED = {
     "explanation": "notebook.explanation",
     "hmm": "counts.hmm",
     "labels": "labels.encoding",
+    "linear.weights": "base.weights",
     "memm": "crf.memm",
     "spelling": "feature_extraction.spelling",
     "vocabulary": "data.vocabulary",

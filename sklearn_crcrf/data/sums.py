@@ -7,7 +7,7 @@ import scipy.sparse as sp
 
 from .._kernels._sparse_product import add_product
 from .._kernels.vectorized import row_sums
-from ..data.csr import csr_arrays
+from .csr import csr_arrays
 
 __all__ = ["RowSums", "state_scores"]
 

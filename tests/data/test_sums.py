@@ -5,7 +5,7 @@ import scipy.sparse as sp
 from cases import for_each
 from numpy.testing import assert_allclose
 
-from sklearn_crcrf.linear.sums import RowSums
+from sklearn_crcrf.data.sums import RowSums
 
 SLICES = [(0, 30), (0, 0), (30, 30), (4, 9), (10, 20), (11, 12), (17, 30)]
 slices = for_each("start, stop", SLICES)

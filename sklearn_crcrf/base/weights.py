@@ -21,7 +21,7 @@ class Weights(NamedTuple):
     Examples
     --------
     >>> import numpy as np
-    >>> from sklearn_crcrf.linear import Weights
+    >>> from sklearn_crcrf.base.weights import Weights
     >>> none = np.zeros(2)
     >>> weights = Weights(np.ones((3, 2)), np.eye(2), none, none, np.zeros((0, 2, 2)))
     >>> weights.state.shape, weights.edges.size
