@@ -10,7 +10,7 @@ from _campaign import Campaign, show
 from _mutations import mutated_bytes
 
 from sklearn_crcrf.conversion import read_crfpp_model, read_crfsuite_dump, read_crfsuite_model
-from sklearn_crcrf.crf.crfsuite_model import CRFsuiteModel, crfsuite_bytes
+from sklearn_crcrf.crfsuite.binary_model import CRFsuiteModel, crfsuite_bytes
 
 __all__ = ["CAMPAIGN", "mutated"]
 

@@ -13,7 +13,7 @@ from sklearn.preprocessing import OneHotEncoder
 from sklearn.utils._param_validation import StrOptions
 
 import sklearn_crcrf
-from sklearn_crcrf.crf.crfsuite_algorithms import ALGORITHMS
+from sklearn_crcrf.crfsuite.algorithms import ALGORITHMS
 from sklearn_crcrf.segments import convert_scheme
 
 __all__ = [

@@ -12,8 +12,9 @@ if TYPE_CHECKING:
     from .boosting import BoostedCRF
     from .calibration import CalibratedSequenceClassifier, SegmentF1Classifier
     from .counts.hmm import HMM
-    from .crf import CRF, CRFsuiteCRF
+    from .crf import CRF
     from .crf.memm import MEMM
+    from .crfsuite import CRFsuiteCRF
     from .data.graphs import GraphArray
     from .data.ragged import SequenceArray
     from .data.sequences import as_sequences
@@ -55,7 +56,7 @@ _HOMES = {
     "MEMM": "crf.memm",
     "AssociativeMarkovNetwork": "graphs",
     "BoostedCRF": "boosting",
-    "CRFsuiteCRF": "crf",
+    "CRFsuiteCRF": "crfsuite",
     "CalibratedSequenceClassifier": "calibration",
     "EmpiricalCRF": "empirical",
     "FeatureInduction": "induction",

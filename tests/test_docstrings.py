@@ -16,7 +16,7 @@ from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils._param_validation import Options, StrOptions, make_constraint
 
 from sklearn_crcrf import CRF, HMM, EmpiricalCRF
-from sklearn_crcrf.crf.crfsuite_algorithms import ALGORITHMS, ONLINE
+from sklearn_crcrf.crfsuite.algorithms import ALGORITHMS, ONLINE
 from sklearn_crcrf.criteria import CRITERIA
 from sklearn_crcrf.criteria._smoothing import SMOOTHINGS
 from sklearn_crcrf.criteria.piecewise import WITH_TOKENS

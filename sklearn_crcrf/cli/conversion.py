@@ -8,8 +8,8 @@ from typing import Any
 
 from ..conversion import read_crfpp_model, read_crfsuite_dump, read_crfsuite_model
 from ..conversion.crfpp import BINARY
-from ..crf import CRFsuiteCRF
-from ..crf.crfsuite_model import MAGIC
+from ..crfsuite import CRFsuiteCRF
+from ..crfsuite.binary_model import MAGIC
 from ..feature_extraction import SequenceVectorizer
 from ..model_files import require_skops, save_model
 from ._text import Source, add_column_names, add_file, check_output, read_source

@@ -6,9 +6,9 @@ from typing import IO
 
 import scipy.sparse as sp
 
-from ..crf import CRFsuiteCRF
-from ..crf.crfsuite_model import MAGIC, CRFsuiteModel
-from ..crf.crfsuite_weights import from_crfsuite_model
+from ..crfsuite import CRFsuiteCRF
+from ..crfsuite.binary_model import MAGIC, CRFsuiteModel
+from ..crfsuite.weights import from_crfsuite_model
 from ..utils.unpacking import MAX_BYTES
 from ._lines import read_lines
 

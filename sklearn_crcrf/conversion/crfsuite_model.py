@@ -3,9 +3,10 @@
 import os
 from typing import IO, Any
 
-from ..crf import CRF, CRFsuiteCRF
-from ..crf.crfsuite_model import crfsuite_bytes, parse_crfsuite_model
-from ..crf.crfsuite_weights import as_crfsuite_model, from_crfsuite_model
+from ..crf import CRF
+from ..crfsuite import CRFsuiteCRF
+from ..crfsuite.binary_model import crfsuite_bytes, parse_crfsuite_model
+from ..crfsuite.weights import as_crfsuite_model, from_crfsuite_model
 from ..max_margin import MaxMarginCRF
 from ..perceptron import ArowCRF, PassiveAggressiveCRF, StructuredPerceptron
 from ..utils.replacing import replacing

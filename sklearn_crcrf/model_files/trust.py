@@ -27,9 +27,9 @@ OBJECTS = {
     "counts.rows": ["KeyIndex"],
     "counts.state_weights": ["StateWeights"],
     "counts.tabulator": ["Tabulator"],
-    "crf.crfsuite": ["CRFsuiteCRF"],
     "crf.estimator": ["CRF"],
     "crf.memm": ["MEMM"],
+    "crfsuite.estimator": ["CRFsuiteCRF"],
     "criteria.expected_cost": ["ExpectedCost"],
     "criteria.local_log_loss": ["LocalLogLoss"],
     "criteria.log_loss": ["LogLoss"],
@@ -99,8 +99,8 @@ NAMED_TUPLES = {
     "counts.counts": ["Template"],
     "counts.storage": ["Rows"],
     "counts.tables": ["Table"],
-    "crf.crfsuite": ["_FrequentFeatures"],  # where release 0.1 had it
-    "crf.crfsuite_algorithms": ["_FrequentFeatures"],
+    "crfsuite.algorithms": ["_FrequentFeatures"],
+    "crfsuite.estimator": ["_FrequentFeatures"],  # where release 0.1 had it
     "empirical.transitions": ["Transitions"],
     "induction.conjunctions": ["Conjunctions"],
     "lattice.candidates": ["CandidateStatistics"],

@@ -5,8 +5,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ..base.classifier import BaseSequenceClassifier
-from ..crf import CRFsuiteCRF
+from ..base.summary import SummaryMixin
 
 __all__ = ["enable_eli5"]
 
@@ -36,8 +35,7 @@ def enable_eli5() -> None:
         from eli5.explain import explain_weights
     except ImportError as error:
         raise ImportError("enable_eli5 needs eli5: pip install eli5") from error
-    for kind in (BaseSequenceClassifier, CRFsuiteCRF):
-        explain_weights.register(kind)(_explain_weights)
+    explain_weights.register(SummaryMixin)(_explain_weights)
 
 
 def _explain_weights(

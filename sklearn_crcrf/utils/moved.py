@@ -14,6 +14,7 @@ MOVED = {
     "constraints": "constraints.constraints",
     "contributions": "base.contributions",
     "counts": "counts.counts",
+    "crf.crfsuite": "crfsuite.estimator",
     "crf.encoder": "linear.encoder",
     "empirical.binning": "counts.binning",
     "empirical.lexicon": "counts.lexicon",

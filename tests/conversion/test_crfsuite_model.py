@@ -21,7 +21,7 @@ from sklearn_crcrf.conversion import (
     read_crfsuite_model,
     write_crfsuite_model,
 )
-from sklearn_crcrf.crf.crfsuite_model import CRFsuiteModel, crfsuite_bytes, parse_crfsuite_model
+from sklearn_crcrf.crfsuite.binary_model import CRFsuiteModel, crfsuite_bytes, parse_crfsuite_model
 from sklearn_crcrf.datasets import make_addresses
 
 WORDS, y = make_addresses(20, random_state=0)

@@ -89,7 +89,7 @@ def test_features_of_crfsuite_as_release_0_1_named_them(tmp_path):
         for name in archive.namelist():
             content = archive.read(name)
             if name == "schema.json":
-                assert b"crf.crfsuite_algorithms" in content
-                content = content.replace(b"crf.crfsuite_algorithms", b"crf.crfsuite")
+                assert b"crfsuite.algorithms" in content
+                content = content.replace(b"crfsuite.algorithms", b"crf.crfsuite")
             other.writestr(name, content)
     assert load_model(old).estimator.predict(X) == model.predict(X)

@@ -4,11 +4,11 @@ from typing import Any
 
 import scipy.sparse as sp
 
+from ..crf.estimator import CRF
+from ..crf.given_weights import check_labels, crf_with_weights
 from ..data.vocabulary import Vocabulary
 from ..feature_extraction import SequenceVectorizer
-from .crfsuite_model import CRFsuiteModel
-from .estimator import CRF
-from .given_weights import check_labels, crf_with_weights
+from .binary_model import CRFsuiteModel
 
 __all__ = ["as_crfsuite_model", "from_crfsuite_model"]
 

@@ -18,7 +18,7 @@ class LabelLists(list):
     Examples
     --------
     >>> import numpy as np
-    >>> from sklearn_crcrf.crf.crfsuite_tagger import LabelLists
+    >>> from sklearn_crcrf.crfsuite.tagger import LabelLists
     >>> y = LabelLists([["D", "N"], ["N", "V"]])
     >>> y == [["D", "N"], ["N", "V"]], np.asarray(y).shape
     (True, (2,))

@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..base.docstrings import documented
 from ..base.summary import SummaryMixin
+from ..crf.estimator import CRF
 from ..data.ragged import SequenceArray
 from ..feature_extraction import SequenceVectorizer
 from ..linear.classifier import LinearChainClassifier
@@ -26,13 +27,12 @@ from ..training import FittedState
 from ..utils.replacing import check_replaceable, replacing
 from ..utils.soundness import Fact, Requirement, Sound
 from ..utils.unpacking import MAX_BYTES, read_limited
+from .algorithms import _FrequentFeatures as _FrequentFeatures  # files of release 0.1
+from .algorithms import estimator_of
 from .attribute_lists import read_attributes
-from .crfsuite_algorithms import _FrequentFeatures as _FrequentFeatures  # files of release 0.1
-from .crfsuite_algorithms import estimator_of
-from .crfsuite_model import crfsuite_bytes, parse_crfsuite_model
-from .crfsuite_tagger import CRFsuiteTagger, LabelLists
-from .crfsuite_weights import as_crfsuite_model, from_crfsuite_model
-from .estimator import CRF
+from .binary_model import crfsuite_bytes, parse_crfsuite_model
+from .tagger import CRFsuiteTagger, LabelLists
+from .weights import as_crfsuite_model, from_crfsuite_model
 
 __all__ = ["CRFsuiteCRF"]
 
@@ -128,7 +128,7 @@ class CRFsuiteCRF(FittedState, Sound, SummaryMixin, BaseEstimator):
     vectorizer_ : SequenceVectorizer
     dev_score_ : float or None
         Accuracy of the labels of ``X_dev``, if it was given.
-    tagger_ : :class:`~sklearn_crcrf.crf.crfsuite_tagger.CRFsuiteTagger`
+    tagger_ : :class:`~sklearn_crcrf.crfsuite.tagger.CRFsuiteTagger`
         The methods ``labels``, ``tag``, ``set``, ``marginal``, ``probability`` and ``info`` of
         ``pycrfsuite.Tagger``. Before fit, this attribute and the next ones, up
         to ``transition_features_``, are None.

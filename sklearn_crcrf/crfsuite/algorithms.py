@@ -5,10 +5,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from ..crf.estimator import CRF
+from ..crf.features import Features
 from ..linear import Corpus, observed_pairs, transition_counts
 from ..perceptron import ArowCRF, PassiveAggressiveCRF, StructuredPerceptron
-from .estimator import CRF
-from .features import Features
 
 __all__ = ["ALGORITHMS", "ONLINE", "estimator_of"]
 

@@ -9,7 +9,7 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import GridSearchCV
 
 from sklearn_crcrf import CRF, CRFsuiteCRF, GraphArray, SequenceArray
-from sklearn_crcrf.crf.crfsuite_algorithms import estimator_of
+from sklearn_crcrf.crfsuite.algorithms import estimator_of
 from sklearn_crcrf.datasets import fetch_conll2002, make_addresses
 from sklearn_crcrf.structures import Chain, Scores
 
