@@ -6,7 +6,8 @@ them is written for each before it is compiled. Which vector type is used is dec
 
 Two environment variables serve builds that look for faults (``campaigns/sanitize.py``):
 ``SKLEARN_CRCRF_CFLAGS`` are options of the compiler in place of those below, and with
-``SKLEARN_CRCRF_BOUNDSCHECK`` indices of arrays are checked.
+``SKLEARN_CRCRF_BOUNDSCHECK`` indices of arrays are checked. What Cython has translated is kept in
+the folder ``CYTHON_CACHE_DIR``, if that is set.
 """
 
 import os
@@ -120,6 +121,7 @@ def translate(extensions):
         build_dir=TRANSLATED,
         compiler_directives=DIRECTIVES,
         shared_utility_qualified_name=MEMORYVIEWS,
+        cache="CYTHON_CACHE_DIR" in os.environ,
         # Where processes are not forked, each would begin with this file.
         nthreads=os.cpu_count() if sys.platform == "linux" else 0,
     )
