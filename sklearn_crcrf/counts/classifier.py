@@ -24,16 +24,11 @@ from ..utils.memory import release_freed_memory
 from ..utils.soundness import Fact, Requirement, below, labels
 from .counts import Counts, Template
 from .edge_types import edge_types, kind_of_links
-from .observations import (
-    ATTRIBUTES,
-    Encoder,
-    LabelledObservations,
-    Observations,
-    count_corpus,
-    relabel,
-)
+from .labelled import ATTRIBUTES, LabelledObservations, count_corpus
+from .observations import Encoder, Observations
 from .parts import PartialCounts, PartialSums, Plan, merge
 from .pending import PENDING, Pending, PostponesEstimates, has_counts, with_part
+from .renumbering import relabel
 from .soundness import counts_requirements, encoder_requirements
 from .tabulator import Tabulator
 

@@ -22,8 +22,9 @@ from ..utils.soundness import Array, Fact, Requirement, below
 from .classifier import CountingClassifier
 from .counts import BOUNDARY, Counts, Template
 from .edge_types import EDGE_TYPE, TYPED_PAIRS
-from .observations import ATTRIBUTES, relabel
+from .labelled import ATTRIBUTES
 from .prepared_links import PreparedLinks
+from .renumbering import relabel
 from .rows import label_counts, place_rows
 from .soundness import n_symbols, state_requirements
 from .state_weights import StateWeights

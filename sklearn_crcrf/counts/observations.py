@@ -13,30 +13,13 @@ from ..data.symbols import SymbolTable
 from ..data.vocabulary import Vocabulary
 from ..structures import Structure
 from ..utils.soundness import setting_state
-from .counting import count_folds, count_tokens
-from .counts import BOUNDARY, Counts, Table, Template
+from .counts import Template
 from .edge_types import EDGE_TYPE
 from .lexicon import Lexicon, mark_unknown
 from .links import Links
-from .tables import aggregate
-from .triangles import TRIANGLES, count_triangles, with_types
 from .window import ColumnWindow
 
-__all__ = [
-    "ATTRIBUTES",
-    "Encoder",
-    "LabelledObservations",
-    "Observations",
-    "Renumbering",
-    "count_corpus",
-    "count_folds_of_corpus",
-    "merge_renumbered",
-    "relabel",
-    "renumber",
-]
-
-ATTRIBUTES = Template((("", 0),))
-"""Stands for the columns of a sparse X, which are counted with the labels of the tokens."""
+__all__ = ["Encoder", "Observations"]
 
 
 class Columns(Mapping):
@@ -293,166 +276,6 @@ class Encoder:
         if edge_types is None:
             return observations
         return observations._replace(edge_types=encode_symbols(self.edge_types, edge_types))
-
-
-class LabelledObservations(NamedTuple):
-    """Encoded sequences and their labels.
-
-    Parameters
-    ----------
-    observations : Observations
-    labels : ndarray of shape (n_tokens,), int32
-    structure : Structure
-    weights : ndarray of shape (n_tokens,)
-    """
-
-    observations: Observations
-    labels: np.ndarray
-    structure: Structure
-    weights: np.ndarray
-
-    @property
-    def offsets(self) -> np.ndarray:
-        """Where each unit begins among all tokens, int64 of shape (n_units + 1,)."""
-        return self.structure.offsets
-
-    def take(self, units: np.ndarray) -> "LabelledObservations":
-        """Some of the units, chosen by a mask."""
-        tokens = np.repeat(units, np.diff(self.offsets))
-        links = tokens[self.structure.links()[1]]
-        return LabelledObservations(
-            self.observations.take(tokens, links),
-            self.labels[tokens],
-            self.structure.take(np.flatnonzero(units)),
-            self.weights[tokens],
-        )
-
-
-def count_corpus(corpus: LabelledObservations, templates: Sequence[Template]) -> Counts:
-    """Count encoded sequences; see :func:`~sklearn_crcrf.counts.count_tokens`."""
-    observations, labels, structure, weights = corpus
-    if len(weights) and (weights == weights[0]).all():
-        weights = weights[:1]
-    links, of_walks = observations.links(structure), [t for t in templates if t != TRIANGLES]
-    counts = count_tokens(observations.columns, labels, structure.offsets, of_walks, weights, links)
-    return Counts({**counts, **_count_others(corpus, templates, corpus.weights)})
-
-
-def count_folds_of_corpus(
-    corpus: LabelledObservations, templates: Sequence[Template], fold_of_sequence: np.ndarray
-) -> list[Counts]:
-    """Count the folds of encoded sequences; see :func:`~sklearn_crcrf.counts.count_folds`."""
-    observations, labels, structure, weights = corpus
-    offsets, links = structure.offsets, observations.links(structure)
-    of_walks = [t for t in templates if t != TRIANGLES]
-    folds = count_folds(
-        observations.columns, labels, offsets, of_walks, fold_of_sequence, weights, links
-    )
-    fold_of_token = np.repeat(fold_of_sequence, np.diff(offsets))
-    return [
-        Counts({**counts, **_count_others(corpus, templates, weights * (fold_of_token == fold))})
-        for fold, counts in enumerate(folds)
-    ]
-
-
-def relabel(counts: Counts, rank: np.ndarray) -> Counts:
-    """Counts with label id ``rank[i]`` for i; labels that occur must not have rank -1."""
-    return renumber(counts, {}, rank)
-
-
-def renumber(counts: Counts, symbols: Mapping[str, np.ndarray], labels: np.ndarray) -> Counts:
-    """Counts with other ids of symbols and labels; see :class:`Renumbering`."""
-    renumbering = Renumbering(symbols, labels)
-    return Counts({template: renumbering(template, table) for template, table in counts.items()})
-
-
-class Renumbering:
-    """Gives other ids to the symbols and labels of tables.
-
-    Parameters
-    ----------
-    symbols : mapping from column to int32 ndarray
-        The new id of each id; columns that it leaves out keep their ids.
-    labels : int32 ndarray
-        The new id of each label; labels that were not counted may have id -1.
-    """
-
-    def __init__(self, symbols: Mapping[str, np.ndarray], labels: np.ndarray):
-        self._symbols = {name: _changed(ids) for name, ids in symbols.items()}
-        self._labels = _changed(labels)
-        self._keeps_order = bool((np.diff(labels[labels >= 0]) > 0).all())
-
-    def __call__(self, template: Template, table: Table) -> Table:
-        """A table of a template; its rows are in order again."""
-        table, new_ids = self._with_types(template, table), self._new_ids(template)
-        if all(new is None for new in new_ids):
-            return table
-        columns, weights = _renumbered(table, new_ids), table.weights
-        if self._keeps_order and all(new is None for new in new_ids[: len(template.symbols)]):
-            return Table(np.array(columns).T, weights)
-        return aggregate(columns, weights, len(weights))
-
-    def columns(self, template: Template, table: Table) -> tuple[list[np.ndarray], np.ndarray]:
-        """The columns and the weights of the rows of a table, in any order."""
-        table = self._with_types(template, table)
-        return _renumbered(table, self._new_ids(template)), table.weights
-
-    def _new_ids(self, template: Template) -> list[np.ndarray | None]:
-        of_symbols = [self._symbols.get(name) for name, _ in template.symbols]
-        return [*of_symbols, *[self._labels] * len(template.labels)]
-
-    def _with_types(self, template: Template, table: Table) -> Table:
-        types = self._symbols.get(EDGE_TYPE)
-        return table if types is None or template != TRIANGLES else with_types(table, types)
-
-
-def merge_renumbered(
-    template: Template, tables: Sequence[Table], renumberings: Sequence[Renumbering]
-) -> Table:
-    """The sum of tables of a template, each with other ids, which are sorted only together."""
-    pairs = zip(renumberings, tables, strict=True)
-    parts, weights = zip(*(ids.columns(template, table) for ids, table in pairs), strict=True)
-    joined = (np.concatenate(columns) for columns in zip(*parts, strict=True))
-    return aggregate(joined, np.concatenate(weights), sum(map(len, weights)))
-
-
-def _renumbered(table: Table, new_ids: list[np.ndarray | None]) -> list[np.ndarray]:
-    pairs = zip(table.events.T, new_ids, strict=True)
-    return [ids if new is None else new[ids] for ids, new in pairs]
-
-
-def _count_others(
-    corpus: LabelledObservations, templates: Sequence[Template], weights: np.ndarray
-) -> dict[Template, Table]:
-    """The counts of what is not on walks along links, given weights of tokens."""
-    observations, labels, structure, _ = corpus
-    tables = {}
-    if observations.attributes is not None:
-        tables[ATTRIBUTES] = _count_attributes(corpus, weights)
-    if TRIANGLES in templates:
-        types = observations.edge_types
-        tables[TRIANGLES] = count_triangles(structure, types, labels, weights)
-    return tables
-
-
-def _changed(ids: np.ndarray) -> np.ndarray | None:
-    """The new ids, with the id of BOUNDARY, -1, at the end; None if all ids stay."""
-    if np.array_equal(ids, np.arange(len(ids))):
-        return None
-    return np.append(ids, np.int32(BOUNDARY))
-
-
-def _count_attributes(corpus: LabelledObservations, weights: np.ndarray) -> Table:
-    """How much of each attribute occurred with each label."""
-    labels, n_tokens = corpus.labels, len(corpus.labels)
-    shape = n_tokens, int(labels.max(initial=-1)) + 1
-    weights = np.ascontiguousarray(weights)
-    gold = sp.csr_array((weights, labels, np.arange(n_tokens + 1)), shape=shape)
-    counts = sp.coo_array((corpus.observations.attributes.T @ gold).tocsr())
-    used = counts.data != 0
-    events = np.stack([counts.coords[0][used], counts.coords[1][used]], axis=1)
-    order = np.lexsort(events.T[::-1])
-    return Table(events[order].astype(np.int32), counts.data[used][order])
 
 
 def _learn_words(lexicon: Lexicon, words: list) -> tuple[np.ndarray, np.ndarray]:

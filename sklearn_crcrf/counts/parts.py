@@ -6,8 +6,9 @@ import numpy as np
 
 from ..labels.encoding import LabelIds
 from .counts import Counts, Template
-from .observations import Encoder, Renumbering, merge_renumbered, renumber
+from .observations import Encoder
 from .packing import pack, unpack
+from .renumbering import Renumbering, merge_renumbered, renumber
 from .tables import Table
 from .tables import merge as merge_tables
 from .tabulator import Tabulator

@@ -14,7 +14,8 @@ import scipy.sparse as sp
 from ..base.contributions import Contributions, attribute_contributions, transition_contributions
 from ..counts import Template
 from ..counts.edge_types import EDGE_TYPE, TYPED_PAIRS
-from ..counts.observations import ATTRIBUTES, Encoder, Observations
+from ..counts.labelled import ATTRIBUTES
+from ..counts.observations import Encoder, Observations
 from ..counts.prepared_links import PreparedLinks
 from ..counts.rows import (
     WEAKEST,

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from ..counts import BOUNDARY, Table, Template
 from ..counts.edge_types import TYPED_PAIRS
-from ..counts.observations import ATTRIBUTES
+from ..counts.labelled import ATTRIBUTES
 from ..counts.rows import (
     KeyIndex,
     association,

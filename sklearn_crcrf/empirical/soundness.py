@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from ..counts.labelled import ATTRIBUTES
 from ..counts.lexicon import Lexicon
-from ..counts.observations import ATTRIBUTES, Encoder
+from ..counts.observations import Encoder
 from ..counts.rows import FLOOR
 from ..counts.soundness import (
     counts_requirements,

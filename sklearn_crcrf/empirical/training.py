@@ -11,7 +11,9 @@ from ..base.sample_weight import sequence_weights
 from ..counts import Counts, Template
 from ..counts.classifier import CountingClassifier
 from ..counts.edge_types import KINDS_OF_LINKS, kind_of_links
-from ..counts.observations import Encoder, LabelledObservations, count_folds_of_corpus, relabel
+from ..counts.labelled import LabelledObservations, count_folds_of_corpus
+from ..counts.observations import Encoder
+from ..counts.renumbering import relabel
 from ..counts.rows import FLOOR
 from ..counts.tabulator import Tabulator
 from ..counts.triangles import TRIANGLES

@@ -9,7 +9,7 @@ from sklearn.base import clone
 from sklearn.model_selection import KFold, cross_val_predict
 
 from sklearn_crcrf import EmpiricalCRF, SequenceArray
-from sklearn_crcrf.counts.observations import ATTRIBUTES
+from sklearn_crcrf.counts.labelled import ATTRIBUTES
 
 WORDS = ["the", "dog", "Dogs", "run-up", "walks", "walking", "7", "x"]
 SETTINGS = [
