@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..data.ragged import SequenceArray, joined_ranges
 from ..data.sequences import as_sequences
 from ..data.symbols import join_columns
-from ..segments.segments import factorize
+from ..segments.label_sequences import factorize
 from ..utils.soundness import Fact, Requirement
 from ._base import SequenceTransformer, as_symbols, column_number
 from ._found_columns import CONFIDENCES, Found, Text, column_names, found_table

@@ -6,7 +6,8 @@ import numpy as np
 
 from ..data.ragged import SequenceArray
 from ..segments import Segments
-from ..segments.segments import factorize, find_segments
+from ..segments.label_sequences import factorize
+from ..segments.segments import find_segments
 from .docstrings import of_segments
 from .flatten import flatten
 

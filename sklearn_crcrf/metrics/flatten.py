@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.exceptions import UndefinedMetricWarning
 
 from ..data.ragged import SequenceArray
-from ..segments.segments import is_nested, label_sequences, naming_unhashable
+from ..segments.label_sequences import is_nested, label_sequences, naming_unhashable
 from ..utils.names import check_several
 
 __all__ = [

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from ..data.ragged import SequenceArray, locate
-from ..segments.segments import factorize, label_sequences, naming_unhashable
+from ..segments.label_sequences import factorize, label_sequences, naming_unhashable
 from .docstrings import of_tokens
 from .flatten import check_same_layout, label_list, sample_lengths, token_weights
 

@@ -4,7 +4,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..segments.segments import factorize, find_segments
+from ..segments.label_sequences import factorize
+from ..segments.segments import find_segments
 from .docstrings import of_segments
 from .flatten import ZeroDivision, divide, flatten
 

@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.metrics import ConfusionMatrixDisplay
 
 from ..metrics import token_confusion_matrix
-from ..segments.segments import factorize, label_sequences
+from ..segments.label_sequences import factorize, label_sequences
 from ..utils.names import check_no_string
 from ._axes import new_axes, plain
 

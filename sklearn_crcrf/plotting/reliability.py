@@ -6,7 +6,7 @@ import numpy as np
 
 from ..metrics.flatten import check_same_layout
 from ..metrics.probabilities import as_probabilities, check_probabilities
-from ..segments.segments import label_sequences
+from ..segments.label_sequences import label_sequences
 from ._axes import new_axes, plain
 
 __all__ = ["ReliabilityDisplay"]

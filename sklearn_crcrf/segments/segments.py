@@ -1,13 +1,11 @@
 """Segments: from labels in any scheme to (sequence, start, end, type), and back."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..data.ragged import SequenceArray, joined_ranges, locate
-from ..utils.names import check_several
+from .label_sequences import factorize, is_nested, label_sequences, naming_unhashable
 from .schemes import SCHEMES, SchemeLabels, check_option, read_labels
 
 __all__ = [
@@ -290,78 +288,6 @@ def find_segments(labels: SequenceArray, scheme: str, reading: str, name: str) -
         proper = _is_proper(scheme, *outer, follows_same)
         start, end = start[proper], end[proper]
     return _in_sequences(start, end, parsed.types[parsed.kind[y[start]]], labels.offsets)
-
-
-def label_sequences(y: Any, name: str) -> SequenceArray:
-    """Labels in any layout as a SequenceArray; one-dimensional labels are a single sequence."""
-    check_several(y, name)
-    if isinstance(y, SequenceArray):
-        labels = y
-    elif is_nested(y):
-        labels = SequenceArray.from_sequences(y)
-    elif hasattr(y, "__array__"):
-        flat = np.asarray(y)
-        labels = SequenceArray(flat, [0, len(flat)])
-    else:
-        labels = SequenceArray.from_sequences([y])
-    if labels.data.ndim != 1:
-        raise ValueError(f"{name} must hold one value per token")
-    return labels
-
-
-def is_nested(y: Any) -> bool:
-    """Whether labels are nested in sequences, rather than one flat list or array."""
-    if isinstance(y, SequenceArray):
-        return True
-    first = next(iter(y), None)
-    return first is None or (
-        hasattr(first, "__len__") and not isinstance(first, (str, bytes, dict))
-    )
-
-
-@contextmanager
-def naming_unhashable(**labels: SequenceArray) -> Iterator[None]:
-    """If labels cannot be compared, raise a ValueError that names the one that is not hashable.
-
-    Parameters
-    ----------
-    **labels : SequenceArray
-        Labels, by the name of the argument.
-    """
-    try:
-        yield
-    except (TypeError, ValueError):
-        for name, sequences in labels.items():
-            for token, label in enumerate(sequences.data.tolist()):
-                if not _is_hashable(label):
-                    sequence, position = locate(sequences.offsets, token)
-                    raise ValueError(
-                        f"{name}, sequence {sequence}, position {position}: the label {label!r} "
-                        "is not hashable"
-                    ) from None
-        raise
-
-
-def factorize(values: np.ndarray) -> tuple[list, np.ndarray]:
-    """The distinct values, sorted if they can be, and the index of each value among them."""
-    # Hashing beats the sorting of np.unique several times on arrays of Python objects.
-    values = values.tolist()
-    distinct = list(dict.fromkeys(values))
-    try:
-        distinct.sort()
-    except TypeError:
-        distinct.sort(key=lambda v: (type(v).__name__, repr(v)))
-    index = {value: i for i, value in enumerate(distinct)}
-    codes = np.fromiter(map(index.__getitem__, values), dtype=np.int64, count=len(values))
-    return distinct, codes
-
-
-def _is_hashable(label: Any) -> bool:
-    try:
-        hash(label)
-    except TypeError:
-        return False
-    return True
 
 
 def find_runs(
