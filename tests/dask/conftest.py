@@ -1,4 +1,7 @@
-"""Clusters, and a corpus in parts, the same for all tests of this folder."""
+"""Clusters and a corpus in parts for the tests of this folder.
+
+A cluster takes a share of a processor even while it has nothing to do: none outlives its module.
+"""
 
 import warnings
 from itertools import pairwise
@@ -46,7 +49,7 @@ def in_parts():
     return cut
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def client():
     """Two workers that are threads of this process."""
     with (
@@ -74,7 +77,7 @@ def own_client():
         it.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def processes():
     """Two workers that are processes."""
     with (
