@@ -4,12 +4,11 @@ import json
 import re
 import signal
 import socket
-import subprocess
-import sys
 from contextlib import contextmanager
 from http.client import HTTPConnection
 
 import pytest
+from forks import Fork
 
 pytest.importorskip("starlette")
 pytest.importorskip("uvicorn")
@@ -31,16 +30,9 @@ def text(tmp_path):
 
 @contextmanager
 def served(*command):
-    program = [sys.executable, "-m", "sklearn_crcrf", *map(str, command)]
-    process = subprocess.Popen(
-        [*program, "--port", "0", "--no-browser"], stdout=subprocess.PIPE, text=True
-    )
-    try:
-        line = next(line for line in process.stdout if line.startswith("http"))
-        yield HTTPConnection(re.match(r"http://([^/]*)", line)[1], timeout=30), process
-    finally:
-        process.kill()
-        process.wait()
+    with Fork(*command, "--port", "0", "--no-browser") as fork:
+        line = next(line for line in fork.stdout if line.startswith(b"http")).decode()
+        yield HTTPConnection(re.match(r"http://([^/]*)", line)[1], timeout=30), fork
 
 
 def post(connection, path, **content):
@@ -57,14 +49,14 @@ def accept(connection, sentence, marks):
 
 def test_what_was_acknowledged_survives_a_kill(text, capsys):
     command = "annotate", text, "--labels", "PER"
-    with served(*command) as (connection, process):
+    with served(*command) as (connection, fork):
         accept(connection, 0, [[0, 1, "PER"]])
         accept(connection, 2, [[0, 1, "PER"]])
-        process.send_signal(signal.SIGKILL)
-    with served(*command) as (connection, process):
+        fork.send_signal(signal.SIGKILL)
+    with served(*command) as (connection, fork):
         assert accept(connection, 1, [])["state"]["accepted"] == 3
-        process.send_signal(signal.SIGINT)
-        process.wait(10)
+        fork.send_signal(signal.SIGINT)
+        fork.wait()
     log = f"{text}.annotations.jsonl"
     assert main(["export", log]) == 0
     exported = capsys.readouterr().out

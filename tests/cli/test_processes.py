@@ -5,12 +5,11 @@ import signal
 import subprocess
 import sys
 import time
-import traceback
 
 import pytest
+from forks import Fork, run_in_fork
 
 from sklearn_crcrf import CRF, EmpiricalCRF
-from sklearn_crcrf.cli import main
 from sklearn_crcrf.datasets import make_addresses, write_conll
 
 pytest.importorskip("skops")
@@ -72,8 +71,9 @@ def test_a_tagger_waits_only_for_numpy(tmp_path):
 def test_a_pipe_from_and_to_other_programs_is_utf_8_wherever(corpus, tmp_path):
     environment = os.environ | {"LC_ALL": "C", "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
     data = (tmp_path / "train.txt").read_bytes()
-    done = run(tmp_path, "train", "-", *HMM, "--model", "m", input=data, env=environment)
-    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    argv = ["train", "-", *HMM, "--model", "m"]
+    with Fork(*argv, folder=tmp_path, stdin=tmp_path / "train.txt", encoding="ascii") as fork:
+        assert (fork.stdout.read(), fork.stderr.read(), fork.wait()) == (b"", b"", 0)
     words = "Straße\n".encode()
     words += b"".join(line.split(b"\t")[0] + b"\n" for line in data.splitlines())
     tagged = run(tmp_path, "tag", "--model", "m", input=words, env=environment)
@@ -84,31 +84,20 @@ def test_a_pipe_from_and_to_other_programs_is_utf_8_wherever(corpus, tmp_path):
 def test_a_reader_that_goes_away_is_no_error(model, tmp_path):
     many = (tmp_path / "train.txt").read_bytes() * 20
     (tmp_path / "many.txt").write_bytes(many)
-    argv = [*PROGRAM, "tag", "many.txt", "--model", str(model), "--marginals"]
-    pipe = subprocess.PIPE
-    with subprocess.Popen(argv, cwd=tmp_path, stdout=pipe, stderr=pipe) as process:
-        process.stdout.readline()
-        process.stdout.close()
-        assert process.stderr.read() == b""
-        assert process.wait(300) == 141
-
-
-def interrupt_when(process, is_time, seconds=300):
-    """Press Ctrl-C, and return what is on standard error."""
-    end = time.monotonic() + seconds
-    while not is_time():
-        assert process.poll() is None and time.monotonic() < end
-        time.sleep(0.01)
-    process.send_signal(signal.SIGINT)
-    return process.communicate(timeout=300)[1].decode()
+    with Fork("tag", "many.txt", "--model", model, "--marginals", folder=tmp_path) as fork:
+        fork.stdout.readline()
+        fork.stdout.close()
+        assert fork.stderr.read() == b""
+        assert fork.wait() == 141
 
 
 def test_ctrl_c_keeps_the_model_of_the_last_iteration(corpus, tmp_path):
-    argv = [*PROGRAM, "train", "train.txt", "--model", "m", *LONG, "--verbose"]
-    with subprocess.Popen(argv, cwd=tmp_path, stderr=subprocess.PIPE) as process:
-        lines = [process.stderr.readline().decode() for _ in range(3)]
-        err = interrupt_when(process, lambda: True)
-    assert process.returncode == 130
+    argv = ["train", "train.txt", "--model", "m", *LONG, "--verbose"]
+    with Fork(*argv, folder=tmp_path) as fork:
+        lines = [fork.stderr.readline().decode() for _ in range(3)]
+        fork.send_signal(signal.SIGINT)
+        err = fork.stderr.read().decode()
+        assert fork.wait() == 130
     assert all(line.startswith("training: iteration ") for line in lines)
     told = [line for line in err.splitlines() if not line.startswith("training: iteration ")]
     assert told == ["sklearn-crcrf: interrupted; m is the model of the last iteration"]
@@ -165,23 +154,6 @@ def test_ctrl_c_in_other_programs_is_an_exception(tmp_path):
     for argv in (["other.py"], ["-m", "other"], ["-c", program]):
         done = interrupted_at("sklearn_crcrf.boosting", [sys.executable, *argv], tmp_path)
         assert done.returncode != 130 and b"\nKeyboardInterrupt" in done.stderr
-
-
-def run_in_fork(argv, folder):
-    """Run the command line as a process would that has imported everything, and end with it."""
-    status = 1
-    try:
-        os.chdir(folder)
-        sys.stdin, sys.stdout, sys.stderr = (os.fdopen(fd, mode) for fd, mode in enumerate("rww"))
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-        status = main([str(a) for a in argv])
-    except SystemExit as end:
-        status = end.code
-    except BaseException:
-        traceback.print_exc()
-    finally:
-        sys.stderr.flush()
-        os._exit(status)
 
 
 def in_a_terminal(argv, folder, typed=b"", interrupt_after=None, missing=()):
