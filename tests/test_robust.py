@@ -364,7 +364,7 @@ if __name__ == "__main__":
     score = crf.score(X, y)
     context = multiprocessing.get_context("fork")
     queue = context.Queue()
-    children = [context.Process(target=work, args=(queue,)) for _ in range(2)]
+    children = [context.Process(target=work, args=(queue,), daemon=True) for _ in range(2)]
     for child in children:
         child.start()
     for child in children:
@@ -386,7 +386,7 @@ if __name__ == "__main__":
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
 def test_fork_after_threads():
-    run(PARALLEL + FORK)
+    exec(PARALLEL + FORK, {"__name__": "__main__"})
 
 
 @unconverged
