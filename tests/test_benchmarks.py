@@ -18,6 +18,8 @@ from scipy.optimize import OptimizeResult
 from sklearn.pipeline import make_pipeline
 
 from sklearn_crcrf.datasets import Splits, make_addresses
+from sklearn_crcrf.empirical import training
+from sklearn_crcrf.empirical.fit_exponents import held_out_folds as folds
 from sklearn_crcrf.feature_extraction import SequenceVectorizer, Window
 from sklearn_crcrf.linear import find_duplicates
 from sklearn_crcrf.linear.factoring import factor
@@ -33,6 +35,15 @@ def load():
     """Import a script by its name."""
     with modules_of(FOLDER) as load:
         yield load
+
+
+@pytest.fixture(autouse=True)
+def few_repetitions(load, monkeypatch):
+    """Little is timed, and exponents are fitted on two held-out parts instead of ten."""
+    monkeypatch.setattr(load("_training"), "LEAST_SECONDS", 0.01)
+    monkeypatch.setattr(
+        training, "held_out_folds", lambda offsets, _, n_labels: folds(offsets, 0.5, n_labels)
+    )
 
 
 @pytest.fixture
@@ -627,8 +638,8 @@ def test_learning_curves_meet_where_a_gain_changes_its_sign(load):
 
 def test_held_out_choices_have_a_row_for_each_model(load):
     calibration = load("calibration")
-    X, y = make_addresses(60, random_state=0)
-    parts = {"Dutch names": ((X[:30], y[:30]), calibration.half_lower((X[30:], y[30:])))}
+    X, y = make_addresses(30, random_state=0)
+    parts = {"Dutch names": ((X[:15], y[:15]), calibration.half_lower((X[15:], y[15:])))}
     for rows in (calibration.calibration(parts), calibration.costs(parts)):
         rows = list(rows)
         assert [row[1] for row in rows] == [*calibration.MODELS]

@@ -4,6 +4,7 @@ A cluster takes a share of a processor even while it has nothing to do: none out
 """
 
 import warnings
+from copy import deepcopy
 from itertools import pairwise
 
 import pytest
@@ -18,6 +19,15 @@ from sklearn_crcrf.datasets import make_addresses  # noqa: E402
 # Where the parts begin: the second and the last are empty.
 CUTS = [0, 9, 9, 16, 24, 28, 36, 40, 40]
 QUIET = {"dashboard_address": None, "silence_logs": 60, "threads_per_worker": 1}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def configuration():
+    """Clients that workers make for themselves leave their settings behind."""
+    before = deepcopy(dask.config.config)
+    yield
+    dask.config.config.clear()
+    dask.config.config.update(before)
 
 
 @pytest.fixture(autouse=True)
