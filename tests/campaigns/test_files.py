@@ -10,6 +10,7 @@ from random import Random
 import pytest
 
 from sklearn_crcrf.datasets import read_conll
+from sklearn_crcrf.separate import estimator
 
 FOLDER = Path(__file__).parents[2] / "campaigns"
 STORED = """
@@ -18,7 +19,11 @@ warnings.simplefilter("ignore")
 from random import Random
 import _campaign
 from _model_files import _stored, mutated
-from _models import classifiers, examples, make
+from _models import SMALL, classifiers, examples, make
+from sklearn_crcrf.separate import estimator
+# A fit takes as long as there are choices, and iterations.
+estimator.EXPONENTS = estimator.STRENGTHS = (0.1, 1.0)
+SMALL.update(max_iter=1, max_iterations=1)
 kinds, y = examples(3)
 for public in classifiers():
     kind = {"BoostedCRF": "numbers", "CRFsuiteCRF": "dicts"}.get(public.__name__, "words")
@@ -28,13 +33,17 @@ for public in classifiers():
 """
 
 
-def test_models_are_stored_and_changed_the_same_way_in_every_process(load, tmp_path, capsys):
+def test_models_are_stored_and_changed_the_same_way_in_every_process(
+    load, tmp_path, capsys, monkeypatch
+):
     pytest.importorskip("skops")
     path = os.pathsep.join([str(FOLDER), *sys.path])
     environment = {**os.environ, "PYTHONPATH": path, "PYTHONHASHSEED": "1"}
     options = {"stdout": subprocess.PIPE, "text": True, "cwd": tmp_path, "env": environment}
     with subprocess.Popen([sys.executable, "-c", STORED], **options) as other:
         load("_model_files")
+        for choices in ("EXPONENTS", "STRENGTHS"):
+            monkeypatch.setattr(estimator, choices, getattr(estimator, choices))
         exec(STORED, {})
         found = capsys.readouterr().out
         assert other.communicate(timeout=300)[0] == found

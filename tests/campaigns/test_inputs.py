@@ -28,8 +28,11 @@ def test_all_classifiers_and_transformers_are_tried(load):
 
 @pytest.mark.filterwarnings("ignore")
 def test_all_ways_to_train_are_tried(load, monkeypatch):
-    for choices in ("EXPONENTS", "STRENGTHS"):  # a fit takes as long as they are many
-        monkeypatch.setattr(separate, choices, getattr(separate, choices)[::3])
+    # A fit takes as long as there are choices, and iterations.
+    for choices in ("EXPONENTS", "STRENGTHS"):
+        monkeypatch.setattr(separate, choices, getattr(separate, choices)[::6])
+    for name in ("max_iter", "max_iterations"):
+        monkeypatch.setitem(load("_models").SMALL, name, 1)
     names = {trainer.name for trainer in load("_models").trainers(n_sequences=3)}
     assert {f"CRF criterion={name}" for name in CRITERIA} <= names | {
         "CRF criterion=local_log_loss"  # which MEMM has

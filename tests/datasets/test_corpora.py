@@ -204,15 +204,6 @@ def test_real_conll2002():
 
 @data
 @needs_data
-def test_real_brown():
-    bunch = fetch_brown(download_if_missing=False)
-    assert len(bunch.data) == 57340
-    assert sum(map(len, bunch.data)) == 1161192
-    assert len(bunch.target_names) == 472
-
-
-@data
-@needs_data
 def test_real_corpora_survive_their_original_form(tmp_path, monkeypatch):
     """What is written in the original form, zipped and downloaded has the expected checksum."""
     members = {"train": "train.txt", "test": "test.txt"}

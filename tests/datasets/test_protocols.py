@@ -36,10 +36,23 @@ def test_suffixes_of_tags(tag, bare):
     assert _protocols._BareTags()[tag] == bare
 
 
+@pytest.fixture(scope="module")
+def brown():
+    return fetch_brown(download_if_missing=False)
+
+
 @data
 @needs_data
-def test_brown_splits(monkeypatch):
-    corpus = fetch_brown(return_X_y=True, download_if_missing=False)
+def test_real_brown(brown):
+    assert len(brown.data) == 57340
+    assert sum(map(len, brown.data)) == 1161192
+    assert len(brown.target_names) == 472
+
+
+@data
+@needs_data
+def test_brown_splits(brown, monkeypatch):
+    corpus = brown.data, brown.target
     monkeypatch.setattr(_protocols, "fetch_brown", lambda **options: corpus)
     splits = {name: load_brown_splits(name) for name in BROWN_SPLITS}
     assert {name: [len(X) for X, _ in parts] for name, parts in splits.items()} == {

@@ -1,5 +1,6 @@
 """The smoothed estimates in plain dicts: the reference for the scores of the smoothed model."""
 
+import functools
 import itertools
 from collections import Counter, defaultdict
 
@@ -14,6 +15,7 @@ SPELLING_EXPONENTS = {"label": 1.0, **{expert.feature: expert.exponent for exper
 SHORTER = {f"suffix{k}": f"suffix{k - 1}" for k in range(2, 6)}
 
 
+@functools.cache
 def spelled(word, feature):
     return spelling_table([word], [feature]).column(feature)[0]
 

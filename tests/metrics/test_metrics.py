@@ -201,7 +201,7 @@ def labelled(draw, labels=("a", "b", "c", "d")):
 
 
 @pytest.mark.filterwarnings("ignore:A single label was found")
-@settings(max_examples=20)
+@settings(max_examples=12)
 @given(labelled())
 def test_token_metrics_equal_scikit_learn_on_flat_labels(case):
     y_true, y_pred, weight = case

@@ -123,17 +123,17 @@ def test_entries_add_up_to_the_score_of_the_path(name):
     for i in (0, n_trained, n_trained + 1):
         sequence = data[i] if isinstance(data, list) else data[i : i + 1]
         predicted = model.predict(data[i : i + 1])[0]
-        drawn = rng.integers(0, len(model.classes_), len(X[i])).astype(np.int32)
-        for labels in (None, predicted, model.classes_[drawn]):
-            explanation = explain(model, sequence, labels)
-            chosen = predicted if labels is None else labels
+        drawn = model.classes_[rng.integers(0, len(model.classes_), len(X[i]))]
+        best = explain(model, sequence)
+        found = best, explain(model, sequence, predicted), explain(model, sequence, drawn)
+        for chosen, explanation in zip((predicted, predicted, drawn), found, strict=True):
             assert explanation.labels == list(chosen)
             y = np.searchsorted(model.classes_, chosen).astype(np.int32)
             expected = score(model, data[i : i + 1], y)
             scale = max(1.0, abs(expected)) if np.isfinite(expected) else 1.0
             assert explanation.score == pytest.approx(expected, abs=1e-9 * scale)
             assert explanation.token_scores.sum() == pytest.approx(expected, abs=1e-9 * scale)
-        proba = np.exp(explain(model, sequence).log_probability)
+        proba = np.exp(best.log_probability)
         assert proba == pytest.approx(model.confidence(data[i : i + 1])[0], abs=1e-9)
 
 

@@ -98,7 +98,7 @@ def edges_of(edges):
 
 def others():
     rng = np.random.default_rng(1)
-    return [[], *([word] for word in ODD), *(words(rng, rng.integers(12)) for _ in range(200))]
+    return [[], *([word] for word in ODD), *(words(rng, rng.integers(12)) for _ in range(100))]
 
 
 @for_each(

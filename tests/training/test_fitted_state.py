@@ -81,7 +81,7 @@ ESTIMATORS = [
     MEMM(max_iter=5),
     CRFsuiteCRF(max_iterations=5),
     EmpiricalCRF(),
-    EmpiricalCRF(exponents="fit"),
+    EmpiricalCRF(exponents="fit", validation_fraction=0.5),
     EmpiricalCRF(order=2),
     HMM(),
     StructuredPerceptron(max_iter=3, random_state=0),
