@@ -48,7 +48,7 @@ EXPERTS = [
     ("memm", MEMM()),
     ("lower", make_pipeline(TokenFeatures(["lower", "suffix2"]), CRF(dtype="float32"))),
 ]
-OF_NUMBERS = [("crf", CRF(boundaries=True)), ("hmm", HMM())]
+OF_NUMBERS = [("crf", CRF(boundaries=True, tol=0.1)), ("hmm", HMM())]
 
 
 def pool_of(*names, **options):
