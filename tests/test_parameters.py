@@ -68,7 +68,7 @@ ITERATIVE = {
     "CRF, c1": CRF(max_iter=6, c1=0.1, random_state=0),
     "MEMM": MEMM(max_iter=6, random_state=0),
     "CRFsuiteCRF": CRFsuiteCRF(max_iterations=6, random_state=0),
-    "EmpiricalCRF": EmpiricalCRF(exponents="fit"),
+    "EmpiricalCRF": EmpiricalCRF(exponents="fit", validation_fraction=0.5),
     "StructuredPerceptron": StructuredPerceptron(max_iter=6, random_state=0),
     "PassiveAggressiveCRF": PassiveAggressiveCRF(max_iter=6, random_state=0),
     "ArowCRF": ArowCRF(max_iter=6, random_state=0),

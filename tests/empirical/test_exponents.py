@@ -269,9 +269,9 @@ def test_a_weight_is_a_number_of_copies():
 
 def test_weights_count_where_exponents_are_fitted():
     weights = np.full(len(X), 3.0)
-    weighted = EmpiricalCRF(exponents="fit").fit(X, Y, weights)
+    weighted = EmpiricalCRF(exponents="fit", validation_fraction=0.25).fit(X, Y, weights)
     # All that is held out weighs three times as much, and the prior of the exponents does not.
-    wider = EmpiricalCRF(exponents="fit").fit(X, Y)
+    wider = EmpiricalCRF(exponents="fit", validation_fraction=0.25).fit(X, Y)
     assert weighted.loss_curve_[0] > 2.0 * wider.loss_curve_[0]
     assert weighted.exponents_ != wider.exponents_
 
@@ -286,7 +286,7 @@ def test_sequences_without_weight_take_no_part():
 
 
 def test_it_tells_how_exponents_are_fitted():
-    crf = EmpiricalCRF(exponents="fit").fit(X, Y)
+    crf = EmpiricalCRF(exponents="fit", validation_fraction=0.25).fit(X, Y)
     assert crf.n_iter_ == len(crf.loss_curve_) > 1
     assert (np.diff(crf.loss_curve_) <= 0).all()
     assert isinstance(crf.converged_, bool)
@@ -296,7 +296,9 @@ def test_it_tells_how_exponents_are_fitted():
 
 
 def test_fitting_is_deterministic():
-    first, second = (EmpiricalCRF(exponents="fit").fit(X, Y) for _ in range(2))
+    first, second = (
+        EmpiricalCRF(exponents="fit", validation_fraction=0.25).fit(X, Y) for _ in range(2)
+    )
     assert first.exponents_ == second.exponents_
     assert first.exponents_ != EmpiricalCRF().fit(X, Y).exponents_
     for a, b in zip(first.predict_proba(X), second.predict_proba(X), strict=True):
@@ -372,7 +374,7 @@ def test_folds_are_blocks_of_a_limited_number_of_tokens(n_units, length, fractio
 
 
 def test_in_the_end_all_sequences_are_counted():
-    fitted = EmpiricalCRF(exponents="fit").fit(X, Y)
+    fitted = EmpiricalCRF(exponents="fit", validation_fraction=0.25).fit(X, Y)
     given = EmpiricalCRF(exponents=fitted.exponents_).fit(X, Y)
     assert fitted.counts_ == given.counts_
     assert fitted.exponents_ == given.exponents_

@@ -99,8 +99,10 @@ def test_a_path_is_a_chain(X, crf):
 
 @pytest.mark.parametrize("X", CHAINS.values(), ids=CHAINS)
 def test_fitted_exponents_of_a_path(X):
-    chain = EmpiricalCRF(exponents="fit", sigma=0.5).fit(X, LABELLED)
-    forest = EmpiricalCRF(exponents="fit", sigma=0.5).fit(as_paths(X), LABELLED)
+    chain = EmpiricalCRF(exponents="fit", validation_fraction=0.25, sigma=0.5).fit(X, LABELLED)
+    forest = EmpiricalCRF(exponents="fit", validation_fraction=0.25, sigma=0.5).fit(
+        as_paths(X), LABELLED
+    )
     for name, value in chain.exponents_.items():
         assert forest.exponents_[name] == pytest.approx(value, abs=1e-4)
     more = [crf.fit_exponents(x, LABELLED) for crf, x in ((chain, X), (forest, as_paths(X)))]
@@ -273,7 +275,7 @@ def test_other_containers_of_the_same_trees():
 
 @pytest.fixture(scope="module")
 def held_out():
-    crf = EmpiricalCRF(exponents="fit").fit(TREES, Y)
+    crf = EmpiricalCRF(exponents="fit", validation_fraction=0.25).fit(TREES, Y)
     labels = np.searchsorted(crf.classes_, np.concatenate([y for y in NEW_Y if y]))
     return crf.model_, crf._prepare(NEW), labels, structure_of(NEW)
 
@@ -301,7 +303,7 @@ def test_gradient_in_the_exponents(held_out):
 
 
 def test_exponents_of_edges_stay_positive():
-    crf = EmpiricalCRF(exponents="fit", sigma=10.0).fit(TREES, Y)
+    crf = EmpiricalCRF(exponents="fit", validation_fraction=0.25, sigma=10.0).fit(TREES, Y)
     assert crf.exponents_["edges"] > 0 and crf.exponents_["edge types"] > 0
     with pytest.raises(ValueError, match="'edge types' must not be negative"):
         EmpiricalCRF(exponents={"edge types": -0.1}).fit(TREES, Y)

@@ -158,8 +158,9 @@ def test_gradient_of_exponents():
 
 def test_fitted_exponents():
     many, labels = X[:4] * 5, Y[:4] * 5
-    crf = EmpiricalCRF(segments="counted", exponents="fit").fit(many, labels)
-    plain = EmpiricalCRF(exponents="fit").fit(many, labels)
+    fitted = {"exponents": "fit", "validation_fraction": 0.25}
+    crf = EmpiricalCRF(segments="counted", **fitted).fit(many, labels)
+    plain = EmpiricalCRF(**fitted).fit(many, labels)
     given = {name: crf.exponents_[name] for name in plain.exponents_}
     assert given == plain.exponents_
     default = EmpiricalCRF(segments="counted").fit(many, labels).exponents_

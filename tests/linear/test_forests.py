@@ -52,9 +52,9 @@ LINEAR = {
 OTHERS = {
     "eg": MaxMarginCRF(solver="eg", tol=0.3, random_state=0),
     "subgradient": MaxMarginCRF(solver="subgradient", tol=0.3, random_state=0),
-    "pool": OpinionPoolCRF([("crf", CRF()), ("memm", MEMM())], random_state=0),
-    "merged": MergedLabels(CRF(), ["N"]),
-    "calibrated": CalibratedSequenceClassifier(CRF(), cv=2),
+    "pool": OpinionPoolCRF([("crf", CRF(tol=0.05)), ("memm", MEMM(tol=0.05))], random_state=0),
+    "merged": MergedLabels(CRF(tol=0.05), ["N"]),
+    "calibrated": CalibratedSequenceClassifier(CRF(tol=0.05), cv=2),
 }
 ALL = {**LINEAR, **OTHERS}
 models = pytest.mark.parametrize("name", ALL)
