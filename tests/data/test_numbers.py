@@ -22,17 +22,22 @@ def lists(rows):
     return [rows[start:stop] for start, stop in pairwise(OFFSETS)]
 
 
+TYPES = [bool, np.uint8, np.int64, np.float16, np.longdouble, object, "U3", ">f4", ">f8", ">i4"]
+
+
 @for_each("dtype", [np.float32, np.float64])
-@for_each(
-    "given",
-    [bool, np.uint8, np.int64, np.float16, np.longdouble, object, "U3", ">f4", ">f8", ">i4"],
-)
+@for_each("given", TYPES)
 def test_types_of_numbers(given, dtype):
     rows = (ROWS > 0 if given is bool else ROWS).astype(given)
     found = as_numbers(SequenceArray(rows, OFFSETS), dtype)
     assert found.dtype == dtype
     assert found.dtype.isnative
     assert_array_equal(found, ROWS > 0 if given is bool else ROWS)
+
+
+@for_each("given", TYPES)
+def test_estimators_take_types_of_numbers(given):
+    rows = (ROWS > 0 if given is bool else ROWS).astype(given)
     for estimator in (CRF(), HMM(), EmpiricalCRF(), BoostedCRF(max_iter=2)):
         if not (given == "U3" and not isinstance(estimator, (CRF, BoostedCRF))):
             X = SequenceArray(rows, OFFSETS)
