@@ -37,6 +37,13 @@ VECTOR_TYPES = {
 VECTOR_KERNELS = {
     "binary_labels": ["_binary_labels.pxi"],
     "history": ["_history.pxi"],
+    "learning": [
+        "_viterbi.pxi",
+        "_search.pxi",
+        "_corrections.pxi",
+        "_margin_steps.pxi",
+        "_dual_steps.pxi",
+    ],
     "lattices": ["_lattice_sums.pxi", "_lattice_learning.pxi"],
     "lock_step": [
         "_scaled_scores.pxi",
@@ -65,6 +72,8 @@ VECTOR_KERNELS = {
     ],
     "viterbi": ["_viterbi.pxi", "_best_paths.pxi"],
 }
+# In these kernels products are not fused with sums, so that all vector types give the same bits.
+UNFUSED = {"learning"}
 DIRECTIVES = {
     "language_level": 3,
     "boundscheck": "SKLEARN_CRCRF_BOUNDSCHECK" in os.environ,
@@ -91,10 +100,12 @@ class BuildKernels(build_ext):
         kind = self.compiler.compiler_type
         options = COMPILE_ARGS.get(kind, []) if GIVEN_ARGS is None else GIVEN_ARGS.split()
         for extension, translated in zip(self.extensions, translate(self.extensions), strict=True):
-            vector_type = extension.name.split(".")[-2]
+            vector_type, name = extension.name.split(".")[-2:]
             extension.sources = translated.sources
             extension.depends = with_included(translated.depends)
             extension.extra_compile_args = options + VECTOR_TYPES.get(vector_type, [])
+            if name in UNFUSED and kind != "msvc":
+                extension.extra_compile_args.append("-ffp-contract=off")
         super().build_extensions()
 
 

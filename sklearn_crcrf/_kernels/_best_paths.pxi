@@ -6,9 +6,6 @@ from sklearn_crcrf._kernels.vectors cimport fetch_row
 
 # Scores are fetched from memory this number of tokens ahead.
 cdef enum: AHEAD = 4
-# If the transition matrix fills at most this number of vectors, sequences go in lock step: to try
-# all transitions is then faster than to find the labels that can win.
-cdef enum: FEW_VECTORS = 144
 
 
 def viterbi(
@@ -26,15 +23,17 @@ def viterbi(
         const double[::1] begin = batch.begin, end = batch.end
         int64_t n = state.shape[1], width = padded_d(n), start = 0
         int64_t longest = offsets[order[0] + 1] - offsets[order[0]] if order.shape[0] else 0
-        bint is_small = n * (width // padded_d(1)) <= FEW_VECTORS and batch.n_entries == 0
-        int64_t ways = TEAM if is_small and TEAM * longest <= state.shape[0] else 1
-        double[:, ::1] delta = rows_of(ways * max(longest, 1), width, np.nan)
+        int64_t ways = 1
+        double[:, ::1] delta
         double[:, ::1] matrix = padded_rows(batch.transition, False)
         double[:, ::1] transposed = padded_rows(batch.transition, True)
         Step step
         Team team
         int32_t *path = &labels[0] if labels.shape[0] else NULL
     kept = make_work_space(&step, n, longest)
+    if step.n_vectors <= FEW_VECTORS and batch.n_entries == 0 and TEAM * longest <= state.shape[0]:
+        ways = TEAM
+    delta = rows_of(ways * max(longest, 1), width, np.nan)
     step.transition = &matrix[0, 0]
     step.transposed = &transposed[0, 0]
     step.edges = batch.edges

@@ -1,7 +1,13 @@
-# The scores of one unit and its best labelling, under weights that change; see _learning.pyx.
+# The scores of one unit and its best labelling, under weights that change with each unit.
 #
-# The links of a unit make a forest. Each token sends a message to one token that it is linked to,
-# after it has got all messages to itself:
+# The links of a unit make a forest, such as a chain or a tree. A labelling y scores
+#
+#     sum_t x_t @ state[:, y_t] + sum_t z_t @ pairs[:, y_t, y_p(t)]
+#
+# for the attributes x of tokens and z of links, where the link into token t leads from token p(t).
+# The first attribute of a link is always 1; if there are no others, all links have the same
+# transition scores. To find the best labelling, each token sends a message to one token that it is
+# linked to, after it has got all messages to itself:
 #
 #     delta_t(j) = score_t(j) + sum_s max_i delta_s(i) + transition_s(i, j)    (s: all that send to t)
 #
@@ -221,7 +227,7 @@ cdef inline int64_t link_of(Search search, int64_t first, int64_t t) noexcept no
 cdef void send_message(Search search, int64_t first, int64_t t) noexcept nogil:
     """Add the maxima over the labels of token t to the delta of the token that it sends to."""
     cdef:
-        int64_t to = search.to[first + t], width = search.steps.width, link, best
+        int64_t to = search.to[first + t], width = search.steps.width, link, best = 0
         const double *delta = &search.delta[t, 0]
         const uint64_t *rivals = search.steps.all
         Step *step = search.steps
@@ -236,7 +242,7 @@ cdef void send_message(Search search, int64_t first, int64_t t) noexcept nogil:
         find_rivals(delta, gain_row(step, best), best, width, step.rivals)
         rivals = step.rivals
     add_maxima(
-        rivals, delta, step.transition, width, step.nothing, &search.delta[to, 0]
+        best, rivals, delta, step.transition, width, step.nothing, &search.delta[to, 0]
     )
 
 

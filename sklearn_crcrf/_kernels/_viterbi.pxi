@@ -25,6 +25,12 @@ from sklearn_crcrf._kernels.vectors cimport padded_d, real
 
 # Largest number of sequences that go in lock step.
 cdef enum: TEAM = 8
+# If the transition matrix fills at most this number of vectors, to try all transitions is faster
+# than to find the labels that can win: in lock step, and for a sequence alone, which has to wait for
+# each maximum.
+cdef enum:
+    FEW_VECTORS = 144
+    FEW_ALONE = 48
 
 
 cdef struct Team:
@@ -47,6 +53,7 @@ cdef struct Step:
     double *gains                  # (n, width) gain_row of each label, made when it is needed
     int8_t *has_gains              # (n,)
     double *into                   # (width,) work space
+    int64_t n_vectors              # of the transition matrix
     int64_t n_words                # of a set of labels, with a bit for each label
     uint64_t *rivals               # (n_tokens, n_words) work space
     const uint64_t *all            # (n_words,) all labels
@@ -58,6 +65,11 @@ cdef inline int64_t n_active(const Team *team, int64_t t) noexcept nogil:
     while n > 0 and team.length[n - 1] <= t:
         n -= 1
     return n
+
+
+cdef inline bint tries_all(const Step *step, const Team *team) noexcept nogil:
+    """Whether all labels are tried; sequences that go in lock step have no edges."""
+    return team.size > 1 or (step.n_vectors <= FEW_ALONE and step.edges.score == NULL)
 
 
 cdef inline int64_t edges_into(const Step *step, int64_t t) noexcept nogil:
@@ -91,6 +103,7 @@ cdef list make_work_space(Step *step, int64_t n, int64_t n_tokens):
         int8_t[::1] has_gains = np.zeros(n, dtype=np.int8)
         uint64_t[:, ::1] sets = np.zeros((1 + max(n_tokens, 1), n_words), dtype=np.uint64)
     step.n, step.width, step.n_words = n, width, n_words
+    step.n_vectors = n * (width // padded_d(1))
     step.gains, step.nothing, step.into = &rows[0, 0], &rows[n, 0], &rows[n + 1, 0]
     step.has_gains = &has_gains[0]
     for j in range(n):
@@ -102,7 +115,7 @@ cdef list make_work_space(Step *step, int64_t n, int64_t n_tokens):
 cdef void max_forward(const Step *step, const Team *team, double *delta) noexcept nogil:
     """Turn the scores of the tokens into the scores of their best prefixes."""
     cdef int64_t t, stride = team.ways * step.width
-    if team.size == 1:
+    if not tries_all(step, team):
         max_forward_alone(step, team.first[0], team.length[0], stride, delta)
         return
     for t in range(1, team.length[0]):
@@ -131,7 +144,9 @@ cdef void max_forward_alone(
             best_edges(step, t, delta, delta + stride)
             into = step.into
         delta += stride
-        top = add_maxima(rivals, delta - stride, step.transition, step.width, into, delta)
+        top = add_maxima(
+            best, rivals, delta - stride, step.transition, step.width, into, delta
+        )
         rivals += step.n_words
         best = first_equal(delta, NULL, step.width, top)
 
@@ -146,7 +161,7 @@ cdef const double *gain_row(const Step *step, int64_t best) noexcept nogil:
             step.into[j] = -step.transition[best * step.width + j]
         for j in range(step.width):
             row[j] = 0
-        add_maxima(step.all, step.into, step.transposed, step.width, step.nothing, row)
+        add_maxima(0, step.all, step.into, step.transposed, step.width, step.nothing, row)
         step.has_gains[best] = 1
     return row
 
@@ -197,8 +212,8 @@ cdef void trace_back(
 
 
 cdef inline const uint64_t *rivals_of(const Step *step, const Team *team, int64_t t) noexcept nogil:
-    """The rivals of a token, NULL where sequences went in lock step."""
-    return step.rivals + t * step.n_words if team.size == 1 else NULL
+    """The rivals of a token, NULL where all labels were tried."""
+    return NULL if tries_all(step, team) else step.rivals + t * step.n_words
 
 
 cdef int64_t previous_label(

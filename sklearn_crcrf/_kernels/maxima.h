@@ -172,14 +172,20 @@ INLINE int64_t first_largest_found(const double *x, const double *y, const uint6
     return largest;
 }
 
+/* Bits without bit i, if it is one of them. */
+INLINE uint64_t without(int64_t i, uint64_t bits) {
+    return (uint64_t)i < 64 ? bits & ~((uint64_t)1 << i) : bits;
+}
+
 /* Some vectors of a row of add_maxima. */
-INLINE vector_d maxima_tile(const int vectors, const uint64_t *found, int64_t n_words,
+INLINE vector_d maxima_tile(const int vectors, int64_t best, const uint64_t *found, int64_t n_words,
                             const double *x, const double *matrix, int64_t width,
                             const double *least, double *out) {
     vector_d sum[TILE], largest = splat_d(-INFINITY);
-    for (int v = 0; v < vectors; v++) sum[v] = AT(least + v * LANES);
+    for (int v = 0; v < vectors; v++)
+        sum[v] = larger_d(x[best] + AT(matrix + best * width + v * LANES), AT(least + v * LANES));
     for (int64_t word = 0; word < n_words; word++)
-        for (uint64_t bits = found[word]; bits; bits &= bits - 1) {
+        for (uint64_t bits = without(best - 64 * word, found[word]); bits; bits &= bits - 1) {
             int64_t i = 64 * word + lowest_bit(bits);
             for (int v = 0; v < vectors; v++)
                 sum[v] = larger_d(x[i] + AT(matrix + i * width + v * LANES), sum[v]);
@@ -191,15 +197,16 @@ INLINE vector_d maxima_tile(const int vectors, const uint64_t *found, int64_t n_
     return largest;
 }
 
-/* out[j] += max(least[j], max_i x[i] + matrix[i, j]) over the i in found; return the largest
-   out[j]. */
-static inline vector_d add_maxima(const uint64_t *found, const double *x, const double *matrix,
-                                  int64_t width, const double *least, double *out) {
+/* out[j] += max(least[j], max_i x[i] + matrix[i, j]) over best and the i in found; return the
+   largest out[j]. Often best is the only one, which takes no loop. */
+static inline vector_d add_maxima(int64_t best, const uint64_t *found, const double *x,
+                                  const double *matrix, int64_t width, const double *least,
+                                  double *out) {
     int64_t n_words = (width + 63) / 64;
     vector_d tile, largest = splat_d(-INFINITY);
     for (int64_t j = 0; j < width; j += TILE * LANES) {
 #define MAXIMA_TILE(vectors) \
-    maxima_tile(vectors, found, n_words, x, matrix + j, width, least + j, out + j)
+    maxima_tile(vectors, best, found, n_words, x, matrix + j, width, least + j, out + j)
         switch ((width - j) / LANES) {
             case 1: tile = MAXIMA_TILE(1); break;
             case 2: tile = MAXIMA_TILE(2); break;

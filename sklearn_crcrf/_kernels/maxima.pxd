@@ -20,8 +20,8 @@ cdef extern from "maxima.h" nogil:
         const double *x, const double *gain, int64_t best, int64_t width, uint64_t *found
     )
     vector_d add_maxima(
-        const uint64_t *found, const double *x, const double *matrix, int64_t width,
-        const double *least, double *out
+        int64_t best, const uint64_t *found, const double *x, const double *matrix,
+        int64_t width, const double *least, double *out
     )
     void add_all_maxima(
         const double *x, int64_t n_rows, const double *matrix, int64_t n, int64_t width,

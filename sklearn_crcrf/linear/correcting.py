@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .._kernels import _learning as kernels
+from .._kernels.vectorized import learning as kernels
 from .examples import Coefficients, Examples
 
 __all__ = ["correct", "find", "step_by_margin"]

@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
-from .._kernels._learning import Search
+from .._kernels.vectorized import learning
 from ..base.weights import Weights
 from ..data.csr import csr_arrays
 from ..data.ragged import joined_ranges
@@ -173,9 +173,9 @@ class Examples:
         """Whether kernels can search the units, since their links make forests."""
         return self._order is not None
 
-    def search(self, coefficients: Coefficients) -> Search:
-        """What kernels need to find best labellings, and to change the weights of links."""
-        return Search(*self._search, coefficients.pairs)
+    def search(self, coefficients: Coefficients) -> Any:
+        """A ``Search``: what kernels need to find best labellings, and change weights of links."""
+        return learning.Search(*self._search, coefficients.pairs)
 
     def pieces(self, order: np.ndarray) -> list[np.ndarray]:
         """The order of sequences, cut into runs for one kernel call each."""

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import OptimizeResult
 
-from .._kernels._learning import ActivePaths, take_steps
+from .._kernels.vectorized import learning
 from .one_by_one import UnitVariables
 from .problem import Bounds, MarginProblem
 
@@ -49,7 +49,7 @@ class DualVariables:
 
         Parameters
         ----------
-        choice : FROM_ALL or FROM_WORST
+        choice : learning.FROM_ALL or learning.FROM_WORST
             The active paths from which weight is moved to the best path of all.
         n_pairwise : int
             How often weight is then moved from the worst to the best active path.
@@ -59,10 +59,10 @@ class DualVariables:
         examples = self._problem.examples
         self._make_room()
         y, *attributes = examples.arguments
-        active = ActivePaths(self.paths, self.alpha, self.number, self.wrong)
+        active = learning.ActivePaths(self.paths, self.alpha, self.number, self.wrong)
         search, bound = examples.search(self.weights), self._problem.bound
         for piece in examples.pieces(order):
-            take_steps(
+            learning.take_steps(
                 choice, n_pairwise, search, piece, y, bound, *attributes, self.weights.state, active
             )
             examples.require_finite(self.wrong)

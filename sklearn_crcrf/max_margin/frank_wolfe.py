@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 from scipy.optimize import OptimizeResult
 
-from .._kernels._learning import FROM_ALL
+from .._kernels.vectorized import learning
 from .active_paths import ascend
 from .problem import MarginProblem
 
@@ -53,5 +53,11 @@ def frank_wolfe(
         between dual and fun.
     """
     return ascend(
-        problem, FROM_ALL, CORRECTIONS, max_iter=max_iter, tol=tol, callback=callback, rng=rng
+        problem,
+        learning.FROM_ALL,
+        CORRECTIONS,
+        max_iter=max_iter,
+        tol=tol,
+        callback=callback,
+        rng=rng,
     )

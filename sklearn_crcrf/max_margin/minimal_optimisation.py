@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 from scipy.optimize import OptimizeResult
 
-from .._kernels._learning import FROM_WORST
+from .._kernels.vectorized import learning
 from .active_paths import ascend
 from .problem import MarginProblem
 
@@ -41,5 +41,5 @@ def minimal_optimisation(
         As in :func:`frank_wolfe`.
     """
     return ascend(
-        problem, FROM_WORST, PAIRS, max_iter=max_iter, tol=tol, callback=callback, rng=rng
+        problem, learning.FROM_WORST, PAIRS, max_iter=max_iter, tol=tol, callback=callback, rng=rng
     )

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from .._kernels._learning import FROM_ALL, FROM_WORST
+from .._kernels.vectorized import learning
 from ..linear import Coefficients
 from .block import Block, UnitScores
 from .problem import MarginProblem
@@ -26,7 +26,10 @@ def _from_worst(alpha: np.ndarray, value: np.ndarray) -> tuple[np.ndarray, float
     return beta, float(alpha[worst])
 
 
-CHOICES: dict[Any, Choose] = {FROM_ALL: _from_all, FROM_WORST: _from_worst}
+CHOICES: dict[Any, Choose] = {
+    learning.FROM_ALL: _from_all,
+    learning.FROM_WORST: _from_worst,
+}
 
 
 class UnitVariables:

@@ -6,7 +6,10 @@ from example_paths import cases, flat
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn_crcrf._kernels._learning import FROM_ALL, FROM_WORST, ActivePaths, take_steps
+
+from sklearn_crcrf._kernels.vectorized import learning
+
+FROM_ALL, FROM_WORST = learning.FROM_ALL, learning.FROM_WORST
 
 CAPACITY = 40
 FACTORS = st.sampled_from([0.01, 0.3, 10.0])
@@ -28,7 +31,7 @@ class Dual:
 
     def step(self, choice, n_pairwise, order):
         y, *attributes = self.examples.arguments
-        take_steps(
+        learning.take_steps(
             choice,
             n_pairwise,
             self.examples.search(self.weights),
@@ -37,7 +40,7 @@ class Dual:
             self.bound,
             *attributes,
             self.weights.state,
-            ActivePaths(self.paths, self.alpha, self.number, self.wrong),
+            learning.ActivePaths(self.paths, self.alpha, self.number, self.wrong),
         )
 
     def active(self, s):

@@ -17,14 +17,18 @@ PROGRAM = """
 import json
 import numpy as np
 from sklearn_crcrf._kernels import vectorized as kernels
+from sklearn_crcrf import PassiveAggressiveCRF, SequenceArray
 from sklearn_crcrf.structures import Chain, Scores
 
 rng, chain = np.random.default_rng(0), Chain(np.arange(0, 601, 6))
 scores = Scores.of(rng.normal(size=(600, 9)), rng.normal(size=(9, 9)))
 marginals, labels = chain.marginals(scores)[1], chain.maximum(scores)[1]
-modules = [kernels.lock_step, kernels.row_sums, kernels.viterbi, kernels.history]
+X, y = (SequenceArray(data, chain.offsets) for data in (scores.state, rng.integers(9, size=600)))
+trained = PassiveAggressiveCRF(max_iter=2, random_state=0).fit(X, y)
+weights = trained.coef_.tobytes().hex(), trained.transitions_.tobytes().hex()
+modules = [kernels.lock_step, kernels.learning, kernels.row_sums, kernels.viterbi, kernels.history]
 names = sorted({module.__name__.split(".")[2] for module in modules})
-answers = marginals.tobytes().hex(), labels.tolist()
+answers = marginals.tobytes().hex(), labels.tolist(), weights
 print(json.dumps([kernels.INSTRUCTIONS, names, *answers]))
 """
 
@@ -49,8 +53,9 @@ def test_all_kernels_are_of_the_set_and_bits_are_the_same_each_time(capsys):
     assert json.loads(capsys.readouterr().out) == answers[INSTRUCTIONS]
     for name, answer in answers.items():
         assert answer[:2] == [name, [f"_{name}"]]
-    _, _, bits, labels = zip(*answers.values(), strict=True)
-    assert all(of_one == labels[0] for of_one in labels)
+    _, _, bits, labels, weights = zip(*answers.values(), strict=True)
+    for same in labels, weights:
+        assert all(of_one == same[0] for of_one in same)
     # Where bits did not differ, the variable would not be seen to do anything.
     assert len(set(bits)) > 1 or len(answers) == 1
 

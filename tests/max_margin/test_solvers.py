@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy.optimize import minimize
-from sklearn_crcrf._kernels._learning import FROM_ALL
 
+from sklearn_crcrf._kernels.vectorized import learning
 from sklearn_crcrf.max_margin import (
     MarginProblem,
     exponentiated_gradient,
@@ -153,7 +153,7 @@ def test_room_is_made_for_paths():
     problem, last = MarginProblem(example(lengths=[30, 2]).examples(), 1.0), 0.0
     variables = DualVariables(problem)
     for _ in range(30):
-        variables.take_steps(FROM_ALL, 1, np.array([0, 1]))
+        variables.take_steps(learning.FROM_ALL, 1, np.array([0, 1]))
         dual = problem.lower_bound(variables.weights, variables.wrong)
         assert dual >= last
         last = dual
