@@ -271,9 +271,16 @@ def _with_ends(X: sp.csr_array, first: np.ndarray, last: np.ndarray) -> sp.csr_a
 
 def _pairs(edges: sp.csr_array, first: np.ndarray) -> sp.csr_array:
     """Attributes of the link into each token: 1, and those on which transitions depend."""
-    follows = np.ones(edges.shape[0])
+    n_tokens = edges.shape[0]
+    follows = np.ones(n_tokens)
     follows[first] = 0
-    pairs = sp.hstack([sp.csr_array(follows[:, None]), sp.diags_array(follows) @ edges])
+    n_links = n_tokens - len(first)
+    indptr = np.append(0, np.cumsum(follows, dtype=np.int64))
+    ones = np.ones(n_links), np.zeros(n_links, dtype=np.int64), indptr
+    constant = sp.csr_array(ones, shape=(n_tokens, 1))
+    if edges.shape[1] == 0:
+        return constant
+    pairs = sp.hstack([constant, sp.diags_array(follows) @ edges])
     pairs = sp.csr_array(pairs, dtype=float)
     pairs.eliminate_zeros()
     return pairs

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..structures import Structure
+from ..structures.ends import ends
 
 __all__ = ["MessageOrder"]
 
@@ -50,6 +51,8 @@ class MessageOrder(NamedTuple):
         """The order for a structure; None if its links make no forest, or it has own scores."""
         if structure.own_scores:
             return None
+        if structure.is_sequential():
+            return cls._of_chains(structure.offsets)
         source, target = structure.links()
         n_tokens, offsets = structure.n_tokens, structure.offsets
         first = np.repeat(offsets[:-1], np.diff(offsets))
@@ -58,17 +61,20 @@ class MessageOrder(NamedTuple):
         previous, is_last = np.full(n_tokens, -1), np.ones(n_tokens, dtype=np.int8)
         previous[target] = source
         is_last[source] = 0
-        upwards = not structure.is_sequential()
-        if upwards:
-            depth = _depths(previous)
-            if depth is None:
-                return None
-            order, to = np.lexsort((-depth, first)), previous
-        else:
-            order = np.arange(n_tokens)
-            to = np.where(is_last, -1, order + 1)
-        to, previous = (np.where(ends < 0, -1, ends - first) for ends in (to, previous))
-        return cls(order - first, to, previous, is_last, upwards)
+        depth = _depths(previous)
+        if depth is None:
+            return None
+        order = np.lexsort((-depth, first)) - first
+        previous = np.where(previous < 0, -1, previous - first)
+        return cls(order, previous, previous, is_last, True)
+
+    @classmethod
+    def _of_chains(cls, offsets: np.ndarray) -> "MessageOrder":
+        position = np.arange(offsets[-1]) - np.repeat(offsets[:-1], np.diff(offsets))
+        _, last = ends(offsets)
+        to, is_last = position + 1, np.zeros(len(position), dtype=np.int8)
+        to[last], is_last[last] = -1, 1
+        return cls(position, to, position - 1, is_last, False)
 
 
 def _depths(parent: np.ndarray) -> np.ndarray | None:
