@@ -29,8 +29,13 @@ pytestmark = [
 ]
 
 
-def test_attributes_of_crfpp():
-    X = fetch_conll2000("train", return_X_y=True)[0][:1000]
+@pytest.fixture(scope="module")
+def train():
+    return fetch_conll2000("train", return_X_y=True)[0]
+
+
+def test_attributes_of_crfpp(train):
+    X = train[:1000]
     vectorizer = SequenceVectorizer(separator=":")
     rows = vectorizer.fit_transform(TemplateFeatures(TEMPLATE).transform(X))
     expected = set()
@@ -49,10 +54,9 @@ def test_attributes_of_crfpp():
     assert rows.data.nnz == sum(map(len, X)) * 19
 
 
-def test_number_of_attributes():
+def test_number_of_attributes(train):
     steps = make_pipeline(Window(WORDS + TAGS), SequenceVectorizer(dtype=np.float32))
-    X, _ = fetch_conll2000("train", return_X_y=True)
-    rows = steps.fit_transform(X)
+    rows = steps.fit_transform(train)
     assert rows.data.shape == (211_727, 338_551)
     assert rows.data.nnz == 211_727 * 19
     new, _ = fetch_conll2000("test", return_X_y=True)
