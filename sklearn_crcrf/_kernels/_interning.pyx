@@ -54,6 +54,11 @@ cdef Py_ssize_t first_invalid(PyObject *tokens, Py_ssize_t n) noexcept nogil:
     return -1
 
 
+def are_strings(list tokens not None):
+    """Whether all items are str."""
+    return first_invalid(<PyObject *>tokens, len(tokens)) < 0
+
+
 cdef class StringTable:
     """Strings numbered in the order of their first occurrence.
 

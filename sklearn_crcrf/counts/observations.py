@@ -293,8 +293,16 @@ def _in_order(table: SymbolTable, name: str) -> tuple[np.ndarray, list]:
     So the ids that are given to new symbols do not depend on how data is cut into parts.
     """
     codes, symbols = _with_absent(table, name)
+    if _are_in_order(codes, len(symbols)):
+        return np.ascontiguousarray(codes), symbols
     ids, first = number_keys(codes.astype(np.int64))
     return ids, [symbols[code] for code in codes[first].tolist()]
+
+
+def _are_in_order(codes: np.ndarray, n_symbols: int) -> bool:
+    """Whether all codes from 0 occur, each for the first time after all lower ones."""
+    largest = np.maximum.accumulate(np.concatenate([[-1], codes]))
+    return bool(largest[-1] == n_symbols - 1 and (np.diff(largest) <= 1).all())
 
 
 def _with_absent(table: SymbolTable, name: str) -> tuple[np.ndarray, list]:

@@ -324,7 +324,9 @@ def join_sequences(sequences: Iterable[Any], name: str) -> SequenceArray:
     except TypeError:
         kind = type(sequences).__name__
         raise ValueError(f"{name} must be a list of sequences, but is of type {kind}") from None
-    lengths: list[Any] = [n_tokens(s) for s in sequences]
+    # There may be a million lists: what they need not be asked takes longer than to join them.
+    are_lists = set(map(type, sequences)) <= {list, tuple}
+    lengths: list[Any] = list(map(len if are_lists else n_tokens, sequences))
     if None in lengths:
         i = lengths.index(None)
         raise ValueError(
@@ -332,7 +334,7 @@ def join_sequences(sequences: Iterable[Any], name: str) -> SequenceArray:
             f"but is of type {type(sequences[i]).__name__}"
         )
     offsets = np.append(0, np.cumsum(lengths, dtype=np.int64))
-    if any(_n_dimensions(s) > 1 for s in sequences):
+    if not are_lists and any(_n_dimensions(s) > 1 for s in sequences):
         data = sound_rows(_stack_rows(sequences, name), offsets, name)
     else:
         data = np.fromiter(chain.from_iterable(sequences), dtype=object, count=offsets[-1])

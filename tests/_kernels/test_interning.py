@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 from cases import for_each
-from sklearn_crcrf._kernels._interning import StringTable
+from sklearn_crcrf._kernels._interning import StringTable, are_strings
 
 
 def ids_of(table, tokens, method="add"):
@@ -17,6 +17,14 @@ def test_growth_keeps_every_id(n):
     assert ids_of(table, words) == list(range(n))
     assert ids_of(table, words[::-1], "lookup") == list(range(n))[::-1]
     assert table.symbols == words
+
+
+def test_whether_all_are_strings():
+    strings = ["", "a", "\u4e2d"] * 20
+    assert are_strings([]) and are_strings(strings)
+    for other in None, 1, b"a", float("nan"), np.float64(1):
+        for place in 0, 30, 60:
+            assert not are_strings([*strings[:place], other, *strings[place:]]), (other, place)
 
 
 @for_each("letter", ["a", "\xe9", "\u4e2d", "\U0001f600", "\0"])
