@@ -1,8 +1,11 @@
 """Figures in README and guide are figures of the stored pages of the benchmarks."""
 
+from pathlib import Path
+
 import pytest
 from programs import modules_of
-from test_benchmarks import FOLDER
+
+FOLDER = Path(__file__).parents[2] / "benchmarks"
 
 pytestmark = pytest.mark.skipif(
     not (FOLDER.parent / "docs" / "benchmarks").exists(), reason="needs a checkout"
