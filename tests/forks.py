@@ -5,9 +5,13 @@ import signal
 import sys
 import traceback
 
+import pytest
+
 from sklearn_crcrf.__main__ import main
 
-__all__ = ["Fork", "run_in_fork"]
+__all__ = ["Fork", "needs_fork", "run_in_fork"]
+
+needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
 
 
 def run_in_fork(argv, folder=".", encoding=None):

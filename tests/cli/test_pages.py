@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from http.client import HTTPConnection
 
 import pytest
-from forks import Fork
+from forks import Fork, needs_fork
 
 pytest.importorskip("starlette")
 pytest.importorskip("uvicorn")
@@ -47,6 +47,7 @@ def accept(connection, sentence, marks):
     return post(connection, "/api/accept", by="ann", sentence=sentence, marks=marks)
 
 
+@needs_fork
 def test_what_was_acknowledged_survives_a_kill(text, capsys):
     command = "annotate", text, "--labels", "PER"
     with served(*command) as (connection, fork):
@@ -66,6 +67,7 @@ def test_what_was_acknowledged_survives_a_kill(text, capsys):
     assert rows[2]["labels"] == ["B-PER", "O", "O"] and rows[2]["by"] == "ann"
 
 
+@needs_fork
 def test_serve_labels_text(tmp_path):
     path = tmp_path / "model"
     save_model(EmpiricalCRF().fit([["Ann", "sings"]], [["B-PER", "O"]]), path)

@@ -7,7 +7,7 @@ import sys
 import time
 
 import pytest
-from forks import Fork, run_in_fork
+from forks import Fork, needs_fork, run_in_fork
 
 from sklearn_crcrf import CRF, EmpiricalCRF
 from sklearn_crcrf.datasets import make_addresses, write_conll
@@ -68,19 +68,24 @@ def test_a_tagger_waits_only_for_numpy(tmp_path):
     assert done.stdout.decode().split("\n") == ["the\tD", "cat\tN", "", "a\tD", "", ""]
 
 
-def test_a_pipe_from_and_to_other_programs_is_utf_8_wherever(corpus, tmp_path):
-    environment = os.environ | {"LC_ALL": "C", "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
-    data = (tmp_path / "train.txt").read_bytes()
+@needs_fork
+def test_a_pipe_from_other_programs_is_utf_8_wherever(corpus, tmp_path):
     argv = ["train", "-", *HMM, "--model", "m"]
     with Fork(*argv, folder=tmp_path, stdin=tmp_path / "train.txt", encoding="ascii") as fork:
         assert (fork.stdout.read(), fork.stderr.read(), fork.wait()) == (b"", b"", 0)
-    words = "Straße\n".encode()
-    words += b"".join(line.split(b"\t")[0] + b"\n" for line in data.splitlines())
-    tagged = run(tmp_path, "tag", "--model", "m", input=words, env=environment)
+    assert load_model(tmp_path / "m").estimator.score(*corpus) > 0.5
+
+
+def test_a_pipe_from_and_to_other_programs_is_utf_8_wherever(model, tmp_path):
+    environment = os.environ | {"LC_ALL": "C", "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
+    lines = (tmp_path / "train.txt").read_bytes().splitlines()
+    words = "Straße\n".encode() + b"".join(line.split(b"\t")[0] + b"\n" for line in lines)
+    tagged = run(tmp_path, "tag", "--model", "model", input=words, env=environment)
     assert (tagged.returncode, tagged.stderr) == (0, b"")
     assert [line.split(b"\t")[0] for line in tagged.stdout.splitlines()] == words.splitlines()
 
 
+@needs_fork
 def test_a_reader_that_goes_away_is_no_error(model, tmp_path):
     many = (tmp_path / "train.txt").read_bytes() * 20
     (tmp_path / "many.txt").write_bytes(many)
@@ -91,6 +96,7 @@ def test_a_reader_that_goes_away_is_no_error(model, tmp_path):
         assert fork.wait() == 141
 
 
+@needs_fork
 def test_ctrl_c_keeps_the_model_of_the_last_iteration(corpus, tmp_path):
     argv = ["train", "train.txt", "--model", "m", *LONG, "--verbose"]
     with Fork(*argv, folder=tmp_path) as fork:
