@@ -1,4 +1,4 @@
-"""Some of the entries of a sparse matrix."""
+"""Some of the entries of a sparse matrix, and where they stand."""
 
 import numpy as np
 
@@ -29,3 +29,33 @@ def some_entries(
                 n_kept += kept[n_kept] >= 0
             starts[r + 1] = n_kept
     return np.asarray(kept_values)[:n_kept], np.asarray(kept)[:n_kept], np.asarray(starts)
+
+
+def find_entries(
+    const int64_t[::1] indptr,     # (n_rows + 1,) of a CSR matrix, columns of rows ascending IN
+    const int32_t[::1] columns,    # (n_entries,) IN
+    const int32_t[::1] row,        # (n_wanted,) IN
+    const int32_t[::1] column,     # (n_wanted,) IN
+    int64_t[::1] places,           # (n_wanted,) OUT
+):
+    """Where the wanted entries stand; whether there are all of them."""
+    cdef:
+        int64_t n_rows = indptr.shape[0] - 1, k, low, high, middle
+        bint found = True
+    with nogil:
+        for k in range(row.shape[0]):
+            if row[k] < 0 or row[k] >= n_rows:
+                found = False
+                break
+            low, high = indptr[row[k]], indptr[row[k] + 1]
+            while low < high:
+                middle = (low + high) // 2
+                if columns[middle] < column[k]:
+                    low = middle + 1
+                else:
+                    high = middle
+            if low == indptr[row[k] + 1] or columns[low] != column[k]:
+                found = False
+                break
+            places[k] = low
+    return found

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import scipy.sparse as sp
 
+from .._kernels._entries import find_entries
 from ..counts.rows import KeyIndex
 
 __all__ = ["Estimate", "smooth"]
@@ -55,16 +56,14 @@ class _Entries:
     """Finds entries of a sparse matrix."""
 
     def __init__(self, counts: sp.csr_array):
-        self._n_columns = counts.shape[1]
-        rows = np.arange(counts.shape[0], dtype=np.int64) * self._n_columns
-        self._keys = np.repeat(rows, np.diff(counts.indptr))
-        self._keys += counts.indices
+        self._indptr = np.asarray(counts.indptr, dtype=np.int64)
+        self._columns = np.asarray(counts.indices, dtype=np.int32)
 
     def places(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
         """Where the entries stand; ValueError if there is none."""
-        keys, wanted = self._keys, rows.astype(np.int64) * self._n_columns + columns
-        places = np.searchsorted(keys, wanted)
-        if (places == len(keys)).any() or not np.array_equal(keys[places], wanted):
+        places = np.empty(len(rows), dtype=np.int64)
+        wanted = (np.ascontiguousarray(ids, dtype=np.int32) for ids in (rows, columns))
+        if not find_entries(self._indptr, self._columns, *wanted, places):
             raise ValueError(
                 "sample_weight: the weights differ so much in size that rounded counts of words "
                 "and of label pairs contradict each other"
