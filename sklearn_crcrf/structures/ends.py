@@ -12,16 +12,18 @@ Ends = tuple[np.ndarray, np.ndarray]
 
 def ends(offsets: np.ndarray) -> Ends:
     """The first and the last token of each sequence that has any."""
-    filled = np.diff(offsets) > 0
+    filled = offsets[1:] > offsets[:-1]
+    if filled.all():
+        return offsets[:-1], offsets[1:] - 1
     return offsets[:-1][filled], offsets[1:][filled] - 1
 
 
 def with_ends(scores: Scores | ScoreGradient, ends: Ends) -> np.ndarray:
     """``state`` with ``begin`` and ``end`` added at their tokens; a new array."""
     state = np.array(scores.state, dtype=float)
-    first, last = ends
-    state[first] += scores.begin
-    state[last] += scores.end
+    for tokens, of_ends in zip(ends, (scores.begin, scores.end), strict=True):
+        if of_ends.any():
+            state[tokens] += of_ends
     return state
 
 
