@@ -150,9 +150,7 @@ def test_without_rates_tokens_are_independent():
 
 
 def test_fitted_exponents():
-    crf = EmpiricalCRF(exponents="fit", validation_fraction=0.25, inference="exact", sigma=2.0).fit(
-        RINGS, Y
-    )
+    crf = EmpiricalCRF(exponents="fit", inference="exact", sigma=2.0).fit(RINGS, Y)
     assert {"edges", "cliques", "edge types"} <= crf.exponents_.keys()
     model, prepared = crf.model_.copy(), crf._prepare(NEW)
     y, graph = np.searchsorted(LABELS, np.concatenate(NEW_Y)), crf._structure(NEW)
