@@ -1,8 +1,9 @@
 """Archives are unpacked within a limit, and checked, before any object is made of them.
 
 A tiny archive can unpack to gigabytes, declare an array that is larger than its data, or refer to
-one array a million times. So the sizes that an archive declares are summed first, nothing is
-unpacked beyond them, and the header of every array is compared with the number of bytes after it.
+one array a million times. So the sizes that an archive declares are summed first, room is made for
+no more than its bytes can unpack to, nothing is unpacked beyond the sizes, and the header of every
+array is compared with the number of bytes after it.
 """
 
 import io
@@ -23,6 +24,8 @@ SCHEMA = "schema.json"
 WEIGHT_OF_TEXT = 10
 PIECE = 2**20  # bytes
 METHODS = {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}
+# No byte of deflated data unpacks to more bytes, says the documentation of zlib.
+LARGEST_RATIO = 1032
 
 
 class TooLargeError(ValueError):
@@ -131,6 +134,8 @@ def _unpacked(data: bytes | bytearray, budget: Budget) -> dict[str, bytearray]:
         for info in infos:
             if info.filename in members or info.compress_type not in METHODS:
                 raise ValueError(f"{info.filename} is there twice, or packed in an unusual way")
+            if info.file_size > LARGEST_RATIO * len(data):
+                raise _too_short(info)
             members[info.filename] = _read(archive, info)
     return members
 
@@ -146,8 +151,12 @@ def _read(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytearray:
             content[start : start + len(piece)] = piece
             start += len(piece)
     if start != info.file_size:
-        raise ValueError(f"{info.filename} is shorter than it should be")
+        raise _too_short(info)
     return content
+
+
+def _too_short(info: zipfile.ZipInfo) -> ValueError:
+    return ValueError(f"{info.filename} is shorter than it should be")
 
 
 def _checked_array(data: bytearray, budget: Budget) -> bytearray:
