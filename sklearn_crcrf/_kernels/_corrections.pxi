@@ -21,7 +21,7 @@ def correct(
     cdef:
         int64_t position, u, first, length
         bint are_finite
-        real[::1] row = np.empty(state.shape[1], dtype=np.asarray(state).dtype)
+        real[:, ::1] rows = rows_for(search, state)
     with nogil:
         for position in range(order.shape[0]):
             u = order[position]
@@ -29,7 +29,7 @@ def correct(
             losses[u] = 0.0
             if length == 0:
                 continue
-            are_finite = read_scores(search, u, indptr, indices, values, state, row)
+            are_finite = read_scores(search, u, indptr, indices, values, state, rows)
             find_best(search, u, &gold[first], cost[u], &found[first])
             losses[u] = (
                 cost[u] * n_wrong(&found[first], &gold[first], length)

@@ -131,7 +131,7 @@ def take_steps(
     cdef:
         int64_t position, step
         Move move = Move(search, indptr, state.shape[0], active.paths.shape[0])
-        real[::1] row = np.empty(state.shape[1], dtype=np.asarray(state).dtype)
+        real[:, ::1] rows = rows_for(search, state)
         double squares, size
     with nogil:
         for position in range(order.shape[0]):
@@ -139,7 +139,7 @@ def take_steps(
             move.first = search.offsets[move.u]
             move.length = search.offsets[move.u + 1] - move.first
             for step in range(1 + n_pairwise if move.length else 0):
-                if not read_scores(search, move.u, indptr, indices, values, state, row):
+                if not read_scores(search, move.u, indptr, indices, values, state, rows):
                     active.wrong[move.u] = NAN
                     break
                 value_paths(move, search, &gold[move.first], active)

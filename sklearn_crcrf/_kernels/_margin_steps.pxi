@@ -79,7 +79,7 @@ def step_by_margin(
     cdef:
         int64_t position, u, first, length, wrong
         bint are_finite
-        real[::1] row = np.empty(state.shape[1], dtype=np.asarray(state).dtype)
+        real[:, ::1] rows = rows_for(search, state)
     with nogil:
         for position in range(order.shape[0]):
             u = order[position]
@@ -87,7 +87,7 @@ def step_by_margin(
             losses[u] = sizes[u] = 0.0
             if length == 0:
                 continue
-            are_finite = read_scores(search, u, indptr, indices, values, state, row)
+            are_finite = read_scores(search, u, indptr, indices, values, state, rows)
             find_best(search, u, &gold[first], 0.0, &found[first])
             wrong = n_wrong(&found[first], &gold[first], length)
             if wrong == 0 and are_finite:

@@ -149,6 +149,11 @@ cdef inline int64_t previous_of(Search search, int64_t first, int64_t t) noexcep
     return t - 1 if search.is_chain else search.previous[first + t]
 
 
+cdef real[:, ::1] rows_for(Search search, const real[:, ::1] state):
+    """Work space of read_scores."""
+    return np.zeros((1 + search.scores.shape[0], state.shape[1]), dtype=np.asarray(state).dtype)
+
+
 cdef bint read_scores(
     Search search,
     int64_t u,
@@ -156,25 +161,28 @@ cdef bint read_scores(
     const int32_t[::1] indices,
     const real[::1] values,
     const real[:, ::1] state,      # (n_attributes, n) weights IN
-    real[::1] row,                 # (n,) work space
+    real[:, ::1] rows,             # (1 + longest, n), first a row of zeros, then work space
 ) noexcept nogil:
     """Compute the scores of the tokens of unit u; return whether all without ends are finite."""
     cdef:
         int64_t first = search.offsets[u], length = search.offsets[u + 1] - first
-        int64_t t, j, start, stop, end = indptr[first + length], n = row.shape[0]
+        int64_t t, j, start, stop, end = indptr[first + length], n = rows.shape[1]
         vector_d total = splat_d(0)
         double *scores
         bint is_last
     for t in range(length):
-        scores = &search.scores[t, 0]
-        row[:] = 0
         start, stop = indptr[first + t], indptr[first + t + 1]
         if start < stop:
             add_sum(
                 &indices[start], &values[start], stop - start, end - stop, &state[0, 0],
-                n, &row[0], &row[0],
+                n, &rows[0, 0], &rows[1 + t, 0],
             )
-        copy_scores(&row[0], n, scores, &total)
+        else:
+            memset(&rows[1 + t, 0], 0, n * sizeof(real))
+    # Not in the same loop: a row that has just been written by several vectors is slow to read.
+    for t in range(length):
+        scores = &search.scores[t, 0]
+        copy_scores(&rows[1 + t, 0], n, scores, &total)
         if previous_of(search, first, t) < 0:
             for j in range(n):
                 scores[j] += search.begin[j]
