@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Collection
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -22,11 +23,13 @@ def read_attributes(X: Any) -> SequenceArray:
     data, offsets = sequences.data, sequences.offsets
     if not (isinstance(data, np.ndarray) and data.dtype.kind == "O"):
         return sequences
-    tokens = [
-        _counted(attributes, offsets, token) if isinstance(attributes, _LISTS) else attributes
-        for token, attributes in enumerate(data.tolist())
-    ]
-    if any(map(_has_bytes, tokens)):
+    tokens = data.tolist()
+    if any(issubclass(kind, _LISTS) for kind in set(map(type, tokens))):
+        tokens = [
+            _counted(attributes, offsets, token) if isinstance(attributes, _LISTS) else attributes
+            for token, attributes in enumerate(tokens)
+        ]
+    if _have_bytes([attributes for attributes in tokens if isinstance(attributes, dict)]):
         tokens = [_decoded(attributes) for attributes in tokens]
     return sequences.with_data(object_array(tokens))
 
@@ -42,10 +45,11 @@ def _counted(attributes: Collection, offsets: np.ndarray, token: int) -> Counter
         ) from None
 
 
-def _has_bytes(attributes: Any) -> bool:
-    if not isinstance(attributes, dict):
-        return False
-    return bytes in set(map(type, attributes)) | set(map(type, attributes.values()))
+def _have_bytes(tokens: list[dict]) -> bool:
+    """Whether a key or a value is bytes, without a step of Python for each."""
+    keys = chain.from_iterable(tokens)
+    values = chain.from_iterable(map(dict.values, tokens))
+    return bytes in set(map(type, chain(keys, values)))
 
 
 def _decoded(value: Any) -> Any:
