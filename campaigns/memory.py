@@ -26,7 +26,8 @@ from _models import Trainer, trainers
 from sklearn.base import clone
 
 N_SEQUENCES = 400
-METHODS = "fit", "predict", "predict_proba", "predict_k_best", "confidence"
+PREDICTIONS = "predict", "predict_proba", "predict_k_best", "confidence"
+METHODS = "fit", *PREDICTIONS
 SMALLEST = 1 << 18  # bytes that can fail: more than a buffer of NumPy
 N_TIMES = 25  # as many sequences as are trained on at first
 N_TIMES_MORE = 150  # where free memory that the process has already would be enough for less
@@ -43,7 +44,7 @@ def prepare() -> None:
     for trainer in trainers(N_SEQUENCES):
         try:
             fitted = trainer.fit()
-            for method in METHODS[1:]:
+            for method in PREDICTIONS:
                 _call(fitted, trainer, method)
         except ValueError:  # such as cuts where links do not reward equal labels
             continue

@@ -197,7 +197,7 @@ def test_damaged_arrays_are_refused(names):
             name, outcomes_of = receiver.recv()
             found[name] = outcomes_of
     process.join()
-    # The first name that is missing is that of a model which ended the process.
+    # If a model has ended the process, its name is the first one that is missing.
     assert found == {name: [] for name in names}
     assert process.exitcode == 0
 
