@@ -13,8 +13,8 @@ class Annotation(NamedTuple):
 
     Attributes
     ----------
-    line : int
-        Position of the entry in the log.
+    entry : str
+        Id of the entry in the log.
     sentence : int
         Position in the pool.
     tokens, labels : tuple of str
@@ -24,11 +24,11 @@ class Annotation(NamedTuple):
     Examples
     --------
     >>> from sklearn_crcrf.annotation import Annotation
-    >>> Annotation(0, 5, ("Ann", "sings"), ("B-PER", "O"), "bob").labels
+    >>> Annotation("9f", 5, ("Ann", "sings"), ("B-PER", "O"), "bob").labels
     ('B-PER', 'O')
     """
 
-    line: int
+    entry: str
     sentence: int
     tokens: tuple[str, ...]
     labels: tuple[str, ...]
@@ -45,11 +45,11 @@ class Change(NamedTuple):
 class Annotations:
     """The state that the entries of a log lead to.
 
-    An entry has the key "do" and, according to that:
+    An entry has the keys "id" and "do" and, according to the latter:
 
     - "accept": "sentence", "tokens", "labels", "by", and perhaps "predicted" and "time";
     - "skip" and "flag": "sentence", "by";
-    - "undo": "line", the position of the entry that is undone, and "by";
+    - "undo": "entry", the id of the entry that is undone, and "by";
     - "label": "name" of a label that is added, and "by".
 
     Parameters
@@ -67,10 +67,10 @@ class Annotations:
     --------
     >>> from sklearn_crcrf.annotation import Annotations
     >>> accepted = {"do": "accept", "sentence": 0, "tokens": ["a"], "labels": ["D"], "by": "ann"}
-    >>> annotations = Annotations([accepted])
+    >>> annotations = Annotations([{**accepted, "id": "9f"}])
     >>> [(a.sentence, a.labels) for a in annotations.standing]
     [(0, ('D',))]
-    >>> annotations.apply({"do": "undo", "line": 0, "by": "ann"}).after is None
+    >>> annotations.apply({"do": "undo", "entry": "9f", "by": "ann", "id": "a0"}).after is None
     True
     >>> annotations.standing
     []
@@ -78,9 +78,9 @@ class Annotations:
 
     def __init__(self, entries: Iterable[Mapping[str, Any]] = (), sentences: Any = None):
         self._sentences = sentences
-        self._acts: list[dict[str, Any]] = []
+        self._acts: dict[str, dict[str, Any]] = {}
         self._accepted: dict[int, list[Annotation]] = {}
-        self._marked: dict[str, dict[int, set[int]]] = {"skip": {}, "flag": {}}
+        self._marked: dict[str, dict[int, set[str]]] = {"skip": {}, "flag": {}}
         self.names: list[str] = []
         for entry in entries:
             self.apply(entry)
@@ -93,7 +93,8 @@ class Annotations:
     @property
     def standing(self) -> list[Annotation]:
         """The last annotation of each sentence, in the order of the log."""
-        return sorted(stack[-1] for stack in self._accepted.values())
+        last = {stack[-1].entry: stack[-1] for stack in self._accepted.values()}
+        return [last[entry] for entry in self._acts if entry in last]
 
     @property
     def conflicts(self) -> dict[int, list[Annotation]]:
@@ -115,37 +116,36 @@ class Annotations:
 
     def marked(self, mark: str) -> list[int]:
         """The sentences that were skipped ("skip") or flagged ("flag")."""
-        return sorted(sentence for sentence, lines in self._marked[mark].items() if lines)
+        return sorted(sentence for sentence, entries in self._marked[mark].items() if entries)
 
-    def last_act(self, by: str) -> int | None:
-        """The position of the last entry of a person that can be undone."""
-        for line in range(len(self._acts) - 1, -1, -1):
-            act = self._acts[line]
+    def last_act(self, by: str) -> str | None:
+        """The id of the last entry of a person that can be undone."""
+        for entry, act in reversed(self._acts.items()):
             if act["by"] == by and act["do"] in ACTS and not act.get("undone"):
-                return line
+                return entry
         return None
 
-    def sentence_of(self, line: int) -> int:
+    def sentence_of(self, entry: str) -> int:
         """The sentence of an entry."""
-        return self._acts[line]["sentence"]
+        return self._acts[entry]["sentence"]
 
     def apply(self, entry: Mapping[str, Any]) -> Change:
         """Take up the next entry; return what it changes in the data of a model."""
         self.check(entry)
-        line, do = len(self._acts), entry["do"]
-        self._acts.append(dict(entry))
+        name, do = entry["id"], entry["do"]
+        self._acts[name] = dict(entry)
         if do == "label":
             self.names.append(entry["name"])
             return Change()
         if do == "undo":
-            return self._undo(entry["line"])
+            return self._undo(entry["entry"])
         sentence = entry["sentence"]
         if do != "accept":
-            self._marked[do].setdefault(sentence, set()).add(line)
+            self._marked[do].setdefault(sentence, set()).add(name)
             return Change()
         before = self.of(sentence)
         tokens, labels = tuple(entry["tokens"]), tuple(entry["labels"])
-        after = Annotation(line, sentence, tokens, labels, entry["by"])
+        after = Annotation(name, sentence, tokens, labels, entry["by"])
         self._accepted.setdefault(sentence, []).append(after)
         return Change(before, after)
 
@@ -155,15 +155,15 @@ class Annotations:
         if problem:
             raise ValueError(f"entry {len(self._acts)} of the log: {problem}")
 
-    def _undo(self, line: int) -> Change:
-        act = self._acts[line]
+    def _undo(self, entry: str) -> Change:
+        act = self._acts[entry]
         act["undone"] = True
         sentence = act["sentence"]
         if act["do"] != "accept":
-            self._marked[act["do"]][sentence].discard(line)
+            self._marked[act["do"]][sentence].discard(entry)
             return Change()
         before = self.of(sentence)
-        left = [a for a in self._accepted[sentence] if a.line != line]
+        left = [a for a in self._accepted[sentence] if a.entry != entry]
         if left:
             self._accepted[sentence] = left
         else:
@@ -178,7 +178,7 @@ class Annotations:
         if do == "label":
             return _problem_of_name(entry.get("name"), self.names)
         if do == "undo":
-            return self._problem_of_undo(entry.get("line"))
+            return self._problem_of_undo(entry.get("entry"))
         if do not in ACTS:
             return f'"do" must be one of {", ".join([*ACTS, "undo", "label"])}, got {do!r}'
         n_sentences = None if self._sentences is None else len(self._sentences)
@@ -197,12 +197,12 @@ class Annotations:
             return f"sentence {sentence} has other tokens in the text; the log is of another text"
         return None
 
-    def _problem_of_undo(self, line: Any) -> str | None:
-        if not _is_position(line, len(self._acts)):
-            return f"there is no entry {line!r} to undo"
-        act = self._acts[line]
+    def _problem_of_undo(self, entry: Any) -> str | None:
+        act = self._acts.get(entry) if isinstance(entry, str) else None
+        if act is None:
+            return f"there is no entry {entry!r} to undo"
         if act["do"] not in ACTS or act.get("undone"):
-            return f"entry {line} cannot be undone"
+            return f"entry {entry!r} cannot be undone"
         return None
 
 

@@ -1,9 +1,15 @@
-"""An append-only file of JSON lines, each of which is on disk before it is acknowledged."""
+"""An append-only file of JSON lines, each of which is on disk before it is acknowledged.
 
+An entry has an ``id``, the checksum of its content, and as ``after`` the id of the entry before it.
+So each line proves by itself that it is as it was written, and that it stands where it was written.
+"""
+
+import errno
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
+from hashlib import blake2b
 from typing import Any
 
 try:
@@ -11,7 +17,12 @@ try:
 except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["Log", "read_entries"]
+__all__ = ["Log", "read_entries", "repair_log"]
+
+Entry = dict[str, Any]
+
+FIRST = ""  # what the first entry comes after
+UTF8_MARK = b"\xef\xbb\xbf"
 
 
 class Log:
@@ -20,16 +31,23 @@ class Log:
     Parameters
     ----------
     path : str or path-like
-        The file, which is made if it is missing. One process at a time can open it.
+        The file; a missing one is made, for the eyes of its owner only. One process at a time can
+        open it.
     notice : callable
         Called with a sentence if the last line was half-written, and has been removed.
+
+    Attributes
+    ----------
+    entries : list of dict
+        All entries, each with its "id" and the id that it comes "after".
 
     Raises
     ------
     BlockingIOError
         If another process has opened it.
     ValueError
-        If a line is no JSON object; the message names the line.
+        If a line is damaged, repeated, or not in its place; the message names the line, and says
+        how many entries :func:`repair_log` would keep.
 
     Examples
     --------
@@ -38,25 +56,29 @@ class Log:
     >>> from sklearn_crcrf.annotation import Log
     >>> with TemporaryDirectory() as folder:
     ...     with Log(Path(folder, "log.jsonl")) as log:
-    ...         log.append({"do": "skip", "sentence": 3})
+    ...         first = log.append({"do": "skip", "sentence": 3, "by": "ann"})
+    ...         second = log.append({"do": "undo", "entry": first["id"], "by": "ann"})
     ...     with Log(Path(folder, "log.jsonl")) as log:
-    ...         log.entries
-    [{'do': 'skip', 'sentence': 3}]
+    ...         again = log.entries
+    >>> again == [first, second]
+    True
+    >>> second["after"] == first["id"]
+    True
     """
 
     def __init__(self, path: str | os.PathLike, notice: Callable[[str], None] = print):
         self.path = os.fspath(path)
         is_new = not os.path.exists(self.path)
-        self._file = open(self.path, "a+b", buffering=0)  # noqa: SIM115, closed by close()
+        self._file = _open_alone(self.path, "a+b")
         try:
-            self._lock()
             self._file.seek(0)
             data = self._file.read()
             complete = data.rfind(b"\n") + 1
             self.entries = read_entries(data[:complete], self.path)
-            self._repair(complete, data[complete:], notice)
+            self._finish(data, complete, notice)
             if is_new:
                 _sync_folder(self.path)
+            self._size = os.fstat(self._file.fileno()).st_size
         except BaseException:
             self.close()
             raise
@@ -71,16 +93,23 @@ class Log:
         """Close the file, which ends the lock."""
         self._file.close()
 
-    def append(self, entry: Mapping[str, Any]) -> None:
-        """Add an entry; when this returns, it is on disk.
+    def append(self, entry: Mapping[str, Any]) -> Entry:
+        """Add an entry; when this returns, it is on disk, in the file at the path.
+
+        Returns
+        -------
+        dict
+            The entry with its "id", and the id that it comes "after".
 
         Raises
         ------
         OSError
-            If it cannot be written, for example on a full disk; then the file is as before.
+            If it cannot be written, for example on a full disk; then the file is as before. Also
+            if another program has replaced, removed, or changed the file.
         """
-        line = json.dumps(entry, ensure_ascii=False).encode() + b"\n"
-        size = os.fstat(self._file.fileno()).st_size
+        chained = _chained(entry, self.entries[-1]["id"] if self.entries else FIRST)
+        line = _line(chained)
+        self._require_own(self._size)
         try:
             written = self._file.write(line)
             if written != len(line):
@@ -88,36 +117,47 @@ class Log:
             os.fsync(self._file.fileno())
         except BaseException:
             with suppress(OSError):
-                self._file.truncate(size)
+                self._file.truncate(self._size)
             raise
-        self.entries.append(dict(entry))
+        self._require_own(self._size + len(line))
+        self._size += len(line)
+        self.entries.append(chained)
+        return chained
 
-    def _lock(self) -> None:
-        if fcntl is None:
-            return
+    def _require_own(self, size: int) -> None:
+        """Raise OSError unless the file at the path is ours, with what we wrote and no more."""
+        opened = os.fstat(self._file.fileno())
         try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            raise BlockingIOError(
-                error.errno, "another process has opened it", self.path
-            ) from error
+            named = os.stat(self.path)
+        except FileNotFoundError:
+            problem = "another program has removed it"
+        else:
+            if not os.path.samestat(opened, named):
+                problem = "another program has replaced it"
+            elif opened.st_size != size:
+                problem = f"another program has changed it: {opened.st_size} bytes, not {size}"
+            else:
+                return
+        raise OSError(errno.ESTALE, f"{problem}; start again to read what is there", self.path)
 
-    def _repair(self, complete: int, rest: bytes, notice: Callable[[str], None]) -> None:
-        """Remove a last line that a process did not finish: it was never acknowledged."""
-        if not rest.strip():
+    def _finish(self, data: bytes, complete: int, notice: Callable[[str], None]) -> None:
+        """Finish the last line, or remove one that was never acknowledged: it is half-written."""
+        rest = data[complete:].rstrip(b"\0")
+        if not rest.strip() and len(rest) == len(data) - complete:
             return
-        if not rest.startswith(b"{"):
+        if rest.strip() and not rest.removeprefix(UTF8_MARK).startswith(b"{"):
             raise ValueError(f"{self.path}: the last line is not the beginning of a JSON object")
-        try:
-            self.entries += read_entries(rest, self.path)
-            self._file.write(b"\n")
-        except ValueError:
+        if _parsed(rest) is None:
             self._file.truncate(complete)
             notice(f"{self.path}: the last line was half-written, and has been removed")
+        else:
+            self.entries = read_entries(data[:complete] + rest, self.path)
+            self._file.truncate(complete + len(rest))
+            self._file.write(b"\n")
         os.fsync(self._file.fileno())
 
 
-def read_entries(data: bytes, name: str) -> list[dict[str, Any]]:
+def read_entries(data: bytes, name: str) -> list[Entry]:
     """The entries of a log.
 
     Parameters
@@ -130,20 +170,178 @@ def read_entries(data: bytes, name: str) -> list[dict[str, Any]]:
     Raises
     ------
     ValueError
-        If a line is no JSON object; the message names the line.
+        If a line is damaged, repeated, or not in its place; the message names the line.
     """
-    entries = []
-    for number, line in enumerate(data.splitlines(), 1):
-        if not line.strip():
+    entries: list[Entry] = []
+    last = FIRST
+    for number, line in _lines(data):
+        entry = _parsed(line)
+        if entry is None:
+            problem = "is not a JSON object"
+        elif not _is_sound(entry):
+            problem = "is not as it was written: its id is not the checksum of its content"
+        elif entry["after"] != last:
+            problem = "does not follow the line before it: lines were lost, repeated or moved"
+        else:
+            entries.append(entry)
+            last = entry["id"]
             continue
-        try:
-            entry = json.loads(line)
-        except (ValueError, RecursionError):
-            entry = None
-        if not isinstance(entry, dict):
-            raise ValueError(f"{name}, line {number}: not a JSON object")
-        entries.append(entry)
+        kept, n_lines = len(_sound(data)), sum(1 for _ in _lines(data))
+        raise ValueError(
+            f"{name}, line {number}: it {problem}. {kept} of {n_lines} lines are sound; "
+            "annotate --repair keeps them, and the file as it is beside them"
+        )
     return entries
+
+
+def repair_log(path: str | os.PathLike) -> tuple[str, int, int]:
+    """Replace a damaged log by one of its sound lines, in the order in which they were written.
+
+    An undo whose entry is lost goes too.
+
+    Parameters
+    ----------
+    path : str or path-like
+
+    Returns
+    -------
+    damaged : str
+        Where the file lies now: beside ``path``, with ".damaged" in its name.
+    n_kept, n_left_out : int
+        Numbers of lines.
+
+    Raises
+    ------
+    BlockingIOError
+        If another process has opened it.
+    ValueError
+        If no line is sound; then nothing has changed.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from sklearn_crcrf.annotation import Log
+    >>> from sklearn_crcrf.annotation.log import repair_log
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "log.jsonl")
+    ...     with Log(path) as log:
+    ...         for sentence in range(3):
+    ...             _ = log.append({"do": "skip", "sentence": sentence, "by": "ann"})
+    ...     _ = path.write_text(path.read_text().replace('"sentence": 1', '"sentence": 9'))
+    ...     damaged, n_kept, n_left_out = repair_log(path)
+    ...     with Log(path) as log:
+    ...         kept = [entry["sentence"] for entry in log.entries]
+    >>> kept, n_kept, n_left_out
+    ([0, 2], 2, 1)
+    """
+    path = os.fspath(path)
+    with _open_alone(path, "r+b") as file:
+        data = file.read()
+        lines: list[bytes] = []
+        ids: dict[str, str] = {}
+        last = FIRST
+        for entry in _sound(data):
+            if entry.get("do") == "undo":
+                if entry.get("entry") not in ids:
+                    continue
+                entry["entry"] = ids[entry["entry"]]
+            chained = _chained(entry, last)
+            ids[entry["id"]] = last = chained["id"]
+            lines.append(_line(chained))
+        if not lines:
+            raise ValueError(f"{path}: no line of it is a sound entry of a log")
+        damaged = _written(f"{path}.damaged", data)
+        os.replace(_written(f"{path}.repaired", b"".join(lines)), path)
+        _sync_folder(path)
+    return damaged, len(lines), sum(1 for _ in _lines(data)) - len(lines)
+
+
+def _lines(data: bytes) -> Iterator[tuple[int, bytes]]:
+    """The lines that are not empty, with their numbers from 1 on."""
+    for number, line in enumerate(data.removeprefix(UTF8_MARK).split(b"\n"), 1):
+        if line.strip():
+            yield number, line
+
+
+def _parsed(line: bytes) -> Entry | None:
+    try:
+        text = line.decode("utf-8-sig")
+        entry = json.loads(text)
+        if "\\u" in text:
+            json.dumps(entry, ensure_ascii=False).encode()  # half of a surrogate pair is no text
+    except (ValueError, RecursionError):
+        return None
+    return entry if isinstance(entry, dict) else None
+
+
+def _is_sound(entry: Mapping[str, Any]) -> bool:
+    """Whether an entry is as it was written."""
+    return isinstance(entry.get("after"), str) and entry.get("id") == _checksum(entry)
+
+
+def _checksum(entry: Mapping[str, Any]) -> str:
+    """The id of an entry, whatever the order of its keys."""
+    content = {key: value for key, value in entry.items() if key != "id"}
+    return blake2b(json.dumps(content, sort_keys=True).encode(), digest_size=8).hexdigest()
+
+
+def _chained(entry: Mapping[str, Any], after: str) -> Entry:
+    """An entry with its id, after another one."""
+    chained = {**entry, "after": after}
+    return {**chained, "id": _checksum(chained)}
+
+
+def _line(entry: Entry) -> bytes:
+    return json.dumps(entry, ensure_ascii=False).encode() + b"\n"
+
+
+def _sound(data: bytes) -> list[Entry]:
+    """The entries of all lines that are as they were written, once each, in their first order."""
+    found = {
+        entry["id"]: entry
+        for _, line in _lines(data.replace(b"\0", b""))
+        if (entry := _parsed(line)) is not None and _is_sound(entry)
+    }
+    following: dict[str, list[Entry]] = {}
+    for entry in found.values():
+        following.setdefault(entry["after"], []).append(entry)
+    ordered: list[Entry] = []
+    waiting = [entry for entry in found.values() if entry["after"] not in found][::-1]
+    while waiting:
+        ordered.append(waiting.pop())
+        waiting += following.get(ordered[-1]["id"], [])[::-1]
+    return ordered
+
+
+def _open_alone(path: str, mode: str) -> Any:
+    """Open a file that no other process has opened in this way."""
+    file = open(path, mode, buffering=0, opener=_for_the_owner)  # noqa: SIM115, the caller closes it
+    try:
+        if fcntl is not None:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        file.close()
+        raise BlockingIOError(error.errno, "another process has opened it", path) from error
+    return file
+
+
+def _for_the_owner(path: str, flags: int) -> int:
+    """Open a file; a new one can be read and written by its owner only."""
+    return os.open(path, flags, 0o600)
+
+
+def _written(path: str, data: bytes) -> str:
+    """Write a file at a path, or with a number behind it if there is a file; return its path."""
+    number, found = 1, path
+    while os.path.lexists(found):
+        number += 1
+        found = f"{path}-{number}"
+    with open(found, "xb", opener=_for_the_owner) as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+    return found
 
 
 def _sync_folder(path: str) -> None:

@@ -74,8 +74,10 @@ class Workbench:
         if pool.gold is not None:
             start = start.fit(list(pool.sentences), list(pool.gold))
         learner = Learner(start, pool.gold)
-        for entry in log.entries:
-            self._take_up(entry)
+        for number, entry in enumerate(log.entries):
+            change = self._take_up(entry)
+            if change.after is not None:
+                self._require_marks(number, change.after)
         learner.take([Change(None, annotation) for annotation in self.annotations.standing])
         self._worker = Worker(learner, pool, self.order, measure)
         self._worker.start()
@@ -170,11 +172,11 @@ class Workbench:
     def undo(self, by: str) -> int | None:
         """Undo the last act of a person; return its sentence, None if there was no act."""
         with self._lock:
-            line = self.annotations.last_act(by)
-            if line is None:
+            last = self.annotations.last_act(by)
+            if last is None:
                 return None
-            sentence = self.annotations.sentence_of(line)
-            self._write({"do": "undo", "line": line, "by": by})
+            sentence = self.annotations.sentence_of(last)
+            self._write({"do": "undo", "entry": last, "by": by})
             self.order.take(by, sentence)
         self._worker.wait(HASTE)
         return sentence
@@ -229,6 +231,13 @@ class Workbench:
     def _said(self, annotation: Annotation) -> dict[str, Any]:
         return {"by": annotation.by, "marks": self.marks.read(annotation.labels)}
 
+    def _require_marks(self, number: int, annotation: Annotation) -> None:
+        """Raise ValueError unless the labels of an entry can be shown as marks."""
+        try:
+            self.marks.read(annotation.labels)
+        except ValueError as error:
+            raise ValueError(f"entry {number} of the log: {error}") from error
+
     def _require(self, sentence: Any) -> None:
         if not isinstance(sentence, int) or not 0 <= sentence < len(self.pool.sentences):
             raise ValueError(f"there is no sentence {sentence!r}")
@@ -238,8 +247,7 @@ class Workbench:
         with self._lock:
             entry = {**entry, "time": datetime.now(UTC).isoformat(timespec="seconds")}
             self.annotations.check(entry)
-            self._log.append(entry)
-            change = self._take_up(entry)
+            change = self._take_up(self._log.append(entry))
             self._worker.give(change)
 
     def _take_up(self, entry: dict[str, Any]) -> Change:
@@ -248,7 +256,7 @@ class Workbench:
             self.marks.add(entry["name"])
             return change
         is_undo = entry["do"] == "undo"
-        sentence = self.annotations.sentence_of(entry["line"]) if is_undo else entry["sentence"]
+        sentence = self.annotations.sentence_of(entry["entry"]) if is_undo else entry["sentence"]
         is_done = self.annotations.of(sentence) is not None
         is_done |= any(self.annotations.is_marked(mark, sentence) for mark in ("skip", "flag"))
         self.order.set_done(sentence, is_done)

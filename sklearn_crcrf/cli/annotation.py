@@ -5,6 +5,7 @@ import sys
 from typing import Any
 
 from ..annotation import Log, Marks, Pool, SegmentMarks, TagMarks, Workbench, marks_for
+from ..annotation.log import repair_log
 from ..empirical import EmpiricalCRF
 from ..segments.schemes import ONE_TO_ONE
 from ..web import annotation_app
@@ -39,6 +40,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--log", metavar="LOG", help="file that keeps all acts; default: beside TEXT"
     )
+    parser.add_argument(
+        "--repair",
+        action="store_true",
+        help="keep the sound lines of a damaged log, and the damaged file beside it",
+    )
     how = parser.add_mutually_exclusive_group()
     how.add_argument("--tokens", action="store_true", help="TEXT has one word in each line")
     how.add_argument("--characters", action="store_true", help="tokens are characters")
@@ -63,6 +69,9 @@ def run(options: argparse.Namespace) -> None:
     def notice(text: str) -> None:
         print(f"sklearn-crcrf: {text}", file=sys.stderr)
 
+    if options.repair:
+        damaged, n_kept, n_left_out = repair_log(path)
+        notice(f"{path}: {n_kept} lines kept, {n_left_out} left out; as it was: {damaged}")
     with (
         Log(path, notice) as log,
         Workbench(pool, log, marks, start, ORDERS[options.order]) as bench,

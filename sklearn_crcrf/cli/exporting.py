@@ -29,7 +29,7 @@ def run(options: argparse.Namespace) -> None:
     with open_output(options.output) as file:
         if options.json:
             for row in rows:
-                kept = {k: v for k, v in row._asdict().items() if k != "line"}
+                kept = {k: v for k, v in row._asdict().items() if k != "entry"}
                 file.write(json.dumps(kept, ensure_ascii=False) + "\n")
         else:
             write_conll(file, [list(a.tokens) for a in rows], [list(a.labels) for a in rows])

@@ -3,11 +3,13 @@
 import errno
 import json
 import os
+import stat
+from itertools import pairwise
 
 import pytest
 
 from sklearn_crcrf.annotation import Log
-from sklearn_crcrf.annotation.log import read_entries
+from sklearn_crcrf.annotation.log import read_entries, repair_log
 
 ENTRIES = [{"do": "skip", "sentence": 0, "by": "ann"}, {"do": "label", "name": "ÄÖ", "by": "é"}]
 
@@ -23,12 +25,25 @@ def write(path, entries):
             log.append(entry)
 
 
-def test_entries_are_kept_in_order(path):
+def said(entries):
+    """Entries without what makes them a chain."""
+    return [{k: v for k, v in entry.items() if k not in ("id", "after")} for entry in entries]
+
+
+def test_entries_are_kept_in_order_and_linked(path):
     write(path, ENTRIES[:1])
     write(path, ENTRIES[1:])
     with Log(path) as log:
-        assert log.entries == ENTRIES
-    assert [json.loads(line) for line in path.read_text("utf-8").splitlines()] == ENTRIES
+        assert said(log.entries) == ENTRIES
+        assert [json.loads(line) for line in path.read_text("utf-8").splitlines()] == log.entries
+        assert log.entries[0]["after"] == ""
+        assert all(b["after"] == a["id"] for a, b in pairwise(log.entries))
+
+
+def test_a_new_log_is_for_its_owner_only(path):
+    write(path, [])
+    if os.name == "posix":
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
 @pytest.mark.parametrize("cut", [1, 10, 40])
@@ -38,11 +53,23 @@ def test_a_half_written_last_line_is_removed_with_a_notice(path, cut):
     notices = []
     with Log(path, notices.append) as log:
         kept = ENTRIES if cut == 1 else ENTRIES[:1]
-        assert log.entries == kept
+        assert said(log.entries) == kept
         log.append(ENTRIES[1])
     assert bool(notices) == (cut > 1)
     with Log(path) as log:
-        assert log.entries == [*kept, ENTRIES[1]]
+        assert said(log.entries) == [*kept, ENTRIES[1]]
+
+
+@pytest.mark.parametrize("cut", [0, 1, 10])
+def test_zeros_at_the_end_are_removed_with_a_notice(path, cut):
+    write(path, ENTRIES)
+    data = path.read_bytes()
+    path.write_bytes(data[: len(data) - cut] + bytes(5000))
+    notices = []
+    with Log(path, notices.append) as log:
+        assert said(log.entries) == ENTRIES[: 2 - (cut > 1)]
+    assert bool(notices) == (cut != 1)
+    assert b"\0" not in path.read_bytes() and path.read_bytes().endswith(b"\n")
 
 
 def test_one_process_at_a_time(path):
@@ -54,8 +81,12 @@ def test_one_process_at_a_time(path):
 
 @pytest.mark.parametrize("line", ["[]", "3", "{", '"a"'])
 def test_a_damaged_line_is_named(path, line):
-    path.write_text(json.dumps(ENTRIES[0]) + "\n" + line + "\n" + json.dumps(ENTRIES[1]) + "\n")
-    with pytest.raises(ValueError, match="line 2: not a JSON object"):
+    write(path, ENTRIES)
+    first, second = path.read_text("utf-8").splitlines()
+    path.write_text(f"{first}\n{line}\n{second}\n", "utf-8")
+    with pytest.raises(
+        ValueError, match=r"line 2: it is not a JSON object\. 2 of 3 lines are sound"
+    ):
         Log(path)
     assert read_entries(b"\n\n", "log") == []
 
@@ -83,10 +114,10 @@ def test_a_full_disk_leaves_the_log_as_it_was(path):
             log.append(ENTRIES[1])
         log._file = file
         assert path.read_bytes() == before
-        assert log.entries == ENTRIES[:1]
+        assert said(log.entries) == ENTRIES[:1]
         log.append(ENTRIES[1])
     with Log(path) as log:
-        assert log.entries == ENTRIES
+        assert said(log.entries) == ENTRIES
 
 
 @pytest.mark.parametrize("text", ["a text", "a text\nof two lines", "a text\n"])
@@ -95,3 +126,133 @@ def test_a_file_that_is_no_log_stays_as_it_is(path, text):
     with pytest.raises(ValueError, match="JSON object"):
         Log(path)
     assert path.read_text() == text
+
+
+def replace(path):
+    path.with_name("new").write_bytes(path.read_bytes())
+    os.replace(path.with_name("new"), path)
+
+
+def cut_all(path):
+    path.write_bytes(b"")
+
+
+def add_a_line(path):
+    with path.open("ab") as file:
+        file.write(b"{}\n")
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        (replace, "replaced"),
+        (os.remove, "removed"),
+        (cut_all, "changed"),
+        (add_a_line, "changed"),
+    ],
+)
+def test_nothing_is_acknowledged_once_another_program_has_touched_the_file(path, change, problem):
+    with Log(path) as log:
+        log.append(ENTRIES[0])
+        change(path)
+        changed = path.read_bytes() if path.exists() else None
+        for _ in range(2):
+            with pytest.raises(OSError, match=f"another program has {problem} it"):
+                log.append(ENTRIES[1])
+        assert said(log.entries) == ENTRIES[:1]
+        assert (path.read_bytes() if path.exists() else None) == changed
+
+
+def test_a_change_while_a_line_is_written_is_not_acknowledged(path, monkeypatch):
+    with Log(path) as log:
+        fsync = os.fsync
+
+        def fsync_and_replace(file):
+            fsync(file)
+            replace(path)
+
+        monkeypatch.setattr(os, "fsync", fsync_and_replace)
+        with pytest.raises(OSError, match="replaced it"):
+            log.append(ENTRIES[0])
+        assert log.entries == []
+
+
+MANY = [{"do": "skip", "sentence": k, "by": "ann"} for k in range(4)]
+
+
+@pytest.fixture
+def lines(path):
+    write(path, MANY)
+    return path.read_bytes().splitlines(keepends=True)
+
+
+@pytest.mark.parametrize(
+    ("order", "number", "kept"),
+    [
+        ([0, 1, 1, 2, 3], 3, [0, 1, 2, 3]),
+        ([0, 1, 2, 3, 0], 5, [0, 1, 2, 3]),
+        ([1, 0, 2, 3], 1, [0, 1, 2, 3]),
+        ([0, 3, 2, 1], 2, [0, 1, 2, 3]),
+        ([1, 2, 3], 1, [1, 2, 3]),
+        ([0, 3], 2, [0, 3]),
+    ],
+)
+def test_lines_that_are_lost_repeated_or_moved_are_found(path, lines, order, number, kept):
+    path.write_bytes(b"".join(lines[k] for k in order))
+    with pytest.raises(ValueError, match=f"line {number}: it does not follow the line before it"):
+        Log(path)
+    assert repair_log(path)[1:] == (len(kept), len(order) - len(kept))
+    with Log(path) as log:
+        assert [entry["sentence"] for entry in log.entries] == kept
+
+
+def test_any_flipped_bit_is_found_and_costs_at_most_its_line(path, lines):
+    data = b"".join(lines)
+    for place in range(0, len(data) - 1, 7):
+        changed = bytearray(data)
+        changed[place] ^= 1 << place % 8
+        path.write_bytes(changed)
+        with pytest.raises(ValueError, match=r"log\.jsonl(, line \d)?: "):
+            read_entries(bytes(changed), str(path))
+        damaged, n_kept, _ = repair_log(path)
+        assert n_kept >= 2  # two lines go with the end of a line
+        with open(damaged, "rb") as file:
+            assert file.read() == changed
+        with Log(path) as log:
+            kept = [entry["sentence"] for entry in log.entries]
+        assert len(kept) == n_kept and kept == sorted(kept)
+
+
+def test_repairing_keeps_an_undo_with_its_entry_and_drops_it_without(path):
+    with Log(path) as log:
+        for entry in MANY[:2]:
+            log.append(entry)
+        for entry in log.entries[:2]:
+            log.append({"do": "undo", "entry": entry["id"], "by": "ann"})
+    path.write_bytes(path.read_bytes().replace(b'"sentence": 0', b'"sentence": 7'))
+    assert repair_log(path)[1:] == (2, 2)
+    with Log(path) as log:
+        kept, undone = log.entries
+        assert kept["sentence"] == 1 and undone["entry"] == kept["id"]
+    assert repair_log(path)[1:] == (2, 0)
+    assert sorted(file.name for file in path.parent.iterdir()) == [
+        "log.jsonl",
+        "log.jsonl.damaged",
+        "log.jsonl.damaged-2",
+    ]
+
+
+def test_what_editors_change_does_no_harm(path, lines):
+    path.write_bytes(b"\xef\xbb\xbf" + b"\n".join(lines).replace(b"\n", b"\r\n"))
+    with Log(path) as log:
+        assert said(log.entries) == MANY
+        log.append(ENTRIES[1])
+    with Log(path) as log:
+        assert said(log.entries) == [*MANY, ENTRIES[1]]
+
+
+def test_text_that_is_no_unicode_is_not_written(path):
+    with Log(path) as log:
+        with pytest.raises(ValueError, match="surrogates"):
+            log.append({"do": "skip", "sentence": 0, "by": "\ud800"})
+        assert path.read_bytes() == b"" and log.entries == []

@@ -6,6 +6,7 @@ import signal
 import socket
 from contextlib import contextmanager
 from http.client import HTTPConnection
+from pathlib import Path
 
 import pytest
 from forks import Fork, needs_fork
@@ -15,6 +16,7 @@ pytest.importorskip("uvicorn")
 pytest.importorskip("skops")
 
 from sklearn_crcrf import CRF, EmpiricalCRF
+from sklearn_crcrf.annotation import Log
 from sklearn_crcrf.cli import main
 from sklearn_crcrf.model_files import save_model
 
@@ -68,6 +70,22 @@ def test_what_was_acknowledged_survives_a_kill(text, capsys):
 
 
 @needs_fork
+def test_a_damaged_log_is_refused_until_it_is_repaired(text, capsys):
+    command, log = ["annotate", str(text), "--labels", "PER"], Path(f"{text}.annotations.jsonl")
+    with Log(log) as entries:
+        for sentence in (0, 2):
+            entries.append({"do": "flag", "sentence": sentence, "by": "ann"})
+    log.write_bytes(damaged := log.read_bytes().replace(b'"sentence": 0', b'"sentence": 1'))
+    assert main(command) == 2
+    assert "line 1: it is not as it was written" in capsys.readouterr().err
+    with served(*command, "--repair") as (connection, fork):
+        assert post(connection, "/api/next", by="ann")["state"]["flagged"] == [2]
+        fork.send_signal(signal.SIGINT)
+        fork.wait()
+    assert Path(f"{log}.damaged").read_bytes() == damaged
+
+
+@needs_fork
 def test_serve_labels_text(tmp_path):
     path = tmp_path / "model"
     save_model(EmpiricalCRF().fit([["Ann", "sings"]], [["B-PER", "O"]]), path)
@@ -85,8 +103,12 @@ def test_serve_labels_text(tmp_path):
         (["annotate", "{empty}", "--labels", "A"], "no sentences"),
         (["annotate", "{missing}", "--labels", "A"], "No such file"),
         (["annotate", "{text}", "--labels", "A", "--port", "{port}"], "cannot listen"),
-        (["annotate", "{text}", "--labels", "A", "--log", "{text}"], "line 1: not a JSON object"),
-        (["export", "{text}"], "line 1: not a JSON object"),
+        (
+            ["annotate", "{text}", "--labels", "A", "--log", "{text}"],
+            "line 1: it is not a JSON object",
+        ),
+        (["annotate", "{text}", "--labels", "A", "--log", "{text}", "--repair"], "no line of it"),
+        (["export", "{text}"], "line 1: it is not a JSON object"),
         (["serve", "--model", "{columns}"], "needs the columns word, pos"),
     ],
 )
