@@ -3,13 +3,24 @@
 import re
 import unicodedata
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 __all__ = ["Pool", "split_words"]
 
+# Characters that belong to the one before them, and the joiner of emoji, in a copy of the text.
+MARK, JOINER = "\ue000", "\ue001"
+# The space without width, and letters that are blank.
+BLANKS = "\u200b\u2800\u3164\uffa0"
+INVISIBLE = f"[{MARK}{JOINER}]"
+VISIBLE = rf"[^\s{MARK}{JOINER}]"
+# A run of marks is tried once, at its beginning: time is linear also for a text of nothing else.
+LEADING, MARKS = f"(?:(?<!{INVISIBLE}){INVISIBLE}++)?", f"{INVISIBLE}*+"
+FLAG = f"[\U0001f1e6-\U0001f1ff]{MARKS}[\U0001f1e6-\U0001f1ff]"
+CHARACTER = f"{LEADING}(?:{FLAG}|{VISIBLE})(?:{JOINER}{VISIBLE}|{INVISIBLE})*"
+CHARACTERS = re.compile(CHARACTER)
 # A word with inner hyphens, apostrophes and points, or one other character that is not space.
-WORD = re.compile(r"\w+(?:[-'\u2019.]\w+)*|[^\w\s]")
-JOINER = "\u200d"
+WORDS = re.compile(rf"{LEADING}\w{MARKS}(?:(?:[-'\u2019.]{MARKS})?\w{MARKS})*|{CHARACTER}")
 
 
 class Pool(NamedTuple):
@@ -72,7 +83,9 @@ def split_words(text: str) -> list[str]:
     """Split a text into words and punctuation marks.
 
     Letters and digits that touch are a word, also around a hyphen, an apostrophe or a point; every
-    other character that is not space is a token.
+    other character that can be seen is a token, and so is a sequence of emoji that is shown as one.
+    Characters without a place of their own (accents, joiners, soft hyphens, marks of direction) are
+    in the token of the character before them, or after them at the beginning of a token.
 
     Parameters
     ----------
@@ -84,21 +97,27 @@ def split_words(text: str) -> list[str]:
     >>> split_words("Ann's dog, aged 3.5, well-behaved!")
     ["Ann's", 'dog', ',', 'aged', '3.5', ',', 'well-behaved', '!']
     """
-    shadow = "".join("a" if _combines(c) else c for c in text)
-    return [text[slice(*found.span())] for found in WORD.finditer(shadow)]
+    return _split(WORDS, text)
 
 
 def _characters(text: str) -> list[str]:
     """All characters but space, each with the marks that combine with it."""
-    found: list[str] = []
-    for c in text:
-        if found and (_combines(c) or found[-1].endswith(JOINER)):
-            found[-1] += c
-        elif not c.isspace():
-            found.append(c)
-    return found
+    return _split(CHARACTERS, text)
 
 
-def _combines(character: str) -> bool:
-    """Whether a character is shown as a part of the character before it."""
-    return character == JOINER or unicodedata.category(character).startswith("M")
+def _split(pattern: re.Pattern[str], text: str) -> list[str]:
+    shadow = text if text.isascii() and text.isprintable() else "".join(map(_shadow, text))
+    return [text[slice(*found.span())] for found in pattern.finditer(shadow)]
+
+
+@lru_cache(maxsize=2**14)
+def _shadow(character: str) -> str:
+    """The character itself, unless it cannot be seen, or not without its neighbour."""
+    category = unicodedata.category(character)
+    if character == "\u200d":
+        return JOINER
+    if category == "Cc" or character in BLANKS:
+        return " "
+    if category in ("Mn", "Mc", "Me", "Cf") or "\U0001f3fb" <= character <= "\U0001f3ff":
+        return MARK
+    return "\ufffd" if character in (MARK, JOINER) else character
