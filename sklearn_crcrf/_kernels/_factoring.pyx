@@ -8,6 +8,10 @@ from sklearn_crcrf._kernels.vectors cimport prefetch, real
 
 # Rows are fetched from memory this number of entries ahead.
 cdef enum: AHEAD = 8
+# From this number of comparisons on, marking the attributes of a row is faster than to compare all.
+cdef enum: MANY = 4096
+# Entries that may be looked at for each entry of the matrix, so that long rows take linear time.
+cdef enum: LOOKS = 256
 
 
 def column_values(
@@ -46,9 +50,9 @@ def find_companions(
     """Find the companions of each attribute, which all its rows have, and leave them out there.
 
     An attribute that was left out of a row for an earlier attribute no longer counts there. An
-    attribute has companions only if at least ``fewest`` rows still have it. Returns the attributes
-    that have companions, called owners; where the companions of each owner begin and end; and the
-    companions.
+    attribute has companions only if at least ``fewest`` rows still have it. If rows have hundreds
+    of entries, rare attributes may keep theirs. Returns the attributes that have companions, called
+    owners; where the companions of each owner begin and end; and the companions.
     """
     cdef:
         int32_t[::1] owners = np.empty(len(order), dtype=np.int32)
@@ -57,11 +61,15 @@ def find_companions(
         int64_t longest = np.diff(indptr).max(initial=0)
         int32_t[::1] companions = np.empty(len(indices) // fewest + longest + 1, dtype=np.int32)
         int64_t n_owners = 0, n_rows, n_common, i, k, stop
+        int64_t n_looks = LOOKS * indices.shape[0]
+        Marks marks = Marks(len(is_even))
         int32_t a
         int32_t *row
         int32_t *common
     with nogil:
         for i in range(order.shape[0]):
+            if n_looks < 0:
+                break
             a = order[i]
             stop = by_indptr[a + 1]
             common = &companions[starts[n_owners]]
@@ -81,7 +89,9 @@ def find_companions(
                     n_rows == 0,
                     common,
                     n_common,
+                    marks,
                 )
+                n_looks -= indptr[by_row[k] + 1] - indptr[by_row[k]]
                 n_rows += 1
                 if n_common == 0:
                     break
@@ -93,7 +103,7 @@ def find_companions(
                     prefetch(&indices[indptr[by_row[k + AHEAD] + 1] - 1])
                 if indices[by_entry[k]] >= 0:
                     row = &indices[indptr[by_row[k]]]
-                    leave_out(row, indptr[by_row[k] + 1] - indptr[by_row[k]], common, n_common)
+                    leave_out(row, indptr[by_row[k] + 1] - indptr[by_row[k]], common, n_common, marks)
             owners[n_owners] = a
             starts[n_owners + 1] = starts[n_owners] + n_common
             n_owners += 1
@@ -104,6 +114,25 @@ def find_companions(
     )
 
 
+cdef class Marks:
+    """Which attributes are in a set; another set takes no time to clear."""
+
+    cdef:
+        int32_t[::1] round
+        int32_t now
+
+    def __cinit__(self, int64_t n_attributes):
+        self.round = np.zeros(n_attributes, dtype=np.int32)
+        self.now = 0
+
+    cdef void set(self, const int32_t *members, int64_t n) noexcept nogil:
+        cdef int64_t e
+        self.now += 1
+        for e in range(n):
+            if members[e] >= 0:
+                self.round[members[e]] = self.now
+
+
 cdef inline int64_t keep_common(
     const int32_t *row,
     int64_t n,
@@ -112,6 +141,7 @@ cdef inline int64_t keep_common(
     bint is_first,
     int32_t *common,
     int64_t n_common,
+    Marks marks,
 ) noexcept nogil:
     """Reduce ``common`` to the attributes of this row (the first row sets it); return how many."""
     cdef:
@@ -122,6 +152,12 @@ cdef inline int64_t keep_common(
             if row[e] >= 0 and row[e] != a and is_even[row[e]]:
                 common[kept] = row[e]
                 kept += 1
+        return kept
+    if n * n_common > MANY:
+        marks.set(row, n)
+        for c in range(n_common):
+            common[kept] = common[c]
+            kept += marks.round[common[c]] == marks.now
         return kept
     for c in range(n_common):
         # The loop has no early exit, so compilers can compare several entries at once.
@@ -134,9 +170,15 @@ cdef inline int64_t keep_common(
 
 
 cdef inline void leave_out(
-    int32_t *row, int64_t n, const int32_t *common, int64_t n_common
+    int32_t *row, int64_t n, const int32_t *common, int64_t n_common, Marks marks
 ) noexcept nogil:
     cdef int64_t c, e
+    if n * n_common > MANY:
+        marks.set(common, n_common)
+        for e in range(n):
+            if row[e] >= 0 and marks.round[row[e]] == marks.now:
+                row[e] = -1
+        return
     for c in range(n_common):
         for e in range(n):
             row[e] = -1 if row[e] == common[c] else row[e]

@@ -1,5 +1,7 @@
 """Attributes that come together: the factors against the matrix they are of."""
 
+import time
+
 import hypothesis.extra.numpy as hnp
 import numpy as np
 import pytest
@@ -106,6 +108,18 @@ def test_empty_matrices(shape):
     factored = factor(sp.csr_array(shape))
     assert [factor.nnz for factor in factored] == [0, 0, 0]
     assert product(factored).shape == shape
+
+
+def test_long_rows_take_linear_time():
+    rng = np.random.default_rng(0)
+    together = rng.permuted(np.repeat([0, 1, 1], 15))[:, None] * np.ones((45, 40_000))
+    apart = rng.integers(2, size=(45, 2_000))
+    X = sp.csr_array(np.hstack([together, apart]))
+    start = time.process_time()
+    factored = factor(X)
+    assert time.process_time() - start < 2  # comparing all with all takes 10 s
+    assert_array_equal(product(factored), X.toarray())
+    assert factored.groups.shape[1] == 1
 
 
 def test_what_cannot_be_numbered_is_not_folded(monkeypatch):
