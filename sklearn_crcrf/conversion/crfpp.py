@@ -1,7 +1,6 @@
 """Models of CRF++."""
 
 import os
-from collections.abc import Iterator
 from typing import IO
 
 import numpy as np
@@ -11,7 +10,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from ..crf.given_weights import check_labels, crf_with_weights
 from ..data.vocabulary import Vocabulary
 from ..feature_extraction import SequenceVectorizer, TemplateFeatures
-from ..feature_extraction.template_syntax import parse_templates
+from ..feature_extraction.template_syntax import FeatureTemplate, Macro, parse_templates
 from ..utils.unpacking import MAX_BYTES
 from ._lines import read_lines
 
@@ -48,7 +47,8 @@ def read_crfpp_model(
     Raises
     ------
     ValueError
-        If the text is not a complete model; the message says what is wrong.
+        If the text is not a complete model, or no line of the template makes an attribute; the
+        message says what is wrong.
 
     Examples
     --------
@@ -68,22 +68,27 @@ def read_crfpp_model(
     check_labels(labels, max_bytes)
     weights = _weights(blocks)
     features = TemplateFeatures("\n".join(blocks["template"]))
-    transitions, of_labels, of_pairs, n_used = np.zeros((n, n)), {}, {}, 0
-    for start, attribute in _attributes(blocks["attributes"]):
-        size = n * n if attribute.startswith("B") else n
+    makers = _Makers(blocks["template"])
+    transitions, n_used = np.zeros((n, n)), 0
+    of_labels: dict[str, np.ndarray] = {}
+    of_pairs: dict[str, np.ndarray] = {}
+    for attribute, start in _attributes(blocks["attributes"]).items():
+        of, shape = (of_pairs, (n, n)) if attribute.startswith("B") else (of_labels, (n,))
+        size = n ** len(shape)
         n_used += size
         if max(start + size, n_used) > len(weights):
             raise ValueError(f"the attribute {attribute!r} has no weights of its own")
-        own = weights[start : start + size]
-        if attribute == "B":
-            transitions += own.reshape(n, n)
-        elif attribute.startswith("B"):
-            of_pairs[attribute] = own.reshape(n, n)
-        else:
-            of_labels[attribute] = own
-    coef = np.zeros((len(of_labels) + len(of_pairs), n))
+        own = weights[start : start + size].reshape(shape)
+        names, n_times = makers.names_of(attribute)
+        if n_times:
+            transitions += n_times * own
+        for name in names:
+            if name in of:
+                raise ValueError(f"the attribute {attribute!r} cannot be told from another one")
+            of[name] = own
+    names = [*of_labels, *of_pairs]
+    coef = np.zeros((len(names), n))
     coef[: len(of_labels)] = np.array([*of_labels.values()]).reshape(-1, n)
-    names = [*_renamed([*of_labels, *of_pairs], blocks["template"])]
     edges = dict(enumerate(of_pairs.values(), start=len(of_labels)))
     vectorizer = SequenceVectorizer()
     vectorizer.vocabulary_ = Vocabulary(names)
@@ -95,7 +100,7 @@ def _blocks(lines: list[str]) -> dict[str, list[str]]:
     """The blocks of lines between blank lines, by name."""
     found: list[list[str]] = [[]]
     for line in lines:
-        if line.strip():
+        if line.strip(" \t"):
             found[-1].append(line)
         elif found[-1]:
             found.append([])
@@ -122,23 +127,75 @@ def _weights(blocks: dict[str, list[str]]) -> np.ndarray:
     return weights
 
 
-def _attributes(lines: list[str]) -> Iterator[tuple[int, str]]:
-    """The start of its weights and the name, for each attribute."""
+def _attributes(lines: list[str]) -> dict[str, int]:
+    """The start of the weights of each attribute."""
+    starts: dict[str, int] = {}
     for line in lines:
         start, _, attribute = line.partition(" ")
-        if not start.isdecimal() or not attribute:
-            raise ValueError(f"not an attribute: {line[:80]!r}")
-        yield int(start), attribute
+        if not start.isdecimal() or not attribute or attribute in starts:
+            raise ValueError(f"not an attribute, or one that is repeated: {line[:80]!r}")
+        starts[attribute] = int(start)
+    return starts
 
 
-def _renamed(attributes: list[str], template: list[str]) -> Iterator[str]:
-    """Rename attributes: ``U00:the`` of CRF++ is ``U00=the`` here."""
-    parsed = parse_templates("\n".join(template), "crf++")
-    starts = [line.strip().partition("%")[0] for line in template]
-    keys = {start: of.key for start, of in zip(starts, parsed, strict=True)}
-    for attribute in attributes:
-        fitting = [start for start in keys if attribute.startswith(start)]
-        if not fitting:
-            raise ValueError(f"no template makes the attribute {attribute!r}")
-        start = max(fitting, key=len)
-        yield f"{keys[start]}={attribute.removeprefix(start)}"
+class _Makers:
+    """The lines of a template, by the text before the first ``%``.
+
+    CRF++ tells attributes apart by their whole text, so that several lines may make the same one:
+    ``U%x[0,0]`` and ``U0%x[0,0]`` make ``U00`` of the words ``00`` and ``0``. Here it is one
+    attribute for each of these lines, all with its weights.
+    """
+
+    def __init__(self, lines: list[str]):
+        self.lines = lines = [line for line in lines if not line.startswith("#")]
+        self.by_start: dict[str, list[FeatureTemplate]] = {}
+        self.ends: dict[str, str] = {}
+        for line, template in zip(lines, parse_templates("\n".join(lines), "crf++"), strict=True):
+            text = line.rstrip()
+            start, end = text.partition("%")[0], line[len(text) :]
+            if self.ends.setdefault(start, end) != end:
+                raise ValueError(
+                    f"the template has lines that begin with {start!r} with and without spaces at "
+                    "the end; to CRF++ their attributes differ: give them different numbers"
+                )
+            self.by_start.setdefault(start, []).append(template)
+        self.lengths = sorted({len(start) for start in self.by_start})
+
+    def names_of(self, attribute: str) -> tuple[list[str], int]:
+        """The names of an attribute here, and how often it is made by a line without ``%x``."""
+        names, n_times = set(), 0
+        for length in self.lengths:
+            start, rest = attribute[:length], attribute[length:]
+            end = self.ends.get(start)
+            if len(start) < length or end is None or not rest.endswith(end):
+                continue
+            rest = rest.removesuffix(end)
+            for template in self.by_start[start]:
+                if not _can_make(template.parts, rest):
+                    continue
+                if template.kind == "b" and not template.macros:
+                    n_times += 1
+                else:
+                    names.add(f"{template.key}={rest}")
+        if not names and not n_times:
+            starts = ([line[:k] for k in range(len(line) + 1)] for line in self.lines)
+            n_alike = [sum(map(attribute.startswith, of_line)) for of_line in starts]
+            closest = self.lines[n_alike.index(max(n_alike))]
+            raise ValueError(
+                f"no line of the template makes the attribute {attribute!r}; the closest one is "
+                f"{closest!r}"
+            )
+        return sorted(names), n_times
+
+
+def _can_make(parts: tuple[str | Macro, ...], text: str) -> bool:
+    """Whether a text consists of these parts, with any symbol for a macro."""
+    if not parts:
+        return not text
+    at = 0
+    for part in parts[:-1]:
+        if isinstance(part, str):
+            at = text.find(part, at) + len(part)
+            if at < len(part):
+                return False
+    return isinstance(parts[-1], Macro) or text[at:].endswith(parts[-1])

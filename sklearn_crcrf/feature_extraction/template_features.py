@@ -51,8 +51,8 @@ class TemplateFeatures(SymbolTransformer):
     which the transition into a token depends; see ``edge_columns``. In estimators whose
     transitions depend on attributes, attributes of ``B...`` have no weights for single labels.
     ``%x[offset,column]`` is replaced by the symbol ``offset`` tokens to the right (negative: to the
-    left) in a column; the first column has number 0. A line ``B`` alone means the transitions,
-    which every estimator has anyway, and makes no column.
+    left) in a column; the first column has number 0. A line ``B...`` without ``%``, such as ``B``
+    or ``B0``, means the transitions, which every estimator has anyway, and makes no column.
 
     CRF++: the symbols outside the sequence are ``_B-1``, ``_B-2``, ... and ``_B+1``, ``_B+2``,
     ...; a line that begins with ``#`` is a comment.

@@ -139,7 +139,10 @@ def test_attributes_of_crfpp_are_those_of_template_features():
         (lambda t: t[:100], "the model is not complete"),
         (lambda t: t.replace("maxid: 14", "maxid: 15"), "14 weights, but maxid is 15"),
         (lambda t: t.replace("0.7500000000000000", "x"), "is damaged"),
-        (lambda t: t.replace("U00:the", "X00:the"), "no template makes"),
+        (
+            lambda t: t.replace("U00:the", "X00:the"),
+            "no line of the template makes",
+        ),
         (lambda t: t.replace("10 U00:dog", "13 U00:dog"), "has no weights"),
         (lambda t: t.replace("10 U00:dog", "10 U00:dog\n0 U00:cat"), "no weights of its own"),
         (lambda t: t.replace("factor: 2.0", "factor: inf"), "a weight is not finite"),
