@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from contextlib import suppress
 from itertools import pairwise
 from numbers import Integral, Real
+from operator import is_
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from sklearn.base import BaseEstimator, _fit_context
@@ -36,6 +38,9 @@ from .weights import as_crfsuite_model, from_crfsuite_model
 
 __all__ = ["CRFsuiteCRF"]
 
+
+# The last tagger of an estimator, and the arrays that it was made of.
+_TAGGERS: WeakKeyDictionary[Any, tuple[tuple, Tagger]] = WeakKeyDictionary()
 
 MEANINGLESS = {
     "num_memories": "the number of kept steps is fixed",
@@ -352,6 +357,20 @@ class CRFsuiteCRF(FittedState, Sound, SummaryMixin, BaseEstimator):
         crf, vectorizer = self._fitted(), self.vectorizer_
         symbols, dtype = vectorizer.vocabulary_.symbols, np.dtype(vectorizer.dtype)
         return linear_tagger_of(crf, symbols, dtype, separator=vectorizer.separator, lists=True)
+
+    def _kept_tagger(self) -> Tagger:
+        """The result of :meth:`tagger`, made once for the same weights."""
+        crf = self._trained() or self._fitted()
+        vectorizer = self.vectorizer_
+        parts = (
+            *(crf.coef_, crf.transitions_, crf.begin_, crf.end_, crf.classes_),
+            *(crf._encoder, crf._constraints, crf._decoding()),
+            *(vectorizer.vocabulary_, vectorizer.separator),
+        )
+        kept = _TAGGERS.get(self)
+        if kept is None or not all(map(is_, kept[0], parts)):
+            _TAGGERS[self] = kept = parts, self.tagger()
+        return kept[1]
 
     def predict_single(self, xseq: Any) -> list:
         """The labels of the best path of one sequence.

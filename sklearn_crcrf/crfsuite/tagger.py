@@ -1,5 +1,7 @@
 """What programs for python-crfsuite expect of a tagger, and of predicted labels."""
 
+from collections.abc import Iterator
+from contextlib import suppress
 from types import SimpleNamespace
 from typing import Any
 
@@ -39,6 +41,11 @@ class CRFsuiteTagger:
     ----------
     crf : CRFsuiteCRF
 
+    Notes
+    -----
+    Its weights are copied for the first sequence, and again when other arrays take their place; a
+    weight that is changed in place is not noticed.
+
     Examples
     --------
     >>> from sklearn_crcrf import CRFsuiteCRF
@@ -49,8 +56,9 @@ class CRFsuiteTagger:
 
     def __init__(self, crf: Any):
         self._crf = crf
-        self._marginals: list[dict] = []
         self._xseq: Any = None
+        self._marginals: list[list[float]] = []
+        self._number: dict = {}
 
     def labels(self) -> list:
         """All labels."""
@@ -58,21 +66,36 @@ class CRFsuiteTagger:
 
     def set(self, xseq: Any) -> None:
         """Set the sequence that the other methods are about."""
-        self._xseq, self._marginals = xseq, []
+        self._xseq, self._marginals = list(xseq) if isinstance(xseq, Iterator) else xseq, []
 
     def tag(self, xseq: Any = None) -> list:
         """The labels of the best path of a sequence, by default of the one that was set."""
         if xseq is not None:
             self.set(xseq)
         self._require_sequence()
+        if isinstance(self._xseq, list):
+            with suppress(TypeError, ValueError):
+                return self._crf._kept_tagger()(self._xseq)
+        # This takes bytes too, and its errors name the token.
         return self._crf.predict_single(self._xseq)
 
     def marginal(self, y: Any, pos: int) -> float:
         """The probability of the label y at a position of the sequence that was set."""
         self._require_sequence()
         if not self._marginals:
-            self._marginals = self._crf.predict_marginals_single(self._xseq)
-        return self._marginals[pos][y]
+            self._set_marginals()
+        return self._marginals[pos][self._number[y]]
+
+    def _set_marginals(self) -> None:
+        crf = self._crf
+        self._number = {label: i for i, label in enumerate(crf.classes_)}
+        if isinstance(self._xseq, list):
+            with suppress(TypeError, ValueError):
+                self._marginals = crf._kept_tagger().probabilities(self._xseq).tolist()
+                return
+        self._marginals = [
+            list(token.values()) for token in crf.predict_marginals_single(self._xseq)
+        ]
 
     def probability(self, yseq: Any) -> float:
         """The probability of labels of the sequence that was set.

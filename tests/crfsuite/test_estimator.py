@@ -1,5 +1,10 @@
 """The stand-in for sklearn_crfsuite.CRF, against that package where it is there."""
 
+import copy
+import pickle
+import re
+import time
+
 import numpy as np
 import pytest
 from cases import for_each
@@ -374,3 +379,50 @@ def test_the_tagger_is_that_of_python_crfsuite(crf):
     marginals = crf.predict_marginals_single(X_NEW[0])
     assert tagger.marginal(crf.classes_[0], 1) == marginals[1][crf.classes_[0]]
     assert crf.size_ > 1000
+
+
+def test_the_tagger_is_fast(crf):
+    tagger = crf.tagger_
+    times = {}
+    for name, function in (("tag", tagger.tag), ("predict", crf.predict_single)):
+        start = time.process_time()
+        labels = [function(tokens) for tokens in X_NEW[:100]]
+        times[name] = time.process_time() - start
+        assert labels == crf.predict(X_NEW[:100])
+    assert times["tag"] < times["predict"] / 5
+    for tokens in X_NEW[:5]:
+        tagger.set(tokens)
+        expected = crf.predict_marginals_single(tokens)
+        for position, token in enumerate(expected):
+            assert {label: tagger.marginal(label, position) for label in token} == token
+
+
+def test_the_tagger_follows_its_estimator(crf):
+    other = copy.deepcopy(crf)
+    tagger = other.tagger_
+    assert tagger.tag(X_NEW[0]) == crf.predict_single(X_NEW[0])
+    other.crf_.coef_ = -other.crf_.coef_
+    assert tagger.tag(X_NEW[0]) == other.predict_single(X_NEW[0]) != crf.predict_single(X_NEW[0])
+    other.fit([[["a"]], [["b"]]], [["A"], ["B"]])
+    assert tagger.tag([["b"], ["a"]]) == other.predict_single([["b"], ["a"]])
+    assert pickle.loads(pickle.dumps(other)).tagger_.tag([["b"]]) == ["B"]
+
+
+def test_the_tagger_takes_what_predict_takes():
+    crf = CRFsuiteCRF().fit([[["a"], ["b", "b", "c"]]], [["A", "B"]])
+    tagger = crf.tagger_
+    for tokens in (
+        [[b"b"], {"b": 2, "c": True}, {"b", "c"}, [], {}, {b"b": 1.0}, {"b": {"c": -1}}, "b"],
+        ["b", "a", "a"],
+        [],
+    ):
+        assert tagger.tag(tokens) == crf.predict_single(tokens)
+        for position, token in enumerate(crf.predict_marginals_single(tokens)):
+            assert tagger.marginal("A", position) == token["A"]
+    assert tagger.tag(iter(["b", "a"])) == crf.predict_single(["b", "a"])
+    assert tagger.marginal("A", 1) == crf.predict_marginals_single(["b", "a"])[1]["A"]
+    for bad in ([["b"], None], [{"b": np.nan}], [[1]], "b"):
+        with pytest.raises(ValueError) as expected:
+            crf.predict_single(bad)
+        with pytest.raises(ValueError, match=re.escape(str(expected.value))):
+            tagger.tag(bad)
