@@ -1,6 +1,8 @@
 """Parts of fitted estimators, and what may become of them in a file."""
 
-from collections.abc import Callable, Iterator
+import multiprocessing
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -11,6 +13,30 @@ from sklearn_crcrf.data.vocabulary import Vocabulary
 LARGE = {"i": 2**31 - 1, "u": 2**31 - 1}
 
 Path = tuple[Any, ...]
+
+
+def found_in_fork(tasks: Mapping[str, Callable[[], Any]]) -> tuple[dict[str, Any], int | None]:
+    """What tasks return, in a process of their own, and its exit status.
+
+    If one ends the process, its name is the first one that is missing.
+    """
+    context = multiprocessing.get_context("fork")
+    receiver, sender = context.Pipe(duplex=False)
+
+    def work() -> None:
+        for name, task in tasks.items():
+            sender.send((name, task()))
+
+    process = context.Process(target=work)
+    process.start()
+    sender.close()
+    found = {}
+    with suppress(EOFError):
+        while True:
+            name, result = receiver.recv()
+            found[name] = result
+    process.join()
+    return found, process.exitcode
 
 
 def parts_of(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:

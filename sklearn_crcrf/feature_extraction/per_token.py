@@ -132,7 +132,7 @@ class PerToken(SequenceTransformer):
             If the transformer returns more or fewer rows than tokens.
         """
         check_is_fitted(self)
-        rows, sequences = self._rows(X)
+        rows, sequences = self._rows(X, self.transformer_)
         if self._columns is not None and hasattr(rows, "reindex") and not is_frame(X):
             rows = rows.reindex(columns=self._columns)
         if rows.shape[0] == 0:
@@ -168,6 +168,8 @@ class PerToken(SequenceTransformer):
     def _requirements(self) -> Iterator[Requirement]:
         holds = hasattr(self.transformer_, "transform")
         yield Fact("transformer_", holds, "must be a transformer")
+        is_list = self._columns is None or isinstance(self._columns, list)
+        yield Fact("_columns", is_list, "must be a list")
 
     def _training(self, X: Any, y: Any, params: dict) -> tuple:
         """Rows, sequences, labels and parameters, all in the order of the tokens."""
@@ -176,7 +178,7 @@ class PerToken(SequenceTransformer):
                 "transformer must be a transformer of scikit-learn, "
                 f"but is of type {type(self.transformer).__name__}"
             )
-        rows, sequences = self._rows(X)
+        rows, sequences = self._rows(X, self.transformer)
         if rows.shape[0] == 0:
             raise ValueError("X has no tokens: at least one sequence must not be empty")
         labels = None if y is None else np.array(as_sequences(X, y).y.data.tolist())
@@ -184,8 +186,8 @@ class PerToken(SequenceTransformer):
         params = {name: _of_tokens(value, sequences, order) for name, value in params.items()}
         return rows, sequences, labels, params
 
-    def _rows(self, X: Any) -> tuple[Any, SequenceArray]:
-        """What the transformer gets, and the sequences that its rows belong to."""
+    def _rows(self, X: Any, transformer: Any) -> tuple[Any, SequenceArray]:
+        """What a transformer gets, and the sequences that its rows belong to."""
         if is_frame(X):
             X = as_frame(X)
             sequences = _rows_in_order(X)
@@ -196,7 +198,7 @@ class PerToken(SequenceTransformer):
             import pandas as pd
 
             return pd.DataFrame({name: data.column(name) for name in data.names}), sequences
-        if data.ndim > 1 or _takes_tokens(self.transformer):
+        if data.ndim > 1 or _takes_tokens(transformer):
             return data, sequences
         if any(isinstance(token, Mapping) for token in data):
             import pandas as pd
@@ -221,23 +223,24 @@ class PerToken(SequenceTransformer):
             result = sp.csr_array(result)
         elif not hasattr(result, "iloc"):
             result = np.asarray(result).reshape(n_rows, -1)
-        names = self._names(result.shape[1])
+        n_columns = result.shape[1]
         if isinstance(result, np.ndarray) and result.dtype.kind in "OUS":
             import pandas as pd
 
-            result = pd.DataFrame(result, columns=names)
+            result = pd.DataFrame(result, columns=self._names(n_columns))
         if hasattr(result, "iloc"):
             result = frame_columns(result)
         made = sequences.with_data(result)
         if is_frame(X) and _get_output_config("transform", self)["dense"] == "default":
-            return _as_frame(made, as_frame(X), names)
+            return _as_frame(made, as_frame(X), self._names(n_columns))
         return self._output(made, X)
 
     def _names(self, n_columns: int) -> Any:
         """Names of the output columns; numbers if the transformer has no names."""
-        if hasattr(self.transformer_, "get_feature_names_out"):
+        try:
             return self.get_feature_names_out()
-        return [f"x{j}" for j in range(n_columns)]
+        except AttributeError:
+            return [f"x{j}" for j in range(n_columns)]
 
 
 def _takes_tokens(transformer: Any) -> bool:

@@ -24,6 +24,8 @@ SCHEMA = "schema.json"
 WEIGHT_OF_TEXT = 10
 PIECE = 2**20  # bytes
 METHODS = {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}
+# An array of no strings has a type, which its copies could take memory for; in bytes.
+LARGEST_ITEM = 2**16
 # No byte of deflated data unpacks to more bytes, says the documentation of zlib.
 LARGEST_RATIO = 1032
 
@@ -163,7 +165,8 @@ def _checked_array(data: bytearray, budget: Budget) -> bytearray:
     """An array, after a check of its header against its size."""
     shape, dtype, n_there, _ = read_header(data)
     n_bytes = math.prod(shape) * dtype.itemsize
-    if dtype.hasobject or dtype.itemsize == 0 or min(shape, default=0) < 0:
+    is_odd = not 0 < dtype.itemsize <= max(n_there, LARGEST_ITEM) or min(shape, default=0) < 0
+    if dtype.hasobject or is_odd:
         raise ValueError(f"an array is of type {dtype} and shape {shape}")
     if n_bytes != n_there:
         raise ValueError(f"an array of {n_bytes} bytes has {n_there}")

@@ -10,14 +10,17 @@ from importlib import import_module
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from .archive import Archive
+from .foreign import check_foreign
 from .headers import read_header
 
 __all__ = ["objects_of"]
 
 KEY_TYPES = (str, bool, int, float, np.generic)
 COMPRESSED = ("csr", "csc")
+NUMBERS = "biuf"
 
 
 def objects_of(archive: Archive) -> Any:
@@ -98,47 +101,67 @@ class _Reader:
         return array
 
     def read_sparse(self, node: dict[str, Any]) -> Any:
-        """A sparse array or matrix, which SciPy checks."""
+        """A sparse array or matrix."""
         arrays = {name: _array(data) for name, data in self._members[node["file"]].items()}
         cls, shape = _named(node), tuple(arrays["shape.npy"].tolist())
         data, form = arrays["data.npy"], arrays["format.npy"].item()
         if not cls.__name__.startswith(form if isinstance(form, str) else form.decode()):
             raise ValueError(f"a {cls.__name__} is in the format {form!r}")
         if cls.__name__.startswith(COMPRESSED):
-            return cls((data, arrays["indices.npy"], arrays["indptr.npy"]), shape=shape)
+            return _sparse(cls, data, (arrays["indices.npy"], arrays["indptr.npy"]), shape)
         if "coords.npy" in arrays:
-            return cls((data, arrays["coords.npy"]), shape=shape)
-        return cls((data, (arrays["row.npy"], arrays["col.npy"])), shape=shape)
+            return _sparse(cls, data, (arrays["coords.npy"],), shape)
+        return _sparse(cls, data, ((arrays["row.npy"], arrays["col.npy"]),), shape)
 
     def read_object(self, node: dict[str, Any]) -> Any:
         """An instance with its attributes."""
         cls = _named(node)
         content = node.get("content")
         instance = cls.__new__(cls)
-        attributes = None if content is None else self.read(content)
+        attributes: Any = None if content is None else self.read(content)
+        if sp.issparse(instance):
+            names = ("indices", "indptr") if cls.__name__.startswith(COMPRESSED) else ("coords",)
+            parts = tuple(attributes[name] for name in names)
+            return _sparse(cls, attributes["data"], parts, attributes["_shape"])
         if hasattr(instance, "__setstate__"):
             if attributes is not None:
                 instance.__setstate__(attributes)
         elif attributes is not None:
             instance.__dict__.update(attributes)
+        check_foreign(instance)
         return instance
 
     def read_random_state(self, node: dict[str, Any]) -> np.random.RandomState:
         """A state of random numbers."""
         random_state = np.random.RandomState()
-        random_state.set_state(self.read(node["content"]))
+        state = self.read(node["content"])
+        if not np.any(state["state"]["key"]):  # numbers would be zero, and be asked for endlessly
+            raise ValueError("the key of a RandomState is zero")
+        random_state.set_state(state)
         return random_state
 
     def read_tree(self, node: dict[str, Any]) -> Any:
         """A decision tree."""
         tree = _named(node)(*self.read(node["__reduce__"]["args"]))
         tree.__setstate__(self.read(node["content"]))
+        if not 0 < tree.node_count <= tree.capacity:
+            raise ValueError(f"a tree of {tree.capacity} nodes claims {tree.node_count}")
         return tree
 
 
 def _named(node: dict[str, Any]) -> Any:
     """The class or function that a node names."""
     return getattr(import_module(node["__module__"]), node["__class__"])
+
+
+def _sparse(cls: Any, data: np.ndarray, parts: tuple, shape: tuple[int, ...]) -> Any:
+    """A sparse array or matrix, after the check of all indices that SciPy leaves out."""
+    if data.dtype.kind not in NUMBERS:
+        raise ValueError(f"a {cls.__name__} holds {data.dtype}")
+    matrix = cls((data, *parts), shape=shape)
+    if cls.__name__.startswith(COMPRESSED):
+        matrix.check_format(full_check=True)
+    return matrix
 
 
 def _array(data: bytearray) -> np.ndarray:

@@ -121,7 +121,7 @@ def save_model(
     }
     data = io.dumps(content, compression=zipfile.ZIP_DEFLATED, compresslevel=1)
     try:
-        checked_archive(data, None)
+        objects_of(checked_archive(data, None))
     except UntrustedError as error:
         raise ValueError(f"a model file cannot hold this estimator: {error}") from None
     with replacing(path) as file:

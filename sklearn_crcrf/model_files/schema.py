@@ -98,14 +98,18 @@ def nodes_of(schema: Any) -> Iterator[dict[str, Any]]:
 
 
 def _check_object(node: dict[str, Any], members: Mapping[str, bytearray]) -> None:
-    """Check that no attribute hides a method, and that limited attributes have allowed values."""
+    """Check that no attribute hides a method, or what the class says of its parameters; and that
+    limited attributes have allowed values.
+    """
     cls = getattr(import_module(node["__module__"]), node["__class__"])
     attributes = (node.get("content") or {}).get("content")
     if not isinstance(attributes, dict):
         return
     for name, value in attributes.items():
-        if callable(getattr(cls, name, None)):
-            raise UntrustedError(f"{node['__class__']}.{name} is a method, not an attribute")
+        hidden = getattr(cls, name, None)
+        if callable(hidden) or isinstance(hidden, dict | tuple | list):
+            what = "a method" if callable(hidden) else "of the class"
+            raise UntrustedError(f"{node['__class__']}.{name} is {what}, not an attribute")
         if name in LIMITED:
             allows, allowed = LIMITED[name]
             if value["__loader__"] != "JsonNode" or not allows(json.loads(value["content"])):

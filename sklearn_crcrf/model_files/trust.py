@@ -1,13 +1,16 @@
 """The classes and functions that a model file may name.
 
 They hold data and compute with it. With no values of their attributes do they open, write, fetch or
-run anything; the attributes in :data:`LIMITED` could, so their values are limited.
+run anything; the attributes in :data:`LIMITED` could, so their values are limited. The classes of
+scikit-learn are those that have requirements in :mod:`.foreign`.
 """
 
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from importlib import import_module
 from typing import Any
+
+from .foreign import SCIKIT_LEARN
 
 __all__ = ["LIMITED", "PACKAGE", "is_trusted", "trusted_names"]
 
@@ -115,37 +118,6 @@ FUNCTIONS = {
     "criteria.log_loss": ["log_loss"],
     "criteria.marginal_likelihood": ["marginal_likelihood"],
     "criteria.pseudo_likelihood": ["pseudo_likelihood"],
-}
-
-# Transformers of scikit-learn, by the module that exports them. They compute with their arrays in
-# NumPy and SciPy, which check them. Transformers that open files by name (CountVectorizer), or
-# index arrays without a check (trees and neighbours), are left out.
-SCIKIT_LEARN = {
-    "sklearn.compose": ["ColumnTransformer"],
-    "sklearn.decomposition": ["PCA", "TruncatedSVD"],
-    "sklearn.feature_extraction": ["DictVectorizer"],
-    "sklearn.feature_extraction.text": ["TfidfTransformer"],
-    "sklearn.feature_selection": ["VarianceThreshold"],
-    "sklearn.impute": ["MissingIndicator", "SimpleImputer"],
-    "sklearn.linear_model": ["LogisticRegression"],
-    "sklearn.pipeline": ["FeatureUnion", "Pipeline"],
-    "sklearn.preprocessing": [
-        "Binarizer",
-        "FunctionTransformer",
-        "KBinsDiscretizer",
-        "MaxAbsScaler",
-        "MinMaxScaler",
-        "Normalizer",
-        "OneHotEncoder",
-        "OrdinalEncoder",
-        "PolynomialFeatures",
-        "PowerTransformer",
-        "QuantileTransformer",
-        "RobustScaler",
-        "StandardScaler",
-    ],
-    # For BoostedCRF, which checks its trees.
-    "sklearn.tree": ["DecisionTreeRegressor"],
 }
 
 # Elementwise functions, for FunctionTransformer.

@@ -29,7 +29,7 @@ __all__ = [
 
 LARGEST = float(np.finfo(np.float64).max)
 LARGEST_INT = np.iinfo(np.int64).max
-KINDS = {"f": "floats", "iu": "integers", "b": "bools", "OUS": "strings"}
+KINDS = {"f": "floats", "iu": "integers", "fiu": "numbers", "b": "bools", "OUS": "strings"}
 # Errors raised when an attribute of an object is missing or of an unexpected type.
 ERRORS = (AttributeError, IndexError, KeyError, OverflowError, TypeError)
 
@@ -45,8 +45,9 @@ class Array(NamedTuple):
     shape : tuple of int
     least, most : float
         The smallest and the largest value allowed; by default all finite numbers.
-    kind : {"f", "iu", "b", "OUS"}
-        Floats in single or double precision, integers, bools or strings.
+    kind : {"f", "iu", "fiu", "b", "OUS"}
+        Floats in single or double precision, integers, numbers, bools or strings. Numbers and
+        strings have no range.
 
     Examples
     --------
@@ -73,7 +74,7 @@ class Array(NamedTuple):
             return f"must hold {KINDS[self.kind]}, but is of type {value.dtype}"
         if value.shape != self.shape:
             return f"has the shape {value.shape}, but must have {self.shape}"
-        if self.kind == "OUS" or value.size == 0:
+        if self.kind in ("OUS", "fiu") or value.size == 0:
             return None
         # As Python's numbers: numpy would round the limits to the precision of the array.
         low, high = value.min().item(), value.max().item()

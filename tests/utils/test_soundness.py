@@ -1,10 +1,8 @@
 """What does not fit together is refused when it is loaded, and never reaches a kernel."""
 
 import copy
-import multiprocessing
 import pickle
 from collections.abc import Iterator
-from contextlib import suppress
 from functools import partial, reduce
 from itertools import islice
 
@@ -12,7 +10,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from cases import for_each
-from damage import changed, damages, parts_of
+from damage import changed, damages, found_in_fork, parts_of
+from forks import needs_fork
 from toy import make_corpus
 
 from sklearn_crcrf import (
@@ -175,31 +174,18 @@ def answers(model, X) -> str:
     return "refused"
 
 
-def all_outcomes(names: list[str], connection) -> None:
-    for name in names:
-        model, X = MODELS[name]
-        stored = pickle.dumps(model.fit(X, SEGMENTS if "segments" in name else y))
-        connection.send((name, list(outcomes(stored, X))))
+def all_outcomes(name: str) -> list:
+    model, X = MODELS[name]
+    return list(outcomes(pickle.dumps(model.fit(X, SEGMENTS if "segments" in name else y)), X))
 
 
-@pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="needs fork")
+@needs_fork
 @pytest.mark.parametrize("names", [[*MODELS][k::5] for k in range(5)], ids=range(5))
 def test_damaged_arrays_are_refused(names):
     # In a process of its own, as what is not refused used to end it.
-    context = multiprocessing.get_context("fork")
-    receiver, sender = context.Pipe(duplex=False)
-    process = context.Process(target=all_outcomes, args=(names, sender))
-    process.start()
-    sender.close()
-    found = {}
-    with suppress(EOFError):
-        while True:
-            name, outcomes_of = receiver.recv()
-            found[name] = outcomes_of
-    process.join()
-    # If a model has ended the process, its name is the first one that is missing.
+    found, status = found_in_fork({name: partial(all_outcomes, name) for name in names})
     assert found == {name: [] for name in names}
-    assert process.exitcode == 0
+    assert status == 0
 
 
 @for_each(
