@@ -1,19 +1,37 @@
-"""Every classifier: trained on random and hostile input, asked, trained on, and trained again."""
+"""Every classifier: trained on random and hostile input, asked, trained on, and trained again.
 
-from collections.abc import Callable
+And fitted classifiers, of which arrays are replaced by hand.
+"""
+
+import copy
+import pickle
+from collections.abc import Callable, Iterator
 from random import Random
 from typing import Any
 
+import numpy as np
 from _answers import METHODS, check_answer, check_answers
 from _campaign import Campaign, Wrong, show
-from _constraints import subject_to
-from _models import classifiers, examples, kinds_for
+from _models import classifiers, examples, kinds_for, make
+from _mutations import mutated_array
 from _parameters import random_estimator
-from _samples import Sample, allowed_labels, labels, sample, weights
+from _samples import ATOMS, Sample, allowed_labels, labels, sample, weights
 
-__all__ = ["CAMPAIGN"]
+from sklearn_crcrf.constraints import (
+    AtLeast,
+    AtMost,
+    Exactly,
+    GlobalConstraint,
+    Implies,
+    Linear,
+    SameLabel,
+)
+
+__all__ = ["CAMPAIGNS"]
 
 
+NAMES_OF_TOKENS = [None, None, -1, float("nan"), "x", "y", 3, ("a", "tuple")]
+NUMBERS_OF_TOKENS = [0, 1, -1, 2.5, 1e-3, 1e12, 1e-300]
 NOT_FOR_ALL = {"predict_marginals", "predict_spans"}
 
 
@@ -58,7 +76,7 @@ def _ask(rng: Random, estimator: Any, made: Sample, y: Any) -> None:
         options["allowed"] = allowed_labels(rng, made.X, list(estimator.classes_))
         show("allowed", options)
     if rng.random() < 0.2:
-        options["subject_to"] = subject_to(rng, made, list(estimator.classes_))
+        options["subject_to"] = _subject_to(rng, made, list(estimator.classes_))
         show("subject_to", options["subject_to"])
     check_answers(rng, estimator, made.X, **options)
     for method in rng.sample(sorted(METHODS.keys() - NOT_FOR_ALL), 2):
@@ -100,16 +118,120 @@ def _fit_again(rng: Random, estimator: Any, made: Sample, y: Any) -> tuple[Sampl
     return Sample("list", X, [len(labels) for labels in y]), y
 
 
+def _subject_to(rng: Random, made: Sample, classes: list) -> list[GlobalConstraint]:
+    """A few constraints that most often fit an input and its labels."""
+    return [_constraint(rng, made, classes) for _ in range(rng.choice([0, 1, 1, 2, 4]))]
+
+
+def _constraint(rng: Random, made: Sample, classes: list) -> GlobalConstraint:
+    labels = rng.choices(classes, k=rng.choice([1, 1, 2]))
+    if rng.random() < 0.05:
+        labels = rng.choice([*ATOMS, "nonsense", []])
+    per = "sample" if rng.random() < 0.5 else _per_token(rng, made, NAMES_OF_TOKENS)
+    kind = rng.choice([AtMost, AtMost, AtLeast, Exactly, Implies, SameLabel, Linear])
+    if kind is Implies:
+        return Implies(labels, rng.choice(classes), per)
+    if kind is SameLabel:
+        return SameLabel(per, rng.choice([None, str, dict.fromkeys(classes[:2], 1), "IOB2"]))
+    if kind is Linear:
+        numbers = (
+            NUMBERS_OF_TOKENS
+            if rng.random() < 0.9
+            else [*NUMBERS_OF_TOKENS, float("inf"), "a", None]
+        )
+        values = rng.choice([rng.choice(numbers), _per_token(rng, made, numbers)])
+        return Linear({rng.choice(classes): values}, upper=rng.choice(numbers), per=per)
+    return kind(labels, rng.choice([0, 1, 1, 2, 5, -1, 1.5]), per)
+
+
+def _per_token(rng: Random, made: Sample, values: list) -> Any:
+    """One of the values for each token, most often in the layout of X."""
+    if rng.random() < 0.05:
+        return rng.choice(["parent", None, [], [["x"]], 3, {"a": 1}, [[[]]]])
+    drawn = [rng.choices(values, k=n) for n in made.lengths]
+    return drawn[0] if made.is_table else drawn
+
+
+_fitted: list[tuple[Any, list, list]] = []
+
+
+def fit_all() -> None:
+    """Fit every classifier to every kind of input, for the campaign of replaced arrays."""
+    kinds, y = examples(4)
+    for public in classifiers():
+        given = (kinds[kind] for kind in kinds_for(public))
+        _fitted.extend((make(public).fit(X, y), X, y) for X in given)
+
+
+def replace_and_ask(rng: Random, number: int) -> str:
+    """Replace an array of a fitted classifier, and ask, train on, store or make a tagger."""
+    fitted, X, y = rng.choice(_fitted)
+    estimator = copy.deepcopy(fitted)
+    places = list(_arrays(estimator, type(estimator).__name__, set()))
+    for where, owner, name, array in rng.sample(places, min(len(places), rng.choice([1, 1, 2]))):
+        changed = mutated_array(rng, array)
+        show(where, f"= {array!r}, and now {changed!r}")
+        if isinstance(owner, dict):
+            owner[name] = changed
+        else:
+            object.__setattr__(owner, name, changed)
+    rng.choice([_ask_only, _ask_only, _ask_tagger, _pickle, _learn])(rng, estimator, X, y)
+    return f"{type(estimator).__name__}: asked"
+
+
+def _arrays(it: Any, where: str, seen: set) -> Iterator[tuple[str, Any, Any, np.ndarray]]:
+    """Every array in an object: where it is, its owner, and its name there."""
+    if id(it) in seen or isinstance(it, type) or callable(getattr(it, "__wrapped__", None)):
+        return
+    seen.add(id(it))
+    if isinstance(it, list | tuple):
+        for k, part in enumerate(it):
+            yield from _arrays(part, f"{where}[{k}]", seen)
+        return
+    items = it if isinstance(it, dict) else getattr(it, "__dict__", {})
+    for name, value in items.items():
+        if isinstance(value, np.ndarray):
+            yield f"{where}.{name}", it, name, value
+        elif not isinstance(value, str | bytes | int | float):
+            yield from _arrays(value, f"{where}.{name}", seen)
+
+
+def _ask_only(rng: Random, estimator: Any, X: list, y: list) -> None:
+    check_answers(rng, estimator, X)
+
+
+def _ask_tagger(rng: Random, estimator: Any, X: list, y: list) -> None:
+    if hasattr(estimator, "tagger"):
+        labels = estimator.tagger().many(X)
+        if list(map(len, labels)) != list(map(len, X)):
+            raise Wrong("a tagger gives other lengths than X", labels)
+
+
+def _pickle(rng: Random, estimator: Any, X: list, y: list) -> None:
+    check_answers(rng, pickle.loads(pickle.dumps(estimator)), X)
+
+
+def _learn(rng: Random, estimator: Any, X: list, y: list) -> None:
+    for name in ("partial_fit", "forget"):
+        if hasattr(estimator, name):
+            getattr(estimator, name)(X[:1], y[:1])
+    estimator.get_params()
+    check_answers(rng, estimator, X)
+
+
 CONTINUATIONS: list[Callable[[Random, Any, Sample, Any], tuple[Sample, Any]]] = [
     _train_on,
     _train_on,
     _forget,
     _fit_again,
 ]
-CAMPAIGN = Campaign(
-    "classifiers",
-    fit_and_ask,
-    prepare=prepare,
-    allowed=(),
-    allowed_if_raised=(ValueError, TypeError),
-)
+CAMPAIGNS = [
+    Campaign(
+        "classifiers",
+        fit_and_ask,
+        prepare=prepare,
+        allowed=(),
+        allowed_if_raised=(ValueError, TypeError),
+    ),
+    Campaign("replaced", replace_and_ask, prepare=fit_all, batch=20),
+]

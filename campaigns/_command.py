@@ -2,6 +2,7 @@
 
 import argparse
 import contextlib
+import json
 import os
 import signal
 import sys
@@ -12,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from _campaign import Campaign, show_inputs
-from _report import DEFECTS, Report, write
+from _report import DEFECTS, Report, write_table
 from _supervisor import prepare, supervise
 from _worker import judge
 
@@ -49,7 +50,9 @@ def main(description: str, campaigns: Sequence[Campaign], argv: Sequence[str] | 
         left = end - time.monotonic()
         reports.append(_run(campaign, options, left / (len(chosen) - k)))
         if options.output is not None:
-            write(reports, options.output)
+            options.output.write_text(json.dumps([report.as_dict() for report in reports]))
+    if options.table:
+        write_table(reports)
     return int(any(report.has_defects for report in reports))
 
 
@@ -72,9 +75,12 @@ def _options(
     parser.add_argument(
         "--only", type=int, metavar="NUMBER", help="repeat this input, with its output shown"
     )
-    parser.add_argument("--output", type=Path, help="write the report, as JSON for summary.py")
+    parser.add_argument("--output", type=Path, help="write the report as JSON")
+    parser.add_argument("--table", action="store_true", help="write the table in README.md")
     options = parser.parse_args(argv)
     unknown = set(options.names) - set(names)
+    if not names:
+        parser.error("which campaigns? --help has their names")
     if unknown:
         parser.error(f"no campaign is called {', '.join(sorted(unknown))}")
     options.names = options.names or names

@@ -10,7 +10,7 @@ from random import Random
 
 import _conll
 import _dumps
-import _model_files
+import _files
 import _templates
 from _campaign import Campaign, Wrong, show
 from _guard import guarded
@@ -19,7 +19,7 @@ from _mutations import mutated_bytes
 import sklearn_crcrf
 from sklearn_crcrf.cli import main
 
-__all__ = ["COMMANDS", "PROCESSES"]
+__all__ = ["CAMPAIGNS"]
 
 INTACT = b"the O\ndog B-N\n\na O\ncat I-N\n" * 3
 STATUSES = {0, 2}
@@ -74,14 +74,14 @@ def write_files(rng: Random, forged: bool) -> bytes:
     """Files with the names that command lines have; returns the standard input."""
     os.makedirs("folder", exist_ok=True)
     text = _conll.mutated(rng) if rng.random() < 0.3 else INTACT
-    model = rng.choices(_model_files.models, _model_files.weights)[0]
+    model = rng.choice([it for it in _files.stored if it.format in ("models", "taggers")])
     template, _ = _templates.mutated(rng)
     dump, _ = _dumps.mutated(rng)
-    data = model.data
-    if rng.random() < 0.4:
-        data = _model_files.mutated(rng, model) if forged else mutated_bytes(rng, data)
+    is_damaged = rng.random() < 0.4
+    _files.write_stored(model, Path("MODEL"), rng if forged and is_damaged else None)
+    if is_damaged and not forged:
+        Path("MODEL").write_bytes(mutated_bytes(rng, Path("MODEL").read_bytes()))
     Path("TEXT").write_bytes(text)
-    Path("MODEL").write_bytes(data)
     Path("TEMPLATE").write_bytes(template.encode("utf-8", "surrogateescape"))
     Path("DUMP").write_bytes(dump)
     return text
@@ -130,5 +130,7 @@ def _judge(line: list[str], status: int | None, errors: str) -> str:
     return f"status {status}"
 
 
-COMMANDS = Campaign("commands", in_process, prepare=_model_files.prepare, batch=20)
-PROCESSES = Campaign("processes", as_process, prepare=_model_files.prepare, n=50, limit=60.0)
+CAMPAIGNS = [
+    Campaign("commands", in_process, prepare=_files.prepare, batch=20),
+    Campaign("processes", as_process, prepare=_files.prepare, n=50, limit=60.0),
+]

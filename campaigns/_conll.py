@@ -12,7 +12,7 @@ from _mutations import mutated_bytes
 
 from sklearn_crcrf.datasets import read_conll, write_conll
 
-__all__ = ["CAMPAIGN", "mutated"]
+__all__ = ["CAMPAIGNS", "mutated"]
 
 TEXTS = [
     b"The D\ndog N\n\nBark V\n",
@@ -87,7 +87,11 @@ def mutated(rng: Random) -> bytes:
 
 def read(rng: Random, number: int) -> str:
     """Read a file, write the result and read it again: it must be the same."""
-    data, options = mutated(rng), rng.choice(OPTIONS)
+    return try_reading(mutated(rng), rng.choice(OPTIONS))
+
+
+def try_reading(data: bytes, options: dict[str, Any]) -> str:
+    """Read a file, write the result and read it again."""
     show("file", data[:1000], options)
     X, y = read_conll(io.BytesIO(data), **options)
     show("read", X, y)
@@ -114,4 +118,4 @@ def _read_again(text: str, X: list, y: list | None, sep: str | None) -> str:
     return "read, written and read again"
 
 
-CAMPAIGN = Campaign("conll", read, prepare=prepare, batch=5000)
+CAMPAIGNS = [Campaign("conll", read, prepare=prepare, batch=5000)]

@@ -14,7 +14,7 @@ from _models import classifiers, make
 
 from sklearn_crcrf import SequenceArray, SequenceVectorizer, explain, notebook, plotting
 
-__all__ = ["CAMPAIGN"]
+__all__ = ["CAMPAIGNS"]
 
 # Each makes an element or an attribute called "evil..." wherever it is not escaped.
 PAYLOADS = [
@@ -189,4 +189,4 @@ def _views() -> Iterator[tuple[str, Callable[[Random, Any, Any, list], Any]]]:
 
 
 VIEWS = list(_views())
-CAMPAIGN = Campaign("displays", display, allowed_if_raised=(TypeError,))
+CAMPAIGNS = [Campaign("displays", display, allowed_if_raised=(TypeError,))]

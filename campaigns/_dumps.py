@@ -12,7 +12,7 @@ from _mutations import mutated_bytes
 from sklearn_crcrf.conversion import read_crfpp_model, read_crfsuite_dump, read_crfsuite_model
 from sklearn_crcrf.crfsuite.binary_model import CRFsuiteModel, crfsuite_bytes
 
-__all__ = ["CAMPAIGN", "mutated"]
+__all__ = ["CAMPAIGNS", "mutated"]
 
 LABELS = ["N", "D", "B-X", "I-X", "ü", "x y"]
 WORDS = ["the", "dog", "a:b", "=", "é", "-->", ""]
@@ -109,4 +109,4 @@ def read_and_ask(rng: Random, number: int) -> str:
     return f"{program}: read and asked"
 
 
-CAMPAIGN = Campaign("dumps", read_and_ask, batch=500)
+CAMPAIGNS = [Campaign("dumps", read_and_ask, batch=500)]

@@ -1,4 +1,4 @@
-"""Changes of the schema that skops writes for the objects of a model."""
+"""Changes of JSON, above all of the schema that skops writes for the objects of a model."""
 
 import json
 import pkgutil
@@ -8,7 +8,7 @@ from random import Random
 from types import FunctionType
 from typing import Any
 
-from _structures import HOSTILE, places, transplant
+from _mutations import HOSTILE, places, transplant
 
 import sklearn_crcrf
 
@@ -46,13 +46,23 @@ LOADERS = [
 ]
 
 
-def forge(rng: Random, schema: bytes) -> bytes:
-    """A schema with some changes."""
-    tree = json.loads(schema)
+def forge(rng: Random, text: bytes) -> bytes:
+    """JSON with some changes."""
+    tree = json.loads(text)
     for _ in range(rng.choice([1, 1, 1, 2, 3])):
         if places(tree):
             rng.choice(CHANGES)(rng, tree)
-    return json.dumps(tree).encode()
+    text = json.dumps(tree).encode()
+    return text if rng.random() < 0.98 else _nested(rng, text)
+
+
+def _nested(rng: Random, text: bytes) -> bytes:
+    """A value is deeper than any recursion goes."""
+    start, depth = text.find(b": ", rng.randrange(len(text))) + 2, rng.choice([900, 10**5])
+    opened, closed = rng.choice([(b"[", b"]"), (b'{"a": ', b"}")])
+    return (
+        text[:start] + opened * depth + b"0" + closed * depth + text[start:].lstrip(b"0123456789")
+    )
 
 
 def _nodes(tree: Any, key: str) -> list[dict[str, Any]]:

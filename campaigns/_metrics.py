@@ -12,7 +12,7 @@ from _samples import ATOMS, LABELS, STRANGE_LABELS, Sample, as_series, weights
 from sklearn_crcrf import SequenceArray, metrics, segments
 from sklearn_crcrf.datasets import make_addresses, make_label_bias
 
-__all__ = ["CAMPAIGN"]
+__all__ = ["CAMPAIGNS"]
 
 SCHEMES = ["IOB1", "IOB2", "IOBES", "IOB2", "nonsense", None]
 
@@ -138,6 +138,6 @@ def _functions() -> Iterator[Callable]:
 
 
 FUNCTIONS = list(_functions())
-CAMPAIGN = Campaign(
-    "metrics", measure, allowed=(), allowed_if_raised=(ValueError, TypeError), batch=200
-)
+CAMPAIGNS = [
+    Campaign("metrics", measure, allowed=(), allowed_if_raised=(ValueError, TypeError), batch=200)
+]

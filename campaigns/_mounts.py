@@ -4,10 +4,10 @@ import ctypes
 import os
 from pathlib import Path
 
-__all__ = ["can_mount", "mount_read_only", "mount_small"]
+__all__ = ["can_mount", "mount_small"]
 
 NEW_NAMESPACE = 0x20000
-READ_ONLY, REMOUNT, BIND, RECURSIVE, PRIVATE = 1, 32, 4096, 1 << 14, 1 << 18
+RECURSIVE, PRIVATE = 1 << 14, 1 << 18
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -21,14 +21,6 @@ def mount_small(folder: Path, n_bytes: int) -> None:
     """Mount a file system in memory, of limited size, on a folder."""
     if not _mount(b"tmpfs", os.fsencode(folder), b"tmpfs", 0, f"size={n_bytes}".encode()):
         raise OSError(ctypes.get_errno(), "cannot mount a file system in memory", str(folder))
-
-
-def mount_read_only(folder: Path) -> None:
-    """Mount a folder read-only."""
-    name = os.fsencode(folder)
-    is_bound = _mount(name, name, None, BIND)
-    if not is_bound or not _mount(name, name, None, BIND | REMOUNT | READ_ONLY):
-        raise OSError(ctypes.get_errno(), "cannot mount a folder for reading only", str(folder))
 
 
 def _mount(

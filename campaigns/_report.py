@@ -1,6 +1,5 @@
 """Reports of campaigns: outcomes are counted, numbered, printed, and stored as JSON."""
 
-import json
 import os
 import shlex
 import subprocess
@@ -13,11 +12,13 @@ from typing import Any
 from _crashes import is_sanitized
 from _worker import Judgement
 
-__all__ = ["DEFECTS", "VERDICTS", "Report", "write"]
+__all__ = ["DEFECTS", "VERDICTS", "Report", "write_table"]
 
 VERDICTS = ("answered", "refused", "wrong", "crashed", "hung")
 DEFECTS = VERDICTS[2:]
 N_NUMBERS = 5  # of the inputs that show a defect
+README = Path(__file__).with_name("README.md")
+BEGIN, END = "<!-- written by run.py --table -->\n", "<!-- end -->\n"
 
 
 class Report:
@@ -93,6 +94,17 @@ class Report:
             "measures": self._measures,
         }
 
+    def row(self) -> list[str]:
+        """What the table in README.md says."""
+        title = self.campaign + ", sanitized" * is_sanitized()
+        counts = (f"{self.count(verdict):,}" for verdict in VERDICTS)
+        figures = [
+            f"{name}: {median(values):.3g}, at most {max(values):.3g}"
+            for name, values in self._measures.items()
+        ]
+        slowest = f"{self._slowest[0]:.2f} s"
+        return [title, f"{self.tried:,}", *counts, slowest, "; ".join(figures[:2]), _commit()]
+
     def print(self) -> None:
         """Print what was found."""
         rate = self.tried / self.seconds if self.seconds else 0
@@ -119,10 +131,15 @@ class Report:
         return f"python {program} {shlex.quote(self.campaign)} --seed {self.seed} --only {number}"
 
 
-def write(reports: list[Report], path: Path) -> None:
-    """Write reports to a file, for ``summary.py``."""
-    text = json.dumps([report.as_dict() for report in reports], indent=1)
-    path.write_text(text + "\n", encoding="utf-8")
+def write_table(reports: list[Report], page: Path = README) -> None:
+    """Write a row for each report into the table of a page, in place of an older one."""
+    before, begin, rest = page.read_text().partition(BEGIN)
+    table, end, after = rest.partition(END)
+    rows = {line.split(" | ")[0].strip("| "): line for line in table.splitlines()}
+    for report in reports:
+        row = report.row()
+        rows[row[0]] = f"| {' | '.join(row)} |"
+    page.write_text(before + begin + "\n".join(rows.values()) + "\n" + end + after)
 
 
 def _commit() -> str:

@@ -10,7 +10,7 @@ from sklearn_crcrf import SequenceVectorizer, TemplateFeatures
 from sklearn_crcrf.feature_extraction._regexp import find, parse_regexp
 from sklearn_crcrf.feature_extraction.template_syntax import SYNTAXES
 
-__all__ = ["EXPRESSIONS", "TEMPLATES", "mutated"]
+__all__ = ["CAMPAIGNS", "mutated"]
 
 TEXTS = {
     "crf++": [
@@ -129,5 +129,7 @@ CLASSES = {
     "u": str.isupper,
     "w": lambda character: character.isalpha() or character.isdigit(),
 }
-TEMPLATES = Campaign("templates", transform, batch=2000)
-EXPRESSIONS = Campaign("expressions", match, batch=2000)
+CAMPAIGNS = [
+    Campaign("templates", transform, batch=2000),
+    Campaign("expressions", match, batch=2000),
+]

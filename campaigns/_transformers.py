@@ -13,7 +13,7 @@ from scipy import sparse
 
 from sklearn_crcrf import SegmentedArray, SequenceArray
 
-__all__ = ["CAMPAIGN"]
+__all__ = ["CAMPAIGNS"]
 
 KINDS = ["words", "words", "words", "dicts", "dicts", "frame", "SequenceArray", "GraphArray", None]
 COLUMNS = [None, "token", "w", "word", "nonsense", 0]
@@ -127,6 +127,8 @@ def _check_names(name: str, result: SequenceArray, names: np.ndarray) -> None:
         raise Wrong(f"{name} has more or fewer names than columns", f"{width}, {names}")
 
 
-CAMPAIGN = Campaign(
-    "transformers", transform, allowed=(), allowed_if_raised=(ValueError, TypeError), batch=50
-)
+CAMPAIGNS = [
+    Campaign(
+        "transformers", transform, allowed=(), allowed_if_raised=(ValueError, TypeError), batch=50
+    )
+]

@@ -12,7 +12,7 @@ from sklearn_crcrf import CRF, HMM
 @pytest.fixture
 def determinism(load, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    return load("determinism")
+    return load("_determinism")
 
 
 def trainer_of(estimator):

@@ -8,7 +8,7 @@ from sklearn_crcrf import HMM
 
 @pytest.fixture
 def extremes(load):
-    return load("extremes")
+    return load("_extremes")
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

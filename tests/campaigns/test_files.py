@@ -1,5 +1,6 @@
 """Campaigns of files make the same files each time, and see what goes wrong with them."""
 
+import contextlib
 import os
 import pickle
 import subprocess
@@ -9,45 +10,65 @@ from random import Random
 
 import pytest
 
+from sklearn_crcrf import HMM, CRFsuiteCRF
 from sklearn_crcrf.datasets import read_conll
-from sklearn_crcrf.separate import estimator
 
 FOLDER = Path(__file__).parents[2] / "campaigns"
 STORED = """
-import hashlib, warnings
-warnings.simplefilter("ignore")
+import hashlib
+from pathlib import Path
 from random import Random
 import _campaign
-from _model_files import _stored, mutated
-from _models import SMALL, classifiers, examples, make
-from sklearn_crcrf.separate import estimator
-# A fit takes as long as there are choices, and iterations.
-estimator.EXPONENTS = estimator.STRENGTHS = (0.1, 1.0)
-SMALL.update(max_iter=1, max_iterations=1)
-kinds, y = examples(3)
-for public in classifiers():
-    kind = {"BoostedCRF": "numbers", "CRFsuiteCRF": "dicts"}.get(public.__name__, "words")
-    model = _stored(public.__name__, make(public).fit(kinds[kind], y), kinds[kind])
-    changed = b"".join(mutated(Random(f"{kind} {j}"), model) for j in range(2))
-    print(model.name, kind, hashlib.sha256(model.data + changed).hexdigest())
+import _files
+from _models import make
+from sklearn_crcrf import CRFsuiteCRF, EmpiricalCRF
+kinds, y = _files.examples(3)
+found = [*_files._corpora()]
+for public, kind in ((EmpiricalCRF, "words"), (CRFsuiteCRF, "dicts")):
+    found += _files._files_of(kind, make(public).fit(kinds[kind], y), kinds[kind])
+for it in found:
+    changed = [_files.damaged(Random(seed), it.parts) for seed in range(3)]
+    print(it.format, it.name, hashlib.sha256(repr([it.parts, changed]).encode()).hexdigest())
 """
 
 
-def test_models_are_stored_and_changed_the_same_way_in_every_process(
-    load, tmp_path, capsys, monkeypatch
-):
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_files_are_made_and_changed_the_same_way_in_every_process(load, tmp_path, capsys):
     pytest.importorskip("skops")
     path = os.pathsep.join([str(FOLDER), *sys.path])
     environment = {**os.environ, "PYTHONPATH": path, "PYTHONHASHSEED": "1"}
-    options = {"stdout": subprocess.PIPE, "text": True, "cwd": tmp_path, "env": environment}
+    (tmp_path / "other").mkdir()
+    options = {"stdout": subprocess.PIPE, "text": True, "env": environment}
+    options["cwd"] = tmp_path / "other"
     with subprocess.Popen([sys.executable, "-c", STORED], **options) as other:
-        load("_model_files")
-        for choices in ("EXPONENTS", "STRENGTHS"):
-            monkeypatch.setattr(estimator, choices, getattr(estimator, choices))
-        exec(STORED, {})
+        load("_files")
+        with contextlib.chdir(tmp_path):
+            exec(STORED, {})
         found = capsys.readouterr().out
         assert other.communicate(timeout=300)[0] == found
-    assert len(found.splitlines()) > 10
+    assert len(found.splitlines()) == 7
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_a_change_of_a_part_has_the_right_checksums(load, tmp_path):
+    pytest.importorskip("skops")
+    files, formats = load("_files"), load("_formats").FORMATS
+    kinds, y = files.examples(3)
+    with contextlib.chdir(tmp_path):
+        made = [*files._corpora()]
+        for public, kind in ((HMM, "words"), (CRFsuiteCRF, "dicts")):
+            made += files._files_of(kind, files.make(public).fit(kinds[kind], y), kinds[kind])
+    assert {it.format for it in made} == formats.keys()
+    for it in made:
+        for number, name in enumerate(name for name, data in it.parts.items() if len(data) > 300):
+            path = tmp_path / f"{it.format} {it.name} {number}"
+            changed = it.parts[name][:-100] + bytes(100)
+            formats[it.format].make({**it.parts, name: changed}, path)
+            try:
+                files.READERS[it.format](Random(0), path, it.X)
+            except (ValueError, load("_campaign").Wrong) as error:
+                assert "checksum" not in str(error), name
+                assert "must have" not in str(error) or "bytes" not in str(error), name
 
 
 @pytest.mark.parametrize("module", ["_conll", "_templates", "_dumps"])

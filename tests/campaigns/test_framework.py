@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 import time
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -237,6 +238,23 @@ def test_figures_are_kept(run):
     printed, _, reports = run("measured")
     assert sorted(reports["measured"]["measures"]["seconds"]) == [0, 0.25]
     assert "seconds: median 0.125, maximum 0.25" in printed
+
+
+def test_all_names_have_campaigns(load):
+    for name, module in load("run").MODULES.items():
+        if module != "_lost_workers" or find_spec("distributed"):
+            assert name in [campaign.name for campaign in load(module).CAMPAIGNS], name
+
+
+def test_the_table_of_a_page_gets_new_rows_and_keeps_others(load, tmp_path):
+    report, page = load("_report"), tmp_path / "page.md"
+    page.write_text(f"Text\n{report.BEGIN}| campaign |\n| a | 1 |\n| b | 2 |\n{report.END}More\n")
+    found = report.Report("b", 0, 0)
+    found.add(0, load("_worker").Judgement("answered", "yes", "", 0.5, {"size": 3.0}))
+    report.write_table([found], page)
+    text = page.read_text()
+    assert "| a | 1 |\n| b | 1 | 1 | 0 | 0 | 0 | 0 | 0.50 s | size: 3, at most 3 | " in text
+    assert text.startswith("Text\n") and text.endswith(f"\n{report.END}More\n")
 
 
 def test_preparation_is_done_once(run):

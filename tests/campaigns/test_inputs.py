@@ -108,6 +108,21 @@ class Liar(HMM):
         return self.fit(X, Y)
 
 
+@pytest.mark.filterwarnings("ignore")
+def test_arrays_are_replaced_and_some_are_taken(load):
+    classifiers, taken = load("_classifiers"), 0
+    classifiers._fitted.append((HMM().fit(X, Y), X, Y))
+    for seed in range(60):
+        try:
+            classifiers.replace_and_ask(Random(seed), seed)
+        except Exception:
+            continue
+        taken += 1
+    assert 10 < taken < 60
+    names = {name for *_, name, _ in classifiers._arrays(HMM().fit(X, Y), "HMM", set())}
+    assert {"classes_", "begin_", "transitions_"} <= names
+
+
 NAN = [np.array([[0.5, 0.5], [np.nan, 1.0]]), np.array([[0, 1]]), np.eye(3)[:, :2]]
 LIES = {
     "predict_proba": (NAN, "is not finite"),

@@ -11,7 +11,7 @@ from sklearn_crcrf import CRF, HMM
 
 @pytest.fixture
 def interrupts(load, monkeypatch):
-    module, before = load("interrupts"), signal.getsignal(signal.SIGINT)
+    module, before = load("_interrupts"), signal.getsignal(signal.SIGINT)
     monkeypatch.setattr(module, "LATEST", 0.1)
     yield module
     signal.signal(signal.SIGINT, before)

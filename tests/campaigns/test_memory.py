@@ -14,7 +14,7 @@ import sys
 sys.path.insert(0, {folder!r})
 from _allocator import ensure_loaded, failures
 ensure_loaded()
-import memory
+import _memory as memory
 import numpy as np
 from random import Random
 from _campaign import Wrong

@@ -2,19 +2,17 @@
 
 Each input is a test file, or some inputs of another campaign, in a process of its own, with one of
 the instruction sets that the processor has; the checks of Cython are the same in all, and are made
-with one. The kernels come from a copy of the checkout, which is built first: for "tests" and
-"inputs" with AddressSanitizer and UndefinedBehaviorSanitizer, for "bounds" with the checks of
-Cython, and for "threads" with ThreadSanitizer.
+with one. The kernels come from a copy of the checkout, which is built first: for "tests" and the
+sanitized inputs with AddressSanitizer and UndefinedBehaviorSanitizer, for "bounds" with the checks
+of Cython, and for the sanitized threads with ThreadSanitizer.
 """
 
-import sys
 from collections.abc import Sequence
 from functools import cache
 from random import Random
 
 from _builds import CHECKOUT, Build, Result
 from _campaign import Campaign, Wrong, show
-from _command import main
 from _crashes import reported
 from sklearn_crcrf._kernels._cpu import instruction_sets
 
@@ -84,14 +82,12 @@ def on_campaign(name: str, build: Build, program: Sequence[str], n: int) -> Camp
     return Campaign(name, one, prepare=build.make, n=n, limit=HOUR)
 
 
-INPUTS = "campaigns/inputs.py", "classifiers", "transformers", "metrics"
+RUN = "campaigns/run.py"
+INPUTS = RUN, "classifiers", "replaced", "transformers", "metrics", "models", "taggers", "folders"
 
 CAMPAIGNS = [
     on_tests("tests", ADDRESSES, SETS),
     on_tests("bounds", BOUNDS, SETS[-1:]),
-    on_campaign("inputs", ADDRESSES, INPUTS, 100),
-    on_campaign("threads", THREADS, ["campaigns/threads.py"], 10),
+    on_campaign("sanitized inputs", ADDRESSES, INPUTS, 100),
+    on_campaign("sanitized threads", THREADS, [RUN, "threads"], 10),
 ]
-
-if __name__ == "__main__":
-    sys.exit(main(__doc__, CAMPAIGNS))

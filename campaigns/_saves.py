@@ -9,8 +9,6 @@ import os
 import random
 import resource
 import signal
-import stat
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -22,9 +20,7 @@ from typing import Any
 
 import numpy as np
 from _campaign import Campaign, Outcome, Wrong, show
-from _command import main
 from _mounts import can_mount, mount_small
-from _obstacles import OBSTACLES
 
 from sklearn_crcrf import HMM
 from sklearn_crcrf.model_files import load_model, save_model
@@ -32,7 +28,6 @@ from sklearn_crcrf.utils import replacing
 
 N_WORDS = {"old": 20, "new": 5_000, "other": 500}
 STEPS = ("open", "flock", "fchmod", "fsync", "link", "replace", "scandir", "close")
-MODES = (0o600, 0o640, 0o644, 0o444, 0o666, 0o660)
 
 _models: dict[str, HMM] = {}
 _duration = 0.0  # of a save, in seconds
@@ -106,48 +101,7 @@ def disks(rng: Random, number: int) -> str:
         if way != "a small disk":
             resource.setrlimit(resource.RLIMIT_FSIZE, (n_bytes, resource.RLIM_INFINITY))
         show(way, n_bytes)
-        return f"{way}: {_try(path, (OSError,))}"
-
-
-def forbidden(rng: Random, number: int) -> str:
-    """An obstacle prevents the save."""
-    path = _place()
-    save_model(_models["old"], path)
-    name = rng.choice(list(OBSTACLES))
-    show(name)
-    with _named(rng.random() < 0.5), OBSTACLES[name](path) as (target, kinds):
-        before = sorted(os.listdir(path.parent))
-        outcome = _try(path, kinds, target)
-        if outcome != "refused" or sorted(os.listdir(path.parent)) != before:
-            raise Wrong(f"{name}: {outcome}", os.listdir(path.parent))
-    return f"{name}: refused"
-
-
-def links(rng: Random, number: int) -> str:
-    """The path leads through links to a file of some mode, or to none yet."""
-    path, umask, mode = _place(), rng.choice([0o022, 0o077, 0o002, 0]), rng.choice(MODES)
-    os.umask(umask)
-    is_there = rng.random() < 0.7
-    if is_there:
-        save_model(_models["old"], path)
-        path.chmod(mode)
-    first, contents = path, {}
-    for k in range(rng.randrange(4)):
-        link = Path(f"link {k}")
-        contents[link] = os.path.abspath(first) if rng.random() < 0.5 else os.path.relpath(first)
-        link.symlink_to(contents[link])
-        first = link
-    show(first, contents, oct(umask), oct(mode))
-    with _named(rng.random() < 0.5):
-        save_model(_models["new"], first)
-    _complete(path, {"new"})
-    _require_alone(path)
-    found, expected = stat.S_IMODE(path.stat().st_mode), mode if is_there else 0o666 & ~umask
-    if found != expected or path.is_symlink():
-        raise Wrong("another mode", f"{found:o}, not {expected:o}")
-    if any(os.readlink(link) != content for link, content in contents.items()):
-        raise Wrong("a link was changed")
-    return f"{len(contents)} links"
+        return f"{way}: {_try(path)}"
 
 
 def _place() -> Path:
@@ -176,18 +130,17 @@ def _require_alone(path: Path) -> None:
         raise Wrong("something is left behind", names)
 
 
-def _try(path: Path, kinds: tuple[type[Exception], ...], target: Path | None = None) -> str:
+def _try(path: Path) -> str:
     """Save the new model, or be refused, in which case the old one is still there."""
     try:
-        save_model(_models["new"], target or path)
-    except kinds as error:
+        save_model(_models["new"], path)
+    except OSError as error:
         show(repr(error))
         _complete(path, {"old"})
         found = "refused"
     else:
         found = _complete(path, {"new"})
-    if target is None:
-        _require_alone(path)
+    _require_alone(path)
     return found
 
 
@@ -281,9 +234,4 @@ CAMPAIGNS = [
     Campaign("kills", kills, prepare=prepare, n=1000, limit=60.0),
     Campaign("concurrent", concurrent, prepare=prepare, n=1000, limit=120.0),
     Campaign("disks", disks, prepare=prepare, n=300, limit=60.0),
-    Campaign("forbidden", forbidden, prepare=prepare, n=300, limit=60.0),
-    Campaign("links", links, prepare=prepare, n=300, limit=60.0),
 ]
-
-if __name__ == "__main__":
-    sys.exit(main(__doc__, CAMPAIGNS))

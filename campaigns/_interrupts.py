@@ -9,7 +9,6 @@ import os
 import select
 import signal
 import struct
-import sys
 import time
 import warnings
 from collections.abc import Callable
@@ -20,7 +19,6 @@ import joblib
 import numpy as np
 from _answers import check_answers
 from _campaign import Campaign, Outcome, Wrong, show
-from _command import main
 from _models import Trainer, trainers
 from sklearn.base import clone
 
@@ -146,6 +144,3 @@ def _are_equal(labels: Any, others: Any) -> bool:
 
 
 CAMPAIGNS = [Campaign("interrupts", interrupt, prepare=prepare, allowed=(), limit=20.0)]
-
-if __name__ == "__main__":
-    sys.exit(main(__doc__, CAMPAIGNS))

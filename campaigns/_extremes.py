@@ -4,7 +4,6 @@ Each input is one of these cases. Its seconds and its memory are reported.
 """
 
 import resource
-import sys
 import time
 import warnings
 from collections.abc import Callable
@@ -15,7 +14,6 @@ from typing import Any
 import numpy as np
 from _answers import check_probabilities
 from _campaign import Campaign, Outcome, Wrong, show
-from _command import main
 from scipy import sparse
 
 from sklearn_crcrf import (
@@ -185,6 +183,3 @@ def extreme(rng: Random, number: int) -> Outcome:
 
 
 CAMPAIGNS = [Campaign("extremes", extreme, allowed=(), n=len(CASES), limit=HOUR)]
-
-if __name__ == "__main__":
-    sys.exit(main(__doc__, CAMPAIGNS))

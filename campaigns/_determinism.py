@@ -9,6 +9,7 @@ import os
 import pickle
 import subprocess
 import sys
+import threading
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,7 +19,6 @@ from typing import Any
 import numpy as np
 from _answers import answered
 from _campaign import Campaign, Wrong, show
-from _command import main
 from _models import Trainer, classifiers, examples, kinds_for, trainers
 from _parameters import random_estimator
 from scipy import sparse
@@ -30,6 +30,7 @@ from sklearn_crcrf.model_files import load_model, save_model
 
 N_SEQUENCES = 40
 N_ELSEWHERE = 10  # trainers for one other process
+N_AT_ONCE = 3
 METHODS = "predict", "predict_proba", "confidence", "predict_k_best", "score"
 
 _trainers: list[Trainer] = []
@@ -57,7 +58,7 @@ def elsewhere(rng: Random, number: int) -> str:
     """Fits in another process, with another seed of hashes and perhaps another instruction set."""
     warnings.simplefilter("ignore")
     seed, instructions = rng.randrange(2**31), rng.choice(instruction_sets())
-    code = f"import determinism; determinism.tell({seed})"
+    code = f"import _determinism; _determinism.tell({seed})"
     folder = os.fspath(Path(__file__).parent)
     settings = {
         "PYTHONPATH": os.pathsep.join([folder, *filter(None, sys.path)]),
@@ -76,6 +77,29 @@ def elsewhere(rng: Random, number: int) -> str:
         here, there = ({n: of[name].get(n) for n in names} for of in (expected, found))
         compare(here, there, f"{name} with {instructions if not is_same else 'other hashes'}")
     return instructions
+
+
+def together(rng: Random, number: int) -> str:
+    """Fits in some threads at once, each with threads of its own, and one after another."""
+    warnings.simplefilter("ignore")
+    threaded = [t for t in _trainers if "n_jobs" in t.estimator.get_params(deep=False)]
+    chosen = rng.sample(threaded, N_AT_ONCE)
+    n_jobs = [rng.choice([1, 2, 3, 4]) for _ in chosen]
+    show([trainer.name for trainer in chosen], n_jobs)
+    found: list[dict[str, str]] = [{}] * N_AT_ONCE
+
+    def fit(k: int) -> None:
+        other = clone(chosen[k].estimator).set_params(n_jobs=n_jobs[k])
+        found[k] = digests(other.fit(chosen[k].X, chosen[k].y), chosen[k])
+
+    threads = [threading.Thread(target=fit, args=(k,)) for k in range(N_AT_ONCE)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for trainer, of_many in zip(chosen, found, strict=True):
+        compare(digests(trainer.fit(), trainer), of_many, f"{trainer.name} among threads")
+    return "the same bits"
 
 
 def tell(seed: int) -> None:
@@ -132,29 +156,29 @@ def digests(fitted: Any, trainer: Trainer) -> dict[str, str]:
             arguments = (trainer.X, trainer.y) if name == "score" else (trainer.X,)
             found[name] = answered(fitted, name, *arguments)
     return {
-        name: hashlib.sha256(repr(_plain(value)).encode()).hexdigest()
+        name: hashlib.sha256(repr(plain(value)).encode()).hexdigest()
         for name, value in found.items()
         if not name.startswith("_")
     }
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """A value with a unique text."""
     if isinstance(value, np.ndarray):
         if value.dtype == object:
-            return [_plain(entry) for entry in value]
+            return [plain(entry) for entry in value]
         return str(value.dtype), value.shape, value.tobytes()
     if sparse.issparse(value):
-        return [_plain(part) for part in (value.data, value.indices, value.indptr)], value.shape
+        return [plain(part) for part in (value.data, value.indices, value.indptr)], value.shape
     if isinstance(value, dict):
-        return [(_plain(k), _plain(v)) for k, v in value.items()]
+        return [(plain(k), plain(v)) for k, v in value.items()]
     if isinstance(value, list | tuple):
-        return [_plain(entry) for entry in value]
+        return [plain(entry) for entry in value]
     if isinstance(value, str | bytes | int | float | np.generic | None):
         return value
     # Parameters of a nested estimator may differ, such as its number of threads.
     inner = {k: v for k, v in getattr(value, "__dict__", {}).items() if k.endswith("_")}
-    return type(value).__name__, _plain(inner)
+    return type(value).__name__, plain(inner)
 
 
 def compare(expected: dict[str, str], found: dict[str, str], what: str) -> None:
@@ -167,7 +191,5 @@ def compare(expected: dict[str, str], found: dict[str, str], what: str) -> None:
 CAMPAIGNS = [
     Campaign("here", here, prepare=prepare, allowed=(), limit=60.0),
     Campaign("elsewhere", elsewhere, prepare=prepare, allowed=(), n=60, limit=60.0),
+    Campaign("threads", together, prepare=prepare, allowed=(), n=200, limit=60.0, batch=10),
 ]
-
-if __name__ == "__main__":
-    sys.exit(main(__doc__, CAMPAIGNS))

@@ -9,7 +9,6 @@ SystemError.
 
 import ctypes
 import resource
-import sys
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -18,10 +17,9 @@ from random import Random
 from typing import Any
 
 import numpy as np
-from _allocator import ensure_loaded, failures
+from _allocator import failures
 from _answers import answered
 from _campaign import Campaign, Wrong, show
-from _command import main
 from _models import Trainer, trainers
 from sklearn.base import clone
 
@@ -138,7 +136,3 @@ def _is_same(before: dict[str, Any], after: dict[str, Any]) -> bool:
 
 OPTIONS: dict[str, Any] = {"prepare": prepare, "allowed": (), "limit": 60.0}
 CAMPAIGNS = [Campaign(of.__name__, of, **OPTIONS) for of in (allocations, kernels, limits)]
-
-if __name__ == "__main__":
-    ensure_loaded()
-    sys.exit(main(__doc__, CAMPAIGNS))

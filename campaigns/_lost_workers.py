@@ -2,7 +2,6 @@
 
 import os
 import signal
-import sys
 import time
 import warnings
 from contextlib import suppress
@@ -14,8 +13,7 @@ from threading import Thread
 from typing import Any
 
 from _campaign import Campaign, Outcome, Wrong, show
-from _command import main
-from determinism import _plain as plain
+from _determinism import plain
 from distributed import Client, LocalCluster
 
 from sklearn_crcrf import EmpiricalCRF
@@ -140,6 +138,3 @@ def state(model: Any) -> Any:
 CAMPAIGNS = [
     Campaign("workers", killed, prepare=prepare, n=50, batch=1000, allowed=(), limit=600.0)
 ]
-
-if __name__ == "__main__":
-    sys.exit(main(__doc__, CAMPAIGNS))
