@@ -38,10 +38,17 @@ def served(*command: Any) -> Iterator[tuple[str, subprocess.Popen]]:
 
 def post(address: str, path: str, content: dict[str, Any]) -> tuple[int, Any]:
     """Status and content of an answer."""
-    connection = HTTPConnection(re.sub(r"^http://|/$", "", address), timeout=30)
-    connection.request("POST", path, json.dumps(content), {"Content-Type": "application/json"})
+    host, headers = _host_and_headers(address)
+    connection = HTTPConnection(host, timeout=30)
+    connection.request("POST", path, json.dumps(content), headers)
     answer = connection.getresponse()
     return answer.status, json.loads(answer.read() or b"null")
+
+
+def _host_and_headers(address: str) -> tuple[str, dict[str, str]]:
+    host, token = re.match(r"http://([^/]*)/(?:\?token=(.*))?", address).groups()
+    bearer = {"Authorization": f"Bearer {token}"} if token else {}
+    return host, {"Content-Type": "application/json", **bearer}
 
 
 def resident(pid: int) -> float:
@@ -80,14 +87,14 @@ def loaded(address: str, words: list, seconds: float, n: int = 50) -> tuple[list
     """The times of all answers, and the number of errors."""
     times: list[float] = []
     failed, end = [0], time.perf_counter() + seconds
-    host = re.sub(r"^http://|/$", "", address)
+    host, headers = _host_and_headers(address)
 
     def work(k: int) -> None:
         connection = HTTPConnection(host, timeout=30)
         while (start := time.perf_counter()) < end:
             k = (k + 1) % len(words)
             body = json.dumps({"tokens": list(words[k])})
-            connection.request("POST", "/tag", body, {"Content-Type": "application/json"})
+            connection.request("POST", "/tag", body, headers)
             answer = connection.getresponse()
             answer.read()
             failed[0] += answer.status != 200

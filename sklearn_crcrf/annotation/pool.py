@@ -61,7 +61,7 @@ class Pool(NamedTuple):
         sentences = [tokens for tokens in map(split, lines) if tokens]
         return cls(sentences, None, "" if characters else " ")
 
-    def search(self, text: str, limit: int = 50) -> list[int]:
+    def search(self, text: str, limit: int = 50, among: range | None = None) -> list[int]:
         """The first sentences that have a text, whatever the case.
 
         Parameters
@@ -69,10 +69,12 @@ class Pool(NamedTuple):
         text : str
         limit : int, default=50
             Maximum number of sentences.
+        among : range, optional
+            The sentences to look at; by default all.
         """
         wanted, found = text.casefold(), []
-        for number, tokens in enumerate(self.sentences):
-            if wanted in self.separator.join(tokens).casefold():
+        for number in range(len(self.sentences)) if among is None else among:
+            if wanted in self.separator.join(self.sentences[number]).casefold():
                 found.append(number)
                 if len(found) == limit:
                     break

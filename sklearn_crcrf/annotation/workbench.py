@@ -5,23 +5,23 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-import numpy as np
-
 from ..empirical import EmpiricalCRF
 from .agreement import Agreement
 from .annotations import Annotation, Annotations, Change
 from .learner import Learner
 from .log import Log
-from .marks import Marks, best_marks
+from .marks import Marks
 from .order import Order
 from .pool import Pool
+from .proposals import proposals
 from .worker import Worker
 
 __all__ = ["Workbench"]
 
 # Seconds for which a person waits at most for the model to learn the last sentence.
 HASTE = 0.05
-N_LABELLINGS, N_LIKELIEST = 5, 6
+# Scores of tokens and labels above which a sentence has no alternatives, which would take seconds.
+MAX_SCORES = 500_000
 
 
 class Workbench:
@@ -188,9 +188,9 @@ class Workbench:
                 raise ValueError(f"the label {name!r} is known")
             self._write({"do": "label", "name": name, "by": by})
 
-    def search(self, text: str) -> list[dict[str, Any]]:
-        """The first sentences that have a text."""
-        found = self.pool.search(text)
+    def search(self, text: str, among: range | None = None) -> list[dict[str, Any]]:
+        """The first sentences, of all or among some, that have a text."""
+        found = self.pool.search(text, among=among)
         return [
             {
                 "sentence": i,
@@ -210,23 +210,25 @@ class Workbench:
             labels of each token; "accepted" what a person said, "gold" the labels to be checked.
         """
         tokens, annotation = self.pool.sentences[sentence], self.annotations.of(sentence)
-        model = self.model  # which may be replaced at any time
         gold = None if self.pool.gold is None else self.marks.read(self.pool.gold[sentence])
         return {
             "sentence": sentence,
             "tokens": tokens,
-            "labellings": self._labellings(model, tokens),
-            "likeliest": _likeliest(model, tokens),
+            **self._proposal(tokens),
             "gold": gold,
             "accepted": None if annotation is None else self._said(annotation),
             "flagged": self.annotations.is_marked("flag", sentence),
         }
 
-    def _labellings(self, model: EmpiricalCRF | None, tokens: list[str]) -> list[dict[str, Any]]:
-        if model is None:
-            return [{"marks": self.marks.blank(len(tokens)), "share": 0.0}]
-        (paths,) = model.predict_k_best([tokens], k=2 * N_LABELLINGS)
-        return best_marks(self.marks, paths)[:N_LABELLINGS]
+    def _proposal(self, tokens: list[str]) -> dict[str, Any]:
+        model = self.model  # which may be replaced at any time
+        if model is not None and len(tokens) * len(model.classes_) <= MAX_SCORES:
+            return proposals(model, [tokens], self.marks)[0]
+        marks, share = self.marks.blank(len(tokens)), 0.0
+        if model is not None:
+            marks = self.marks.read(model.predict([tokens])[0])
+            share = float(model.confidence([tokens])[0])
+        return {"labellings": [{"marks": marks, "share": share}], "likeliest": [[] for _ in tokens]}
 
     def _said(self, annotation: Annotation) -> dict[str, Any]:
         return {"by": annotation.by, "marks": self.marks.read(annotation.labels)}
@@ -263,18 +265,6 @@ class Workbench:
         if entry["do"] == "accept" and entry.get("predicted") is not None:
             self.agreement.add(entry["predicted"], entry["labels"])
         return change
-
-
-def _likeliest(model: EmpiricalCRF | None, tokens: list[str]) -> list[list[tuple[str, float]]]:
-    """The likeliest labels of each token, with their probabilities."""
-    if model is None:
-        return [[] for _ in tokens]
-    rows, labels = np.asarray(model.predict_proba([tokens])[0]), model.classes_.tolist()
-    first = np.argsort(-rows, axis=1, kind="stable")[:, :N_LIKELIEST]
-    return [
-        [(labels[j], round(float(row[j]), 4)) for j in ids]
-        for row, ids in zip(rows, first, strict=True)
-    ]
 
 
 def _thinned(curve: Sequence[float], n: int = 200) -> list[float]:

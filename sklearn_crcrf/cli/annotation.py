@@ -77,7 +77,7 @@ def run(options: argparse.Namespace) -> None:
         Workbench(pool, log, marks, start, ORDERS[options.order]) as bench,
     ):
         print(f"{len(pool.sentences)} sentences; acts are kept in {path}", flush=True)
-        _listening.listen(annotation_app(bench), options)
+        _listening.listen(annotation_app(bench), options, needs_token=True)
 
 
 def _pool(options: argparse.Namespace) -> Pool:

@@ -1,6 +1,6 @@
 """The application behind the page for annotation."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from typing import Any
 
 from . import _starlette  # noqa: F401, says first if a package is missing
@@ -10,11 +10,15 @@ from starlette.applications import Starlette
 
 from ..annotation import Workbench
 from .files import pages
-from .json_api import BadRequest, answering, get_text, post
+from .json_api import BadRequest, dumps, get, get_text, post, post_steps
+from .work import Reserve, Work
 
 __all__ = ["annotation_app"]
 
 LONGEST_NAME, LONGEST_SEARCH = 100, 1000
+N_FOUND, N_SEARCHED = 50, 2000
+# People wait for the disk and for the thread that learns, rather than for a processor.
+N_THREADS = 4
 
 
 def annotation_app(bench: Workbench) -> Starlette:
@@ -68,18 +72,29 @@ def annotation_app(bench: Workbench) -> Starlette:
         bench.add_name(_person(content), get_text(content, "name", LONGEST_NAME))
         return {"state": bench.state()}
 
+    def search(content: dict[str, Any], reserve: Reserve) -> Generator[str, None, None]:
+        text, found = get_text(content, "text", LONGEST_SEARCH), list[dict[str, Any]]()
+        sentences = range(len(bench.pool.sentences))
+        for start in range(0, len(sentences), N_SEARCHED):
+            found += bench.search(text, sentences[start : start + N_SEARCHED])
+            if len(found) >= N_FOUND:
+                break
+            yield ""  # others have a turn
+        yield dumps({"found": found[:N_FOUND]})
+
+    work = Work(N_THREADS)
     return Starlette(
         routes=[
             *pages("annotate.html", "annotate.js", "common.js", "style.css"),
-            answering("/api/state", bench.state),
-            post("/api/next", following(lambda by, content: None)),
-            post("/api/accept", following(accept)),
-            post("/api/skip", following(lambda by, c: bench.skip(by, _sentence(c)))),
-            post("/api/flag", following(lambda by, c: bench.flag(by, _sentence(c)))),
-            post("/api/undo", following(undo)),
-            post("/api/open", lambda c: {"next": bench.open(_person(c), _sentence(c))}),
-            post("/api/label", add_name),
-            post("/api/search", lambda c: {"found": bench.search(_wanted(c))}),
+            get("/api/state", bench.state, work),
+            post("/api/next", following(lambda by, content: None), work),
+            post("/api/accept", following(accept), work),
+            post("/api/skip", following(lambda by, c: bench.skip(by, _sentence(c))), work),
+            post("/api/flag", following(lambda by, c: bench.flag(by, _sentence(c))), work),
+            post("/api/undo", following(undo), work),
+            post("/api/open", lambda c: {"next": bench.open(_person(c), _sentence(c))}, work),
+            post("/api/label", add_name, work),
+            post_steps("/api/search", search, work),
         ]
     )
 
@@ -96,7 +111,3 @@ def _sentence(content: dict[str, Any]) -> int:
     if not isinstance(sentence, int) or isinstance(sentence, bool):
         raise BadRequest("'sentence' must be a whole number")
     return sentence
-
-
-def _wanted(content: dict[str, Any]) -> str:
-    return get_text(content, "text", LONGEST_SEARCH)

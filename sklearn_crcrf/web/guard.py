@@ -4,16 +4,21 @@ A page on the loopback address can be reached by every page that the user's brow
 ``Host`` must be ours (else another site could point its own name to this address), requests that
 change state must come from our own page (``Origin``, ``Sec-Fetch-Site``) and have JSON content,
 which no form of another site can send. On other addresses, everybody needs a token.
+
+Behind a proxy, the public address says which ``Host`` and ``Origin`` are ours as well; headers such
+as ``X-Forwarded-Proto``, which anybody can send, are never read.
 """
 
+import asyncio
 import hmac
+import re
 from collections.abc import Iterable, MutableMapping
 from http.cookies import CookieError, SimpleCookie
 from typing import Any
-from urllib.parse import parse_qs
+from urllib.parse import parse_qs, urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 
 __all__ = ["POLICY", "Guard"]
 
@@ -31,6 +36,14 @@ HEADERS = {
 }
 COOKIE = "sklearn_crcrf_token"
 SAFE_METHODS = ("GET", "HEAD")
+TOKEN = re.compile(r"[A-Za-z0-9._~-]+")
+PREFIX = re.compile(r"(/[A-Za-z0-9._~-]+)*")
+# Seconds for the body of a request, and the most bytes of all requests that are kept at a time.
+BODY_SECONDS, MAX_KEPT = 10.0, 2**26
+UNREAD = (408, 413, 503)
+NEEDS_TOKEN = "a token is needed: open the address that was printed at the start"
+# Loaded from our own address, it comes with the cookie, which links on other sites do not send.
+AGAIN = f'<!doctype html><meta http-equiv="refresh" content="0; url=./"><p>{NEEDS_TOKEN}</p>'
 
 
 class Guard:
@@ -40,12 +53,21 @@ class Guard:
     ----------
     app : ASGI application
     hosts : iterable of str
-        The values of ``Host`` that are ours, with the port.
+        The values of ``Host`` that are ours, with the port, which may be left out if it is 80.
     token : str, optional
         What a request must bring: in the header ``Authorization: Bearer TOKEN``, in a cookie, or
-        once in the address, ``/?token=TOKEN``, which sets the cookie.
+        once in the address, ``/?token=TOKEN``, which sets the cookie. It has letters, digits and
+        ``-._~``.
     max_bytes : int
         Maximum number of bytes of the body of a request.
+    public_url : str, optional
+        The address at which a proxy shows the pages, such as ``https://example.org/labels/``. Its
+        host and origin are ours, too; paths may begin with its path, or the proxy removes it.
+
+    Raises
+    ------
+    ValueError
+        If the token has no or other characters, or the address is not valid.
 
     Examples
     --------
@@ -55,9 +77,21 @@ class Guard:
     >>> guarded = Guard(app, ["localhost:8000"], token=None, max_bytes=10**6)
     """
 
-    def __init__(self, app: Any, hosts: Iterable[str], token: str | None, max_bytes: int):
-        self._app, self._hosts = app, {host.lower() for host in hosts}
-        self._token, self._max_bytes = token, max_bytes
+    def __init__(
+        self,
+        app: Any,
+        hosts: Iterable[str],
+        token: str | None,
+        max_bytes: int,
+        public_url: str | None = None,
+    ):
+        if token is not None and not TOKEN.fullmatch(token):
+            raise ValueError(
+                "the token must have at least one character: letters, digits and -._~ only"
+            )
+        self._app, self._hosts = app, {host.lower().removesuffix(":80") for host in hosts}
+        self._token, self._max_bytes, self._n_kept = token, max_bytes, 0
+        self._public_host, self._public_origin, self._prefix = _public(public_url)
 
     async def __call__(self, scope: MutableMapping[str, Any], receive: Any, send: Any) -> None:
         """Answer one request."""
@@ -71,37 +105,47 @@ class Guard:
                 MutableHeaders(scope=message).update(HEADERS)
             await send(message)
 
+        prefix = self._prefix
+        if prefix and scope["path"].startswith(f"{prefix}/"):
+            scope = {**scope, "root_path": prefix}
         refusal = self._refusal(scope)
         if refusal is not None:
             await refusal(scope, receive, send_guarded)
             return
-        body = await self._body(receive)
-        if body is None:
-            too_long = _error(413, f"a request may have at most {self._max_bytes} bytes")
-            await too_long(scope, receive, send_guarded)
-            return
-        messages = [{"type": "http.request", "body": body, "more_body": False}]
+        body = bytearray()
+        try:
+            refusal = await self._read(receive, body)
+            if refusal is not None:
+                await refusal(scope, receive, send_guarded)
+                return
+            messages = [{"type": "http.request", "body": bytes(body), "more_body": False}]
 
-        async def replay() -> Any:
-            return messages.pop() if messages else await receive()
+            async def replay() -> Any:
+                return messages.pop() if messages else await receive()
 
-        await self._app(scope, replay, send_guarded)
+            await self._app(scope, replay, send_guarded)
+        finally:
+            self._n_kept -= len(body)
 
     def _refusal(self, scope: MutableMapping[str, Any]) -> Response | None:
-        """Why a request is refused; None if it is not."""
+        """Why a request is refused, or where it should go; None if it is answered."""
         headers, method = Headers(scope=scope), scope["method"]
-        host = headers.get("host", "").lower()
-        if host not in self._hosts:
+        host = headers.get("host", "").lower().removesuffix(":80")
+        is_public = host in self._public_host
+        if not is_public and host not in self._hosts:
             return _error(421, "this host name is not served here")
         if method not in SAFE_METHODS:
-            if not _is_own_origin(headers, f"{scope['scheme']}://{host}"):
+            own = None if is_public else f"{scope['scheme']}://{host}"
+            if not _is_own_origin(headers, {own, self._public_origin}):
                 return _error(403, "requests of other sites are refused")
             kind = headers.get("content-type", "").partition(";")[0].strip().lower()
             if kind != "application/json":
                 return _error(415, "the content must be application/json")
         length = headers.get("content-length", "0")
         if not length.isdecimal() or int(length) > self._max_bytes:
-            return _error(413, f"a request may have at most {self._max_bytes} bytes")
+            return self._too_long()
+        if self._prefix and scope["path"] == self._prefix:
+            return RedirectResponse(f"{self._prefix}/", status_code=307)
         return None if self._token is None else self._refusal_by_token(scope, headers)
 
     def _refusal_by_token(
@@ -110,43 +154,90 @@ class Guard:
         scheme, _, bearer = headers.get("authorization", "").partition(" ")
         if scheme.lower() == "bearer" and self._is_token(bearer):
             return None
-        if self._is_token(_cookie(headers.get("cookie", ""))):
+        _, port = scope.get("server") or (None, None)
+        cookie = f"{COOKIE}_{port}"  # browsers send the cookies of a host to all its ports
+        if self._is_token(_cookie(headers.get("cookie", ""), cookie)):
             return None
+        is_page = scope["method"] == "GET" and scope["path"] in ("/", f"{self._prefix}/")
         query = parse_qs(scope["query_string"].decode("latin-1"))
-        if scope["method"] == "GET" and self._is_token(query.get("token", [""])[0]):
-            answer = RedirectResponse(scope["path"], status_code=303)
-            answer.set_cookie(COOKIE, self._token or "", httponly=True, samesite="strict")
+        if is_page and self._is_token(query.get("token", [""])[0]):
+            answer: Response = RedirectResponse(f"{self._prefix}/", status_code=303)
+            answer.set_cookie(
+                cookie,
+                self._token or "",
+                path=f"{self._prefix}/",
+                secure=self._public_origin.startswith("https:"),
+                httponly=True,
+                samesite="strict",
+            )
             return answer
-        return _error(401, "a token is needed: open the address that was printed at the start")
+        if is_page and headers.get("sec-fetch-site") == "cross-site":
+            return HTMLResponse(AGAIN, status_code=401)
+        return _error(401, NEEDS_TOKEN)
 
     def _is_token(self, given: str) -> bool:
         return hmac.compare_digest(given.encode(), (self._token or "").encode())
 
-    async def _body(self, receive: Any) -> bytes | None:
-        """The whole body; None if it is too long."""
-        body = b""
-        while True:
-            message = await receive()
-            body += message.get("body", b"")
-            if len(body) > self._max_bytes:
-                return None
-            if not message.get("more_body", False):
-                return body
+    async def _read(self, receive: Any, body: bytearray) -> Response | None:
+        """Read the whole body; return why the request is refused."""
+        try:
+            async with asyncio.timeout(BODY_SECONDS):
+                message: Any = {"more_body": True}
+                while message.get("more_body", False):
+                    message = await receive()
+                    if message["type"] == "http.disconnect":
+                        return Response()  # which nobody reads
+                    if len(body) + len(message.get("body", b"")) > self._max_bytes:
+                        return self._too_long()
+                    body += message.get("body", b"")
+                    self._n_kept += len(message.get("body", b""))
+                    if self._n_kept > MAX_KEPT:
+                        return _error(503, "too many requests wait: try again later")
+        except TimeoutError:
+            return _error(408, f"a request must be complete within {BODY_SECONDS:g} s")
+        return None
+
+    def _too_long(self) -> Response:
+        return _error(413, f"a request may have at most {self._max_bytes} bytes")
 
 
-def _is_own_origin(headers: Headers, own: str) -> bool:
+def _public(url: str | None) -> tuple[set[str], str, str]:
+    """The values of Host, the origin and the path, without the last slash, of an address."""
+    if url is None:
+        return set(), "", ""
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname, parts.port
+    except ValueError as error:
+        raise ValueError(f"the public address {url!r} is not valid: {error}") from error
+    default = {"http": 80, "https": 443}.get(parts.scheme)
+    path = parts.path.removesuffix("/")
+    if not (default and host and PREFIX.fullmatch(path)) or parts.query or parts.fragment:
+        raise ValueError(
+            f"the public address {url!r} must be like https://example.org/ or "
+            "https://example.org/path/"
+        )
+    name = f"[{host}]" if ":" in host else host
+    if port not in (None, default):
+        return {f"{name}:{port}"}, f"{parts.scheme}://{name}:{port}", path
+    return {name, f"{name}:{default}"}, f"{parts.scheme}://{name}", path
+
+
+def _is_own_origin(headers: Headers, own: set[str | None]) -> bool:
     """Whether a request is from our own page, or from a program that is no browser."""
     site, origin = headers.get("sec-fetch-site"), headers.get("origin")
-    return site in (None, "same-origin", "none") and origin in (None, own)
+    return site in (None, "same-origin", "none") and (origin is None or origin in own)
 
 
-def _cookie(text: str) -> str:
+def _cookie(text: str, name: str) -> str:
     try:
-        morsel = SimpleCookie(text).get(COOKIE)
+        morsel = SimpleCookie(text).get(name)
     except CookieError:
         return ""
     return "" if morsel is None else morsel.value
 
 
 def _error(status: int, message: str) -> JSONResponse:
-    return JSONResponse({"error": message}, status_code=status)
+    # What is left of a request that was not read must not be taken for the next one.
+    headers = {"Connection": "close"} if status in UNREAD else None
+    return JSONResponse({"error": message}, status_code=status, headers=headers)

@@ -1,69 +1,130 @@
 """Functions of JSON objects as routes of an application."""
 
-import asyncio
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
 from typing import Any
 
-from starlette.concurrency import run_in_threadpool
-from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
 from starlette.routing import Route
 
-__all__ = ["BadRequest", "answering", "get_text", "json_of", "post"]
+from .work import MAX_COST, Busy, Reserve, Work
 
-Answer = Callable[[dict[str, Any]], Any]
+__all__ = ["BadRequest", "TooMuch", "constant", "dumps", "get", "get_text", "post", "post_steps"]
+
+Content = dict[str, Any]
+TIMEOUT = 30.0
+# Of an act that is one step.
+COST = MAX_COST / 50
+# Of "[" in a request: Python takes long to make very many lists, and does nothing else meanwhile.
+MAX_LISTS = 50_000
 
 
 class BadRequest(ValueError):
     """A request whose content is not valid."""
 
 
-def post(path: str, answer: Answer, timeout: float = 30.0) -> Route:
-    """A route whose answer is a function of the JSON object that is posted.
+class TooMuch(BadRequest):
+    """A request that asks for more than one request may."""
+
+
+def post_steps(
+    path: str,
+    steps: Callable[[Content, Reserve], Generator[str, None, None]],
+    work: Work | None = None,
+    timeout: float = TIMEOUT,
+) -> Route:
+    """A route whose answer is made in steps from the JSON object that is posted.
 
     Parameters
     ----------
     path : str
-    answer : callable
-        Takes the object; runs in a thread of its own, so it may take its time.
+    steps : callable
+        Takes the object, and a function to be called with the cost before any work; yields pieces
+        of the text of the answer.
+    work : Work, optional
+        Shared with other routes.
     timeout : float
         Seconds after which the client is told that it takes too long.
     """
+    work = Work() if work is None else work
 
     async def endpoint(request: Request) -> Response:
-        try:
-            content = json_of(await request.body())
-            return JSONResponse(await asyncio.wait_for(run_in_threadpool(answer, content), timeout))
-        except (ValueError, TypeError) as error:
-            return _failure(400, error)
-        except TimeoutError:
-            return _failure(503, f"it takes more than {timeout:g} s")
-        except OSError as error:
-            return _failure(507, f"nothing was saved: {error}")
-        except RuntimeError as error:
-            return _failure(500, error)
+        body = await request.body()
+
+        def all_steps(reserve: Reserve) -> Generator[str, None, None]:
+            yield from steps(_json_of(body), reserve)
+
+        return await _answer(all_steps, request, work, timeout)
 
     return Route(path, endpoint, methods=["POST"], name=path.rpartition("/")[2])
 
 
-def answering(path: str, answer: Callable[[], Any]) -> Route:
+def post(
+    path: str,
+    answer: Callable[[Content], Any],
+    work: Work | None = None,
+    timeout: float = TIMEOUT,
+) -> Route:
+    """A route whose answer is a function of the JSON object that is posted."""
+
+    def steps(content: Content, reserve: Reserve) -> Generator[str, None, None]:
+        reserve(COST)
+        yield dumps(answer(content))
+
+    return post_steps(path, steps, work, timeout)
+
+
+def get(path: str, answer: Callable[[], Any], work: Work) -> Route:
     """A route whose answer to GET is the JSON object that a function returns."""
 
+    def steps(reserve: Reserve) -> Generator[str, None, None]:
+        reserve(COST)
+        yield dumps(answer())
+
     async def endpoint(request: Request) -> Response:
-        return JSONResponse(await run_in_threadpool(answer))
+        return await _answer(steps, request, work, TIMEOUT)
 
     return Route(path, endpoint, methods=["GET"])
 
 
-def json_of(body: bytes) -> dict[str, Any]:
-    """The JSON object in a body.
+def constant(path: str, value: Any) -> Route:
+    """A route whose answer to GET is always the same, and never waits for work."""
+    text = dumps(value)
 
-    Raises
-    ------
-    BadRequest
-        If there is none.
-    """
+    async def endpoint(request: Request) -> Response:
+        return _response(text)
+
+    return Route(path, endpoint, methods=["GET"])
+
+
+async def _answer(steps: Any, request: Request, work: Work, timeout: float) -> Response:
+    try:
+        return _response(await work.run(steps, request, timeout))
+    except TooMuch as error:
+        return _failure(413, error)
+    except (ValueError, TypeError) as error:
+        return _failure(400, error)
+    except TimeoutError:
+        return _failure(503, f"it takes more than {timeout:g} s")
+    except Busy:
+        return _failure(503, "too many requests wait: try again later", {"Retry-After": "2"})
+    except ClientDisconnect:
+        return _failure(499, "the client has left")  # who will not read this
+    except OSError as error:
+        return _failure(507, f"nothing was saved: {error}")
+    except RuntimeError as error:
+        return _failure(500, error)
+
+
+def dumps(value: Any) -> str:
+    """The text of a JSON value."""
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+
+
+def _json_of(body: bytes) -> Content:
+    if body.count(b"[") > MAX_LISTS:
+        raise TooMuch(f"the content may have at most {MAX_LISTS} brackets")
     try:
         content = json.loads(body, parse_constant=_refuse)
     except (ValueError, RecursionError) as error:
@@ -93,5 +154,9 @@ def _refuse(constant: str) -> None:
     raise ValueError(f"{constant} is not JSON")
 
 
-def _failure(status: int, error: object) -> JSONResponse:
-    return JSONResponse({"error": str(error)}, status_code=status)
+def _response(text: str, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+    return Response(text.encode(), status, headers, "application/json")
+
+
+def _failure(status: int, error: object, headers: Mapping[str, str] | None = None) -> Response:
+    return _response(dumps({"error": str(error)}), status, headers)

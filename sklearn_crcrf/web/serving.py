@@ -1,18 +1,32 @@
 """Running an application: where it listens, and what it prints."""
 
+import errno
+import gc
+import html
 import secrets
 import socket
+import sys
+import tempfile
 import webbrowser
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext, suppress
+from pathlib import Path
 from typing import Any
 
 from ._starlette import uvicorn
+from .connections import BACKLOG, Connection, Server
 from .guard import Guard
 
 __all__ = ["serve"]
 
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 MAX_BYTES = 2**20
+# The addresses to listen on. A port of which another user has one of the loopback addresses is not
+# ours: browsers may choose either.
+ADDRESSES = {name: ["127.0.0.1", "::1"] for name in LOOPBACK} | {"0.0.0.0": ["0.0.0.0", "::1"]}
+MISSING = (errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT)
+# Seconds after which a thread that computes lets the thread go on that answers.
+SWITCH = 0.001
 
 
 def serve(
@@ -22,6 +36,8 @@ def serve(
     token: str | None = None,
     open_browser: bool = False,
     max_bytes: int = MAX_BYTES,
+    public_url: str | None = None,
+    needs_token: bool = False,
 ) -> None:
     """Serve an application until Ctrl-C.
 
@@ -34,16 +50,21 @@ def serve(
     port : int, default=8000
         0 for any free port.
     token : str, optional
-        Required of everybody, if given.
+        Required of everybody, if given: letters, digits and ``-._~``.
     open_browser : bool, default=False
         Whether to open the page.
     max_bytes : int
         Maximum number of bytes of a request.
+    public_url : str, optional
+        The address at which a proxy shows the page, such as ``https://example.org/labels/``;
+        then a token is required, too.
+    needs_token : bool, default=False
+        Whether a token is required in any case: of other users of this computer, too.
 
     Raises
     ------
     ValueError
-        If it cannot listen there.
+        If it cannot listen there, or the token or the public address is not valid.
 
     Examples
     --------
@@ -55,41 +76,104 @@ def serve(
         ...
     ValueError: cannot listen on localhost, port 70000: ...
     """
-    if token is None and host not in LOOPBACK:
+    if token is None and (needs_token or public_url is not None or host not in LOOPBACK):
         token = secrets.token_urlsafe(24)
     listening = _listening(host, port)
-    port = listening.getsockname()[1]
+    port = listening[0].getsockname()[1]
     names = LOOPBACK if host in LOOPBACK else _own_names(host)
-    guarded = Guard(app, [_with_port(name, port) for name in names], token, max_bytes)
-    address = f"http://{_with_port(host, port)}/" + (f"?token={token}" if token else "")
+    hosts = [_with_port(name, port) for name in names]
+    guarded = Guard(app, hosts, token, max_bytes, public_url)
+    query = f"?token={token}" if token else ""
+    address = f"http://{_with_port(host, port)}/{query}"
     print(f"{address}  (Ctrl-C ends it)", flush=True)
-    if open_browser:
-        webbrowser.open(address)
+    if public_url is not None:
+        print(f"{public_url.removesuffix('/')}/{query}  (for others)", flush=True)
     config = uvicorn.Config(
         guarded,
+        http=Connection,
+        ws="none",
         log_level="error",
         access_log=False,
         server_header=False,
         proxy_headers=False,
-        timeout_graceful_shutdown=5,
+        backlog=BACKLOG,
+        timeout_graceful_shutdown=2,
     )
-    uvicorn.Server(config).run(sockets=[listening])
+    gc.collect()
+    gc.freeze()  # the model: to search it for garbage again and again would stop all threads
+    sys.setswitchinterval(SWITCH)
+    with _opened(address, token) if open_browser else nullcontext():
+        Server(config).run(sockets=listening)
 
 
-def _listening(host: str, port: int) -> socket.socket:
-    """A socket that listens; an error names host and port."""
+@contextmanager
+def _opened(address: str, token: str | None) -> Iterator[None]:
+    """Open an address in the browser, with a token by a file that only the user can read.
+
+    Other users can read the command line of the browser, which has the name of the file.
+    """
+    if token is None:
+        webbrowser.open(address)
+        yield
+        return
+    with tempfile.TemporaryDirectory(prefix="sklearn-crcrf-") as folder:
+        file = Path(folder, "open.html")
+        file.write_text(
+            f'<!doctype html><meta http-equiv="refresh" content="0; url={html.escape(address)}">'
+        )
+        webbrowser.open(file.as_uri())
+        yield
+
+
+def _listening(host: str, port: int) -> list[socket.socket]:
+    """Sockets that listen on the same port; an error names host and port."""
     if not 0 <= port < 2**16:
         raise ValueError(f"cannot listen on {host}, port {port}: there is no such port")
+    for n_left in reversed(range(20 if port == 0 else 1)):
+        try:
+            return _all_bound(ADDRESSES.get(host, [host]), port)
+        except OSError as error:
+            if error.errno != errno.EADDRINUSE or n_left == 0:
+                raise ValueError(f"cannot listen on {host}, port {port}: {error}") from error
+    raise AssertionError
+
+
+def _all_bound(names: list[str], port: int) -> list[socket.socket]:
+    """Sockets on the same port of all addresses, of which a computer may lack some."""
+    found: list[socket.socket] = []
+    missing = None
     try:
-        family, kind, protocol, _, address = socket.getaddrinfo(
-            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-        )[0]
-        found = socket.socket(family, kind, protocol)
-        found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        for name in names:
+            try:
+                found.append(_bound(name, port))
+                port = found[0].getsockname()[1]
+            except OSError as error:
+                if error.errno not in MISSING:
+                    raise
+                missing = error
+        if missing is not None and not found:
+            raise missing
+    except OSError:
+        for one in found:
+            one.close()
+        raise
+    return found
+
+
+def _bound(name: str, port: int) -> socket.socket:
+    family, kind, protocol, _, address = socket.getaddrinfo(
+        name, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+    )[0]
+    found = socket.socket(family, kind, protocol)
+    try:
+        # On Windows, REUSEADDR would let another process take the port.
+        option = "SO_EXCLUSIVEADDRUSE" if sys.platform == "win32" else "SO_REUSEADDR"
+        found.setsockopt(socket.SOL_SOCKET, getattr(socket, option), 1)
         found.bind(address)
-        found.listen(128)
-    except OSError as error:
-        raise ValueError(f"cannot listen on {host}, port {port}: {error}") from error
+        found.listen(BACKLOG)
+    except OSError:
+        found.close()
+        raise
     return found
 
 

@@ -1,6 +1,7 @@
 """The application behind the page that labels pasted text, and its JSON interface."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from itertools import pairwise
 from typing import Any
 
 from . import _starlette  # noqa: F401, says first if a package is missing
@@ -10,18 +11,21 @@ import numpy as np
 from starlette.applications import Starlette
 
 from .._version import __version__
-from ..annotation.marks import best_marks, marks_for
+from ..annotation.marks import marks_for
 from ..annotation.pool import split_words
+from ..annotation.proposals import proposals
 from ..base.unwrap import unwrap
 from ..notebook.explanation import explain
 from .files import pages
-from .json_api import BadRequest, answering, get_text, post
+from .json_api import BadRequest, TooMuch, constant, dumps, get_text, post_steps
 from .openapi import description
+from .work import MAX_COST, MAX_SENTENCE_COST, Reserve, Work, in_slices
 
 __all__ = ["tagging_app"]
 
 MAX_SENTENCES, MAX_TOKENS, MAX_CHARACTERS = 1000, 20_000, 200_000
-N_LABELLINGS, N_LIKELIEST, N_CONTRIBUTIONS = 5, 6, 8
+N_CONTRIBUTIONS = 8
+Steps = Generator[str, None, None]
 
 
 def tagging_app(estimator: Any) -> Starlette:
@@ -50,48 +54,56 @@ def tagging_app(estimator: Any) -> Starlette:
     """
     classifier = unwrap(estimator)[0]
     classes = classifier.classes_.tolist()
-    labels_of, marks = _labeller(estimator), marks_for(map(str, classes))
+    labels_of, marks, work = _labeller(estimator), marks_for(map(str, classes)), Work()
 
-    def tag(content: dict[str, Any]) -> dict[str, Any]:
-        sentences = _sentences(content)
-        labelled = zip(sentences, labels_of(sentences), strict=True)
-        found = [{"tokens": tokens, "labels": labels} for tokens, labels in labelled]
-        if content.get("details"):
-            for one in found:
-                one.update(_details(estimator, one["tokens"], classes, marks))
-        return {"sentences": found}
+    def tag(content: dict[str, Any], reserve: Reserve) -> Steps:
+        sentences, has_details = _sentences(content), bool(content.get("details"))
+        per_token = len(classes) + 5.0 if has_details else len(classes) / 10.0
+        reserve(sum(costs := _costs(sentences, per_token)))
+        between = '{"sentences":['
+        for part in map(sentences.__getitem__, in_slices(costs)):
+            found = [
+                {"tokens": tokens, "labels": labels}
+                for tokens, labels in zip(part, labels_of(part), strict=True)
+            ]
+            if has_details:
+                _add_details(estimator, found, marks)
+            yield between + ",".join(map(dumps, found))
+            between = ","
+        yield "]}" if sentences else between + "]}"
 
-    def explained(content: dict[str, Any]) -> dict[str, Any]:
+    def explained(content: dict[str, Any], reserve: Reserve) -> Steps:
         sentences = _sentences(content)
         if len(sentences) != 1 or not sentences[0]:
             raise BadRequest("one sentence can be explained at a time")
         labels, against = (_labels(content, name) for name in ("labels", "against"))
+        reserve(*_costs(sentences, len(classes) + 50.0))
         found = explain(estimator, sentences[0], labels, against=against)
-        return {
-            "tokens": found.tokens,
-            "labels": found.labels,
-            "score": found.score,
-            "log_probability": found.log_probability,
-            "contributions": _contributions(found),
-        }
+        yield dumps(
+            {
+                "tokens": found.tokens,
+                "labels": found.labels,
+                "score": found.score,
+                "log_probability": found.log_probability,
+                "contributions": _contributions(found),
+            }
+        )
 
-    def health() -> dict[str, Any]:
-        return {
-            "status": "ok",
-            "version": __version__,
-            "estimator": type(classifier).__name__,
-            "labels": classes,
-            "kind": marks.kind,
-            "names": marks.names,
-        }
-
+    health = {
+        "status": "ok",
+        "version": __version__,
+        "estimator": type(classifier).__name__,
+        "labels": classes,
+        "kind": marks.kind,
+        "names": marks.names,
+    }
     return Starlette(
         routes=[
             *pages("tag.html", "tag.js", "common.js", "style.css"),
-            answering("/health", health),
-            answering("/openapi.json", lambda: description(classes)),
-            post("/tag", tag),
-            post("/explain", explained),
+            constant("/health", health),
+            constant("/openapi.json", description(classes)),
+            post_steps("/tag", tag, work),
+            post_steps("/explain", explained, work),
         ]
     )
 
@@ -134,30 +146,42 @@ def _labels(content: dict[str, Any], name: str) -> list[str] | None:
     return value
 
 
-def _details(estimator: Any, tokens: list[str], classes: list, marks: Any) -> dict[str, Any]:
-    """What the page shows besides the labels."""
-    if not tokens:
-        return {"labellings": [], "likeliest": []}
-    classifier, X = unwrap(estimator, [tokens])
-    (paths,) = classifier.predict_k_best(X, k=2 * N_LABELLINGS)
-    spelled = [([*map(str, labels)], share) for labels, share in paths]
-    rows = np.asarray(classifier.predict_proba(X)[0])
-    first = np.argsort(-rows, axis=1, kind="stable")[:, :N_LIKELIEST]
-    return {
-        "labellings": best_marks(marks, spelled)[:N_LABELLINGS],
-        "likeliest": [
-            [(classes[j], round(float(row[j]), 4)) for j in ids]
-            for row, ids in zip(rows, first, strict=True)
-        ],
-    }
+def _costs(sentences: list[list[str]], per_token: float) -> list[float]:
+    """The cost of each sentence.
+
+    Raises
+    ------
+    TooMuch
+        If one or all cost more than a request may.
+    """
+    costs = [per_token * len(tokens) for tokens in sentences]
+    if max(costs, default=0.0) > MAX_SENTENCE_COST or sum(costs) > MAX_COST:
+        one, most = (int(cost / per_token) for cost in (MAX_SENTENCE_COST, MAX_COST))
+        raise TooMuch(
+            "too much to compute in one request: with this model it may have at most "
+            f"{one} tokens in a sentence and {most} in all; send less at a time"
+        )
+    return costs
+
+
+def _add_details(estimator: Any, found: list[dict[str, Any]], marks: Any) -> None:
+    """Add what the page shows besides the labels."""
+    for one in found:
+        one.update({"labellings": [], "likeliest": []})
+    if filled := [one for one in found if one["tokens"]]:
+        classifier, X = unwrap(estimator, [one["tokens"] for one in filled])
+        for one, proposal in zip(filled, proposals(classifier, X, marks), strict=True):
+            one.update(proposal)
 
 
 def _contributions(explanation: Any) -> list[list[dict[str, Any]]]:
     """The largest contributions to the score of each token."""
-    entries, found = explanation.contributions, []
-    for t in range(len(explanation.tokens)):
-        own = entries.take(np.flatnonzero(entries.position == t))
-        own = own.take(np.argsort(-np.abs(own.value), kind="stable")[:N_CONTRIBUTIONS])
-        pairs = zip(own.name, own.value.tolist(), strict=True)
+    entries = explanation.contributions
+    order = np.lexsort((-np.abs(entries.value), entries.position))
+    first = np.searchsorted(entries.position[order], np.arange(len(explanation.tokens) + 1))
+    found = []
+    for start, stop in pairwise(first.tolist()):
+        own = order[start : min(stop, start + N_CONTRIBUTIONS)]
+        pairs = zip(entries.name[own], entries.value[own].tolist(), strict=True)
         found.append([{"name": str(name), "value": value} for name, value in pairs])
     return found

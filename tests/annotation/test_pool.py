@@ -46,6 +46,7 @@ def test_search_ignores_case_and_stops_at_the_limit():
     pool = Pool.of_lines(["The dog", "a Dog", "cats"])
     assert pool.search("DOG") == [0, 1]
     assert pool.search("dog", limit=1) == [0]
+    assert pool.search("dog", among=range(1, 2)) == [1]
 
 
 @given(st.text(max_size=30))

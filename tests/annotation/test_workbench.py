@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sklearn_crcrf import EmpiricalCRF
-from sklearn_crcrf.annotation import Log, Pool, SegmentMarks, TagMarks, Workbench
+from sklearn_crcrf.annotation import Log, Pool, SegmentMarks, TagMarks, Workbench, workbench
 from sklearn_crcrf.annotation.annotations import Annotation, Change
 from sklearn_crcrf.annotation.doubt import MEASURES, suspicions
 from sklearn_crcrf.annotation.learner import Learner
@@ -191,6 +191,16 @@ def test_nothing_changes_if_the_log_cannot_be_written(path, monkeypatch):
         with pytest.raises(OSError, match="full"):
             bench.accept("ann", 0, Y[0])
         assert bench.annotations.n_entries == 0 and bench.state()["accepted"] == 0
+
+
+def test_a_very_long_sentence_has_no_alternatives(path, monkeypatch):
+    with bench_of(path, start=EmpiricalCRF().fit(X, Y)) as bench:
+        usual = bench.view(0)
+        monkeypatch.setattr(workbench, "MAX_SCORES", 5)
+        (only,) = bench.view(0)["labellings"]
+        assert only["marks"] == usual["labellings"][0]["marks"]
+        assert only["share"] == pytest.approx(usual["labellings"][0]["share"])
+        assert bench.view(0)["likeliest"] == [[] for _ in X[0]]
 
 
 def test_a_log_of_another_text_is_refused(path):

@@ -4,6 +4,7 @@ import json
 import re
 import signal
 import socket
+import time
 from contextlib import contextmanager
 from http.client import HTTPConnection
 from pathlib import Path
@@ -30,6 +31,14 @@ def text(tmp_path):
     return path
 
 
+TOKEN = "s3cret"
+
+
+@pytest.fixture(autouse=True)
+def token(monkeypatch):
+    monkeypatch.setenv("SKLEARN_CRCRF_TOKEN", TOKEN)
+
+
 @contextmanager
 def served(*command):
     with Fork(*command, "--port", "0", "--no-browser") as fork:
@@ -38,7 +47,7 @@ def served(*command):
 
 
 def post(connection, path, **content):
-    headers = {"Content-Type": "application/json"}
+    headers = {"Content-Type": "application/json", "Authorization": f"Bearer {TOKEN}"}
     connection.request("POST", path, json.dumps(content), headers)
     answer = connection.getresponse()
     assert answer.status == 200
@@ -86,12 +95,111 @@ def test_a_damaged_log_is_refused_until_it_is_repaired(text, capsys):
 
 
 @needs_fork
-def test_serve_labels_text(tmp_path):
-    path = tmp_path / "model"
-    save_model(EmpiricalCRF().fit([["Ann", "sings"]], [["B-PER", "O"]]), path)
-    with served("serve", "--model", path) as (connection, _):
+def test_serve_labels_text(model):
+    with served("serve", "--model", model) as (connection, _):
         (found,) = post(connection, "/tag", text="Ann sings")["sentences"]
     assert found["labels"] == ["B-PER", "O"]
+
+
+def status(connection, **headers):
+    connection.request("GET", "/health", headers=headers)
+    answer = connection.getresponse()
+    answer.read()
+    return answer.status
+
+
+@pytest.fixture
+def model(tmp_path):
+    path = tmp_path / "model"
+    save_model(EmpiricalCRF().fit([["Ann", "sings"]], [["B-PER", "O"]]), path)
+    return path
+
+
+@needs_fork
+def test_a_token_comes_from_a_file_or_the_environment_and_annotate_draws_one(
+    model, text, tmp_path, monkeypatch
+):
+    (tmp_path / "token").write_text("other\n")
+    (tmp_path / "token").chmod(0o600)
+    serve = "serve", "--model", model
+    with served(*serve, "--token-file", tmp_path / "token") as (connection, _):
+        assert status(connection) == 401
+        assert status(connection, Authorization=f"Bearer {TOKEN}") == 401
+        assert status(connection, Authorization="Bearer other") == 200
+    with served(*serve) as (connection, _):
+        assert status(connection) == 401
+        assert status(connection, Authorization=f"Bearer {TOKEN}") == 200
+    monkeypatch.delenv("SKLEARN_CRCRF_TOKEN")
+    with served(*serve) as (connection, _):
+        assert status(connection) == 200
+    for more in ("annotate", text, "--labels", "A"), (*serve, "--public-url", "http://a.example"):
+        with served(*more) as (connection, _):
+            assert status(connection) == 401
+
+
+@needs_fork
+def test_the_port_is_ours_on_all_loopback_addresses(model):
+    with served("serve", "--model", model) as (connection, _):
+        for family, name in [(socket.AF_INET, "127.0.0.1"), (socket.AF_INET6, "::1")]:
+            with pytest.raises(OSError), socket.socket(family) as other:
+                other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                other.bind((name, connection.port))
+
+
+@needs_fork
+def test_ctrl_c_ends_the_work_of_requests(tmp_path):
+    path, labels = tmp_path / "model", [f"T{k}" for k in range(100)]
+    save_model(EmpiricalCRF().fit([labels], [labels]), path)
+    content = json.dumps({"sentences": [labels[:20]] * 1000, "details": True})
+    with served("serve", "--model", path) as (connection, fork):
+        clients = [HTTPConnection(connection.host, connection.port) for _ in range(5)]
+        headers = {"Content-Type": "application/json", "Authorization": f"Bearer {TOKEN}"}
+        for client in clients:
+            client.request("POST", "/tag", content, headers)
+        assert status(connection, Authorization=f"Bearer {TOKEN}") == 200
+        start = time.monotonic()
+        fork.send_signal(signal.SIGINT)
+        assert fork.stderr.read() == b"sklearn-crcrf: error: interrupted\n"
+        assert fork.wait() == 130
+        # A tenth of what the five would take.
+        assert time.monotonic() - start < 5
+        for client in clients:
+            client.close()
+
+
+@pytest.mark.parametrize(
+    ("argv", "problem"),
+    [
+        (["--token", ""], "use --token-file FILE"),
+        (["--token", "s3cret"], "SKLEARN_CRCRF_TOKEN"),
+        (["--token-file", "{empty}"], "at least one character"),
+        (["--token-file", "{words}"], "letters, digits and"),
+        (["--token-file", "{missing}"], "No such file"),
+        (["--public-url", "example.org"], "must be like https://"),
+    ],
+)
+@pytest.mark.parametrize("command", [["serve", "--model", "{model}"], ["annotate", "{text}"]])
+def test_a_token_or_an_address_that_is_not_valid_is_refused(
+    tmp_path, model, text, capsys, command, argv, problem
+):
+    names = {name: tmp_path / name for name in ("empty", "words", "missing")}
+    names["empty"].write_text("\n")
+    names["words"].write_text("two words")
+    argv = [*command, *argv, "--no-browser", "--port", "0"]
+    argv += ["--labels", "A"] if command[0] == "annotate" else []
+    try:
+        status = main([arg.format(**names, model=model, text=text) for arg in argv])
+    except SystemExit as end:  # of the parser of arguments
+        status = end.code
+    error = capsys.readouterr().err.splitlines()[-1]
+    assert status == 2 and problem in error
+
+
+@needs_fork
+def test_an_empty_token_in_the_environment_is_refused(model, monkeypatch, capsys):
+    monkeypatch.setenv("SKLEARN_CRCRF_TOKEN", "")
+    assert main(["serve", "--model", str(model), "--port", "0", "--host", "0.0.0.0"]) == 2
+    assert "at least one character" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

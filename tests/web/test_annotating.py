@@ -9,7 +9,7 @@ pytest.importorskip("httpx")
 from starlette.testclient import TestClient
 
 from sklearn_crcrf.annotation import Log, Pool, SegmentMarks, Workbench
-from sklearn_crcrf.web import annotation_app
+from sklearn_crcrf.web import annotating, annotation_app
 
 LINES = ["Ann Lee sings", "the dog walks", "Ann walks"]
 
@@ -57,6 +57,13 @@ def test_skip_flag_label_search_and_open(client, bench):
     assert [f["sentence"] for f in post(client, "search", text="WALKS")["found"]] == [1, 2]
     assert post(client, "open", sentence=2)["next"]["flagged"]
     assert client.get("/api/state").json()["waiting"] == 1
+
+
+def test_a_search_looks_at_some_sentences_at_a_time(client, monkeypatch):
+    monkeypatch.setattr(annotating, "N_SEARCHED", 1)
+    assert [f["sentence"] for f in post(client, "search", text="walks")["found"]] == [1, 2]
+    monkeypatch.setattr(annotating, "N_FOUND", 1)
+    assert [f["sentence"] for f in post(client, "search", text="walks")["found"]] == [1]
 
 
 def test_all_done(client):

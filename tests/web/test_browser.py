@@ -1,8 +1,6 @@
 """The pages in a real browser, by keyboard and by mouse."""
 
 import shutil
-import socket
-import threading
 from contextlib import contextmanager
 
 import pytest
@@ -11,14 +9,14 @@ pytest.importorskip("uvicorn")
 pytest.importorskip("playwright")
 pytest.importorskip("axe_playwright_python")
 
-import uvicorn
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import sync_playwright
+from served_apps import served
 
 from sklearn_crcrf import EmpiricalCRF
 from sklearn_crcrf.annotation import Log, Pool, SegmentMarks, TagMarks, Workbench
 from sklearn_crcrf.web import annotation_app, tagging_app
-from sklearn_crcrf.web.guard import Guard
+from sklearn_crcrf.web.serving import _opened
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
@@ -29,29 +27,13 @@ NAMES = ["PER", "LOC"]
 
 
 @contextmanager
-def served(app):
-    """The address of an application that runs in a thread."""
-    listening = socket.create_server(("localhost", 0))
-    host = f"localhost:{listening.getsockname()[1]}"
-    config = uvicorn.Config(Guard(app, [host], None, 10**6), log_level="error")
-    server = uvicorn.Server(config)
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
-    thread.start()
-    try:
-        yield f"http://{host}/"
-    finally:
-        server.should_exit = True
-        thread.join()
-
-
-@contextmanager
 def annotating(folder, pool, marks):
     with (
         Log(folder / "log.jsonl") as log,
         Workbench(pool, log, marks, measure=None) as bench,
-        served(annotation_app(bench)) as address,
+        served(annotation_app(bench)) as host,
     ):
-        yield bench, address
+        yield bench, f"http://{host}/"
 
 
 @pytest.fixture(scope="module")
@@ -148,12 +130,32 @@ def test_many_tags_long_and_right_to_left_text(browser, tmp_path):
         assert page.title() == "Annotate"
 
 
+def test_a_page_is_opened_by_a_file_that_hides_the_token(browser, tmp_path, monkeypatch):
+    opened_urls = []
+    monkeypatch.setattr("webbrowser.open", opened_urls.append)
+    with (
+        Log(tmp_path / "log.jsonl") as log,
+        Workbench(Pool.of_lines(LINES), log, SegmentMarks(NAMES), measure=None) as bench,
+        served(annotation_app(bench), "geheim", 10**6) as host,
+        _opened(f"http://{host}/?token=geheim", "geheim"),
+    ):
+        (url,) = opened_urls
+        assert "geheim" not in url
+        context = browser.new_context()
+        page = context.new_page()
+        page.goto(url)
+        page.wait_for_selector(".token")
+        assert page.url == f"http://{host}/"
+        context.close()
+
+
 def test_pages_are_accessible_and_fit(browser, tmp_path):
     model = EmpiricalCRF().fit([["Ann", "sings"], ["the", "dog"]], [["B-PER", "O"], ["O", "O"]])
     with (
         annotating(tmp_path, Pool.of_lines(LINES), SegmentMarks(NAMES)) as (_, annotate),
-        served(tagging_app(model)) as tag,
+        served(tagging_app(model)) as host,
     ):
+        tag = f"http://{host}/"
         for address, width in [(a, w) for a in (annotate, tag) for w in (1400, 390)]:
             with opened(browser, address, width) as page:
                 if address == tag:

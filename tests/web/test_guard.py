@@ -28,8 +28,8 @@ def bench(tmp_path):
         yield bench
 
 
-def client_of(app, token=None, hosts=("localhost:8000",), base=HOST):
-    return TestClient(Guard(app, hosts, token, 1000), base_url=base)
+def client_of(app, token=None, hosts=("localhost:8000",), base=HOST, public_url=None):
+    return TestClient(Guard(app, hosts, token, 1000, public_url), base_url=base)
 
 
 @pytest.fixture
@@ -158,6 +158,118 @@ class TestToken:
         cookie = answer.headers["set-cookie"].lower()
         assert "httponly" in cookie and "samesite=strict" in cookie
         assert client.get("/api/state").status_code == 200
+
+    def test_a_cookie_is_of_one_port(self, bench):
+        guarded = Guard(annotation_app(bench), ["localhost:8000", "localhost:9000"], "geheim", 1000)
+        first, other = (TestClient(guarded, f"http://localhost:{p}") for p in (8000, 9000))
+        cookies = [c.get("/?token=geheim").request.headers["cookie"] for c in (first, other)]
+        assert cookies == [f"sklearn_crcrf_token_{port}=geheim" for port in (8000, 9000)]
+        first.cookies.clear()
+        for cookie, status in zip(cookies, (200, 401), strict=True):
+            assert first.get("/", headers={"cookie": cookie}).status_code == status
+
+    @pytest.mark.parametrize("path", ["//evil.example/%2e%2e", "//evil.example/", "/health"])
+    def test_no_address_leads_elsewhere(self, client, path):
+        answer = client.get(f"{HOST}{path}?token={self.TOKEN}", follow_redirects=False)
+        assert answer.status_code == 401 and "location" not in answer.headers
+
+    def test_a_link_of_another_site_is_followed_by_our_own(self, client):
+        client.get(f"/?token={self.TOKEN}")
+        client.cookies.clear()  # browsers do not send it with a link
+        answer = client.get("/", headers={"sec-fetch-site": "cross-site"})
+        assert answer.status_code == 401 and "http-equiv" in answer.text
+        answer = client.get("/", headers={"sec-fetch-site": "same-origin"})
+        assert answer.status_code == 401 and "token" in answer.json()["error"]
+
+    @pytest.mark.parametrize("token", ["", " ", "a b", "é", "a;b", "a\n"])
+    def test_a_token_that_opens_to_all_or_fits_no_cookie_is_refused(self, bench, token):
+        with pytest.raises(ValueError, match="token must have at least one character"):
+            client_of(annotation_app(bench), token)
+
+
+class TestPort80:
+    @pytest.fixture
+    def client(self, bench):
+        return client_of(annotation_app(bench), hosts=["localhost:80", "[::1]:80"])
+
+    @pytest.mark.parametrize("host", ["localhost", "localhost:80", "[::1]", "LOCALHOST"])
+    def test_the_host_needs_no_port(self, client, host):
+        headers = {"host": host, "origin": f"http://{host.lower().removesuffix(':80')}"}
+        assert client.post("/api/next", json={"by": "a"}, headers=headers).status_code == 200
+
+    @pytest.mark.parametrize("host", ["localhost:8000", "evil.example", "::1"])
+    def test_other_hosts_are_refused(self, client, host):
+        assert client.get("/", headers={"host": host}).status_code == 421
+
+
+class TestProxy:
+    URL = "https://crf.example.org/labels/"
+
+    @pytest.fixture
+    def client(self, bench):
+        return client_of(annotation_app(bench), "geheim", public_url=self.URL)
+
+    def next(self, client, **headers):
+        headers = {"authorization": "Bearer geheim", **headers}
+        return client.post("/api/next", json={"by": "a"}, headers=headers).status_code
+
+    @pytest.mark.parametrize(
+        "headers",
+        [
+            {"host": "crf.example.org", "origin": "https://crf.example.org"},
+            {"host": "crf.example.org:443", "origin": "https://crf.example.org"},
+            {"host": "localhost:8000", "origin": "https://crf.example.org"},  # set by the proxy
+            {"host": "localhost:8000", "origin": "http://localhost:8000"},
+            {"host": "crf.example.org"},
+        ],
+    )
+    def test_its_host_and_origin_are_ours(self, client, headers):
+        assert self.next(client, **headers, **{"sec-fetch-site": "same-origin"}) == 200
+
+    @pytest.mark.parametrize(
+        ("headers", "status"),
+        [
+            ({"host": "crf.example.org", "origin": "http://crf.example.org"}, 403),
+            ({"host": "crf.example.org", "origin": "https://evil.example"}, 403),
+            ({"host": "crf.example.org", "origin": "http://localhost:8000"}, 403),
+            ({"host": "evil.example", "x-forwarded-host": "crf.example.org"}, 421),
+            ({"host": "localhost:8000", "origin": "https://localhost:8000"}, 403),
+        ],
+    )
+    def test_others_are_refused_whatever_was_forwarded(self, client, headers, status):
+        forwarded = {"x-forwarded-proto": "https", "forwarded": "proto=https;host=crf.example.org"}
+        assert self.next(client, **forwarded, **headers) == status
+
+    @pytest.mark.parametrize("prefix", ["", "/labels"])
+    def test_the_proxy_may_keep_the_path_or_remove_it(self, client, prefix):
+        answer = client.get(f"{prefix}/?token=geheim", follow_redirects=False)
+        assert (answer.status_code, answer.headers["location"]) == (303, "/labels/")
+        cookie = answer.headers["set-cookie"].lower()
+        assert "path=/labels/;" in cookie and "secure" in cookie
+        headers = {"authorization": "Bearer geheim"}
+        for path in ("/", "/annotate.js", "/api/state"):
+            assert client.get(f"{prefix}{path}", headers=headers).status_code == 200
+
+    def test_the_path_needs_its_last_slash(self, client):
+        answer = client.get("/labels", follow_redirects=False)
+        assert (answer.status_code, answer.headers["location"]) == (307, "/labels/")
+
+    @pytest.mark.parametrize(
+        "url",
+        [
+            "",
+            "crf.example.org",
+            "ftp://a.example",
+            "https://",
+            "https://a.example:x/",
+            "https://a.example/?q=1",
+            "https://a.example/a b/",
+            "https://a.example/#x",
+        ],
+    )
+    def test_an_address_that_is_not_valid_is_refused(self, bench, url):
+        with pytest.raises(ValueError, match="public address"):
+            client_of(annotation_app(bench), public_url=url)
 
 
 def test_the_service_is_guarded_as_well():

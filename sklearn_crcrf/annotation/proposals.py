@@ -1,0 +1,50 @@
+"""What a model proposes for sentences: the best labellings, and the likeliest labels of tokens."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .marks import Marks, best_marks
+
+__all__ = ["proposals"]
+
+N_LABELLINGS, N_LIKELIEST = 5, 6
+
+
+def proposals(classifier: Any, X: Sequence, marks: Marks) -> list[dict[str, Any]]:
+    """The best labellings of sentences, and the likeliest labels of their tokens.
+
+    Parameters
+    ----------
+    classifier : fitted sequence classifier
+    X : sequences, none of which is empty
+    marks : Marks
+
+    Returns
+    -------
+    list of dict
+        "labellings" are marks with their probabilities, "likeliest" pairs of a label and its
+        probability for each token.
+    """
+    paths = classifier.predict_k_best(X, k=2 * N_LABELLINGS)
+    rows = map(np.asarray, classifier.predict_proba(X))
+    return [
+        {
+            "labellings": best_marks(marks, _spelled(best))[:N_LABELLINGS],
+            "likeliest": _likeliest(classifier.classes_, probability),
+        }
+        for best, probability in zip(paths, rows, strict=True)
+    ]
+
+
+def _spelled(paths: list[tuple[list, float]]) -> list[tuple[list[str], float]]:
+    return [([*map(str, labels)], share) for labels, share in paths]
+
+
+def _likeliest(classes: np.ndarray, probability: np.ndarray) -> list[list[tuple[Any, float]]]:
+    """The likeliest labels of each token, with their probabilities."""
+    first = np.argsort(-probability, axis=1, kind="stable")[:, :N_LIKELIEST]
+    shares = np.take_along_axis(probability, first, axis=1).astype(float).round(4).tolist()
+    labels = classes[first].tolist()
+    return [list(zip(*both, strict=True)) for both in zip(labels, shares, strict=True)]
