@@ -73,7 +73,7 @@ def run(options: argparse.Namespace) -> None:
     """Label, and write."""
     needs_model = options.n_best or KNOWN in (options.columns or ())
     if is_tagger_file(options.model) and not needs_model:
-        labeller: Labeller = TaggerLabeller(load_tagger(options.model), options)
+        labeller: Labeller = TaggerLabeller(load_tagger(options.model, options.max_bytes), options)
     else:
         labeller = ModelLabeller(options)
     files = files_of(options.files)

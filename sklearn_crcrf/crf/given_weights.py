@@ -7,7 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
-from ..data.ragged import SequenceArray
+from ..data.ragged import SequenceArray, object_array
 from ..linear import Weights
 from .estimator import CRF
 
@@ -15,16 +15,19 @@ __all__ = ["check_labels", "crf_with_weights"]
 
 
 def check_labels(labels: Sequence[str], max_bytes: int | None) -> None:
-    """Raise ValueError if the transition weights take more than ``max_bytes``.
+    """Raise ValueError if labels and transition weights take more than ``max_bytes``.
 
-    Even a short text may have many labels, and every pair of labels has a weight.
+    Even a short text may have many labels, and every pair of labels has a weight; in an array, each
+    label takes as much as the longest one.
     """
-    n_bytes = 8 * len(labels) ** 2
-    if max_bytes is not None and n_bytes > max_bytes:
-        raise ValueError(
-            f"the transitions of {len(labels)} labels take {n_bytes} bytes, which is more than "
-            f"max_bytes={max_bytes}"
-        )
+    n, longest = len(labels), max(map(len, labels), default=0)
+    longest_has = f"{n} labels, of which the longest has {longest} characters,"
+    taken = {f"the transitions of {n} labels": 8 * n**2, longest_has: 4 * n * longest}
+    for what, n_bytes in taken.items():
+        if max_bytes is not None and n_bytes > max_bytes:
+            raise ValueError(
+                f"{what} take {n_bytes} bytes, which is more than max_bytes={max_bytes}"
+            )
     if len(set(labels)) < len(labels):
         raise ValueError("names of labels are repeated")
 
@@ -68,7 +71,7 @@ def crf_with_weights(
     crf = CRF(features="observed", edge_columns=sorted(edges), init=weights, max_iter=0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        crf.fit(*_exemplars(coef, transitions, np.array(sorted(labels))))
+        crf.fit(*_exemplars(coef, transitions, object_array(sorted(labels))))
     crf.set_params(init="auto", max_iter=CRF().max_iter)
     crf.attribute_names_ = np.array(names, dtype=object)
     crf.converged_ = True
@@ -87,7 +90,10 @@ def _check_size(weights: list[np.ndarray]) -> None:
 def _exemplars(
     coef: sp.csc_array, transitions: np.ndarray, labels: np.ndarray
 ) -> tuple[SequenceArray, SequenceArray]:
-    """Tokens and labels in which every weighted attribute and transition occurs."""
+    """Tokens and labels in which every weighted attribute and transition occurs.
+
+    The labels are objects, so that many of one long label take no memory.
+    """
     n = coef.shape[1]
     pairs = np.argwhere(transitions)
     rows = sp.csr_array(coef.T != 0).astype(float)

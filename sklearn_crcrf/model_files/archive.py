@@ -13,7 +13,7 @@ import zipfile
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from ..utils.unpacking import MAX_BYTES
+from ..utils.unpacking import MAX_BYTES, Budget, TooLargeError, memory_of_json
 from .headers import read_header
 from .schema import check_schema, files_of, rename_modules
 
@@ -23,15 +23,13 @@ SCHEMA = "schema.json"
 # Objects take about ten times as much memory as the text that describes them.
 WEIGHT_OF_TEXT = 10
 PIECE = 2**20  # bytes
+# How an entry of the directory of an archive begins, and the bytes of memory that it takes.
+ENTRY, MEMBER = b"PK\x01\x02", 800
 METHODS = {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}
 # An array of no strings has a type, which its copies could take memory for; in bytes.
 LARGEST_ITEM = 2**16
 # No byte of deflated data unpacks to more bytes, says the documentation of zlib.
 LARGEST_RATIO = 1032
-
-
-class TooLargeError(ValueError):
-    """A file unpacks to more bytes than allowed."""
 
 
 class Archive(NamedTuple):
@@ -48,28 +46,6 @@ class Archive(NamedTuple):
 
     schema: Any
     members: dict[str, Any]
-
-
-class Budget:
-    """The number of bytes that may still be unpacked.
-
-    Parameters
-    ----------
-    max_bytes : int or None
-        None for no limit.
-    """
-
-    def __init__(self, max_bytes: int | None):
-        self._max_bytes = self._left = math.inf if max_bytes is None else max_bytes
-
-    def take(self, n_bytes: int) -> None:
-        """Subtract ``n_bytes``; raise TooLargeError if there are not enough left."""
-        self._left -= n_bytes
-        if self._left < 0:
-            raise TooLargeError(
-                f"it unpacks to more than max_bytes={self._max_bytes}; if you trust its source, "
-                "give a larger limit, or None for no limit"
-            )
 
 
 def checked_archive(data: bytes, max_bytes: int | None) -> Archive:
@@ -97,7 +73,7 @@ def checked_archive(data: bytes, max_bytes: int | None) -> Archive:
     budget = Budget(max_bytes)
     members = _unpacked(data, budget)
     text = members.pop(SCHEMA)
-    budget.take((WEIGHT_OF_TEXT - 1) * len(text))
+    budget.take(max(WEIGHT_OF_TEXT * len(text), memory_of_json(text)) - len(text))
     schema = json.loads(text)
     rename_modules(schema)
     check_schema(schema, members)
@@ -130,6 +106,7 @@ def _size(content: bytearray | dict[str, bytearray]) -> int:
 def _unpacked(data: bytes | bytearray, budget: Budget) -> dict[str, bytearray]:
     """All members of an archive."""
     members = {}
+    budget.take(MEMBER * data.count(ENTRY))
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         infos = archive.infolist()
         budget.take(sum(info.file_size for info in infos))

@@ -137,8 +137,9 @@ def save_compact(estimator: Any, path: str | os.PathLike, columns: list[str | No
         tagger = estimator.tagger
     else:
         tagger = tagger_of(estimator).in_single_precision()
-    settings, arrays = tagger.content()
-    write_content(path, Content({**settings, "training_columns": columns}, arrays))
+    content = tagger.content()
+    settings = {**content.settings, "training_columns": columns}
+    write_content(path, Content(settings, content.arrays))
 
 
 def load_compact(
@@ -148,6 +149,8 @@ def load_compact(
     try:
         content = read_content(path, max_bytes)
         tagger = Tagger(content)
+        longest = max((len(label) for label in tagger.labels if isinstance(label, str)), default=0)
+        content.budget.take(4 * longest * len(tagger.labels))  # classes_
         return CompactClassifier(tagger), tagger.training_columns
     except (TypeError, ValueError) as error:
         raise ValueError(f"{os.fspath(path)}: {error}") from error

@@ -149,7 +149,7 @@ def load_model(path: str | os.PathLike, max_bytes: int | None = MAX_BYTES) -> St
     ----------
     path : str or path-like
     max_bytes : int or None, default=2**32
-        Maximum number of bytes of the unpacked file; None for no limit.
+        Maximum number of bytes of the unpacked file, and of what is made of it; None for no limit.
 
     Returns
     -------

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._kernels._frozen_strings import FrozenStrings, frozen_arrays
+from ..utils.unpacking import Budget
 
 __all__ = ["Content", "string_arrays"]
 
@@ -17,10 +18,13 @@ class Content(NamedTuple):
     ----------
     settings : mapping from str to what JSON has
     arrays : mapping from str to ndarray
+    budget : Budget
+        The memory that arrays which are made of these may take.
     """
 
     settings: Mapping[str, Any]
     arrays: Mapping[str, np.ndarray]
+    budget: Budget = Budget(None)
 
     def setting(self, name: str, kind: Any) -> Any:
         """A setting of the given type."""

@@ -17,6 +17,8 @@ __all__ = ["counted_tagger"]
 
 N_FLAGS = 2**11
 N_KINDS = 3
+# How many times the memory of an array of integers lists of them take.
+LISTED = 16
 N_BITS = np.array([k.bit_count() for k in range(256)], dtype=np.uint8)
 MOST_EDGE_SLOTS = 16
 MOST_COLUMNS = 64
@@ -53,6 +55,8 @@ def counted_tagger(content: Content, labels: list) -> tuple[Any, Callable | None
         raise ValueError("the array 'edge.columns' must rise in each row")
     rows = _Rows(n_state, n_edge, n_slots, n_edge_slots)
     context_features = content.indices("context_features", "i", None, 0, len(FEATURES))
+    common = content.indices("common", "i", None, 0, n_words)
+    content.budget.take(8 * n * (N_KINDS + len(common)))  # their sums over the first slots
     n_own = len(context_features) + 1
     n_columns = n_own + len(others)
     arrays = {
@@ -62,7 +66,7 @@ def counted_tagger(content: Content, labels: list) -> tuple[Any, Callable | None
         "transition": content.array("transition", "d", n, n),
         "exponents": content.array("exponents", "d", N_KINDS, n_slots),
         "kinds": content.indices("kinds", "b", n_words, 0, N_KINDS),
-        "common": content.indices("common", "i", None, 0, n_words),
+        "common": common,
         "flags": content.indices("flags", "i", N_FLAGS, -2, features[-1][1]),
         "context_features": context_features,
         "context_ids": content.array("context_ids", "i", n_words, n_own - 1),
@@ -115,6 +119,10 @@ class _Rows:
             raise ValueError(f"the array {name!r} has values out of range")
 
 
+def _in_range(values: np.ndarray, stop: int) -> bool:
+    return not len(values) or 0 <= values.min() <= values.max() < stop
+
+
 def _table(content: Content, name: str, shape: tuple, stop: int) -> np.ndarray:
     table = content.array(name, "i", *shape)
     if table.size and not -1 <= table.min() <= table.max() < stop:
@@ -133,6 +141,7 @@ def _singles(content: Content, rows: _Rows, n_columns: int) -> dict[str, np.ndar
     """The slots that look up one symbol: table, column, place and slot of each."""
     slots = content.array("single_slots", "i", None, 4)
     starts = content.array("single_starts", "ql", len(slots) + 1)
+    content.budget.take(LISTED * slots.nbytes)
     all_rows = content.array("single_rows", "i", int(starts[-1]) if len(starts) else None)
     if starts[0] != 0 or (np.diff(starts) < 0).any():
         raise ValueError("the array 'single_starts' has values out of range")
@@ -150,6 +159,10 @@ def _pairs(content: Content, rows: _Rows, n_columns: int) -> dict[str, Any]:
     """
     groups = content.array("groups", "i", None, 4)
     slots = content.array("pair_slots", "i", None, 5)
+    content.budget.take(LISTED * (groups.nbytes + slots.nbytes))
+    if (np.diff(slots[:, 0]) < 0).any() or not _in_range(slots[:, 0], len(groups)):
+        raise ValueError("the array 'pair_slots' has values out of range")
+    starts = np.searchsorted(slots[:, 0], np.arange(len(groups) + 1)).tolist()
     arrays: dict[str, Any] = {"groups": groups.tolist(), "pair_slots": slots}
     n_known = n_columns
     for g, (first, second, distance, derived) in enumerate(groups.tolist()):
@@ -163,12 +176,14 @@ def _pairs(content: Content, rows: _Rows, n_columns: int) -> dict[str, Any]:
         if (np.diff(indptr) < 0).any():
             raise ValueError(f"the array 'pairs{g}.indptr' has values out of range")
         bits = content.array(f"pairs{g}.bits", "LQ", None, len(seconds) // 64 + 1)
+        content.budget.take(2 * bits.nbytes)
         n_rows = N_BITS[bits.view(np.uint8)].reshape(*bits.shape, 8).sum(axis=2, dtype=np.int32)
         rank = np.cumsum(n_rows, axis=1, dtype=np.int32) - n_rows
-        for _, member, _, slot, start in slots[slots[:, 0] == g].tolist():
+        sizes = n_rows.sum(axis=1).tolist()
+        for _, member, _, slot, start in slots[starts[g] : starts[g + 1]].tolist():
             if not 0 <= member < len(bits):
                 raise ValueError("the array 'pair_slots' has values out of range")
-            n_members = int(n_rows[member].sum())
+            n_members = sizes[member]
             rows.check(
                 "pair_slots", np.array([start, start + n_members - 1] * (n_members > 0)), slot
             )
@@ -178,7 +193,4 @@ def _pairs(content: Content, rows: _Rows, n_columns: int) -> dict[str, Any]:
             f"pairs{g}.bits": bits,
             f"pairs{g}.rank": rank,
         }
-    rising = (np.diff(slots[:, 0]) >= 0).all()
-    if len(slots) and not (rising and 0 <= slots[0, 0] <= slots[-1, 0] < len(groups)):
-        raise ValueError("the array 'pair_slots' has values out of range")
     return arrays | {"n_derived": n_known - n_columns}

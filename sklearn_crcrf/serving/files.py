@@ -20,7 +20,7 @@ import numpy as np
 
 from .._version import __version__
 from ..utils.replacing import replacing
-from ..utils.unpacking import MAX_BYTES, read_limited
+from ..utils.unpacking import MAX_BYTES, Budget, memory_of_json, read_limited
 from .content import Content
 
 __all__ = ["is_tagger_file", "read_content", "write_content"]
@@ -33,6 +33,8 @@ START = struct.Struct("<24sIII")
 ALIGNMENT = 64
 # Of compression.
 LEVEL = 6
+# Bytes of memory of an array, beside its values.
+ARRAY = 512
 # Types of arrays that a file may hold.
 DTYPES = {"|u1", "|i1", "<u2", "<u8", "<i4", "<i8", "<f4", "<f8"}
 
@@ -96,18 +98,20 @@ def read_content(path: str | os.PathLike, max_bytes: int | None = MAX_BYTES) -> 
     ----------
     path : str or path-like
     max_bytes : int or None
-        Maximum number of bytes of an unpacked file; None for no limit.
+        Maximum number of bytes of the unpacked file, and of what is made of it; None for no limit.
 
     Returns
     -------
     Content
+        What is left of the limit is its budget.
 
     Raises
     ------
     ValueError
-        If this is not a file of a tagger, or it is damaged or of a later version.
+        If this is not a file of a tagger, or it is damaged, too large, or of a later version.
     """
     _check_order()
+    budget = Budget(max_bytes)
     with open(path, "rb") as file:
         if file.read(len(PACKED)) == PACKED:
             file.seek(0)
@@ -128,17 +132,22 @@ def read_content(path: str | os.PathLike, max_bytes: int | None = MAX_BYTES) -> 
     _, version, length, checksum = START.unpack(start)
     if version > VERSION:
         raise ValueError(f"the file has version {version} of the format; this is {VERSION}")
+    budget.take(len(data))
     header = data[START.size : START.size + length].tobytes()
     if len(header) < length or zlib.crc32(header) != checksum:
         raise ValueError("the header of the file is damaged")
+    budget.take(memory_of_json(header))
     first = _padded(START.size + length)
     try:
         described = json.loads(header)
         size = described["size"]
         if first + size != len(data):
             raise ValueError(f"the file must have {first + size} bytes, but has {len(data)}")
-        arrays = {name: _part(data[first:], *where) for name, where in described["arrays"].items()}
-        return Content(dict(described["settings"]), arrays)
+        where = described["arrays"]
+        budget.take(ARRAY * len(where))
+        arrays = {name: _part(data[first:], *place) for name, place in where.items()}
+        _check_apart([(place, arrays[name].nbytes) for name, (_, _, place) in where.items()])
+        return Content(dict(described["settings"]), arrays, budget)
     except (KeyError, TypeError, AttributeError, RecursionError, OverflowError):
         raise ValueError("the header of the file is not valid") from None
 
@@ -152,6 +161,15 @@ def _part(data: np.ndarray, dtype: str, shape: list[int], place: int) -> np.ndar
     if place + n_bytes > len(data):
         raise ValueError("the file ends within an array")
     return data[place : place + n_bytes].view(dtype).reshape(shape)
+
+
+def _check_apart(places: list[tuple[int, int]]) -> None:
+    """Check that no array begins within another one; a few bytes could be very many arrays."""
+    stop = 0
+    for start, n_bytes in sorted(places):
+        if start < stop:
+            raise ValueError("the arrays of the file overlap")
+        stop = start + n_bytes
 
 
 def _padded(n_bytes: int) -> int:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..utils.unpacking import MAX_BYTES
 from .content import Content
 from .counted import counted_tagger
 from .files import read_content, write_content
@@ -21,6 +22,8 @@ KINDS: dict[str, Callable[[Content, list], tuple[Any, Callable | None]]] = {
     "linear": linear_tagger,
 }
 
+# How many arrays of the size of the transitions are made of them.
+COPIES = 6
 # The arrays that may be of single precision.
 WEIGHTS = {"coef", "coef.data", "state.data", "edge.data"}
 
@@ -75,6 +78,7 @@ class Tagger:
             raise ValueError(f"there is no tagger of the kind {kind!r} with {len(labels)} labels")
         n = len(labels)
         transition = content.array("transition", "d", n, n)
+        content.budget.take(COPIES * transition.nbytes)
         begin, end = (content.array(name, "d", n) for name in ("begin", "end"))
         for name, scores in (("transition", transition), ("begin", begin), ("end", end)):
             if not scores.max() < np.inf:
@@ -312,7 +316,7 @@ def _check(log_z: float) -> None:
         raise ValueError("no path of the tokens is possible")
 
 
-def load_tagger(file: str | os.PathLike) -> Tagger:
+def load_tagger(file: str | os.PathLike, max_bytes: int | None = MAX_BYTES) -> Tagger:
     """Load a tagger from a file, which is mapped into memory and must not be changed.
 
     Processes that load the same file share its memory. The file is checked, so that a damaged file
@@ -323,6 +327,8 @@ def load_tagger(file: str | os.PathLike) -> Tagger:
     ----------
     file : str or path-like
         Written by :meth:`Tagger.save`.
+    max_bytes : int or None, default=2**32
+        Maximum number of bytes of the unpacked file, and of what is made of it; None for no limit.
 
     Returns
     -------
@@ -331,7 +337,7 @@ def load_tagger(file: str | os.PathLike) -> Tagger:
     Raises
     ------
     ValueError
-        If this is not a file of a tagger, or it is damaged or of a later version.
+        If this is not a file of a tagger, or it is damaged, too large, or of a later version.
 
     Examples
     --------
@@ -347,6 +353,6 @@ def load_tagger(file: str | os.PathLike) -> Tagger:
     ['D', 'N']
     """
     try:
-        return Tagger(read_content(file))
+        return Tagger(read_content(file, max_bytes))
     except ValueError as error:
         raise ValueError(f"{os.fspath(file)}: {error}") from error

@@ -9,18 +9,60 @@ from math import inf
 from numbers import Integral
 from typing import IO, Any
 
-__all__ = ["MAX_BYTES", "check_max_bytes", "read_limited", "read_text", "unpack"]
+__all__ = [
+    "MAX_BYTES",
+    "Budget",
+    "TooLargeError",
+    "check_max_bytes",
+    "memory_of_json",
+    "read_limited",
+    "read_text",
+    "unpack",
+]
 
 MAX_BYTES = 2**32
 BLOCK = 2**20
 
 
+class TooLargeError(ValueError):
+    """A file unpacks to more bytes than allowed."""
+
+
+class Budget:
+    """The number of bytes of memory that what a file holds may still take.
+
+    Parameters
+    ----------
+    max_bytes : int or None
+        None for no limit.
+    """
+
+    def __init__(self, max_bytes: int | None):
+        check_max_bytes(max_bytes)
+        self._max_bytes = self._left = inf if max_bytes is None else max_bytes
+
+    def take(self, n_bytes: int) -> None:
+        """Subtract ``n_bytes``; raise TooLargeError if there are not enough left."""
+        self._left -= n_bytes
+        if self._left < 0:
+            raise TooLargeError(
+                f"it unpacks to more than max_bytes={self._max_bytes}; if you trust its source, "
+                "give a larger limit, or None for no limit"
+            )
+
+
+def memory_of_json(text: bytes | bytearray) -> int:
+    """As many bytes as the values take at most that a text in JSON describes."""
+    n_dicts, n_lists, n_values = text.count(b"{"), text.count(b"["), text.count(b",")
+    return 4 * len(text) + 200 * n_dicts + 88 * n_lists + 64 * (n_values + text.count(b":"))
+
+
 def check_max_bytes(max_bytes: int | None) -> None:
     """Raise ValueError or TypeError unless it is a number of bytes, or None for no limit."""
-    if max_bytes is not None:
-        from sklearn.utils import check_scalar
-
-        check_scalar(max_bytes, "max_bytes", Integral, min_val=0)
+    if max_bytes is not None and not isinstance(max_bytes, Integral):
+        raise TypeError(f"max_bytes must be an int or None, got {max_bytes!r}")
+    if max_bytes is not None and int(max_bytes) < 0:
+        raise ValueError(f"max_bytes must not be negative, got {max_bytes}")
 
 
 def read_text(

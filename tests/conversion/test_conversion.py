@@ -185,6 +185,15 @@ def test_compressed_and_too_large_texts(dump):
             read(io.BytesIO(data[:-20]))
 
 
+def test_one_of_many_labels_may_be_very_long():
+    text = "FILEHEADER = {\n}\nLABELS = {\n" + "".join(
+        f"  {i}: {label}\n" for i, label in enumerate(["long" * 10**5, *range(500)])
+    )
+    text += "}\nATTRIBUTES = {\n}\nTRANSITIONS = {\n}\nSTATE_FEATURES = {\n}\n"
+    with pytest.raises(ValueError, match="the longest has 400000 characters"):
+        read_crfsuite_dump(io.StringIO(text), max_bytes=2**24)
+
+
 def test_the_labels_of_a_short_text_may_be_too_many():
     labels = "\n".join(map(str, range(30_000)))
     many = crfpp_text().replace("N\nD\n", f"{labels}\n")

@@ -99,6 +99,19 @@ def test_a_bomb_inside_of_a_sparse_matrix():
     assert most_memory(lambda: checked_archive(data, MB)) < 2 * MB
 
 
+def test_a_directory_of_very_many_members():
+    data = packed(dict.fromkeys(map(str, range(20000)), b""))
+    with pytest.raises(TooLargeError):
+        checked_archive(data, 4 * MB)
+    assert most_memory(lambda: checked_archive(data, 4 * MB)) < MB
+
+
+@pytest.mark.parametrize("values", ["[[]],", '{"a":1},', '{"k1":{}},'])
+def test_very_many_values(values):
+    data = packed({"schema.json": f"[{values * 10**5}0]".encode()})
+    assert most_memory(lambda: checked_archive(data, 8 * MB)) < 8 * MB
+
+
 def test_one_array_that_is_named_very_often():
     members = members_of([np.zeros(MB, dtype=np.int8)])
     schema = json.loads(members["schema.json"])

@@ -10,6 +10,8 @@ from sklearn.base import clone
 from sklearn_crcrf import CRF, HMM, EmpiricalCRF, make_sequence_pipeline, text_features
 from sklearn_crcrf.model_files import CompactClassifier, load_model, save_model
 from sklearn_crcrf.serving import load_tagger
+from sklearn_crcrf.serving.content import Content
+from sklearn_crcrf.serving.files import write_content
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -87,3 +89,15 @@ def test_damaged_files(tmp_path):
     path.write_bytes(gzip.compress(b"other"))
     with pytest.raises(ValueError, match="is not a model file"):
         load_model(path)
+
+
+def test_one_long_label(tmp_path):
+    labels = ["long" * 25000, *map(str, range(200))]
+    crf = CRF(max_iter=0).fit([["a"] * 201], [["D"] * 201])
+    settings, arrays, _ = crf.tagger().content()
+    n = len(labels)
+    arrays = {**arrays, "transition": np.zeros((n, n)), "begin": np.zeros(n), "end": np.zeros(n)}
+    arrays["coef"] = np.zeros((len(arrays["coef"]), n))
+    write_content(tmp_path / "model", Content({**settings, "labels": labels}, arrays))
+    with pytest.raises(ValueError, match="more than max_bytes"):
+        load_model(tmp_path / "model", max_bytes=2**24)

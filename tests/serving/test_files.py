@@ -4,16 +4,17 @@ import json
 import struct
 import subprocess
 import sys
+import tracemalloc
 import zlib
 
 import numpy as np
 import pytest
 
-from sklearn_crcrf import CRF
+from sklearn_crcrf import CRF, EmpiricalCRF
 from sklearn_crcrf.model_files import save_model
 from sklearn_crcrf.serving import Tagger, load_tagger
 from sklearn_crcrf.serving.content import Content
-from sklearn_crcrf.serving.files import MAGIC, is_tagger_file
+from sklearn_crcrf.serving.files import MAGIC, is_tagger_file, write_content
 
 X = [["the", "dog", "walks"], ["a", "cat"]]
 Y = [["D", "N", "V"], ["D", "N"]]
@@ -169,3 +170,77 @@ def test_arrays_that_lie():
     for name in content.settings:
         with pytest.raises(ValueError, match=r"setting|no tagger"):
             Tagger(Content({**content.settings, name: None}, content.arrays))
+
+
+def test_arrays_that_overlap(saved, tmp_path):
+    def change(header):
+        header["arrays"]["begin"][2] = header["arrays"]["transition"][2]
+
+    (tmp_path / "file").write_bytes(with_header(saved.read_bytes(), change))
+    with pytest.raises(ValueError, match="the arrays of the file overlap"):
+        load_tagger(tmp_path / "file")
+
+
+def counted():
+    return EmpiricalCRF().fit(X, Y).tagger().content()
+
+
+def many_sums():
+    content = counted()
+    labels = [str(i) for i in range(300)]
+    n = len(labels)
+    arrays = {
+        **content.arrays,
+        "transition": np.zeros((n, n)),
+        "begin": np.zeros(n),
+        "end": np.zeros(n),
+        "common": np.zeros(2 * 10**5, dtype=np.int32),
+    }
+    return Content({**content.settings, "labels": labels}, arrays)
+
+
+def many_ranks():
+    content = counted()
+    arrays = {name: it for name, it in content.arrays.items() if not name.startswith("pair")}
+    arrays["groups"] = np.array([[0, 0, 0, -1]] * 7, dtype=np.int32)
+    arrays["pair_slots"] = np.zeros((0, 5), dtype=np.int32)
+    for g in range(7):
+        arrays[f"pairs{g}.indptr"] = np.zeros(1, dtype=np.int32)
+        arrays[f"pairs{g}.second"] = np.zeros(0, dtype=np.int32)
+        arrays[f"pairs{g}.bits"] = np.zeros((2**18, 1), dtype=np.uint64)
+    return Content(content.settings, arrays)
+
+
+def many_slots():
+    content = counted()
+    slots = np.zeros((150000, 4), dtype=np.int32)
+    slots[:, 0] = np.arange(len(slots))
+    arrays = {"single_slots": slots, "single_starts": np.zeros(len(slots) + 1, dtype=np.int64)}
+    return Content(content.settings, {**content.arrays, **arrays})
+
+
+def many_values():
+    content = counted()
+    return Content({**content.settings, "more": [[[]]] * 4 * 10**5}, content.arrays)
+
+
+@pytest.mark.parametrize("make", [many_sums, many_ranks, many_slots, many_values])
+def test_files_that_ask_for_more_memory_than_allowed(make, tmp_path):
+    limit = 2**24
+    write_content(tmp_path / "file.gz", make())
+    tracemalloc.start()
+    try:
+        with pytest.raises(ValueError, match=f"more than max_bytes={limit}"):
+            load_tagger(tmp_path / "file.gz", max_bytes=limit)
+        assert tracemalloc.get_traced_memory()[1] < 4 * limit
+    finally:
+        tracemalloc.stop()
+
+
+def test_limits_of_files(saved):
+    for limit in (None, 2**20):
+        assert load_tagger(saved, max_bytes=limit)(X[0]) == Y[0]
+    with pytest.raises(ValueError, match="more than max_bytes=100"):
+        load_tagger(saved, max_bytes=100)
+    with pytest.raises(TypeError, match="max_bytes"):
+        load_tagger(saved, max_bytes="all")
