@@ -135,8 +135,8 @@ class Guard:
         if not is_public and host not in self._hosts:
             return _error(421, "this host name is not served here")
         if method not in SAFE_METHODS:
-            own = None if is_public else f"{scope['scheme']}://{host}"
-            if not _is_own_origin(headers, {own, self._public_origin}):
+            own = self._public_origin if is_public else f"{scope['scheme']}://{host}"
+            if not _is_own_origin(headers, {own, self._public_origin or own}):
                 return _error(403, "requests of other sites are refused")
             kind = headers.get("content-type", "").partition(";")[0].strip().lower()
             if kind != "application/json":
@@ -212,7 +212,8 @@ def _public(url: str | None) -> tuple[set[str], str, str]:
         raise ValueError(f"the public address {url!r} is not valid: {error}") from error
     default = {"http": 80, "https": 443}.get(parts.scheme)
     path = parts.path.removesuffix("/")
-    if not (default and host and PREFIX.fullmatch(path)) or parts.query or parts.fragment:
+    has_more = parts.query or parts.fragment or parts.username is not None
+    if not (default and host and PREFIX.fullmatch(path)) or has_more:
         raise ValueError(
             f"the public address {url!r} must be like https://example.org/ or "
             "https://example.org/path/"
@@ -223,7 +224,7 @@ def _public(url: str | None) -> tuple[set[str], str, str]:
     return {name, f"{name}:{default}"}, f"{parts.scheme}://{name}", path
 
 
-def _is_own_origin(headers: Headers, own: set[str | None]) -> bool:
+def _is_own_origin(headers: Headers, own: set[str]) -> bool:
     """Whether a request is from our own page, or from a program that is no browser."""
     site, origin = headers.get("sec-fetch-site"), headers.get("origin")
     return site in (None, "same-origin", "none") and (origin is None or origin in own)

@@ -80,7 +80,7 @@ def serve(
         token = secrets.token_urlsafe(24)
     listening = _listening(host, port)
     port = listening[0].getsockname()[1]
-    names = LOOPBACK if host in LOOPBACK else _own_names(host)
+    names = {*LOOPBACK, *(() if host in LOOPBACK else _own_names(host))}
     hosts = [_with_port(name, port) for name in names]
     guarded = Guard(app, hosts, token, max_bytes, public_url)
     query = f"?token={token}" if token else ""

@@ -147,6 +147,14 @@ def test_the_port_is_ours_on_all_loopback_addresses(model):
 
 
 @needs_fork
+def test_on_all_addresses_the_loopback_names_are_ours_too(model):
+    with served("serve", "--model", model, "--host", "0.0.0.0") as (connection, _):
+        for name in ("localhost", "127.0.0.1", "0.0.0.0", socket.gethostname()):
+            host = f"{name}:{connection.port}"
+            assert status(connection, Host=host, Authorization=f"Bearer {TOKEN}") == 200
+
+
+@needs_fork
 def test_ctrl_c_ends_the_work_of_requests(tmp_path):
     path, labels = tmp_path / "model", [f"T{k}" for k in range(100)]
     save_model(EmpiricalCRF().fit([labels], [labels]), path)

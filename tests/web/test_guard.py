@@ -55,6 +55,7 @@ def test_other_host_names_are_refused(client, host):
     [
         {"origin": "http://evil.example"},
         {"origin": "null"},
+        {"origin": ""},
         {"origin": "http://localhost:9000"},
         {"sec-fetch-site": "cross-site"},
         {"sec-fetch-site": "same-site"},
@@ -265,6 +266,7 @@ class TestProxy:
             "https://a.example/?q=1",
             "https://a.example/a b/",
             "https://a.example/#x",
+            "https://user:secret@a.example/",
         ],
     )
     def test_an_address_that_is_not_valid_is_refused(self, bench, url):
