@@ -13,6 +13,7 @@ import sklearn_crcrf
 
 from .. import EmpiricalCRF, TemplateFeatures
 from ..criteria import CRITERIA
+from ..utils.unpacking import read_text
 from ._text import ITEMS
 
 __all__ = ["ESTIMATORS", "add_options", "given_options", "make_estimator"]
@@ -134,8 +135,7 @@ def _set(estimator: BaseEstimator, given: dict[str, Any]) -> BaseEstimator:
 
 def _features(path: str, syntax: str, encoding: str) -> TemplateFeatures:
     try:
-        with open(path, encoding="utf-8-sig" if encoding == "utf-8" else encoding) as file:
-            features = TemplateFeatures(file.read(), syntax=syntax)
+        features = TemplateFeatures(read_text(path, encoding), syntax=syntax)
         features.edge_columns  # noqa: B018, it reads the template
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from error

@@ -8,10 +8,9 @@ from typing import Any
 
 from sklearn.pipeline import Pipeline
 
-from ..out_of_core import write_corpus
-from ..utils.names import default_columns
-from ._files import first_source
-from ._text import ITEMS, KNOWN
+from ..out_of_core.writing import write_parts
+from ._files import check_trainable, first_source
+from ._text import ITEMS, Text, read_text, reading_of
 
 __all__ = ["add_out_of_core", "fit_out_of_core"]
 
@@ -26,10 +25,8 @@ def add_out_of_core(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def fit_out_of_core(
-    estimator: Any, files: list[str], options: argparse.Namespace
-) -> list[str | None]:
-    """Fit an estimator, and return the columns of the files.
+def fit_out_of_core(estimator: Any, files: list[str], options: argparse.Namespace) -> Text:
+    """Fit an estimator, and return the first part of the text.
 
     Raises
     ------
@@ -43,19 +40,18 @@ def fit_out_of_core(
         raise ValueError(f"--out-of-core: {type(classifier).__name__} needs all data in memory")
     if options.columns == ITEMS:
         raise ValueError("--out-of-core needs columns, not --format crfsuite")
-    source = first_source(files, options.encoding)
-    columns = default_columns(source.width) if options.columns is None else options.columns
-    if KNOWN in columns:
-        raise ValueError("a column 'known' is for tag; train uses the column 'label'")
+    source = first_source(files, options)
+    text = read_text(source, options.columns, labelled=True)
+    check_trainable(text)
     folder = os.path.dirname(os.path.abspath(options.model))
     with tempfile.TemporaryDirectory(dir=folder, prefix=".corpus-") as temporary:
-        corpus = write_corpus(
+        corpus = write_parts(
             files,
             os.path.join(temporary, "corpus"),
-            columns,
-            sep=source.separator,
-            encoding=options.encoding,
-            transformer=Pipeline(transformers) if transformers else None,
+            text.columns,
+            reading_of(options),
+            options.encoding,
+            Pipeline(transformers) if transformers else None,
         )
         classifier.fit(corpus)
-    return list(columns)
+    return text

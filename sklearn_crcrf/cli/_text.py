@@ -7,19 +7,33 @@ import gzip
 import io
 import os
 import sys
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import IO, Any, NamedTuple
 
-from ..datasets import read_conll, read_crfsuite_items
+from ..datasets import read_crfsuite_items
+from ..datasets.columns import (
+    SPACES,
+    TABS,
+    Reading,
+    Rows,
+    check_separator,
+    checked_columns,
+    is_conllu,
+)
+from ..utils.lines import lines_of
 from ..utils.names import default_columns
 from ..utils.replacing import check_replaceable, replacing
 from ..utils.unpacking import MAX_BYTES, read_limited, unpack
+from ..utils.unpacking import read_text as read_any_text
 from ._numbers import positive
 
 __all__ = [
     "ITEMS",
     "KNOWN",
+    "UNKNOWN",
+    "Content",
     "Source",
     "Text",
     "add_column_names",
@@ -27,10 +41,17 @@ __all__ = [
     "add_file",
     "add_max_bytes",
     "add_reading",
+    "check_labelled",
     "check_output",
+    "columns_of",
+    "listed",
     "open_output",
+    "read_content",
+    "read_lines",
     "read_source",
     "read_text",
+    "reading_of",
+    "text_of",
 ]
 
 STANDARD = "-"
@@ -38,29 +59,33 @@ UTF8 = "utf-8"
 KNOWN, UNKNOWN, ALTERNATIVE = "known", "_", "|"
 # The columns of the data files of CRFsuite: a label, and any number of attributes.
 ITEMS: list[str | None] = ["label", "*"]
+# FORM and UPOS of the ten columns of CoNLL-U.
+CONLLU_COLUMNS: list[str | None] = [None, "word", None, "label", *[None] * 6]
 Columns = Sequence[str | None]
 
 
-class Source(NamedTuple):
-    """The unpacked content of a file, its name for messages, and the separator of columns."""
+class Content(NamedTuple):
+    """The unpacked content of a file, and its name for messages."""
 
     name: str
     data: bytes
-    separator: str | None = None
 
-    @property
-    def width(self) -> int:
-        """Number of columns of the first line."""
-        separator = None if self.separator is None else self.separator.encode()
-        lines = (line.split(separator) for line in io.BytesIO(self.data) if line.strip())
-        return len(next(lines, [b"word", b"label"]))
 
-    def by_tabs(self) -> "Source":
-        """The source with tabs as separator, if only tabs give all lines equally many columns."""
-        lines = [line for line in io.BytesIO(self.data) if line.strip()]
-        tabs, fields = {line.count(b"\t") for line in lines}, {len(line.split()) for line in lines}
-        by_tabs = len(tabs) == 1 < len(fields) and 0 not in tabs
-        return self._replace(separator="\t") if by_tabs else self
+class Source(NamedTuple):
+    """The lines of a file, its name for messages, and how to find the rows of tokens.
+
+    ``is_given`` says whether the separator of columns was asked for, or else found in the file.
+    """
+
+    name: str
+    lines: list[str]
+    reading: Reading
+    is_given: bool
+
+    def rows(self, sep: str | None = None) -> Rows:
+        """The rows of tokens; with another separator than is given."""
+        reading = self.reading if sep is None else self.reading._replace(sep=sep)
+        return reading.rows(self.lines)
 
 
 class Text(NamedTuple):
@@ -74,12 +99,24 @@ class Text(NamedTuple):
         Known labels: None for unknown, a label, or a set of possible labels.
     columns : list of str or None
         The columns of the file; None for a column that was left out.
+    rows : Rows, optional
+        The rows that it was read from, of a file in columns.
+    separator : str, optional
+        What separates columns, if it is to be remembered.
     """
 
     X: list
     y: Any
     known: list | None
     columns: list[str | None]
+    rows: Rows | None = None
+    separator: str | None = None
+
+    def place(self, sequence: int, position: int) -> str:
+        """Where a token is, in words."""
+        if self.rows is None:
+            return f"sequence {sequence}, position {position}"
+        return f"line {self.rows.number(self.rows.bounds[sequence] + position)}"
 
 
 def add_file(parser: argparse.ArgumentParser, help: str) -> None:
@@ -116,14 +153,32 @@ def add_max_bytes(parser: argparse.ArgumentParser) -> None:
 
 
 def add_columns(parser: argparse.ArgumentParser, help: str) -> None:
-    """Add the options --columns and --format."""
+    """Add the options --columns, --format, --sep and --comment."""
     add_column_names(parser, help)
     parser.add_argument(
         "--format",
-        choices=["columns", "crfsuite"],
+        choices=["columns", "conllu", "crfsuite"],
         action=_Format,
         help="crfsuite: each line has a label and then attributes, as in the data of CRFsuite; "
-        "default: columns, the word first and the label last, or as in training",
+        "conllu: the ten columns of CoNLL-U, of which FORM is the word and UPOS the label unless "
+        "--columns names others; default: columns, the word first and the label last, or as in "
+        "training",
+    )
+    parser.add_argument(
+        "--sep",
+        type=_separator,
+        metavar="tab|space|CHARACTER",
+        help="what separates columns: tab, so that words may hold spaces; space, any run of spaces "
+        "and tabs; or a character. Default: tab if every line has one, else space; a model "
+        "remembers it",
+    )
+    parser.add_argument(
+        "--comment",
+        metavar="PREFIX",
+        action="append",
+        help="leave out lines that begin with PREFIX; may be repeated, and '' leaves out none. "
+        "Default: lines that begin with the column # before a sequence, if they do not look like "
+        "tokens. Without '', lines of -DOCSTART- are left out too",
     )
 
 
@@ -138,42 +193,69 @@ class _Format(argparse.Action):
     def __call__(self, parser: Any, namespace: Any, values: Any, option: Any = None) -> None:
         if values == "crfsuite":
             namespace.columns = ITEMS
+        elif values == "conllu" and namespace.columns is None:
+            namespace.columns = CONLLU_COLUMNS
 
 
 def _column_names(text: str) -> list[str | None]:
     return [None if name == "_" else name for name in text.split(",")]
 
 
-def read_source(path: str, max_bytes: int, encoding: str = UTF8) -> Source:
-    """Read all of a file, or of standard input.
+def _separator(text: str) -> str:
+    sep = {"\\t": TABS, "\t": TABS, " ": SPACES}.get(text, text)
+    try:
+        check_separator(sep, (TABS, SPACES))
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+    return sep
 
-    Parameters
-    ----------
-    path : str
-        "-" is standard input.
-    max_bytes : int
-        Maximum number of unpacked bytes.
-    encoding : str
-        The encoding of the file; what is returned is in UTF-8.
 
-    Returns
-    -------
-    Source
+def reading_of(options: argparse.Namespace) -> Reading:
+    """How the options say that files are read."""
+    comment = getattr(options, "comment", None)
+    prefixes = None if comment is None else tuple(filter(None, comment))
+    return Reading(getattr(options, "sep", None), prefixes, conventions=prefixes != ())
+
+
+def read_content(path: str, max_bytes: int, encoding: str = UTF8) -> Content:
+    """Read all of a file, or of standard input, whose name is "-".
+
+    What is returned is in UTF-8.
 
     Raises
     ------
     ValueError
         If it is compressed and damaged, or too large, or not in this encoding.
     """
-    name = "standard input" if path == STANDARD else path
-    try:
-        data = _standard_input(max_bytes) if path == STANDARD else _bytes(path, max_bytes)
-        data = unpack(data, max_bytes)
-        if encoding != UTF8:
-            data = data.decode(encoding).encode(UTF8)
-        return Source(name, data).by_tabs()
-    except ValueError as error:
-        raise ValueError(f"{name}: {error}") from error
+    with _opened(path) as (name, file), _naming(name):
+        data = unpack(read_limited(file, max_bytes), max_bytes)
+        return Content(name, data if encoding == UTF8 else data.decode(encoding).encode(UTF8))
+
+
+def read_lines(path: str, options: argparse.Namespace) -> tuple[str, list[str]]:
+    """The name of a file of text, for messages, and its lines; see :func:`read_content`."""
+    encoding = getattr(options, "encoding", UTF8)
+    with _opened(path) as (name, file), _naming(name):
+        text = read_any_text(file, encoding, options.max_bytes)
+        lines = lines_of(text)
+        check_no_nul(lines)
+        return name, lines
+
+
+def check_no_nul(lines: Sequence[str]) -> None:
+    """Raise ValueError if there is a NUL character, which text in another encoding may have."""
+    for number, line in enumerate(lines, start=1):
+        if "\0" in line:
+            raise ValueError(
+                f"line {number} holds a NUL character: this is not text, or --encoding must name "
+                "its encoding, such as utf-16-le"
+            )
+
+
+def read_source(path: str, options: argparse.Namespace) -> Source:
+    """Read all lines of a file of text; see :func:`read_content`."""
+    reading = reading_of(options)
+    return Source(*read_lines(path, options), reading, reading.sep is not None)
 
 
 def read_text(source: Source, columns: Columns | None, labelled: bool = False) -> Text:
@@ -198,57 +280,94 @@ def read_text(source: Source, columns: Columns | None, labelled: bool = False) -
         If the text is not in columns; the message names the file and the line.
     """
     if columns is not None and list(columns) == ITEMS:
-        return _read_items(source, labelled)
-    given: Columns = default_columns(source.width) if columns is None else columns
-    names = list(given)
-    try:
-        X, y = read_conll(io.BytesIO(source.data), names, sep=source.separator, max_bytes=None)
-    except ValueError as error:
-        hint = f" ({', '.join(c or '_' for c in names)}; see --columns)"
-        told = columns is not None and "columns" in str(error)
-        raise ValueError(f"{source.name}: {error}{hint if told else ''}") from error
-    if labelled and not X:
+        with _naming(source.name):
+            items = read_crfsuite_items(io.StringIO("\n".join(source.lines)), max_bytes=None)
+            text = Text(*items, None, ITEMS)
+    else:
+        text = text_of(source, source.rows(), columns)
+    if labelled and not text.X:
         raise ValueError(f"{source.name}: there are no tokens")
-    if labelled and y is None:
+    if labelled:
+        check_labelled(text, source.name)
+    return text
+
+
+def check_labelled(text: Text, name: str) -> None:
+    """Raise ValueError unless there is a column of labels."""
+    if text.y is None:
+        by = "" if text.rows is None else f", separated by {text.rows.separated_by},"
         raise ValueError(
-            f"{source.name}: there are no labels; the columns, separated by tabs or blanks, are: "
-            f"{', '.join(c or '_' for c in names)}"
+            f"{name}: there are no labels; the columns{by} are: {listed(text.columns)}"
         )
-    return _without_known(X, y, names) if KNOWN in names else Text(X, y, None, names)
 
 
-def _standard_input(max_bytes: int) -> bytes:
+def text_of(source: Source, rows: Rows, columns: Columns | None) -> Text:
+    """The tokens and labels in rows; parameters and errors as of :func:`read_text`."""
+    names = columns_of(source, rows) if columns is None else list(columns)
+    try:
+        X, y = rows.sequences(checked_columns(names, rows.width))
+    except ValueError as error:
+        told = columns is not None and "columns" in str(error)
+        hint = f" ({listed(names)}; see --columns)" if told else ""
+        if "expected" in str(error):
+            only = "one token per line; " if len(names) == 1 else ""
+            by = f"columns are separated by {rows.separated_by}"
+            hint += f"; {only}{by}, see --sep and --comment"
+        raise ValueError(f"{source.name}: {error}{hint}") from error
+    holds_spaces = any(" " in row for row in rows.tokens)
+    separator = rows.sep if source.is_given or (rows.sep == TABS and holds_spaces) else None
+    text = Text(X, y, None, names, rows, separator)
+    return _without_known(text) if KNOWN in names else text
+
+
+def columns_of(source: Source, rows: Rows) -> list[str | None]:
+    """The columns of a file that nobody has named."""
+    if not is_conllu(rows):
+        return [*default_columns(rows.width)]
+    warnings.warn(
+        f"{source.name} is read as CoNLL-U: the word is FORM, and the label is UPOS; --columns "
+        f"{listed(CONLLU_COLUMNS, ',')} names others",
+        stacklevel=2,
+    )
+    return CONLLU_COLUMNS
+
+
+def listed(columns: Columns, joined: str = ", ") -> str:
+    """The names of columns, as --columns takes them."""
+    return joined.join(name or "_" for name in columns)
+
+
+@contextmanager
+def _opened(path: str) -> Iterator[tuple[str, IO[bytes]]]:
+    """The name of a file for messages, and the file, or standard input."""
+    if path != STANDARD:
+        with open(path, "rb") as file:
+            yield path, file
+        return
     if sys.stdin.isatty():
         print("one token and its columns per line; Ctrl-D ends it", file=sys.stderr, flush=True)
-    return read_limited(sys.stdin.buffer, max_bytes)
+    yield "standard input", sys.stdin.buffer
 
 
-def _bytes(path: str, max_bytes: int) -> bytes:
-    with open(path, "rb") as file:
-        return read_limited(file, max_bytes)
-
-
-def _read_items(source: Source, labelled: bool) -> Text:
-    """Read a data file of CRFsuite."""
+@contextmanager
+def _naming(name: str) -> Iterator[None]:
+    """Name the file in the message of a ValueError."""
     try:
-        X, y = read_crfsuite_items(io.BytesIO(source.data), max_bytes=None)
+        yield
     except ValueError as error:
-        raise ValueError(f"{source.name}: {error}") from error
-    if labelled and not X:
-        raise ValueError(f"{source.name}: there are no tokens")
-    return Text(X, y, None, ITEMS)
+        raise ValueError(f"{name}: {error}") from error
 
 
-def _without_known(X: list, y: list | None, columns: list[str | None]) -> Text:
-    names = [name for name in columns if name not in (None, "label", KNOWN)]
+def _without_known(text: Text) -> Text:
+    names = [name for name in text.columns if name not in (None, "label", KNOWN)]
     if not names:
         raise ValueError("--columns must name a column besides 'known' and 'label'")
-    known = [[_allowed(token[KNOWN]) for token in sequence] for sequence in X]
+    known = [[_allowed(token[KNOWN]) for token in sequence] for sequence in text.X]
     if len(names) == 1:
-        X = [[token[names[0]] for token in sequence] for sequence in X]
+        X = [[token[names[0]] for token in sequence] for sequence in text.X]
     else:
-        X = [[{name: token[name] for name in names} for token in sequence] for sequence in X]
-    return Text(X, y, known, columns)
+        X = [[{name: token[name] for name in names} for token in sequence] for sequence in text.X]
+    return text._replace(X=X, known=known)
 
 
 def _allowed(text: str) -> Any:

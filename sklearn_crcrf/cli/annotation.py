@@ -2,6 +2,7 @@
 
 import argparse
 import sys
+import warnings
 from typing import Any
 
 from ..annotation import Log, Marks, Pool, SegmentMarks, TagMarks, Workbench, marks_for
@@ -10,7 +11,8 @@ from ..empirical import EmpiricalCRF
 from ..segments.schemes import ONE_TO_ONE
 from ..web import annotation_app
 from . import _listening
-from ._text import add_max_bytes, read_source, read_text
+from ._text import add_max_bytes, read_lines, read_source, read_text
+from .tagging import named
 
 __all__ = ["add_arguments", "run"]
 
@@ -81,18 +83,15 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _pool(options: argparse.Namespace) -> Pool:
-    source = read_source(options.gold or options.file, options.max_bytes)
+    path = options.gold or options.file
     if options.gold is not None:
-        text = read_text(source, None, labelled=True)
-        return Pool(*_checked(text.X, source.name), [list(labels) for labels in text.y])
+        text = read_text(read_source(path, options), None, labelled=True)
+        return Pool(*_checked(text.X, path), [list(labels) for labels in text.y])
     if options.tokens:
-        return Pool(*_checked(read_text(source, ["word"]).X, source.name))
-    try:
-        lines = source.data.decode("utf-8-sig").splitlines()
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{source.name}: not UTF-8: {error}") from error
+        return Pool(*_checked(read_text(read_source(path, options), ["word"]).X, path))
+    name, lines = read_lines(path, options)
     pool = Pool.of_lines(lines, options.characters)
-    _checked(pool.sentences, source.name)
+    _checked(pool.sentences, name)
     return pool
 
 
@@ -118,8 +117,15 @@ def _model(path: str) -> EmpiricalCRF:
 
 def _marks(pool: Pool, start: EmpiricalCRF | None, options: argparse.Namespace) -> Marks:
     known = [] if start is None else [str(label) for label in start.classes_.tolist()]
-    for labels in pool.gold or ():
-        known += labels
+    gold = dict.fromkeys(label for labels in pool.gold or () for label in labels)
+    new = [label for label in gold if label not in known]
+    if known and new:
+        warnings.warn(
+            f"{options.gold}: the model does not know the labels {named(new)}; it knows "
+            f"{named(known)}",
+            stacklevel=2,
+        )
+    known += new
     if known:
         marks = marks_for(dict.fromkeys(known))
         for name in options.labels:

@@ -12,7 +12,7 @@ from ..crfsuite import CRFsuiteCRF
 from ..crfsuite.binary_model import MAGIC
 from ..feature_extraction import SequenceVectorizer
 from ..model_files import require_skops, save_model
-from ._text import Source, add_column_names, add_file, check_output, read_source
+from ._text import Content, add_column_names, add_file, check_output, read_content
 
 __all__ = ["add_arguments", "run"]
 
@@ -36,7 +36,7 @@ def run(options: argparse.Namespace) -> None:
     """Read a model of another program, and write a model."""
     require_skops()
     check_output(options.model)
-    source = read_source(options.file, options.max_bytes, options.encoding)
+    source = read_content(options.file, options.max_bytes, options.encoding)
     read = READERS[options.format or _format_of(source)]
     try:
         estimator = read(io.BytesIO(source.data), max_bytes=options.max_bytes)
@@ -72,7 +72,7 @@ def _check_columns(vectorizer: SequenceVectorizer, columns: list[str | None] | N
     warnings.warn(text, stacklevel=2)
 
 
-def _format_of(source: Source) -> str:
+def _format_of(source: Content) -> str:
     start = source.data.lstrip()
     if start.startswith(MAGIC):
         return "crfsuite"

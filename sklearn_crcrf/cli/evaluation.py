@@ -3,6 +3,9 @@
 import argparse
 import json
 import time
+import warnings
+from collections import Counter
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,7 +16,7 @@ from ..model_files import load_model
 from ..segments.schemes import SCHEMES, detect_scheme
 from . import _estimators, _progress
 from ._text import add_columns, add_file, read_source, read_text
-from .tagging import read_words
+from .tagging import Trained, labels_of, named, read_words
 from .training import fit, noting_interrupts
 
 __all__ = ["Evaluation", "add_arguments", "evaluate", "print_accuracy", "run", "size"]
@@ -78,34 +81,22 @@ def run(options: argparse.Namespace) -> None:
     if given or options.test:
         raise ValueError(f"--model leaves no use for {given[0] if given else 'a second file'}")
     model = load_model(options.model, options.max_bytes)
-    text = read_words(
-        read_source(options.file, options.max_bytes, options.encoding),
-        model.columns,
-        options.columns,
-        labelled=True,
-    )
+    trained = Trained.of(model)
+    text = read_words(read_source(options.file, options), trained, options.columns, labelled=True)
     result = evaluate(model.estimator, text.X, text.y, scheme=options.scheme)
     _tell(options, result, {"labelled": (text.X, result.seconds)})
 
 
 def _train_and_test(options: argparse.Namespace) -> None:
     estimator = _estimators.make_estimator(options)
-    text = read_text(
-        read_source(options.file, options.max_bytes, options.encoding),
-        options.columns,
-        labelled=True,
-    )
+    text = read_text(read_source(options.file, options), options.columns, labelled=True)
     if options.test is None:
         if len(text.X) < 2:
             raise ValueError(f"{options.file}: there is one sequence, so none can be held out")
         X, X_test, y, y_test = train_test_split(text.X, text.y, test_size=HELD_OUT, random_state=0)
     else:
         X, y = text.X, text.y
-        test = read_text(
-            read_source(options.test, options.max_bytes, options.encoding),
-            text.columns,
-            labelled=True,
-        )
+        test = read_text(read_source(options.test, options), text.columns, labelled=True)
         X_test, y_test = test.X, test.y
     start = time.perf_counter()
     with noting_interrupts() as interrupts:
@@ -120,7 +111,7 @@ def _train_and_test(options: argparse.Namespace) -> None:
 def evaluate(
     estimator: Any, X: list, y: list, X_train: list | None = None, scheme: str | None = None
 ) -> Evaluation:
-    """Predict, and compare.
+    """Predict, and compare; warn of labels that the estimator does not know.
 
     Parameters
     ----------
@@ -131,6 +122,7 @@ def evaluate(
     scheme : str, optional
         How labels spell segments; by default as they show.
     """
+    _check_labels(y, labels_of(estimator))
     start = time.perf_counter()
     predicted = [list(labels) for labels in estimator.predict(X)]
     seconds = time.perf_counter() - start
@@ -143,6 +135,18 @@ def evaluate(
     if scheme is None:
         scheme = detect_scheme(label for sequence in [*y, *predicted] for label in sequence)
     return Evaluation(y, predicted, scheme, accuracy, n_unknown, seconds)
+
+
+def _check_labels(y: list, known: Sequence[Any]) -> None:
+    counts = Counter(label for labels in y for label in labels)
+    unknown = [label for label in counts if label not in known]
+    if unknown:
+        n, n_all = sum(counts[label] for label in unknown), counts.total()
+        warnings.warn(
+            f"the model does not know the labels {named(unknown)} of {n:,} of {n_all:,} tokens, "
+            f"which count as wrong; it knows {named(known)}",
+            stacklevel=2,
+        )
 
 
 def _known_tokens(estimator: Any, X: list, X_train: list | None) -> Any:

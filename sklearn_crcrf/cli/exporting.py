@@ -6,7 +6,7 @@ import json
 from ..annotation.annotations import Annotations
 from ..annotation.log import read_entries
 from ..datasets import write_conll
-from ._text import add_file, open_output, read_source
+from ._text import add_file, open_output, read_content
 
 __all__ = ["add_arguments", "run"]
 
@@ -22,7 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Write the labels that stand, in the order of the text."""
-    source = read_source(options.file, options.max_bytes)
+    source = read_content(options.file, options.max_bytes)
     complete = source.data[: source.data.rfind(b"\n") + 1]  # a last line may be half-written
     annotations = Annotations(read_entries(complete, source.name))
     rows = sorted(annotations.standing, key=lambda a: a.sentence)
@@ -32,4 +32,5 @@ def run(options: argparse.Namespace) -> None:
                 kept = {k: v for k, v in row._asdict().items() if k != "entry"}
                 file.write(json.dumps(kept, ensure_ascii=False) + "\n")
         else:
-            write_conll(file, [list(a.tokens) for a in rows], [list(a.labels) for a in rows])
+            X, y = [list(a.tokens) for a in rows], [list(a.labels) for a in rows]
+            write_conll(file, X, y, sep="\t")

@@ -2,9 +2,11 @@
 
 import argparse
 import json
-from collections.abc import Callable, Iterator
-from typing import IO, Any, Protocol
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from typing import IO, TYPE_CHECKING, Any, NamedTuple, Protocol
 
+from ..datasets.columns import DOCUMENT, Rows
 from ..serving import Tagger, load_tagger
 from ..serving.files import is_tagger_file
 from . import _progress
@@ -14,18 +16,26 @@ from ._numbers import positive
 from ._text import (
     ITEMS,
     KNOWN,
+    UNKNOWN,
     Source,
     Text,
     add_columns,
+    check_labelled,
     open_output,
     read_source,
     read_text,
+    text_of,
 )
 
-__all__ = ["add_arguments", "read_words", "run"]
+if TYPE_CHECKING:
+    from ..model_files import StoredModel
+
+__all__ = ["Trained", "add_arguments", "labels_of", "named", "read_words", "run"]
 
 # Number of sequences that are labelled before they are written.
 CHUNK = 500
+# Maximum number of labels that a message lists.
+MOST = 10
 Tagged = Iterator[dict[str, Any]]
 
 
@@ -78,8 +88,7 @@ def run(options: argparse.Namespace) -> None:
         labeller = ModelLabeller(options)
     files = files_of(options.files)
     if options.files == files and len(files) == 1:
-        source = read_source(files[0], options.max_bytes, options.encoding)
-        text = labeller.read(source)
+        text = labeller.read(read_source(files[0], options))
         with (
             open_output(options.output, options.encoding) as out,
             _progress.progress_of(options, "labelling", len(text.X), "sequence") as progress,
@@ -90,8 +99,28 @@ def run(options: argparse.Namespace) -> None:
     with _progress.progress_of(options, "labelling", None, "sequence") as progress:
         for file, output in zip(files, outputs, strict=True):
             with open_output(output, options.encoding) as out:
-                for text in texts_of(file, options.encoding, labeller.read):
+                for text in texts_of(file, options, labeller.read):
                     _write(out, labeller, file, text, options, progress)
+
+
+class Trained(NamedTuple):
+    """What is known of the training of a model.
+
+    ``has_marks`` says whether lines of -DOCSTART- are tokens, which begin documents for a
+    transformer.
+    """
+
+    columns: list[str | None] | None
+    separator: str | None
+    labels: Sequence[Any]
+    has_marks: bool = False
+
+    @classmethod
+    def of(cls, model: "StoredModel") -> "Trained":
+        """What a model file says."""
+        estimator, columns = model
+        params = [it for it in estimator.get_params().values() if isinstance(it, str)]
+        return cls(columns, model.separator, labels_of(estimator), DOCUMENT in params)
 
 
 class Labeller(Protocol):
@@ -111,22 +140,23 @@ class ModelLabeller:
         with paused_collector():
             from ..model_files import load_model
 
-            self._model = load_model(options.model, options.max_bytes)
+            model = load_model(options.model, options.max_bytes)
+        self._estimator, self._trained = model.estimator, Trained.of(model)
         self._options = options
 
     def read(self, source: Source) -> Text:
         """Read the words, with the columns of training."""
         options = self._options
-        text = read_words(source, self._model.columns, options.columns)
+        text = _read_to_tag(source, self._trained, options)
         if text.known is not None and (options.n_best or options.marginals):
             raise ValueError("--n-best and --marginals cannot be used with a column 'known'")
-        _check_known(text.known, self._model.estimator, source.name)
+        _check_known(text.known, self._trained.labels, source.name)
         return text
 
     def tag(self, text: Text, chunk: slice, name: str) -> Tagged:
         """The output for each of some sequences."""
         known = None if text.known is None else text.known[chunk]
-        return _tag(self._model.estimator, text.X[chunk], known, self._options)
+        return _tag(self._estimator, text.X[chunk], known, self._options)
 
 
 class TaggerLabeller:
@@ -134,10 +164,11 @@ class TaggerLabeller:
 
     def __init__(self, tagger: Tagger, options: argparse.Namespace):
         self._tagger, self._options = tagger, options
+        self._trained = Trained(tagger.training_columns, tagger.training_separator, tagger.labels)
 
     def read(self, source: Source) -> Text:
         """Read the words."""
-        return read_words(source, self._tagger.training_columns, self._options.columns)
+        return _read_to_tag(source, self._trained, self._options)
 
     def tag(self, text: Text, chunk: slice, name: str) -> Tagged:
         """The output for each of some sequences."""
@@ -177,19 +208,27 @@ def _write(
         progress.advance(stop - start)
 
 
+def labels_of(estimator: Any) -> list:
+    """The labels that an estimator knows."""
+    from ..base.unwrap import unwrap
+
+    return unwrap(estimator)[0].classes_.tolist()
+
+
+def named(labels: Sequence[Any]) -> str:
+    """The first of some labels, for messages."""
+    return ", ".join(map(repr, labels[:MOST])) + ", ..." * (len(labels) > MOST)
+
+
 def read_words(
-    source: Source,
-    trained: list[str | None] | None,
-    columns: list[str | None] | None,
-    labelled: bool = False,
+    source: Source, trained: Trained, columns: list[str | None] | None, labelled: bool = False
 ) -> Text:
     """Read the words that a model is to label; by default with the columns of training.
 
     Parameters
     ----------
     source : Source
-    trained : list of str or None, optional
-        The columns of training, if known.
+    trained : Trained
     columns : list of str or None, optional
     labelled : bool, default=False
         Whether there must be labels.
@@ -199,38 +238,92 @@ def read_words(
     ValueError
         If the columns differ from the columns of training.
     """
-    if ITEMS in (trained, columns):
-        if trained not in (None, ITEMS) or columns not in (None, ITEMS):
+    if trained.has_marks:
+        source = source._replace(reading=source.reading._replace(conventions=False))
+    if ITEMS in (trained.columns, columns):
+        if trained.columns not in (None, ITEMS) or columns not in (None, ITEMS):
             raise ValueError("the model was trained on columns, or on --format crfsuite: not both")
         return read_text(source, ITEMS, labelled)
-    if trained is None:
+    if trained.columns is None:
         return read_text(source, columns, labelled)
-    if columns is None:
-        columns = _fitting_columns(trained, source.width, labelled)
-    wanted = _observed(trained)
-    if set(_observed(columns)) != set(wanted):
+    wanted = _observed(trained.columns)
+    if columns is not None and set(_observed(columns)) != set(wanted):
         raise ValueError(
             f"the model was trained on the columns {', '.join(wanted)}, but --columns names "
             f"{', '.join(_observed(columns)) or 'none'}"
         )
-    return read_text(source, columns, labelled)
+    layouts = _layouts(trained.columns, labelled) if columns is None else [columns]
+    rows = _fitting_rows(source, trained, layouts)
+    text = text_of(source, rows, _layout(rows, layouts))
+    if labelled:
+        if not text.X:
+            raise ValueError(f"{source.name}: there are no tokens")
+        check_labelled(text, source.name)
+    return text
 
 
-def _fitting_columns(trained: list[str | None], width: int, labelled: bool) -> list[str | None]:
+def _layouts(trained: list[str | None], labelled: bool) -> list[list[str | None]]:
     """The columns of training, perhaps without the label or the columns that were left out."""
     unlabelled: list[str | None] = [name for name in trained if name != "label"]
     observed: list[str | None] = [*_observed(trained)]
-    layouts: list[list[str | None]] = [unlabelled, observed, trained]
-    if labelled:
-        layouts = [trained, [*observed, "label"]]
-    return next((names for names in layouts if len(names) == width), layouts[0])
+    return [trained, [*observed, "label"]] if labelled else [unlabelled, observed, trained]
 
 
-def _check_known(known: list | None, estimator: Any, name: str) -> None:
+def _layout(rows: Rows, layouts: list[list[str | None]]) -> list[str | None]:
+    """The first layout with the number of columns of the rows, or just the first."""
+    return next((names for names in layouts if len(names) == rows.width), layouts[0])
+
+
+def _fitting_rows(source: Source, trained: Trained, layouts: list[list[str | None]]) -> Rows:
+    """The rows of a text, separated as in training if that makes columns of training.
+
+    Words with spaces in a file without tabs are words, unless all are followed by a label.
+    """
+    rows, widths = source.rows(), [len(names) for names in layouts]
+    if source.is_given or trained.separator is None:
+        return rows
+    as_trained = source.rows(trained.separator)
+    if not as_trained.has_width(widths):
+        return rows if rows.has_width(widths) else as_trained
+    if as_trained.width > 1 or not rows.has_width(widths):
+        return as_trained
+    labels = rows.table(_layout(rows, layouts)).get("label", [None])
+    return rows if set(labels) <= set(trained.labels) else as_trained
+
+
+def _read_to_tag(source: Source, trained: Trained, options: argparse.Namespace) -> Text:
+    """Read the words to label; a label that the model does not know is an error.
+
+    It is a warning if labels are asked for, or can be nothing else.
+    """
+    text = read_words(source, trained, options.columns)
+    known = {UNKNOWN, *map(str, trained.labels)}
+    unknown: dict[str, tuple[int, int]] = {}
+    for number, labels in enumerate(text.y or ()):
+        if not known.issuperset(labels):
+            for position, label in enumerate(labels):
+                if label not in known:
+                    unknown.setdefault(label, (number, position))
+    if not unknown:
+        return text
+    if options.keep_label or text.columns == ITEMS:
+        warnings.warn(
+            f"{source.name}: the model does not know the labels {named([*unknown])}; it knows "
+            f"{named(trained.labels)}",
+            stacklevel=2,
+        )
+        return text
+    number, position = next(iter(unknown.values()))
+    columns = ",".join("_" if name in (None, "label") else name for name in text.columns)
+    raise ValueError(
+        f"{source.name}: {text.place(number, position)}: {text.y[number][position]!r} is not among "
+        f"the labels of the model, {named(trained.labels)}: write one token per line; or say "
+        f"--columns {columns} to leave the label out, or --sep tab if words hold spaces"
+    )
+
+
+def _check_known(known: list | None, classes: Sequence[Any], name: str) -> None:
     """Check that the labels of a column 'known' are labels of the model."""
-    from ..base.unwrap import unwrap
-
-    classes = unwrap(estimator)[0].classes_.tolist()
     for number, sequence in enumerate(known or ()):
         for position, allowed in enumerate(sequence):
             for label in {allowed} if isinstance(allowed, str) else allowed or ():

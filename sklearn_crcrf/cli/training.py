@@ -15,7 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from ..model_files import require_skops, save_model
 from ..utils import interruption
 from . import _estimators, _progress
-from ._files import add_files, files_of, read_texts
+from ._files import add_files, check_trainable, files_of, read_texts
 from ._out_of_core import add_out_of_core, fit_out_of_core
 from ._text import Text, add_columns, check_output
 
@@ -51,13 +51,18 @@ def run(options: argparse.Namespace) -> int:
     with noting_interrupts() as interrupts:
         if options.out_of_core:
             with reporting(estimator, options, interrupts):
-                columns = fit_out_of_core(estimator, files, options)
+                text = fit_out_of_core(estimator, files, options)
         else:
             text = read_texts(files, options)
-            columns = text.columns
             fit(estimator, text, options, interrupts)
         interrupts.wait()
-        save_model(estimator, options.model, columns, compact=options.compact)
+        save_model(
+            estimator,
+            options.model,
+            text.columns,
+            separator=text.separator,
+            compact=options.compact,
+        )
     if interrupts.happened:
         print(
             f"sklearn-crcrf: interrupted; {options.model} is the model of the last iteration",
@@ -70,8 +75,7 @@ def fit(
     estimator: BaseEstimator, text: Text, options: argparse.Namespace, interrupts: "Interrupts"
 ) -> BaseEstimator:
     """Fit an estimator and show its progress and, if not interrupted, warnings."""
-    if text.known is not None:
-        raise ValueError("a column 'known' is for tag; train uses the column 'label'")
+    check_trainable(text)
     with reporting(estimator, options, interrupts):
         estimator.fit(text.X, text.y)
     return estimator

@@ -35,4 +35,4 @@ def read_lines(
         if data.startswith(binary):
             raise ValueError(hint)
         data = read_text(io.BytesIO(data), max_bytes=max_bytes)
-    return data.replace("\r\n", "\n").split("\n")
+    return data.removeprefix("\ufeff").replace("\r\n", "\n").split("\n")

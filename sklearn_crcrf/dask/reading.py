@@ -17,6 +17,7 @@ def read_conll(
     columns: Sequence[str | None] | None = None,
     *,
     sep: str | None = None,
+    comment: str | Sequence[str] | None = None,
     encoding: str = "utf-8",
     max_bytes: int | None = MAX_BYTES,
     storage_options: dict[str, Any] | None = None,
@@ -33,8 +34,7 @@ def read_conll(
     columns : sequence of str or None, optional
         As in :func:`sklearn_crcrf.datasets.read_conll`: by default the first column is "word" and,
         where there are several, the last is "label".
-    sep : str of length 1, optional
-        Separator of the columns. By default any run of tabs and blanks.
+    sep, comment : as in :func:`sklearn_crcrf.datasets.read_conll`
     encoding : str, default="utf-8"
         Encoding of the files; they may be compressed by gzip.
     max_bytes : int or None, default=2**32
@@ -75,7 +75,8 @@ def read_conll(
     files = [file for name in names for file in open_files(name, "rb", **options)]
     if not files:
         raise ValueError(f"paths: there is no file {names}")
-    how = {"columns": columns, "sep": sep, "encoding": encoding, "max_bytes": max_bytes}
+    how: dict[str, Any] = {"columns": columns, "sep": sep, "comment": comment}
+    how |= {"encoding": encoding, "max_bytes": max_bytes}
     pairs = [task(_read, file, how) for file in files]
     # Tasks that depend on two others are not fused with these, so X and y share what is read.
     names = task(list, [file.full_name for file in files])

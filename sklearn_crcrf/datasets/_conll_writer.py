@@ -12,7 +12,7 @@ from ..data.ragged import SequenceArray, locate
 from ..data.sequences import as_sequences
 from ..data.symbols import SymbolTable
 from ..utils.names import check_no_string
-from ._conll_reader import check_separator
+from .columns import check_separator
 
 __all__ = ["write_conll"]
 
@@ -40,8 +40,8 @@ def write_conll(
         The columns to write, in this order. By default the columns of the first token, then the
         label.
     sep : str of length 1, optional
-        Separator of the columns. By default a tab, and then neither tabs nor blanks may occur
-        in a token, because :func:`read_conll` by default splits at both.
+        Separator of the columns. By default a tab, and then neither tabs nor spaces may occur
+        in a token, because :func:`read_conll` may split at both.
     encoding : str, default="utf-8"
         Encoding of bytes.
 

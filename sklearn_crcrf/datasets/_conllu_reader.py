@@ -1,21 +1,17 @@
 """Reading treebanks in the format CoNLL-U of Universal Dependencies."""
 
 import os
-import re
 from collections.abc import Sequence
 from typing import IO
 
 import numpy as np
 
+from ..utils.lines import lines_of
 from ..utils.names import check_no_string
 from ..utils.unpacking import MAX_BYTES, read_text
-from ._conll_reader import as_tokens, check_widths, cut, sequence_bounds, split_lines
+from .columns import CONLLU, Reading, Rows, as_tokens, cut, words_of
 
 __all__ = ["read_conllu"]
-
-_COLUMNS = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
-# Comments, ranges of words, and empty nodes.
-_LEFT_OUT = re.compile(r"#|[0-9]+[-.][0-9]+\t")
 
 
 def read_conllu(
@@ -87,20 +83,14 @@ def read_conllu(
     array([ 1, -1])
     """
     names = _checked_names(columns, label)
-    text = read_text(path_or_file, encoding, max_bytes).removeprefix("\ufeff")
-    lines, sep = split_lines(text, "\t")
-    check_widths(["" if line.startswith("#") else line for line in lines], sep, len(_COLUMNS))
-
-    kept = [i for i, line in enumerate(lines) if not _LEFT_OUT.match(line)]
-    numbers = [i + 1 for i in kept if lines[i]]
-    lines = [lines[i] for i in kept]
-    bounds = sequence_bounds(lines)
-    words = [line for line in lines if line]
-    fields = sep.join(words).split(sep) if words else []
-    table = {name: fields[j :: len(_COLUMNS)] for j, name in enumerate(_COLUMNS)}
-    _check_ids(table["id"], bounds, numbers)
+    lines = lines_of(read_text(path_or_file, encoding, max_bytes))
+    all_rows = Reading("\t", ["#"]).rows(lines)
+    all_rows.check_width(len(CONLLU))
+    rows = words_of(all_rows)
+    bounds, table = rows.bounds, rows.table(CONLLU)
+    _check_ids(table["id"], rows)
     if "head" in names:
-        _check_heads(table["head"], bounds, numbers)
+        _check_heads(table["head"], rows)
     X = cut(as_tokens({name: table[name] for name in columns}), bounds)
     return X, None if label is None else cut(table[label], bounds)
 
@@ -109,9 +99,9 @@ def _checked_names(columns: Sequence[str], label: str | None) -> list[str]:
     """The names of the columns that are read."""
     check_no_string(columns, "columns")
     names = [*columns] if label is None else [*columns, label]
-    unknown = [name for name in names if name not in _COLUMNS]
+    unknown = [name for name in names if name not in CONLLU]
     if unknown:
-        raise ValueError(f"the columns of CoNLL-U are {[*_COLUMNS]}, not {unknown[0]!r}")
+        raise ValueError(f"the columns of CoNLL-U are {[*CONLLU]}, not {unknown[0]!r}")
     if len(set(names)) < len(names) or not len(columns):
         raise ValueError(
             f"columns must name at least one column, each once and not the label, got {names}"
@@ -119,19 +109,19 @@ def _checked_names(columns: Sequence[str], label: str | None) -> list[str]:
     return names
 
 
-def _check_ids(ids: list[str], bounds: list[int], numbers: list[int]) -> None:
+def _check_ids(ids: list[str], rows: Rows) -> None:
     """Raise ValueError unless the words of each sentence are numbered 1, 2, ..."""
-    lengths = np.diff(bounds)
-    positions = np.arange(len(ids)) - np.repeat(bounds[:-1], lengths)
+    bounds = rows.bounds
+    positions = np.arange(len(ids)) - np.repeat(bounds[:-1], np.diff(bounds))
     expected = [str(position + 1) for position in positions.tolist()]
     if ids != expected:
         i = next(i for i, (a, b) in enumerate(zip(ids, expected, strict=True)) if a != b)
-        raise ValueError(f"line {numbers[i]}: the id is {ids[i]!r}, expected {expected[i]!r}")
+        raise ValueError(f"line {rows.number(i)}: the id is {ids[i]!r}, expected {expected[i]!r}")
 
 
-def _check_heads(heads: list[str], bounds: list[int], numbers: list[int]) -> None:
+def _check_heads(heads: list[str], rows: Rows) -> None:
     """Raise ValueError unless each head is 0 or the number of a word of its sentence."""
-    lengths = np.diff(bounds)
+    lengths = np.diff(rows.bounds)
     number = {str(k): k for k in range(lengths.max(initial=0) + 1)}
     found = np.array([number.get(head, len(number)) for head in heads])
     n_words = np.repeat(lengths, lengths)
@@ -139,5 +129,6 @@ def _check_heads(heads: list[str], bounds: list[int], numbers: list[int]) -> Non
     if len(wrong):
         i = wrong[0]
         raise ValueError(
-            f"line {numbers[i]}: the head {heads[i]!r} is neither 0 nor one of {n_words[i]} words"
+            f"line {rows.number(i)}: the head {heads[i]!r} is neither 0 nor one of {n_words[i]} "
+            "words"
         )

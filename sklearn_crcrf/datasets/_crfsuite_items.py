@@ -5,6 +5,7 @@ import re
 from math import isfinite
 from typing import IO
 
+from ..utils.lines import lines_of
 from ..utils.unpacking import MAX_BYTES, read_text
 
 __all__ = ["read_crfsuite_items"]
@@ -24,13 +25,14 @@ def read_crfsuite_items(
 
     Each line is a token: its label, and its attributes after tabs. An attribute is a name, or a
     name, a colon and its value; in names, ``\:`` stands for a colon and ``\\`` for a backslash. A
-    blank line ends a sequence.
+    blank line, which may hold spaces, ends a sequence.
 
     Parameters
     ----------
     path_or_file : str, path-like or file object
         Bytes may be gzip-compressed.
     encoding : str, default="utf-8"
+        Encoding of bytes. A byte order mark is left out.
     max_bytes : int or None, default=2**32
         Maximum number of bytes of the unpacked file; None for no limit.
 
@@ -44,7 +46,8 @@ def read_crfsuite_items(
     Raises
     ------
     ValueError
-        If a line has no label, or a value is not a finite number; the message names the line.
+        If a line has no label, or a space but no tab, or a value is not a finite number; the
+        message names the line.
 
     Examples
     --------
@@ -55,15 +58,21 @@ def read_crfsuite_items(
     """
     X: list[list[dict[str, float]]] = [[]]
     y: list[list[str]] = [[]]
-    text = read_text(path_or_file, encoding, max_bytes).replace("\r\n", "\n")
-    for number, line in enumerate(text.split("\n"), start=1):
+    lines = lines_of(read_text(path_or_file, encoding, max_bytes))
+    for number, line in enumerate(lines, start=1):
         if not line:
             X.append([])
             y.append([])
             continue
         label, *items = line.split("\t")
+        label = label.strip(" ")
         if not label:
             raise ValueError(f"line {number} has no label: {line[:80]!r}")
+        if " " in label and not any(items):
+            raise ValueError(
+                f"line {number} has no tab: {line[:80]!r}; tabs, not spaces, separate the label "
+                "and the attributes"
+            )
         y[-1].append(label)
         X[-1].append(_token(items, number))
     return [tokens for tokens in X if tokens], [labels for labels in y if labels]

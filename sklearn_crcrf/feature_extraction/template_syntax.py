@@ -5,6 +5,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import NamedTuple
 
+from ..utils.lines import lines_of
 from ._regexp import Regexp, RegexpError, parse_regexp
 
 __all__ = ["SYNTAXES", "FeatureTemplate", "Macro", "Syntax", "parse_templates"]
@@ -121,7 +122,7 @@ def parse_templates(text: str, syntax: str) -> tuple[FeatureTemplate, ...]:
         If the text is invalid; the message names the line and the column.
     """
     rules = SYNTAXES[syntax]
-    lines = [re.sub(rules.comment, "", line).rstrip() for line in text.split("\n")]
+    lines = [re.sub(rules.comment, "", line).rstrip() for line in lines_of(text)]
     parsed = [_parse_line(_Line(line, i + 1), rules) for i, line in enumerate(lines) if line]
     short = [_without_separator(identifier) for _, identifier, _ in parsed]
     # Different identifiers must not become equal without their separators.

@@ -131,27 +131,32 @@ class CompactClassifier(BaseSequenceClassifier):
         return True
 
 
-def save_compact(estimator: Any, path: str | os.PathLike, columns: list[str | None] | None) -> None:
+def save_compact(
+    estimator: Any,
+    path: str | os.PathLike,
+    columns: list[str | None] | None,
+    separator: str | None,
+) -> None:
     """Write the compact model of a fitted estimator; parameters as of ``save_model``."""
     if isinstance(estimator, CompactClassifier):
         tagger = estimator.tagger
     else:
         tagger = tagger_of(estimator).in_single_precision()
     content = tagger.content()
-    settings = {**content.settings, "training_columns": columns}
-    write_content(path, Content(settings, content.arrays))
+    training = {"training_columns": columns, "training_separator": separator}
+    write_content(path, Content({**content.settings, **training}, content.arrays))
 
 
 def load_compact(
     path: str | os.PathLike, max_bytes: int | None
-) -> tuple[CompactClassifier, list[str | None] | None]:
-    """The model in a compact file, and the columns of the training file, if known."""
+) -> tuple[CompactClassifier, list[str | None] | None, str | None]:
+    """The model in a compact file, and the columns of the training file and their separator."""
     try:
         content = read_content(path, max_bytes)
         tagger = Tagger(content)
         longest = max((len(label) for label in tagger.labels if isinstance(label, str)), default=0)
         content.budget.take(4 * longest * len(tagger.labels))  # classes_
-        return CompactClassifier(tagger), tagger.training_columns
+        return CompactClassifier(tagger), tagger.training_columns, tagger.training_separator
     except (TypeError, ValueError) as error:
         raise ValueError(f"{os.fspath(path)}: {error}") from error
 

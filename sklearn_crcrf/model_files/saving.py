@@ -23,8 +23,13 @@ FORMAT, VERSION = "sklearn-crcrf model", 1
 MAGIC = b"PK\x03\x04"
 
 
-class StoredModel(NamedTuple):
-    """The content of a model file.
+class _Stored(NamedTuple):
+    estimator: Any
+    columns: list[str | None] | None
+
+
+class StoredModel(_Stored):
+    """The content of a model file, which unpacks to the estimator and the columns.
 
     Parameters
     ----------
@@ -32,6 +37,11 @@ class StoredModel(NamedTuple):
         A fitted sequence classifier, or a pipeline that ends in one.
     columns : list of str or None, or None
         The columns of the training file, see :func:`~sklearn_crcrf.datasets.read_conll`, if known.
+
+    Attributes
+    ----------
+    separator : str or None
+        What separated the columns, as ``sep`` of :func:`~sklearn_crcrf.datasets.read_conll`.
 
     Examples
     --------
@@ -42,8 +52,16 @@ class StoredModel(NamedTuple):
     ([['N']], ['word', 'label'])
     """
 
-    estimator: Any
-    columns: list[str | None] | None
+    separator: str | None = None
+
+    @classmethod
+    def of(cls, estimator: Any, columns: Any, separator: Any) -> "StoredModel":
+        """Make one with all three; ValueError if the separator is no text."""
+        if not isinstance(separator, str | None):
+            raise ValueError("the separator of columns is not text")
+        stored = cls(estimator, columns)
+        stored.separator = separator
+        return stored
 
 
 def save_model(
@@ -51,6 +69,7 @@ def save_model(
     path: str | os.PathLike,
     columns: Sequence[str | None] | None = None,
     *,
+    separator: str | None = None,
     compact: bool = False,
 ) -> None:
     """Write a fitted estimator to a file; an old file is replaced once the new one is complete.
@@ -62,6 +81,8 @@ def save_model(
     path : str or path-like
     columns : sequence of str or None, optional
         The columns of the training file.
+    separator : str, optional
+        What separates them, as ``sep`` of :func:`~sklearn_crcrf.datasets.read_conll`.
     compact : bool, default=False
         Whether to keep only what prediction needs, with weights in single precision. The file is
         about a quarter as large, and is mapped into memory; if its name ends in ".gz", it is
@@ -107,7 +128,7 @@ def save_model(
     names = _checked_names(columns)
     if compact:
         check_is_trained(estimator)
-        save_compact(estimator, path, names)
+        save_compact(estimator, path, names, separator)
         return
     io = require_skops()
     check_model(estimator)
@@ -117,6 +138,7 @@ def save_model(
         "version": VERSION,
         "package": __version__,
         "columns": names,
+        "separator": separator,
         "estimator": estimator,
     }
     data = io.dumps(content, compression=zipfile.ZIP_DEFLATED, compresslevel=1)
@@ -177,7 +199,7 @@ def load_model(path: str | os.PathLike, max_bytes: int | None = MAX_BYTES) -> St
     """
     check_max_bytes(max_bytes)
     if is_tagger_file(path):
-        return StoredModel(*load_compact(path, max_bytes))
+        return StoredModel.of(*load_compact(path, max_bytes))
     data = _read(path, max_bytes)
     try:
         stored = _checked(objects_of(checked_archive(data, max_bytes)))
@@ -241,4 +263,4 @@ def _checked(content: Any) -> StoredModel:
     columns = content["columns"]
     if columns is not None and not all(c is None or isinstance(c, str) for c in list(columns)):
         raise WrongContentError("has columns whose names are not text")
-    return StoredModel(content["estimator"], columns)
+    return StoredModel.of(content["estimator"], columns, content.get("separator"))

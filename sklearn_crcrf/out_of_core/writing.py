@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 
 from ..data.sequences import as_sequences
+from ..datasets.columns import SPACES, TABS, Reading, check_separator, prefixes
 from ..training.monitor import steps
 from .corpus_folder import CorpusFolder, complete, is_complete, part_source, write_part
 from .text import Piece, pieces_of
 
-__all__ = ["write_corpus"]
+__all__ = ["write_corpus", "write_parts"]
 
 # About the number of lines in a part.
 LINES = 250_000
@@ -25,6 +26,7 @@ def write_corpus(
     columns: Sequence[str | None] | None = None,
     *,
     sep: str | None = None,
+    comment: str | Sequence[str] | None = None,
     encoding: str = "utf-8",
     transformer: Any = None,
     lines_per_part: int = LINES,
@@ -43,7 +45,7 @@ def write_corpus(
     folder : str or path-like
         Is created. It needs about 4 bytes for each token and column, and fitting needs room in it
         too.
-    columns, sep, encoding : as in :func:`~sklearn_crcrf.datasets.read_conll`
+    columns, sep, comment, encoding : as in :func:`~sklearn_crcrf.datasets.read_conll`
     transformer : transformer or Pipeline of transformers, optional
         Makes the columns of symbols that are stored, such as
         :class:`~sklearn_crcrf.Window`; it is fitted beforehand, or needs no fit.
@@ -75,20 +77,42 @@ def write_corpus(
     >>> X.tolist(), y.tolist()
     ([['The', 'dog'], ['Dogs']], [['D', 'N'], ['N']])
     """
+    check_separator(sep, (TABS, SPACES))
+    reading = Reading(sep, prefixes(comment))
+    return write_parts(
+        paths, folder, columns, reading, encoding, transformer, lines_per_part, verbose
+    )
+
+
+def write_parts(
+    paths: Iterable[str | os.PathLike],
+    folder: str | os.PathLike,
+    columns: Sequence[str | None] | None,
+    reading: Reading,
+    encoding: str,
+    transformer: Any,
+    lines_per_part: int = LINES,
+    verbose: int = 0,
+) -> CorpusFolder:
+    """Write what is read in this way; the other parameters are those of :func:`write_corpus`."""
     names = [os.fspath(path) for path in paths]
     root = Path(folder)
     _check_folder(root)
     root.mkdir(parents=True, exist_ok=True)
     options = {
         "columns": None if columns is None else list(columns),
-        "sep": sep,
+        "sep": reading.sep,
+        "comment": None if reading.comment is None else list(reading.comment),
+        "conventions": reading.conventions,
         "encoding": encoding,
         "transformer": repr(transformer),
         "lines_per_part": lines_per_part,
     }
     sizes = [os.path.getsize(name) for name in names]
     n_bytes, n_before = sum(sizes), dict(zip(names, np.cumsum([0, *sizes]).tolist(), strict=False))
-    pieces = (piece for name in names for piece in pieces_of(name, lines_per_part, encoding))
+    pieces = (
+        piece for name in names for piece in pieces_of(name, lines_per_part, encoding, reading)
+    )
     parts: list[Path] = []
     for piece in steps(
         pieces,
@@ -99,7 +123,7 @@ def write_corpus(
         part = root / f"part-{len(parts):05d}"
         source = _source(piece, options)
         if part_source(part) != source:
-            tokens, labels = piece.read(columns, sep)
+            tokens, labels = piece.read(columns)
             if not tokens:
                 continue
             if transformer is not None:

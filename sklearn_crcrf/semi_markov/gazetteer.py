@@ -11,8 +11,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..data.sequences import as_sequences
 from ..data.symbols import symbolize
+from ..utils.lines import lines_of
 from ..utils.names import check_several
 from ..utils.soundness import Fact, Requirement, below
+from ..utils.unpacking import read_text
 from ._base import SpanTransformer
 from .segmented import SegmentedArray
 from .similarity import SIMILARITIES, Function, Text, by_function
@@ -202,7 +204,7 @@ class SegmentGazetteer(SpanTransformer):
 
     def _read(self, name: str, phrases: Iterable[Any]) -> Iterator[tuple[str, ...]]:
         if isinstance(phrases, Path):
-            phrases = phrases.read_text(encoding="utf-8").splitlines()
+            phrases = filter(None, lines_of(read_text(phrases)))
         check_several(phrases, f"lists[{name!r}]")
         for phrase in phrases:
             tokens = phrase.split() if isinstance(phrase, str) else phrase

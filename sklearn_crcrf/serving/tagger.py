@@ -91,6 +91,8 @@ class Tagger:
         )
         if columns is not None and not is_known:
             raise ValueError("the setting 'training_columns' is not valid")
+        if not isinstance(content.settings.get("training_separator"), str | None):
+            raise ValueError("the setting 'training_separator' is not valid")
         self._by_marginals = content.setting("decoding", str) == "marginal"
         self._compiled, self._read = KINDS[kind](content, labels)
         self._runs = RunTables(content, n)
@@ -111,6 +113,11 @@ class Tagger:
     def training_columns(self) -> list[str | None] | None:
         """The columns of the training file, if there was one."""
         return self._content.settings.get("training_columns")
+
+    @property
+    def training_separator(self) -> str | None:
+        """What separated them, if it is known."""
+        return self._content.settings.get("training_separator")
 
     @property
     def run_tables(self) -> list[tuple]:

@@ -13,6 +13,7 @@ __all__ = [
     "MAX_BYTES",
     "Budget",
     "TooLargeError",
+    "cannot_be_decoded",
     "check_max_bytes",
     "memory_of_json",
     "read_limited",
@@ -107,7 +108,7 @@ def read_text(
     try:
         return unpack(data, max_bytes, encoding).decode(encoding)
     except UnicodeDecodeError as error:
-        raise _cannot_be_decoded(error, 0) from error
+        raise cannot_be_decoded(error, 0) from error
 
 
 def read_limited(file: Any, max_bytes: int | None) -> Any:
@@ -123,7 +124,7 @@ def read_limited(file: Any, max_bytes: int | None) -> Any:
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise _damaged(_n_lines(pieces) + 1, error) from error
     except UnicodeDecodeError as error:
-        raise _cannot_be_decoded(error, _n_lines(pieces)) from error
+        raise cannot_be_decoded(error, _n_lines(pieces)) from error
     data = pieces[0][:0].join(pieces)
     if len(data) > most or (max_bytes is not None and len(data) > max_bytes and not _packed(data)):
         raise _too_large(max_bytes)
@@ -162,7 +163,7 @@ def _damaged(line: int, error: Exception) -> ValueError:
     return ValueError(f"line {line}: the compressed data are damaged: {error}")
 
 
-def _cannot_be_decoded(error: UnicodeDecodeError, n_before: int) -> ValueError:
+def cannot_be_decoded(error: UnicodeDecodeError, n_before: int) -> ValueError:
     """The error to raise if ``n_before`` lines precede the data that could not be decoded."""
     before = error.object[: error.start].decode(error.encoding, errors="replace")
     line = n_before + before.count("\n") + 1

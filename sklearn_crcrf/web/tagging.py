@@ -16,6 +16,7 @@ from ..annotation.pool import split_words
 from ..annotation.proposals import proposals
 from ..base.unwrap import unwrap
 from ..notebook.explanation import explain
+from ..utils.lines import lines_of
 from .files import pages
 from .json_api import BadRequest, TooMuch, constant, dumps, get_text, post_steps
 from .openapi import description
@@ -123,7 +124,7 @@ def _sentences(content: dict[str, Any]) -> list[list[str]]:
     if len(given) != 1:
         raise BadRequest("the content must have one of 'text', 'tokens' and 'sentences'")
     if given == ["text"]:
-        lines = get_text(content, "text", MAX_CHARACTERS).splitlines()
+        lines = lines_of(get_text(content, "text", MAX_CHARACTERS))
         sentences = [tokens for tokens in map(split_words, lines) if tokens]
     else:
         value = content[given[0]]

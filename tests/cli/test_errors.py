@@ -21,7 +21,7 @@ pytest.importorskip("skops")
         (["evaluate", "absent.tsv"], "absent.tsv: No such file"),
         (
             ["evaluate", "words.txt"],
-            "no labels; the columns, separated by tabs or blanks, are: word",
+            "no labels; the columns, separated by spaces and tabs, are: word",
         ),
         (["evaluate", "empty.txt"], "there are no tokens"),
         (["evaluate", "ragged.txt"], "ragged.txt: line 2 has 3 columns, expected 2"),

@@ -83,7 +83,7 @@ def test_errors(argv, message, folder, tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(_files, "LINES", 50)
     run(capsys, "train", text, "-m", tmp_path / "model")
     (tmp_path / "empty").mkdir()
-    (tmp_path / "bad").write_text("a x\n\n" * 30 + "b\n")
+    (tmp_path / "bad").write_text("a B-CITY\n\n" * 30 + "b\n")
     places = {name: tmp_path / name for name in ("model", "out", "bad", "empty")}
     status, _, err = run(capsys, *(arg.format(text=text, **places) for arg in argv))
     assert status == 2 and message in err, err
