@@ -77,7 +77,7 @@ def test_labels_that_the_model_does_not_know_are_named(trained, write, capsys):
 
 def test_gold_labels_to_annotate_are_compared_with_the_model(trained, write, capsys, monkeypatch):
     model, _ = trained(TAGS)
-    monkeypatch.setattr("sklearn_crcrf.cli._listening.listen", lambda app, options: None)
+    monkeypatch.setattr("sklearn_crcrf.cli._listening.listen", lambda *args, **options: None)
     gold = write("gold.tsv", "New York\tDT\nis\tV\n")
     status, out, err = run(capsys, "annotate", "--gold", gold, "--model", model)
     assert status == 0 and "does not know the labels 'DT'; it knows 'D', 'N', 'V'" in err
