@@ -94,8 +94,7 @@ def test_words_with_spaces(options, texts, trained, write, capsys):
     model, done = trained(*texts, options=options)
     assert done == (0, "", "")
     stored = load_model(model)
-    assert (stored.columns, stored.separator) == (["word", "label"], "tab")
-    estimator, columns = stored
+    assert stored == (stored.estimator, ["word", "label"]) and stored.separator == "tab"
     words = write("words", "New York\n")
     assert run(capsys, "tag", words, "-m", model) == (0, "New York\tB-LOC\n\n", "")
     words = write("words", "big O\n\nbig O\n")  # no tab: labels after spaces
