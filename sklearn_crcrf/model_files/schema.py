@@ -102,10 +102,14 @@ def _check_object(node: dict[str, Any], members: Mapping[str, bytearray]) -> Non
     limited attributes have allowed values.
     """
     cls = getattr(import_module(node["__module__"]), node["__class__"])
-    attributes = (node.get("content") or {}).get("content")
-    if not isinstance(attributes, dict):
+    content = node.get("content")
+    if content is None:
         return
-    for name, value in attributes.items():
+    if (
+        content["__loader__"] != "DictNode"
+    ):  # other nodes could name attributes that are not checked
+        raise ValueError(f"the attributes of {node['__class__']} are a {content['__loader__']}")
+    for name, value in content["content"].items():
         hidden = getattr(cls, name, None)
         if callable(hidden) or isinstance(hidden, dict | tuple | list):
             what = "a method" if callable(hidden) else "of the class"

@@ -191,6 +191,35 @@ def test_no_attribute_hides_a_method(tmp_path):
         load_model(tmp_path / "m")
 
 
+def test_attributes_are_listed_where_they_are_checked(tmp_path):
+    def change(schema):
+        text = json.dumps({"transformer_list": [], "n_jobs": 10**6})
+        node = {"__class__": "str", "__module__": "builtins", "__loader__": "JsonNode"}
+        schema["content"]["estimator"]["content"] = {**node, "content": text, "is_json": True}
+        return schema
+
+    (tmp_path / "m").write_bytes(with_schema(dumped(FeatureUnion([("a", Scaler())])), change))
+    with pytest.raises(ValueError, match="the attributes of FeatureUnion are a JsonNode"):
+        load_model(tmp_path / "m")
+
+
+@pytest.mark.parametrize("name", ["_parameter_constraints", "_added_parameters"])
+def test_no_attribute_hides_what_a_class_says_of_its_parameters(name, tmp_path):
+    crf = CRF(max_iter=2).fit(X, y)
+    setattr(crf, name, {})
+    (tmp_path / "m").write_bytes(dumped(crf))
+    with pytest.raises(ValueError, match=rf"CRF\.{name} is of the class"):
+        load_model(tmp_path / "m")
+
+
+def test_random_numbers_that_are_all_zero(tmp_path):
+    crf = CRF(random_state=np.random.RandomState(0), max_iter=2).fit(X, y)
+    crf.random_state.set_state(("MT19937", np.zeros(624, dtype=np.uint32), 0))
+    (tmp_path / "m").write_bytes(dumped(crf))
+    with pytest.raises(ValueError, match="the key of a RandomState is zero"):
+        load_model(tmp_path / "m")
+
+
 @pytest.mark.parametrize("position", [-1, 625, 10**6, None])
 def test_positions_of_random_states(position, tmp_path):
     def change(schema):
