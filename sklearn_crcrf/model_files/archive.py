@@ -26,6 +26,8 @@ PIECE = 2**20  # bytes
 # How an entry of the directory of an archive begins, and the bytes of memory that it takes.
 ENTRY, MEMBER = b"PK\x01\x02", 800
 METHODS = {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}
+# Bytes of memory of a string, beside its characters.
+STRING = 64
 # An array of no strings has a type, which its copies could take memory for; in bytes.
 LARGEST_ITEM = 2**16
 # No byte of deflated data unpacks to more bytes, says the documentation of zlib.
@@ -147,6 +149,8 @@ def _checked_array(data: bytearray, budget: Budget) -> bytearray:
         raise ValueError(f"an array is of type {dtype} and shape {shape}")
     if n_bytes != n_there:
         raise ValueError(f"an array of {n_bytes} bytes has {n_there}")
+    if dtype.kind in "US":
+        budget.take(STRING * math.prod(shape))  # lists of them are compared
     return data
 
 

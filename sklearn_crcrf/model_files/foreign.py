@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ..utils.soundness import Array, Fact, Requirement, indices, require
+from ..utils.soundness import Array, Fact, Requirement, indices, labels, require
 
 __all__ = ["SCIKIT_LEARN", "check_foreign"]
 
@@ -71,6 +71,11 @@ def _is_fitted(estimator: Any) -> bool:
 def _are(kind: Any, values: Iterable) -> bool:
     """Whether these are strings in a dict, or members of a list, of the kind."""
     return all(isinstance(value, kind) for value in values)
+
+
+def _is_plain(values: np.ndarray) -> bool:
+    """Whether an array of objects holds numbers, strings and None."""
+    return values.dtype.kind != "O" or _are(SCALARS, values.tolist())
 
 
 def _width(estimator: Any) -> Iterator[Requirement]:
@@ -161,8 +166,8 @@ def _categories(encoder: Any) -> Iterator[Requirement]:
         name = f"categories_[{j}]"
         is_array = isinstance(values, np.ndarray) and values.ndim == 1 and len(values) > 0
         yield Fact(name, is_array and values.dtype.kind in "biufOUS", "must be an array of values")
-        listed = values.tolist()
         if values.dtype.kind in "OUS":
+            listed = values.tolist()
             known = [value for value in listed if value is not None and value == value]
             are_strings = {isinstance(value, str) for value in known}
             is_sound = _are(SCALARS, listed) and len(set(listed)) == len(listed)
@@ -239,8 +244,8 @@ def _ordinal_encoder(encoder: Any) -> Iterator[Requirement]:
 def _k_bins_discretizer(bins: Any) -> Iterator[Requirement]:
     yield from _width(bins)
     n = int(bins.n_features_in_)
-    yield indices("n_bins_", bins.n_bins_, (n,), 2**31, 1)
     yield Array("bin_edges_", bins.bin_edges_, (n,), kind="OUS")
+    yield indices("n_bins_", bins.n_bins_, (n,), 2**31, 1)
     for j, (n_bins, edges) in enumerate(zip(bins.n_bins_.tolist(), bins.bin_edges_, strict=True)):
         name = f"bin_edges_[{j}]"
         yield Array(name, edges, (n_bins + 1,), -np.inf, np.inf)
@@ -275,7 +280,7 @@ def _simple_imputer(imputer: Any) -> Iterator[Requirement]:
     n, values = int(imputer.n_features_in_), imputer.statistics_
     kind = "OUS" if getattr(values, "dtype", None) == np.dtype(object) else "fiu"
     yield Array("statistics_", values, (n,), kind=kind)
-    yield Fact("statistics_", _are(SCALARS, values.tolist()), "must be values")
+    yield Fact("statistics_", _is_plain(values), "must be values")
     for name in ("_fit_dtype", "_fill_dtype"):
         dtype = getattr(imputer, name, np.dtype(float))  # of the release that has it
         is_known = isinstance(dtype, np.dtype) and dtype.kind in "biufOUS"
@@ -289,10 +294,8 @@ def _simple_imputer(imputer: Any) -> Iterator[Requirement]:
 def _logistic_regression(classifier: Any) -> Iterator[Requirement]:
     yield from _width(classifier)
     classes, n = classifier.classes_, int(classifier.n_features_in_)
-    yield Fact("classes_", isinstance(classes, np.ndarray) and classes.ndim == 1, "must be 1-D")
-    listed = classes.tolist()
-    is_sound = _are(SCALARS, listed) and 1 < len(set(listed)) == len(listed)
-    yield Fact("classes_", is_sound, "must hold different labels")
+    yield from labels("classes_", classes)
+    yield Fact("classes_", _is_plain(classes) and len(classes) > 1, "must be labels")
     n_rows = 1 if len(classes) == 2 else len(classes)
     yield Array("coef_", classifier.coef_, (n_rows, n))
     yield Array("intercept_", classifier.intercept_, (n_rows,))
@@ -388,7 +391,11 @@ def _selects(columns: Any, n: int) -> bool:
         ends = columns.start, columns.stop, columns.step
         return columns.step != 0 and _are(int | str | None, ends)
     if isinstance(columns, np.ndarray):
-        columns = columns.tolist()
+        if columns.ndim == 1 and columns.dtype.kind in "iu":
+            return not len(columns) or -n <= columns.min() <= columns.max() < n
+        if columns.dtype.kind == "b":
+            return columns.shape == (n,)
+        columns = columns.tolist() if columns.dtype.kind in "OUS" else None
     values = columns if isinstance(columns, list) else [columns]
     if values and _are(bool | np.bool_, values):
         return len(values) == n

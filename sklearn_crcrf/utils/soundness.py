@@ -201,7 +201,9 @@ def below(prefix: str, requirements: Iterable[Requirement]) -> Iterator[Requirem
 def labels(name: str, value: Any) -> Iterator[Requirement]:
     """An array of different labels, not empty."""
     yield Fact(name, isinstance(value, np.ndarray) and value.ndim == 1, "must be a 1-D array")
-    yield Fact(name, 0 < len(value) == len(set(value.tolist())), "must hold different labels")
+    # A list of numbers would take many times the memory of the array.
+    different = set(value.tolist()) if value.dtype.kind in "OUS" else np.unique(value)
+    yield Fact(name, 0 < len(value) == len(different), "must hold different labels")
 
 
 def indices(name: str, value: Any, shape: tuple[int, ...], stop: int, start: int = 0) -> Array:

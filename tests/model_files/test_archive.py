@@ -112,6 +112,13 @@ def test_very_many_values(values):
     assert most_memory(lambda: checked_archive(data, 8 * MB)) < 8 * MB
 
 
+def test_very_many_short_strings():
+    data = packed(members_of(np.full(MB, "a")))
+    assert len(checked_archive(data, 80 * MB).members) == 1
+    with pytest.raises(TooLargeError):
+        checked_archive(data, 60 * MB)
+
+
 def test_one_array_that_is_named_very_often():
     members = members_of([np.zeros(MB, dtype=np.int8)])
     schema = json.loads(members["schema.json"])
