@@ -22,7 +22,7 @@ def owlqn(
     max_iter: int = 1000,
     tol: float = 1e-5,
     callback: Callable[[OptimizeResult], None] | None = None,
-    memory: int | None = None,
+    memory: int = 6,
     n_threads: int = 1,
     overwrite_x0: bool = False,
 ) -> OptimizeResult:
@@ -39,7 +39,10 @@ def owlqn(
     x0 : ndarray of shape (n_weights,), float32 or float64
     c1 : float or array-like of shape (n_weights,), not negative
         Strength of the penalty; 0 for a weight without penalty.
-    max_iter, tol, callback, memory, n_threads, overwrite_x0 : as in :func:`lbfgs`
+    max_iter, tol, callback, n_threads, overwrite_x0 : as in :func:`lbfgs`
+    memory : int, default=6
+        Number of last steps that the direction is computed from. More of them cost time: steps from
+        other orthants mislead the direction, and the line search takes more evaluations.
 
     Returns
     -------

@@ -95,3 +95,19 @@ def test_bad_penalties(c1):
 def test_a_penalty_of_more_than_64_bits():
     result = owlqn(lambda x: (x @ x, 2 * x), np.ones(2), c1=2**70)
     assert result.x.tolist() == [0.0, 0.0]
+
+
+def test_a_long_history_needs_no_fewer_evaluations():
+    rng = np.random.default_rng(0)
+    signs = np.where(rng.integers(2, size=400), 1.0, -1.0)
+    X = (rng.random((400, 1500)) < 0.02) * signs[:, None]
+
+    def fun(x):
+        margins = X @ x
+        return float(np.logaddexp(0.0, -margins).sum()), -X.T @ (1.0 / (1.0 + np.exp(margins)))
+
+    short, long = (
+        owlqn(fun, np.zeros(1500), c1=0.1, tol=1e-7, **memory) for memory in ({}, {"memory": 100})
+    )
+    assert short.fun == pytest.approx(long.fun, rel=1e-5)
+    assert short.nfev < long.nfev
