@@ -117,7 +117,8 @@ def _weights(blocks: dict[str, list[str]]) -> np.ndarray:
     header = dict(line.partition(":")[::2] for line in blocks["header"])
     try:
         factor, n_weights = float(header["cost-factor"]), int(header["maxid"])
-        weights = factor * np.array(blocks["weights"], dtype=float)
+        with np.errstate(invalid="ignore", over="ignore"):
+            weights = factor * np.array(blocks["weights"], dtype=float)
     except (KeyError, ValueError) as error:
         raise ValueError(f"the header or a weight is damaged: {error}") from None
     if not np.isfinite(weights).all():

@@ -1,6 +1,7 @@
 """The text of models of CRFsuite."""
 
 import os
+import warnings
 from math import isfinite
 from typing import IO
 
@@ -20,7 +21,10 @@ BINARY = MAGIC, "this is a binary model of CRFsuite, which read_crfsuite_model r
 
 
 def read_crfsuite_dump(
-    path_or_file: str | os.PathLike | IO, *, max_bytes: int | None = MAX_BYTES
+    path_or_file: str | os.PathLike | IO,
+    *,
+    separator: str | None = None,
+    max_bytes: int | None = MAX_BYTES,
 ) -> CRFsuiteCRF:
     r"""Read a model of CRFsuite from its text.
 
@@ -29,6 +33,9 @@ def read_crfsuite_dump(
     path_or_file : str, path-like or file object
         The output of ``crfsuite dump MODEL``, or of ``dump`` of ``pycrfsuite.Tagger``; it may be
         gzip-compressed. Weights in it have six decimals.
+    separator : {":", "="}, default=None
+        Joins keys and values of feature dicts. python-crfsuite joins them by ``:``. None is ``=``
+        if most attributes contain it, as in ``w[0]=dog``, else ``:``.
     max_bytes : int or None, default=2**32
         Maximum number of bytes of the unpacked file, and of the transition weights; None for no
         limit.
@@ -37,8 +44,7 @@ def read_crfsuite_dump(
     -------
     CRFsuiteCRF
         A fitted estimator. It takes the same tokens as sklearn-crfsuite; a token string is an
-        attribute. Keys and values of a dict are joined by ``:``, or by ``=`` if most attributes
-        contain it, as in ``w[0]=dog``. Its attribute ``crf_`` is the :class:`~sklearn_crcrf.CRF`.
+        attribute. Its attribute ``crf_`` is the :class:`~sklearn_crcrf.CRF`.
 
     Raises
     ------
@@ -78,7 +84,9 @@ def read_crfsuite_dump(
     transitions = _weights(sections["TRANSITIONS"], label, label)
     model = CRFsuiteModel(labels, names, states, transitions)
     crf = CRFsuiteCRF()
-    crf.crf_, crf.vectorizer_ = from_crfsuite_model(model, separator_of(names), max_bytes)
+    crf.crf_, crf.vectorizer_ = from_crfsuite_model(
+        model, separator_of(names, separator), max_bytes
+    )
     return crf
 
 
@@ -120,10 +128,24 @@ def _names(lines: list[tuple[int, str]]) -> list[str]:
     return names
 
 
-def separator_of(names: list[str]) -> str:
+def separator_of(names: list[str], given: str | None) -> str:
     """The separator of keys and values; keys may contain colons, as in ``-1:word=dog``."""
-    n_equals = sum("=" in name for name in names)
-    return "=" if n_equals > sum(":" in name and "=" not in name for name in names) else ":"
+    if given not in (None, ":", "="):
+        raise ValueError(f"separator must be ':', '=' or None, got {given!r}")
+    if given is not None:
+        return given
+    with_equals = [name for name in names if "=" in name]
+    others = [name for name in names if ":" in name and "=" not in name]
+    if len(with_equals) <= len(others):
+        return ":"
+    if others:
+        warnings.warn(
+            f"most attributes are like {with_equals[0]!r}, but others like {others[0]!r}: keys and "
+            "values of feature dicts are joined by '='; give separator=':' for a model that "
+            "python-crfsuite has trained on feature dicts",
+            stacklevel=3,
+        )
+    return "="
 
 
 def _weights(

@@ -20,7 +20,10 @@ WRITABLE = CRF, MaxMarginCRF, StructuredPerceptron, PassiveAggressiveCRF, ArowCR
 
 
 def read_crfsuite_model(
-    path_or_file: str | os.PathLike | IO, *, max_bytes: int | None = MAX_BYTES
+    path_or_file: str | os.PathLike | IO,
+    *,
+    separator: str | None = None,
+    max_bytes: int | None = MAX_BYTES,
 ) -> CRFsuiteCRF:
     """Read a binary model of CRFsuite.
 
@@ -29,6 +32,8 @@ def read_crfsuite_model(
     path_or_file : str, path-like or binary file object
         A file that CRFsuite, python-crfsuite or sklearn-crfsuite has written; it may be
         gzip-compressed.
+    separator : {":", "="}, default=None
+        As in :func:`read_crfsuite_dump`.
     max_bytes : int or None, default=2**32
         Maximum number of bytes of the unpacked file, and of the transition weights; None for no
         limit.
@@ -47,6 +52,11 @@ def read_crfsuite_model(
     See Also
     --------
     read_crfsuite_dump : Read the text that ``dump`` of CRFsuite writes.
+
+    Notes
+    -----
+    Labels are those of CRFsuite. Of several labellings that have exactly the same score, such as
+    those of a single token without any known attribute, the first in sorted order is taken.
 
     Examples
     --------
@@ -67,7 +77,7 @@ def read_crfsuite_model(
         raise ValueError("this is the output of dump, which read_crfsuite_dump reads")
     model = parse_crfsuite_model(data)
     crf = CRFsuiteCRF()
-    separator = separator_of(model.attributes)
+    separator = separator_of(model.attributes, separator)
     crf.crf_, crf.vectorizer_ = from_crfsuite_model(model, separator, max_bytes)
     return crf
 

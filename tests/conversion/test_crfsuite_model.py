@@ -8,6 +8,7 @@ import numpy as np
 import pycrfsuite
 import pytest
 import scipy.sparse as sp
+import sklearn_crfsuite
 from cases import for_each
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -251,3 +252,24 @@ def test_what_is_not_a_binary_model_is_named(model, content, tmp_path, capsys):
         assert message in capsys.readouterr().err
     assert main(["convert", str(model), "--model", str(tmp_path / "m"), "--columns", "word,n"]) == 0
     assert main(["inspect", "--model", str(tmp_path / "m"), "--label", "B-CITY"]) == 0
+
+
+def test_keys_and_values_are_joined_as_the_model_was_trained(tmp_path):
+    """Most attributes contain "=", but python-crfsuite joins dicts by a colon."""
+    rng = np.random.default_rng(0)
+    tokens = [{f"word={i}": True, f"url={i % 20}": 1.0, "shape": "XY"[i % 2]} for i in range(60)]
+    X = [[tokens[i] for i in rng.integers(60, size=5)] for _ in range(40)]
+    y = [["AB"[token["shape"] == "Y"] for token in sequence] for sequence in X]
+    path = tmp_path / "model.crfsuite"
+    theirs = sklearn_crfsuite.CRF(model_filename=str(path)).fit(X, y)
+    X_new = [[{"shape": "Y"}, {"shape": "X"}], [{"shape": "X"}]]
+    expected = [list(labels) for labels in theirs.predict(X_new)]
+    assert read_crfsuite_model(path, separator=":").predict(X_new) == expected
+    with pytest.warns(UserWarning, match="'word=.*', but others like 'shape:.*; give sep"):
+        assert read_crfsuite_model(path).vectorizer_.separator == "="
+    theirs.tagger_.dump(str(tmp_path / "dump"))
+    assert read_crfsuite_dump(tmp_path / "dump", separator=":").predict(X_new) == expected
+    for name in (path, tmp_path / "dump"):
+        read = read_crfsuite_model if name == path else read_crfsuite_dump
+        with pytest.raises(ValueError, match="separator must be ':', '=' or None, got '-'"):
+            read(name, separator="-")
