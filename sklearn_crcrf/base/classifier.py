@@ -5,14 +5,14 @@ from abc import abstractmethod
 from collections.abc import Callable
 from copy import copy
 from numbers import Integral
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from joblib import Parallel, delayed
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state, check_scalar
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
 from ..data.layout import Rows, Sequences
 from ..data.ragged import SequenceArray
@@ -22,6 +22,7 @@ from ..segments import spell_segments
 from ..structures import Scores, Structure, structure_of
 from ..training import FittedState
 from ..utils.memory import retain_freed_memory
+from ..utils.replaced_parts import check_fitted
 from ..utils.soundness import Sound
 from .batch_values import (
     check_shared_scores,
@@ -325,7 +326,7 @@ class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, 
         ValueError
             If there is no token, or all weights are zero.
         """
-        check_is_fitted(self)
+        check_fitted(self)
         sequences = self._check_X(X, y)
         weights = token_weights(sequences, sample_weight)
         if not weights.any():
@@ -404,6 +405,11 @@ class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, 
         raise_if_impossible(value, first)
         return y
 
+    def _for_prediction(self, X: Any) -> Self:
+        """This fitted estimator as it is now: another thread may go on training it."""
+        check_fitted(self)
+        return copy(self)
+
     def _map(
         self,
         X: Any,
@@ -428,8 +434,7 @@ class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, 
         results : list
         mirror : callable
         """
-        check_is_fitted(self)
-        fitted = copy(self)  # another thread may go on training this estimator
+        fitted = self._for_prediction(X)
         sequences = fitted._check_X(X)
         structure = fitted._structure(sequences.X)
         if requires is not None:

@@ -28,6 +28,7 @@ from ..structures import Scores, Structure, structure_of
 from ..training.callbacks import CallbackSupportMixin, FitProgress
 from ..training.monitor import Training
 from ..training.validation import hold_out_of
+from ..utils.replaced_parts import check_parts
 from ..utils.soundness import Array, Requirement, below, labels
 from .booster import Booster, HeldOut
 from .residuals import TrainingData, log_frequencies
@@ -259,6 +260,8 @@ class BoostedCRF(CallbackSupportMixin, BaseSequenceClassifier):
         """
         progress = FitProgress(self, self.max_iter, X, y, sample_weight)
         goes_on = self.warm_start and hasattr(self, "estimators_")
+        if goes_on:
+            check_parts(self)
         with self._replaced_by(copy(self) if goes_on else self._unfitted()) as twin:
             twin._fit(X, y, sample_weight, goes_on, progress)
         return self

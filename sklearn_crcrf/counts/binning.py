@@ -5,8 +5,9 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
+from ..utils.replaced_parts import check_fitted
 from ..utils.soundness import Array, Fact, Requirement, Sound
 
 __all__ = ["EqualFrequencyBins"]
@@ -69,7 +70,7 @@ class EqualFrequencyBins(Sound, TransformerMixin, BaseEstimator):
         -------
         int ndarray of shape (n_samples, n_columns)
         """
-        check_is_fitted(self)
+        check_fitted(self)
         X = validate_data(self, X, dtype=np.float64, reset=False)
         bins = [np.searchsorted(t, column) for t, column in zip(self.thresholds_, X.T, strict=True)]
         return np.stack(bins, axis=1)

@@ -7,7 +7,6 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import _fit_context
-from sklearn.utils.validation import check_is_fitted
 
 from ..base.classifier import BaseSequenceClassifier
 from ..base.named_weights import NamedWeights
@@ -21,6 +20,7 @@ from ..out_of_core import CorpusFolder
 from ..out_of_core.refusal import refuse_what_needs_all
 from ..structures import Structure, structure_of
 from ..utils.memory import release_freed_memory
+from ..utils.replaced_parts import check_fitted, check_parts
 from ..utils.soundness import Fact, Requirement, below, labels
 from .counts import Counts, Template
 from .edge_types import edge_types, kind_of_links
@@ -216,7 +216,7 @@ class CountingClassifier(PostponesEstimates, BaseSequenceClassifier):
         ValueError
             If some of it was never counted, or nothing would be left.
         """
-        check_is_fitted(self)
+        check_fitted(self)
         fitted, counts = self._so_far()
         left = merge(*counts).without(fitted._more(X, y, sample_weight))
         with self._replaced_by(fitted) as twin:
@@ -345,6 +345,8 @@ class CountingClassifier(PostponesEstimates, BaseSequenceClassifier):
     def _so_far(self) -> tuple[Self, list[PartialCounts]]:
         """A copy with these parameters of the last estimates, and the counts of all data."""
         pending = vars(self).get(PENDING)
+        if pending is None:
+            check_parts(self)
         fitted, counts = (self, []) if pending is None else pending.content()
         twin = copy(fitted)
         for name, value in self.get_params(deep=False).items():

@@ -5,6 +5,7 @@ from copy import copy
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
+from ..utils.replaced_parts import remember_parts
 from .parts import PartialCounts, merge
 
 __all__ = ["PENDING", "Pending", "PostponesEstimates", "has_counts", "with_part"]
@@ -84,6 +85,7 @@ class PostponesEstimates:
         parameters, fitted = self.get_params(deep=False), vars(pending.estimate())
         state.update({name: value for name, value in fitted.items() if name not in parameters})
         state.pop(PENDING, None)
+        remember_parts(self)
 
     def __getstate__(self) -> dict[str, Any]:
         self._settle()

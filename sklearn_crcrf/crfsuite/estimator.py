@@ -14,7 +14,6 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from sklearn.base import BaseEstimator, _fit_context
 from sklearn.utils._param_validation import Interval, Options
-from sklearn.utils.validation import check_is_fitted
 
 from ..base.docstrings import documented
 from ..base.summary import SummaryMixin
@@ -26,6 +25,7 @@ from ..linear.serving import linear_tagger_of
 from ..perceptron import StructuredPerceptron
 from ..serving import Tagger
 from ..training import FittedState
+from ..utils.replaced_parts import check_fitted
 from ..utils.replacing import check_replaceable, replacing
 from ..utils.soundness import Fact, Requirement, Sound
 from ..utils.unpacking import MAX_BYTES, read_limited
@@ -511,7 +511,7 @@ class CRFsuiteCRF(FittedState, Sound, SummaryMixin, BaseEstimator):
 
     def _fitted(self) -> LinearChainClassifier:
         self._trained()
-        check_is_fitted(self, "crf_")
+        check_fitted(self, "crf_")
         return self.crf_
 
     def _rows(self, X: Any) -> SequenceArray:

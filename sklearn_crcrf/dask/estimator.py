@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils._param_validation import HasMethods
-from sklearn.utils.validation import check_is_fitted
 
 from ..counts import Counts, Table
+from ..utils.replaced_parts import check_fitted
 from .computing import current_client, partition, task
 from .metrics import token_accuracy
 from .packages import require_dask
@@ -175,7 +175,7 @@ class DaskEstimator:
 
     def _by_parts(self, function: Callable, X: Any, others: dict[str, Any], *args: Any) -> Any:
         """A function of model and part for all parts; the model travels once to each worker."""
-        check_is_fitted(self)
+        check_fitted(self)
         # As bytes, so that the scheduler does not unpack it.
         model = task(pickle.loads, pickle.dumps(_without_counts(self.to_local()), protocol=5))
         parts = same_parts(X=X, **others)

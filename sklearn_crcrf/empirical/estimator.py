@@ -9,7 +9,6 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import _fit_context, clone
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted
 
 from ..base.batch_values import raise_if_impossible, raise_if_not_finite, token_marginals
 from ..base.batches import Batch
@@ -24,6 +23,7 @@ from ..serving import Tagger
 from ..structures import HigherOrderChain, Scores, Structure
 from ..structures.inference import INFERENCE, Inference
 from ..structures.pruning import MOST_OF_RUNS
+from ..utils.replaced_parts import check_fitted
 from ..utils.soundness import Requirement, below, indices
 from .contributions import attribute_names
 from .labels_of_words import labels_of_words
@@ -302,7 +302,7 @@ class EmpiricalCRF(EmpiricalTraining):
         """
         found = None
         if allowed is None and subject_to is None:
-            check_is_fitted(self)
+            check_fitted(self)
             found = labels_of_words(copy(self), X)
         return super().predict(X, allowed, subject_to) if found is None else found
 
@@ -326,7 +326,7 @@ class EmpiricalCRF(EmpiricalTraining):
             are not the defaults, or an expert has more than three symbols, or a tagger cannot do
             what a transformer does.
         """
-        check_is_fitted(self)
+        check_fitted(self)
         return counted_tagger_of(self, tagger_steps(transformers) if transformers else None)
 
     def fit_exponents(self, X: Any, y: Any, sample_weight: Any = None) -> "EmpiricalCRF":
@@ -345,7 +345,7 @@ class EmpiricalCRF(EmpiricalTraining):
         -------
         EmpiricalCRF
         """
-        check_is_fitted(self)
+        check_fitted(self)
         with self._replaced_by(copy(self)) as twin:
             twin._fit_exponents_to(X, y, sample_weight)
         return self
@@ -401,7 +401,7 @@ class EmpiricalCRF(EmpiricalTraining):
         -------
         known : bool, in the layout of X
         """
-        check_is_fitted(self)
+        check_fitted(self)
         fitted = copy(self)
         sequences = fitted._check_X(X)
         observations = fitted._encode(sequences.X)

@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 from sklearn.model_selection import check_cv
-from sklearn.utils.validation import check_is_fitted
 
 from ..data.ragged import SequenceArray, joined_ranges
 from ..data.sequences import as_sequences
 from ..data.symbols import join_columns
 from ..segments.label_sequences import factorize
+from ..utils.replaced_parts import check_fitted
 from ..utils.soundness import Fact, Requirement
 from ._base import SequenceTransformer, as_symbols, column_number
 from ._found_columns import CONFIDENCES, Found, Text, column_names, found_table
@@ -167,7 +167,7 @@ class FoundLabels(SequenceTransformer):
         ValueError
             If a token is not a string or dict, or a column is missing.
         """
-        check_is_fitted(self)
+        check_fitted(self)
         symbols = as_symbols(X)
         self._check_columns(symbols.data.names)
         found = self._predictions(self.estimator_, self._observed(symbols))
@@ -185,7 +185,7 @@ class FoundLabels(SequenceTransformer):
         -------
         ndarray of str objects
         """
-        check_is_fitted(self)
+        check_fitted(self)
         names = self.feature_names_in_.tolist() if input_features is None else input_features
         kept = [name for name in names if name != self.groups]
         return np.array([*kept, *column_names(self.classes_, self._has_probabilities)], object)

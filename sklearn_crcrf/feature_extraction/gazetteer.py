@@ -3,11 +3,11 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from ..data.ragged import SequenceArray, joined_ranges
 from ..data.symbols import SymbolTable
 from ..utils.names import check_several
+from ..utils.replaced_parts import check_fitted
 from ..utils.soundness import Requirement, below
 from ._base import SymbolTransformer, column_number
 from ._phrases import Phrases, leftmost
@@ -104,7 +104,7 @@ class Gazetteer(SymbolTransformer):
         return token.casefold() if self.ignore_case else token
 
     def _transform(self, table: SymbolTable, lengths: np.ndarray) -> SymbolTable:
-        check_is_fitted(self)
+        check_fitted(self)
         j = column_number(self.column, table.names)
         symbols = [self._folded(symbol) for symbol in table.categories[j]]
         ends = np.repeat(np.cumsum(lengths), lengths)

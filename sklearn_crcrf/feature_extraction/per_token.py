@@ -9,12 +9,12 @@ from sklearn import config_context
 from sklearn.base import clone
 from sklearn.utils import get_tags
 from sklearn.utils._set_output import _get_output_config
-from sklearn.utils.validation import check_is_fitted
 
 from ..data.frames import as_frame, frame_columns
 from ..data.ragged import SequenceArray
 from ..data.sequences import as_sequences
 from ..data.symbols import SymbolTable
+from ..utils.replaced_parts import check_fitted
 from ..utils.soundness import Fact, Requirement
 from ._base import SequenceTransformer, _as_frame, _rows_in_order, is_frame
 
@@ -131,7 +131,7 @@ class PerToken(SequenceTransformer):
         ValueError
             If the transformer returns more or fewer rows than tokens.
         """
-        check_is_fitted(self)
+        check_fitted(self)
         rows, sequences = self._rows(X, self.transformer_)
         if self._columns is not None and hasattr(rows, "reindex") and not is_frame(X):
             rows = rows.reindex(columns=self._columns)
@@ -158,7 +158,7 @@ class PerToken(SequenceTransformer):
         AttributeError
             If the transformer does not name its columns.
         """
-        check_is_fitted(self)
+        check_fitted(self)
         if not hasattr(self.transformer_, "get_feature_names_out"):
             name = type(self.transformer_).__name__
             raise AttributeError(f"{name} does not name its columns: no get_feature_names_out")

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_scalar
-from sklearn.utils.validation import check_is_fitted
 
 from .._kernels._entries import some_entries
 from ..data.empty_tokens import warn_of_empty_tokens
 from ..data.ragged import SequenceArray, locate
 from ..data.vocabulary import Vocabulary
+from ..utils.replaced_parts import check_fitted
 from ..utils.soundness import Fact, Requirement
 from ._attributes import Attributes, read_attributes
 from ._base import SequenceTransformer
@@ -126,7 +126,7 @@ class SequenceVectorizer(SequenceTransformer):
             If a token or value is None, NaN or of any kind not described in the Notes; the
             message names the sequence and the position.
         """
-        check_is_fitted(self)
+        check_fitted(self)
         attributes = read_attributes(X, self.vocabulary_.lookup, self.separator)
         return self._output(self._rows(attributes), X)
 
@@ -141,7 +141,7 @@ class SequenceVectorizer(SequenceTransformer):
         -------
         ndarray of str objects of shape (n_attributes,)
         """
-        check_is_fitted(self)
+        check_fitted(self)
         return np.array(self.vocabulary_.symbols, dtype=object)
 
     def _requirements(self) -> Iterator[Requirement]:

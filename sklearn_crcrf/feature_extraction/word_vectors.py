@@ -5,12 +5,12 @@ from typing import Any
 
 import numpy as np
 from sklearn.utils import check_array
-from sklearn.utils.validation import check_is_fitted
 
 from .._kernels._numbering import number_keys
 from ..data.ragged import SequenceArray
 from ..data.vocabulary import Vocabulary
 from ..utils.names import check_no_string
+from ..utils.replaced_parts import check_fitted
 from ..utils.soundness import Array, Fact, Requirement
 from ._base import SequenceTransformer, as_symbols, column_number
 
@@ -114,7 +114,7 @@ class WordVectors(SequenceTransformer):
         -------
         SequenceArray of ndarray of shape (n_tokens, n_dimensions)
         """
-        check_is_fitted(self)
+        check_fitted(self)
         sequences = as_symbols(X)
         table = sequences.data
         j = column_number(self.column, table.names)
@@ -136,7 +136,7 @@ class WordVectors(SequenceTransformer):
         -------
         ndarray of str objects of shape (n_dimensions,)
         """
-        check_is_fitted(self)
+        check_fitted(self)
         return np.array([f"vector{k}" for k in range(len(self.unknown_))], dtype=object)
 
     def _requirements(self) -> Iterator[Requirement]:

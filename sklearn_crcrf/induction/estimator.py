@@ -8,7 +8,6 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import TransformerMixin, _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted
 
 from ..base.batches import Batch
 from ..base.classifier import BaseSequenceClassifier
@@ -23,6 +22,7 @@ from ..linear import check_magnitude, edge_columns, without_columns
 from ..linear.encoder import AttributeEncoder
 from ..structures import Scores, Structure
 from ..training import nested_fits
+from ..utils.replaced_parts import check_fitted
 from ..utils.soundness import Array, Fact, Requirement, below, indices, labels
 from .column_sums import LabelledTokens
 from .conjunctions import selected
@@ -301,7 +301,7 @@ class FeatureInduction(TransformerMixin, BaseSequenceClassifier):
         CSR of shape (n_tokens, n_columns) for a table, else SequenceArray
             :meth:`get_feature_names_out` names the columns.
         """
-        check_is_fitted(self)
+        check_fitted(self)
         sequences = self._check_X(X)
         columns = self._chosen(self._encode(sequences.X))
         if not sequences.mirror.is_table:
@@ -319,7 +319,7 @@ class FeatureInduction(TransformerMixin, BaseSequenceClassifier):
         -------
         ndarray of str objects of shape (n_columns,)
         """
-        check_is_fitted(self)
+        check_fitted(self)
         first = len(self._encoder.edge_attributes)
         return self.attribute_names_[first : first + len(self._columns)]
 

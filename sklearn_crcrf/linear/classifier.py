@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
 
 from ..base.batch_values import token_marginals
 from ..base.batches import Batch
@@ -31,6 +30,7 @@ from ..labels.encoding import LabelIds, sort_labels
 from ..labels.partial import encode_partial_labels
 from ..serving import Tagger
 from ..structures import Scores, Structure
+from ..utils.replaced_parts import check_fitted, check_parts
 from ..utils.soundness import Array, Requirement, below, labels, matrix
 from . import Corpus, TransitionFeature, check_magnitude, edge_columns
 from .constraints import check_possible, forbidden_scores
@@ -64,6 +64,7 @@ class LinearChainClassifier(BaseSequenceClassifier):
     @property
     def state_features_(self) -> dict[tuple[str, Any], float]:
         """The nonzero weights of pairs of attribute and label."""
+        check_parts(self)
         coef = sp.coo_array(self.coef_)
         coef.eliminate_zeros()
         names, labels = self.attribute_names_[coef.row], self.classes_[coef.col]
@@ -103,7 +104,7 @@ class LinearChainClassifier(BaseSequenceClassifier):
             If X was numeric in fit, transitions depend on attributes, or a tagger cannot do what a
             transformer does.
         """
-        check_is_fitted(self)
+        check_fitted(self)
         encoder = self._encoder
         if not transformers and encoder.columns is not None:
             raise ValueError("tagger() is for token strings and feature dicts, but X was numeric")
@@ -173,6 +174,7 @@ class LinearChainClassifier(BaseSequenceClassifier):
         return X
 
     def _named_weights(self) -> NamedWeights:
+        check_parts(self)
         return NamedWeights(
             self.attribute_names_,
             self.edge_attribute_names_,

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted
 
 from ..base.classifier import BaseSequenceClassifier
 from ..base.unwrap import single_steps, steps_of
+from ..utils.replaced_parts import check_fitted
 from ..utils.soundness import check_sound
 
 __all__ = ["check_is_trained", "check_model"]
@@ -23,7 +23,7 @@ def check_is_trained(estimator: Any) -> None:
     """
     transformers, last = steps_of(estimator)
     for part in [*single_steps(transformers), last]:
-        check_is_fitted(part)
+        check_fitted(part)
 
 
 def check_model(estimator: Any) -> None:

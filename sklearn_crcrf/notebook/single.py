@@ -10,6 +10,7 @@ from ..base.unwrap import unwrap
 from ..data.ragged import SequenceArray
 from ..data.sequences import as_sequences
 from ..data.symbols import SymbolTable
+from ..utils.replaced_parts import check_fitted
 
 __all__ = ["Single", "single", "token_texts"]
 
@@ -51,6 +52,7 @@ def single(estimator: Any, sequence: Any, tokens: Sequence[str] | None = None) -
     if len(texts) != outer.lengths[0]:
         raise ValueError(f"there are {outer.lengths[0]} tokens, but {len(texts)} names of tokens")
     classifier, inner = unwrap(estimator, X)
+    check_fitted(classifier)
     return Single(classifier, as_sequences(inner).X, texts)
 
 

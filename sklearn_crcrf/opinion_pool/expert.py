@@ -1,8 +1,6 @@
 """Experts: fitted estimators whose scores another estimator combines."""
 
-from collections.abc import Callable
-from copy import copy
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import clone
@@ -87,18 +85,10 @@ class Expert(NamedTuple):
 class MetaSequenceClassifier(BaseSequenceClassifier):
     """Base of the classifiers that pass X on to other estimators, in its original container."""
 
-    def _map(
-        self,
-        X: Any,
-        function: Callable,
-        allowed: Any = None,
-        requires: str | None = None,
-        subject_to: Any = None,
-    ) -> Any:
-        twin = copy(self)
+    def _for_prediction(self, X: Any) -> Self:
+        twin = super()._for_prediction(X)
         twin._given = X
-        options = allowed, requires, subject_to
-        return super(MetaSequenceClassifier, twin)._map(X, function, *options)
+        return twin
 
     def _as_given(self, X: SequenceArray) -> Any:
         """X in its original container; if none is known, as inside a pool, X itself."""

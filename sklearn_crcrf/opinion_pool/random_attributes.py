@@ -9,10 +9,11 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator, TransformerMixin, _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
-from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
+from sklearn.utils.validation import _check_feature_names_in, validate_data
 
 from ..data.ragged import SequenceArray
 from ..data.sequences import as_sequences, is_table, sound_table
+from ..utils.replaced_parts import check_fitted
 from ..utils.soundness import Requirement, Sound, indices
 
 __all__ = ["RandomAttributes"]
@@ -91,7 +92,7 @@ class RandomAttributes(Sound, TransformerMixin, BaseEstimator):
         -------
         2-D array or CSR for a table, else SequenceArray
         """
-        check_is_fitted(self)
+        check_fitted(self)
         rows, sequences = self._rows(X, reset=False)
         kept = rows[:, self.columns_]
         return kept if sequences is None else sequences.with_data(kept)
@@ -108,7 +109,7 @@ class RandomAttributes(Sound, TransformerMixin, BaseEstimator):
         -------
         ndarray of str objects
         """
-        check_is_fitted(self)
+        check_fitted(self)
         return _check_feature_names_in(self, input_features)[self.columns_]
 
     def _requirements(self) -> Iterator[Requirement]:

@@ -4,7 +4,7 @@ import warnings
 from collections.abc import Iterator, Mapping
 from copy import copy
 from numbers import Integral
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -12,7 +12,6 @@ from sklearn.base import _fit_context
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted
 
 from ..base.batches import Batch
 from ..base.docstrings import documented
@@ -23,6 +22,7 @@ from ..solvers import column_lbfgs
 from ..structures import Scores
 from ..training.callbacks import CallbackSupportMixin, FitProgress
 from ..training.monitor import Training
+from ..utils.replaced_parts import check_fitted
 from ..utils.soundness import Array, Requirement
 from .codes import CODES, check_rows_differ, error_bounds, given_code
 from .columns import BitOrder, Columns
@@ -301,10 +301,17 @@ default="balanced"
         ValueError
             If ``allowed`` or ``subject_to`` does not fit X, or no path that they allow is possible.
         """
-        check_is_fitted(self)
+        find_bits = DECODINGS[self.decoding]
+        if find_bits is None:
+            return super().predict(X, allowed, subject_to)
+        check_fitted(self)
         reader = copy(self)
-        reader._find_bits = DECODINGS[self.decoding]
+        reader._find_bits = find_bits
         return super(OutputCodeCRF, reader).predict(X, allowed, subject_to)
+
+    def _for_prediction(self, X: Any) -> Self:
+        # What predict made is a copy, and checked.
+        return self if self._find_bits is not None else super()._for_prediction(X)
 
     def _scores(self, prepared: Any, batch: Batch) -> Scores:
         if self._find_bits is None:

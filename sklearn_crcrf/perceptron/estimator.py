@@ -10,7 +10,6 @@ from scipy.optimize import OptimizeResult
 from sklearn.base import _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted
 
 from ..base.docstrings import documented
 from ..base.parameters import shared
@@ -25,6 +24,7 @@ from ..structures import Scores, Structure
 from ..training.callbacks import CallbackSupportMixin, FitProgress
 from ..training.monitor import Training
 from ..training.validation import hold_out
+from ..utils.replaced_parts import check_fitted
 from ..utils.soundness import Array, Fact, Requirement, below, matrix
 from .learning import LEARNERS, LastWeights, Learned
 from .out_of_core import FolderExamples, check_out_of_core
@@ -319,7 +319,7 @@ class StructuredPerceptron(CallbackSupportMixin, LinearChainClassifier):
         ValueError
             If ``allowed`` or ``subject_to`` does not fit X, or no path that they allow is possible.
         """
-        check_is_fitted(self)
+        check_fitted(self)
         if self._history is None:
             return super().predict(X, allowed, subject_to)
         super().predict(X, allowed)  # raises an error if no path is possible

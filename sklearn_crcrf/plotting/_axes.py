@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from ..base.unwrap import unwrap
 from ..utils.names import check_no_string
+from ..utils.replaced_parts import check_fitted
 
 __all__ = ["classifier_with", "grid_in", "import_pyplot", "new_axes", "places_of_labels", "plain"]
 
@@ -23,7 +23,7 @@ def classifier_with(estimator: Any, *attributes: str) -> Any:
         If it lacks one of the attributes.
     """
     classifier = unwrap(estimator).classifier
-    check_is_fitted(classifier)
+    check_fitted(classifier)
     missing = [name for name in attributes if not hasattr(classifier, name)]
     if missing:
         raise ValueError(

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 from sklearn.utils import check_scalar
-from sklearn.utils.validation import check_is_fitted
 
 from ..data.ragged import SequenceArray
 from ..data.sequences import as_sequences
@@ -14,6 +13,7 @@ from ..segments.roles import roles_of
 from ..segments.schemes import ONE_TO_ONE, check_option
 from ..structures import SemiMarkovChain
 from ..utils.names import check_several
+from ..utils.replaced_parts import check_fitted
 from ..utils.soundness import Fact, Requirement, below
 from ._base import SpanTransformer
 from .segmented import SegmentedArray
@@ -140,7 +140,7 @@ class SegmentFeatures(SpanTransformer):
         ValueError
             If a column is missing, or a callable does not return symbols.
         """
-        check_is_fitted(self)
+        check_fitted(self)
         sequences = as_sequences(X).X
         source = SpanSource(sequences, self.column)
         entries, n_before = [], 0
@@ -163,7 +163,7 @@ class SegmentFeatures(SpanTransformer):
             Such as ``"string=new york"``; callables are ``"feature0"``, ``"feature1"``, ... by
             their place.
         """
-        check_is_fitted(self)
+        check_fitted(self)
         names = [
             f"{feature if isinstance(feature, str) else f'feature{i}'}={' '.join(run)}"
             for i, (feature, symbols) in enumerate(zip(self.features, self.symbols_, strict=True))

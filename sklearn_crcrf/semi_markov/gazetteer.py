@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 from sklearn.utils import check_scalar
-from sklearn.utils.validation import check_is_fitted
 
 from ..data.sequences import as_sequences
 from ..data.symbols import symbolize
 from ..utils.lines import lines_of
 from ..utils.names import check_several
+from ..utils.replaced_parts import check_fitted
 from ..utils.soundness import Fact, Requirement, below
 from ..utils.unpacking import read_text
 from ._base import SpanTransformer
@@ -146,7 +146,7 @@ class SegmentGazetteer(SpanTransformer):
         ValueError
             If the column is missing.
         """
-        check_is_fitted(self)
+        check_fitted(self)
         sequences = as_sequences(X).X
         table = symbolize(sequences)
         names = list(table.names)

@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils.validation import check_is_fitted
 
 from ..data.ragged import SequenceArray
 from ..data.sequences import as_sequences
+from ..utils.replaced_parts import check_fitted
 from ..utils.soundness import Fact, Requirement
 from ._base import SpanTransformer
 from .segmented import SegmentedArray
@@ -107,7 +107,7 @@ class WithSegments(SpanTransformer):
             If a transformer changed the number of tokens of a sequence, or one of ``segments``
             returned no SegmentedArray.
         """
-        check_is_fitted(self)
+        check_fitted(self)
         made = X if self.tokens_ is None else self.tokens_.transform(X)
         return _joined(made, [transformer.transform(X) for transformer in self.segments_])
 
@@ -122,7 +122,7 @@ class WithSegments(SpanTransformer):
         -------
         ndarray of str objects
         """
-        check_is_fitted(self)
+        check_fitted(self)
         names = [transformer.get_feature_names_out() for transformer in self.segments_]
         return np.concatenate([np.empty(0, dtype=object), *names])
 

@@ -5,6 +5,8 @@ from contextlib import contextmanager
 from inspect import signature
 from typing import Any, Self
 
+from ..utils.replaced_parts import remember_parts
+
 __all__ = ["FittedState"]
 
 
@@ -61,6 +63,7 @@ class FittedState:
         fitted = {name: value for name, value in vars(twin).items() if name not in parameters}
         # A single assignment: an interrupt comes before or after it.
         self.__dict__ = {**kept, **fitted}
+        remember_parts(self)
 
     def __copy__(self) -> Self:
         twin = type(self).__new__(type(self))
@@ -71,3 +74,4 @@ class FittedState:
         parameters = signature(type(self)).parameters
         defaults = {name: parameters[name].default for name in self._added_parameters}
         super().__setstate__({**defaults, **state})  # type: ignore[misc]  # BaseEstimator has it
+        remember_parts(self)

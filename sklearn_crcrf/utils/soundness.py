@@ -141,6 +141,9 @@ class Sound:
         """The requirements of a fitted object."""
         return iter(())
 
+    def _settle(self) -> None:
+        """Compute fitted attributes that were postponed, if any."""
+
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)  # type: ignore[misc]  # BaseEstimator has it
         check_sound(self)

@@ -114,7 +114,7 @@ MODELS = {
     "Gazetteer": (Gazetteer({"animal": ["reed walk", "reed"]}), X),
     "RandomAttributes": (RandomAttributes(random_state=0), ROWS),
 }
-METHODS = ("predict", "predict_proba", "sample", "transform")
+METHODS = ("predict", "predict_proba", "sample", "confidence", "transform")
 # Of these kinds of damage none gets past the check.
 NEVER = {"nan", "inf", "single nan", "single inf"}
 
@@ -129,6 +129,14 @@ def stored_and_loaded(model, path, part, change):
     finally:
         changed(model, path, lambda _: part)
     return pickle.loads(stored)
+
+
+def assigned_answers(model, path, part, change, X) -> str:
+    """What becomes of a model whose part is replaced by hand."""
+    try:
+        return answers(changed(model, path, change), X)
+    finally:
+        changed(model, path, lambda _: part)
 
 
 def is_made(path) -> bool:
@@ -147,6 +155,8 @@ def outcomes(stored: bytes, X) -> Iterator[tuple[tuple, str, str]]:
             found = outcome(partial(stored_and_loaded, model, path, part), change)
             if not isinstance(found, str):
                 found = "loaded" if kind in NEVER else answers(found, X)
+            if found == "refused":
+                found = assigned_answers(model, path, part, change, X)
             if found != "refused":
                 yield path, kind, found
 
