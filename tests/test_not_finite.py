@@ -12,6 +12,8 @@ from sklearn_crcrf import (
     MEMM,
     BoostedCRF,
     EmpiricalCRF,
+    GraphArray,
+    GraphCRF,
     MaxMarginCRF,
     OpinionPoolCRF,
     StructuredPerceptron,
@@ -22,6 +24,8 @@ from sklearn_crcrf.criteria import CRITERIA
 from sklearn_crcrf.data.ragged import longest_first
 from sklearn_crcrf.max_margin.estimator import SOLVERS as MARGIN_SOLVERS
 from sklearn_crcrf.perceptron.learning import LEARNERS
+from sklearn_crcrf.serving import Tagger
+from sklearn_crcrf.serving.content import Content
 from sklearn_crcrf.structures import Chain, Scores, TokenTransitions
 
 pytestmark = pytest.mark.filterwarnings(
@@ -38,6 +42,7 @@ TRAINERS = {
     "memm": MEMM(max_iter=5),
     "pool": OpinionPoolCRF([("crf", CRF(max_iter=5)), ("hmm", HMM())]),
 }
+WORDS = [["the", "dog"], ["a", "dog", "barks"]], [["D", "N"], ["D", "N", "V"]]
 SHORT = np.array([0, 3, 3, 4, 6, 15, 15, 40])
 
 
@@ -159,7 +164,7 @@ def test_weights_that_are_not_finite_are_an_error(name, part, value):
     crf = CRF(max_iter=3, edge_columns=[0]).fit(X, [["a", "b", "b"], ["b", "a", "a"]])
     weights = getattr(crf, part).copy()
     weights[..., -1] = value
-    setattr(crf, part, weights)
+    getattr(crf, part)[:] = weights  # another array would be checked
     with pytest.raises(ValueError, match="not finite"):
         CALLS[name](crf, X)
 
@@ -227,7 +232,7 @@ def test_a_sum_with_a_score_that_is_not_finite_is_nan(kernel, dtype, n_labels, m
             pullback(np.ones(len(SHORT) - 1))
 
 
-@pytest.mark.parametrize("weight", [1e30, 1e200, -1e200])
+@pytest.mark.parametrize("weight", [1e12, -1e30, -1e200])
 def test_probabilities_of_labels_add_up_to_one_where_scores_are_rounded(weight):
     memm, X = MEMM(max_iter=5).fit([np.eye(3)[[0, 1, 2, 0]]], [["a", "b", "c", "a"]]), np.eye(3)
     for i, j in np.ndindex(3, 3):
@@ -239,7 +244,7 @@ def test_probabilities_of_labels_add_up_to_one_where_scores_are_rounded(weight):
 
 
 def test_probabilities_of_paths_add_up_to_one_at_most_where_scores_are_rounded():
-    crf, X = fitted(1e17), [np.eye(2), np.eye(2)[[0, 0, 1]]]
+    crf, X = fitted(1e12), [np.eye(2), np.eye(2)[[0, 0, 1]]]
     crf.coef_[1] = crf.coef_[0]  # all paths but the first are alike
     for paths in crf.predict_k_best(X, 3):
         assert sum(probability for _, probability in paths) <= 1 + 1e-12
@@ -248,13 +253,86 @@ def test_probabilities_of_paths_add_up_to_one_at_most_where_scores_are_rounded()
 @pytest.mark.parametrize("seed", range(3))
 def test_answers_are_numbers_where_scores_are_rounded_by_thousands(seed):
     crf, rng = fitted(1.0), np.random.default_rng(seed)
-    crf.coef_, crf.transitions_ = rng.normal(size=(2, 2, 2)) * 1e20
+    crf.coef_, crf.transitions_ = rng.normal(size=(2, 2, 2)) * 1e11
     X = list(rng.normal(size=(20, 9, 2)))
     for paths in crf.predict_k_best(X, 3):
         probability = np.array([probability for _, probability in paths])
         assert 0.0 <= probability.sum() <= 1 + 1e-12
     entropy = crf.entropy(X)
     assert ((entropy >= 0) & (entropy <= 9 * np.log(2))).all()
+
+
+OF_PROBABILITIES = (
+    "predict_proba",
+    "predict_log_proba",
+    "predict_k_best",
+    "confidence",
+    "entropy",
+    "sample",
+)
+
+
+@for_each("weight", [1e14, 1e20, 1e300])
+@for_each("part", ["coef_", "transitions_", "begin_"])
+def test_scores_without_differences_have_no_probabilities(part, weight):
+    crf, X = CRF(max_iter=3, boundaries=True).fit(*WORDS), WORDS[0]
+    setattr(crf, part, np.full(getattr(crf, part).shape, weight))
+    for model in (crf, OpinionPoolCRF([("crf", crf)], [1.0]).fit(*WORDS)):
+        if model is not crf:
+            setattr(model.estimators_[0], part, getattr(crf, part))
+        for name in OF_PROBABILITIES:
+            with pytest.raises(ValueError, match="are too large for probabilities"):
+                getattr(model, name)(X)
+        assert len(model.predict(X)) == len(X)
+    tagger = crf.tagger()
+    for name in ("probabilities", "confidence"):
+        with pytest.raises(ValueError, match="are too large for probabilities"):
+            getattr(tagger, name)(X[0])
+
+
+@for_each("X", [[np.eye(2), np.eye(2)[[0, 1, 1]] * [[1], [1], [1e14]]]])
+def test_the_token_with_too_large_scores_is_named(X):
+    crf = fitted(1.0)
+    with pytest.raises(ValueError, match=r"X, sequence 1, position 2: scores of up to 1e\+14"):
+        crf.predict_proba(X)
+
+
+def test_scores_that_are_all_very_negative_have_no_probabilities():
+    crf = fitted(1.0)
+    crf.coef_ = np.full((2, 2), -1e20)
+    with pytest.raises(ValueError, match=r"X, sequence 0: scores of up to -2e\+20"):
+        crf.predict_proba([np.eye(2)])
+
+
+def test_very_negative_scores_of_a_label_are_harmless():
+    crf = fitted(1.0)
+    crf.coef_ = np.array([[0.0, -1e20], [0.0, -1e300]])
+    assert crf.confidence([np.eye(2)]) == [1.0]
+    assert crf.predict_proba([np.eye(2)])[0].tolist() == [[1.0, 0.0], [1.0, 0.0]]
+
+
+@for_each("scale", [1e20, -9e18, 1e25, 1e100])
+def test_probabilities_of_graphs_of_huge_numbers(scale):
+    X = GraphArray.from_edges([np.full((3, 3), scale), np.full((2, 3), scale)], [[(0, 1)], []])
+    graph = GraphCRF(max_iter=3).fit(X, [["a", "b", "a"], ["b", "a"]])
+    try:
+        rows = np.vstack(list(graph.predict_proba(X)))
+    except ValueError as error:
+        assert "are too large for probabilities" in str(error)
+    else:
+        np.testing.assert_allclose(rows.sum(axis=1), 1.0)
+
+
+@for_each("order", [1, 2, 3])
+@for_each("scale", [1e14, 1e20, 1e100])
+def test_taggers_of_huge_scores_have_no_probabilities(order, scale):
+    settings, arrays = EmpiricalCRF(order=order).fit(*WORDS).tagger().content()
+    names = ("transition", "begin", "trigrams.score")
+    large = {name: np.full_like(arrays[name], scale) for name in names if name in arrays}
+    tagger = Tagger(Content(settings, {**arrays, **large}))
+    for name in ("probabilities", "confidence"):
+        with pytest.raises(ValueError, match="are too large for probabilities"):
+            getattr(tagger, name)(WORDS[0][0])
 
 
 @pytest.mark.parametrize("n_samples", [0, -1])

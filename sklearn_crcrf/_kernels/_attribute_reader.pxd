@@ -33,9 +33,11 @@ cdef class AttributeReader:
 
     cdef list read(self, object tokens, Attributes *out)
     cdef int read_token(self, object token, Py_ssize_t position, Attributes *out) except -1
-    cdef int read_items(self, dict token, str prefix, Py_ssize_t position, Attributes *out) except -1
+    cdef int read_items(
+        self, dict token, str prefix, int level, Py_ssize_t position, Attributes *out
+    ) except -1
     cdef int read_value(
-        self, str prefix, str key, object value, Py_ssize_t position, Attributes *out
+        self, str prefix, str key, object value, int level, Py_ssize_t position, Attributes *out
     ) except -1
     cdef double number(self, str key, object value, Py_ssize_t position) except? -1
     cdef int read_list(self, object token, Py_ssize_t position, Attributes *out) except -1

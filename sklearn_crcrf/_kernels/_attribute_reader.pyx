@@ -7,6 +7,7 @@ requests the memory that the next step reads.
 
 from collections.abc import Mapping
 from numbers import Real
+from reprlib import repr as limited_repr
 
 import numpy as np
 
@@ -20,6 +21,8 @@ from libc.string cimport memset
 from sklearn_crcrf._kernels._frozen_strings cimport FrozenStrings, Strings, find_text
 from sklearn_crcrf._kernels._texts cimport PyUnicode_Check, Text, hash_text, text_of, widen
 from sklearn_crcrf._kernels.vectors cimport prefetch
+
+from sklearn_crcrf._kernels.sizes import problem_of_nesting
 
 cdef extern from "Python.h":
     bint is_float "PyFloat_CheckExact"(PyObject *)
@@ -88,19 +91,19 @@ cdef class AttributeReader:
 
     cdef int read_token(self, object token, Py_ssize_t position, Attributes *out) except -1:
         if type(token) is dict:
-            return self.read_items(token, None, position, out)
+            return self.read_items(token, None, 1, position, out)
         if isinstance(token, str):
             return add(out, NULL, <PyObject *>token, NULL, NULL, 1.0)
         if self.lists and isinstance(token, LISTS):
             return self.read_list(token, position, out)
         if isinstance(token, Mapping):
-            return self.read_items(dict(token), None, position, out)
+            return self.read_items(dict(token), None, 1, position, out)
         raise wrong("the token must be a str or a dict", position, token)
 
     cdef int read_items(
-        self, dict token, str prefix, Py_ssize_t position, Attributes *out
+        self, dict token, str prefix, int level, Py_ssize_t position, Attributes *out
     ) except -1:
-        """Read a feature dict; ``prefix`` is the key of the dict it is in, with a colon."""
+        """Read a feature dict in ``level - 1`` others; ``prefix`` is their keys, with colons."""
         cdef:
             Py_ssize_t at = 0
             PyObject *before = NULL if prefix is None else <PyObject *>prefix
@@ -118,18 +121,21 @@ cdef class AttributeReader:
                 add(out, before, key, NULL, NULL, 1.0 if <object>value is True else 0.0)
             else:
                 # Other code may run, and change the dict.
-                self.read_value(prefix, <str>key, <object>value, position, out)
+                self.read_value(prefix, <str>key, <object>value, level, position, out)
         return 0
 
     cdef int read_value(
-        self, str prefix, str key, object value, Py_ssize_t position, Attributes *out
+        self, str prefix, str key, object value, int level, Py_ssize_t position, Attributes *out
     ) except -1:
         """Read a value of a feature dict that is not a string."""
         cdef PyObject *before = NULL if prefix is None else <PyObject *>prefix
         if isinstance(value, NESTED) or isinstance(value, Mapping):
             inner = f"{prefix or ''}{key}:"
             if isinstance(value, Mapping):
-                return self.read_items(dict(value), inner, position, out)
+                problem = problem_of_nesting(level + 1, out.n - out.first[position])
+                if problem:
+                    raise ValueError(f"tokens, position {position}: the feature dict {problem}")
+                return self.read_items(dict(value), inner, level + 1, position, out)
             for member in value:
                 if not isinstance(member, str):
                     raise wrong(f"the members of {key!r} must be str", position, member)
@@ -200,7 +206,7 @@ cdef object wrong(str what, Py_ssize_t position, object value):
 
 
 cdef str shortened(object value):
-    text = repr(value)
+    text = limited_repr(value) if isinstance(value, NESTED) else repr(value)
     if len(text) > 60:
         text = text[:57] + "..."
     return f"{text}, of type {type(value).__name__}"

@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from ..data.ragged import locate
+from ..serving.sums import MOST_CERTAIN, too_large
 from ..structures import Scores, Structure
 
 __all__ = [
@@ -9,6 +11,7 @@ __all__ = [
     "log_partition",
     "raise_if_impossible",
     "raise_if_not_finite",
+    "raise_if_too_large",
     "token_marginals",
 ]
 
@@ -17,6 +20,7 @@ def token_marginals(structure: Structure, scores: Scores, first: int) -> np.ndar
     """Marginal probabilities of the labels of all tokens of a batch."""
     log_z, marginals = structure.marginals(scores)
     raise_if_not_finite(log_z, structure, scores, first)
+    raise_if_too_large(log_z, structure, scores, first)
     raise_if_impossible(log_z, first)
     return marginals
 
@@ -25,6 +29,7 @@ def log_partition(structure: Structure, scores: Scores, first: int) -> np.ndarra
     """Log-partition of each sequence of a batch, -inf where no path is possible."""
     log_z, _ = structure.marginals(scores)
     raise_if_not_finite(log_z, structure, scores, first)
+    raise_if_too_large(log_z, structure, scores, first)
     return log_z
 
 
@@ -45,12 +50,37 @@ def raise_if_not_finite(
     if len(wrong) == 0:
         return
     start, stop = structure.offsets[wrong[0] : wrong[0] + 2]
-    tokens = np.flatnonzero(~scores.is_finite(start, stop))
+    tokens = np.flatnonzero(~scores.are_below(np.inf, start, stop))
     where = f", position {tokens[0]}" if len(tokens) else ""
     raise ValueError(
         f"X, sequence {first + wrong[0]}{where}: the scores of labels are not finite, since the "
         "values of attributes or the weights of the model are too large; scale the attributes"
     )
+
+
+def raise_if_too_large(value: np.ndarray, structure: Structure, scores: Scores, first: int) -> None:
+    """Raise ValueError if scores are so large that rounding makes their probabilities wrong.
+
+    A large negative score does no harm, unless all paths of a sequence have one.
+
+    Parameters
+    ----------
+    value : ndarray of shape (n_sequences,)
+        Log-partitions, or scores of the best paths.
+    structure, scores, first : as in :func:`raise_if_not_finite`
+    """
+    wrong = np.flatnonzero((np.abs(value) > MOST_CERTAIN) & ~np.isneginf(value))
+    largest = scores.largest()
+    if largest <= MOST_CERTAIN and len(wrong) == 0:
+        return
+    tokens = np.flatnonzero(~scores.are_below(MOST_CERTAIN, 0, structure.n_tokens))
+    where, score = "", largest if largest > MOST_CERTAIN else value[wrong[0]]
+    if len(tokens):
+        sequence, position = locate(structure.offsets, int(tokens[0]))
+        where = f"X, sequence {first + sequence}, position {position}: "
+    elif len(wrong):
+        where = f"X, sequence {first + wrong[0]}: "
+    raise ValueError(where + too_large(score))
 
 
 def raise_if_impossible(value: np.ndarray, first: int) -> None:

@@ -29,6 +29,7 @@ from .batch_values import (
     log_partition,
     raise_if_impossible,
     raise_if_not_finite,
+    raise_if_too_large,
     token_marginals,
 )
 from .batches import Batch, batches_of
@@ -240,6 +241,8 @@ class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, 
             spelled = spell_segments(y, structure.offsets, self.classes_, scheme)
             sequence, start, end, kind = spelled.segments
             origin = structure.offsets[sequence]
+            best, _ = structure.score(scores, y)
+            raise_if_too_large(best, structure, scores, first)
             value = structure.span_log_probability(
                 scores,
                 origin + start,

@@ -11,6 +11,7 @@ from ..data.layout import Layout
 from ..labels.inequalities import Inequalities
 from ..structures import Scores, Structure, Unsupported
 from ..structures.integer_program import IntegerPrograms, LatticePrograms, programs_of
+from ..utils.names import shown
 
 __all__ = ["SubjectTo", "refuse_subject_to"]
 
@@ -116,13 +117,14 @@ def refuse_subject_to(subject_to: Any, method: str) -> None:
 def _checked(constraints: Any) -> list[GlobalConstraint]:
     if not isinstance(constraints, list | tuple):
         raise ValueError(
-            f"subject_to must be a list of constraints, such as [AtMost(...)], got {constraints!r}"
+            f"subject_to must be a list of constraints, such as [AtMost(...)], got "
+            f"{shown(constraints)}"
         )
     for i, constraint in enumerate(constraints):
         if not isinstance(constraint, GlobalConstraint):
             raise ValueError(
                 f"subject_to[{i}] must be a constraint of sklearn_crcrf.constraints, such as "
-                f"AtMost(...), got {constraint!r}"
+                f"AtMost(...), got {shown(constraint)}"
             )
     return list(constraints)
 

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..segments.schemes import SCHEMES, check_option, read_labels
+from ..utils.names import shown
 from ..utils.soundness import Array, Requirement
 
 __all__ = ["Constraints", "as_constraints", "segment_constraints"]
@@ -175,7 +176,7 @@ def _followers(constraints: Mapping, classes: list) -> np.ndarray:
         for name in (label, *followers):
             if name not in ids:
                 raise ValueError(
-                    f"constraints: the label {name!r} is not among the classes {classes}"
+                    f"constraints: the label {shown(name)} is not among the classes {classes}"
                 )
         transition[ids[label]] = False
         transition[ids[label], [ids[follower] for follower in followers]] = True

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..data.ragged import SequenceArray, locate, object_array
 from ..data.sequences import as_sequences
+from ..utils.names import shown
 
 __all__ = ["read_attributes"]
 
@@ -41,7 +42,7 @@ def _counted(attributes: Collection, offsets: np.ndarray, token: int) -> Counter
         sequence, position = locate(offsets, token)
         raise ValueError(
             f"X, sequence {sequence}, position {position}: attributes must be str, got "
-            f"{attributes!r}"
+            f"{shown(attributes)}"
         ) from None
 
 

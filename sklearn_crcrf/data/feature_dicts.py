@@ -1,6 +1,7 @@
 """Feature dicts as flat arrays of keys and values."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from itertools import pairwise
 from numbers import Number
 from typing import Any, NamedTuple
 
@@ -8,12 +9,14 @@ import numpy as np
 
 from .._kernels._feature_dicts import split_items
 from .._kernels._interning import StringTable
+from .._kernels.sizes import problem_of_nesting
 from .ragged import locate
 from .vocabulary import describe
 
 __all__ = ["Items", "invalid_token", "read_items"]
 
-_MEMBERS = (list, tuple, set, frozenset)
+_NESTED = (Mapping, list, tuple, set, frozenset)
+_PLAIN = {str, int, float, bool}
 
 
 class Items(NamedTuple):
@@ -44,8 +47,13 @@ class Items(NamedTuple):
 
     def invalid(self, item: int, what: str, value: Any) -> ValueError:
         """The error to raise for an invalid item; ``what`` says what it must be."""
+        return self.error(item, f"{what}, but is {describe(value)}")
+
+    def error(self, item: int, problem: str) -> ValueError:
+        """The error to raise for an item; the message names its sequence and position."""
         token = int(np.searchsorted(self.starts, item, side="right")) - 1
-        return invalid_token(what, self.offsets, token, value)
+        sequence, position = locate(self.offsets, token)
+        return ValueError(f"X, sequence {sequence}, position {position}: {problem}")
 
 
 def read_items(tokens: list, offsets: np.ndarray) -> Items:
@@ -79,9 +87,8 @@ def read_items(tokens: list, offsets: np.ndarray) -> Items:
     if len(wrong):
         key = [key for token in tokens for key in token][wrong[0]]
         raise items.invalid(wrong[0], "a key of a feature dict must be a str", key)
-    while nested := {kind for kind in items.kinds if issubclass(kind, (Mapping, *_MEMBERS))}:
-        items = _unfold(items, nested)
-    return items
+    is_nested = any(issubclass(kind, _NESTED) for kind in items.kinds)
+    return _unfold(items) if is_nested else items
 
 
 def invalid_token(what: str, offsets: np.ndarray, token: int, value: Any) -> ValueError:
@@ -98,33 +105,49 @@ def invalid_token(what: str, offsets: np.ndarray, token: int, value: Any) -> Val
     return ValueError(message)
 
 
-def _unfold(items: Items, nested: set[type]) -> Items:
+def _unfold(items: Items) -> Items:
     """The same items, with dicts and lists replaced by their items."""
-    keys: list[str] = []
-    values: list[Any] = []
+    ids, found = items.key_ids.tolist(), _Unfolded(items)
     ends = [0]
-    for i, (k, value) in enumerate(zip(items.key_ids.tolist(), items.values, strict=True)):
-        if type(value) in nested:
-            inner = _inner_items(items, i, value)
-            keys += [f"{items.keys[k]}:{name}" for name in inner]
-            values += inner.values() if isinstance(value, Mapping) else [True] * len(inner)
-        else:
-            keys.append(items.keys[k])
-            values.append(value)
-        ends.append(len(keys))
+    for start, stop in pairwise(items.starts.tolist()):
+        for item in range(start, stop):
+            found.add(items.keys[ids[item]], items.values[item], item, 1, ends[-1])
+        ends.append(len(found.keys))
     table = StringTable()
-    ids = np.empty(len(keys), dtype=np.int32)
-    table.add(keys, ids)
-    starts = np.array(ends)[items.starts]
-    return Items(table.symbols, ids, values, starts, set(map(type, values)), items.offsets)
+    key_ids = np.empty(len(found.keys), dtype=np.int32)
+    table.add(found.keys, key_ids)
+    kinds = set(map(type, found.values))
+    return Items(table.symbols, key_ids, found.values, np.array(ends), kinds, items.offsets)
 
 
-def _inner_items(items: Items, i: int, value: Any) -> Any:
-    what = "a key of a feature dict must be a str"
-    if not isinstance(value, Mapping):
-        what = f"the members of {items.key(i)!r} must be str"
-    for name in value:
-        if not isinstance(name, str):
-            raise items.invalid(i, what, name)
-    # The order of a set differs from run to run.
-    return sorted(value) if isinstance(value, (set, frozenset)) else value
+class _Unfolded:
+    """The keys and values of items, without dicts and lists among the values."""
+
+    def __init__(self, items: Items):
+        self._items = items
+        self.keys: list[str] = []
+        self.values: list[Any] = []
+
+    def add(self, key: str, value: Any, item: int, level: int, start: int) -> None:
+        """Add a value, or what it holds; ``start`` is the number of values of tokens before."""
+        if type(value) in _PLAIN or not isinstance(value, _NESTED):
+            self.keys.append(key)
+            self.values.append(value)
+        elif isinstance(value, Mapping):
+            problem = problem_of_nesting(level + 1, len(self.keys) - start)
+            if problem is not None:
+                raise self._items.error(item, f"the feature dict {problem}")
+            self._check_names(value, item, "a key of a feature dict must be a str")
+            for name in value:
+                self.add(f"{key}:{name}", value[name], item, level + 1, start)
+        else:
+            self._check_names(value, item, f"the members of {key!r} must be str")
+            # The order of a set differs from run to run.
+            members = sorted(value) if isinstance(value, (set, frozenset)) else value
+            self.keys += [f"{key}:{name}" for name in members]
+            self.values += [True] * len(members)
+
+    def _check_names(self, names: Iterable, item: int, what: str) -> None:
+        for name in names:
+            if not isinstance(name, str):
+                raise self._items.invalid(item, what, name)

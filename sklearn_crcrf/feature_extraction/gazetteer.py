@@ -6,7 +6,7 @@ import numpy as np
 
 from ..data.ragged import SequenceArray, joined_ranges
 from ..data.symbols import SymbolTable
-from ..utils.names import check_several
+from ..utils.names import check_several, shown
 from ..utils.replaced_parts import check_fitted
 from ..utils.soundness import Requirement, below
 from ._base import SymbolTransformer, column_number
@@ -97,7 +97,7 @@ class Gazetteer(SymbolTransformer):
             read.append(phrase.split() if isinstance(phrase, str) else [*phrase])
         for phrase in read:
             if not all(isinstance(token, str) for token in phrase):
-                raise ValueError(f"lists[{name!r}]: the tokens of {phrase!r} must be str")
+                raise ValueError(f"lists[{name!r}]: the tokens of {shown(phrase)} must be str")
         return [[self._folded(token) for token in phrase] for phrase in read]
 
     def _folded(self, token: str) -> str:

@@ -7,7 +7,7 @@ import numpy as np
 
 from ..data.symbols import SymbolTable
 from ..data.vocabulary import JoinedStrings
-from ..utils.names import check_several
+from ..utils.names import check_several, shown
 from ._base import SymbolTransformer
 from ._neighbours import Column, Neighbours, combine
 from .presets import TEMPLATES, preset_templates
@@ -149,7 +149,7 @@ def _expand(templates: str | Sequence, names: tuple[str, ...]) -> list[Places]:
             offsets = template if isinstance(template, tuple) else (template,)
             if not offsets or not all(isinstance(o, (int, np.integer)) for o in offsets):
                 raise ValueError(
-                    f"templates: {template!r} must be an int, a tuple of ints or a str"
+                    f"templates: {shown(template)} must be an int, a tuple of ints or a str"
                 )
             expanded += [tuple((name, int(o)) for o in offsets) for name in names]
     return expanded

@@ -9,7 +9,7 @@ import numpy as np
 from ..data.layout import check_one_per_token
 from ..data.ragged import SequenceArray, locate
 from ..data.vocabulary import InvalidTokenError, Vocabulary
-from ..utils.names import check_no_string
+from ..utils.names import check_no_string, shown
 from ..utils.soundness import Fact, Requirement, setting_state
 
 __all__ = ["LabelIds", "encode_labels", "sort_labels"]
@@ -48,7 +48,7 @@ def encode_labels(y: SequenceArray, name: str = "y") -> tuple[np.ndarray, np.nda
         return number_labels(y.data)
     except InvalidLabelError as error:
         label = y.data[error.token]
-        what = f"the label must be hashable, and neither None nor NaN, but is {label!r}"
+        what = f"the label must be hashable, and neither None nor NaN, but is {shown(label)}"
         raise token_error(y, error.token, name, what) from None
 
 
@@ -276,7 +276,7 @@ def find_labels(
     unknown = np.flatnonzero(found < 0)
     if len(unknown):
         token = int(unknown[0])
-        what = f"the label {y.data[token]!r} is not among the classes {list(numbers)}"
+        what = f"the label {shown(y.data[token])} is not among the classes {list(numbers)}"
         raise token_error(y, token, name, what)
     return found
 

@@ -8,6 +8,7 @@ import numpy as np
 from .._kernels._interning import are_strings
 from ..data.layout import check_one_per_token
 from ..data.ragged import SequenceArray
+from ..utils.names import shown
 from .encoding import (
     InvalidLabelError,
     LabelIds,
@@ -134,7 +135,7 @@ def _encode_options(
     column = np.array([columns.get(label, -1) for label in labels], dtype=np.int32)
     if (column < 0).any():
         i = int(np.argmax(column < 0))
-        what = f"the label {labels[i]!r} is not among the classes {list(columns)}"
+        what = f"the label {shown(labels[i])} is not among the classes {list(columns)}"
         raise token_error(y, int(np.argmax(option_of_token == owner[i])), name, what)
     allowed = np.zeros((len(options), len(classes)), dtype=bool)
     allowed[owner, column] = True
@@ -158,7 +159,7 @@ def _number_options(y: SequenceArray, name: str) -> tuple[list, np.ndarray]:
     except InvalidLabelError as error:
         what = (
             "it must be a label, hashable and not NaN, or a set of one or more labels, or None, "
-            f"but is {y.data[error.token]!r}"
+            f"but is {shown(y.data[error.token])}"
         )
         raise token_error(y, error.token, name, what) from None
     return different, ids

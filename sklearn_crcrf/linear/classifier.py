@@ -188,9 +188,9 @@ class LinearChainClassifier(BaseSequenceClassifier):
         n_edges = len(self.edge_attribute_names_)
         yield Array("attribute_names_", self.attribute_names_, (n_attributes,), kind="OUS")
         yield from matrix("coef_", self.coef_, (n_attributes, n))
-        yield Array("transitions_", self.transitions_, (n, n))
-        yield Array("begin_", self.begin_, (n,))
-        yield Array("end_", self.end_, (n,))
+        # -inf forbids a label or a transition.
+        for name, shape in (("transitions_", (n, n)), ("begin_", (n,)), ("end_", (n,))):
+            yield Array(name, getattr(self, name), shape, -np.inf)
         yield Array("edge_coef_", self.edge_coef_, (n_edges, n, n))
         width = getattr(self, "n_features_in_", None)
         yield from below("_encoder", self._encoder.requirements(n_attributes, width))

@@ -15,7 +15,7 @@ from ..data.ragged import SequenceArray
 from ..data.symbols import SymbolTable
 from ..data.vocabulary import Vocabulary
 from ..feature_extraction import SequenceVectorizer
-from ..utils.names import check_no_string
+from ..utils.names import check_no_string, shown
 from ..utils.soundness import Array, Fact, Requirement, below, indices
 from .edge_data import EdgeEncoder
 
@@ -152,7 +152,7 @@ class AttributeEncoder:
             encoded = _as_csr(self._vectorizer.fit_transform(X).data)
             self._set_names(X)
         if len(self._edge_columns) and not len(self.edge_attributes):
-            raise ValueError(f"edge_columns={self._edge_columns!r}: X has no such columns")
+            raise ValueError(f"edge_columns={shown(self._edge_columns)}: X has no such columns")
         return encoded
 
     def _extend(self, X: SequenceArray) -> Matrix:

@@ -10,6 +10,7 @@ from ..base.batches import Batch
 from ..base.classifier import BaseSequenceClassifier
 from ..base.contributions import Contributions
 from ..base.unwrap import steps_of
+from ..utils.names import shown
 from ._markup import Markup, NotebookDisplay, element
 from .single import single
 
@@ -239,7 +240,7 @@ def _label_ids(
     place = {label: j for j, label in enumerate(classifier.classes_.tolist())}
     for t, label in enumerate(labels):
         if label not in place:
-            raise ValueError(f"{name}, position {t}: {label!r} is not among {list(place)}")
+            raise ValueError(f"{name}, position {t}: {shown(label)} is not among {list(place)}")
     return np.array([place[label] for label in labels], dtype=np.int32)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..data.ragged import SequenceArray, locate
-from ..utils.names import check_several
+from ..utils.names import check_several, shown
 
 __all__ = ["factorize", "is_nested", "label_sequences", "naming_unhashable"]
 
@@ -56,8 +56,8 @@ def naming_unhashable(**labels: SequenceArray) -> Iterator[None]:
                 if not _is_hashable(label):
                     sequence, position = locate(sequences.offsets, token)
                     raise ValueError(
-                        f"{name}, sequence {sequence}, position {position}: the label {label!r} "
-                        "is not hashable"
+                        f"{name}, sequence {sequence}, position {position}: the label "
+                        f"{shown(label)} is not hashable"
                     ) from None
         raise
 

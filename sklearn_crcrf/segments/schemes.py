@@ -5,6 +5,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..utils.names import shown
+
 __all__ = [
     "ONE_TO_ONE",
     "SCHEMES",
@@ -163,8 +165,8 @@ def read_labels(
     for i, label in enumerate(labels):
         parts = SCHEMES[scheme].split(label)
         if parts is None:
-            message = f"{name}: label {label!r}{place(i)} does not fit the scheme {scheme}"
-            if not any("-" in str(other) for other in labels):
+            message = f"{name}: label {shown(label)}{place(i)} does not fit the scheme {scheme}"
+            if not any(isinstance(other, str) and "-" in other for other in labels):
                 message += "; labels without prefixes are of the scheme 'IO'"
             raise ValueError(message)
         parsed.append(parts)

@@ -1,11 +1,13 @@
 """The columns of one sequence: what tokens hold, and what the steps of a pipeline make of it."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from numbers import Number
 from typing import Any
 
 import numpy as np
 
+from .._kernels.sizes import problem_of_nesting
+from ..utils.names import shown
 from .content import Content
 from .spelling import spelling_feature
 
@@ -50,7 +52,9 @@ def read_columns(tokens: Iterable, names: Sequence[str]) -> Columns:
     {'word': ['the', 'dog'], 'tag': ['D', None]}
     """
     if isinstance(tokens, str | bytes | Mapping):
-        raise TypeError(f"tokens must be a list of the tokens of one sequence, but is {tokens!r}")
+        raise TypeError(
+            f"tokens must be a list of the tokens of one sequence, but is {shown(tokens)}"
+        )
     rows = [_symbols(token, names, t) for t, token in enumerate(tokens)]
     return {name: [row.get(name) for row in rows] for name in names}
 
@@ -62,35 +66,50 @@ def _symbols(token: Any, names: Sequence[str], position: int) -> Mapping[str, st
     if isinstance(token, Mapping):
         if all(type(value) is str for value in token.values()):
             return token
-        return dict(_flat(token, "", position))
+        return _flat(token, position)
     if not isinstance(token, str) and hasattr(token, "__len__"):
         if len(token) != len(names):
             raise ValueError(
                 f"tokens, position {position}: the token has {len(token)} columns, "
                 f"but the model has {len(names)}"
             )
-        return dict(_flat(dict(zip(names, token, strict=True)), "", position))
+        return _flat(dict(zip(names, token, strict=True)), position)
     what = "a str" if len(names) == 1 else "a dict or a tuple"
     raise TypeError(
-        f"tokens, position {position}: the token must be {what}, but is {token!r}, of type "
+        f"tokens, position {position}: the token must be {what}, but is {shown(token)}, of type "
         f"{type(token).__name__}"
     )
 
 
-def _flat(token: Mapping, prefix: str, position: int) -> Iterator[tuple[str, str]]:
+def _flat(token: Mapping, position: int) -> dict[str, str]:
     """The columns of a feature dict, with columns ``"key:inner"`` of what is nested."""
-    for key, value in token.items():
-        if isinstance(value, SCALARS) and value == value:
-            yield prefix + key, str(value)
-        elif isinstance(value, Mapping):
-            yield from _flat(value, f"{prefix}{key}:", position)
-        elif isinstance(value, list | tuple | set | frozenset):
-            yield from ((f"{prefix}{key}:{member}", "True") for member in value)
-        else:
-            raise TypeError(
-                f"tokens, position {position}: {prefix + key!r} must be a str, number, dict or "
-                f"list, but is {value!r}, of type {type(value).__name__}"
-            )
+    columns: dict[str, str] = {}
+
+    def add(items: Mapping, prefix: str, level: int) -> None:
+        problem = problem_of_nesting(level, len(columns))
+        if problem is not None and level > 1:
+            raise ValueError(f"tokens, position {position}: the feature dict {problem}")
+        for key, value in items.items():
+            if isinstance(value, SCALARS) and value == value:
+                columns[prefix + key] = str(value)
+            elif isinstance(value, Mapping):
+                add(value, f"{prefix}{key}:", level + 1)
+            elif isinstance(value, list | tuple | set | frozenset):
+                for member in value:
+                    if not isinstance(member, str):
+                        raise TypeError(
+                            f"tokens, position {position}: the members of {prefix + key!r} must be "
+                            f"str, but one is {shown(member)}"
+                        )
+                    columns[f"{prefix}{key}:{member}"] = "True"
+            else:
+                raise TypeError(
+                    f"tokens, position {position}: {prefix + key!r} must be a str, number, dict or "
+                    f"list, but is {value!r}, of type {type(value).__name__}"
+                )
+
+    add(token, "", 1)
+    return columns
 
 
 def reader_of(content: Content, finish: Callable[[Columns], list]) -> Callable[[Iterable], list]:

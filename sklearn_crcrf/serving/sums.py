@@ -10,7 +10,19 @@ from .._kernels._messages import ForwardMessages, backward_messages, forward_mes
 from .._kernels._potentials import BatchPotentials
 from .._kernels.vectorized import lock_step, viterbi
 
-__all__ = ["ChainScores", "Edges", "PathSum"]
+__all__ = ["MOST_CERTAIN", "ChainScores", "Edges", "PathSum", "too_large"]
+
+
+# Scores up to here have rounding errors below 0.01, and the logarithms of probabilities too.
+MOST_CERTAIN = 1e13
+
+
+def too_large(score: float) -> str:
+    """An error message: why labels with such a score have no probabilities."""
+    return (
+        f"scores of up to {score:.3g} are too large for probabilities, since rounding leaves "
+        "nothing of their differences; scale the attributes, or use smaller weights"
+    )
 
 
 class Edges(NamedTuple):

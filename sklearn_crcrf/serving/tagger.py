@@ -12,7 +12,7 @@ from .counted import counted_tagger
 from .files import read_content, write_content
 from .higher_order import RunTables, SequenceLattice
 from .linear import linear_tagger
-from .sums import ChainScores, Edges, PathSum
+from .sums import MOST_CERTAIN, ChainScores, Edges, PathSum, too_large
 
 __all__ = ["Tagger", "load_tagger"]
 
@@ -217,6 +217,7 @@ class Tagger:
             return scores.state
         log_z, marginals = self._paths(scores).marginals
         _check(log_z)
+        self._check_size(log_z, scores)
         return marginals
 
     def confidence(self, tokens: Iterable) -> float:
@@ -234,6 +235,7 @@ class Tagger:
         if np.isneginf(log_z):
             return 0.0
         _check(log_z)
+        self._check_size(log_z, scores)
         return float(np.exp(min(paths.best[0] - log_z, 0.0)))
 
     def scores(self, tokens: Iterable) -> ChainScores:
@@ -300,6 +302,15 @@ class Tagger:
     def _paths(self, scores: ChainScores) -> PathSum | SequenceLattice:
         """The paths of a sequence of at least one token."""
         return self._runs.lattice(scores) if self._runs.tables else PathSum(scores)
+
+    def _check_size(self, log_z: float, scores: ChainScores) -> None:
+        """Raise ValueError if scores are so large that rounding makes their probabilities wrong."""
+        *parts, edges = scores
+        tables = (part for *_, score, unseen in self._runs.tables for part in (score, unseen))
+        largest = max(part.max(initial=0.0) for part in (*parts, edges.score, *tables))
+        for score in (largest, log_z):
+            if abs(score) > MOST_CERTAIN:
+                raise ValueError(too_large(score))
 
     def _path(self, tokens: Iterable) -> np.ndarray:
         """The numbers of the labels of one sequence, if they are not found by one compiled call."""

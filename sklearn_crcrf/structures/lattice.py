@@ -56,10 +56,14 @@ class LatticeScores(NamedTuple):
         """The scores that tokens share: none."""
         return iter(())
 
-    def is_finite(self, start: int, stop: int) -> np.ndarray:
-        """Which of the tokens ``start`` to ``stop`` have no state score that is NaN or inf."""
-        finite = np.append(0, np.cumsum(~(self.state < np.inf)))[self.candidates.indptr]
-        return np.diff(finite[start : stop + 1]) == 0
+    def are_below(self, limit: float, start: int, stop: int) -> np.ndarray:
+        """Which of the tokens ``start`` to ``stop`` have only state scores below a limit."""
+        above = np.append(0, np.cumsum(~(self.state < limit)))[self.candidates.indptr]
+        return np.diff(above[start : stop + 1]) == 0
+
+    def largest(self) -> float:
+        """The largest of all scores, at least 0."""
+        return float(self.runs.max(initial=0.0))
 
     def with_state(self, state: np.ndarray) -> "LatticeScores":
         """The same scores but for the scores of single candidates."""

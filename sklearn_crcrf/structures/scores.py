@@ -154,9 +154,14 @@ class Scores(NamedTuple):
         yield from zip(("transition", "begin", "end"), self[1:4], strict=True)
         yield "transition", self.token_transitions.score
 
-    def is_finite(self, start: int, stop: int) -> np.ndarray:
-        """Which of the tokens ``start`` to ``stop`` have no state score that is NaN or inf."""
-        return np.all(self.state[start:stop] < np.inf, axis=1)
+    def are_below(self, limit: float, start: int, stop: int) -> np.ndarray:
+        """Which of the tokens ``start`` to ``stop`` have only state scores below a limit."""
+        return np.all(self.state[start:stop] < limit, axis=1)
+
+    def largest(self) -> float:
+        """The largest of all scores, at least 0."""
+        parts = (*self[:4], self.token_transitions.score, self.own)
+        return max(float(part.max(initial=0.0)) for part in parts)
 
     def with_state(self, state: np.ndarray) -> "Scores":
         """The same scores but for the state scores."""

@@ -1,9 +1,27 @@
 """Checks of several names or values that the user passes, and default names."""
 
 from collections.abc import Iterable
+from reprlib import Repr
 from typing import Any
 
-__all__ = ["check_no_string", "check_several", "default_columns"]
+__all__ = ["check_no_string", "check_several", "default_columns", "shown"]
+
+REPR = Repr()
+REPR.maxlevel = 3
+REPR.maxstring = REPR.maxother = 100
+CONTAINERS = (dict, list, tuple, set, frozenset)
+
+
+def shown(value: Any) -> str:
+    """The repr of a value for an error message; of containers only the outer levels.
+
+    Examples
+    --------
+    >>> from sklearn_crcrf.utils.names import shown
+    >>> shown("N"), shown([[[["N"]]]])
+    ("'N'", '[[[[...]]]]')
+    """
+    return REPR.repr(value) if isinstance(value, CONTAINERS) else repr(value)
 
 
 def check_no_string(names: Any, what: str) -> None:

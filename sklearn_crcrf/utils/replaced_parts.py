@@ -6,11 +6,11 @@ are remembered, and before they are used it is looked whether they are still the
 takes microseconds. Only if one was replaced, all requirements are checked again.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from functools import cache
 from itertools import chain
 from operator import is_, itemgetter
-from typing import Any
+from typing import Any, cast
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -121,13 +121,12 @@ class _Parts:
             if not isinstance(part, tuple):
                 self._containers.append(members)
             return members
-        module = type(part).__module__.partition(".")[0]
         names = getattr(part, "__dict__", None)
-        if not names or not (module in PACKAGES or sp.issparse(part)):
+        if not names or not (isinstance(part, Sound) or sp.issparse(part) or _is_known(type(part))):
             return ()
         names = [*names]
         self._objects.append((part, itemgetter(*names, names[0])))  # of one name it makes no tuple
-        given = _given(type(part)) if isinstance(part, BaseEstimator) else ()
+        given = _given(cast(Hashable, type(part))) if isinstance(part, BaseEstimator) else ()
         return [part.__dict__[name] for name in names if name not in given]
 
     def _all_members(self, whole: Any) -> Iterator[Any]:
@@ -139,10 +138,14 @@ class _Parts:
         return [array.shape for array in self._arrays]
 
 
+def _is_known(kind: type) -> bool:
+    return kind.__module__.partition(".")[0] in PACKAGES
+
+
 @cache
-def _given(kind: type[BaseEstimator]) -> set[str]:
+def _given(kind: Hashable) -> set[str]:
     """Attributes of estimators that belong to the user: parameters, and labels to be renamed."""
-    return {*kind._get_param_names(), "classes_"}
+    return {*cast(Any, kind)._get_param_names(), "classes_"}
 
 
 _KNOWN: WeakKeyDictionary[Sound, _Parts] = WeakKeyDictionary()
