@@ -1,6 +1,8 @@
-"""Files of taggers, which are mapped into memory: pages are read when needed, and shared.
+"""Files of taggers, which are read into memory, or mapped: then processes share its pages.
 
-A file whose name ends in ".gz" is compressed, and unpacked into memory.
+A process ends if a page that it has mapped is no longer in the file, and kernels index without
+checks; so a file that others may write into, as ``cp`` does, must not be mapped. A file whose name
+ends in ".gz" is compressed, and unpacked into memory.
 
 A file begins with ``MAGIC``, then have 4 bytes each the version of the format, the length of the
 header, and a checksum of the header. The header is JSON: the settings, and for each array its type,
@@ -15,6 +17,7 @@ import struct
 import sys
 import zlib
 from math import prod
+from typing import BinaryIO
 
 import numpy as np
 
@@ -31,6 +34,7 @@ PACKED = b"\x1f\x8b"
 VERSION = 1
 START = struct.Struct("<24sIII")
 ALIGNMENT = 64
+MAPPED_ABOVE = 2**28
 # Of compression.
 LEVEL = 6
 # Bytes of memory of an array, beside its values.
@@ -91,14 +95,18 @@ def is_tagger_file(path: str | os.PathLike) -> bool:
         return False
 
 
-def read_content(path: str | os.PathLike, max_bytes: int | None = MAX_BYTES) -> Content:
-    """Map a file, or unpack it; the values of its arrays are not checked.
+def read_content(
+    path: str | os.PathLike, max_bytes: int | None = MAX_BYTES, mapped: bool | None = None
+) -> Content:
+    """Read, map or unpack a file; the values of its arrays are not checked.
 
     Parameters
     ----------
     path : str or path-like
     max_bytes : int or None
         Maximum number of bytes of the unpacked file, and of what is made of it; None for no limit.
+    mapped : bool or None
+        Whether to map a file that is not compressed; None for a file of more than 256 MiB.
 
     Returns
     -------
@@ -117,10 +125,8 @@ def read_content(path: str | os.PathLike, max_bytes: int | None = MAX_BYTES) -> 
             file.seek(0)
             unpacked = read_limited(gzip.GzipFile(fileobj=file), max_bytes)
             data = np.frombuffer(unpacked, np.uint8)
-        elif file.seek(0, os.SEEK_END):
-            data = np.frombuffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), np.uint8)
         else:
-            data = np.empty(0, dtype=np.uint8)
+            data = _bytes_of(file, mapped)
     start = data[: START.size].tobytes()
     if start.startswith(ARCHIVE):
         raise ValueError(
@@ -150,6 +156,19 @@ def read_content(path: str | os.PathLike, max_bytes: int | None = MAX_BYTES) -> 
         return Content(dict(described["settings"]), arrays, budget)
     except (KeyError, TypeError, AttributeError, RecursionError, OverflowError):
         raise ValueError("the header of the file is not valid") from None
+
+
+def _bytes_of(file: BinaryIO, mapped: bool | None) -> np.ndarray:
+    """All bytes of an open file; at the beginning of a page, as arrays must be aligned."""
+    size = file.seek(0, os.SEEK_END)
+    if size == 0:
+        return np.empty(0, dtype=np.uint8)
+    if mapped or (mapped is None and size > MAPPED_ABOVE):
+        return np.frombuffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), np.uint8)
+    file.seek(0)
+    pages = mmap.mmap(-1, size)
+    n_read = file.readinto(pages)  # type: ignore[attr-defined]  # all of it, or up to its end
+    return np.frombuffer(pages, np.uint8, n_read)
 
 
 def _part(data: np.ndarray, dtype: str, shape: list[int], place: int) -> np.ndarray:

@@ -72,6 +72,10 @@ class Tagger:
     )
 
     def __init__(self, content: Content):
+        views = {name: array.view() for name, array in content.arrays.items()}
+        for array in views.values():
+            array.flags.writeable = False  # kernels follow its indices
+        content = content._replace(arrays=views)
         kind = content.setting("kind", str)
         labels = content.setting("labels", list)
         if kind not in KINDS or not labels:
@@ -277,7 +281,7 @@ class Tagger:
         return Tagger(Content(self._content.settings, arrays))
 
     def save(self, file: str | os.PathLike) -> None:
-        """Write a file that :func:`load_tagger` maps into memory.
+        """Write a file that :func:`load_tagger` reads.
 
         A file of this name is replaced by the new file, whole, once it is on disk; processes that
         have mapped the old file keep it.
@@ -286,7 +290,7 @@ class Tagger:
         ----------
         file : str or path-like
             If the name ends in ".gz", the file is compressed: it is smaller, and unpacked into
-            memory instead of mapped.
+            memory, and never mapped.
 
         Raises
         ------
@@ -334,12 +338,16 @@ def _check(log_z: float) -> None:
         raise ValueError("no path of the tokens is possible")
 
 
-def load_tagger(file: str | os.PathLike, max_bytes: int | None = MAX_BYTES) -> Tagger:
-    """Load a tagger from a file, which is mapped into memory and must not be changed.
+def load_tagger(
+    file: str | os.PathLike, max_bytes: int | None = MAX_BYTES, *, mapped: bool | None = None
+) -> Tagger:
+    """Load a tagger from a file, which is read into memory, or mapped.
 
-    Processes that load the same file share its memory. The file is checked, so that a damaged file
-    is an error, but a weight that has changed on disk is not noticed. To replace a file that is in
-    use, save to its name again: that makes a new file.
+    The file is checked, so that a damaged file is an error. Processes that map the same file share
+    its memory, but it must not be written into as long as one of them runs: then labels change, or
+    the process ends. To replace a file that is mapped, save to its name again, or move another file
+    there, as ``mv`` of the same disk does: that makes a new file, and the old one stays until
+    nobody uses it. ``cp`` over a file writes into it.
 
     Parameters
     ----------
@@ -347,6 +355,9 @@ def load_tagger(file: str | os.PathLike, max_bytes: int | None = MAX_BYTES) -> T
         Written by :meth:`Tagger.save`.
     max_bytes : int or None, default=2**32
         Maximum number of bytes of the unpacked file, and of what is made of it; None for no limit.
+    mapped : bool or None, default=None
+        Whether to map a file that is not compressed; None maps files of more than 256 MiB, and
+        reads smaller ones into memory.
 
     Returns
     -------
@@ -371,6 +382,6 @@ def load_tagger(file: str | os.PathLike, max_bytes: int | None = MAX_BYTES) -> T
     ['D', 'N']
     """
     try:
-        return Tagger(read_content(file, max_bytes))
+        return Tagger(read_content(file, max_bytes, mapped))
     except ValueError as error:
         raise ValueError(f"{os.fspath(file)}: {error}") from error

@@ -9,6 +9,7 @@ import zlib
 
 import numpy as np
 import pytest
+from cases import for_each
 
 from sklearn_crcrf import CRF, EmpiricalCRF
 from sklearn_crcrf.model_files import save_model
@@ -60,6 +61,67 @@ def test_a_file_in_use_is_replaced(saved, tmp_path):
     CRF().fit([["the"]], [["other"]]).tagger().save(path)
     assert before(["the"]) == ["D"]
     assert load_tagger(path)(["the"]) == ["other"]
+
+
+OVERWRITING = """
+import os, sys
+from sklearn_crcrf.serving import load_tagger
+path, mapped = sys.argv[1], {"None": None, "False": False}[sys.argv[2]]
+tagger = load_tagger(path, mapped=mapped)
+before = tagger(["the", "cat"])
+for change in (
+    lambda file: file.truncate(10),
+    lambda file: file.write(b"\\xff" * size),
+    lambda file: file.truncate(0),
+):
+    size = os.path.getsize(path)
+    with open(path, "r+b") as file:
+        change(file)
+    assert tagger(["the", "cat"]) == before
+    assert tagger.confidence(["the"]) > 0
+    try:
+        load_tagger(path, mapped=mapped)
+    except ValueError:
+        continue
+    raise AssertionError("a damaged file was loaded")
+print("done")
+"""
+
+
+@for_each("mapped", [None, False])
+def test_a_file_in_use_is_overwritten_in_place(tmp_path, mapped):
+    # In a process of its own, which a signal would end.
+    path = tmp_path / "file"
+    CRF().fit(X, Y).tagger().save(path)
+    program = [sys.executable, "-c", OVERWRITING, path, str(mapped)]
+    done = subprocess.run(program, capture_output=True, text=True, check=True)
+    assert done.stdout == "done\n"
+
+
+def test_a_file_in_use_is_overwritten_while_others_read_it(tmp_path):
+    """Whatever is read while a file is written, it is an error or a tagger."""
+    path, other = tmp_path / "file", tmp_path / "other"
+    CRF().fit(X, Y).tagger().save(path)
+    CRF().fit([["the", "a"] * 400], [["other", "one"] * 400]).tagger().save(other)
+    first, second = path.read_bytes(), other.read_bytes()
+    for cut in range(0, len(first), 257):
+        path.write_bytes(second[:cut] + first[cut:])
+        try:
+            tagger = load_tagger(path)
+        except ValueError:
+            continue
+        assert len(tagger(["the", "cat"])) == 2
+
+
+def test_mapped_files(saved, tmp_path):
+    path = tmp_path / "file"
+    path.write_bytes(saved.read_bytes())
+    mapped, read = (load_tagger(path, mapped=mapped) for mapped in (True, False))
+    assert mapped(["the", "cat"]) == read(["the", "cat"])
+    for name, array in read.content().arrays.items():
+        np.testing.assert_array_equal(array, mapped.content().arrays[name])
+        assert not array.flags.writeable
+        assert array.ctypes.data % 64 == 0
 
 
 def test_is_tagger_file(saved, tmp_path):
