@@ -25,7 +25,6 @@ from sklearn_crcrf.data.ragged import longest_first
 from sklearn_crcrf.max_margin.estimator import SOLVERS as MARGIN_SOLVERS
 from sklearn_crcrf.perceptron.learning import LEARNERS
 from sklearn_crcrf.serving import Tagger
-from sklearn_crcrf.serving.content import Content
 from sklearn_crcrf.structures import Chain, Scores, TokenTransitions
 
 pytestmark = pytest.mark.filterwarnings(
@@ -326,10 +325,11 @@ def test_probabilities_of_graphs_of_huge_numbers(scale):
 @for_each("order", [1, 2, 3])
 @for_each("scale", [1e14, 1e20, 1e100])
 def test_taggers_of_huge_scores_have_no_probabilities(order, scale):
-    settings, arrays = EmpiricalCRF(order=order).fit(*WORDS).tagger().content()
+    content = EmpiricalCRF(order=order).fit(*WORDS).tagger().content()
+    arrays = content.arrays
     names = ("transition", "begin", "trigrams.score")
     large = {name: np.full_like(arrays[name], scale) for name in names if name in arrays}
-    tagger = Tagger(Content(settings, {**arrays, **large}))
+    tagger = Tagger(content._replace(arrays={**arrays, **large}))
     for name in ("probabilities", "confidence"):
         with pytest.raises(ValueError, match="are too large for probabilities"):
             getattr(tagger, name)(WORDS[0][0])
