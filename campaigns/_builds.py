@@ -46,12 +46,15 @@ class Build:
         What must be loaded before Python.
     environment : mapping of str to str
         For ``setup.py``.
+    flags : str
+        More flags of the compiler.
     """
 
     name: str
     sanitizers: str = ""
     libraries: tuple[str, ...] = ()
     environment: dict[str, str] = field(default_factory=dict)
+    flags: str = ""
 
     @property
     def folder(self) -> Path:
@@ -67,7 +70,7 @@ class Build:
             if source.exists() and not (copy.exists() and _is_same(source, copy)):
                 copy.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy2(source, copy)
-        flags = f"-fsanitize={self.sanitizers}" if self.sanitizers else ""
+        flags = f"-fsanitize={self.sanitizers} " * bool(self.sanitizers) + self.flags
         options = {
             "SKLEARN_CRCRF_CFLAGS": f"-O1 -g -fno-omit-frame-pointer -fno-math-errno {flags}",
             "LDFLAGS": flags,
@@ -81,7 +84,8 @@ class Build:
     def run(self, arguments: list[str], instructions: str | None = None) -> Result:
         """Run Python with the package of this build, and perhaps one instruction set."""
         environment = {**os.environ, **ENVIRONMENT, "LD_PRELOAD": self._preloaded}
-        environment["PYTHONPATH"] = os.fspath(self.folder)
+        paths = os.fspath(self.folder), environment.get("PYTHONPATH")
+        environment["PYTHONPATH"] = os.pathsep.join(filter(None, paths))
         if instructions is not None:
             environment["SKLEARN_CRCRF_INSTRUCTIONS"] = instructions
         with tempfile.TemporaryDirectory() as logs:

@@ -1,8 +1,7 @@
-"""The command line, with hostile files and options: in this process, and as processes."""
+"""The command line, with hostile files and options."""
 
 import io
 import os
-import subprocess
 import sys
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
@@ -14,9 +13,7 @@ import _files
 import _templates
 from _campaign import Campaign, Wrong, show
 from _guard import guarded
-from _mutations import mutated_bytes
 
-import sklearn_crcrf
 from sklearn_crcrf.cli import main
 
 __all__ = ["CAMPAIGNS"]
@@ -70,17 +67,14 @@ def arguments(rng: Random) -> list[str]:
     return line
 
 
-def write_files(rng: Random, forged: bool) -> bytes:
+def write_files(rng: Random) -> bytes:
     """Files with the names that command lines have; returns the standard input."""
     os.makedirs("folder", exist_ok=True)
     text = _conll.mutated(rng) if rng.random() < 0.3 else INTACT
     model = rng.choice([it for it in _files.stored if it.format in ("models", "taggers")])
     template, _ = _templates.mutated(rng)
     dump, _ = _dumps.mutated(rng)
-    is_damaged = rng.random() < 0.4
-    _files.write_stored(model, Path("MODEL"), rng if forged and is_damaged else None)
-    if is_damaged and not forged:
-        Path("MODEL").write_bytes(mutated_bytes(rng, Path("MODEL").read_bytes()))
+    _files.write_stored(model, Path("MODEL"), rng if rng.random() < 0.4 else None)
     Path("TEXT").write_bytes(text)
     Path("TEMPLATE").write_bytes(template.encode("utf-8", "surrogateescape"))
     Path("DUMP").write_bytes(dump)
@@ -89,7 +83,7 @@ def write_files(rng: Random, forged: bool) -> bytes:
 
 def in_process(rng: Random, number: int) -> str:
     """Run a command in this process."""
-    standard_input, line = write_files(rng, forged=True), arguments(rng)
+    standard_input, line = write_files(rng), arguments(rng)
     show("sklearn-crcrf", *map(repr, line))
     os.environ.pop("SKLEARN_CRCRF_DEBUG", None)
     sys.stdin = io.TextIOWrapper(io.BytesIO(standard_input), "utf-8")
@@ -101,19 +95,6 @@ def in_process(rng: Random, number: int) -> str:
             status = end.code
     errors.flush()
     return _judge(line, status, errors.buffer.getvalue().decode(errors="replace"))
-
-
-def as_process(rng: Random, number: int) -> str:
-    """Run a command in its own process."""
-    standard_input, line = write_files(rng, forged=False), arguments(rng)
-    show("sklearn-crcrf", *map(repr, line))
-    package = os.path.dirname(os.path.dirname(sklearn_crcrf.__file__))
-    path = os.pathsep.join(filter(None, [package, os.environ.get("PYTHONPATH")]))
-    environment = {**os.environ, "PYTHONPATH": path}
-    environment.pop("SKLEARN_CRCRF_DEBUG", None)
-    command = [sys.executable, "-m", "sklearn_crcrf", *map(os.fsencode, line)]
-    process = subprocess.run(command, input=standard_input, capture_output=True, env=environment)
-    return _judge(line, process.returncode, process.stderr.decode(errors="replace"))
 
 
 def _judge(line: list[str], status: int | None, errors: str) -> str:
@@ -130,7 +111,4 @@ def _judge(line: list[str], status: int | None, errors: str) -> str:
     return f"status {status}"
 
 
-CAMPAIGNS = [
-    Campaign("commands", in_process, prepare=_files.prepare, batch=20),
-    Campaign("processes", as_process, prepare=_files.prepare, n=50, limit=60.0),
-]
+CAMPAIGNS = [Campaign("commands", in_process, prepare=_files.prepare, batch=20)]

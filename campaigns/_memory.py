@@ -7,12 +7,8 @@ exception without the global lock), and sometimes forgets to set one, which Pyth
 SystemError.
 """
 
-import ctypes
-import resource
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from pathlib import Path
+from collections.abc import Callable
 from random import Random
 from typing import Any
 
@@ -28,8 +24,6 @@ PREDICTIONS = "predict", "predict_proba", "predict_k_best", "confidence"
 METHODS = "fit", *PREDICTIONS
 SMALLEST = 1 << 18  # bytes that can fail: more than a buffer of NumPy
 N_TIMES = 25  # as many sequences as are trained on at first
-N_TIMES_MORE = 150  # where free memory that the process has already would be enough for less
-ALLOWED_MORE = 1 << 24  # bytes
 
 _trainers: list[Trainer] = []
 
@@ -52,26 +46,20 @@ def prepare() -> None:
 def allocations(rng: Random, number: int) -> str:
     """Some requests for memory fail."""
     after, number_failing = int(10 ** rng.uniform(0, 2)) - 1, rng.choice([1, 1, 5, 10**6])
-    return _try(rng, N_TIMES, lambda: failures(after, number_failing, SMALLEST))
+    return _try(rng, lambda: failures(after, number_failing, SMALLEST))
 
 
 def kernels(rng: Random, number: int) -> str:
     """Some requests of the kernels themselves fail, of any size."""
     after = int(10 ** rng.uniform(0, 1)) - 1
-    return _try(rng, N_TIMES, lambda: failures(after, rng.choice([1, 10**6]), 1, "sklearn_crcrf"))
+    return _try(rng, lambda: failures(after, rng.choice([1, 10**6]), 1, "sklearn_crcrf"))
 
 
-def limits(rng: Random, number: int) -> str:
-    """Limit the memory of the process to little more than it has."""
-    more = rng.randrange(ALLOWED_MORE)
-    return _try(rng, N_TIMES_MORE, lambda: limited_to(more))
-
-
-def _try(rng: Random, times: int, shortage: Callable) -> str:
+def _try(rng: Random, shortage: Callable) -> str:
     """Call a method of an estimator during a shortage, and again afterwards."""
     warnings.simplefilter("ignore")
     trainer = rng.choice(_trainers)
-    larger = trainer._replace(X=trainer.X * times, y=trainer.y * times)
+    larger = trainer._replace(X=trainer.X * N_TIMES, y=trainer.y * N_TIMES)
     methods = [name for name in METHODS if hasattr(trainer.estimator, name)]
     method, estimator = rng.choice(methods), clone(trainer.estimator)
     if method != "fit" or rng.random() < 0.5:
@@ -104,19 +92,6 @@ def _outcome(shortage: Callable, call: Callable[[], Any]) -> str:
     return "answered, as nothing failed" if failed == [0] else "answered all the same"
 
 
-@contextmanager
-def limited_to(more: int) -> Iterator[list[int]]:
-    """Limit the memory of the process to this number of bytes more than it has."""
-    ctypes.CDLL(None).malloc_trim(0)  # what is free, but kept, would be enough
-    least, most = resource.getrlimit(resource.RLIMIT_AS)
-    pages = int(Path("/proc/self/statm").read_text().split()[0])
-    resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + more, most))
-    try:
-        yield []
-    finally:
-        resource.setrlimit(resource.RLIMIT_AS, (least, most))
-
-
 def _call(estimator: Any, trainer: Trainer, method: str) -> Any:
     arguments = (trainer.X, trainer.y) if method == "fit" else (trainer.X,)
     return answered(estimator, method, *arguments) if hasattr(estimator, method) else None
@@ -135,4 +110,4 @@ def _is_same(before: dict[str, Any], after: dict[str, Any]) -> bool:
 
 
 OPTIONS: dict[str, Any] = {"prepare": prepare, "allowed": (), "limit": 60.0}
-CAMPAIGNS = [Campaign(of.__name__, of, **OPTIONS) for of in (allocations, kernels, limits)]
+CAMPAIGNS = [Campaign(of.__name__, of, **OPTIONS) for of in (allocations, kernels)]

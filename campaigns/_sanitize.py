@@ -20,7 +20,9 @@ SETS = instruction_sets()
 N_INPUTS = 50  # of another campaign, for one input of these
 HOUR = 3600.0
 
-ADDRESSES = Build("addresses", "address,undefined", ("libasan.so", "libubsan.so", "libstdc++.so.6"))
+LIBRARIES = "libasan.so", "libubsan.so", "libstdc++.so.6"
+ADDRESSES = Build("addresses", "address,undefined", LIBRARIES)
+BRANCHES = Build("branches", "address,undefined", LIBRARIES, flags="--coverage")
 THREADS = Build("threads", "thread", ("libtsan.so",))
 BOUNDS = Build("bounds", environment={"SKLEARN_CRCRF_BOUNDSCHECK": "1"})
 

@@ -1,13 +1,11 @@
-"""Templates of CRF++ and Wapiti, and the regular expressions in them."""
+"""Templates of CRF++ and Wapiti."""
 
-import re
 from random import Random
 
 from _campaign import Campaign, Wrong, show
 from _mutations import mutated_bytes
 
 from sklearn_crcrf import SequenceVectorizer, TemplateFeatures
-from sklearn_crcrf.feature_extraction._regexp import find, parse_regexp
 from sklearn_crcrf.feature_extraction.template_syntax import SYNTAXES
 
 __all__ = ["CAMPAIGNS", "mutated"]
@@ -40,9 +38,6 @@ PIECES = {
     ),
 }
 X = [[{"w": "The", "p": "D"}, {"w": "dog-1é", "p": ""}], [{"w": "x\0y", "p": "\ud800"}], []]
-WORDS = ["", "a", "ab", "Ab1", "aaaa", "b-b", "É \n", "1.5", "(x)*", "a\0b", "\ud800", "ßa?"]
-ALPHABET = ["a", "b", ".", "\\a", "\\d", "\\l", "\\p", "\\s", "\\u", "\\w", "\\A", "\\S", "\\W"]
-ALPHABET += ["*", "?", "*", "?", "^", "$", "1", "-", "É", "\\*", "\\\\", "(", "[", "\0", "+", "|"]
 
 
 def mutated(rng: Random) -> tuple[str, str]:
@@ -82,54 +77,4 @@ def transform(rng: Random, number: int) -> str:
     return "transformed"
 
 
-def match(rng: Random, number: int) -> str:
-    """Find an expression in words, and compare with Python's ``re``."""
-    text = "".join(rng.choice(ALPHABET) for _ in range(rng.randrange(8)))
-    show("expression", repr(text))
-    expression = parse_regexp(text)
-    start, stop = find(expression, WORDS)
-    reference = re.compile(_in_python(text), re.DOTALL)
-    for word, a, b in zip(WORDS, start.tolist(), stop.tolist(), strict=True):
-        expected = reference.search(word)
-        found = None if a < 0 else (a, b)
-        if found != (expected and expected.span()):
-            raise Wrong("match differs from the match of Python", f"{text!r} in {word!r}: {found}")
-    return "found as in Python"
-
-
-def _in_python(text: str) -> str:
-    """An expression in the syntax of Python."""
-    start = "^" if text.startswith("^") else ""
-    text, end = text[len(start) :], ""
-    items = re.findall(r"\\.|[^\\]", text, re.DOTALL)
-    if items and items[-1] == "$":
-        items, end = items[:-1], r"\Z"
-    return start + "".join(_item_in_python(item) for item in items) + end
-
-
-def _item_in_python(item: str) -> str:
-    if item in ("*", "?"):
-        return item + "?" * (item == "*")  # as few as possible
-    if item == ".":
-        return "."
-    name = item[1:] if item.startswith("\\") else ""
-    if name.lower() not in CLASSES:
-        return re.escape(name or item)
-    characters = {character for word in WORDS for character in word}
-    meant = [c for c in sorted(characters) if bool(CLASSES[name.lower()](c)) == name.islower()]
-    return f"[{''.join(map(re.escape, meant))}]" if meant else "(?!)"
-
-
-CLASSES = {
-    "a": str.isalpha,
-    "d": str.isdigit,
-    "l": str.islower,
-    "p": re.compile(r"[-.()*?]").match,
-    "s": str.isspace,
-    "u": str.isupper,
-    "w": lambda character: character.isalpha() or character.isdigit(),
-}
-CAMPAIGNS = [
-    Campaign("templates", transform, batch=2000),
-    Campaign("expressions", match, batch=2000),
-]
+CAMPAIGNS = [Campaign("templates", transform, batch=2000)]
