@@ -22,7 +22,7 @@ HOUR = 3600.0
 
 LIBRARIES = "libasan.so", "libubsan.so", "libstdc++.so.6"
 ADDRESSES = Build("addresses", "address,undefined", LIBRARIES)
-BRANCHES = Build("branches", "address,undefined", LIBRARIES, flags="--coverage")
+BRANCHES = Build("branches", flags="--coverage -O0 -g0")
 THREADS = Build("threads", "thread", ("libtsan.so",))
 BOUNDS = Build("bounds", environment={"SKLEARN_CRCRF_BOUNDSCHECK": "1"})
 

@@ -2,8 +2,8 @@
 
     python campaigns/branches.py 300  # inputs of each campaign
 
-Kernels are built with AddressSanitizer and for gcov, and all inputs are tried in one process, so a
-crash ends it. Branches of Python are counted by the package coverage, if it is installed.
+Kernels are built for gcov, and all inputs are tried in one process, so a crash ends it. Branches of
+Python are counted by the package coverage, if it is installed.
 """
 
 import gzip
