@@ -67,6 +67,7 @@ class Tagger:
         "_compiled",
         "_content",
         "_labels",
+        "_largest",
         "_read",
         "_runs",
     )
@@ -100,6 +101,8 @@ class Tagger:
         self._by_marginals = content.setting("decoding", str) == "marginal"
         self._compiled, self._read = KINDS[kind](content, labels)
         self._runs = RunTables(content, n)
+        tables = (part for *_, score, unseen in self._runs.tables for part in (score, unseen))
+        self._largest = max(part.max(initial=0.0) for part in (*self._chain, *tables))
 
     def __reduce__(self):
         arrays = {name: np.array(array) for name, array in self._content.arrays.items()}
@@ -309,9 +312,9 @@ class Tagger:
 
     def _check_size(self, log_z: float, scores: ChainScores) -> None:
         """Raise ValueError if scores are so large that rounding makes their probabilities wrong."""
-        *parts, edges = scores
-        tables = (part for *_, score, unseen in self._runs.tables for part in (score, unseen))
-        largest = max(part.max(initial=0.0) for part in (*parts, edges.score, *tables))
+        largest = max(self._largest, scores.state.max())
+        if len(scores.token_transitions.score):
+            largest = max(largest, scores.token_transitions.score.max())
         for score in (largest, log_z):
             if abs(score) > MOST_CERTAIN:
                 raise ValueError(too_large(score))
