@@ -14,9 +14,12 @@ from sklearn.utils import check_random_state, check_scalar
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
+from .._kernels._interning import are_strings
 from ..data.layout import Rows, Sequences
 from ..data.ragged import SequenceArray
 from ..data.sequences import as_sequences
+from ..labels.completing import completed
+from ..labels.encoding import as_label_array
 from ..labels.partial import encode_allowed
 from ..segments import spell_segments
 from ..structures import Scores, Structure, structure_of
@@ -317,6 +320,7 @@ class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, 
         Parameters
         ----------
         X, y : as in ``fit``
+            Unknown labels are left out; a set of labels is right if it holds the predicted one.
         sample_weight : array-like of shape (n_samples,), optional
             One weight for each sequence, or for each row of a table.
 
@@ -327,15 +331,19 @@ class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, 
         Raises
         ------
         ValueError
-            If there is no token, or all weights are zero.
+            If no token has a known label and a positive weight.
         """
         check_fitted(self)
         sequences = self._check_X(X, y)
         weights = token_weights(sequences, sample_weight)
+        predicted = sequences.mirror.flat(self.predict(X), "predicted")
+        y, is_known = completed(sequences.y, predicted)
+        weights = np.where(is_known, weights, 0.0)
         if not weights.any():
-            raise ValueError("there is nothing to score: X has no tokens with a positive weight")
-        predicted = sequences.mirror.flat(self.predict(X), "predicted").data
-        correct = predicted.astype(object) == sequences.y.data.astype(object)
+            raise ValueError(
+                "there is nothing to score: no token of X has a known label and a positive weight"
+            )
+        correct = predicted.data.astype(object) == y.data.astype(object)
         return float(np.average(correct.astype(float), weights=weights))
 
     def _scores_per_token(self) -> int:
@@ -353,12 +361,15 @@ class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, 
             return validate_data(self, table, accept_sparse="csr", dtype=None, reset=reset)
 
         sequences = as_sequences(X, check_table=check_table)
-        if not isinstance(sequences.mirror, Rows):
+        is_table = isinstance(sequences.mirror, Rows)
+        if not is_table:
             self._check_n_attributes(sequences.X, reset)
-        elif y is not None:
-            sequences.mirror.check_one_per_row(y, "y")
-            check_targets(y)
-        return sequences if y is None else sequences._replace(y=sequences.mirror.flat(y, "y"))
+        if y is None:
+            return sequences
+        labels = sequences.mirror.labels(y, "y")
+        if is_table:
+            check_targets(labels.data)
+        return sequences._replace(y=labels)
 
     def _check_training(
         self, X: Any, y: Any, sample_weight: Any, reset: bool
@@ -449,7 +460,7 @@ class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, 
         prepared = fitted._prepare_scores(sequences.X)
         masks = None
         if allowed is not None:
-            masks = encode_allowed(sequences.mirror.flat(allowed, "allowed"), fitted.classes_)
+            masks = encode_allowed(sequences.mirror.labels(allowed, "allowed"), fitted.classes_)
 
         def run(batch: Batch) -> Any:
             scores = fitted._scores(prepared, batch)
@@ -467,8 +478,13 @@ class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, 
         return parallel(delayed(run)(batch) for batch in batches), sequences.mirror
 
 
-def check_targets(y: Any) -> None:
+def check_targets(y: np.ndarray) -> None:
     """Raise ValueError if y cannot be the labels of the rows of a table."""
+    if y.dtype == object and not are_strings(y.tolist()):
+        known = [label for label in y.tolist() if not isinstance(label, (set, frozenset))]
+        y = as_label_array([label for label in known if label is not None])
+    if len(y) == 0:
+        return
     try:
         check_classification_targets(y)
     except (TypeError, UnboundLocalError) as error:  # as scikit-learn does if y is not one array

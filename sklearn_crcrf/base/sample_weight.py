@@ -32,6 +32,7 @@ def token_weights(sequences: Sequences, sample_weight: Any) -> np.ndarray:
     elif sequences.mirror.is_table or _is_nested(sample_weight):
         weights = _as_weights(sequences.mirror.flat(sample_weight, "sample_weight").data)
     else:
+        sequences.mirror.check_index(sample_weight, "sample_weight")
         weights = _as_weights(sample_weight)
         if weights.shape != lengths.shape:
             raise ValueError(

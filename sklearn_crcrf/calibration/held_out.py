@@ -10,7 +10,7 @@ from ..base.batches import batches_of
 from ..base.sample_weight import token_weights
 from ..data.layout import Sequences
 from ..data.sequences import as_sequences
-from ..labels.partial import encode_partial_labels
+from ..labels.partial import label_columns
 from ..opinion_pool.expert import Expert, fit_expert
 from ..opinion_pool.samples import Samples
 from ..structures import Scores, Structure, structure_of
@@ -84,9 +84,7 @@ def _batches(expert: Expert, samples: Samples) -> list[HeldOutBatch]:
     """What a fitted model makes of sequences."""
     sequences = as_sequences(samples.X, samples.y)
     classes = expert.classifier.classes_
-    labels, ids, _ = encode_partial_labels(sequences.y)
-    column = {label: j for j, label in enumerate(classes.tolist())}
-    y = np.array([*(column.get(label, -1) for label in labels.tolist()), -1])[ids]
+    y = label_columns(sequences.y, classes)
     weight = token_weights(sequences, samples.sample_weight)
     prepared = expert.prepare(samples.X, sequences.X.offsets)
     batches = []

@@ -6,8 +6,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..data.layout import Layout
+from ..data.missing import is_missing
 from ..data.ragged import locate
-from ..labels.encoding import is_label
 
 __all__ = ["Groups", "group_ids"]
 
@@ -120,6 +120,6 @@ def group_ids(values: Any, layout: Layout, name: str) -> np.ndarray:
             f"{name}, sequence {sample}, position {position}: the name of a group must be "
             f"hashable, but is {flat.data[len(ids)]!r}"
         ) from None
-    is_group = np.array([is_label(value) and value != -1 for value in numbers], dtype=bool)
+    is_group = np.array([not is_missing(value) and value != -1 for value in numbers], dtype=bool)
     found = np.array(ids, dtype=np.int64)
     return np.where(is_group[found], found, -1)

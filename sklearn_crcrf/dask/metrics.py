@@ -8,6 +8,7 @@ import numpy as np
 from ..metrics import SegmentScores
 from ..metrics.flatten import ZeroDivision, are_equal, divide, flatten, sample_weights
 from ..metrics.segments import SegmentCounts, count, scores
+from ..metrics.tokens import right_sequences
 from .computing import compute, current_client, task, tree
 from .parts import concrete, naming_part, same_parts
 
@@ -138,14 +139,13 @@ def _counted(count_part: Callable, number: int, part: tuple, args: tuple) -> np.
 
 def _tokens(y_true: Any, y_pred: Any, sample_weight: Any) -> tuple[float, float]:
     pair = flatten(y_true, y_pred, sample_weight)
-    return pair.weight[are_equal(pair)].sum(), pair.weight.sum()
+    return pair.weight[are_equal(pair) & pair.is_known].sum(), pair.weight[pair.is_known].sum()
 
 
-def _sequences(y_true: Any, y_pred: Any, sample_weight: Any) -> tuple[float, float]:
+def _sequences(y_true: Any, y_pred: Any, sample_weight: Any) -> tuple[Any, Any]:
     pair = flatten(y_true, y_pred)
-    wrong = np.repeat(np.arange(len(pair.true)), pair.true.lengths)[~are_equal(pair)]
     weight = sample_weights(sample_weight, len(pair.true))
-    return np.delete(weight, wrong).sum(), weight.sum()
+    return right_sequences(pair, pair.true.lengths, weight)
 
 
 def _segments(

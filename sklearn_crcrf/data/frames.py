@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.utils import check_array
 
 from .layout import Rows
+from .positions import rows_in_order
 from .ragged import SequenceArray
 from .symbols import SymbolTable
 from .vocabulary import Vocabulary
@@ -32,7 +33,8 @@ def frame_sequences(X: Any) -> tuple[SequenceArray, Rows]:
     Raises
     ------
     ValueError
-        If there are no rows, or the index has missing values.
+        If there are no rows, the index has missing values, a (sequence, position) is there twice,
+        or positions are text other than numbers.
     """
     X = as_frame(X)
     data = frame_columns(X)
@@ -41,7 +43,7 @@ def frame_sequences(X: Any) -> tuple[SequenceArray, Rows]:
         return SequenceArray(data, offsets), Rows(offsets, index=X.index)
     order, lengths = _read_index(X.index)
     sequences = SequenceArray.from_lengths(data[order], lengths)
-    return sequences, Rows(sequences.offsets, order, X.index)
+    return sequences, Rows(sequences.offsets, order, index=X.index)
 
 
 def as_frame(X: Any) -> Any:
@@ -102,8 +104,10 @@ def column_symbols(column: Any) -> tuple[np.ndarray, list[str]]:
     """
     try:
         codes, values = column.factorize()
-    except TypeError as error:
-        raise ValueError(f"X, column {column.name!r}: {error}") from None
+    except (TypeError, NotImplementedError) as error:
+        raise ValueError(
+            f"X, column {column.name!r}: {error}; values must be text or numbers"
+        ) from None
     vocabulary = Vocabulary()
     # Different values, such as 1 and "1", may be the same string.
     ids = vocabulary.add([str(value) for value in values])
@@ -113,8 +117,9 @@ def column_symbols(column: Any) -> tuple[np.ndarray, list[str]]:
 def _read_index(index: Any) -> tuple[np.ndarray, np.ndarray]:
     """The order of the rows that puts sequences together, and the lengths of the sequences."""
     sequence, _ = index.droplevel(-1).factorize()
-    position, _ = index.get_level_values(-1).factorize(sort=True)
-    missing = np.flatnonzero((sequence < 0) | (position < 0))
-    if len(missing):
-        raise ValueError(f"the index of X has a missing value in row {missing[0]}")
-    return np.lexsort([position, sequence]), np.bincount(sequence)
+    position, values = index.get_level_values(-1).factorize()
+    is_missing = np.any([np.asarray(codes) < 0 for codes in index.codes], axis=0)
+    if is_missing.any():
+        raise ValueError(f"the index of X has a missing value in row {np.argmax(is_missing)}")
+    order = rows_in_order(sequence, position, np.asarray(values), "the index of X")
+    return order, np.bincount(sequence)

@@ -1,13 +1,14 @@
 """Layouts: how values of tokens are arranged in the container of an input."""
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from numbers import Number
 from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.utils import column_or_1d
 
+from .missing import are_missing, is_missing
 from .padded import unpadded_labels
 from .ragged import SequenceArray, join_sequences, object_array
 
@@ -22,9 +23,12 @@ class Layout(ABC):
     ----------
     offsets : ndarray of int64 of shape (n_sequences + 1,)
         Where each sequence begins among all tokens.
+    index : pandas Index, optional
+        The index of the samples, which values with an index must have too.
     """
 
     offsets: np.ndarray
+    index: Any = field(default=None, kw_only=True)
     is_table = False
     """Whether a sample is a row of one token."""
 
@@ -50,6 +54,7 @@ class Layout(ABC):
         ValueError
             If there is not exactly one value for every token.
         """
+        self.check_index(values, name)
         n_sequences, lengths = len(self.offsets) - 1, np.diff(self.offsets)
         if isinstance(values, np.ndarray) and values.ndim == 2:
             values = unpadded_labels(values, lengths)
@@ -69,6 +74,30 @@ class Layout(ABC):
             )
         check_one_per_token(values, name)
         return values
+
+    def check_index(self, values: Any, name: str) -> None:
+        """Raise ValueError if values have another index than the samples."""
+        if self.index is None or not hasattr(values, "iloc"):
+            return
+        is_numbered = np.array_equal(values.index, np.arange(len(self.index)))
+        if is_numbered and self.index.nlevels > 1:  # it has no index of its own
+            return
+        if len(values) != len(self.index) or values.index.equals(self.index):
+            return
+        pairs = enumerate(zip(self.index, values.index, strict=True))
+        different = ((i, pair) for i, pair in pairs if pair[0] != pair[1])
+        row, (expected, given) = next(different, (0, (None, None)))
+        if expected is None:  # the same values in indexes of different types
+            return
+        raise ValueError(
+            f"the index of {name} differs from the index of X: row {row} is {given!r} in {name} "
+            f"and {expected!r} in X; pass {name}.loc[X.index] if these are the same samples in "
+            f"another order, or {name}.to_numpy() if {name} has the order of X"
+        )
+
+    def labels(self, values: Any, name: str) -> SequenceArray:
+        """Take the labels of all tokens out of the container, as :meth:`flat`."""
+        return self.flat(values, name)
 
 
 class Lists(Layout):
@@ -91,15 +120,12 @@ class Rows(Layout):
 
     Parameters
     ----------
-    offsets : ndarray of int64 of shape (n_sequences + 1,)
+    offsets, index : as in :class:`Layout`
     order : ndarray of int of shape (n_tokens,), optional
         The row of each token; None if tokens are in the order of the rows.
-    index : pandas Index of length n_tokens, optional
-        The index of the rows, which values with an index must have too.
     """
 
     order: np.ndarray | None = None
-    index: Any = None
     is_table = True
 
     def __call__(self, flat: np.ndarray) -> np.ndarray:
@@ -111,11 +137,10 @@ class Rows(Layout):
 
         As :meth:`Layout.flat`; a 1-D array has one value for every row, in the order of the rows.
         """
-        if self.index is not None and hasattr(values, "iloc"):
-            self._check_index(values, name)
+        self.check_index(values, name)
         self.check_one_per_row(values, name)
         if not isinstance(values, SequenceArray):
-            values, n_rows = column_or_1d(values, warn=True), int(self.offsets[-1])
+            values, n_rows = _as_column(values, name), int(self.offsets[-1])
             if len(values) != n_rows:
                 raise ValueError(
                     "Found input variables with inconsistent numbers of samples: "
@@ -124,6 +149,17 @@ class Rows(Layout):
             values = values if self.order is None else values[self.order]
             values = SequenceArray(values, self.offsets)
         return super().flat(values, name)
+
+    def labels(self, values: Any, name: str) -> SequenceArray:
+        """Take one label for every token out of the rows.
+
+        As :meth:`flat`; missing values, such as NaN and pandas.NA, are unknown labels, None.
+        """
+        labels = self.flat(values, name)
+        is_missing = are_missing(labels.data)
+        if not is_missing.any():
+            return labels
+        return labels.with_data(np.where(is_missing, None, labels.data.astype(object)))
 
     def check_one_per_row(self, values: Any, name: str) -> None:
         """Raise ValueError if values are arranged in sequences."""
@@ -146,24 +182,6 @@ class Rows(Layout):
             "and rows of attributes of a sequence as a 2-D array"
         )
 
-    def _check_index(self, values: Any, name: str) -> None:
-        """Raise ValueError unless values of all rows have the index of the rows."""
-        is_numbered = np.array_equal(values.index, np.arange(len(self.index)))
-        if is_numbered and self.index.nlevels > 1:  # it has no index of its own
-            return
-        if len(values) != len(self.index) or values.index.equals(self.index):
-            return
-        pairs = enumerate(zip(self.index, values.index, strict=True))
-        different = ((i, pair) for i, pair in pairs if pair[0] != pair[1])
-        row, (expected, given) = next(different, (0, (None, None)))
-        if expected is None:  # the same values in indexes of different types
-            return
-        raise ValueError(
-            f"the index of {name} differs from the index of X: row {row} is {given!r} in {name} "
-            f"and {expected!r} in X; pass {name}.loc[X.index] if these are the same tokens in "
-            f"another order, or {name}.to_numpy() if {name} has the order of X"
-        )
-
 
 class Sequences(NamedTuple):
     """An input, flattened, and its layout.
@@ -175,6 +193,19 @@ class Sequences(NamedTuple):
     X: SequenceArray
     y: Any
     mirror: Layout
+
+
+def _as_column(values: Any, name: str) -> np.ndarray:
+    """One value for each row as a 1-D array, in which missing values stay what they are."""
+    dtype: Any = getattr(values, "dtype", None)
+    if hasattr(values, "hasnans") and not isinstance(dtype, np.dtype) and dtype.kind in "iub":
+        values = values.to_numpy(dtype=object if values.hasnans else None)  # not as floats
+    elif isinstance(values, (list, tuple)) and any(map(is_missing, values)):
+        values = object_array(list(values))  # not NaN as a string
+    try:
+        return column_or_1d(values, warn=True)
+    except ValueError as error:
+        raise ValueError(f"{name} must hold one value for each row of X: {error}") from error
 
 
 def _is_list(value: Any) -> bool:

@@ -19,6 +19,7 @@ __all__ = [
     "n_tokens",
     "object_array",
     "same_rows",
+    "without_arrow",
 ]
 
 
@@ -320,7 +321,7 @@ def join_sequences(sequences: Iterable[Any], name: str) -> SequenceArray:
         checked_offsets(sequences.offsets, sequences.data.shape[0])
         return sequences
     try:
-        sequences = list(sequences)
+        sequences = list(without_arrow(sequences))
     except TypeError:
         kind = type(sequences).__name__
         raise ValueError(f"{name} must be a list of sequences, but is of type {kind}") from None
@@ -339,6 +340,15 @@ def join_sequences(sequences: Iterable[Any], name: str) -> SequenceArray:
     else:
         data = np.fromiter(chain.from_iterable(sequences), dtype=object, count=offsets[-1])
     return SequenceArray._of(data, offsets)
+
+
+def without_arrow(values: Any) -> Any:
+    """An array of pyarrow, or a Series of polars, as a list; anything else as it is."""
+    if hasattr(values, "iloc") or hasattr(values, "schema"):  # frames
+        return values
+    if hasattr(values, "to_pylist"):
+        return values.to_pylist()
+    return values.to_list() if hasattr(values, "__arrow_c_stream__") else values
 
 
 def n_tokens(s: Any) -> int | None:

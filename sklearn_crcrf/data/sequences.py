@@ -13,7 +13,7 @@ from .frames import frame_sequences
 from .layout import Layout, Lists, Ragged, Rows, Sequences
 from .numbers import check_finite
 from .padded import unpadded
-from .ragged import SequenceArray, join_sequences, n_tokens
+from .ragged import SequenceArray, join_sequences, n_tokens, without_arrow
 
 __all__ = ["as_sequences", "is_table", "sound_table"]
 
@@ -69,7 +69,7 @@ def as_sequences(
     """
     sequences, mirror = _read(X, check_table)
     _check_kind(sequences.data)
-    return Sequences(sequences, None if y is None else mirror.flat(y, name), mirror)
+    return Sequences(sequences, None if y is None else mirror.labels(y, name), mirror)
 
 
 def is_table(X: Any) -> bool:
@@ -134,6 +134,7 @@ def _read(X: Any, check_table: Callable[[Any], Any]) -> tuple[SequenceArray, Lay
             "X must be a list of sequences, a SequenceArray, an array, a sparse matrix or a "
             f"DataFrame, but is {'None' if X is None else f'a {type(X).__name__}'}"
         )
+    X = without_arrow(X)
     if hasattr(X, "__arrow_c_stream__") and not hasattr(X, "iloc"):
         library = type(X).__module__.partition(".")[0]
         raise ValueError(
@@ -154,7 +155,7 @@ def _read(X: Any, check_table: Callable[[Any], Any]) -> tuple[SequenceArray, Lay
     else:
         sequences, mirror = join_sequences(X, "X"), Lists
     check_finite(sequences)
-    return sequences, mirror(sequences.offsets)
+    return sequences, mirror(sequences.offsets, index=X.index if hasattr(X, "iloc") else None)
 
 
 def _checked(X: Any, check: Callable[[Any], Any]) -> Any:

@@ -1,9 +1,12 @@
 """Reading sequences from frames of any library, whose columns name the sequences."""
 
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
 
+from ..data.missing import are_missing
+from ..data.positions import rows_in_order
 from ..data.ragged import SequenceArray
 from ..data.symbols import SymbolTable
 from ..data.vocabulary import Vocabulary
@@ -24,8 +27,8 @@ def read_frame(
         The column that names the sequence of each token. Rows of a sequence need not be next to
         each other.
     position : str, optional
-        The column that tokens of a sequence are ordered by; by default they stay in the order of
-        the rows.
+        The column that tokens of a sequence are ordered by, as numbers if it is text; by default
+        they stay in the order of the rows.
     label : str, optional
         The column of labels.
 
@@ -35,7 +38,7 @@ def read_frame(
         The other columns, an array of numbers if all are numeric, else symbols; sequences are in
         the order of their first rows.
     y : SequenceArray or None
-        The labels.
+        The labels, None where they are missing.
 
     Raises
     ------
@@ -45,7 +48,8 @@ def read_frame(
         If it is not a frame.
     ValueError
         If a column does not exist, no other column is left, or the sequence, the position or a
-        number is missing in a row; the message names the column and the row.
+        number is missing in a row; if a sequence has two rows of one position, positions are text
+        other than numbers, or a value is a list; the message names the column and the row.
 
     Examples
     --------
@@ -76,51 +80,61 @@ def read_frame(
             raise ValueError(f"the frame has no column {name!r}; it has {columns.columns}")
     if not names:
         raise ValueError(f"the frame has no columns besides {special}")
-    numbers = _numbers(columns[sequence])
-    keys = [numbers] if position is None else [_ranks(columns[position]), numbers]
-    order, lengths = np.lexsort(keys), np.bincount(numbers)
+    numbers, _ = _numbers(columns[sequence])
+    if position is None:
+        order = np.argsort(numbers, kind="stable")
+    else:
+        order = rows_in_order(numbers, *_numbers(columns[position]), f"the column {position!r}")
+    lengths = np.bincount(numbers)
     X = SequenceArray.from_lengths(_tokens(columns.select(names))[order], lengths)
     if label is None:
         return X, None
     labels = np.fromiter(columns[label].to_list(), object, len(order))
+    labels[are_missing(labels)] = None
     return X, SequenceArray.from_lengths(labels[order], lengths)
 
 
-def _values(column: Any) -> list:
-    """The values of a column, none of them missing."""
+def _values(column: Any) -> tuple[np.ndarray, np.ndarray]:
+    """The values of a column, and which of them are missing."""
     values = column.to_list()
-    for row, value in enumerate(values):
-        if value is None or value != value:
-            raise ValueError(f"the column {column.name!r} has no value in row {row}")
-    return values
+    kinds = [kind for kind in set(map(type, values)) if issubclass(kind, Collection)]
+    wrong = {kind for kind in kinds if not issubclass(kind, (str, bytes))}
+    if wrong:
+        row = next(row for row, value in enumerate(values) if type(value) in wrong)
+        raise ValueError(
+            f"the column {column.name!r} has a {type(values[row]).__name__} in row {row}; values "
+            "must be text or numbers, with one token in each row"
+        )
+    found = np.fromiter(values, object, len(values))
+    return found, are_missing(found)
 
 
-def _numbers(column: Any) -> np.ndarray:
-    """The number of each value, in the order of their first rows."""
+def _complete(column: Any) -> list:
+    """The values of a column, none of them missing."""
+    values, is_missing = _values(column)
+    if is_missing.any():
+        raise ValueError(f"the column {column.name!r} has no value in row {np.argmax(is_missing)}")
+    return values.tolist()
+
+
+def _numbers(column: Any) -> tuple[np.ndarray, list]:
+    """The number of each value, in the order of their first rows; and the different values."""
     found: dict[Any, int] = {}
-    return np.array([found.setdefault(value, len(found)) for value in _values(column)], dtype=int)
-
-
-def _ranks(column: Any) -> np.ndarray:
-    """The rank of each value."""
-    values = _values(column)
-    rank = {value: i for i, value in enumerate(sorted(set(values)))}
-    return np.array([rank[value] for value in values], dtype=int)
+    numbers = [found.setdefault(value, len(found)) for value in _complete(column)]
+    return np.array(numbers, dtype=int), list(found)
 
 
 def _tokens(columns: Any) -> Any:
     """An array if all columns are numeric, else a SymbolTable."""
     numeric = [name for name in columns.columns if columns[name].dtype.is_numeric()]
     if len(numeric) == len(columns.columns):
-        values = [_values(columns[name]) for name in numeric]
+        values = [_complete(columns[name]) for name in numeric]
         return np.array(values, dtype=float).reshape(len(numeric), -1).T
     codes, symbols = [], []
     for name in columns.columns:
-        vocabulary, values = Vocabulary(), columns[name].to_list()
-        there = np.array([value is not None and value == value for value in values], dtype=bool)
+        vocabulary, (values, is_missing) = Vocabulary(), _values(columns[name])
         ids = np.full(len(values), -1, dtype=np.int32)
-        kept = [str(value) for value, known in zip(values, there, strict=True) if known]
-        ids[there] = vocabulary.add(kept)
+        ids[~is_missing] = vocabulary.add([*map(str, values[~is_missing].tolist())])
         codes.append(ids)
         symbols.append(vocabulary.symbols)
     return SymbolTable(np.column_stack(codes), symbols, columns.columns, numeric)

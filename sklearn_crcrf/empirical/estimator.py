@@ -111,7 +111,8 @@ class EmpiricalCRF(EmpiricalTraining):
         Exponents of the experts, by name as in ``exponents_``. A dict replaces some of the
         defaults; ``"fit"`` fits all exponents by cross-validation: by maximum likelihood on 20,000
         to 80,000 held-out tokens, or on all if there are fewer, given the counts of the others, and
-        then makes probabilities agree with how often labels of these tokens are right. The
+        then makes probabilities agree with how often labels of these tokens are right. Sequences
+        that have unknown labels are counted, but not held out. The
         rates of labels have the exponent "transition", what the symbols of both tokens add to these
         has the exponent "edges", and what the types of edges add "edge types". In graphs with
         cycles all rates have the exponent "edges", by default 0.5, or "cliques", by default 1, in
@@ -334,7 +335,7 @@ class EmpiricalCRF(EmpiricalTraining):
 
         Experts that :meth:`fit` did not count take no part: their exponents are 0 by default, and
         the parameter ``exponents`` neither names them nor is ``"fit"``. Sequences with labels
-        that were never counted are left out.
+        that are unknown, or were never counted, are left out.
 
         Parameters
         ----------

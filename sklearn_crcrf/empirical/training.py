@@ -1,5 +1,6 @@
 """How EmpiricalCRF is trained: the events that are counted, and the estimates from the counts."""
 
+import warnings
 from collections.abc import Mapping, Sequence
 from functools import reduce
 from typing import Any, Self
@@ -20,7 +21,8 @@ from ..counts.triangles import TRIANGLES
 from ..data.graphs import GraphArray
 from ..data.layout import Sequences
 from ..data.ragged import SequenceArray
-from ..labels.encoding import LabelIds, encode_labels
+from ..labels.encoding import LabelIds
+from ..labels.partial import label_columns
 from ..segments.schemes import are_segments
 from ..structures import Graph, Structure, structure_of
 from ..structures.inference import as_inference
@@ -60,6 +62,9 @@ NARROWEST = 1e-6
 # and few others are found, greatest likelihood finds fewer still; so exponents move no further than
 # the share of them that is found.
 FITTED_SHARE = 0.7
+NOTHING_COMPLETE = (
+    "exponents keep their defaults: every sequence that could be held out has unknown labels"
+)
 
 
 class EmpiricalTraining(CountingClassifier):
@@ -151,10 +156,6 @@ class EmpiricalTraining(CountingClassifier):
         else:
             super()._fit_to(corpus)
 
-    def _known(self, y: SequenceArray, weights: np.ndarray) -> tuple[SequenceArray, np.ndarray]:
-        # The likelihood of exponents needs all labels.
-        return (y, weights) if self.exponents == "fit" else super()._known(y, weights)
-
     def _estimate(self, counts: Counts, more_labels: Any = ()) -> None:
         """Compute the fitted attributes from the counts."""
         self._kept_from = self.min_count
@@ -204,14 +205,21 @@ class EmpiricalTraining(CountingClassifier):
         counts = count_folds_of_corpus(corpus, self._templates(), np.where(fold < 0, n_folds, fold))
         total, parts = reduce(Counts.__add__, counts), []
         weight = sequence_weights(corpus.weights, corpus.offsets)
+        # The likelihood of a sequence needs all labels; tokens of unknown labels have no weight.
+        is_complete = sequence_weights((corpus.weights == 0).astype(float), corpus.offsets) == 0
         for number in range(n_folds):
-            held_out = fold == number
-            if weight[held_out].any() and weight[~held_out].any():
+            held_out = is_complete & (fold == number)
+            if weight[held_out].any() and weight[fold != number].any():
                 self._estimate(total - counts[number], more_labels=corpus.labels)
                 parts.append(self._held_out(corpus.take(held_out), weight[held_out]))
-        if not parts:
+        if parts:
+            self._fit_exponents(parts)
+        elif is_complete.all():
             raise ValueError('exponents="fit" needs tokens in two sequences')
-        self._fit_exponents(parts)
+        else:
+            warnings.warn(NOTHING_COMPLETE, stacklevel=6)
+            self.n_iter_, self.converged_ = 0, True
+            self.loss_curve_ = list[float]()
         self._estimate(total)
 
     def _held_out(self, part: LabelledObservations, weight: np.ndarray) -> HeldOut:
@@ -245,13 +253,13 @@ class EmpiricalTraining(CountingClassifier):
         sequences, weights = self._check_training(X, y, sample_weight, reset=False)
         if self.zeros != "smoothed":
             raise ValueError(f'exponents are fitted only if zeros="smoothed", not {self.zeros!r}')
-        labels, ids = encode_labels(sequences.y)
-        rank = {label: i for i, label in enumerate(self.classes_.tolist())}
-        ids = np.array([rank.get(label, -1) for label in labels.tolist()])[ids]
+        ids = label_columns(sequences.y, self.classes_)
         sequence = np.repeat(np.arange(len(sequences.X)), sequences.X.lengths)
         usable = np.setdiff1d(np.arange(len(sequences.X)), sequence[ids < 0])
         if len(usable) == 0:
-            raise ValueError(f"every sequence has labels that are not among {list(rank)}")
+            raise ValueError(
+                f"every sequence has labels that are unknown, or not among {self.classes_.tolist()}"
+            )
         X = sequences.X[usable]
         ids = SequenceArray(ids, sequences.X.offsets)[usable].data
         weight = sequence_weights(weights, sequences.X.offsets)[usable]

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..data.layout import check_one_per_token
+from ..data.missing import is_missing
 from ..data.ragged import SequenceArray, locate
 from ..data.vocabulary import InvalidTokenError, Vocabulary
 from ..utils.names import check_no_string, shown
@@ -49,6 +50,9 @@ def encode_labels(y: SequenceArray, name: str = "y") -> tuple[np.ndarray, np.nda
     except InvalidLabelError as error:
         label = y.data[error.token]
         what = f"the label must be hashable, and neither None nor NaN, but is {shown(label)}"
+        if isinstance(label, (set, frozenset)):
+            what = "this estimator takes no set of possible labels, as CRF does, but got "
+            what += shown(label)
         raise token_error(y, error.token, name, what) from None
 
 
@@ -76,7 +80,7 @@ def sort_labels(labels: list) -> tuple[np.ndarray, np.ndarray]:
         order = sorted(range(len(labels)), key=lambda i: (type(labels[i]).__name__, str(labels[i])))
     rank = np.empty(len(labels), dtype=np.int32)
     rank[order] = np.arange(len(labels), dtype=np.int32)
-    return _as_array([labels[i] for i in order]), rank
+    return as_label_array([labels[i] for i in order]), rank
 
 
 class LabelIds:
@@ -262,7 +266,7 @@ def number_objects(labels: list) -> tuple[list, np.ndarray]:
         raise InvalidLabelError(len(ids)) from None
     y = np.array(ids, dtype=np.int32)
     for i, label in enumerate(numbers):
-        if not is_label(label):
+        if is_missing(label):
             raise InvalidLabelError(int(np.argmax(y == i)))
     return [as_python(label) for label in numbers], y
 
@@ -281,14 +285,6 @@ def find_labels(
     return found
 
 
-def is_label(value: Any) -> bool:
-    """Whether a value is neither None nor any kind of NaN."""
-    try:
-        return value is not None and bool(value == value)
-    except TypeError:
-        return False
-
-
 def as_python(label: Any) -> Any:
     """A numpy number as a Python number, and any other label unchanged."""
     return label.item() if isinstance(label, (np.number, np.bool_)) else label
@@ -300,7 +296,7 @@ def token_error(y: SequenceArray, token: int, name: str, what: str) -> ValueErro
     return ValueError(f"{name}, sequence {sequence}, position {position}: {what}")
 
 
-def _as_array(labels: list) -> np.ndarray:
+def as_label_array(labels: list) -> np.ndarray:
     """Labels as an array of their own type, or of objects if that would change them."""
     if {type(label) for label in labels} in ({str}, {int}, {bool}, {float}):
         array = np.array(labels)

@@ -7,6 +7,7 @@ import numpy as np
 
 from .._kernels._interning import are_strings
 from ..data.layout import check_one_per_token
+from ..data.missing import is_missing
 from ..data.ragged import SequenceArray
 from ..utils.names import shown
 from .encoding import (
@@ -14,14 +15,13 @@ from .encoding import (
     LabelIds,
     as_python,
     find_labels,
-    is_label,
     number_labels,
     number_objects,
     sort_labels,
     token_error,
 )
 
-__all__ = ["encode_allowed", "encode_partial_labels", "known_labels"]
+__all__ = ["encode_allowed", "encode_partial_labels", "known_labels", "label_columns"]
 
 _ANY = object()  # stands for None: any label
 
@@ -108,6 +108,31 @@ def encode_allowed(allowed: SequenceArray, classes: np.ndarray) -> np.ndarray:
     return _encode_options(allowed, classes, "allowed")[2]
 
 
+def label_columns(y: SequenceArray, classes: np.ndarray) -> np.ndarray:
+    """The places of labels among classes.
+
+    Parameters
+    ----------
+    y : SequenceArray of one-dimensional data
+        As for :func:`encode_partial_labels`.
+    classes : ndarray of shape (n_labels,)
+
+    Returns
+    -------
+    ndarray of shape (n_tokens,), int64
+        -1 for labels that are partial or not among the classes.
+
+    Examples
+    --------
+    >>> y = SequenceArray.from_sequences([["N", None], ["D"]])
+    >>> label_columns(y, np.array(["N", "V"]))
+    array([ 0, -1, -1])
+    """
+    labels, ids, _ = encode_partial_labels(y)
+    column = _columns(classes)
+    return np.array([*(column.get(label, -1) for label in labels.tolist()), -1])[ids]
+
+
 def _number_complete(data: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
     """Classes and ids, or None if not all labels are known."""
     # Numbering is the quickest test for strings, the usual labels: it fails for None.
@@ -154,7 +179,7 @@ def _number_options(y: SequenceArray, name: str) -> tuple[list, np.ndarray]:
     try:
         different, ids = number_objects(options)
         for i, option in enumerate(different):
-            if isinstance(option, frozenset) and not (option and all(map(is_label, option))):
+            if isinstance(option, frozenset) and (not option or any(map(is_missing, option))):
                 raise InvalidLabelError(int(np.argmax(ids == i)))
     except InvalidLabelError as error:
         what = (
@@ -208,7 +233,7 @@ def known_labels(y: SequenceArray, weights: np.ndarray) -> tuple[SequenceArray, 
         return y, weights
     if are_strings(y.data.tolist()):  # the usual case, in a fraction of the time
         return y, weights
-    is_known = np.not_equal(y.data, np.array(None))
+    is_known = np.array([label is not None for label in y.data.tolist()])
     if is_known.all():
         return y, weights
     if not is_known.any():

@@ -6,7 +6,8 @@ __all__ = ["of_segments", "of_tokens"]
 
 TOKENS = entries_of("""
     y_true, y_pred : list of label lists, SequenceArray or 1-D array
-        True and predicted labels.
+        True and predicted labels. An unknown true label, None or a missing value, is left out; a
+        set of possible labels counts as the predicted label if it holds it, else as its first.
     known : list of bool lists, SequenceArray or 1-D array of bool
         Whether each token was seen in training, in the layout of ``y_true``.
     sample_weight : array-like of shape (n_samples,), optional
@@ -17,7 +18,10 @@ TOKENS = entries_of("""
 
 SEGMENTS = entries_of("""
     y_true, y_pred : list of label lists, SequenceArray or 1-D array
-        True and predicted labels; a one-dimensional array is a single sequence.
+        True and predicted labels; a one-dimensional array is a single sequence. An unknown true
+        label, None or a missing value, counts as the predicted label, but segments of nothing but
+        unknown labels are left out. A set of possible labels counts as the predicted label if it
+        holds it, else as its first.
     scheme : {"IOB1", "IOB2", "IOBES", "BIOES", "BILOU", "BMES", "IO"}, default="IOB2"
         What the prefixes of the labels mean.
     reading : {"conlleval", "strict"}, default="conlleval"

@@ -4,12 +4,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..data.ragged import SequenceArray
 from ..segments import Segments
 from ..segments.label_sequences import factorize
-from ..segments.segments import find_segments
 from .docstrings import of_segments
 from .flatten import flatten
+from .segments import segments_of
 
 __all__ = ["SEGMENT_ERRORS", "SegmentErrors", "SegmentMatch", "match_segments", "segment_errors"]
 
@@ -112,7 +111,7 @@ def segment_errors(
     (['LOC', 'PER'], array([1., 0.]), array([0., 1.]), array([1., 0.]))
     """
     pair = flatten(y_true, y_pred, sample_weight)
-    match = match_segments(pair.true, pair.pred, scheme, reading)
+    match = match_segments(y_true, y_pred, scheme, reading)
     weight = pair.weight[_first_tokens(match, pair.true.offsets)]
     types, kind_of_type = factorize(np.concatenate([match.true.type, match.pred.type]))
     n_true = len(match.true.type)
@@ -122,12 +121,10 @@ def segment_errors(
     return SegmentErrors(types, *counts.reshape(len(KINDS), -1))
 
 
-def match_segments(
-    y_true: SequenceArray, y_pred: SequenceArray, scheme: str, reading: str
-) -> SegmentMatch:
+def match_segments(y_true: Any, y_pred: Any, scheme: str, reading: str) -> SegmentMatch:
     """Match true and predicted segments one to one, see :func:`segment_errors`."""
-    true = find_segments(y_true, scheme, reading, "y_true")
-    pred = find_segments(y_pred, scheme, reading, "y_pred")
+    pair = flatten(y_true, y_pred)
+    true, pred = segments_of(pair, scheme, reading)
     places = [
         list(zip(s.sequence.tolist(), s.start.tolist(), s.end.tolist(), strict=True))
         for s in (true, pred)
@@ -151,7 +148,7 @@ def match_segments(
             np.append(np.arange(len(partner)), np.full(len(spurious), -1)),
             np.append(partner, spurious),
         ),
-        y_true.offsets,
+        pair.true.offsets,
     )
 
 

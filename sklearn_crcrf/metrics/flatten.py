@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.exceptions import UndefinedMetricWarning
 
 from ..data.ragged import SequenceArray
+from ..labels.completing import completed
 from ..segments.label_sequences import is_nested, label_sequences, naming_unhashable
 from ..utils.names import check_several
 
@@ -29,18 +30,26 @@ LARGEST_SUM = 1e307  # of weights, so that a few sums can be added without overf
 
 
 class Pair(NamedTuple):
-    """True and predicted values token by token, and the weight of every token."""
+    """True and predicted values token by token, and the weight of every token.
+
+    Partial true labels are completed so that they agree with predictions wherever they can;
+    ``is_known`` is False for tokens whose true label is unknown, which metrics leave out.
+    """
 
     true: SequenceArray
     pred: SequenceArray
     weight: np.ndarray  # (n_tokens,)
+    is_known: np.ndarray  # (n_tokens,), bool
 
 
 def flatten(y_true: Any, y_pred: Any, sample_weight: Any = None) -> Pair:
     """Flatten labels and check that they fit together."""
     true, pred = label_sequences(y_true, "y_true"), label_sequences(y_pred, "y_pred")
     check_same_layout(true, pred, "y_pred")
-    return Pair(true, pred, token_weights(sample_weight, sample_lengths(y_true, true)))
+    weight = token_weights(sample_weight, sample_lengths(y_true, true))
+    with naming_unhashable(y_pred=pred):
+        true, is_known = completed(true, pred, "y_true")
+    return Pair(true, pred, weight, is_known)
 
 
 def label_list(labels: Any, name: str) -> np.ndarray:

@@ -4,8 +4,10 @@ from typing import Any
 
 import numpy as np
 
+from ..data.missing import are_missing
 from ..data.ragged import SequenceArray, locate
-from ..segments.label_sequences import factorize, label_sequences, naming_unhashable
+from ..labels.partial import encode_partial_labels
+from ..segments.label_sequences import label_sequences
 from .docstrings import of_tokens
 from .flatten import check_same_layout, label_list, sample_lengths, token_weights
 
@@ -19,7 +21,8 @@ def token_log_loss(y_true: Any, y_proba: Any, classes: Any, *, sample_weight: An
     Parameters
     ----------
     y_true : list of label lists, SequenceArray or 1-D array
-        True labels.
+        True labels. None, or a missing value, marks an unknown label, which is left out; the
+        probability of a set of possible labels is the sum of their probabilities.
     y_proba : list of 2-D arrays, SequenceArray or 2-D array of shape (n_tokens, n_labels)
         The probability of every label at every token, as ``predict_proba`` returns it. The
         probability of the true label is clipped from below at the machine epsilon of its type,
@@ -38,7 +41,7 @@ def token_log_loss(y_true: Any, y_proba: Any, classes: Any, *, sample_weight: An
     ValueError
         If a true label is not among the classes, the probabilities of a token do not sum to
         one, or the shapes do not agree; the message names the sequence and the position. Also
-        if there are no tokens.
+        if no token has a known label and a positive weight.
 
     Examples
     --------
@@ -50,15 +53,19 @@ def token_log_loss(y_true: Any, y_proba: Any, classes: Any, *, sample_weight: An
     """
     true, proba = label_sequences(y_true, "y_true"), as_probabilities(y_proba)
     weight = token_weights(sample_weight, sample_lengths(y_true, true))
-    if weight.sum() == 0:
-        raise ValueError("y_true has no tokens with a positive weight: the log loss is undefined")
+    is_known = ~are_missing(true.data)
+    if weight[is_known].sum() == 0:
+        raise ValueError(
+            "y_true has no tokens with a known label and a positive weight: the log loss is "
+            "undefined"
+        )
     check_same_layout(true, proba, "y_proba")
     classes = label_list(classes, "classes")
     check_probabilities(proba, len(classes))
-    columns = _columns(true, classes)
-    gold = proba.data[np.arange(len(columns)), columns].astype(np.float64)
+    gold = gold_probabilities(true, proba, classes)[is_known]
     smallest = np.finfo(proba.data.dtype).eps
-    return float(np.average(-np.log(np.clip(gold, smallest, 1.0)), weights=weight))
+    losses = -np.log(np.clip(gold, smallest, 1.0))
+    return float(np.average(losses, weights=weight[is_known]))
 
 
 def as_probabilities(y_proba: Any) -> SequenceArray:
@@ -90,16 +97,19 @@ def check_probabilities(proba: SequenceArray, n_labels: int) -> None:
         )
 
 
-def _columns(true: SequenceArray, classes: np.ndarray) -> np.ndarray:
+def gold_probabilities(
+    true: SequenceArray, proba: SequenceArray, classes: np.ndarray
+) -> np.ndarray:
+    """The probability of the true label of each token, or of its set of labels; 1 if unknown."""
+    is_missing = are_missing(true.data)
+    if is_missing.any():
+        true = true.with_data(np.where(is_missing, None, true.data))
+    in_order, ids, allowed = encode_partial_labels(true, classes, "y_true")
     column_of = {label: j for j, label in enumerate(classes.tolist())}
-    with naming_unhashable(y_true=true):
-        distinct, codes = factorize(true.data)
-    columns = np.array([column_of.get(label, -1) for label in distinct], dtype=np.int64)[codes]
-    if (columns < 0).any():
-        token = int(np.argmin(columns))
-        sequence, position = locate(true.offsets, token)
-        raise ValueError(
-            f"y_true: label {true.data[token]!r} at position {position} of sequence {sequence} "
-            f"is not among the classes"
-        )
-    return columns
+    columns = np.array([column_of[label] for label in in_order.tolist()])
+    gold = proba.data[np.arange(len(ids)), columns[ids]].astype(np.float64)
+    if allowed is not None:
+        partial = ids < 0
+        of_sets = (proba.data[partial][:, columns] * allowed[partial]).sum(axis=1)
+        gold[partial] = of_sets
+    return gold

@@ -5,9 +5,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..segments.label_sequences import factorize
-from ..segments.segments import find_segments
+from ..segments.segments import Segments, find_segments
 from .docstrings import of_segments
-from .flatten import ZeroDivision, divide, flatten
+from .flatten import Pair, ZeroDivision, divide, flatten
 
 __all__ = [
     "SegmentScores",
@@ -223,8 +223,7 @@ def segment_f1(
 def count(y_true: Any, y_pred: Any, scheme: str, reading: str, sample_weight: Any) -> SegmentCounts:
     """Count true, predicted and correct segments of every type."""
     pair = flatten(y_true, y_pred, sample_weight)
-    true = find_segments(pair.true, scheme, reading, "y_true")
-    pred = find_segments(pair.pred, scheme, reading, "y_pred")
+    true, pred = segments_of(pair, scheme, reading)
     types, kind = factorize(np.concatenate([true.type, pred.type]))
     true_kind, pred_kind = kind[: len(true.type)], kind[len(true.type) :]
     true_start = pair.true.offsets[true.sequence] + true.start
@@ -243,6 +242,22 @@ def count(y_true: Any, y_pred: Any, scheme: str, reading: str, sample_weight: An
         predicted=weigh(pred_kind, pred_start),
         true=weigh(true_kind, true_start),
     )
+
+
+def segments_of(pair: Pair, scheme: str, reading: str) -> tuple[Segments, Segments]:
+    """True and predicted segments, without those of which no label is known."""
+    # Predicted labels come first: unknown true labels were completed from them.
+    pred = find_segments(pair.pred, scheme, reading, "y_pred")
+    true = find_segments(pair.true, scheme, reading, "y_true")
+    if pair.is_known.all():
+        return true, pred
+    n_known = np.append(0, np.cumsum(pair.is_known))
+    of_both = []
+    for found in (true, pred):
+        origin = pair.true.offsets[found.sequence]
+        has_known = n_known[origin + found.end] > n_known[origin + found.start]
+        of_both.append(Segments(*(values[has_known] for values in found)))
+    return of_both[0], of_both[1]
 
 
 def _precision(counts: SegmentCounts, zero_division: ZeroDivision) -> Any:

@@ -58,8 +58,7 @@ def token_accuracy(
     0.75
     """
     pair = flatten(y_true, y_pred, sample_weight)
-    weight = pair.weight
-    return divide(weight[are_equal(pair)].sum(), weight.sum(), zero_division, "token_accuracy")
+    return _accuracy_where(pair, pair.is_known, zero_division, "token_accuracy")
 
 
 @of_tokens
@@ -97,7 +96,9 @@ def known_accuracy(
     0.5
     """
     pair = flatten(y_true, y_pred, sample_weight)
-    return _accuracy_where(pair, _mask(known, pair), zero_division, "known_accuracy")
+    return _accuracy_where(
+        pair, pair.is_known & _mask(known, pair), zero_division, "known_accuracy"
+    )
 
 
 @of_tokens
@@ -135,7 +136,9 @@ def unknown_accuracy(
     1.0
     """
     pair = flatten(y_true, y_pred, sample_weight)
-    return _accuracy_where(pair, ~_mask(known, pair), zero_division, "unknown_accuracy")
+    return _accuracy_where(
+        pair, pair.is_known & ~_mask(known, pair), zero_division, "unknown_accuracy"
+    )
 
 
 @of_tokens
@@ -148,7 +151,8 @@ def sequence_accuracy(
     ----------
     y_true, y_pred : list of label lists, SequenceArray or 1-D array
         True and predicted labels; the tokens of a one-dimensional array are sequences of
-        length one.
+        length one. An unknown true label, None or a missing value, is right, and so is a set of
+        possible labels that holds the predicted one.
     sample_weight : array-like of shape (n_sequences,), optional
         Weights of the sequences.
     zero_division : {"warn", 0.0, 1.0, np.nan}, default="warn"
@@ -157,7 +161,8 @@ def sequence_accuracy(
     Returns
     -------
     float
-        Between 0 and 1. An empty sequence counts as right.
+        Between 0 and 1. An empty sequence counts as right; a sequence of nothing but unknown labels
+        is left out.
 
     Raises
     ------
@@ -171,11 +176,8 @@ def sequence_accuracy(
     """
     pair = flatten(y_true, y_pred)
     lengths = sample_lengths(y_true, pair.true)
-    weight = sample_weights(sample_weight, len(lengths))
-    sample_of_token = np.repeat(np.arange(len(lengths)), lengths)
-    right = np.ones(len(lengths), dtype=bool)
-    right[sample_of_token[~are_equal(pair)]] = False
-    return divide(weight[right].sum(), weight.sum(), zero_division, "sequence_accuracy")
+    right, total = right_sequences(pair, lengths, sample_weights(sample_weight, len(lengths)))
+    return divide(right, total, zero_division, "sequence_accuracy")
 
 
 @of_tokens
@@ -229,7 +231,7 @@ def token_f1(
         pred,
         labels=ids,
         average=average,
-        sample_weight=pair.weight,
+        sample_weight=pair.weight[pair.is_known],
         zero_division=zero_division,
     )
 
@@ -274,19 +276,32 @@ def token_confusion_matrix(
     true, pred, ids = _encode(pair, labels)
     if len(true) == 0:
         return np.zeros((len(ids), len(ids)), dtype=np.int64)
-    weight = None if sample_weight is None else pair.weight
+    weight = None if sample_weight is None else pair.weight[pair.is_known]
     return confusion_matrix(true, pred, labels=ids, sample_weight=weight, normalize=normalize)
 
 
 def _encode(pair: Pair, labels: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Labels as integers, which scikit-learn handles faster, and the codes of ``labels``."""
-    n_tokens = len(pair.true.data)
+    """Known labels as integers, which scikit-learn handles faster, and the codes of ``labels``."""
+    true, pred = pair.true.data[pair.is_known], pair.pred.data[pair.is_known]
+    n_tokens = len(true)
     wanted = label_list([] if labels is None else labels, "labels")
-    everything = [a.astype(object) for a in (pair.true.data, pair.pred.data, wanted)]
+    everything = [a.astype(object) for a in (true, pred, wanted)]
     with naming_unhashable(y_true=pair.true, y_pred=pair.pred):
         distinct, codes = factorize(np.concatenate(everything))
     ids = np.arange(len(distinct)) if labels is None else codes[2 * n_tokens :]
     return codes[:n_tokens], codes[n_tokens : 2 * n_tokens], ids
+
+
+def right_sequences(
+    pair: Pair, lengths: np.ndarray, weight: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Weight of the samples without a wrong label, and of all that have a known label."""
+    sample_of_token = np.repeat(np.arange(len(lengths)), lengths)
+    n_known = np.bincount(sample_of_token[pair.is_known], minlength=len(lengths))
+    counts = (lengths == 0) | (n_known > 0)
+    right = counts.copy()
+    right[sample_of_token[~are_equal(pair) & pair.is_known]] = False
+    return weight[right].sum(), weight[counts].sum()
 
 
 def _mask(known: Any, pair: Pair) -> np.ndarray:

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
-from ..data.ragged import SequenceArray
 from ..metrics.errors import KINDS, match_segments
+from ..metrics.flatten import flatten
 from ._labels import colours, find_scheme, kind_of_label
 from ._markup import Markup, NotebookDisplay, element
 from ._text import aligned
@@ -24,6 +24,7 @@ class LabelComparison(NotebookDisplay):
     ----------
     tokens : sequence of str
     gold, predicted : sequence of labels
+        Gold labels that are not known (None) do not count.
     classes : array-like of shape (n_labels,), optional
         All labels. If given, displays with the same classes have the same colours.
     scheme : {"auto", "IOB1", "IOB2", "IOBES", "BIOES", "BILOU", "BMES", "IO"} or None, \
@@ -59,13 +60,16 @@ class LabelComparison(NotebookDisplay):
     ):
         self.tokens = [str(token) for token in tokens]
         self.gold, self.predicted = list(gold), list(predicted)
-        self.classes = list(self.gold + self.predicted if classes is None else classes)
         lengths = len(self.tokens), len(self.gold), len(self.predicted)
         if len(set(lengths)) > 1:
             raise ValueError(
                 "there are {} tokens, {} gold labels and {} predicted ones".format(*lengths)
             )
-        self.scheme = find_scheme(scheme, [*self.classes, *self.gold, *self.predicted])
+        # Gold labels that are not known, or sets, as predictions complete them.
+        pair = self._pair = flatten([self.gold], [self.predicted])
+        self._is_right = [a == b for a, b in zip(pair.true.data, self.predicted, strict=True)]
+        self.classes = list([*pair.true.data, *self.predicted] if classes is None else classes)
+        self.scheme = find_scheme(scheme, [*self.classes, *pair.true.data, *self.predicted])
 
     @classmethod
     def from_estimator(
@@ -108,21 +112,22 @@ class LabelComparison(NotebookDisplay):
         return cls(texts, gold, predicted, classes=classes, scheme=scheme)
 
     def __str__(self) -> str:
-        wrong = ["" if a == b else f"✗ {b}" for a, b in zip(self.gold, self.predicted, strict=True)]
+        both = zip(self._is_right, self.predicted, strict=True)
+        wrong = ["" if is_right else f"✗ {label}" for is_right, label in both]
         rows = [self.tokens, [*map(str, self.gold)], wrong]
         blocks = aligned(rows, ["", "gold", "predicted"])
         return "\n".join([self._summary(), *blocks, *self._wrong_segments()])
 
     def _summary(self) -> str:
-        right = sum(a == b for a, b in zip(self.gold, self.predicted, strict=True))
-        return f"{right} of {len(self.gold)} labels are right"
+        n_known = int(self._pair.is_known.sum())
+        n_wrong = len(self.gold) - sum(self._is_right)
+        return f"{n_known - n_wrong} of {n_known} labels are right"
 
     def _wrong_segments(self) -> list[str]:
         """A line for each wrong segment."""
         if self.scheme is None:
             return []
-        gold, predicted = (SequenceArray.from_sequences([y]) for y in (self.gold, self.predicted))
-        match = match_segments(gold, predicted, self.scheme, "conlleval")
+        match = match_segments([self.gold], [self.predicted], self.scheme, "conlleval")
         lines = []
         for kind, *segments in zip(match.kind, match.of_true, match.of_pred, strict=True):
             said = [
@@ -137,13 +142,14 @@ class LabelComparison(NotebookDisplay):
     def _body(self) -> list[Markup]:
         style = colours(kind_of_label(label, self.scheme) for label in self.classes)
         columns = []
-        for token, gold, predicted in zip(self.tokens, self.gold, self.predicted, strict=True):
-            kind = kind_of_label(gold, self.scheme)
+        kinds = [kind_of_label(label, self.scheme) for label in self._pair.true.data]
+        judged = zip(self.tokens, self.gold, self.predicted, kinds, self._is_right, strict=True)
+        for token, gold, predicted, kind, is_right in judged:
             is_plain = " plain" if kind is None else ""
             labels = [element("b", gold, class_="label")]
-            if gold != predicted:
+            if not is_right:
                 labels.append(element("b", f"✗ {predicted}", class_="label"))
-            column_class = f"word{is_plain if gold == predicted else ' wrong'}"
+            column_class = f"word{is_plain if is_right else ' wrong'}"
             text = element("span", element("bdi", token), class_="token")
             columns += [
                 element("span", text, *labels, class_=column_class, style=style.get(kind)),

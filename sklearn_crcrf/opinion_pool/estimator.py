@@ -22,7 +22,7 @@ from ..base.sample_weight import token_weights
 from ..base.unwrap import steps_of
 from ..data.layout import Sequences
 from ..data.ragged import SequenceArray
-from ..labels.partial import encode_partial_labels
+from ..labels.partial import encode_partial_labels, label_columns
 from ..structures import Scores, Structure, structure_of
 from ..structures.weighted_sum import WeightedSum
 from ..training import Stop, nested_fits
@@ -302,7 +302,7 @@ class OpinionPoolCRF(CallbackSupportMixin, MetaSequenceClassifier, _BaseComposit
         twin = copy(self)
         experts = [rough_expert(expert) for _, expert in self._used()]
         twin._fit_experts(experts, samples.take(sequences, ~is_held_out))
-        unknown = _label_ids(sequences.y, twin.classes_) < 0
+        unknown = label_columns(sequences.y, twin.classes_) < 0
         is_held_out[sequence[unknown]] = False
         if not is_held_out.any():
             warnings.warn(NOTHING_HELD_OUT, stacklevel=4)
@@ -325,7 +325,7 @@ class OpinionPoolCRF(CallbackSupportMixin, MetaSequenceClassifier, _BaseComposit
     def _score_batches(self, samples: Samples) -> list[LabelledBatch]:
         """What all experts make of sequences with labels that they know."""
         sequences = self._check_X(samples.X, samples.y)
-        offsets, y = sequences.X.offsets, _label_ids(sequences.y, self.classes_)
+        offsets, y = sequences.X.offsets, label_columns(sequences.y, self.classes_)
         weight = token_weights(sequences, samples.sample_weight)
         weight = np.add.reduceat(weight, offsets[:-1]) / sequences.X.lengths
         experts = self._experts()
@@ -396,14 +396,6 @@ def _as_weights(weights: Any, n_experts: int) -> np.ndarray:
     if not (np.isfinite(weights).all() and weights.min() >= 0 and weights.sum() > 0):
         raise ValueError(f"weights must be finite, not negative and not all zero, got {weights}")
     return weights / weights.sum()
-
-
-def _label_ids(y: SequenceArray, classes: np.ndarray) -> np.ndarray:
-    """The indices of labels in ``classes``, -1 for unknown labels and labels not in it."""
-    labels, ids, _ = encode_partial_labels(y)
-    column = {label: j for j, label in enumerate(classes.tolist())}
-    columns = np.array([*(column.get(label, -1) for label in labels.tolist()), -1])
-    return columns[ids]
 
 
 def _require_possible(name: str, scores: np.ndarray) -> None:

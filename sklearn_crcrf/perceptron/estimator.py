@@ -349,7 +349,7 @@ class StructuredPerceptron(CallbackSupportMixin, LinearChainClassifier):
         sequences = self._check_X(X)
         offsets, masks = sequences.X.offsets, None
         if allowed is not None:
-            masks = encode_allowed(sequences.mirror.flat(allowed, "allowed"), self.classes_)
+            masks = encode_allowed(sequences.mirror.labels(allowed, "allowed"), self.classes_)
         y, weight = np.zeros(offsets[-1], dtype=np.int32), np.ones(len(offsets) - 1)
         examples = self._examples(
             Corpus(self._prepare(sequences.X)[0], y, self._structure(sequences.X), weight)

@@ -7,7 +7,8 @@ import numpy as np
 from sklearn.metrics import ConfusionMatrixDisplay
 
 from ..metrics import token_confusion_matrix
-from ..segments.label_sequences import factorize, label_sequences
+from ..metrics.flatten import flatten
+from ..segments.label_sequences import factorize
 from ..utils.names import check_no_string
 from ._axes import new_axes, plain
 
@@ -84,6 +85,7 @@ class LabelConfusionDisplay(ConfusionMatrixDisplay):
         Parameters
         ----------
         y_true, y_pred : list of label lists, SequenceArray or 1-D array
+            Unknown true labels (None) are left out.
         labels : sequence of labels, optional
             Rows and columns; by default all labels that occur, sorted.
         exclude : collection of labels, default=()
@@ -103,8 +105,9 @@ class LabelConfusionDisplay(ConfusionMatrixDisplay):
         check_no_string(labels, "labels")
         check_no_string(exclude, "exclude")
         if labels is None:
-            both = (label_sequences(y, "y").data.astype(object) for y in (y_true, y_pred))
-            labels, _ = factorize(np.concatenate([*both]))
+            pair = flatten(y_true, y_pred)
+            both = [y.data[pair.is_known].astype(object) for y in (pair.true, pair.pred)]
+            labels, _ = factorize(np.concatenate(both))
         labels = [label for label in labels if label not in exclude]
         matrix = token_confusion_matrix(
             y_true, y_pred, labels=labels, sample_weight=sample_weight, normalize=normalize

@@ -4,6 +4,8 @@ from typing import Any
 
 import numpy as np
 
+from ..data.ragged import object_array
+from ..labels.completing import completed
 from ..metrics.flatten import check_same_layout
 from ..metrics.probabilities import as_probabilities, check_probabilities
 from ..segments.label_sequences import label_sequences
@@ -95,6 +97,7 @@ class ReliabilityDisplay:
         Parameters
         ----------
         y_true : list of label lists, SequenceArray or 1-D array
+            Unknown labels (None) are left out.
         y_proba : list of 2-D arrays, SequenceArray or 2-D array of shape (n_tokens, n_labels)
             As ``predict_proba`` returns it.
         classes : array-like of shape (n_labels,)
@@ -121,15 +124,16 @@ class ReliabilityDisplay:
         check_same_layout(true, proba, "y_proba")
         classes = list(np.asarray(classes).tolist())
         check_probabilities(proba, len(classes))
-        gold = np.array([*true.data.tolist(), None], dtype=object)[:-1]
         if label is None:
-            shown = np.array([*classes, None], dtype=object)[proba.data.argmax(axis=1)]
-            probability = proba.data.max(axis=1)
+            column = proba.data.argmax(axis=1)
         elif label in classes:
-            shown, probability = label, proba.data[:, classes.index(label)]
+            column = np.full(len(proba.data), classes.index(label))
         else:
             raise ValueError(f"label: {label!r} is not among {classes}")
-        right = (gold == shown).astype(float)
+        shown = true.with_data(object_array(classes)[column])
+        gold, is_known = completed(true, shown, "y_true")
+        probability = proba.data[np.arange(len(column)), column][is_known]
+        right = (gold.data == shown.data)[is_known].astype(float)
         bins = _bins(probability, n_bins, strategy)
         n_tokens = np.bincount(bins, minlength=n_bins)
         used = n_tokens > 0

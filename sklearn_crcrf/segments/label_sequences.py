@@ -1,6 +1,6 @@
 """Labels in any layout as one array, and as numbers."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Set
 from contextlib import contextmanager
 from typing import Any
 
@@ -33,10 +33,8 @@ def is_nested(y: Any) -> bool:
     """Whether labels are nested in sequences, rather than one flat list or array."""
     if isinstance(y, SequenceArray):
         return True
-    first = next(iter(y), None)
-    return first is None or (
-        hasattr(first, "__len__") and not isinstance(first, (str, bytes, dict))
-    )
+    first = next(iter(y), ())
+    return hasattr(first, "__len__") and not isinstance(first, (str, bytes, Mapping, Set))
 
 
 @contextmanager

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sklearn_crcrf import SequenceArray, as_sequences
+from sklearn_crcrf.base.sample_weight import token_weights
 from sklearn_crcrf.data.sequences import is_table
 from sklearn_crcrf.data.symbols import SymbolTable
 
@@ -101,10 +102,59 @@ def test_an_index_of_three_levels():
     assert [s.ravel().tolist() for s in sequences] == [[0, 1], [2], [3]]
 
 
-def test_the_order_of_repeated_positions_is_that_of_the_rows():
-    index = pd.MultiIndex.from_arrays([[0, 0, 0], [1, 0, 1]])
-    sequences = as_sequences(pd.DataFrame({"n": [1, 2, 3]}, index=index)).X
-    assert sequences.data.ravel().tolist() == [2, 1, 3]
+@for_each("positions", [[1, 0, 1], ["1", "0", "01"], [1, 0, "1.0"], [1.0, 0.0, True]])
+def test_repeated_positions_are_refused(positions):
+    frame = indexed(pd.DataFrame({"n": [1, 2, 3]}), [0, 0, 0], pd.Index(positions, dtype=object))
+    with pytest.raises(
+        ValueError, match="the index of X: row 2 has the sequence and position of row 0"
+    ):
+        as_sequences(frame)
+    assert as_sequences(indexed(pd.DataFrame({"n": [1, 2, 3]}), [0, 0, 1], [1, 0, 1])).X
+
+
+@for_each("dtype", [object, "str", "string", "category", "int64", "float64", "Int64"])
+def test_positions_are_ordered_as_numbers(dtype):
+    positions = pd.Series([2, 10, 1, 11]).astype(str)
+    if dtype not in (object, "str", "string", "category"):
+        positions = positions.astype("int64")
+    frame = indexed(pd.DataFrame({"n": [2, 10, 1, 11]}), ["s"] * 4, positions.astype(dtype))
+    assert as_sequences(frame).X.data.ravel().tolist() == [1, 2, 10, 11]
+
+
+@for_each("position", ["a", "1-2", "", "nan", "inf", "1_0", (1,)])
+def test_positions_that_are_no_numbers_are_refused(position):
+    positions = pd.Index(["0", position, "2"], dtype=object, tupleize_cols=False)
+    frame = pd.DataFrame({"n": [1, 2, 3]})
+    frame.index = pd.MultiIndex.from_arrays([["s"] * 3, positions])
+    with pytest.raises(ValueError, match=r"the index of X: .*in row 1 there is"):
+        as_sequences(frame)
+
+
+def test_positions_may_be_dates():
+    days = pd.to_datetime(["2020-01-03", "2020-01-01"])
+    frame = indexed(pd.DataFrame({"n": [3, 1]}), ["s", "s"], days)
+    assert as_sequences(frame).X.data.ravel().tolist() == [1, 3]
+
+
+def test_a_missing_part_of_the_name_of_a_sequence_is_found():
+    frame = indexed(pd.DataFrame({"n": [1, 2]}), ["a", "a"], [1.0, np.nan], [0, 1])
+    with pytest.raises(ValueError, match="missing value in row 1"):
+        as_sequences(frame)
+
+
+def test_series_of_sequences_compare_their_index():
+    X = pd.Series([["a", "b"], ["b"], ["c"]])
+    y = pd.Series([["A", "B"], ["B"], ["C"]])
+    for labels in (y, y.tolist(), y.to_numpy()):
+        assert as_sequences(X, labels).y.tolist() == y.tolist()
+    assert as_sequences(X.tolist(), y[::-1][::-1]).y.tolist() == y.tolist()
+    for other in (y[[0, 2, 1]], y.set_axis([1, 2, 3])):
+        with pytest.raises(ValueError, match=r"the index of y differs .*y\.loc\[X\.index\]"):
+            as_sequences(X, other)
+    weights = pd.Series([1.0, 2.0, 3.0])
+    assert token_weights(as_sequences(X), weights).tolist() == [1.0, 1.0, 2.0, 3.0]
+    with pytest.raises(ValueError, match="the index of sample_weight differs"):
+        token_weights(as_sequences(X), weights[[2, 1, 0]])
 
 
 @pytest.mark.parametrize(

@@ -63,3 +63,43 @@ def test_what_is_wrong_is_named(arguments, message):
         read_frame(pd.DataFrame(COLUMNS)[["s", "t"]], "s", "t")
     with pytest.raises(TypeError):
         read_frame([["the"]], "s")
+
+
+def as_pandas(columns):
+    return pd.DataFrame(columns)
+
+
+def as_polars(columns):
+    return pytest.importorskip("polars").DataFrame(columns)
+
+
+def as_arrow(columns):
+    return pytest.importorskip("pyarrow").table(columns)
+
+
+@pytest.mark.parametrize("make", [as_pandas, as_polars, as_arrow])
+def test_positions_are_numbers_and_labels_may_be_missing(make):
+    columns = {"s": ["1", "1", "1"], "t": ["10", "9", "0"], "w": [*"abc"], "tag": ["A", None, "C"]}
+    assert read_frame(make(columns), "s", "t", "tag")[1].tolist() == [["C", None, "A"]]
+    for name, values, message in (
+        ("t", ["1", "2", "01"], "the column 't': row 2 has the sequence and position of row 0"),
+        ("t", ["1", "x", "2"], "the column 't': positions must be .* in row 1 there is 'x'"),
+        ("t", ["1", None, "2"], "the column 't' has no value in row 1"),
+        ("s", ["1", None, "2"], "the column 's' has no value in row 1"),
+        *((name, [["a"], [], ["b"]], f"the column {name!r} has a list in row 0") for name in "stw"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            read_frame(make({**columns, name: values}), "s", "t", "tag")
+
+
+def test_sequences_may_be_a_series_of_polars():
+    pl = pytest.importorskip("polars")
+    X, y = pl.Series([["a", "b"], ["c"]]), pl.Series([["A", "B"], ["A"]])
+    assert as_sequences(X, y).y.tolist() == y.to_list()
+
+
+def test_sequences_may_be_an_array_of_pyarrow():
+    pa = pytest.importorskip("pyarrow")
+    X, y = pa.array([["a", "b"], ["c"]]), pa.chunked_array([[["A", None], ["A"]]])
+    sequences = as_sequences(X, y)
+    assert (sequences.X.tolist(), sequences.y.tolist()) == ([["a", "b"], ["c"]], y.to_pylist())

@@ -386,3 +386,28 @@ def test_frequencies_have_no_exponents_to_fit(zeros):
         EmpiricalCRF.ecrn(zeros=zeros, exponents="fit").fit(X, Y)
     with pytest.raises(ValueError, match="smoothed"):
         EmpiricalCRF.ecrn(zeros=zeros).fit(X, Y).fit_exponents(X, Y)
+
+
+# Unknown labels
+
+
+def test_sequences_with_unknown_labels_are_not_held_out():
+    hidden = np.arange(len(X)) % 3 == 0
+    some = [[None, *y[1:]] if hide else y for y, hide in zip(Y, hidden, strict=True)]
+    crf = EmpiricalCRF(exponents="fit", validation_fraction=0.25).fit(X, some)
+    assert crf.n_iter_ > 1
+    start = EmpiricalCRF().fit(X[:25], Y[:25])
+    kept = [i for i in range(25, len(X)) if not hidden[i]]
+    expected = deepcopy(start).fit_exponents([X[i] for i in kept], [Y[i] for i in kept])
+    assert deepcopy(start).fit_exponents(X[25:], some[25:]).exponents_ == expected.exponents_
+
+
+def test_exponents_keep_their_defaults_if_no_sequence_is_complete():
+    some = [[None, *y[1:]] for y in Y]
+    with pytest.warns(UserWarning, match="has unknown labels") as caught:
+        crf = EmpiricalCRF(exponents="fit").fit(X, some)
+    assert caught[0].filename == __file__
+    assert crf.n_iter_ == 0
+    assert crf.converged_
+    with pytest.raises(ValueError, match="labels that are unknown"):
+        EmpiricalCRF().fit(X, Y).fit_exponents(X, some)

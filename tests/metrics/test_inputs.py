@@ -35,11 +35,11 @@ def test_one_dimensional_labels():
 
 
 def test_labels_may_be_anything_hashable():
-    y_true = [[("a", 1), None, 3], ["x"]]
+    y_true = [[("a", 1), False, 3], ["x"]]
     y_pred = [[("a", 1), 3, 3], ["x"]]
     assert token_accuracy(y_true, y_pred) == 0.75
     assert token_f1(y_true, y_pred, average="micro") == 0.75
-    assert token_confusion_matrix(y_true, y_pred, labels=[3, None]).tolist() == [[1, 0], [1, 0]]
+    assert token_confusion_matrix(y_true, y_pred, labels=[3, False]).tolist() == [[1, 0], [1, 0]]
 
 
 def test_tuples_beside_numbers_of_numpy():

@@ -43,7 +43,7 @@ def test_log_loss_stays_finite():
 
 def test_log_loss_refuses_what_it_cannot_score():
     proba = [np.array([[0.5, 0.5]]), np.array([[0.5, 0.5], [0.5, 0.5]])]
-    with pytest.raises(ValueError, match="label 'c' at position 1 of sequence 1 is not among"):
+    with pytest.raises(ValueError, match="sequence 1, position 1: the label 'c' is not among"):
         token_log_loss([["a"], ["a", "c"]], proba, ["a", "b"])
     with pytest.raises(ValueError, match="2 columns for 3 classes"):
         token_log_loss([["a"], ["a", "b"]], proba, ["a", "b", "c"])

@@ -330,3 +330,13 @@ def test_tokens_can_be_named():
     model = CRF(tol=1e-2).fit(rows, Y)
     assert TaggedSequence.from_estimator(model, rows[0]).tokens[:2] == ["0", "1"]
     assert LabelComparison.from_estimator(model, rows[0], Y[0], tokens=X[0]).tokens == X[0]
+
+
+def test_gold_labels_that_are_not_known_do_not_count():
+    gold = ["B-PER", None, {"B-LOC", "O"}, "O"]
+    display = LabelComparison([*"abcd"], gold, ["B-PER", "I-PER", "B-LOC", "B-PER"])
+    assert str(display).startswith("2 of 3 labels are right")
+    assert str(display).count("✗") == 1
+    assert 'spurious: predicted PER "d"' in str(display)
+    assert "wrong boundary" not in str(display)
+    assert display._repr_html_().count("✗") == 2  # one in the legend

@@ -349,3 +349,13 @@ def test_half_characters_are_drawn_as_numbers():
     display.figure_.canvas.draw()
     names = [text.get_text() for text in display.ax_.get_yticklabels()]
     assert r"\ud800" in names
+
+
+def test_unknown_labels_are_left_out():
+    y_true = [["D", None, {"N", "D"}]]
+    display = LabelConfusionDisplay.from_predictions(y_true, [["D", "V", "N"]])
+    assert display.confusion_matrix.tolist() == [[1, 0], [0, 1]]
+    proba = [np.array([[0.75, 0.25], [0.25, 0.75], [0.25, 0.75]])]
+    display = ReliabilityDisplay.from_predictions(y_true, proba, ["D", "N"])
+    assert display.n_tokens.tolist() == [2]
+    assert display.frequency.tolist() == [1.0]

@@ -1,0 +1,71 @@
+"""Partial true labels, completed where predictions are compared with them."""
+
+import numpy as np
+
+from .._kernels._interning import are_strings
+from ..data.missing import are_missing
+from ..data.ragged import SequenceArray
+from .encoding import as_python, sort_labels, token_error
+
+__all__ = ["completed"]
+
+
+def completed(
+    true: SequenceArray, pred: SequenceArray, name: str = "y"
+) -> tuple[SequenceArray, np.ndarray]:
+    """Complete partial labels so that they agree with predictions wherever they can.
+
+    Parameters
+    ----------
+    true, pred : SequenceArray of 1-D data, with the same offsets
+        In ``true``, None and missing values mark unknown labels, and a set or frozenset lists the
+        possible ones.
+    name : str
+        Name of ``true`` in error messages.
+
+    Returns
+    -------
+    completed : SequenceArray
+        A set becomes the predicted label if it holds it, else its first label in increasing order;
+        an unknown label becomes the predicted label.
+    is_known : ndarray of shape (n_tokens,), bool
+        False for unknown labels.
+
+    Raises
+    ------
+    ValueError
+        If a set is empty.
+    TypeError
+        If a label that is looked for in a set is not hashable.
+
+    Examples
+    --------
+    >>> true = SequenceArray.from_sequences([["N", None, {"N", "V"}, {"N", "V"}]])
+    >>> pred = SequenceArray.from_sequences([["V", "V", "V", "D"]])
+    >>> labels, is_known = completed(true, pred)
+    >>> labels.tolist(), is_known
+    ([['N', 'V', 'V', 'N']], array([ True, False,  True,  True]))
+    """
+    is_known = ~are_missing(true.data)
+    sets = _sets(true.data)
+    if is_known.all() and not sets:
+        return true, is_known
+    labels = true.data.astype(object)
+    labels[~is_known] = pred.data[~is_known]
+    predicted = pred.data.tolist()
+    for token, options in sets:
+        if not options:
+            raise token_error(true, token, name, "the set of possible labels is empty")
+        if predicted[token] in options:
+            labels[token] = predicted[token]
+        else:
+            labels[token] = sort_labels([as_python(label) for label in options])[0].tolist()[0]
+    return true.with_data(labels), is_known
+
+
+def _sets(labels: np.ndarray) -> list[tuple[int, set | frozenset]]:
+    """The tokens whose labels are sets, and these sets."""
+    items = labels.tolist() if labels.dtype == object else []
+    if are_strings(items):
+        return []
+    return [(t, item) for t, item in enumerate(items) if isinstance(item, (set, frozenset))]
