@@ -31,7 +31,8 @@ PARAMETERS = entries_of("""
         Stop when the objective falls by less than this fraction of its value over ten iterations,
         or over five epochs of "sgd".
     warm_start : bool, default=False
-        Start from the weights of the last fit, for the attributes and labels that it had.
+        Start from the weights of the last fit, for the attributes and labels that it had. Labels
+        stay, also those that y lacks.
     class_weight : None, "balanced" or dict, default=None
         Weights of labels. The weight of a sequence is the mean over its tokens.
     validation_fraction : float, default=None

@@ -3,12 +3,12 @@
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-from sklearn.utils._param_validation import StrOptions
 
 from ..base.docstrings import documented
 from ..data.ragged import SequenceArray, joined_ranges
 from ..metrics import segment_f1
-from ..segments.schemes import read_labels
+from ..opinion_pool.samples import Samples
+from ..segments.schemes import SCHEMES, check_option, read_labels
 from ..structures import Scores, Structure
 from ..utils.soundness import Array, Requirement
 from .base import HeldOutChoice
@@ -73,7 +73,7 @@ class SegmentF1Classifier(HeldOutChoice):
 
     _parameter_constraints: dict = {
         **HeldOutChoice._parameter_constraints,
-        "scheme": [StrOptions({"IOB1", "IOB2", "IOBES", "BIOES", "BILOU", "BMES", "IO"})],
+        "scheme": [str],
     }
 
     def __init__(self, estimator, cv=5, *, scheme="IOB2", sample_unit="sequence", n_jobs=None):
@@ -82,6 +82,10 @@ class SegmentF1Classifier(HeldOutChoice):
         self.scheme = scheme
         self.sample_unit = sample_unit
         self.n_jobs = n_jobs
+
+    def _fit(self, samples: Samples) -> None:
+        check_option("scheme", self.scheme, SCHEMES)
+        super()._fit(samples)
 
     def _choose(self, batches: Sequence[HeldOutBatch]) -> None:
         usable = [_complete_sequences(batch) for batch in batches]

@@ -309,7 +309,8 @@ default="log_loss"
             self._n_seen, self._rate = 0.0, None
         n_seen = self._n_seen
         extends = is_part and known is not None
-        corpus = self._read(X, y, sample_weight, classes, extends)
+        kept = None if known is None or extends else known.classes
+        corpus = self._read(X, y, sample_weight, classes, extends, kept)
         corpus, held_out = hold_out_of(corpus.longest_first(), self.validation_fraction, rng)
         self._n_seen += corpus.weight.sum()
         if known is None and isinstance(self.init, (LinearChainClassifier, CountingClassifier)):
@@ -325,13 +326,14 @@ default="log_loss"
         self, folder: CorpusFolder, known: NamedWeights | None, progress: FitProgress
     ) -> None:
         """Train out of core."""
-        with FolderShards(folder, self, **self._shape_options()) as shards:
+        with FolderShards(folder, self, **self._shape_options(known)) as shards:
             self._fit_shards(shards, known, progress)
 
-    def _shape_options(self) -> dict[str, Any]:
-        """The parameters that say which weights a model of data in parts has."""
+    def _shape_options(self, known: NamedWeights | None) -> dict[str, Any]:
+        """What says which weights a model of data in parts has."""
         names = ("min_freq", "features", "boundaries", "constraints")
-        return {name: getattr(self, name) for name in names}
+        options = {name: getattr(self, name) for name in names}
+        return {**options, "kept_labels": () if known is None else known.classes.tolist()}
 
     def _fit_shards(
         self, shards: Any, known: NamedWeights | None, progress: FitProgress | None

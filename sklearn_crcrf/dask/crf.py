@@ -103,6 +103,6 @@ class DaskCRF(DaskEstimator, CRF):
         local = self._without_client()
         with self._replaced_by(self._unfitted()) as twin:
             wire = self.wire_dtype
-            shards = DaskShards(parts, local, self.client_, wire, **self._shape_options())
+            shards = DaskShards(parts, local, self.client_, wire, **self._shape_options(known))
             twin._fit_shards(shards, known, None)
         return self

@@ -4,11 +4,12 @@ from typing import Any
 
 import numpy as np
 
+from .missing import is_missing
 from .ragged import SequenceArray
 
 __all__ = ["unpadded", "unpadded_labels"]
 
-_PADDING = (None, "", -1)
+_PADDING = (None, "", -1, -100)
 
 
 def unpadded(X: np.ndarray) -> SequenceArray:
@@ -50,14 +51,14 @@ def unpadded_labels(y: np.ndarray, lengths: np.ndarray) -> Any:
     Returns
     -------
     SequenceArray or ndarray
-        The array itself if it does not fit, or if anything but NaN, None, "" or -1 is behind the
-        tokens.
+        The array itself if it does not fit, or if anything but NaN, None, "", -1 or -100 is
+        behind the tokens.
     """
     n_sequences, length = y.shape
     if n_sequences != len(lengths) or length < lengths.max(initial=0):
         return y
     within = _within(lengths, length)
-    if all(label in _PADDING or label != label for label in y[~within].tolist()):
+    if all(is_missing(label) or label in _PADDING for label in y[~within].tolist()):
         return SequenceArray.from_lengths(y[within], lengths)
     return y
 

@@ -330,10 +330,13 @@ def join_sequences(sequences: Iterable[Any], name: str) -> SequenceArray:
     lengths: list[Any] = list(map(len if are_lists else n_tokens, sequences))
     if None in lengths:
         i = lengths.index(None)
-        raise ValueError(
+        what = (
             f"{name}, sequence {i}: it must be a list of tokens or labels, or an array, "
             f"but is of type {type(sequences[i]).__name__}"
         )
+        if isinstance(sequences[i], str):
+            what += f"; split it, for example by [text.split() for text in {name}]"
+        raise ValueError(what)
     offsets = np.append(0, np.cumsum(lengths, dtype=np.int64))
     if not are_lists and any(_n_dimensions(s) > 1 for s in sequences):
         data = sound_rows(_stack_rows(sequences, name), offsets, name)

@@ -39,7 +39,7 @@ def as_sequences(
         are padded at the end by rows of NaN.
     y : list of label lists, SequenceArray or 1-D array, optional
         Labels, in the same layout as X: for a table one per row. Or an
-        array of shape (n_sequences, length), padded by NaN, None, "" or -1.
+        array of shape (n_sequences, length), padded by NaN, None, "", -1 or -100.
     name : str, default="y"
         Name of y in error messages.
     check_table : callable, optional
@@ -102,10 +102,10 @@ def is_table(X: Any) -> bool:
         return True
     first = next((s for s in X if n_tokens(s) != 0), None)
     if isinstance(first, (str, bytes, Mapping)) and not sp.issparse(first):
-        raise ValueError(
-            f"X must be a list of sequences, but is a list of {type(first).__name__}; "
-            f"to pass a single sequence, put it into a list: [X]"
-        )
+        what = f"X must be a list of sequences, but is a list of {type(first).__name__}; "
+        if any(isinstance(s, str) and len(s.split()) > 1 for s in X):
+            raise ValueError(f"{what}split your sentences: [sentence.split() for sentence in X]")
+        raise ValueError(f"{what}to pass a single sequence, put it into a list: [X]")
     if isinstance(first, (list, tuple)) or (isinstance(first, np.ndarray) and first.ndim == 1):
         first = first[0]
     return isinstance(first, (Number, np.bool_))

@@ -128,8 +128,8 @@ def _tokens(columns: Any) -> Any:
     """An array if all columns are numeric, else a SymbolTable."""
     numeric = [name for name in columns.columns if columns[name].dtype.is_numeric()]
     if len(numeric) == len(columns.columns):
-        values = [_complete(columns[name]) for name in numeric]
-        return np.array(values, dtype=float).reshape(len(numeric), -1).T
+        rows = [_complete(columns[name]) for name in numeric]
+        return np.array(rows, dtype=float).reshape(len(numeric), -1).T
     codes, symbols = [], []
     for name in columns.columns:
         vocabulary, (values, is_missing) = Vocabulary(), _values(columns[name])

@@ -5,6 +5,7 @@ import numpy as np
 from .._kernels._interning import are_strings
 from ..data.missing import are_missing
 from ..data.ragged import SequenceArray
+from .checking import refuse_ignored
 from .encoding import as_python, sort_labels, token_error
 
 __all__ = ["completed"]
@@ -34,7 +35,7 @@ def completed(
     Raises
     ------
     ValueError
-        If a set is empty.
+        If a set is empty, or numbers have -100 for what is left out.
     TypeError
         If a label that is looked for in a set is not hashable.
 
@@ -46,6 +47,7 @@ def completed(
     >>> labels.tolist(), is_known
     ([['N', 'V', 'V', 'N']], array([ True, False,  True,  True]))
     """
+    refuse_ignored(true, name)
     is_known = ~are_missing(true.data)
     sets = _sets(true.data)
     if is_known.all() and not sets:

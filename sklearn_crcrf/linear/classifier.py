@@ -128,7 +128,13 @@ class LinearChainClassifier(BaseSequenceClassifier):
         return "viterbi"
 
     def _read(
-        self, X: Any, y: Any, sample_weight: Any, classes: Any = None, extend: bool = False
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        classes: Any = None,
+        extend: bool = False,
+        kept_labels: np.ndarray | None = None,
     ) -> Corpus:
         """Encode and check the training data.
 
@@ -139,6 +145,8 @@ class LinearChainClassifier(BaseSequenceClassifier):
             All possible labels; by default the labels in y.
         extend : bool, default=False
             Whether to keep the attributes and labels of the previous fit and add new ones.
+        kept_labels : ndarray of labels, optional
+            Labels of the previous fit that stay where it is not extended.
 
         Returns
         -------
@@ -152,6 +160,8 @@ class LinearChainClassifier(BaseSequenceClassifier):
             classes = _all_classes(self.classes_, sequences.y, classes)
         else:
             encoder = AttributeEncoder(self.min_freq, self.dtype, self.edge_columns)
+            if kept_labels is not None:
+                classes = _all_classes(kept_labels, sequences.y, classes)
         self._encoder: AttributeEncoder = encoder
         attributes = self._encoder.fit_transform(self._tokens(sequences.X), extend=extend)
         check_magnitude(attributes, offsets)

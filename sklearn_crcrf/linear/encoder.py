@@ -258,6 +258,8 @@ class AttributeEncoder:
         are_strings = _is_strings(X.data)
         if len(X.data) == 0 or (are_strings and not self.has_columns):  # just unknown words
             return
+        if self.has_columns and _in_columns(self.names, _some_columns(X.data)).any():
+            return  # just unknown symbols
         learned = "feature dicts or columns" if self.has_columns else "token strings"
         warnings.warn(
             "no attribute of any token of X occurred in training, where tokens were "
@@ -310,6 +312,13 @@ def _keys_of_edges(data: Any) -> set[str]:
     if not isinstance(data, SymbolTable):
         return set()
     return {key for name, key in zip(data.names, data.keys, strict=True) if name in data.edges}
+
+
+def _some_columns(data: Any) -> set[str]:
+    """The keys of the columns of a table, or of the first feature dict."""
+    if isinstance(data, SymbolTable):
+        return set(data.keys)
+    return set(data[0]) if isinstance(data, np.ndarray) and isinstance(data[0], dict) else set()
 
 
 def _in_columns(names: np.ndarray, columns: Collection[str | int]) -> np.ndarray:

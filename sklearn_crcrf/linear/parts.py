@@ -164,6 +164,7 @@ class Survey(NamedTuple):
         features: str = "all",
         boundaries: bool = False,
         constraints: Any = None,
+        kept_labels: Iterable[Any] = (),
     ) -> "ModelShape":
         """The shape of a model of all parts.
 
@@ -172,13 +173,17 @@ class Survey(NamedTuple):
         min_freq, features, boundaries : as in :class:`~sklearn_crcrf.CRF`
             ``features`` is "all" or "observed".
         constraints : as :func:`~sklearn_crcrf.constraints.as_constraints` takes them
+        kept_labels : iterable of labels
+            Labels that the model has too.
         """
         chosen = np.flatnonzero(self.frequencies >= min_freq)
         encoder = self.encoder.select(chosen)
-        classes, rank = sort_labels(self.labels)
+        classes, rank = sort_labels(list(dict.fromkeys([*self.labels, *kept_labels])))
         transitions, pairs = np.ones((len(classes), len(classes)), dtype=bool), None
         if features == "observed":
-            transitions[np.ix_(rank, rank)] = self.links > 0
+            occur = rank[: len(self.labels)]
+            transitions[:] = False
+            transitions[np.ix_(occur, occur)] = self.links > 0
             pairs = self._pairs_of(chosen, encoder.only_edges, rank)
         allowed = as_constraints(constraints, classes)
         return ModelShape(encoder, classes, pairs, numbered(transitions), boundaries, allowed)

@@ -264,7 +264,9 @@ class StructuredPerceptron(CallbackSupportMixin, LinearChainClassifier):
     def _fit(
         self, X, y, sample_weight, known, classes=None, *, is_part=False, progress=None
     ) -> None:
-        corpus = self._read(X, y, sample_weight, classes, extend=is_part and known is not None)
+        extends = is_part and known is not None
+        kept = None if known is None or extends else known.named.classes
+        corpus = self._read(X, y, sample_weight, classes, extends, kept)
         examples = self._examples(corpus)
         nothing = examples.zeros()
         start = Learned(nothing, nothing, 0)
@@ -288,6 +290,7 @@ class StructuredPerceptron(CallbackSupportMixin, LinearChainClassifier):
         """Train out of core."""
         rng = check_random_state(self.random_state)
         options = {name: getattr(self, name) for name in ("min_freq", "boundaries", "constraints")}
+        options["kept_labels"] = () if known is None else known.named.classes.tolist()
         with FolderShards(folder, self, **options) as shards:
             shards.set_fitted(self)
             examples = FolderExamples(shards, self.boundaries)

@@ -59,8 +59,10 @@ class Scheme(NamedTuple):
             return "O", ""
         if not self.roles:
             return "I", label
-        letter, _, kind = label.partition("-")
-        return (self.roles[letter], kind) if letter in self.roles else None
+        letter, separator, kind = label.partition("-")
+        if letter not in self.roles or (separator and not kind):
+            return None
+        return self.roles[letter], kind
 
     def label(self, letter: str, kind: str) -> str:
         """The label with this letter of a token in a segment of this type."""
@@ -84,6 +86,17 @@ SCHEMES = {
 
 ONE_TO_ONE = ("IOB2", "IOBES", "BIOES", "BILOU", "BMES")
 """The schemes in which each segmentation is spelled by one labelling, and no other."""
+
+# The letters of schemes, which others write in many orders.
+_LETTERS = [
+    ("BIO", "IOB2"),
+    ("BIOES", "IOBES"),
+    ("BILOU", "BILOU"),
+    ("BMES", "BMES"),
+    ("BMESO", "BMES"),
+    ("BMEWO", "BMES"),
+    ("IO", "IO"),
+]
 
 # The schemes that labels show by themselves, the most common first.
 _DETECTABLE = ("IOB2", "IOBES", "BILOU", "BMES")
@@ -166,7 +179,9 @@ def read_labels(
         parts = SCHEMES[scheme].split(label)
         if parts is None:
             message = f"{name}: label {shown(label)}{place(i)} does not fit the scheme {scheme}"
-            if not any(isinstance(other, str) and "-" in other for other in labels):
+            if isinstance(label, str) and label.endswith("-"):
+                message += f"; there is no type after the '-', and {label[:-1]!r} needs none"
+            elif not any(isinstance(other, str) and "-" in other for other in labels):
                 message += "; labels without prefixes are of the scheme 'IO'"
             raise ValueError(message)
         parsed.append(parts)
@@ -256,5 +271,19 @@ def scheme_of(labels: Iterable[Any]) -> str:
 
 def check_option(name: str, value: Any, options: Iterable[str]) -> None:
     """Raise ValueError unless the value is one of the options."""
-    if value not in tuple(options):
-        raise ValueError(f"{name} must be one of {', '.join(options)}, got {value!r}")
+    options = tuple(options)
+    if value not in options:
+        meant = _scheme_of_letters(value) if isinstance(value, str) else None
+        how = " if W is written as S" if meant and "W" in value.upper() else " here"
+        hint = f"; {value!r} is {meant!r}{how}" if meant in options else ""
+        raise ValueError(f"{name} must be one of {', '.join(options)}, got {value!r}{hint}")
+
+
+def _scheme_of_letters(name: str) -> str | None:
+    """The scheme that others call by its letters in another order, such as BIO for IOB2."""
+    letters = name.upper().rstrip("12")
+    if sorted(letters) == sorted("IOB") and name.endswith("1"):
+        return "IOB1"
+    return next(
+        (scheme for written, scheme in _LETTERS if sorted(written) == sorted(letters)), None
+    )

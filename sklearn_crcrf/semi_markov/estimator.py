@@ -6,7 +6,7 @@ from typing import Any, cast
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval
 
 from ..base.batches import Batch
 from ..base.contributions import Contributions
@@ -144,7 +144,7 @@ class SemiMarkovCRF(CRF):
         },
         "segment_sigma": [None, Interval(Real, 0, None, closed="neither")],
         "max_length": [Interval(Integral, 1, None, closed="left")],
-        "scheme": [StrOptions(set(ONE_TO_ONE))],
+        "scheme": [str],
         **shared(
             "sigma",
             "min_freq",
@@ -259,10 +259,8 @@ class SemiMarkovCRF(CRF):
             )
         return SemiMarkovChain(X.offsets, self._roles(), max_length, spans)
 
-    def _read(
-        self, X: Any, y: Any, sample_weight: Any, classes: Any = None, extend: bool = False
-    ) -> Corpus:
-        corpus = super()._read(X, y, sample_weight, classes, extend)
+    def _read(self, *data: Any, **options: Any) -> Corpus:
+        corpus = super()._read(*data, **options)
         _check_segmentations(corpus, cast(SemiMarkovChain, corpus.structure), self.scheme)
         return corpus
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from cases import for_each
 from log_linear import all_weights
 from numpy.testing import assert_allclose
 from sklearn.base import clone
@@ -245,3 +246,13 @@ def test_a_warm_start_with_transitions_that_now_depend_on_columns():
         crf.fit(WORDS, y)
     assert not crf.edge_coef_.any()
     assert_allclose(all_weights(crf)[: len(first)], first)
+
+
+@for_each("estimator", [CRF(warm_start=True), CRF(warm_start=True, features="observed")])
+def test_a_warm_start_keeps_the_labels_that_y_lacks(estimator):
+    estimator.fit(X, y)
+    few = [i for i, labels in enumerate(y) if labels and "D" not in labels][:3]
+    estimator.fit([X[i] for i in few], [y[i] for i in few])
+    assert estimator.classes_.tolist() == ["A", "B", "C", "D"]
+    assert estimator.fit(X[:5], [["E"] * len(words) for words in X[:5]]).classes_[-1] == "E"
+    assert len(estimator.classes_) == 5

@@ -267,3 +267,14 @@ def test_containers_without_sequences_are_refused(X):
 def test_tokens_that_are_numbers_are_explained():
     with pytest.raises(ValueError, match="tokens that are numbers must be written as strings"):
         as_sequences([[1, 2], [2, 3]], [[0, 1], [1, 0]])
+
+
+@pytest.mark.parametrize("make", [list, np.array, lambda X: np.array(X, dtype=object)])
+def test_sentences_must_be_split(make):
+    for sentences in (["Marie Curie was born", "It rains"], ["Hello", "It rains"]):
+        with pytest.raises(ValueError, match=r"split your sentences: \[sentence\.split"):
+            as_sequences(make(sentences))
+    with pytest.raises(ValueError, match=r"put it into a list: \[X\]"):
+        as_sequences(make(["It", "rains"]))
+    with pytest.raises(ValueError, match=r"y, sequence 0: .* split it, .*for text in y\]"):
+        as_sequences([["It", "rains"]], ["O O"])

@@ -3,8 +3,9 @@
 import warnings
 
 import pytest
+from sklearn.pipeline import make_pipeline, make_union
 
-from sklearn_crcrf import CRF
+from sklearn_crcrf import CRF, Gazetteer, TokenFeatures
 
 WORDS, LABELS = [["the", "dog"], ["dogs", "sleep"]], [["D", "N"], ["N", "V"]]
 DICTS = [[{"word": word} for word in words] for words in WORDS]
@@ -29,3 +30,6 @@ def test_unknown_words_and_no_tokens():
         CRF().fit(WORDS, LABELS).predict([["cats", "run"], []])
         CRF().fit(DICTS, LABELS).predict([[{"word": "cats"}, {"word": "sleep"}]])
         CRF().fit(DICTS, LABELS).predict([[]])
+        CRF().fit(DICTS, LABELS).predict([[{"word": "cats"}]])
+        union = make_union(TokenFeatures([]), Gazetteer({"animals": ["dog"]}))
+        make_pipeline(union, CRF()).fit(WORDS, LABELS).predict([["cats", "run"]])

@@ -206,3 +206,11 @@ def test_counting(make, folder, text):
     assert crf.predict(X) == expected.predict(X)
     with pytest.raises(ValueError, match="has its own labels"):
         make().fit(folder, y)
+
+
+@for_each("make", [CRF, lambda **options: CRF(features="observed", **options), StructuredPerceptron])
+def test_a_warm_start_keeps_the_labels_that_the_folder_lacks(make, folder, text):
+    X, y = text
+    crf = make(warm_start=True).fit([*X[:20], ["new"]], [*y[:20], ["NEW"]])
+    labels = {label for of in y for label in of}
+    assert crf.fit(folder).classes_.tolist() == sorted({*labels, "NEW"})

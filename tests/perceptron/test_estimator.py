@@ -400,3 +400,8 @@ def test_a_stored_model_is_the_same(averaging, tmp_path):
     for other in copies:
         assert other.predict(X).tolist() == expected
         assert_allclose(all_weights(other.partial_fit(X, y)), all_weights(perceptron))
+
+
+def test_a_warm_start_keeps_the_labels_that_y_lacks():
+    crf = StructuredPerceptron(warm_start=True, random_state=0).fit(X, y)
+    assert crf.fit([["a"]], [["A"]]).classes_.tolist() == ["A", "B", "C", "D"]

@@ -391,3 +391,30 @@ def test_read_only_input_is_left_alone():
 def test_lengths_must_be_integers(lengths):
     with pytest.raises(ValueError, match="lengths must be the lengths of sequences"):
         segments_to_labels(Segments([], [], [], []), lengths)
+
+
+@for_each(
+    "name, meant",
+    [
+        ("BIO", "IOB2"),
+        ("IOB", "IOB2"),
+        ("BIO2", "IOB2"),
+        ("iob2", "IOB2"),
+        ("BIO1", "IOB1"),
+        ("BIOSE", "IOBES"),
+        ("BIOUL", "BILOU"),
+        ("BMESO", "BMES"),
+        ("BMEWO", "BMES"),
+    ],
+)
+def test_other_names_of_schemes_are_told(name, meant):
+    with pytest.raises(ValueError, match=f"got '{name}'; '{name}' is '{meant}'"):
+        to_segments(["O"], name)
+
+
+def test_a_label_with_a_dash_needs_a_type():
+    for scheme, label in (("IOB2", "B-"), ("IOBES", "S-"), ("BILOU", "U-")):
+        message = f"'{label}' at position 1 of sequence 0 .* no type after the '-'"
+        with pytest.raises(ValueError, match=message):
+            to_segments([["O", label]], scheme)
+    assert to_segments([["B", "O"]]).type.tolist() == [""]
