@@ -40,6 +40,7 @@ from .batches import Batch, batches_of
 from .constrained import SubjectTo, refuse_subject_to
 from .contributions import Contributions, path_contributions
 from .docstrings import documented
+from .encoded_labels import refuse_encoded_labels
 from .sample_weight import token_weights
 from .summary import SummaryMixin
 
@@ -145,6 +146,7 @@ class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, 
             If no path of a sequence is possible, or ``subject_to`` is not None.
         """
         refuse_subject_to(subject_to, "predict_proba")
+        refuse_encoded_labels(X, "predict_proba")
         marginals, mirror = self._marginals(X)
         return _as_list(mirror(marginals))
 
@@ -160,6 +162,7 @@ class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, 
         log_proba : in the layout of :meth:`predict_proba`
         """
         refuse_subject_to(subject_to, "predict_log_proba")
+        refuse_encoded_labels(X, "predict_log_proba")
         marginals, mirror = self._marginals(X)
         with np.errstate(divide="ignore"):
             return _as_list(mirror(np.log(marginals)))

@@ -21,7 +21,7 @@ from sklearn.model_selection import (
 )
 from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
 
-from sklearn_crcrf import EmpiricalCRF, SequenceArray
+from sklearn_crcrf import CRF, EmpiricalCRF, SequenceArray
 from sklearn_crcrf.feature_extraction import SequenceVectorizer, TokenFeatures, Window
 from sklearn_crcrf.metrics import get_sequence_scorer, get_sequence_scorer_names
 
@@ -288,3 +288,14 @@ def test_tokens_of_a_frame_are_samples():
 def test_sequences_are_samples_by_default():
     with pytest.raises(ValueError, match=r"multiclass|sequence"):
         cross_val_score(EmpiricalCRF(), X_LIST, Y_LIST, cv=StratifiedKFold(3))
+
+
+@pytest.mark.parametrize("method", ["predict_proba", "predict_log_proba"])
+def test_probabilities_of_cross_val_predict_are_refused_for_sequences(method):
+    X, y = [["a", "b"], ["b", "c"]] * 3, [["A", "B"], ["B", "C"]] * 3
+    array = SequenceArray.from_sequences(X)
+    for estimator in (EmpiricalCRF(), make_pipeline(Window([0]), CRF(tol=0.1))):
+        for given in (X, array):
+            for labels in (y, np.array(y)):
+                with pytest.raises(ValueError, match=f"cross_val_predict.*{method}.*one label for"):
+                    cross_val_predict(estimator, given, labels, cv=2, method=method)

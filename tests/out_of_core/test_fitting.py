@@ -208,7 +208,9 @@ def test_counting(make, folder, text):
         make().fit(folder, y)
 
 
-@for_each("make", [CRF, lambda **options: CRF(features="observed", **options), StructuredPerceptron])
+@for_each(
+    "make", [CRF, lambda **options: CRF(features="observed", **options), StructuredPerceptron]
+)
 def test_a_warm_start_keeps_the_labels_that_the_folder_lacks(make, folder, text):
     X, y = text
     crf = make(warm_start=True).fit([*X[:20], ["new"]], [*y[:20], ["NEW"]])
