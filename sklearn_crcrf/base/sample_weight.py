@@ -1,5 +1,6 @@
 """What each token and each sequence weighs in training and in scores."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -7,6 +8,7 @@ from sklearn.utils import compute_class_weight
 
 from ..data.layout import Sequences
 from ..data.ragged import SequenceArray, locate
+from ..utils.real_numbers import real_numbers
 
 __all__ = ["label_weights", "sequence_weights", "token_weights"]
 
@@ -74,6 +76,8 @@ def label_weights(class_weight: Any, classes: np.ndarray, ids: np.ndarray) -> np
     if class_weight is None:
         return np.ones(len(ids))
     known = ids[ids >= 0]
+    if isinstance(class_weight, Mapping):
+        real_numbers(list(class_weight.values()), "class_weight must hold a number for each label")
     of_label = np.ones(len(classes) + 1)
     seen = np.unique(known)
     if isinstance(class_weight, str):  # which is said of any labels, also of several types
@@ -93,12 +97,9 @@ def sequence_weights(weights: np.ndarray, offsets: np.ndarray) -> np.ndarray:
 
 
 def _as_weights(numbers: Any) -> np.ndarray:
-    try:
-        return np.asarray(numbers, dtype=float)
-    except (TypeError, ValueError, OverflowError):
-        raise ValueError(
-            "sample_weight must hold a number for each sequence, or for each token"
-        ) from None
+    return real_numbers(
+        numbers, "sample_weight must hold a number for each sequence, or for each token"
+    )
 
 
 def _is_collection(weights: Any) -> bool:

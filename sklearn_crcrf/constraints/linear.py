@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from ..data.ragged import locate
 from ..labels.encoding import as_python
 from ..labels.inequalities import Inequalities
+from ..utils.real_numbers import real_numbers
 from .global_constraint import (
     BoundConstraint,
     GlobalConstraint,
@@ -285,10 +286,7 @@ def _coefficient(value: Any, samples: Samples, name: str) -> np.ndarray:
             raise ValueError(f"{name} must be finite, but is {number}")
         return np.full(samples.n_tokens, number)
     flat = samples.layout.flat(value, name)
-    try:
-        numbers = flat.data.astype(float)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{name} must hold numbers: {error}") from None
+    numbers = real_numbers(flat.data, f"{name} must hold numbers")
     wrong = np.flatnonzero(~np.isfinite(numbers))
     if len(wrong):
         sequence, position = locate(flat.offsets, int(wrong[0]))

@@ -114,6 +114,8 @@ def given_weights(weights: Weights, problem: Problem) -> Weights:
     for name, part, shape in zip(Weights._fields, weights, shapes, strict=True):
         if np.shape(part) != shape:
             raise ValueError(f"init.{name} has shape {np.shape(part)}, but it must be {shape}")
+    if any(np.iscomplexobj(part) for part in weights):
+        raise ValueError("init must hold real numbers, not complex ones")
     others = (np.asarray(part, dtype=float) for part in weights[1:])
     state = weights.state
     if sp.issparse(state):

@@ -1,7 +1,7 @@
 """Tokens as programs for CRFsuite give them: feature dicts, lists of attributes, also of bytes."""
 
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from itertools import chain
 from typing import Any
 
@@ -11,14 +11,14 @@ from ..data.ragged import SequenceArray, locate, object_array
 from ..data.sequences import as_sequences
 from ..utils.names import shown
 
-__all__ = ["read_attributes"]
+__all__ = ["listed", "read_attributes"]
 
 _LISTS = (list, tuple, set, frozenset)
 
 
 def read_attributes(X: Any) -> SequenceArray:
     """The tokens of X, where lists of attributes are feature dicts too."""
-    sequences, _, mirror = as_sequences(X)
+    sequences, _, mirror = as_sequences(listed(X))
     if mirror.is_table:
         raise ValueError("X must be a list of sequences, and not a table: CRF takes tables too")
     data, offsets = sequences.data, sequences.offsets
@@ -33,6 +33,22 @@ def read_attributes(X: Any) -> SequenceArray:
     if _have_bytes([attributes for attributes in tokens if isinstance(attributes, dict)]):
         tokens = [_decoded(attributes) for attributes in tokens]
     return sequences.with_data(object_array(tokens))
+
+
+def listed(sequences: Any) -> Any:
+    """Sequences as lists, where they are generators, or ``pycrfsuite.ItemSequence``."""
+    if isinstance(sequences, Iterator):
+        sequences = list(sequences)
+    if not isinstance(sequences, (list, tuple)):
+        return sequences
+    return [
+        list(s) if isinstance(s, Iterator) else s.items() if _is_item_sequence(s) else s
+        for s in sequences
+    ]
+
+
+def _is_item_sequence(s: Any) -> bool:
+    return type(s).__name__ == "ItemSequence" and hasattr(s, "items")
 
 
 def _counted(attributes: Collection, offsets: np.ndarray, token: int) -> Counter:

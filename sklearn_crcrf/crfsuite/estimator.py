@@ -31,7 +31,7 @@ from ..utils.soundness import Fact, Requirement, Sound
 from ..utils.unpacking import MAX_BYTES, read_limited
 from .algorithms import _FrequentFeatures as _FrequentFeatures  # files of release 0.1
 from .algorithms import estimator_of
-from .attribute_lists import read_attributes
+from .attribute_lists import listed, read_attributes
 from .binary_model import crfsuite_bytes, parse_crfsuite_model
 from .tagger import CRFsuiteTagger, LabelLists
 from .weights import as_crfsuite_model, from_crfsuite_model
@@ -284,10 +284,11 @@ class CRFsuiteCRF(FittedState, Sound, SummaryMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : list of sequences
+        X : list or generator of sequences
             Their tokens are feature dicts, or lists of attributes that are strings. Keys and
-            values may also be bytes in UTF-8. A GraphArray holds trees.
-        y : list of label lists
+            values may also be bytes in UTF-8. A sequence may be a generator, or a
+            ``pycrfsuite.ItemSequence``. A GraphArray holds trees.
+        y : list or generator of label lists
         X_dev, y_dev : as X and y, optional
             Sequences that the trained model is evaluated on; training does not depend on them.
         sample_weight : array-like of shape (n_sequences,), optional
@@ -314,7 +315,9 @@ class CRFsuiteCRF(FittedState, Sound, SummaryMixin, BaseEstimator):
             check_replaceable(self.model_filename)
         with self._replaced_by(self._unfitted()) as twin:
             twin.crf_, twin.vectorizer_ = estimator_of(self), SequenceVectorizer(separator=":")
-            twin.crf_.fit(twin.vectorizer_.fit_transform(read_attributes(X)), y, sample_weight)
+            twin.crf_.fit(
+                twin.vectorizer_.fit_transform(read_attributes(X)), listed(y), sample_weight
+            )
             twin.crf_.attribute_names_ = twin.vectorizer_.get_feature_names_out()
             twin.dev_score_ = None if X_dev is None else twin.score(X_dev, y_dev)
             if twin.dev_score_ is not None and self.verbose:
@@ -427,7 +430,7 @@ class CRFsuiteCRF(FittedState, Sound, SummaryMixin, BaseEstimator):
         -------
         float
         """
-        return self._fitted().score(self._rows(X), y, sample_weight)
+        return self._fitted().score(self._rows(X), listed(y), sample_weight)
 
     @property
     def tagger_(self) -> CRFsuiteTagger | None:

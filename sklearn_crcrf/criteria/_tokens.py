@@ -3,6 +3,7 @@
 import numpy as np
 
 from ..structures import AddTo, Pullback, ScoreGradient, Scores, Structure, single_tokens
+from ..utils.real_numbers import real_numbers
 from .log_loss import log_loss
 
 __all__ = ["check_all_known", "repeat_by_token", "sum_by_sequence", "token_log_loss"]
@@ -47,7 +48,9 @@ def sum_by_sequence(structure: Structure, values: np.ndarray) -> np.ndarray:
 
 def repeat_by_token(structure: Structure, weight: np.ndarray) -> np.ndarray:
     """The weight of each sequence, repeated for all its tokens: float64 of shape (n_tokens,)."""
-    return np.repeat(np.asarray(weight, dtype=float), np.diff(structure.offsets))
+    return np.repeat(
+        real_numbers(weight, "weight must hold a number for each unit"), np.diff(structure.offsets)
+    )
 
 
 def check_all_known(name: str, y: np.ndarray) -> None:

@@ -100,8 +100,36 @@ class Criterion(BaseEstimator, ABC):
         loss : ndarray of shape (n_sequences,)
         gradient : ScoreGradient
         """
-        loss, pullback = self(structure, scores, y)
+        loss, pullback = self.checked(structure, scores, y)
         return loss, pullback(weight, out)
+
+    def checked(
+        self, structure: Structure, scores: Scores, y: np.ndarray
+    ) -> tuple[np.ndarray, Pullback]:
+        """The same as ``__call__``, with checks of what a criterion of the user returns.
+
+        Raises
+        ------
+        ValueError
+            If it is not a loss for each sequence and a pullback, or the pullback returns None.
+        """
+        result, n = self(structure, scores, y), structure.n_units
+        if not (isinstance(result, tuple) and len(result) == 2 and callable(result[1])):
+            raise ValueError(f"criterion must return the losses and a pullback, but {self} did not")
+        loss, pullback = np.asarray(result[0]), result[1]
+        if loss.dtype.kind not in "fiu" or loss.shape[:1] != (n,):
+            raise ValueError(
+                f"criterion must return a real number for each of {n} sequences, but {self} "
+                f"returned an array of type {loss.dtype} and shape {loss.shape}"
+            )
+
+        def pull(weight: np.ndarray, out: AddTo = None) -> ScoreGradient:
+            gradient = pullback(weight, out)
+            if gradient is None:
+                raise ValueError(f"the pullback of {self} must return a ScoreGradient, not None")
+            return gradient
+
+        return loss, pull
 
     @property
     def has_curvature(self) -> bool:

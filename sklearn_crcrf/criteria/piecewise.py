@@ -4,6 +4,7 @@ import numpy as np
 
 from ..segments.schemes import check_option
 from ..structures import AddTo, Pullback, ScoreGradient, Scores, Structure
+from ..utils.real_numbers import real_numbers
 from .base import Criterion
 from .log_loss import log_loss
 
@@ -59,7 +60,9 @@ class Piecewise(Criterion):
         losses, pull_losses = log_loss(pieces.structure, pieces.scores, y[pieces.tokens])
 
         def pullback(weight: np.ndarray, out: AddTo = None) -> ScoreGradient:
-            of_pieces = pull_losses(np.asarray(weight, dtype=float)[pieces.sequence])
+            of_pieces = pull_losses(
+                real_numbers(weight, "weight must hold a number for each unit")[pieces.sequence]
+            )
             return pieces.pullback(of_pieces, out)
 
         return np.bincount(pieces.sequence, losses, minlength=structure.n_units), pullback

@@ -173,7 +173,7 @@ class Objective:
         if criterion.is_sum:
             losses, gradient = criterion.value_and_gradient(*labelled, chunk.weight, state)
             return chunk.weight @ losses, _written(gradient, state)
-        rows, pullback = criterion(*labelled)
+        rows, pullback = criterion.checked(*labelled)
         counted = chunk.weight @ rows
         slope = criterion.combine(counted)[1] if slope is None else slope
         gradient = pullback(np.multiply.outer(chunk.weight, slope), state)
@@ -184,7 +184,7 @@ class Objective:
         return sum(threads.map(lambda chunk: self.loss(chunk, weights), self.chunks))
 
     def _losses(self, chunk: Chunk, weights: TermWeights, scale: float) -> np.ndarray:
-        loss, _ = self._criterion(
+        loss, _ = self._criterion.checked(
             chunk.structure, self._chunk_scores(chunk, weights, scale), chunk.y
         )
         return loss

@@ -11,6 +11,7 @@ from ..data.ragged import SequenceArray
 from ..labels.completing import completed
 from ..segments.label_sequences import is_nested, label_sequences, naming_unhashable
 from ..utils.names import check_several
+from ..utils.real_numbers import real_numbers
 
 __all__ = [
     "Pair",
@@ -99,10 +100,7 @@ def sample_weights(sample_weight: Any, n_samples: int) -> np.ndarray:
     """One weight per sample, all one by default."""
     if sample_weight is None:
         return np.ones(n_samples)
-    try:
-        weight = np.asarray(sample_weight, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ValueError("sample_weight must hold one number per sample") from None
+    weight = real_numbers(sample_weight, "sample_weight must hold one number per sample")
     if weight.shape != (n_samples,):
         raise ValueError(
             f"sample_weight must have shape ({n_samples},), one weight per sample, "

@@ -29,6 +29,7 @@ from ..training import Stop, nested_fits
 from ..training.callbacks import CallbackSupportMixin, FitProgress
 from ..training.monitor import Training
 from ..training.validation import hold_out
+from ..utils.real_numbers import real_numbers
 from ..utils.soundness import Array, Fact, Requirement, labels
 from .expert import (
     Expert,
@@ -387,10 +388,8 @@ def _is_dropped(expert: Any) -> bool:
 
 
 def _as_weights(weights: Any, n_experts: int) -> np.ndarray:
-    try:
-        weights = np.asarray(weights, dtype=float)
-    except (TypeError, ValueError):
-        raise ValueError(f"weights must be a number for each expert, got {weights!r}") from None
+    given = f"weights must be a number for each expert, got {weights!r}"
+    weights = real_numbers(weights, given)
     if weights.shape != (n_experts,):
         raise ValueError(f"weights has shape {weights.shape}, but there are {n_experts} experts")
     if not (np.isfinite(weights).all() and weights.min() >= 0 and weights.sum() > 0):

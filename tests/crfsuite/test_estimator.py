@@ -426,3 +426,26 @@ def test_the_tagger_takes_what_predict_takes():
             crf.predict_single(bad)
         with pytest.raises(ValueError, match=re.escape(str(expected.value))):
             tagger.tag(bad)
+
+
+def test_sequences_may_be_generators():
+    X, y = [[{"w": "a"}, {"w": "b"}], [{"w": "b"}]] * 3, [["A", "B"], ["B"]] * 3
+    expected = CRFsuiteCRF().fit(X, y)
+    for make in (
+        lambda items: (s for s in items),
+        lambda items: [iter(s) for s in items],
+        lambda items: ((token for token in s) for s in items),
+    ):
+        crf = CRFsuiteCRF().fit(make(X), make(y), make(X), make(y))
+        assert crf.state_features_ == expected.state_features_
+        assert crf.predict(make(X)) == y
+        assert crf.predict_marginals(make(X)) == expected.predict_marginals(X)
+        assert crf.score(make(X), make(y)) == 1.0
+
+
+def test_sequences_may_be_item_sequences():
+    pycrfsuite = pytest.importorskip("pycrfsuite")
+    X, y = [[{"w": "a", "n": 0.5}, {"w": "b"}]] * 3, [["A", "B"]] * 3
+    crf = CRFsuiteCRF().fit([pycrfsuite.ItemSequence(s) for s in X], y)
+    assert crf.state_features_ == CRFsuiteCRF().fit(X, y).state_features_
+    assert crf.predict(pycrfsuite.ItemSequence(s) for s in X) == y

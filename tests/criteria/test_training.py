@@ -10,7 +10,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
 from sklearn_crcrf import CRF, MaxMarginCRF
-from sklearn_crcrf.criteria import CRITERIA, MCE, MCEF1, MaxMargin
+from sklearn_crcrf.criteria import CRITERIA, MCE, MCEF1, MaxMargin, log_loss
 from sklearn_crcrf.feature_extraction import SequenceVectorizer
 from sklearn_crcrf.metrics import token_accuracy
 
@@ -136,3 +136,23 @@ def test_labels_that_tie_are_no_failure(criterion, sigma):
     crf = CRF(criterion, sigma=sigma).fit(tokens, labels)
     assert crf.converged_
     assert crf.loss_curve_[-1] < crf.loss_curve_[0]
+
+
+def loss_of(structure, scores, y):
+    return log_loss(structure, scores, y)[0]
+
+
+@for_each(
+    "criterion, message",
+    [
+        (lambda *of: (loss_of(*of), lambda weight, out=None: None), "pullback .* not None"),
+        (lambda *of: (loss_of(*of), None), "must return the losses and a pullback"),
+        (lambda *of: None, "must return the losses and a pullback"),
+        (lambda *of: (loss_of(*of)[:1], log_loss(*of)[1]), "a real number for each of"),
+        (lambda *of: (1j * loss_of(*of), log_loss(*of)[1]), "a real number for each of"),
+    ],
+)
+def test_criteria_of_the_user_are_checked(criterion, message):
+    for solver in ("lbfgs", "sgd"):
+        with pytest.raises(ValueError, match=message):
+            CRF(criterion=criterion, solver=solver).fit(X, y)
