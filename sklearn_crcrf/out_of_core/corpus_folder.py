@@ -27,6 +27,9 @@ __all__ = ["CorpusFolder", "complete", "is_complete", "part_source", "write_part
 FORMAT, VERSION = "corpus folder of sklearn_crcrf", 1
 CORPUS, PART = "corpus.json", "part.json"
 BLOCK = 2**20
+# The arrays of a part, and those of its labels.
+TOKENS = ("offsets", "codes", "text", "text_lengths")
+LABELS = ("labels", "label_text", "label_text_lengths")
 
 
 class CorpusFolder:
@@ -74,19 +77,19 @@ class CorpusFolder:
             is_begun = any(self.folder.glob("part-*"))
             what = "is incomplete: write it again with write_corpus, which goes on where it ended"
             raise ValueError(f"{folder} {what if is_begun else 'is no corpus folder'}")
-        described = _json(self.folder / CORPUS)
+        path = self.folder / CORPUS
+        described = _json(path)
         if described.get("format") != FORMAT:
-            raise ValueError(f"{folder} is no corpus folder")
-        if described.get("version") != VERSION:
-            raise ValueError(
-                f"{folder} has version {described.get('version')} of the format; this is {VERSION}"
-            )
-        try:
-            self._parts = [Path(name).name for name in described["parts"]]
-            self.n_sequences = int(described["n_sequences"])
-            self.n_tokens = int(described["n_tokens"])
-        except (KeyError, TypeError, ValueError) as error:
-            raise ValueError(f"{self.folder / CORPUS} is damaged: {error!r}") from error
+            raise ValueError(f"{folder} is no corpus folder, as {CORPUS} says")
+        version = described.get("version")
+        if version != VERSION:
+            raise ValueError(f"{path} has version {version} of the format; this is {VERSION}")
+        names = described.get("parts")
+        if not isinstance(names, list) or not names or not all(map(_is_part, names)):
+            raise ValueError(f"{path} is damaged: parts must be a list of names, got {names!r}")
+        self._parts: list[str] = names
+        self.n_sequences = _number(described, "n_sequences", path)
+        self.n_tokens = _number(described, "n_tokens", path)
         self._checked: set[int] = set()
 
     def __reduce__(self):
@@ -144,14 +147,11 @@ class CorpusFolder:
         """
         number = range(len(self))[number]
         part = self.folder / self._parts[number]
-        try:
-            described = _json(part / PART)
-            if number not in self._checked:
-                _check(part, described["checksums"])
-                self._checked.add(number)
-            return _read(part, described)
-        except (KeyError, TypeError, EOFError, FileNotFoundError, IndexError) as error:
-            raise ValueError(f"{part} is damaged: {error!r}") from error
+        described = _json(part / PART)
+        if number not in self._checked:
+            _check(part, described)
+            self._checked.add(number)
+        return _read(part, described)
 
 
 def write_part(
@@ -232,38 +232,104 @@ def _write(path: Path, content: dict[str, Any]) -> None:
         file.write(json.dumps(content).encode())
 
 
+def _is_part(name: Any) -> bool:
+    """Whether this can be the name of a part, which lies in the folder."""
+    return isinstance(name, str) and name.startswith("part-") and Path(name).name == name
+
+
+def _number(described: dict[str, Any], name: str, path: Path) -> int:
+    """A size that a file of JSON says."""
+    value = described.get(name)
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 2**63:
+        raise ValueError(f"{path} is damaged: {name} must be a number, got {value!r}")
+    return value
+
+
 def _json(path: Path) -> dict[str, Any]:
     try:
         content = json.loads(path.read_bytes())
-    except (ValueError, RecursionError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise ValueError(f"{path} is damaged: {error}") from error
     if not isinstance(content, dict):
         raise ValueError(f"{path} is damaged: it must be an object")
     return content
 
 
-def _check(part: Path, checksums: dict[str, int]) -> None:
+def _check(part: Path, described: dict[str, Any]) -> None:
+    """Raise ValueError if a file has another checksum than when it was written."""
+    checksums = described.get("checksums")
+    names = TOKENS + (LABELS if described.get("has_labels") is True else ())
+    if not isinstance(checksums, dict) or set(checksums) != set(names):
+        raise ValueError(f"{part} is damaged: {PART} must have the checksums of {names}")
     for name, expected in checksums.items():
-        if _checksum(part / f"{name}.npy") != expected:
-            raise ValueError(f"{part / name}.npy is damaged: its checksum is not right")
+        path = part / f"{name}.npy"
+        try:
+            found = _checksum(path)
+        except OSError as error:
+            raise ValueError(f"{part} is damaged: {path.name}: {error}") from error
+        if found != expected:
+            raise ValueError(f"{path} is damaged: its checksum is not right")
 
 
 def _read(part: Path, described: dict[str, Any]) -> tuple[SequenceArray, SequenceArray | None]:
-    def array(name: str) -> np.ndarray:
-        return np.load(part / f"{name}.npy", mmap_mode="r", allow_pickle=False)
-
-    text = _split(array("text"), array("text_lengths"))
-    ends = np.cumsum(described["n_symbols"])
-    codes, offsets = array("codes"), array("offsets")
-    if described["is_strings"]:
-        X = SequenceArray(text[codes[:, 0]], offsets)
-    else:
-        categories = np.split(text, ends[:-1])
-        X = SequenceArray(SymbolTable(codes, categories, **described["columns"]), offsets)
-    if not described["has_labels"]:
+    """The tokens and labels of a part, whose arrays are checked against each other."""
+    text = _split(part, "text")
+    offsets, codes = _array(part, "offsets"), _array(part, "codes", ndim=2)
+    has_labels = described.get("has_labels") is True
+    if len(codes) != described.get("n_tokens"):
+        raise ValueError(f"{part / PART} is damaged, or codes.npy: their sizes differ")
+    try:
+        data = _tokens(text, codes, described)
+    except (AttributeError, LookupError, TypeError, ValueError, OverflowError) as error:
+        raise ValueError(f"{part / PART} is damaged, or {part / 'codes'}.npy: {error!r}") from error
+    try:
+        X = SequenceArray(data, offsets)
+    except ValueError as error:
+        raise ValueError(f"{part / 'offsets'}.npy is damaged: {error}") from error
+    if len(X) != described.get("n_sequences"):
+        raise ValueError(f"{part / PART} is damaged, or offsets.npy: their sizes differ")
+    if not has_labels:
         return X, None
-    labels = _split(array("label_text"), array("label_text_lengths"))
-    return X, SequenceArray(labels[array("labels")], offsets)
+    labels, ids = _split(part, "label_text"), _array(part, "labels")
+    if len(ids) != len(data) or not _are_below(ids, len(labels), 0):
+        raise ValueError(f"{part / 'labels'}.npy is damaged: it does not number labels of tokens")
+    return X, SequenceArray(labels[ids], offsets)
+
+
+def _tokens(text: np.ndarray, codes: np.ndarray, described: dict[str, Any]) -> Any:
+    """The data of tokens; an error of any kind if a file is damaged."""
+    n_symbols, columns = described["n_symbols"], described["columns"]
+    ends = np.cumsum([0, *n_symbols])
+    if len(n_symbols) != codes.shape[1] or ends[-1] != len(text) or min(n_symbols) < 0:
+        raise ValueError(f"n_symbols={n_symbols} does not fit")
+    is_strings, names = described["is_strings"], set(columns["names"])
+    are_names = all(isinstance(name, str) for given in columns.values() for name in given)
+    are_known = names.issuperset([*columns["numbers"], *columns["edges"]])
+    if not (isinstance(is_strings, bool) and are_names and are_known and columns["keys"]):
+        raise ValueError("it does not describe columns")
+    for column, n in zip(codes.T, n_symbols, strict=True):
+        if not _are_below(column, n, 0 if is_strings else -1):
+            raise ValueError("codes are out of range")
+    if is_strings:
+        return text[codes[:, 0]]
+    return SymbolTable(codes, np.split(text, ends[1:-1]), **columns)
+
+
+def _are_below(numbers: np.ndarray, end: int, start: int) -> bool:
+    return len(numbers) == 0 or bool(numbers.min() >= start and numbers.max() < end)
+
+
+def _array(part: Path, name: str, ndim: int = 1) -> np.ndarray:
+    """An array of integers from a file; ValueError with the name of the file if it is damaged."""
+    path = part / f"{name}.npy"
+    try:
+        array = np.load(path, mmap_mode="r", allow_pickle=False)
+    except (OSError, ValueError, EOFError, OverflowError, MemoryError) as error:
+        raise ValueError(f"{path} is damaged: {error}") from error
+    if array.dtype.kind not in "iu" or array.ndim != ndim:
+        kind = f"type {array.dtype} and shape {array.shape}"
+        raise ValueError(f"{path} is damaged: it holds an array of {kind}")
+    return array
 
 
 def _joined(name: str, strings: list[str]) -> dict[str, np.ndarray]:
@@ -273,12 +339,21 @@ def _joined(name: str, strings: list[str]) -> dict[str, np.ndarray]:
     return {name: np.frombuffer(b"".join(data), np.uint8), f"{name}_lengths": lengths}
 
 
-def _split(text: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+def _split(part: Path, name: str) -> np.ndarray:
     """The inverse of :func:`_joined`, as an array of str objects."""
-    data, ends = text.tobytes(), np.cumsum(lengths).tolist()
+    text, lengths = _array(part, name), _array(part, f"{name}_lengths")
+    if text.dtype != np.uint8:
+        raise ValueError(f"{part / name}.npy is damaged: it holds no bytes")
+    are_lengths = _are_below(lengths, len(text) + 1, 0)
+    if not are_lengths or int(lengths.sum(dtype=np.int64)) != len(text):
+        raise ValueError(f"{part / name}_lengths.npy is damaged, or {name}.npy: they do not fit")
+    data, ends = text.tobytes(), np.cumsum(lengths, dtype=np.int64).tolist()
     strings = np.empty(len(lengths), dtype=object)
     start = 0
     for i, end in enumerate(ends):
-        strings[i] = data[start:end].decode("utf-8", "surrogatepass")
+        try:
+            strings[i] = data[start:end].decode("utf-8", "surrogatepass")
+        except UnicodeDecodeError as error:
+            raise ValueError(f"{part / name}.npy is damaged: {error}") from error
         start = end
     return strings

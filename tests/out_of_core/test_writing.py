@@ -3,11 +3,14 @@
 import gzip
 import json
 import pickle
+import zlib
 
+import numpy as np
 import pytest
 
 from sklearn_crcrf import TokenFeatures
 from sklearn_crcrf.out_of_core import CorpusFolder, write_corpus, writing
+from sklearn_crcrf.out_of_core.corpus_folder import LABELS, TOKENS
 from sklearn_crcrf.out_of_core.text import pieces_of
 
 TEXT = "Zürich NNP\nis V\n\n\nW\u00a0x V\n\nend NN\n"
@@ -78,6 +81,17 @@ def test_a_part_from_another_text_is_written_again(files, tmp_path):
     assert corpus[0][0].tolist() == [["new"]]
 
 
+# Arrays that cannot be right, of whatever a file holds.
+FORGERIES = {
+    "negative": lambda array: -1 - array.astype(np.int64),
+    "large": lambda array: array.astype(np.int64) + 10**6,
+    "floats": lambda array: array.astype(float),
+    "deep": lambda array: array[None, None],
+    "short": lambda array: array[:-1],
+    "objects": lambda array: array.astype(object),
+}
+
+
 def damage(corpus, what):
     part = corpus.folder / "part-00000"
     if what == "array":
@@ -92,6 +106,16 @@ def damage(corpus, what):
         (part / "part.json").write_text("{")
     elif what == "key":
         (part / "part.json").write_text('{"checksums": {}}')
+    elif what.startswith("forged"):
+        name = what.split()[1]
+        array = np.load(part / f"{name}.npy")
+        np.save(part / f"{name}.npy", FORGERIES[what.split()[2]](array))
+        described = json.loads((part / "part.json").read_text())
+        described["checksums"][name] = zlib.crc32((part / f"{name}.npy").read_bytes())
+        (part / "part.json").write_text(json.dumps(described))
+    elif what.startswith("says"):
+        described = json.loads((part / "part.json").read_text())
+        (part / "part.json").write_text(json.dumps({**described, what.split()[1]: [["x"]]}))
     else:
         described = json.loads((corpus.folder / "corpus.json").read_text())
         content = {
@@ -115,6 +139,11 @@ def damage(corpus, what):
         ("format", "is no corpus folder"),
         ("json", "corpus.json is damaged"),
         ("parts", "corpus.json is damaged"),
+        *((f"forged {name} {how}", name) for name in TOKENS + LABELS for how in FORGERIES),
+        *(
+            (f"says {name}", "part.json")
+            for name in ("is_strings", "columns", "n_symbols", "n_tokens", "checksums")
+        ),
     ],
 )
 def test_what_is_not_sound_is_refused(files, tmp_path, what, message):
