@@ -262,7 +262,8 @@ class BoostedCRF(CallbackSupportMixin, BaseSequenceClassifier):
         goes_on = self.warm_start and hasattr(self, "estimators_")
         if goes_on:
             check_parts(self)
-        with self._replaced_by(copy(self) if goes_on else self._unfitted()) as twin:
+        since = self.__dict__ if goes_on else None
+        with self._replaced_by(copy(self) if goes_on else self._unfitted(), since) as twin:
             twin._fit(X, y, sample_weight, goes_on, progress)
         return self
 

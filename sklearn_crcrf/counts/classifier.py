@@ -180,10 +180,11 @@ class CountingClassifier(PostponesEstimates, BaseSequenceClassifier):
             If a label is not among the classes, ``classes`` differs from the first call, or X has
             columns that the first data did not have.
         """
+        since = self.__dict__
         self._validate_params()  # which scikit-learn leaves out after the first call
         self._check_can_change()
         if not has_counts(self):
-            with self._replaced_by(self._unfitted()) as twin:
+            with self._replaced_by(self._unfitted(), since) as twin:
                 twin._fit(X, y, sample_weight, classes)
             return self
         fitted, counts = self._so_far()
@@ -194,7 +195,7 @@ class CountingClassifier(PostponesEstimates, BaseSequenceClassifier):
             known.require(classes)
         more = fitted._more(X, y, sample_weight)
         counts[0].check_alike(more)
-        self._postpone(Pending(fitted, with_part(counts, more)))
+        self._postpone(Pending(fitted, with_part(counts, more)), since)
         return self
 
     def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -217,9 +218,10 @@ class CountingClassifier(PostponesEstimates, BaseSequenceClassifier):
             If some of it was never counted, or nothing would be left.
         """
         check_fitted(self)
+        since = self.__dict__
         fitted, counts = self._so_far()
         left = merge(*counts).without(fitted._more(X, y, sample_weight))
-        with self._replaced_by(fitted) as twin:
+        with self._replaced_by(fitted, since) as twin:
             twin._take(left)
         return self
 

@@ -55,6 +55,7 @@ class PostponesEstimates:
     """
 
     get_params: Callable[..., dict[str, Any]]
+    _exchange: Callable[..., None]
     _private_estimates: tuple[str, ...] = ()
 
     if not TYPE_CHECKING:  # mypy would take it that every attribute exists
@@ -67,14 +68,17 @@ class PostponesEstimates:
                     return vars(self)[name]
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
-    def _postpone(self, pending: Pending) -> None:
-        """Replace all estimates by the counts that they will be made from."""
+    def _postpone(self, pending: Pending, since: dict[str, Any]) -> None:
+        """Replace all estimates by the counts that they will be made from.
+
+        ``since`` is ``vars(self)`` before the data was counted.
+        """
         kept = {
             name: value
             for name, value in vars(self).items()
             if not name.endswith("_") and name not in self._private_estimates
         }
-        self.__dict__ = {**kept, PENDING: pending}
+        self._exchange({**kept, PENDING: pending}, since)
 
     def _settle(self) -> None:
         """Compute the fitted attributes, if that was postponed."""

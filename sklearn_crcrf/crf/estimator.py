@@ -284,11 +284,12 @@ default="log_loss"
         ValueError
             If c1 is positive, or as in :meth:`fit`.
         """
+        since = self.__dict__
         self._validate_params()  # which scikit-learn leaves out after the first call
         if self.c1 > 0:
             raise ValueError(f"partial_fit has no penalty of absolute values, but c1={self.c1}")
         known = self._known_weights()
-        with self._replaced_by(self._unfitted() if known is None else copy(self)) as twin:
+        with self._replaced_by(self._unfitted() if known is None else copy(self), since) as twin:
             twin.set_params(solver="sgd", max_iter=1)
             twin._fit(X, y, sample_weight, known, classes=classes, is_part=True)
         return self

@@ -347,7 +347,8 @@ class EmpiricalCRF(EmpiricalTraining):
         EmpiricalCRF
         """
         check_fitted(self)
-        with self._replaced_by(copy(self)) as twin:
+        since = self.__dict__
+        with self._replaced_by(copy(self), since) as twin:
             twin._fit_exponents_to(X, y, sample_weight)
         return self
 

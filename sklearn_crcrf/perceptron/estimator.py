@@ -250,9 +250,10 @@ class StructuredPerceptron(CallbackSupportMixin, LinearChainClassifier):
         ValueError
             As in :meth:`fit`.
         """
+        since = self.__dict__
         self._validate_params()  # which scikit-learn leaves out after the first call
         known = self._known() if hasattr(self, "coef_") else None
-        with self._replaced_by(self._unfitted() if known is None else copy(self)) as twin:
+        with self._replaced_by(self._unfitted() if known is None else copy(self), since) as twin:
             twin.set_params(max_iter=1, validation_fraction=None)
             twin._fit(X, y, sample_weight, known, classes, is_part=True)
         return self

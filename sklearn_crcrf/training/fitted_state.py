@@ -1,13 +1,25 @@
 """Fits replace the fitted state of an estimator completely or not at all."""
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from inspect import signature
+from threading import Lock
 from typing import Any, Self
 
 from ..utils.replaced_parts import remember_parts
 
 __all__ = ["FittedState"]
+
+
+# Held only while the state of an estimator is exchanged, and while a process forks.
+EXCHANGING = Lock()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=EXCHANGING.acquire,
+        after_in_parent=EXCHANGING.release,
+        after_in_child=EXCHANGING.release,
+    )
 
 
 class FittedState:
@@ -49,21 +61,38 @@ class FittedState:
         return type(self)(**self.get_params(deep=False))
 
     @contextmanager
-    def _replaced_by(self, twin: Self) -> Iterator[Self]:
+    def _replaced_by(self, twin: Self, since: dict[str, Any] | None = None) -> Iterator[Self]:
         """Take over the fitted attributes of a twin, if its training in this context succeeds.
 
         Parameters
         ----------
         twin : estimator of the same class
             Result of ``_unfitted``, or a copy that is trained further. Its parameters may change.
+        since : dict, optional
+            ``vars(self)`` when training began that goes on from the present state.
+
+        Raises
+        ------
+        RuntimeError
+            If another thread has replaced the state since: then it stays.
         """
         yield twin
         parameters = self.get_params(deep=False)
         kept = {name: value for name, value in vars(self).items() if not name.endswith("_")}
         fitted = {name: value for name, value in vars(twin).items() if name not in parameters}
-        # A single assignment: an interrupt comes before or after it.
-        self.__dict__ = {**kept, **fitted}
+        self._exchange({**kept, **fitted}, since)
         remember_parts(self)
+
+    def _exchange(self, state: dict[str, Any], since: dict[str, Any] | None) -> None:
+        """Replace all attributes; RuntimeError if another thread has done so meanwhile."""
+        with EXCHANGING:
+            if since is not None and vars(self) is not since:
+                raise RuntimeError(
+                    "another thread has changed this model meanwhile, so this data is not in it; "
+                    "train one model in one thread at a time, for example under a lock"
+                )
+            # A single assignment: an interrupt comes before or after it.
+            self.__dict__ = state
 
     def __copy__(self) -> Self:
         twin = type(self).__new__(type(self))

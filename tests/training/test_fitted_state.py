@@ -1,5 +1,6 @@
 """A fit replaces the fitted state of an estimator completely, or not at all."""
 
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from itertools import pairwise
 
@@ -429,3 +430,48 @@ def test_parameters_are_checked_at_every_call_of_partial_fit(estimator, name):
     estimator.set_params(**{name: "nonsense"})
     with pytest.raises(ValueError, match=f"The '{name}' parameter of"):
         estimator.partial_fit(*INPUTS["token lists"])
+
+
+def words_and_labels():
+    return [["a", "b", "c"]] * 20, [["A", "B", "C"]] * 20
+
+
+@pytest.mark.parametrize("make", [EmpiricalCRF, HMM, CRF, StructuredPerceptron])
+def test_an_update_that_another_thread_overtakes_is_refused(make, monkeypatch):
+    """What another thread has learned meanwhile is never lost without a word."""
+    X, y = words_and_labels()
+    model, begun = make().fit(X, y), []
+    check = type(model)._check_training
+
+    def overtaken(self, *data, **options):
+        if not begun:
+            begun.append(None)
+            model.partial_fit([["d"]], [["D"]])
+        return check(self, *data, **options)
+
+    monkeypatch.setattr(type(model), "_check_training", overtaken)
+    with pytest.raises(RuntimeError, match="another thread has changed this model"):
+        model.partial_fit([["e"]], [["E"]])
+    assert "D" in model.classes_.tolist()
+    assert "E" not in model.classes_.tolist()
+    model.partial_fit([["e"]], [["E"]])
+    assert "E" in model.classes_.tolist()
+
+
+def test_no_update_of_eight_threads_is_lost_without_a_word():
+    X, y = words_and_labels()
+    model, learned = HMM().fit(X, y), []
+
+    def learn(number):
+        for k in range(20):
+            label = f"{number}.{k}"
+            try:
+                model.partial_fit([[label]], [[label]])
+            except RuntimeError:
+                continue
+            learned.append(label)
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(learn, range(8)))
+    assert learned
+    assert set(model.classes_.tolist()) == {"A", "B", "C", *learned}
