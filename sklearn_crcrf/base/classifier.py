@@ -18,7 +18,6 @@ from .._kernels._interning import are_strings
 from ..data.layout import Rows, Sequences
 from ..data.ragged import SequenceArray
 from ..data.sequences import as_sequences
-from ..labels.checking import refuse_ignored, warn_of_spaces
 from ..labels.completing import completed
 from ..labels.encoding import as_label_array
 from ..labels.partial import encode_allowed
@@ -396,8 +395,6 @@ class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, 
                 "is None."
             )
         sequences = self._check_X(X, y, reset=reset)
-        refuse_ignored(sequences.y)
-        warn_of_spaces(sequences.y, stacklevel=3)
         if sequences.mirror.is_table and (sequences.X.lengths == 1).all():
             warnings.warn(SINGLE_TOKENS, stacklevel=3)
         return sequences, token_weights(sequences, sample_weight)

@@ -1,80 +1,75 @@
 """Labels that are hardly meant as labels."""
 
 import warnings
+from collections.abc import Iterable
 from numbers import Real
 from typing import Any
 
-import numpy as np
+from ..data.ragged import SequenceArray, locate
 
-from ..data.ragged import SequenceArray
-from .encoding import token_error
-
-__all__ = ["refuse_ignored", "warn_of_spaces"]
+__all__ = ["check_meant", "refuse_ignored"]
 
 IGNORED = -100
 
 
-def refuse_ignored(y: SequenceArray, name: str = "y") -> None:
-    """Raise ValueError if labels are numbers from 0 on, and -100, which other libraries leave out.
+def check_meant(different: Iterable[Any], y: SequenceArray, name: str = "y") -> None:
+    """Raise ValueError, or warn, if labels are hardly meant as labels.
 
     Parameters
     ----------
+    different : iterable of the different labels of y
     y : SequenceArray of 1-D data
     name : str
-        Name of the labels in error messages.
+        Name of the labels in messages.
 
-    Examples
-    --------
-    >>> refuse_ignored(SequenceArray.from_sequences([[-100, 0, 3]]))
-    Traceback (most recent call last):
-     ...
-    ValueError: y, sequence 0, position 0: the label is -100, which some libraries leave out; ...
+    Raises
+    ------
+    ValueError
+        As :func:`refuse_ignored`.
+
+    Warns
+    -----
+    UserWarning
+        If a label has spaces in it, as where the labels of a sentence are not split.
     """
-    data = y.data
-    if data.dtype == object:
-        numbers = [label for label in _different(data) if isinstance(label, Real)]
-        if IGNORED not in numbers or min(set(numbers) - {IGNORED}, default=0) < 0:
-            return
-        is_ignored = np.array([isinstance(label, Real) and label == IGNORED for label in data])
-    elif data.dtype.kind in "if":
-        is_ignored = data == IGNORED
-        if not is_ignored.any() or (data[~is_ignored] < 0).any():
-            return
-    else:
-        return
-    what = (
-        f"the label is {IGNORED}, which some libraries leave out; write None for an unknown label, "
-        "or leave out the token"
-    )
-    raise token_error(y, int(np.argmax(is_ignored)), name, what)
-
-
-def warn_of_spaces(y: SequenceArray, name: str = "y", stacklevel: int = 2) -> None:
-    """Warn if labels have spaces in them, as where the labels of a sentence are not split.
-
-    Parameters
-    ----------
-    y : SequenceArray of 1-D data
-    name : str
-    stacklevel : int, default=2
-        As in :func:`warnings.warn`.
-    """
-    if y.data.dtype.kind not in "OU":
-        return
-    for label in _different(y.data):
+    different = list(different)
+    refuse_ignored(different, y, name)
+    for label in different:
         if isinstance(label, str) and len(label.split()) > 1:
             warnings.warn(
                 f"{name} has the label {label!r}, with spaces in it; if it holds the labels of "
                 f"several tokens, split it, for example by [labels.split() for labels in {name}]",
-                stacklevel=stacklevel + 1,
+                stacklevel=4,
             )
             return
 
 
-def _different(labels: np.ndarray) -> Any:
-    """The different labels, or all if some are not hashable."""
-    items = labels.tolist()
-    try:
-        return dict.fromkeys(items)
-    except TypeError:
-        return items
+def refuse_ignored(different: Iterable[Any], y: SequenceArray, name: str = "y") -> None:
+    """Raise ValueError if labels are numbers from 0 on, and -100, which other libraries leave out.
+
+    Parameters
+    ----------
+    different, y, name : as in :func:`check_meant`
+
+    Examples
+    --------
+    >>> refuse_ignored([-100, 0], SequenceArray.from_sequences([[0, -100]]))
+    Traceback (most recent call last):
+     ...
+    ValueError: y, sequence 0, position 1: the label is -100, which some libraries leave out; ...
+    """
+    numbers = {label for label in different if isinstance(label, Real)}
+    if IGNORED not in numbers or min(numbers - {IGNORED}, default=0) < 0:
+        return
+    token = next(t for t, label in enumerate(y.data.tolist()) if _has_ignored(label))
+    sequence, position = locate(y.offsets, token)
+    raise ValueError(
+        f"{name}, sequence {sequence}, position {position}: the label is {IGNORED}, which some "
+        "libraries leave out; write None for an unknown label, or leave out the token"
+    )
+
+
+def _has_ignored(label: Any) -> bool:
+    if isinstance(label, (set, frozenset)):
+        return IGNORED in label
+    return isinstance(label, Real) and label == IGNORED

@@ -1,5 +1,7 @@
 """Partial true labels, completed where predictions are compared with them."""
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from .._kernels._interning import are_strings
@@ -35,7 +37,7 @@ def completed(
     Raises
     ------
     ValueError
-        If a set is empty, or numbers have -100 for what is left out.
+        If a set is empty, or -100 is among labels from 0 on.
     TypeError
         If a label that is looked for in a set is not hashable.
 
@@ -47,9 +49,12 @@ def completed(
     >>> labels.tolist(), is_known
     ([['N', 'V', 'V', 'N']], array([ True, False,  True,  True]))
     """
-    refuse_ignored(true, name)
+    items = true.data.tolist()
+    if are_strings(items) or true.data.dtype.kind in "USb":  # the usual case
+        return true, np.ones(len(items), dtype=bool)
+    refuse_ignored(_different(items), true, name)
     is_known = ~are_missing(true.data)
-    sets = _sets(true.data)
+    sets = [(t, item) for t, item in enumerate(items) if isinstance(item, (set, frozenset))]
     if is_known.all() and not sets:
         return true, is_known
     labels = true.data.astype(object)
@@ -65,9 +70,9 @@ def completed(
     return true.with_data(labels), is_known
 
 
-def _sets(labels: np.ndarray) -> list[tuple[int, set | frozenset]]:
-    """The tokens whose labels are sets, and these sets."""
-    items = labels.tolist() if labels.dtype == object else []
-    if are_strings(items):
-        return []
-    return [(t, item) for t, item in enumerate(items) if isinstance(item, (set, frozenset))]
+def _different(items: list) -> Iterable:
+    """The different items, or all if some are not hashable."""
+    try:
+        return set(items)
+    except TypeError:
+        return items

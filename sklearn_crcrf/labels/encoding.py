@@ -12,6 +12,7 @@ from ..data.ragged import SequenceArray, locate
 from ..data.vocabulary import InvalidTokenError, Vocabulary
 from ..utils.names import check_no_string, shown
 from ..utils.soundness import Fact, Requirement, setting_state
+from .checking import check_meant
 
 __all__ = ["LabelIds", "encode_labels", "sort_labels"]
 
@@ -46,7 +47,7 @@ def encode_labels(y: SequenceArray, name: str = "y") -> tuple[np.ndarray, np.nda
     """
     check_one_per_token(y, name)
     try:
-        return number_labels(y.data)
+        classes, ids = number_labels(y.data)
     except InvalidLabelError as error:
         label = y.data[error.token]
         what = f"the label must be hashable, and neither None nor NaN, but is {shown(label)}"
@@ -54,6 +55,8 @@ def encode_labels(y: SequenceArray, name: str = "y") -> tuple[np.ndarray, np.nda
             what = "this estimator takes no set of possible labels, as CRF does, but got "
             what += shown(label)
         raise token_error(y, error.token, name, what) from None
+    check_meant(classes.tolist(), y, name)
+    return classes, ids
 
 
 def sort_labels(labels: list) -> tuple[np.ndarray, np.ndarray]:

@@ -10,6 +10,7 @@ from ..data.layout import check_one_per_token
 from ..data.missing import is_missing
 from ..data.ragged import SequenceArray
 from ..utils.names import shown
+from .checking import check_meant
 from .encoding import (
     InvalidLabelError,
     LabelIds,
@@ -74,6 +75,7 @@ def encode_partial_labels(
     if complete is None:
         return _encode_options(y, classes, name)
     if classes is None:
+        check_meant(complete[0].tolist(), y, name)
         return *complete, None
     return classes, find_labels(_columns(classes), *complete, y, name), None
 
@@ -153,6 +155,7 @@ def _encode_options(
     labels = list(chain.from_iterable(named))
     owner = np.repeat(np.arange(len(options)), [len(some) for some in named])
     if classes is None:
+        check_meant(dict.fromkeys(labels), y, name)
         classes, _ = sort_labels(list(dict.fromkeys(labels)))
         if len(classes) == 0:
             raise ValueError(f"{name}: all labels are None, so the classes are unknown")
