@@ -2,7 +2,9 @@
 
 import gzip
 import io
+import random
 import struct
+from itertools import product
 
 import numpy as np
 import pycrfsuite
@@ -273,3 +275,38 @@ def test_keys_and_values_are_joined_as_the_model_was_trained(tmp_path):
         read = read_crfsuite_model if name == path else read_crfsuite_dump
         with pytest.raises(ValueError, match="separator must be ':', '=' or None, got '-'"):
             read(name, separator="-")
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_odd_names_and_values(tmp_path, seed):
+    rng = random.Random(seed)
+    names = ["w", "w:1", "a\\b", "a\\:b", "é", "", "=", "k k", "tab\tkey", ":", "日本", "l\n"]
+    values = ["a", "b:c", "\\", "", "ß", "=", True, False, 0, -1, -0.5, 2.5, np.float32(0.25)]
+    labels = ["A", "", "New York", "B:I", "é", "x\ty"]
+
+    def token():
+        kinds = (
+            lambda: [rng.choice(names) for _ in range(rng.randint(0, 4))],
+            lambda: {rng.choice(names): rng.choice(values) for _ in range(rng.randint(0, 4))},
+            lambda: {rng.choice(names): ["a", "b:c"], "deep": {rng.choice(names): "x"}},
+        )
+        return rng.choice(kinds)()
+
+    X, X_new = ([[token() for _ in range(rng.randint(0, 5))] for _ in range(40)] for _ in range(2))
+    trainer = pycrfsuite.Trainer(params={"c2": 0.1}, verbose=False)
+    for tokens in X:
+        trainer.append(tokens, rng.choices(labels, k=len(tokens)))
+    path = str(tmp_path / "model.crfsuite")
+    trainer.train(path)
+    theirs = pycrfsuite.Tagger()
+    theirs.open(path)
+    ours = read_crfsuite_model(path, separator=":").tagger_
+    for tokens in filter(len, X_new):
+        theirs.set(tokens)
+        ours.set(tokens)
+        # Labellings of the same probability, as of one unknown token, may differ.
+        assert theirs.probability(ours.tag()) == pytest.approx(theirs.probability(theirs.tag()))
+        theirs.set(tokens)  # its marginals after a probability are wrong
+        for position, label in product(range(len(tokens)), theirs.labels()):
+            expected = theirs.marginal(label, position)
+            assert ours.marginal(label, position) == pytest.approx(expected, abs=1e-9)
