@@ -6,9 +6,8 @@ read, wherever it stands. An attribute that no requirement names may only be a n
 None.
 """
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import partial
+from functools import cache, partial
 from numbers import Integral, Number
 from typing import Any
 
@@ -51,17 +50,21 @@ def _all_requirements(estimator: Any, name: str) -> Iterator[Requirement]:
     named = {"_sklearn_output_config"}
     if hasattr(estimator, "_parameter_constraints"):
         estimator._validate_params()
-        named.update(estimator._get_param_names())
+        named |= _parameters_of(estimator.__class__)
     if _is_fitted(estimator) or name in CONTAINERS:
         for requirement in REQUIREMENTS[name](estimator):
             yield requirement
-            named.add(re.split(r"[.\[]", requirement.name)[0])
+            named.add(requirement.name.partition("[")[0].partition(".")[0])
     config = getattr(estimator, "_sklearn_output_config", {}).values()
     yield Fact("_sklearn_output_config", _are(str | None, config), "must be names of containers")
     for attribute, value in vars(estimator).items():
-        is_known = attribute in named or isinstance(value, SCALARS)
-        otherwise = f"is a {type(value).__name__}, which {name} does not have"
-        yield Fact(attribute, is_known, otherwise)
+        if attribute not in named and not isinstance(value, SCALARS):
+            yield Fact(attribute, False, f"is a {type(value).__name__}, which {name} does not have")
+
+
+@cache
+def _parameters_of(cls: type) -> frozenset[str]:
+    return frozenset(cls._get_param_names())  # type: ignore[attr-defined]
 
 
 def _is_fitted(estimator: Any) -> bool:

@@ -1,6 +1,7 @@
 """Headers of ``npy`` files."""
 
 import io
+from functools import lru_cache
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -10,6 +11,10 @@ __all__ = ["Header", "read_header"]
 # In bytes; NumPy refuses longer headers.
 LONGEST = 2**16
 READERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+# How many bytes come before the text of a header, the last of which are its length.
+START, LENGTH = {1: 10, 2: 12}, slice(8, 12)
+# Arrays of one shape have the same header: so many are kept, of up to so many bytes.
+KEPT, SHORT = 256, 512
 
 
 class Header(NamedTuple):
@@ -29,6 +34,16 @@ def read_header(data: bytes | bytearray) -> Header:
     ValueError
         If there is no header. Damaged data may raise other errors too.
     """
-    file = io.BytesIO(memoryview(data)[:LONGEST])
+    first = START.get(data[6] if len(data) > LENGTH.stop else 0, 0)
+    stop = first + int.from_bytes(data[LENGTH][: first - LENGTH.start], "little")
+    read = _read if stop <= SHORT else _read.__wrapped__
+    header = read(bytes(memoryview(data)[: min(stop or SHORT, LONGEST)]))
+    return header._replace(n_bytes=len(data) - header.n_bytes)
+
+
+@lru_cache(KEPT)
+def _read(start: bytes) -> Header:
+    """A header, with its own number of bytes."""
+    file = io.BytesIO(start)
     shape, is_fortran, dtype = READERS[np.lib.format.read_magic(file)](file)
-    return Header(shape, dtype, len(data) - file.tell(), "F" if is_fortran else "C")
+    return Header(shape, dtype, file.tell(), "F" if is_fortran else "C")

@@ -13,7 +13,7 @@ from ..utils.replacing import replacing
 from ..utils.unpacking import check_max_bytes, read_limited
 from .archive import MAX_BYTES, TooLargeError, checked_archive
 from .compact import CompactClassifier, load_compact, save_compact
-from .models import check_is_trained, check_model
+from .models import check_is_sound, check_is_trained, check_model
 from .objects import objects_of
 from .schema import UntrustedError
 
@@ -132,6 +132,7 @@ def save_model(
         return
     io = require_skops()
     check_model(estimator)
+    check_is_sound(estimator)
     check_is_trained(estimator)
     content = {
         "format": FORMAT,
