@@ -193,6 +193,9 @@ class Annotations:
         sentence = entry["sentence"]
         if not (_are_strings(tokens) and _are_strings(labels)) or len(tokens) != len(labels):
             return "tokens and labels must be two lists of strings of the same length"
+        predicted: Any = entry.get("predicted")  # None before anything was learned
+        if predicted is not None and not (_is_list(predicted) and len(predicted) == len(labels)):
+            return "as many labels must be predicted as there are tokens"
         if self._sentences is not None and list(tokens) != list(self._sentences[sentence]):
             return f"sentence {sentence} has other tokens in the text; the log is of another text"
         return None
@@ -212,7 +215,11 @@ def _is_position(value: Any, n: int | None) -> bool:
 
 
 def _are_strings(values: Any) -> bool:
-    return isinstance(values, list | tuple) and all(isinstance(v, str) for v in values)
+    return _is_list(values) and all(isinstance(v, str) for v in values)
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, list | tuple)
 
 
 def _problem_of_name(name: Any, known: Iterable[str]) -> str | None:

@@ -12,6 +12,9 @@ from contextlib import suppress
 from hashlib import blake2b
 from typing import Any
 
+from ..utils.replacing import replacing, sync_folder
+from .annotations import Annotations
+
 try:
     import fcntl
 except ImportError:  # Windows
@@ -73,11 +76,14 @@ class Log:
         try:
             self._file.seek(0)
             data = self._file.read()
-            complete = data.rfind(b"\n") + 1
-            self.entries = read_entries(data[:complete], self.path)
-            self._finish(data, complete, notice)
+            self.entries, size = read_entries(data, self.path, notice)
+            if not data.endswith(b"\n"):
+                self._file.truncate(size)
+                self._file.write(b"\n" if data[:size].rpartition(b"\n")[2] else b"")
+                os.fsync(self._file.fileno())
             if is_new:
-                _sync_folder(self.path)
+                with suppress(OSError):
+                    sync_folder(os.path.dirname(self.path) or ".")
             self._size = os.fstat(self._file.fileno()).st_size
         except BaseException:
             self.close()
@@ -140,25 +146,12 @@ class Log:
                 return
         raise OSError(errno.ESTALE, f"{problem}; start again to read what is there", self.path)
 
-    def _finish(self, data: bytes, complete: int, notice: Callable[[str], None]) -> None:
-        """Finish the last line, or remove one that was never acknowledged: it is half-written."""
-        rest = data[complete:].rstrip(b"\0")
-        if not rest.strip() and len(rest) == len(data) - complete:
-            return
-        if rest.strip() and not rest.removeprefix(UTF8_MARK).startswith(b"{"):
-            raise ValueError(f"{self.path}: the last line is not the beginning of a JSON object")
-        if _parsed(rest) is None:
-            self._file.truncate(complete)
-            notice(f"{self.path}: the last line was half-written, and has been removed")
-        else:
-            self.entries = read_entries(data[:complete] + rest, self.path)
-            self._file.truncate(complete + len(rest))
-            self._file.write(b"\n")
-        os.fsync(self._file.fileno())
 
-
-def read_entries(data: bytes, name: str) -> list[Entry]:
+def read_entries(data: bytes, name: str, notice: Callable[[str], None]) -> tuple[list[Entry], int]:
     """The entries of a log.
+
+    A last line that is half-written, or of which only zeros came to the disk, was never
+    acknowledged, and is left out.
 
     Parameters
     ----------
@@ -166,15 +159,26 @@ def read_entries(data: bytes, name: str) -> list[Entry]:
         The content of the file.
     name : str
         Its name for messages.
+    notice : callable
+        Called with a sentence if a half-written line is left out.
+
+    Returns
+    -------
+    entries : list of dict
+    size : int
+        Number of bytes without a half-written line.
 
     Raises
     ------
     ValueError
         If a line is damaged, repeated, or not in its place; the message names the line.
     """
+    end = data.rfind(b"\n") + 1
+    rest = data[end:].rstrip(b"\0")
+    size = end if not rest.strip() or _is_half(rest) else end + len(rest)
     entries: list[Entry] = []
     last = FIRST
-    for number, line in _lines(data):
+    for number, line in _lines(data[:size]):
         entry = _parsed(line)
         if entry is None:
             problem = "is not a JSON object"
@@ -186,18 +190,20 @@ def read_entries(data: bytes, name: str) -> list[Entry]:
             entries.append(entry)
             last = entry["id"]
             continue
-        kept, n_lines = len(_sound(data)), sum(1 for _ in _lines(data))
+        kept, n_lines = len(_repaired(data)), sum(1 for _ in _lines(data))
         raise ValueError(
             f"{name}, line {number}: it {problem}. {kept} of {n_lines} lines are sound; "
             "annotate --repair keeps them, and the file as it is beside them"
         )
-    return entries
+    if size == end and data[end:].strip():
+        notice(f"{name}: the last line was half-written, and is left out")
+    return entries, size
 
 
-def repair_log(path: str | os.PathLike) -> tuple[str, int, int]:
+def repair_log(path: str | os.PathLike) -> tuple[str | None, int, int]:
     """Replace a damaged log by one of its sound lines, in the order in which they were written.
 
-    An undo whose entry is lost goes too.
+    What cannot follow the lines before it, such as an undo whose entry is lost, goes too.
 
     Parameters
     ----------
@@ -205,8 +211,9 @@ def repair_log(path: str | os.PathLike) -> tuple[str, int, int]:
 
     Returns
     -------
-    damaged : str
-        Where the file lies now: beside ``path``, with ".damaged" in its name.
+    damaged : str or None
+        Where the file lies now: beside ``path``, with ".damaged" in its name. None if it was
+        sound, and has not changed.
     n_kept, n_left_out : int
         Numbers of lines.
 
@@ -235,26 +242,36 @@ def repair_log(path: str | os.PathLike) -> tuple[str, int, int]:
     >>> kept, n_kept, n_left_out
     ([0, 2], 2, 1)
     """
-    path = os.fspath(path)
+    path = os.path.realpath(path)
     with _open_alone(path, "r+b") as file:
         data = file.read()
-        lines: list[bytes] = []
-        ids: dict[str, str] = {}
-        last = FIRST
-        for entry in _sound(data):
-            if entry.get("do") == "undo":
-                if entry.get("entry") not in ids:
-                    continue
-                entry["entry"] = ids[entry["entry"]]
-            chained = _chained(entry, last)
-            ids[entry["id"]] = last = chained["id"]
-            lines.append(_line(chained))
+        lines = _repaired(data)
         if not lines:
             raise ValueError(f"{path}: no line of it is a sound entry of a log")
-        damaged = _written(f"{path}.damaged", data)
-        os.replace(_written(f"{path}.repaired", b"".join(lines)), path)
-        _sync_folder(path)
+        repaired, damaged = b"".join(lines), None
+        if repaired != data:
+            damaged = _copied(data, f"{path}.damaged")
+            with replacing(path) as new:
+                new.write(repaired)
     return damaged, len(lines), sum(1 for _ in _lines(data)) - len(lines)
+
+
+def _repaired(data: bytes) -> list[bytes]:
+    """The sound lines of a log, linked again."""
+    annotations, lines = Annotations(), list[bytes]()
+    ids: dict[str, str] = {}
+    last = FIRST
+    for entry in _sound(data):
+        if entry.get("do") == "undo":
+            entry["entry"] = ids.get(str(entry.get("entry")))
+        chained = _chained(entry, last)
+        try:
+            annotations.apply(chained)
+        except ValueError:
+            continue
+        ids[entry["id"]] = last = chained["id"]
+        lines.append(_line(chained))
+    return lines
 
 
 def _lines(data: bytes) -> Iterator[tuple[int, bytes]]:
@@ -273,6 +290,16 @@ def _parsed(line: bytes) -> Entry | None:
     except (ValueError, RecursionError):
         return None
     return entry if isinstance(entry, dict) else None
+
+
+def _is_half(line: bytes) -> bool:
+    """Whether a line is the beginning of a JSON object whose end is missing."""
+    text = line.decode("utf-8-sig", "replace")
+    try:
+        json.JSONDecoder().raw_decode(text)
+    except (ValueError, RecursionError):
+        return text.startswith("{")
+    return False
 
 
 def _is_sound(entry: Mapping[str, Any]) -> bool:
@@ -331,24 +358,18 @@ def _for_the_owner(path: str, flags: int) -> int:
     return os.open(path, flags, 0o600)
 
 
-def _written(path: str, data: bytes) -> str:
-    """Write a file at a path, or with a number behind it if there is a file; return its path."""
+def _copied(data: bytes, path: str) -> str:
+    """Write a new file at a path, or with a number behind it if there is one; return its path."""
     number, found = 1, path
     while os.path.lexists(found):
         number += 1
         found = f"{path}-{number}"
     with open(found, "xb", opener=_for_the_owner) as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    return found
-
-
-def _sync_folder(path: str) -> None:
-    """Write the name of a new file to disk, where the system can."""
-    with suppress(OSError):
-        folder = os.open(os.path.dirname(path) or ".", os.O_RDONLY)
         try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        except BaseException:
+            os.remove(found)
+            raise
+    return found

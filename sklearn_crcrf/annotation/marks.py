@@ -132,8 +132,11 @@ class SegmentMarks(Marks):
 
     def write(self, marks: Any, n_tokens: int) -> list[str]:
         """The labels of segments, checked."""
-        if not isinstance(marks, list) or not all(_is_segment(mark) for mark in marks):
-            raise ValueError("a segment is a list of its start, end and type")
+        if not isinstance(marks, list) or not all(_is_segment(mark, n_tokens) for mark in marks):
+            raise ValueError(
+                "a segment is a list of its start, end and type, with "
+                f"0 <= start < end <= {n_tokens}"
+            )
         for *_, name in marks:
             _require(name, self.names)
         start, end = np.array([mark[:2] for mark in marks], dtype=np.int64).reshape(-1, 2).T
@@ -189,11 +192,12 @@ def marks_for(labels: Iterable[str]) -> Marks:
     return SegmentMarks(filter(None, read_labels(labels, scheme).types.tolist()), scheme)
 
 
-def _is_segment(mark: Any) -> bool:
+def _is_segment(mark: Any, n_tokens: int) -> bool:
     return (
         isinstance(mark, list)
         and len(mark) == 3
         and all(isinstance(place, int) and not isinstance(place, bool) for place in mark[:2])
+        and 0 <= mark[0] < mark[1] <= n_tokens
     )
 
 

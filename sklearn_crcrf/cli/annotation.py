@@ -73,7 +73,8 @@ def run(options: argparse.Namespace) -> None:
 
     if options.repair:
         damaged, n_kept, n_left_out = repair_log(path)
-        notice(f"{path}: {n_kept} lines kept, {n_left_out} left out; as it was: {damaged}")
+        kept = f"{n_kept} lines kept, {n_left_out} left out; as it was: {damaged}"
+        notice(f"{path}: {'it is sound' if damaged is None else kept}")
     with (
         Log(path, notice) as log,
         Workbench(pool, log, marks, start, ORDERS[options.order]) as bench,

@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import warnings
 
 from ..annotation.annotations import Annotations
 from ..annotation.log import read_entries
@@ -23,9 +24,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Write the labels that stand, in the order of the text."""
     source = read_content(options.file, options.max_bytes)
-    complete = source.data[: source.data.rfind(b"\n") + 1]  # a last line may be half-written
-    annotations = Annotations(read_entries(complete, source.name))
-    rows = sorted(annotations.standing, key=lambda a: a.sentence)
+    entries, _ = read_entries(
+        source.data, source.name, lambda text: warnings.warn(text, stacklevel=2)
+    )
+    rows = sorted(Annotations(entries).standing, key=lambda a: a.sentence)
     with open_output(options.output) as file:
         if options.json:
             for row in rows:

@@ -23,7 +23,7 @@ try:
 except ImportError:  # Windows, where no other process can remove an open file
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["check_replaceable", "replacing"]
+__all__ = ["check_replaceable", "replacing", "sync_folder"]
 
 # Errors of systems that cannot open files without a name, or cannot sync folders.
 UNSUPPORTED = {errno.EISDIR, errno.EINVAL, errno.EOPNOTSUPP, errno.ENOTSUP, errno.ENOSYS}
@@ -114,7 +114,7 @@ def replacing(path: str | os.PathLike) -> Iterator[IO[bytes]]:
         if fcntl is None:  # Windows moves no open files
             file.close()
         os.replace(name, place.path)
-    _sync_folder(place.folder)
+    sync_folder(place.folder)
 
 
 def check_replaceable(path: str | os.PathLike) -> None:
@@ -218,7 +218,7 @@ def _remove(path: str) -> None:
         os.remove(path)
 
 
-def _sync_folder(folder: str) -> None:
+def sync_folder(folder: str) -> None:
     """Sync the names in a folder to disk, if the system can."""
     if fcntl is None:
         return

@@ -8,9 +8,10 @@ from itertools import pairwise
 
 import pytest
 
-from sklearn_crcrf.annotation import Log
+from sklearn_crcrf.annotation import Annotations, Log
 from sklearn_crcrf.annotation.log import read_entries, repair_log
 
+ACCEPTED = {"do": "accept", "sentence": 2, "tokens": ["a"], "labels": ["O"], "by": "ann"}
 ENTRIES = [{"do": "skip", "sentence": 0, "by": "ann"}, {"do": "label", "name": "ÄÖ", "by": "é"}]
 
 
@@ -88,7 +89,7 @@ def test_a_damaged_line_is_named(path, line):
         ValueError, match=r"line 2: it is not a JSON object\. 2 of 3 lines are sound"
     ):
         Log(path)
-    assert read_entries(b"\n\n", "log") == []
+    assert read_entries(b"\n\n", "log", print) == ([], 2)
 
 
 class FullDisk:
@@ -207,13 +208,13 @@ def test_lines_that_are_lost_repeated_or_moved_are_found(path, lines, order, num
 
 
 def test_any_flipped_bit_is_found_and_costs_at_most_its_line(path, lines):
-    data = b"".join(lines)
-    for place in range(0, len(data) - 1, 7):
+    data, bit = b"".join(lines), 0
+    for place in [*range(0, len(data), 7), *[len(data) - 1] * 8]:
         changed = bytearray(data)
-        changed[place] ^= 1 << place % 8
+        changed[place] ^= 1 << (bit := (bit + 1) % 8)
         path.write_bytes(changed)
         with pytest.raises(ValueError, match=r"log\.jsonl(, line \d)?: "):
-            read_entries(bytes(changed), str(path))
+            read_entries(bytes(changed), str(path), print)
         damaged, n_kept, _ = repair_log(path)
         assert n_kept >= 2  # two lines go with the end of a line
         with open(damaged, "rb") as file:
@@ -234,12 +235,69 @@ def test_repairing_keeps_an_undo_with_its_entry_and_drops_it_without(path):
     with Log(path) as log:
         kept, undone = log.entries
         assert kept["sentence"] == 1 and undone["entry"] == kept["id"]
-    assert repair_log(path)[1:] == (2, 0)
+    assert repair_log(path) == (None, 2, 0)
+    path.write_bytes(path.read_bytes() + b"{")
+    assert repair_log(path) == (f"{path}.damaged-2", 2, 1)
     assert sorted(file.name for file in path.parent.iterdir()) == [
         "log.jsonl",
         "log.jsonl.damaged",
         "log.jsonl.damaged-2",
     ]
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"do": "undo", "entry": [], "by": "ann"},
+        {"do": "undo", "entry": {}, "by": "ann"},
+        {"do": [], "by": "ann"},
+        {"do": "skip", "sentence": -1, "by": "ann"},
+        {"do": "label", "name": "ÄÖ", "by": "bob"},
+        {**ACCEPTED, "predicted": 3},
+        {**ACCEPTED, "predicted": ["O", "O"]},
+    ],
+)
+def test_entries_that_cannot_follow_are_not_kept(path, odd):
+    write(path, [*ENTRIES, odd, MANY[1]])
+    with pytest.raises(ValueError, match="entry 2 of the log"):
+        Annotations(read_entries(path.read_bytes(), "log", print)[0])
+    assert repair_log(path)[1:] == (3, 1)
+    with Log(path) as log:
+        assert said(Annotations(log.entries) and log.entries) == [*ENTRIES, MANY[1]]
+
+
+def test_two_logs_that_went_on_from_one_are_both_kept(path):
+    write(path, ENTRIES)
+    begun = path.read_bytes()
+    write(path, MANY[1:3])
+    one = path.read_bytes()
+    path.write_bytes(begun)
+    write(path, [ACCEPTED])
+    path.write_bytes(one + path.read_bytes()[len(begun) :])
+    assert repair_log(path)[1:] == (5, 0)
+    with Log(path) as log:
+        assert said(log.entries) == [*ENTRIES, *MANY[1:3], ACCEPTED]
+
+
+def test_a_repair_that_fails_or_follows_a_link_leaves_no_second_file(path, monkeypatch):
+    write(path, ENTRIES)
+    path.write_bytes(path.read_bytes() + b"{")
+    before, fsync = path.read_bytes(), os.fsync
+
+    def fail(file):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", fail)
+    with pytest.raises(OSError, match="No space"):
+        repair_log(path)
+    assert path.read_bytes() == before and os.listdir(path.parent) == ["log.jsonl"]
+    monkeypatch.setattr(os, "fsync", fsync)
+    link = path.with_name("link")
+    link.symlink_to(path)
+    assert repair_log(link)[0] == f"{path}.damaged"
+    assert link.is_symlink()
+    if os.name == "posix":
+        assert {stat.S_IMODE(file.stat().st_mode) for file in path.parent.iterdir()} == {0o600}
 
 
 def test_what_editors_change_does_no_harm(path, lines):

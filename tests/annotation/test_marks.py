@@ -26,6 +26,8 @@ def test_segments_are_written_and_read(names, scheme):
         ([[0, 2, "PER"], [1, 2, "LOC"]], "overlap|segment"),
         ([[1, 1, "PER"]], "empty|segment"),
         ([[0, True, "PER"]], "start, end and type"),
+        ([[0, 10**30, "PER"]], "end <= 2"),
+        ([[-(10**30), 1, "PER"]], "0 <= start"),
         ("x", "start, end and type"),
         ([[0, 1]], "start, end and type"),
     ],

@@ -71,11 +71,16 @@ def test_what_was_acknowledged_survives_a_kill(text, capsys):
         fork.send_signal(signal.SIGINT)
         fork.wait()
     log = f"{text}.annotations.jsonl"
+    data = Path(log).read_bytes()
+    Path(log).write_bytes(data[:-1])  # by an editor
     assert main(["export", log]) == 0
     exported = capsys.readouterr().out
     assert exported.split("\n\n")[1] == "the\tO\ndog\tO\nwalks\tO\n.\tO"
     assert main(["export", log, "--json"]) == 0
     rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    Path(log).write_bytes(data[:-2])
+    assert main(["export", log]) == 0
+    assert "the last line was half-written" in capsys.readouterr().err
     assert rows[2]["labels"] == ["B-PER", "O", "O"] and rows[2]["by"] == "ann"
 
 
