@@ -54,7 +54,7 @@ class SummaryMixin:
 
     def _get_fitted_attr_html(self, doc_link: str = "") -> Any:
         # To list a million weights by name would take seconds, each time a notebook shows them.
-        names = dict.fromkeys([*vars(self), *WEIGHTS])
+        names = dict.fromkeys([*vars(self), *WEIGHTS, "observation_"])
         shown = {name: getattr(self, name) for name in names if hasattr(self, name)}
         return BaseEstimator._get_fitted_attr_html(SimpleNamespace(**shown), doc_link)
 

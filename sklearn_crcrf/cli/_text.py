@@ -161,8 +161,7 @@ def add_columns(parser: argparse.ArgumentParser, help: str) -> None:
         action=_Format,
         help="crfsuite: each line has a label and then attributes, as in the data of CRFsuite; "
         "conllu: the ten columns of CoNLL-U, of which FORM is the word and UPOS the label unless "
-        "--columns names others; default: columns, the word first and the label last, or as in "
-        "training",
+        "--columns names others; default: columns, the label last, or as in training",
     )
     parser.add_argument(
         "--sep",

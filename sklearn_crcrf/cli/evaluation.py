@@ -11,6 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.model_selection import train_test_split
 
+from ..data.sequences import as_sequences
+from ..data.words import words_of
 from ..metrics import known_accuracy, segment_f1, segment_report, token_accuracy, unknown_accuracy
 from ..model_files import load_model
 from ..segments.schemes import SCHEMES, detect_scheme
@@ -154,12 +156,13 @@ def _known_tokens(estimator: Any, X: list, X_train: list | None) -> Any:
         return estimator.known_tokens(X)
     if X_train is None:
         return None
-    seen = {_word(token) for sequence in X_train for token in sequence}
-    return [[_word(token) in seen for token in sequence] for sequence in X]
+    name = words_of(as_sequences(X_train).X)
 
+    def word(token: str | dict[str, str]) -> str | None:
+        return token if isinstance(token, str) else token.get(name)
 
-def _word(token: str | dict[str, str]) -> str:
-    return token if isinstance(token, str) else next(iter(token.values()))
+    seen = {word(token) for sequence in X_train for token in sequence}
+    return [[word(token) in seen for token in sequence] for sequence in X]
 
 
 def _tell(

@@ -130,6 +130,7 @@ def _print_json(
         "estimator": type(classifier).__name__,
         "parameters": classifier.get_params(deep=False),
         "columns": model.columns,
+        "observation": getattr(classifier, "observation_", None),
         "labels": labels,
         "transitions": nested,
         "edges": edges,

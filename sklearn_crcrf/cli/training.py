@@ -12,6 +12,7 @@ from typing import Any
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 
+from ..base.unwrap import steps_of
 from ..model_files import require_skops, save_model
 from ..utils import interruption
 from . import _estimators, _progress
@@ -30,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_columns(
         parser,
         "names of the columns of the file; 'label' is the one to predict, '_' leaves a column out. "
-        "Default: the first column is the word, the last the label",
+        "Default: the last column is the label; the words are found among the others",
     )
     parser.add_argument(
         "--compact",
@@ -93,6 +94,9 @@ def reporting(
     ):
         warnings.simplefilter("always", ConvergenceWarning)
         yield
+        words = getattr(steps_of(estimator)[1], "observation_", None)
+        if options.verbose and words is not None:
+            print(f"training: the words are the column {words!r}", file=sys.stderr)
     for it in caught:
         if not (interrupts.happened and issubclass(it.category, ConvergenceWarning)):
             warnings.showwarning(it.message, it.category, it.filename, it.lineno)

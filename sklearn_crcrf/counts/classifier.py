@@ -6,6 +6,7 @@ from copy import copy
 from typing import Any, NamedTuple, Self
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.base import _fit_context
 
 from ..base.classifier import BaseSequenceClassifier
@@ -43,8 +44,8 @@ class Tokens(NamedTuple):
     Parameters
     ----------
     table : SymbolTable
-    attributes : CSR of shape (n_tokens, n_attributes) or None
-        The rows of a sparse X.
+    attributes : CSR of shape (n_tokens, n_attributes), Bag or None
+        The rows of a sparse X, or attributes that are no columns.
     structure : Structure
     edge_types : list of str or None
     """
@@ -256,9 +257,10 @@ class CountingClassifier(PostponesEstimates, BaseSequenceClassifier):
         table, attributes = self.tabulator_.fit_transform(X, weights)
         structure = self._linked(X)
         tokens = Tokens(table, attributes, structure, edge_types(X, structure))
-        n_attributes = None if attributes is None else attributes.shape[1]
+        n_attributes = attributes.shape[1] if sp.issparse(attributes) else None
         kind, has_types = kind_of_links(structure), tokens.edge_types is not None
         self.encoder_ = self._new_encoder(table.names, n_attributes, kind, has_types)
+        self.tabulator_.warn_of_choice("observation" in self.get_params(deep=False), stacklevel=6)
         return tokens
 
     def _read(self, X: SequenceArray) -> Tokens:
@@ -392,7 +394,7 @@ class CountingClassifier(PostponesEstimates, BaseSequenceClassifier):
     def _new_encoder(
         self, names: Sequence[str], n_attributes: int | None, links: str, has_types: bool
     ) -> Encoder:
-        return Encoder(names, (), {}, n_attributes, links, has_types)
+        return Encoder(names, (), {}, n_attributes, links, has_types, self.tabulator_.has_bag)
 
     def _linked(self, X: SequenceArray) -> Structure:
         """The structure along whose links labels are counted."""

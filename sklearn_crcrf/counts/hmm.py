@@ -190,7 +190,7 @@ class HMM(CountingClassifier):
     def attribute_names_(self) -> np.ndarray:
         """The attribute of each row of ``coef_``, such as ``"token=dog"``."""
         names = [f"{c}={s}" for c in self._columns() for s in self.encoder_.symbols(c)]
-        names += [f"x{j}" for j in range(self.encoder_.n_attributes or 0)]
+        names += self.encoder_.attribute_names
         return np.array(names, dtype=object)
 
     def _columns(self) -> tuple[str, ...]:
@@ -242,11 +242,10 @@ class HMM(CountingClassifier):
         self._attribute_weight: np.ndarray | None = None
         if ATTRIBUTES in counts:
             keys, by_label = label_counts(counts[ATTRIBUTES], n)
-            total = by_label.sum(axis=0) + k * self.encoder_.n_attributes
+            n_attributes, n_columns = self.encoder_.n_weighted, self.encoder_.n_attributes
+            total = by_label.sum(axis=0) + k * (n_columns or len(keys) + 1)
             self._attribute_weight = np.log(k / total)
-            blocks.append(
-                place_rows(_association(by_label, k), keys[:, 0], self.encoder_.n_attributes)
-            )
+            blocks.append(place_rows(_association(by_label, k), keys[:, 0], n_attributes))
         self._starts = np.cumsum([0, *(block.shape[0] for block in blocks[:-1])])
         n_columns = len(self._columns())
         self._weights = StateWeights(blocks, np.ones((1, n_columns)))
@@ -274,7 +273,7 @@ class HMM(CountingClassifier):
         sizes = [n_symbols(self.encoder_, column) for column in columns]
         if self._attribute_weight is not None:
             yield Array("_attribute_weight", self._attribute_weight, (n,))
-            sizes.append(self.encoder_.n_attributes)
+            sizes.append(self.encoder_.n_weighted)
         exponents = 1, len(columns)
         yield from below("_weights", state_requirements(self._weights, sizes, exponents, n))
         yield Array("_starts", self._starts, (len(sizes),), 0, sum(sizes), "iu")
@@ -302,14 +301,20 @@ class HMM(CountingClassifier):
         structure, types = structure_of(X), observations.edge_types
         nothing = np.empty((len(structure.links()[0]), 0), dtype=np.int32)
         links = PreparedLinks.of(structure, nothing, types)
-        return EncodedRows(rows, observations.attributes, links)
+        attributes = observations.attributes
+        if self.encoder_.bag is not None and self._attribute_weight is not None:
+            is_counted = np.diff(self.coef_.indptr)[self._starts[-1] :] > 0
+            attributes = attributes.copy()  # of which some may be forgotten
+            attributes.data *= is_counted[attributes.indices]
+        return EncodedRows(rows, attributes, links)
 
     def _scores(self, prepared: EncodedRows, batch: Batch) -> Scores:
         tokens = slice(batch.start, batch.stop)
         rows = prepared.rows[tokens]
         state = self._weights.scores(rows, np.zeros(len(rows), dtype=np.int8)) + self.intercept_
         if self._attribute_weight is not None:
-            state += state_scores(prepared.attributes, self.coef_, batch.start, batch.stop)
+            coef = self.coef_[self._starts[-1] :] if self._starts[-1] else self.coef_
+            state += state_scores(prepared.attributes, coef, batch.start, batch.stop)
             n_attributes = prepared.attributes[tokens].sum(axis=1)
             state += np.outer(n_attributes, self._attribute_weight)
         scores = Scores.of(state, self.transitions_, self.begin_, self.end_)
@@ -335,7 +340,7 @@ class HMM(CountingClassifier):
         ]
         if self._attribute_weight is not None:
             given = sp.coo_array(prepared.attributes[tokens])
-            token, attribute = given.coords
+            token, attribute = given.coords[0], given.coords[1] + self._starts[-1]
             weight = entries_at(self.coef_, attribute, y[token])
             weight += self._attribute_weight[y[token]]
             entries.append(

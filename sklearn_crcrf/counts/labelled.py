@@ -9,13 +9,13 @@ import scipy.sparse as sp
 from ..structures import Structure
 from .counting import count_folds, count_tokens
 from .counts import Counts, Table, Template
-from .observations import Observations
+from .observations import BAG, Observations
 from .triangles import TRIANGLES, count_triangles
 
 __all__ = ["ATTRIBUTES", "LabelledObservations", "count_corpus", "count_folds_of_corpus"]
 
-ATTRIBUTES = Template((("", 0),))
-"""Stands for the columns of a sparse X, which are counted with the labels of the tokens."""
+ATTRIBUTES = Template(((BAG, 0),))
+"""Stands for the attributes of a sparse X or of a bag, which are counted with labels of tokens."""
 
 
 class LabelledObservations(NamedTuple):

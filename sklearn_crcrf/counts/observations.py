@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._kernels._numbering import number_keys
-from ..data.symbols import SymbolTable
+from ..data.symbols import Bag, SymbolTable
 from ..data.vocabulary import Vocabulary
 from ..structures import Structure
 from ..utils.soundness import setting_state
@@ -19,7 +19,10 @@ from .lexicon import Lexicon, mark_unknown
 from .links import Links
 from .window import ColumnWindow
 
-__all__ = ["Encoder", "Observations"]
+__all__ = ["BAG", "Encoder", "Observations"]
+
+BAG = ""
+"""Stands for the attributes of a sparse X or of a bag, in place of a column."""
 
 
 class Columns(Mapping):
@@ -123,11 +126,14 @@ class Encoder:
         into them, or in any way.
     has_types : bool
         Whether links have types.
+    has_bag : bool
+        Whether tokens have a bag of attributes.
     """
 
     # Of models that were stored before tokens had links.
     links = "next"
     edge_types: Vocabulary | None = None
+    bag: Vocabulary | None = None  # of attributes that are no columns
 
     def __init__(
         self,
@@ -137,9 +143,11 @@ class Encoder:
         n_attributes: int | None,
         links: str = "next",
         has_types: bool = False,
+        has_bag: bool = False,
     ):
         self.names = tuple(names)
         self.n_attributes: Any = n_attributes
+        self.bag = Vocabulary() if has_bag else None
         self.links = links
         self.edge_types = Vocabulary() if has_types else None
         self.lexicon = Lexicon(features, symbols)
@@ -156,15 +164,26 @@ class Encoder:
     def __sizeof__(self) -> int:
         """Bytes of all vocabularies and of the spelling of the words."""
         vocabularies = [*self.lexicon.vocabularies, *self._vocabularies.values()]
-        if self.edge_types is not None:
-            vocabularies.append(self.edge_types)
-        sizes = sum(map(getsizeof, vocabularies))
+        others = [known for known in (self.edge_types, self.bag) if known is not None]
+        sizes = sum(map(getsizeof, [*vocabularies, *others]))
         return object.__sizeof__(self) + sizes + self.lexicon.spelling.nbytes
+
+    @property
+    def attribute_names(self) -> list[str]:
+        """The names of the columns of a sparse X, or of the attributes in a bag."""
+        if self.bag is not None:
+            return self.bag.symbols
+        return [f"x{j}" for j in range(self.n_attributes or 0)]
+
+    @property
+    def n_weighted(self) -> int:
+        """The number of columns of a sparse X, or of attributes in a bag."""
+        return int(self.n_attributes or 0) if self.bag is None else len(self.bag)
 
     def learn(
         self,
         table: SymbolTable,
-        attributes: sp.csr_array | None,
+        attributes: sp.csr_array | Bag | None,
         edge_types: Sequence[str] | None = None,
     ) -> Observations:
         """Encode tokens and links, and give ids to new symbols; new columns are an error."""
@@ -177,7 +196,7 @@ class Encoder:
     def encode(
         self,
         table: SymbolTable,
-        attributes: sp.csr_array | None,
+        attributes: sp.csr_array | Bag | None,
         edge_types: Sequence[str] | None = None,
     ) -> Observations:
         """Encode tokens and links; unknown symbols have the id UNKNOWN."""
@@ -196,6 +215,7 @@ class Encoder:
         twin.lexicon = self.lexicon.copy()
         twin._vocabularies = {name: known.copy() for name, known in self._vocabularies.items()}
         twin.edge_types = None if self.edge_types is None else self.edge_types.copy()
+        twin.bag = None if self.bag is None else self.bag.copy()
         return twin
 
     def needed_for(self, templates: Iterable[Template]) -> "Encoder":
@@ -220,6 +240,8 @@ class Encoder:
             vocabulary.add(other._vocabularies[name].symbols)
         if self.edge_types is not None and other.edge_types is not None:
             self.edge_types.add(other.edge_types.symbols)
+        if self.bag is not None and other.bag is not None:
+            self.bag.add(other.bag.symbols)
 
     def add_all(self, other: "Encoder") -> dict[str, np.ndarray]:
         """Give the next ids to new symbols of another encoder of the same columns.
@@ -238,6 +260,8 @@ class Encoder:
             renumbered[name] = vocabulary.add(other._vocabularies[name].symbols)
         if self.edge_types is not None and other.edge_types is not None:
             renumbered[EDGE_TYPE] = self.edge_types.add(other.edge_types.symbols)
+        if self.bag is not None and other.bag is not None:
+            renumbered[BAG] = self.bag.add(other.bag.symbols)
         return renumbered
 
     def symbols(self, column: str) -> list[str]:
@@ -267,6 +291,8 @@ class Encoder:
             stored[name] = encode_symbols(vocabulary, symbols)[codes]
         features = [f"{self.names[0]}:{feature}" for feature in self.lexicon.features]
         columns = Columns(stored, word, spelling, features)
+        if self.bag is not None:
+            attributes = _numbered(attributes, encode_symbols(self.bag, attributes.names), self.bag)
         return Observations(columns, word, ids, spelling, attributes)
 
     def _with_types(self, observations, edge_types, encode_symbols) -> Observations:
@@ -285,6 +311,15 @@ def _learn_words(lexicon: Lexicon, words: list) -> tuple[np.ndarray, np.ndarray]
 
 def _lookup(vocabulary: Vocabulary, symbols: list) -> np.ndarray:
     return mark_unknown(vocabulary.lookup(symbols))
+
+
+def _numbered(given: Bag, ids: np.ndarray, known: Vocabulary) -> sp.csr_array:
+    """The attributes of a bag under the ids of a vocabulary, without unknown ones."""
+    columns, starts = ids[given.matrix.indices], given.matrix.indptr
+    kept = columns >= 0
+    ends = np.append(0, np.cumsum(kept))[starts]
+    shape = len(starts) - 1, len(known)
+    return sp.csr_array((given.matrix.data[kept], columns[kept], ends), shape=shape)
 
 
 def _in_order(table: SymbolTable, name: str) -> tuple[np.ndarray, list]:

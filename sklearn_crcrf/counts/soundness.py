@@ -42,9 +42,9 @@ def encoder_requirements(encoder: Encoder, n_columns: Any) -> Iterator[Requireme
     are_columns = n is None or (isinstance(n, Integral) and 0 <= int(n) == n_columns)
     yield Fact("n_attributes", are_columns, f"must be the number of columns, {n_columns}")
     yield Fact("links", encoder.links in KINDS_OF_LINKS, f"must be one of {KINDS_OF_LINKS}")
-    types = encoder.edge_types
-    are_known = types is None or isinstance(types, Vocabulary)
-    yield Fact("edge_types", are_known, "must be a Vocabulary")
+    for name in ("edge_types", "bag"):
+        known = getattr(encoder, name)
+        yield Fact(name, known is None or isinstance(known, Vocabulary), "must be a Vocabulary")
     yield from below("lexicon", _lexicon_requirements(encoder.lexicon))
 
 
@@ -79,7 +79,7 @@ def n_codes(encoder: Encoder) -> int:
 def _sizes(encoder: Encoder, template: Template) -> list[int]:
     """The number of symbols of each column that a template names."""
     if template == ATTRIBUTES:
-        return [encoder.n_attributes]
+        return [encoder.n_weighted]
     if template == TRIANGLES:
         return [n_codes(encoder)] * 3
     return [n_symbols(encoder, column) for column, _ in template.symbols]

@@ -1,5 +1,6 @@
 """Every kind of observation as columns of symbols, and attributes where X is sparse."""
 
+import warnings
 from collections.abc import Iterator, Sequence
 from numbers import Integral
 from typing import Any
@@ -12,14 +13,20 @@ from sklearn.utils.validation import check_array, has_fit_parameter
 
 from ..data.numbers import as_numbers
 from ..data.ragged import SequenceArray
-from ..data.symbols import SymbolTable, join_columns, symbolize
+from ..data.symbols import Bag, ItemTable, SymbolTable, join_columns, symbols_by_key
+from ..data.words import find_words
 from ..utils.soundness import Fact, Requirement
 from .binning import EqualFrequencyBins
 
-__all__ = ["Tabulator"]
+__all__ = ["MOST_KEYS", "Tabulator"]
 
 WORD = "token"
 KINDS = ("attributes", "numbers", "symbols")
+# If feature dicts have more keys, only keys that most tokens have become columns, if these are not
+# more, and all others become a bag of attributes.
+MOST_KEYS = 32
+# Number of columns that a message names.
+FEW_NAMES = 10
 
 
 class Tabulator:
@@ -28,11 +35,17 @@ class Tabulator:
     Parameters
     ----------
     observation : str or None
-        The column that holds the words; by default the first one that is not numeric. Numeric
-        and sparse data have no words, and get a column with the same word for all tokens.
+        The column that holds the words; by default :func:`~sklearn_crcrf.data.words.find_words`
+        finds it. Numeric and sparse data have no words, and get a column with the same word for
+        all tokens.
     binning : transformer or None
         Gives integer codes to numeric columns.
     """
+
+    # Of models that were stored before words were found.
+    _columns: list[str] = []
+    _rivals: list[str] = []
+    _has_bag = False
 
     def __init__(self, observation: str | None, binning: BaseEstimator | None):
         self._observation = observation
@@ -44,55 +57,124 @@ class Tabulator:
         return self._kind == "symbols"
 
     @property
+    def words(self) -> str:
+        """The column that holds the words."""
+        return self._words
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns of X in their order; empty if they are not known."""
+        return self._columns
+
+    @property
+    def has_bag(self) -> bool:
+        """Whether there are so many keys that most are attributes rather than columns."""
+        return self._has_bag
+
+    @property
     def has_numbers(self) -> bool:
         """Whether X has numeric columns, beside words or alone."""
         return self._kind == "numbers" or bool(self._numbers)
 
     def agrees(self, other: "Tabulator") -> bool:
         """Whether another tabulator turns all data into the same symbols."""
-        if (self._kind, self._words, self._numbers) != (other._kind, other._words, other._numbers):
-            return False
+        for name in ("_kind", "_words", "_numbers", "_has_bag"):
+            if getattr(self, name) != getattr(other, name):
+                return False
         has_bins = self._kind == "numbers" or bool(self._numbers)
         return not has_bins or hash_of(self._binning) == hash_of(other._binning)
+
+    def warn_of_choice(self, has_observation: bool, stacklevel: int = 2) -> None:
+        """Warn if other columns might hold the words, or if tokens have many features.
+
+        Parameters
+        ----------
+        has_observation : bool
+            Whether the estimator has the parameter ``observation``.
+        stacklevel : int, default=2
+            As in :func:`warnings.warn`.
+        """
+        if self._observation is not None:
+            return
+        name = self._words
+        text = f"the column {name!r} of X is taken for the words"
+        choose = (
+            f"; choose with observation={name!r}, on the command line with --set "
+            f"observation={name}, or leave columns out with --columns"
+        )
+        if self._has_bag:
+            bag = "keys that few tokens have" if len(self._columns) > 1 else "all others"
+            text = (
+                f"the feature dicts of X have more than {MOST_KEYS} keys, so {bag} are a bag of "
+                f"attributes, and {text}. CRF learns a weight for each attribute"
+            )
+        elif self._rivals and has_observation:
+            text += f", but {_some(self._rivals)} may be meant"
+            choose += (
+                "; if columns are features made of words, CRF learns a weight for each of them"
+            )
+        else:
+            return
+        warnings.warn(text + choose * has_observation, stacklevel=stacklevel + 1)
 
     def requirements(self) -> Iterator[Requirement]:
         """Requirements of a fitted tabulator."""
         yield Fact("_kind", self._kind in KINDS, f"must be one of {KINDS}")
         yield Fact("_words", isinstance(self._words, str), "must be a str")
-        are_names = all(isinstance(name, str) for name in self._numbers)
-        yield Fact("_numbers", isinstance(self._numbers, list) and are_names, "must be strings")
+        for name in ("_numbers", "_columns", "_rivals"):
+            names = getattr(self, name)
+            are_names = isinstance(names, list) and all(isinstance(it, str) for it in names)
+            yield Fact(name, are_names, "must be strings")
+        yield Fact("_has_bag", isinstance(self._has_bag, bool), "must be True or False")
         is_width = isinstance(self._n_columns, Integral) and int(self._n_columns) >= 0
         yield Fact("_n_columns", is_width, "must be the number of columns")
         yield Fact("_binning", hasattr(self._binning, "transform"), "must be a transformer")
 
     def fit_transform(self, X: SequenceArray, sample_weight: np.ndarray):
-        """Fit, then transform the same data; it is turned into symbols only once."""
-        if _kind(X.data) == "symbols":
-            X = X.with_data(self._as_symbols(X))
-        return self.fit(X, sample_weight).transform(X)
+        """Learn the columns, and the bins of numeric columns from weighted tokens; transform X."""
+        content = _content(X)
+        self._fit(X, content, sample_weight)
+        return self._transform(X, content)
 
-    def fit(self, X: SequenceArray, sample_weight: np.ndarray) -> "Tabulator":
-        """Learn the bins of numeric columns from weighted tokens."""
-        data = X.data
-        self._kind, self._words, self._numbers = _kind(data), WORD, []
-        self._n_columns = data.shape[-1]
+    def transform(self, X: SequenceArray) -> tuple[SymbolTable, sp.csr_array | Bag | None]:
+        """The table of symbols, words first, and the attributes of a sparse X, or of a bag."""
+        return self._transform(X, _content(X))
+
+    def _fit(self, X: SequenceArray, content: Any, sample_weight: np.ndarray) -> None:
+        self._kind, self._words, self._numbers = _kind(X.data), WORD, []
+        self._n_columns = X.data.shape[-1]
         if self._kind == "numbers":
             self._fit_bins(as_numbers(X, np.float64), sample_weight)
         elif self._kind == "symbols":
-            table = self._as_symbols(X)
-            self._words = self._find_words(table)
+            table = self._fit_columns(X, content, sample_weight)
             self._numbers = [name for name in table.numbers if name != self._words]
             if self._numbers:
                 self._fit_bins(_numbers(table, self._numbers), sample_weight)
-        return self
 
-    def transform(self, X: SequenceArray) -> tuple[SymbolTable, sp.csr_array | None]:
-        """The table of symbols, words first, and the attributes of a sparse X."""
-        if X.data.shape[0] == 0:
-            return self._nothing()
-        if (_kind(X.data) == "symbols") != (self._kind == "symbols"):
-            raise ValueError(f"X holds {_kind(X.data)}, but the model was fitted to {self._kind}")
+    def _fit_columns(self, X: SequenceArray, content: Any, sample_weight: np.ndarray) -> Any:
+        """Choose the columns, and the one that holds the words."""
+        given, names = self._observation, list(content.names)
+        if not names:
+            raise ValueError("X has no symbols: its feature dicts are empty")
+        if given is not None and given not in names:
+            raise ValueError(f"observation={given!r} is not among the columns of X: {_some(names)}")
+        self._has_bag = isinstance(content, ItemTable) and len(names) > MOST_KEYS
+        table = content.columns(content.usual_names()) if self._has_bag else _columns_of(content)
+        self._rivals: list[str] = []
+        if given is None:
+            is_counted = None if (sample_weight > 0).all() else sample_weight > 0
+            given, self._rivals = find_words(X.with_data(table), is_counted)
+        self._words, self._columns = given, [*table.names]
+        if self._has_bag and (given not in table or len(table.names) > MOST_KEYS):
+            self._columns = [given]
+        return table
+
+    def _transform(self, X: SequenceArray, content: Any) -> tuple[SymbolTable, Any]:
         data = X.data
+        if data.shape[0] == 0:
+            return self._nothing()
+        if (_kind(data) == "symbols") != (self._kind == "symbols"):
+            raise ValueError(f"X holds {_kind(data)}, but the model was fitted to {self._kind}")
         if self._kind == "attributes":
             return _same_words(data.shape[0]), _attributes(data)
         if self._kind == "numbers":
@@ -100,42 +182,36 @@ class Tabulator:
             rows = rows.toarray() if sp.issparse(rows) else rows
             names = [f"x{j}" for j in range(rows.shape[1])]
             return _join(_same_words(len(rows)), self._bin(rows, names)), None
-        table = self._as_symbols(X)
-        if self._words not in table:
+        if self._words not in content.names:
             raise ValueError(
-                f"X has no column {self._words!r}, which holds the words, but {list(table.names)}"
+                f"X has no column {self._words!r}, which holds the words, but "
+                f"{_some(content.names)}"
             )
+        bag = content.bag(self._columns) if self._has_bag else None
+        table = _columns_of(content, self._wanted(content.names))
         not_symbols = {self._words, *self._numbers}
-        others = [name for name in table.names if name not in not_symbols]
+        # In an order that does not depend on X.
+        others = sorted(name for name in table.names if name not in not_symbols)
         symbols = _choose(table, [self._words, *others])
         if not self._numbers:
-            return symbols, None
-        return _join(symbols, self._bin(_numbers(table, self._numbers), self._numbers)), None
+            return symbols, bag
+        return _join(symbols, self._bin(_numbers(table, self._numbers), self._numbers)), bag
 
-    def _nothing(self) -> tuple[SymbolTable, sp.csr_array | None]:
+    def _wanted(self, names: Sequence[str]) -> list[str]:
+        """The columns to make: those of fit, and a few others, by which an error is noticed."""
+        if not self._columns:
+            return [*names]
+        known = {*self._columns}
+        others = [] if self._has_bag else [name for name in names if name not in known]
+        return [*(name for name in names if name in known), *others[:FEW_NAMES]]
+
+    def _nothing(self) -> tuple[SymbolTable, Any]:
         """The result for sequences without tokens: these do not show what kind of data X is."""
         table = SymbolTable(np.empty((0, 1)), [[]], [self._words])
+        if self._has_bag:
+            return table, Bag(sp.csr_array((0, 0)), [])
         is_sparse = self._kind == "attributes"
         return table, sp.csr_array((0, self._n_columns)) if is_sparse else None
-
-    def _as_symbols(self, X: SequenceArray) -> SymbolTable:
-        data = X.data
-        if isinstance(data, np.ndarray) and data.ndim == 2:
-            return _table_of_objects(data)
-        return symbolize(X)
-
-    def _find_words(self, table: SymbolTable) -> str:
-        names = list(table.names)
-        if not names:
-            raise ValueError("X has no symbols: its feature dicts are empty")
-        if self._observation is None:
-            numbers = set(table.numbers)
-            return next((name for name in names if name not in numbers), names[0])
-        if self._observation not in names:
-            raise ValueError(
-                f"observation={self._observation!r} is not among the columns of X: {names}"
-            )
-        return self._observation
 
     def _fit_bins(self, values: np.ndarray, sample_weight: np.ndarray) -> None:
         counted = sample_weight > 0
@@ -157,6 +233,28 @@ class Tabulator:
             [bins.astype(str) for bins, _ in columns],
             names,
         )
+
+
+def _content(X: SequenceArray) -> Any:
+    """X by columns of symbols or by keys, or as it is if it holds neither."""
+    if _kind(X.data) != "symbols":
+        return X.data
+    if isinstance(X.data, np.ndarray) and X.data.ndim == 2:
+        return _table_of_objects(X.data)
+    return symbols_by_key(X)
+
+
+def _columns_of(content: Any, names: Sequence[str] | None = None) -> SymbolTable:
+    """Columns of a table, or columns for keys."""
+    if isinstance(content, ItemTable):
+        return content.columns(names)
+    return content if names is None or len(names) == len(content.names) else content.select(names)
+
+
+def _some(names: Sequence[str]) -> str:
+    """A few of the names, for a message."""
+    more = f" and {len(names) - FEW_NAMES:,} more" if len(names) > FEW_NAMES else ""
+    return ", ".join(map(repr, names[:FEW_NAMES])) + more
 
 
 def _kind(data: Any) -> str:

@@ -1,22 +1,36 @@
 """Columns of symbols: the observation of each token, as integer codes into unique strings."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import pairwise
 from numbers import Number
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
 from .._kernels._numbering import number_keys
+from ..utils.memory import require_memory
 from ..utils.soundness import indices, require
 from .feature_dicts import Items, invalid_token, read_items
 from .ragged import SequenceArray, locate
 from .vocabulary import InvalidTokenError, JoinedStrings, Vocabulary
 
-__all__ = ["SymbolTable", "symbolize"]
+__all__ = ["Bag", "ItemTable", "SymbolTable", "join_columns", "symbolize", "symbols_by_key"]
 
 _SCALARS = (str, Number, np.bool_)
+
+
+class Bag(NamedTuple):
+    """Attributes of tokens, without an order.
+
+    Parameters
+    ----------
+    matrix : CSR of shape (n_tokens, n_attributes)
+        1 where a token has an attribute.
+    names : list of n_attributes str
+    """
+
+    matrix: sp.csr_array
+    names: list[str]
 
 
 class SymbolTable:
@@ -247,6 +261,12 @@ def symbolize(X: SequenceArray) -> SymbolTable:
     >>> table.names, table.column("at:start").tolist()
     (('w', 'at:start'), ['True', None])
     """
+    content = symbols_by_key(X)
+    return content.columns() if isinstance(content, ItemTable) else content
+
+
+def symbols_by_key(X: SequenceArray) -> "SymbolTable | ItemTable":
+    """The symbols of feature dicts by key; what :func:`symbolize` returns for all else."""
     data = X.data
     if isinstance(data, SymbolTable):
         return data
@@ -259,7 +279,7 @@ def symbolize(X: SequenceArray) -> SymbolTable:
         values, codes = np.unique(data, return_inverse=True)
         return SymbolTable(codes[:, None], [values.astype(str)], ["token"])
     if len(data) and isinstance(data[0], Mapping):
-        return _symbolize_items(read_items(data.tolist(), X.offsets))
+        return ItemTable(read_items(data.tolist(), X.offsets))
     vocabulary = Vocabulary()
     try:
         codes = vocabulary.add(data)
@@ -270,26 +290,120 @@ def symbolize(X: SequenceArray) -> SymbolTable:
     return SymbolTable(codes[:, None], [vocabulary.symbols], ["token"])
 
 
-def _symbolize_items(items: Items) -> SymbolTable:
-    """One column per key, whose symbols are in the order of first occurrence."""
-    vocabulary = Vocabulary()
-    ids = vocabulary.add(_texts(items))
-    shape = (len(items.starts) - 1, len(items.keys))
-    by_key = sp.csr_array((ids, items.key_ids, items.starts), shape=shape).tocsc()
-    symbols = np.array(vocabulary.symbols, dtype=object)
-    codes = np.full(shape, -1, dtype=np.int32, order="F")
-    categories = []
-    for j, (start, stop) in enumerate(pairwise(by_key.indptr.tolist())):
-        tokens, ids = by_key.indices[start:stop], by_key.data[start:stop]
-        twice = np.flatnonzero((np.diff(tokens) == 0) & (np.diff(ids) != 0))
+class ItemTable:
+    """The symbols of feature dicts by key, of which columns are made.
+
+    Parameters
+    ----------
+    items : Items
+
+    Raises
+    ------
+    ValueError
+        If a value is of no valid kind, or a key of a token has two values.
+
+    Examples
+    --------
+    >>> table = ItemTable(read_items([{"w": "a", "ab": True}, {"w": "b"}], np.array([0, 2])))
+    >>> table.names, table.times.tolist(), table.columns(["w"]).column("w").tolist()
+    (['w', 'ab'], [2, 1], ['a', 'b'])
+    >>> table.bag(["w"]).names
+    ['ab=True']
+    """
+
+    def __init__(self, items: Items):
+        vocabulary = Vocabulary()
+        ids = vocabulary.add(_texts(items))
+        shape = (len(items.starts) - 1, len(items.keys))
+        self.names = items.keys
+        self._symbols = np.array(vocabulary.symbols, dtype=object)
+        self._by_key = sp.csr_array((ids, items.key_ids, items.starts), shape=shape).tocsc()
+        self._check(items)
+
+    def __len__(self) -> int:
+        return self._by_key.shape[0]
+
+    @property
+    def times(self) -> np.ndarray:
+        """The number of tokens that have each key."""
+        return np.diff(self._by_key.indptr)
+
+    def usual_names(self) -> list[str]:
+        """The keys that at least every second token has; if there are none, the most usual one."""
+        times = self.times
+        usual = [name for name, n in zip(self.names, times, strict=True) if 2 * n >= len(self)]
+        least = min(zip(-times, self.names, strict=True), default=(0, ""))
+        return usual or [least[1]][: len(self.names)]
+
+    def columns(self, names: Sequence[str] | None = None) -> SymbolTable:
+        """A column for each of some keys, by default of all.
+
+        Raises
+        ------
+        ValueError
+            If the columns do not fit into memory.
+        """
+        names = self.names if names is None else names
+        shape = len(self), len(names)
+        require_memory(
+            4.0 * shape[0] * shape[1],
+            f"X: a column for each of the {shape[1]:,} keys of the {shape[0]:,} feature dicts",
+            "CRF and SequenceVectorizer take the keys as attributes",
+        )
+        codes = np.full(shape, -1, dtype=np.int32, order="F")
+        categories = []
+        place = {name: k for k, name in enumerate(self.names)}
+        for j, name in enumerate(names):
+            entries = slice(*self._by_key.indptr[place[name] :][:2])
+            tokens, ids = self._by_key.indices[entries], self._by_key.data[entries]
+            codes[tokens, j], first = number_keys(ids.astype(np.int64))
+            categories.append(self._symbols[ids[first]])
+        return SymbolTable(codes, categories, names)
+
+    def bag(self, without: Sequence[str]) -> Bag:
+        """The keys and symbols of the tokens, without some keys, in an order of first occurrence.
+
+        The order of the keys of a token does not matter.
+        """
+        entries = self._by_key.tocoo()
+        names_left_out = {*without}
+        left_out = np.array([name in names_left_out for name in self.names], dtype=bool)
+        token, key = entries.coords
+        chosen = ~left_out[key]
+        token, pair = (
+            token[chosen],
+            key[chosen] * np.int64(len(self._symbols)) + entries.data[chosen],
+        )
+        pairs, ids = np.unique(pair, return_inverse=True)
+        keys, symbols = np.divmod(pairs, max(len(self._symbols), 1))
+        names = [f"{self.names[k]}={self._symbols[i]}" for k, i in zip(keys, symbols, strict=True)]
+        earliest = np.full(len(pairs), len(self))
+        np.minimum.at(earliest, ids, token)
+        by_name = np.argsort(np.array(names, dtype=object), kind="stable")
+        order = by_name[np.argsort(earliest[by_name], kind="stable")]
+        # Sums over the attributes of a token are in the order of their names.
+        place, rank = np.empty((2, len(names)), dtype=np.int64)
+        place[by_name], rank[order] = np.arange(len(names)), np.arange(len(names))
+        entry = np.lexsort((place[ids], token))
+        token, ids = token[entry], ids[entry]
+        again = (token[1:] == token[:-1]) & (ids[1:] == ids[:-1])
+        kept = np.append(True, ~again)[: len(token)]
+        token, ids = token[kept], rank[ids[kept]]
+        starts = np.searchsorted(token, np.arange(len(self) + 1))
+        matrix = sp.csr_array((np.ones(len(ids)), ids, starts), (len(self), len(names)))
+        return Bag(matrix, [names[i] for i in order.tolist()])
+
+    def _check(self, items: Items) -> None:
+        key = np.repeat(np.arange(len(self.names)), self.times)
+        token, symbol = self._by_key.indices, self._by_key.data
+        is_same = (np.diff(key) == 0) & (np.diff(token) == 0)
+        twice = np.flatnonzero(is_same & (np.diff(symbol) != 0))
         if len(twice):
-            sequence, position = locate(items.offsets, tokens[twice[0]])
+            sequence, position = locate(items.offsets, token[twice[0]])
+            name = self.names[key[twice[0]]]
             raise ValueError(
-                f"X, sequence {sequence}, position {position}: {items.keys[j]!r} has two values"
+                f"X, sequence {sequence}, position {position}: {name!r} has two values"
             )
-        codes[tokens, j], first = number_keys(ids.astype(np.int64))
-        categories.append(symbols[ids[first]])
-    return SymbolTable(codes, categories, items.keys)
 
 
 def _texts(items: Items) -> list[str]:

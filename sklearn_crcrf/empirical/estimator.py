@@ -138,8 +138,10 @@ class EmpiricalCRF(EmpiricalTraining):
         are weights of pairs that occurred once. Counts that were dropped cannot grow again, so with
         a value above 1 there is no :meth:`partial_fit` and no :meth:`forget`.
     observation : str, default=None
-        The key or column that holds the words, if tokens have several; by default the first
-        that is not numeric.
+        The key or column that holds the words, if tokens have several. By default it is found by
+        its symbols, whatever the order of the columns: words are neither numbers nor truth values,
+        differ within sequences, and have the most different values. If the choice is close, there
+        is a warning.
     {binning}
     {sample_unit}
     n_jobs : int, default=None
@@ -159,6 +161,8 @@ class EmpiricalCRF(EmpiricalTraining):
         cycles, and unless zeros are smoothed.
     exponents_ : dict
         The exponents in use, by name.
+    observation_ : str or None
+        The key or column that holds the words; None if X has numbers only.
     {counts_}
     {tabulator_}
     {encoder_}
@@ -411,6 +415,11 @@ class EmpiricalCRF(EmpiricalTraining):
         return sequences.mirror(seen[observations.word])
 
     @property
+    def observation_(self) -> str | None:
+        """The key or column that holds the words; None if X has numbers only."""
+        return self.tabulator_.words if self.tabulator_.has_words else None
+
+    @property
     def coef_(self) -> sp.csr_array:
         """Weights of attributes, CSR of shape (n_attributes, n_labels)."""
         return self.model_.coef
@@ -418,9 +427,9 @@ class EmpiricalCRF(EmpiricalTraining):
     @property
     def attribute_names_(self) -> np.ndarray:
         """The attribute of each row of ``coef_``, such as ``"token[-1]=the|token[0]=dog"``."""
-        columns = [f"x{j}" for j in range(self.encoder_.n_attributes or 0)]
         names = attribute_names(self.model_.attribute_keys(), self.encoder_)
-        return np.append(names, np.array(columns, dtype=object))
+        others = self.encoder_.attribute_names if hasattr(self.model_, "attributes") else []
+        return np.append(names, np.array(others, dtype=object))
 
     @property
     def transitions_(self) -> np.ndarray:
@@ -436,6 +445,12 @@ class EmpiricalCRF(EmpiricalTraining):
     def end_(self) -> np.ndarray:
         """Scores of the last labels of sequences."""
         return self.model_.boundaries()[1]
+
+    def _facts(self) -> dict[str, str]:
+        facts = super()._facts()
+        if facts and len(self.encoder_.names) > 1 and self.observation_ is not None:
+            facts["words"] = f"column {self.observation_!r}"
+        return facts
 
     def _requirements(self) -> Iterator[Requirement]:
         yield from super()._requirements()

@@ -3,6 +3,7 @@
 import numpy as np
 import scipy.sparse as sp
 
+from ..counts.labelled import ATTRIBUTES
 from ..counts.state_weights import FREQUENT
 from ..linear import NamedWeights, Weights
 from .model import word_kinds_of
@@ -28,9 +29,8 @@ def named_weights(model: SmoothedModel, classes: np.ndarray) -> NamedWeights:
         Names are like ``"token=dog"``, or ``"x3"`` for a column of a sparse X.
     """
     blocks = [_words(model), *_other_columns(model)]
-    n_attributes = model.statistics.encoder.n_attributes
-    if n_attributes is not None:
-        names = [f"x{j}" for j in range(n_attributes)]
+    if ATTRIBUTES in model.statistics.counts:
+        names = model.statistics.encoder.attribute_names
         blocks.append((names, model.exponents["attributes"] * model.attributes))
     all_names = np.array([name for block_names, _ in blocks for name in block_names], dtype=object)
     n = len(classes)

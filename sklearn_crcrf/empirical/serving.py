@@ -8,6 +8,7 @@ import numpy as np
 from ..counts import BOUNDARY, Template
 from ..counts.lexicon import UNKNOWN
 from ..counts.rows import KeyIndex
+from ..counts.tabulator import MOST_KEYS
 from ..data.csr import csr_arrays
 from ..feature_extraction.spelling import SIMPLE_FEATURES
 from ..serving import Tagger
@@ -55,7 +56,7 @@ def counted_tagger_of(estimator: Any, columns: Mapping[str, list] | None = None)
     }
     settings["columns"] = list(encoder.names)
     if columns is None and encoder.names != ("token",):
-        columns = {"input": list(encoder.names), "steps": []}
+        columns = {"input": list(estimator.tabulator_.columns or encoder.names), "steps": []}
     settings |= columns or {}
     settings["n_edge_slots"] = len(model._edges)
     arrays = {
@@ -101,6 +102,7 @@ def _check_kind(estimator: Any) -> None:
         'spelling="product"': isinstance(model.spelling, ProductSpelling),
         "segments=None": model.segments is None,
         "columns of strings": tabulator.has_words and not tabulator.has_numbers,
+        f"at most {MOST_KEYS} keys": not tabulator.has_bag,
         "sequences": encoder.links == "next" and encoder.edge_types is None,
     }
     missing = [name for name, holds in reasons.items() if not holds]

@@ -247,7 +247,7 @@ class SmoothedModel(Storable):
             of_cliques = exponents["cliques"]
             entries.append(self.triangle_rates.contributions(structure, y, classes, of_cliques))
         if prepared.attributes is not None:
-            names = [f"x{j}" for j in range(encoder.n_attributes)]
+            names = encoder.attribute_names
             given = prepared.attributes, self.attributes, y, names, exponents["attributes"]
             entries.append(attribute_contributions(*given))
         if self.segments is not None:

@@ -41,6 +41,8 @@ __all__ = ["Smoothing"]
 # The prior of an estimate counts as much as this number of observations.
 WORD_STRENGTH = 0.3
 CONTEXT_STRENGTH = 2.0
+# Sum of the default exponents of the attributes of a token that has words too.
+BESIDE_WORDS = 0.25
 # Number of (word, label) pairs whose scores are computed at once.
 BLOCK = 2**20
 # Number of counted events from which rates of pairs are computed at once.
@@ -144,13 +146,18 @@ class Smoothing:
         weights = association(
             counts, stats.label_prior[counts.indices], CONTEXT_STRENGTH * self._strength
         )
-        return place_rows(weights, keys[:, 0], stats.encoder.n_attributes)
+        return place_rows(weights, keys[:, 0], stats.encoder.n_weighted)
 
     def attribute_exponent(self) -> float:
-        """The default exponent of the columns of X: smaller, the more attributes a token has."""
+        """The default exponent of attributes: smaller, the more of them a token has.
+
+        Attributes beside words mostly repeat what words and their spelling tell.
+        """
         stats = self._statistics
         per_token = stats.counts[ATTRIBUTES].weights.sum() / max(stats.n_seen.sum(), 1.0)
-        return max(per_token, 1.0) ** -0.5
+        return (
+            max(per_token, 1.0) ** -0.5 if stats.encoder.bag is None else 0.25 / max(per_token, 1.0)
+        )
 
     def _probability_unseen(self) -> np.ndarray:
         """P(y | spelling of w) for each entry (w, y) of the counts by word."""

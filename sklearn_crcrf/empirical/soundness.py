@@ -113,7 +113,7 @@ def _(model: SmoothedModel, encoder: Encoder, n_labels: int) -> Iterator[Require
     yield indices("_edge_starts", model._edge_starts, starts.shape, sum(sizes) + 1)
     yield Fact("_edge_starts", np.array_equal(model._edge_starts, starts), f"must be {starts}")
     if ATTRIBUTES in statistics.counts:
-        yield from sparse("attributes", model.attributes, (encoder.n_attributes, n))
+        yield from sparse("attributes", model.attributes, (encoder.n_weighted, n))
 
 
 @model_requirements.register

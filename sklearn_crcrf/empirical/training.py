@@ -116,7 +116,8 @@ class EmpiricalTraining(CountingClassifier):
         self, names: Sequence[str], n_attributes: int | None, links: str, has_types: bool
     ) -> Encoder:
         spelling = SPELLINGS[self.spelling]
-        return Encoder(names, spelling.features, spelling.symbols, n_attributes, links, has_types)
+        given = names, spelling.features, spelling.symbols, n_attributes, links, has_types
+        return Encoder(*given, self.tabulator_.has_bag)
 
     def _templates(self) -> list[Template]:
         """The templates of the events that are counted."""

@@ -1,13 +1,14 @@
 """The command ``train``."""
 
 import io
+import json
 
 import pytest
 from commands import TEMPLATE, run
 
 from sklearn_crcrf import CRF, EmpiricalCRF
 from sklearn_crcrf.criteria import MCE
-from sklearn_crcrf.datasets import read_conll
+from sklearn_crcrf.datasets import read_conll, write_conll
 
 pytest.importorskip("skops")
 from sklearn_crcrf.model_files import load_model
@@ -112,3 +113,19 @@ def test_no_training_is_lost_because_its_model_cannot_be_written(corpus, capsys,
     monkeypatch.setattr("sklearn_crcrf.cli.training.fit", lambda *args: pytest.fail("trained"))
     status, _, err = run(capsys, "train", corpus[0], "--model", "no/folder/m")
     assert status == 2 and "no/folder/m: there is no folder no/folder" in err
+
+
+def test_words_are_found_in_any_column_and_named(corpus, tmp_path, capsys):
+    _, X, y = corpus
+    path, model = tmp_path / "numbered.tsv", tmp_path / "model"
+    write_conll(path, [[{"n": str(t), "w": w} for t, w in enumerate(s)] for s in X], y)
+    told = "training: the words are the column 'column_2'\n"
+    for options in ([], ["--out-of-core"]):
+        argv = ["train", path, "--model", model, "--verbose", *options]
+        status, out, err = run(capsys, *argv)
+        assert (status, out) == (0, "") and err.endswith(told)
+        assert load_model(model).estimator.observation_ == "column_2"
+    status, out, _ = run(capsys, "inspect", "--model", model)
+    assert status == 0 and "words       column 'column_2'" in out
+    status, out, _ = run(capsys, "inspect", "--model", model, "--json")
+    assert status == 0 and json.loads(out)["observation"] == "column_2"

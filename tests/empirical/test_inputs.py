@@ -1,11 +1,14 @@
 """Every accepted input, and how predictions mirror it."""
 
+import warnings
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.preprocessing import KBinsDiscretizer, OrdinalEncoder
 
-from sklearn_crcrf import EmpiricalCRF, SequenceArray
+from sklearn_crcrf import HMM, EmpiricalCRF, SequenceArray
+from sklearn_crcrf.datasets import make_addresses
 from sklearn_crcrf.feature_extraction import SequenceVectorizer, TokenFeatures, Window
 
 pd = pytest.importorskip("pandas")
@@ -211,6 +214,60 @@ def test_observation_names_the_words():
         EmpiricalCRF(observation="lemma").fit(first, y)
     with pytest.raises(ValueError, match="X has no column 'word', which holds the words"):
         crf.predict([[{"last": "s"}]])
+
+
+def test_the_order_of_keys_does_not_decide_what_the_words_are():
+    words, labels = make_addresses(80, random_state=0)
+    made = {
+        "bias": lambda s, t: 1.0,
+        "a_shape": lambda s, t: "Aa" if s[t].istitle() else "a",
+        "number": lambda s, t: t,
+        "word": lambda s, t: s[t],
+        "before": lambda s, t: s[t - 1] if t else "",
+    }
+
+    def dicts_in(order, sequences):
+        return [[{k: made[k](s, t) for k in order} for t in range(len(s))] for s in sequences]
+
+    first = EmpiricalCRF().fit(dicts_in(made, words[:60]), labels[:60])
+    assert first.observation_ == "word"
+    assert "  words       column 'word'" in str(first).splitlines()
+    new = dicts_in(made, words[60:])
+    assert not np.concatenate(first.known_tokens(dicts_in(made, [["zzz"]]))).any()
+    expected = np.concatenate(first.predict_proba(new))
+    index = pd.MultiIndex.from_tuples([(i, t) for i, s in enumerate(words) for t in range(len(s))])
+    tokens = [t for s in dicts_in(made, words) for t in s]
+    n = sum(map(len, words[:60]))
+    for order in (["word", "a_shape", "bias", "before", "number"], [*made][::-1]):
+        crf = EmpiricalCRF().fit(dicts_in(order, words[:60]), labels[:60])
+        assert np.array_equal(np.concatenate(crf.predict_proba(new)), expected)
+        crf = EmpiricalCRF().partial_fit(dicts_in(order, words[:30]), labels[:30])
+        crf.partial_fit(dicts_in(made, words[30:60]), labels[30:60])
+        assert np.array_equal(np.concatenate(crf.predict_proba(new)), expected)
+        tagger = crf.tagger()
+        rows = [tuple(token[k] for k in order) for token in new[0]]
+        assert tagger(rows) == tagger(new[0]) == first.predict(new[:1])[0]
+        hmms = [HMM().fit(dicts_in(o, words[:60]), labels[:60]) for o in (order, made)]
+        assert np.array_equal(*(np.concatenate(hmm.predict_proba(new)) for hmm in hmms))
+        table = pd.DataFrame(tokens, index=index)[order].astype({"bias": str, "number": str})
+        flat_labels = [label for s in labels for label in s]
+        crf = EmpiricalCRF(sample_unit="token").fit(table[:n], flat_labels[:n])
+        assert np.array_equal(crf.predict_proba(table[n:]), expected)
+        rows = table.to_numpy()
+        crf = EmpiricalCRF().fit(SequenceArray(rows[:n], flat(words[:60]).offsets), labels[:60])
+        assert crf.observation_ == f"x{order.index('word')}"
+
+
+def test_close_columns_are_told_of():
+    tokens = [[{"x": w, "y": w[::-1]} for w in s] for s in X]
+    told = r"'x' of X is taken for the words, but 'y' may .* observation='x'.* --columns.* CRF"
+    with pytest.warns(UserWarning, match=told):
+        EmpiricalCRF().fit(tokens, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        EmpiricalCRF(observation="y").fit(tokens, y)
+        HMM().fit(tokens, y)
+        EmpiricalCRF().fit(dicts(X, lower=str.lower, upper=str.upper), y)
 
 
 def test_keys_may_be_absent():

@@ -1,0 +1,118 @@
+"""Feature dicts with many keys, most of which few tokens have: a bag of attributes."""
+
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+
+from sklearn_crcrf import CRF, HMM, EmpiricalCRF, explain
+from sklearn_crcrf.counts import Counts, count, finish, merge
+from sklearn_crcrf.counts.tabulator import MOST_KEYS
+from sklearn_crcrf.data import symbols
+from sklearn_crcrf.datasets import make_addresses
+from sklearn_crcrf.utils import memory
+
+WORDS, y = make_addresses(60, random_state=0)
+pytestmark = pytest.mark.filterwarnings("ignore:the feature dicts of X have more than")
+
+
+def grams(word):
+    return [word[i : i + 3] for i in range(len(word) - 2)]
+
+
+def features(word, order=1):
+    items = [("word", word), ("title", word.istitle()), *((g, True) for g in grams(word))]
+    return dict(items[::order])
+
+
+X = [[features(w) for w in s] for s in WORDS]
+TURNED = [[features(w, -1) for w in s] for s in WORDS]
+ESTIMATORS = [EmpiricalCRF(), EmpiricalCRF(order=2), EmpiricalCRF.ecrn(), HMM()]
+
+
+def same(a, b):
+    pairs = zip(a.predict_proba(X), b.predict_proba(X), strict=True)
+    return all(np.array_equal(p, q) for p, q in pairs)
+
+
+@pytest.mark.parametrize("model", ESTIMATORS, ids=repr)
+def test_the_order_of_keys_and_of_parts_does_not_matter(model):
+    whole = model.fit(X, y)
+    assert whole.encoder_.names == ("word", "title")
+    assert same(type(model)(**model.get_params()).fit(TURNED, y), whole)
+    parts = type(model)(**model.get_params()).partial_fit(X[:20], y[:20])
+    assert same(parts.partial_fit(TURNED[20:], y[20:]), whole)
+    assert same(parts.forget(X[:10], y[:10]), type(model)(**model.get_params()).fit(X[10:], y[10:]))
+    first = count(model, X[:30], y[:30])
+    second = count(model, TURNED[30:], y[30:], plan=first.plan)
+    assert same(finish(model, merge(first, second)), whole)
+    assert same(pickle.loads(pickle.dumps(whole)), whole)
+
+
+@pytest.mark.parametrize("model", [EmpiricalCRF(), HMM()], ids=repr)
+def test_attributes_have_weights_by_name(model, tmp_path):
+    model.fit(X, y)
+    names = model.attribute_names_.tolist()
+    assert len(names) == model.coef_.shape[0] and f"{grams(WORDS[0][1])[0]}=True" in names
+    entries = explain(model, X[0]).contributions
+    assert {f"{g}=True" for w in WORDS[0] for g in grams(w)} <= {*entries.name}
+    assert CRF(init=model).fit(X[:20], y[:20]).score(X[:20], y[:20]) > 0.9
+    assert model.predict([[{"word": "Nowhere", "new": True}]]).tolist()[0][0] in model.classes_
+    pytest.importorskip("skops")
+    from sklearn_crcrf.model_files import load_model, save_model
+
+    save_model(model, tmp_path / "model")
+    assert same(load_model(tmp_path / "model").estimator, model)
+
+
+def test_bags_help_and_taggers_refuse_them():
+    more, labels = make_addresses(100, random_state=1)
+    new = [[features(w) for w in s] for s in more]
+    assert EmpiricalCRF().fit(X, y).score(new, labels) > 0.8
+    with pytest.raises(ValueError, match=f"needs at most {MOST_KEYS} keys"):
+        EmpiricalCRF().fit(X, y).tagger()
+
+
+def test_work_is_linear_in_the_number_of_keys(monkeypatch):
+    asked, weighed = [], Counts.n_events.func
+    monkeypatch.setattr(Counts, "n_events", property(lambda c: asked.append(len(c)) or weighed(c)))
+    sizes = []
+    for n in (100, 200, 400):
+        keys = [{f"k{i}-{t}": True for i in range(n // 50)} for t in range(n)]
+        pairs = [[{"word": w, **keys[t]} for t in range(n) for w in "ab"]]
+        asked.clear()
+        model = EmpiricalCRF().fit(pairs, [["A", "B"] * n])
+        sizes.append((len(model.counts_), sum(asked), model.coef_.nnz))
+    templates, work, weights = zip(*sizes, strict=True)
+    assert len({*templates}) == 1 and len({*work}) == 1
+    assert weights[2] < 4.5 * weights[1] < 20 * weights[0]
+
+
+def test_the_number_of_events_is_summed_once():
+    counts = EmpiricalCRF().fit(WORDS, y).counts_
+    assert counts.n_events == sum(len(table.weights) for table in counts.values())
+    assert "n_events" in vars(counts)
+
+
+def test_many_features_and_close_columns_are_told_once_they_are_not_chosen():
+    with pytest.warns(UserWarning, match=r"more than 32 keys.*'word'.*CRF learns.*observation="):
+        EmpiricalCRF().fit(X, y)
+    with pytest.warns(UserWarning, match=r"more than 32 keys.*CRF learns a weight for each attri"):
+        HMM().fit(X, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = EmpiricalCRF(observation="word").fit(X, y)
+    assert model.observation_ == "word"
+    few = EmpiricalCRF(observation=grams(WORDS[0][1])[0]).fit(X, y)
+    assert few.encoder_.names == (few.observation_,)
+    with pytest.raises(ValueError, match=r"observation='lemma' is not among the columns.* more"):
+        EmpiricalCRF(observation="lemma").fit(X, y)
+
+
+def test_columns_that_do_not_fit_into_memory_are_refused_at_once(monkeypatch):
+    monkeypatch.setattr(memory, "SMALL", 1000)
+    monkeypatch.setattr(memory, "available_memory", lambda: 10_000.0)
+    table = symbols.ItemTable(symbols.read_items([t for s in X for t in s], np.array([0, 1])))
+    with pytest.raises(ValueError, match=r"a column for each of the .* keys .* GB of memory"):
+        table.columns()
