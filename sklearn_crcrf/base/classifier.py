@@ -24,7 +24,7 @@ from ..labels.partial import encode_allowed
 from ..segments import spell_segments
 from ..structures import Scores, Structure, structure_of
 from ..training import FittedState
-from ..utils.memory import retain_freed_memory
+from ..utils.memory import require_memory, retain_freed_memory
 from ..utils.replaced_parts import check_fitted
 from ..utils.soundness import Sound
 from .batch_values import (
@@ -395,6 +395,10 @@ class BaseSequenceClassifier(FittedState, Sound, SummaryMixin, ClassifierMixin, 
                 "is None."
             )
         sequences = self._check_X(X, y, reset=reset)
+        if sequences.X.ndim > 1:
+            width = sequences.X.shape[1]
+            what = f"the weights and names of the {width:,} columns of X"
+            require_memory(64.0 * width, what, "leave out columns, or hash attributes to fewer")
         if sequences.mirror.is_table and (sequences.X.lengths == 1).all():
             warnings.warn(SINGLE_TOKENS, stacklevel=3)
         return sequences, token_weights(sequences, sample_weight)

@@ -1,7 +1,6 @@
 """Co-occurrence counts of symbols and labels: the sufficient statistics of empirical training."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -108,7 +107,7 @@ class Counts(Mapping):
         """Bytes of the tables, by which engines that move counts between machines plan."""
         return sum(t.events.nbytes + t.weights.nbytes for t in self.values())
 
-    @cached_property
+    @property
     def n_events(self) -> int:
         """The number of different events, of all templates."""
         return sum(len(table.weights) for table in self.values())

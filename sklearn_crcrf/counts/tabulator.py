@@ -142,7 +142,7 @@ class Tabulator:
 
     def _fit(self, X: SequenceArray, content: Any, sample_weight: np.ndarray) -> None:
         self._kind, self._words, self._numbers = _kind(X.data), WORD, []
-        self._n_columns = X.data.shape[-1]
+        self._n_columns = X.data.shape[1] if X.data.ndim > 1 else 1
         if self._kind == "numbers":
             self._fit_bins(as_numbers(X, np.float64), sample_weight)
         elif self._kind == "symbols":

@@ -16,6 +16,8 @@ from .vocabulary import InvalidTokenError, JoinedStrings, Vocabulary
 
 __all__ = ["Bag", "ItemTable", "SymbolTable", "join_columns", "symbolize", "symbols_by_key"]
 
+# Bytes of a code, and of its copies when columns are checked, joined and moved.
+CELL = 16.0
 _SCALARS = (str, Number, np.bool_)
 
 
@@ -346,7 +348,7 @@ class ItemTable:
         names = self.names if names is None else names
         shape = len(self), len(names)
         require_memory(
-            4.0 * shape[0] * shape[1],
+            CELL * shape[0] * shape[1],
             f"X: a column for each of the {shape[1]:,} keys of the {shape[0]:,} feature dicts",
             "CRF and SequenceVectorizer take the keys as attributes",
         )

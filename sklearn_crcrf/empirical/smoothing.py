@@ -86,6 +86,7 @@ class Smoothing:
         self.spelling = spelling(*given, strength)
         self._statistics, self._strength = statistics, strength
         self._contexts, self._edges = contexts, edges
+        self._is_large = statistics.counts.n_events >= MANY_EVENTS
         of_edges = given_templates(edges)
         self._priors: set[Template | None] = {*of_edges, *(expert.broader for expert in contexts)}
         self._estimates: dict[Template, Estimate] = {}
@@ -219,7 +220,7 @@ class Smoothing:
 
     def _release(self) -> None:
         """Return the memory of intermediate results to the system, if that is worth the time."""
-        if self._statistics.counts.n_events >= MANY_EVENTS:
+        if self._is_large:
             release_freed_memory()
 
     def transitions(self) -> Transitions:

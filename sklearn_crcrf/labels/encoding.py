@@ -10,11 +10,15 @@ from ..data.layout import check_one_per_token
 from ..data.missing import is_missing
 from ..data.ragged import SequenceArray, locate
 from ..data.vocabulary import InvalidTokenError, Vocabulary
+from ..utils.memory import require_memory
 from ..utils.names import check_no_string, shown
 from ..utils.soundness import Fact, Requirement, setting_state
 from .checking import check_meant
 
-__all__ = ["LabelIds", "encode_labels", "sort_labels"]
+__all__ = ["LabelIds", "encode_labels", "require_label_pairs", "sort_labels"]
+
+# Number of tables of all pairs of labels that training and prediction take together.
+PAIR_TABLES = 10
 
 
 def encode_labels(y: SequenceArray, name: str = "y") -> tuple[np.ndarray, np.ndarray]:
@@ -57,6 +61,30 @@ def encode_labels(y: SequenceArray, name: str = "y") -> tuple[np.ndarray, np.nda
         raise token_error(y, error.token, name, what) from None
     check_meant(classes.tolist(), y, name)
     return classes, ids
+
+
+def require_label_pairs(n_labels: int, name: str = "y") -> None:
+    """Raise ValueError if weights of all pairs of labels do not fit into memory.
+
+    Parameters
+    ----------
+    n_labels : int
+    name : str
+        Name of the labels in the message.
+
+    Examples
+    --------
+    >>> require_label_pairs(100)
+    >>> require_label_pairs(10_000_000)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    ValueError: y has 10,000,000 different labels; tables of all pairs of labels would take ...
+    """
+    require_memory(
+        8.0 * PAIR_TABLES * n_labels**2,
+        f"{name} has {n_labels:,} different labels; tables of all pairs of labels",
+        "if these are words, X and y are swapped, or --columns names the label in another place",
+    )
 
 
 def sort_labels(labels: list) -> tuple[np.ndarray, np.ndarray]:
@@ -228,6 +256,7 @@ class LabelIds:
     def _add(self, labels: np.ndarray) -> None:
         for label in labels.tolist():
             self._ids.setdefault(label, len(self._ids))
+        require_label_pairs(len(self._ids))
 
     def _find(self, labels: np.ndarray, ids: np.ndarray, y: SequenceArray) -> np.ndarray:
         return find_labels(self._ids, labels, ids, y, "y")

@@ -9,6 +9,7 @@ from .._kernels._interning import are_strings
 from ..data.layout import check_one_per_token
 from ..data.missing import is_missing
 from ..data.ragged import SequenceArray
+from ..utils.memory import require_memory
 from ..utils.names import shown
 from .checking import check_meant
 from .encoding import (
@@ -18,6 +19,7 @@ from .encoding import (
     find_labels,
     number_labels,
     number_objects,
+    require_label_pairs,
     sort_labels,
     token_error,
 )
@@ -76,6 +78,7 @@ def encode_partial_labels(
         return _encode_options(y, classes, name)
     if classes is None:
         check_meant(complete[0].tolist(), y, name)
+        require_label_pairs(len(complete[0]), name)
         return *complete, None
     return classes, find_labels(_columns(classes), *complete, y, name), None
 
@@ -159,6 +162,12 @@ def _encode_options(
         classes, _ = sort_labels(list(dict.fromkeys(labels)))
         if len(classes) == 0:
             raise ValueError(f"{name}: all labels are None, so the classes are unknown")
+    require_label_pairs(len(classes), name)
+    require_memory(
+        float(len(y.data) * len(classes)),
+        f"{name} has {len(classes):,} different labels; the possible labels of all tokens",
+        "give fewer sequences at a time, or only known labels",
+    )
     columns = _columns(classes)
     column = np.array([columns.get(label, -1) for label in labels], dtype=np.int32)
     if (column < 0).any():

@@ -8,10 +8,14 @@ import scipy.sparse as sp
 
 from ..base.weights import Weights
 from ..structures import ScoreGradient, Scores
+from ..utils.memory import require_memory
 from .terms import Boundary, Forbidden, Term, Transition
 from .transition_feature import TransitionFeature
 
 __all__ = ["TermWeights", "Terms", "shared_terms"]
+
+# Number of vectors of all weights that training takes at least.
+COPIES = 3
 
 
 def shared_terms(
@@ -97,6 +101,11 @@ class Terms:
         sizes = [n_node_weights, *(term.n_weights for term in shared)]
         self._cuts = np.cumsum(sizes)[:-1]
         self.n_weights = sum(sizes)
+        require_memory(
+            8.0 * COPIES * self.n_weights,
+            f"the {self.n_weights:,} weights of attributes and pairs of the {n_labels:,} labels",
+            "leave out rare attributes with min_freq, or features that do not occur",
+        )
         self._zeros = np.zeros((n_labels, n_labels)), np.zeros(n_labels), np.zeros(n_labels)
 
     def split(self, vector: np.ndarray) -> TermWeights:
