@@ -43,8 +43,8 @@ class Tabulator:
     """
 
     # Of models that were stored before words were found.
-    _columns: list[str] = []
-    _rivals: list[str] = []
+    _columns: list[str] | None = None
+    _rivals: list[str] | None = None
     _has_bag = False
 
     def __init__(self, observation: str | None, binning: BaseEstimator | None):
@@ -64,7 +64,7 @@ class Tabulator:
     @property
     def columns(self) -> list[str]:
         """The columns of X in their order; empty if they are not known."""
-        return self._columns
+        return self._columns or []
 
     @property
     def has_bag(self) -> bool:
@@ -103,13 +103,13 @@ class Tabulator:
             f"observation={name}, or leave columns out with --columns"
         )
         if self._has_bag:
-            bag = "keys that few tokens have" if len(self._columns) > 1 else "all others"
+            bag = "keys that few tokens have" if len(self.columns) > 1 else "all others"
             text = (
                 f"the feature dicts of X have more than {MOST_KEYS} keys, so {bag} are a bag of "
                 f"attributes, and {text}. CRF learns a weight for each attribute"
             )
         elif self._rivals and has_observation:
-            text += f", but {_some(self._rivals)} may be meant"
+            text += f", but {_some(self._rivals or [])} may be meant"
             choose += (
                 "; if columns are features made of words, CRF learns a weight for each of them"
             )
@@ -122,8 +122,8 @@ class Tabulator:
         yield Fact("_kind", self._kind in KINDS, f"must be one of {KINDS}")
         yield Fact("_words", isinstance(self._words, str), "must be a str")
         for name in ("_numbers", "_columns", "_rivals"):
-            names = getattr(self, name)
-            are_names = isinstance(names, list) and all(isinstance(it, str) for it in names)
+            names = [] if getattr(self, name) is None else getattr(self, name)
+            are_names = all(isinstance(it, str) for it in names) and isinstance(names, list)
             yield Fact(name, are_names, "must be strings")
         yield Fact("_has_bag", isinstance(self._has_bag, bool), "must be True or False")
         is_width = isinstance(self._n_columns, Integral) and int(self._n_columns) >= 0
@@ -160,7 +160,7 @@ class Tabulator:
             raise ValueError(f"observation={given!r} is not among the columns of X: {_some(names)}")
         self._has_bag = isinstance(content, ItemTable) and len(names) > MOST_KEYS
         table = content.columns(content.usual_names()) if self._has_bag else _columns_of(content)
-        self._rivals: list[str] = []
+        self._rivals = []
         if given is None:
             is_counted = None if (sample_weight > 0).all() else sample_weight > 0
             given, self._rivals = find_words(X.with_data(table), is_counted)
@@ -187,7 +187,7 @@ class Tabulator:
                 f"X has no column {self._words!r}, which holds the words, but "
                 f"{_some(content.names)}"
             )
-        bag = content.bag(self._columns) if self._has_bag else None
+        bag = content.bag(self.columns) if self._has_bag else None
         table = _columns_of(content, self._wanted(content.names))
         not_symbols = {self._words, *self._numbers}
         # In an order that does not depend on X.
