@@ -58,7 +58,7 @@ def test_too_many_labels_are_an_error_before_the_work(kind):
     X = [*X] if kind.__name__ == "BoostedCRF" else [[f"w{k}" for k in s.argmax(axis=1)] for s in X]
     if kind.__name__ == "CRFsuiteCRF":
         X = [[{"w": word} for word in s] for s in X]
-    y = [[f"label {k % N_LABELS}" for k in range(i, i + 10)] for i in range(0, 2 * N_LABELS, 10)]
+    y = [[f"label{k % N_LABELS}" for k in range(i, i + 10)] for i in range(0, 2 * N_LABELS, 10)]
     with pytest.raises(ValueError, match=r"y has 1,500 different labels.*--columns"):
         estimator.fit(X, y)
     if kind in (CRF, HMM):
