@@ -4,13 +4,11 @@ import io
 from random import Random
 from typing import Any
 
-import scipy.sparse as sp
 from _answers import check_answers
 from _campaign import Campaign, show
 from _mutations import mutated_bytes
 
-from sklearn_crcrf.conversion import read_crfpp_model, read_crfsuite_dump, read_crfsuite_model
-from sklearn_crcrf.crfsuite.binary_model import CRFsuiteModel, crfsuite_bytes
+from sklearn_crcrf.conversion import read_crfpp_model, read_crfsuite_dump
 
 __all__ = ["CAMPAIGNS", "mutated"]
 
@@ -24,12 +22,10 @@ STRINGS = [
 ]
 SENTENCES = {
     "crfsuite": [[{"word": "the"}, {"word": "dog"}], [{"word": "zzz", "n": 2.5}], []],
-    "crfsuite model": [[{"word": "the"}, {"word": "dog"}], [{"word": "zzz", "n": 2.5}], []],
     "crf++": [["the", "dog"], ["zzz"], []],
 }
 READERS = {
     "crfsuite": read_crfsuite_dump,
-    "crfsuite model": read_crfsuite_model,
     "crf++": read_crfpp_model,
 }
 
@@ -53,18 +49,6 @@ def _crfsuite(rng: Random) -> bytes:
     }
     lines = [line for name, body in sections.items() for line in (f"{name} = {{", *body, "}", "")]
     return "\n".join(lines).encode()
-
-
-def _crfsuite_model(rng: Random) -> bytes:
-    labels = rng.sample(LABELS, rng.randrange(1, 4))
-    names = [f"word:{word}" for word in rng.sample(WORDS, rng.randrange(1, 4))]
-    weights = [
-        sp.coo_array(
-            [[float(rng.choice(WEIGHTS)) * (rng.random() < 0.5) for _ in labels] for _ in rows]
-        )
-        for rows in (names, labels)
-    ]
-    return crfsuite_bytes(CRFsuiteModel(labels, names, *weights))
 
 
 def _arrows(rng: Random, kind: int, sources: list[str], targets: list[str]) -> list[str]:
@@ -92,7 +76,7 @@ def _crfpp(rng: Random) -> bytes:
     return "\n".join("\n".join(block) + "\n" for block in blocks).encode()
 
 
-MAKERS = {"crfsuite": _crfsuite, "crfsuite model": _crfsuite_model, "crf++": _crfpp}
+MAKERS = {"crfsuite": _crfsuite, "crf++": _crfpp}
 
 
 def read_and_ask(rng: Random, number: int) -> str:

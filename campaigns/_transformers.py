@@ -1,8 +1,9 @@
 """Every transformer: fitted to random and hostile input, and applied to this and other input."""
 
-from collections.abc import Callable
+import inspect
 from itertools import chain
 from random import Random
+from typing import Any
 
 import numpy as np
 from _campaign import Campaign, Wrong, show
@@ -16,78 +17,27 @@ from sklearn_crcrf import SegmentedArray, SequenceArray
 __all__ = ["CAMPAIGNS"]
 
 KINDS = ["words", "words", "words", "dicts", "dicts", "frame", "SequenceArray", "GraphArray", None]
-COLUMNS = [None, "token", "w", "word", "nonsense", 0]
-# Values of parameters; transformers that are not listed have the defaults.
-PARAMETERS: dict[str, dict[str, Callable[[Random], list]]] = {
-    "FoundLabels": {
-        "cv": lambda rng: [2, 3, 1, "a"],
-        "groups": lambda rng: COLUMNS,
-        "marker": lambda rng: [None, "the", "\0", 5],
-        "column": lambda rng: COLUMNS,
-    },
-    "Gazetteer": {
-        "lists": lambda rng: [
-            {},
-            {"a": []},
-            {"a": ["the dog", ["a", "cat"], ""], "b": ["\0", "x" * 999]},
-            {"a": [rng.choice(ATOMS)]},
-            {rng.choice(["", "é", "a=b"]): ["the"]},
-            ["the"],
-        ],
-        "ignore_case": lambda rng: [True, False],
-        "column": lambda rng: COLUMNS,
-    },
-    "SequenceVectorizer": {
-        "min_freq": lambda rng: [1, 2, 100, 0, -1, 1.5, "a", 2**70],
-        "dtype": lambda rng: [np.float64, np.float32, "f8", np.int64, np.float16, "U3", object],
-        "separator": lambda rng: ["=", ":", "", "\0", "ab", 5],
-    },
-    "TemplateFeatures": {
-        "template": lambda rng: [mutated(rng)[0] for _ in range(3)] + ["", "U:%x[0,0]", None],
-        "syntax": lambda rng: ["crf++", "wapiti", "nonsense"],
-    },
-    "TokenFeatures": {
-        "features": lambda rng: [
-            *("default", "simple", "nonsense", [], ["lower", "shape"], ["prefix0"], ["suffix99"]),
-            *(["prefix99999999999"], ["prefix-1"], ["simple:-x"], ["lower", "lower"], None, 5),
-        ],
-        "column": lambda rng: COLUMNS,
-    },
-    "Window": {
-        "templates": lambda rng: [
-            *([0], [-1, 1], [(0, 1)], [(0,) * 9], [10**9], [-(10**9)], [10**30], [], [()], 5),
-            *(["word[0]"], ["token[-1]|token[0]"], ["w[0]"], ["nonsense[0]"], ["["], [""], "[0]"),
-            *([1.5], [True], [None], ["token[99999999999999999999]"], [0, 0]),
-        ]
-    },
-    "WordClusters": {
-        "clusters": lambda rng: [
-            *({}, {"the": "0101", "dog": ""}, {"the": 5}, {5: "01"}, {"a": "é\0"}, ["the"]),
-            {"the": "0" * 5000},
-        ],
-        "prefixes": lambda rng: [None, (), (1, 2), (0,), (-1,), (10**30,), (1.5,), ("a",), 4],
-        "name": lambda rng: ["cluster", "", "\0", 5],
-        "column": lambda rng: COLUMNS,
-    },
-    "WordVectors": {
-        "vectors": lambda rng: [
-            *((["dog"], [[1.0, 2.0]]), (["dog"], [[np.nan]]), (["dog", "dog"], [[1], [2]]), {}),
-            *((["dog"], [[1.0], [2.0]]), {"dog": [1.0], "the": [1.0, 2.0]}, {"dog": []}, ([], [])),
-            *((["dog"], np.array([[1e300, -np.inf]])), {"dog": "vector"}, {5: [1.0]}, None),
-            (["dog"], np.ones((1, 3), dtype=np.float32)),
-        ],
-        "unknown": lambda rng: [None, [0.0, 0.0], [np.nan], "mean", 0.5],
-        "ignore_case": lambda rng: [True, False],
-        "column": lambda rng: COLUMNS,
-    },
-}
+# Values of parameters: what some parameter takes, and what nearly all refuse.
+VALUES: list[Any] = [
+    *(None, True, 0, 1, 2, -1, 1.5, 2**70, "", "\0", "é", "a=b", "the", "word", "nonsense", b"a"),
+    *([], {}, (), [()], [None], [True], [1.5], ["the"], ["["], "[0]", ["nonsense[0]"], object),
+    *([0], [-1, 1], [(0, 1)], [(0,) * 9], [10**9], [10**30], ["word[0]"], ["token[-1]|token[0]"]),
+    *("default", "simple", "crf++", "wapiti", ["lower", "shape"], ["prefix0"], ["suffix99"]),
+    *(["prefix99999999999"], ["simple:-x"], ["lower", "lower"], (1, 2), (0,), (-1,), (10**30,)),
+    *({"the": "0101", "dog": ""}, {"the": 5}, {5: "01"}, {"a": "é\0"}, {"the": "0" * 5000}),
+    *({"a": []}, {"a": ["the dog", ["a", "cat"], ""], "b": ["\0", "x" * 999]}, {"": ["the"]}),
+    *((["dog"], [[1.0, 2.0]]), (["dog"], [[np.nan]]), (["dog", "dog"], [[1], [2]]), ([], [])),
+    *((["dog"], [[1.0], [2.0]]), {"dog": [1.0], "the": [1.0, 2.0]}, {"dog": []}, {5: [1.0]}),
+    *((["dog"], np.array([[1e300, -np.inf]])), (["dog"], np.ones((1, 3), dtype=np.float32))),
+    *(np.float64, np.float32, np.int64, np.float16, "U3", [0.0, 0.0], [np.nan], "mean", 0.5),
+]
 
 
 def transform(rng: Random, number: int) -> str:
     """Fit any transformer to any input, and transform this or another."""
     public = rng.choice(transformers())
-    known = PARAMETERS.get(public.__name__, {})
-    chosen = {name: rng.choice(of(rng)) for name, of in known.items() if rng.random() < 0.4}
+    names = [name for name in inspect.signature(public).parameters if rng.random() < 0.15]
+    chosen = {name: rng.choice([*VALUES, mutated(rng)[0], rng.choice(ATOMS)]) for name in names}
     transformer = make(public, **chosen)
     made = sample(rng, rng.choice(KINDS))
     show(repr(transformer), f"\n{made.kind}, X = {made.X!r}")

@@ -19,7 +19,7 @@ import _campaign  # noqa: F401 (before numpy)
 from _sanitize import BRANCHES
 
 NAMES = "conll", "dumps", "templates", "models", "taggers", "crfsuite", "folders", "classifiers"
-NAMES += "replaced", "transformers", "metrics"
+NAMES += "transformers", "metrics"
 CHECKS = "utils/soundness", "utils/quarks", "utils/unpacking", "model_files/", "serving/content"
 CHECKS += "serving/files", "crfsuite/binary_model", "out_of_core/corpus_folder", "conversion/"
 CHECKS += "datasets/_conll_reader", "data/"

@@ -1,6 +1,6 @@
 """Word vectors as columns of numbers."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -165,7 +165,8 @@ def _read(vectors: Any) -> tuple[list[str], Any]:
                 "vectors must have one vector of numbers for each word, all of the same length"
             )
         return [*vectors], np.array(rows)
-    if isinstance(vectors, (tuple, list)) and len(vectors) == 2:
+    is_pair = isinstance(vectors, (tuple, list)) and len(vectors) == 2
+    if is_pair and isinstance(vectors[0], Iterable):
         check_no_string(vectors[0], "the list of words in vectors")
         return [*vectors[0]], vectors[1]
     raise ValueError(

@@ -251,14 +251,9 @@ class SegmentGazetteer(SpanTransformer):
         check_scalar(self.scale, "scale", Real, min_val=0.0, include_boundaries="neither")
         if not np.isfinite(self.scale):
             raise ValueError(f"scale must be finite, got {self.scale}")
-        bins = np.asarray(self.bins)
-        numbers = bins.size == 0 or bins.dtype.kind in "iuf"
-        if (
-            not numbers
-            or bins.ndim != 1
-            or not ((bins > 0) & (bins <= 1)).all()
-            or (np.diff(bins) <= 0).any()
-        ):
+        bins = np.array(self.bins, dtype=object)
+        fits = bins.ndim == 1 and all(isinstance(value, Real) and 0 < value <= 1 for value in bins)
+        if not fits or (np.diff(bins.astype(float)) <= 0).any():
             raise ValueError(f"bins must be increasing numbers in (0, 1], got {self.bins!r}")
 
     def _requirements(self) -> Iterator[Requirement]:

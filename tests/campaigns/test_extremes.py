@@ -46,13 +46,4 @@ class Improper(HMM):
 )
 def test_faults_are_found(extremes, load, faulty, message):
     with pytest.raises(load("_campaign").Wrong, match=message):
-        extremes.fit_and_ask(faulty, lambda: extremes.words(5, 4, 10, 3))
-
-
-def test_missing_paths_are_found(extremes, load):
-    class Few(HMM):
-        def predict_k_best(self, X, k):
-            return super().predict_k_best(X, k - 1)
-
-    with pytest.raises(load("_campaign").Wrong, match="predict_k_best is not in order"):
-        extremes.many_paths(Few(), 10)
+        extremes.fit_and_ask(faulty, (5, 4, 10, 3))

@@ -51,6 +51,7 @@ def test_no_tokens():
     ("params", "message"),
     [
         ({"vectors": 3}, "vectors must be a mapping"),
+        ({"vectors": [-1, 1]}, "vectors must be a mapping"),
         ({"vectors": {}}, "one vector of numbers for each word, all of the same length"),
         ({"vectors": {"a": [1.0], "b": [1.0, 2.0]}}, "all of the same length"),
         ({"vectors": {"a": 1.0}}, "all of the same length"),

@@ -245,6 +245,7 @@ def test_features_that_are_no_numbers(spans, message):
         ({"lists": {"c": [3]}}, r"lists\['c'\]: 3 must be a str or a sequence of str"),
         ({"lists": {3: ["a"]}}, "names of lists must be str, got 3"),
         ({"similarity": "jaccard", "bins": ["a"]}, "bins must be increasing numbers"),
+        ({"similarity": "jaccard", "bins": [[0.5], [0.6, 0.7]]}, "bins must be increasing numbers"),
         ({"similarity": lambda a, b: "x"}, "returned 'x' for .*, not a number in"),
         ({"similarity": lambda a, b: np.nan}, "returned nan for .*, not a number in"),
     ],
