@@ -13,6 +13,7 @@ import shutil
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
+from tokenize import TokenError
 from typing import Any
 
 import numpy as np
@@ -324,7 +325,7 @@ def _array(part: Path, name: str, ndim: int = 1) -> np.ndarray:
     path = part / f"{name}.npy"
     try:
         array = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (OSError, ValueError, EOFError, OverflowError, MemoryError) as error:
+    except (OSError, ValueError, EOFError, OverflowError, MemoryError, TokenError) as error:
         raise ValueError(f"{path} is damaged: {error}") from error
     if array.dtype.kind not in "iu" or array.ndim != ndim:
         kind = f"type {array.dtype} and shape {array.shape}"

@@ -29,6 +29,7 @@ __all__ = [
 
 LARGEST = float(np.finfo(np.float64).max)
 LARGEST_INT = np.iinfo(np.int64).max
+POINTERS = (np.int32, np.int64)
 KINDS = {"f": "floats", "iu": "integers", "fiu": "numbers", "b": "bools", "OUS": "strings"}
 # Errors raised when an attribute of an object is missing or of an unexpected type.
 ERRORS = (AttributeError, IndexError, KeyError, OverflowError, TypeError)
@@ -217,6 +218,7 @@ def indices(name: str, value: Any, shape: tuple[int, ...], stop: int, start: int
 def pointers(name: str, value: Any, n_rows: int, n_entries: int) -> Iterator[Requirement]:
     """An indptr: the first entry of each row, then the end of the last row."""
     yield indices(name, value, (n_rows + 1,), n_entries + 1)
+    yield Fact(name, value.dtype in POINTERS, f"must hold int32 or int64, but is {value.dtype}")
     rises = value[0] == 0 and value[-1] == n_entries and not (value[1:] < value[:-1]).any()
     yield Fact(name, bool(rises), f"must rise from 0 to {n_entries}")
 

@@ -108,8 +108,12 @@ def damage(corpus, what):
         (part / "part.json").write_text('{"checksums": {}}')
     elif what.startswith("forged"):
         name = what.split()[1]
-        array = np.load(part / f"{name}.npy")
-        np.save(part / f"{name}.npy", FORGERIES[what.split()[2]](array))
+        if what.endswith("header"):
+            data = (part / f"{name}.npy").read_bytes()
+            (part / f"{name}.npy").write_bytes(data.replace(b"{", b"(", 1).replace(b"}", b"(", 1))
+        else:
+            array = np.load(part / f"{name}.npy")
+            np.save(part / f"{name}.npy", FORGERIES[what.split()[2]](array))
         described = json.loads((part / "part.json").read_text())
         described["checksums"][name] = zlib.crc32((part / f"{name}.npy").read_bytes())
         (part / "part.json").write_text(json.dumps(described))
@@ -135,6 +139,7 @@ def damage(corpus, what):
         ("missing", "part-00000 is damaged"),
         ("part", "part.json is damaged"),
         ("key", "part-00000 is damaged"),
+        ("forged codes header", "codes.npy is damaged"),
         ("version", "version 2 of the format; this is 1"),
         ("format", "is no corpus folder"),
         ("json", "corpus.json is damaged"),

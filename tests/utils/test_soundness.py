@@ -221,6 +221,15 @@ def test_errors_say_which_array_of_which_model(attribute, value, message):
         check_sound(hmm)
 
 
+@pytest.mark.parametrize("kind", [np.int8, np.uint16, np.uint64])
+def test_pointers_are_of_a_type_that_kernels_read(kind):
+    hmm = HMM().fit(X, y)
+    weights = hmm._weights.coef
+    weights.indptr = weights.indptr.astype(kind)
+    with pytest.raises(ValueError, match="indptr must hold int32 or int64"):
+        check_sound(hmm)
+
+
 @pytest.mark.parametrize("begins", [[], [1, 2]])
 def test_the_first_weights_vote_from_the_first_example_on(begins):
     crf = StructuredPerceptron(averaging="vote", max_iter=2).fit(X, y)
