@@ -17,13 +17,17 @@ from tempfile import TemporaryDirectory
 
 import _campaign  # noqa: F401 (before numpy)
 from _sanitize import BRANCHES
+from sklearn_crcrf._kernels._cpu import instruction_sets
 
 NAMES = "conll", "dumps", "templates", "models", "taggers", "crfsuite", "folders", "classifiers"
 NAMES += "transformers", "metrics"
 CHECKS = "utils/soundness", "utils/quarks", "utils/unpacking", "model_files/", "serving/content"
 CHECKS += "serving/files", "crfsuite/binary_model", "out_of_core/corpus_folder", "conversion/"
 CHECKS += "datasets/_conll_reader", "data/"
+# Kernels for other instructions than this processor's, which are not run.
+OTHERS = re.compile("/(?:" + "|".join(f"_{name}" for name in instruction_sets()[1:]) + ")/")
 # Branches of what Cython adds: errors of memory, counts of references.
+OWN = re.compile(r"(__pyx_fuse_\w+?)?__pyx_p?f_13sklearn_crcrf")
 ADDED = re.compile(r"likely\(|__Pyx|__PYX|CYTHON|Py_")
 PROGRAM = """
 import os, sys, warnings
@@ -58,13 +62,15 @@ def of_kernels(folder: Path) -> Counter:
         for path in Path(place).glob("*.gz"):
             for file in json.loads(gzip.decompress(path.read_bytes()))["files"]:
                 source = folder / file["file"]
-                if "sklearn_crcrf" in file["file"] and source.exists():
+                is_used = not OTHERS.search(file["file"])
+                if is_used and "sklearn_crcrf" in file["file"] and source.exists():
                     found += _of_source(source.read_text().splitlines(), file["lines"])
     return found
 
 
 def _of_source(source: list[str], lines: list[dict]) -> Counter:
-    kept = [line for line in lines if not ADDED.search(source[line["line_number"] - 1])]
+    own = [line for line in lines if OWN.match(line.get("function_name", ""))]
+    kept = [line for line in own if not ADDED.search(source[line["line_number"] - 1])]
     counts = [branch["count"] for line in kept for branch in line["branches"]]
     return Counter(all=len(counts), reached=sum(count > 0 for count in counts))
 

@@ -252,7 +252,9 @@ class SegmentGazetteer(SpanTransformer):
         if not np.isfinite(self.scale):
             raise ValueError(f"scale must be finite, got {self.scale}")
         bins = np.array(self.bins, dtype=object)
-        fits = bins.ndim == 1 and all(isinstance(value, Real) and 0 < value <= 1 for value in bins)
+        fits = bins.ndim == 1 and all(
+            isinstance(value, Real) and 0 < float(value) <= 1 for value in bins
+        )
         if not fits or (np.diff(bins.astype(float)) <= 0).any():
             raise ValueError(f"bins must be increasing numbers in (0, 1], got {self.bins!r}")
 
