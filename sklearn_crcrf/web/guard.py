@@ -13,11 +13,11 @@ import asyncio
 import hmac
 import re
 from collections.abc import Iterable, MutableMapping
-from http.cookies import CookieError, SimpleCookie
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import cookie_parser
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 
 __all__ = ["POLICY", "Guard"]
@@ -37,7 +37,10 @@ HEADERS = {
 COOKIE = "sklearn_crcrf_token"
 SAFE_METHODS = ("GET", "HEAD")
 TOKEN = re.compile(r"[A-Za-z0-9._~-]+")
-PREFIX = re.compile(r"(/[A-Za-z0-9._~-]+)*")
+PUBLIC = re.compile(
+    r"(?i:(https?)://)([^\s\[\]:/@?#]+|\[[0-9a-fA-F:.]+\])(?::([0-9]{1,5}))?((?:/[A-Za-z0-9._~-]+)*)/?"
+)
+PORTS = {"http": "80", "https": "443"}
 # Seconds for the body of a request, and the most bytes of all requests that are kept at a time.
 BODY_SECONDS, MAX_KEPT = 10.0, 2**26
 UNREAD = (408, 413, 503)
@@ -156,7 +159,7 @@ class Guard:
             return None
         _, port = scope.get("server") or (None, None)
         cookie = f"{COOKIE}_{port}"  # browsers send the cookies of a host to all its ports
-        if self._is_token(_cookie(headers.get("cookie", ""), cookie)):
+        if self._is_token(cookie_parser(headers.get("cookie", "")).get(cookie, "")):
             return None
         is_page = scope["method"] == "GET" and scope["path"] in ("/", f"{self._prefix}/")
         query = parse_qs(scope["query_string"].decode("latin-1"))
@@ -205,37 +208,26 @@ def _public(url: str | None) -> tuple[set[str], str, str]:
     """The values of Host, the origin and the path, without the last slash, of an address."""
     if url is None:
         return set(), "", ""
+    found = PUBLIC.fullmatch(url)
     try:
-        parts = urlsplit(url)
-        host, port = parts.hostname, parts.port
-    except ValueError as error:
-        raise ValueError(f"the public address {url!r} is not valid: {error}") from error
-    default = {"http": 80, "https": 443}.get(parts.scheme)
-    path = parts.path.removesuffix("/")
-    has_more = parts.query or parts.fragment or parts.username is not None
-    if not (default and host and PREFIX.fullmatch(path)) or has_more:
+        name = found[2].lower().encode("idna").decode() if found else ""
+    except UnicodeError:
+        name = ""
+    if not (found and name):
         raise ValueError(
             f"the public address {url!r} must be like https://example.org/ or "
             "https://example.org/path/"
         )
-    name = f"[{host}]" if ":" in host else host
-    if port not in (None, default):
-        return {f"{name}:{port}"}, f"{parts.scheme}://{name}:{port}", path
-    return {name, f"{name}:{default}"}, f"{parts.scheme}://{name}", path
+    scheme, port, path = found[1].lower(), found[3], found[4]
+    if port not in (None, PORTS[scheme]):
+        return {f"{name}:{port}"}, f"{scheme}://{name}:{port}", path
+    return {name, f"{name}:{PORTS[scheme]}"}, f"{scheme}://{name}", path
 
 
 def _is_own_origin(headers: Headers, own: set[str]) -> bool:
     """Whether a request is from our own page, or from a program that is no browser."""
     site, origin = headers.get("sec-fetch-site"), headers.get("origin")
     return site in (None, "same-origin", "none") and (origin is None or origin in own)
-
-
-def _cookie(text: str, name: str) -> str:
-    try:
-        morsel = SimpleCookie(text).get(name)
-    except CookieError:
-        return ""
-    return "" if morsel is None else morsel.value
 
 
 def _error(status: int, message: str) -> JSONResponse:

@@ -16,8 +16,9 @@ Content = dict[str, Any]
 TIMEOUT = 30.0
 # Of an act that is one step.
 COST = MAX_COST / 50
-# Of "[" in a request: Python takes long to make very many lists, and does nothing else meanwhile.
-MAX_LISTS = 50_000
+# Of values in a request, and of digits in a whole number: Python takes long to make many objects or
+# large numbers, and does nothing else meanwhile.
+MAX_VALUES, MAX_DIGITS = 50_000, 20
 
 
 class BadRequest(ValueError):
@@ -123,10 +124,10 @@ def dumps(value: Any) -> str:
 
 
 def _json_of(body: bytes) -> Content:
-    if body.count(b"[") > MAX_LISTS:
-        raise TooMuch(f"the content may have at most {MAX_LISTS} brackets")
+    if sum(map(body.count, (b"[", b"{", b","))) > MAX_VALUES:
+        raise TooMuch(f"the content may have at most {MAX_VALUES} brackets and commas")
     try:
-        content = json.loads(body, parse_constant=_refuse)
+        content = json.loads(body, parse_constant=_refuse, parse_int=_whole)
     except (ValueError, RecursionError) as error:
         raise BadRequest(f"the content is not JSON: {error}") from error
     if not isinstance(content, dict):
@@ -152,6 +153,12 @@ def get_text(content: Mapping[str, Any], name: str, longest: int) -> str:
 
 def _refuse(constant: str) -> None:
     raise ValueError(f"{constant} is not JSON")
+
+
+def _whole(digits: str) -> int:
+    if len(digits) > MAX_DIGITS:
+        raise ValueError(f"a whole number may have at most {MAX_DIGITS} digits")
+    return int(digits)
 
 
 def _response(text: str, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:

@@ -99,11 +99,24 @@ def serve(
         backlog=BACKLOG,
         timeout_graceful_shutdown=2,
     )
+    with _opened(address, token) if open_browser else nullcontext(), _answering_soon():
+        Server(config).run(sockets=listening)
+
+
+@contextmanager
+def _answering_soon() -> Iterator[None]:
+    """Let the thread that answers go on soon while others compute."""
+    is_frozen = gc.get_freeze_count() > 0
     gc.collect()
     gc.freeze()  # the model: to search it for garbage again and again would stop all threads
+    interval = sys.getswitchinterval()
     sys.setswitchinterval(SWITCH)
-    with _opened(address, token) if open_browser else nullcontext():
-        Server(config).run(sockets=listening)
+    try:
+        yield
+    finally:
+        sys.setswitchinterval(interval)
+        if not is_frozen:
+            gc.unfreeze()
 
 
 @contextmanager

@@ -1,5 +1,6 @@
 """The application behind the page that labels pasted text, and its JSON interface."""
 
+import operator
 from collections.abc import Callable, Generator, Sequence
 from itertools import pairwise
 from typing import Any
@@ -131,8 +132,13 @@ def _sentences(content: dict[str, Any]) -> list[list[str]]:
         sentences = [value] if given == ["tokens"] else value
     if not isinstance(sentences, list) or not all(map(_are_tokens, sentences)):
         raise BadRequest(f"{given[0]!r} must be made of lists of strings")
-    if len(sentences) > MAX_SENTENCES or sum(map(len, sentences)) > MAX_TOKENS:
-        raise BadRequest(f"there may be at most {MAX_SENTENCES} sentences, {MAX_TOKENS} tokens")
+    n_characters = sum(len(token) for tokens in sentences for token in tokens)
+    sizes = len(sentences), sum(map(len, sentences)), n_characters
+    if any(map(operator.gt, sizes, (MAX_SENTENCES, MAX_TOKENS, MAX_CHARACTERS))):
+        raise BadRequest(
+            f"there may be at most {MAX_SENTENCES} sentences, {MAX_TOKENS} tokens and "
+            f"{MAX_CHARACTERS} characters"
+        )
     return sentences
 
 

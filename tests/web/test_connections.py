@@ -1,6 +1,8 @@
 """Connections that say nothing, or too slowly."""
 
+import gc
 import socket
+import sys
 import time
 from contextlib import ExitStack
 from http.client import HTTPConnection
@@ -13,7 +15,7 @@ pytest.importorskip("uvicorn")
 from served_apps import served
 
 from sklearn_crcrf import EmpiricalCRF
-from sklearn_crcrf.web import connections, guard, tagging_app
+from sklearn_crcrf.web import connections, guard, serve, tagging_app
 
 HEADER = b"POST /tag HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\n"
 
@@ -134,3 +136,20 @@ def test_there_are_fewer_connections_than_file_descriptors(monkeypatch):
     assert connections._max_connections() == 85
     monkeypatch.setattr(resource, "getrlimit", lambda limit: (resource.RLIM_INFINITY,) * 2)
     assert connections._max_connections() == connections.MAX_CONNECTIONS
+
+
+def test_what_serving_sets_for_the_process_is_set_back(app, monkeypatch):
+    def settings():
+        return sys.getswitchinterval(), gc.get_freeze_count() > 0
+
+    def run(server, sockets):
+        inside.append(settings())
+        for one in sockets:
+            one.close()
+        raise KeyboardInterrupt
+
+    before, inside = settings(), []
+    monkeypatch.setattr(connections.Server, "run", run)
+    with pytest.raises(KeyboardInterrupt):
+        serve(app, port=0)
+    assert inside[0] != before and settings() == before

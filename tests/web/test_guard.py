@@ -169,6 +169,12 @@ class TestToken:
         for cookie, status in zip(cookies, (200, 401), strict=True):
             assert first.get("/", headers={"cookie": cookie}).status_code == status
 
+    @pytest.mark.parametrize("other", ['prefs={"a": [1, "b"]}', "a b=1", "a[0]=1", "=", "é=é"])
+    def test_odd_cookies_of_other_pages_do_not_hide_it(self, client, other):
+        cookie = f"{other}; sklearn_crcrf_token_8000={self.TOKEN}"
+        answer = client.get("/api/state", headers={"cookie": cookie.encode()})
+        assert answer.status_code == 200
+
     @pytest.mark.parametrize("path", ["//evil.example/%2e%2e", "//evil.example/", "/health"])
     def test_no_address_leads_elsewhere(self, client, path):
         answer = client.get(f"{HOST}{path}?token={self.TOKEN}", follow_redirects=False)
@@ -251,6 +257,19 @@ class TestProxy:
         for path in ("/", "/annotate.js", "/api/state"):
             assert client.get(f"{prefix}{path}", headers=headers).status_code == 200
 
+    @pytest.mark.parametrize(
+        ("url", "host"),
+        [
+            ("HTTPS://Crf.Example.org", "crf.example.org"),
+            ("https://bücher.example:443/", "xn--bcher-kva.example"),
+            ("https://[2001:DB8::1]/a/", "[2001:db8::1]"),
+            ("https://a.example:8443/", "a.example:8443"),
+        ],
+    )
+    def test_the_address_is_taken_as_browsers_write_it(self, bench, url, host):
+        client = client_of(annotation_app(bench), "geheim", public_url=url)
+        assert self.next(client, host=host, origin=f"https://{host}") == 200
+
     def test_the_path_needs_its_last_slash(self, client):
         answer = client.get("/labels", follow_redirects=False)
         assert (answer.status_code, answer.headers["location"]) == (307, "/labels/")
@@ -265,6 +284,12 @@ class TestProxy:
             "https://a.example:x/",
             "https://a.example/?q=1",
             "https://a.example/a b/",
+            "https://a b.example/",
+            "https://a..example/",
+            "https://a.example//",
+            "https://a.example/\n",
+            "https://[::1/",
+            "https://:443/",
             "https://a.example/#x",
             "https://user:secret@a.example/",
         ],

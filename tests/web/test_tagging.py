@@ -69,6 +69,8 @@ def test_other_estimators_serve(estimator):
         {"tokens": ["a"] * 20_001},
         {"sentences": [["a"]] * 1001},
         {"text": "a" * 200_001},
+        {"tokens": ["a" * 100_000] * 3},
+        {"sentences": [["a" * 100_000], ["a" * 100_001]]},
     ],
 )
 def test_content_that_is_not_valid_is_refused(client, content):

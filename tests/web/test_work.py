@@ -167,8 +167,15 @@ def test_the_longest_requests_are_answered(client):
     assert found == [alone] * 30
 
 
-def test_very_many_lists_are_refused_before_they_are_made(client):
-    body = '{"sentences":[' + ",".join(["[]"] * 60_000) + "]}"
+@pytest.mark.parametrize("value", ["[]", "{}", '{"":{}}', "1", '""', "[,"])
+def test_very_many_values_are_refused_before_they_are_made(client, value):
+    body = '{"sentences":[' + ",".join([value] * 60_000) + "]}"
     headers = {"content-type": "application/json"}
     answer = client.post("/tag", content=body, headers=headers)
-    assert answer.status_code == 413 and "brackets" in answer.json()["error"]
+    assert answer.status_code == 413 and "brackets and commas" in answer.json()["error"]
+
+
+def test_large_numbers_are_refused_before_they_are_made(client):
+    body = '{"tokens":' + "9" * 4000 + "}"
+    answer = client.post("/tag", content=body, headers={"content-type": "application/json"})
+    assert answer.status_code == 400 and "at most 20 digits" in answer.json()["error"]
