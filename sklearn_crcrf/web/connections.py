@@ -67,7 +67,23 @@ class Connection(H11Protocol):
 
 
 class Server(uvicorn.Server):
-    """A server that closes overdue connections, and all of them soon when it ends."""
+    """A server that closes overdue connections, and all of them soon when it ends.
+
+    Parameters
+    ----------
+    config : uvicorn.Config
+    greeting : str
+        Printed when it has started, since from then on Ctrl-C ends it for certain.
+    """
+
+    def __init__(self, config: uvicorn.Config, greeting: str = ""):
+        super().__init__(config)
+        self._greeting = greeting
+
+    async def startup(self, sockets: Any = None) -> None:
+        """Start, and say so."""
+        await super().startup(sockets)
+        print(self._greeting, end="", flush=True)
 
     async def on_tick(self, counter: int) -> bool:
         """Do what is to be done every tenth of a second."""

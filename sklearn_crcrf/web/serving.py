@@ -85,9 +85,9 @@ def serve(
     guarded = Guard(app, hosts, token, max_bytes, public_url)
     query = f"?token={token}" if token else ""
     address = f"http://{_with_port(host, port)}/{query}"
-    print(f"{address}  (Ctrl-C ends it)", flush=True)
+    greeting = f"{address}  (Ctrl-C ends it)\n"
     if public_url is not None:
-        print(f"{public_url.removesuffix('/')}/{query}  (for others)", flush=True)
+        greeting += f"{public_url.removesuffix('/')}/{query}  (for others)\n"
     config = uvicorn.Config(
         guarded,
         http=Connection,
@@ -100,7 +100,7 @@ def serve(
         timeout_graceful_shutdown=2,
     )
     with _opened(address, token) if open_browser else nullcontext(), _answering_soon():
-        Server(config).run(sockets=listening)
+        Server(config, greeting).run(sockets=listening)
 
 
 @contextmanager

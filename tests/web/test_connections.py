@@ -1,6 +1,7 @@
 """Connections that say nothing, or too slowly."""
 
 import gc
+import signal
 import socket
 import sys
 import time
@@ -153,3 +154,16 @@ def test_what_serving_sets_for_the_process_is_set_back(app, monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         serve(app, port=0)
     assert inside[0] != before and settings() == before
+
+
+def test_the_address_is_printed_when_ctrl_c_is_heard(app, monkeypatch):
+    heard_by = []
+
+    def interrupt(*text, **options):
+        heard_by.append(signal.getsignal(signal.SIGINT))
+        signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr("builtins.print", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        serve(app, port=0)
+    assert heard_by[0] is not signal.default_int_handler
