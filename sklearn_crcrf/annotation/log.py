@@ -7,6 +7,7 @@ So each line proves by itself that it is as it was written, and that it stands w
 import errno
 import json
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from hashlib import blake2b
@@ -26,6 +27,7 @@ Entry = dict[str, Any]
 
 FIRST = ""  # what the first entry comes after
 UTF8_MARK = b"\xef\xbb\xbf"
+LINE_END = re.compile(rb'(?<="\}).(?=\{"|\Z)', re.DOTALL)  # or what a flipped bit has made of it
 
 
 class Log:
@@ -328,7 +330,8 @@ def _sound(data: bytes) -> list[Entry]:
     found = {
         entry["id"]: entry
         for _, line in _lines(data.replace(b"\0", b""))
-        if (entry := _parsed(line)) is not None and _is_sound(entry)
+        for part in ([line] if _parsed(line) else LINE_END.split(line))
+        if (entry := _parsed(part)) is not None and _is_sound(entry)
     }
     following: dict[str, list[Entry]] = {}
     for entry in found.values():
