@@ -6,10 +6,8 @@ are remembered, and before they are used it is looked whether they are still the
 takes microseconds. Only if one was replaced, all requirements are checked again.
 """
 
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable
 from functools import cache
-from itertools import chain
-from operator import is_, itemgetter
 from typing import Any, cast
 from weakref import WeakKeyDictionary
 
@@ -18,6 +16,7 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from .._kernels._same_members import have_members
 from .soundness import Sound, check_sound
 
 __all__ = ["check_fitted", "check_parts", "remember_parts"]
@@ -50,17 +49,19 @@ def check_fitted(estimator: Any, attributes: Any = None) -> None:
     Traceback (most recent call last):
     ValueError: CRF: coef_ has the shape (1, 2), but must have (2, 2)
     """
+    known = _unchanged(estimator)
+    if known is not None and known.is_fitted:
+        return
     check_is_fitted(estimator, attributes)
     check_parts(estimator)
+    known = _unchanged(estimator)
+    if known is not None:
+        known.is_fitted = attributes is None
 
 
 def check_parts(estimator: Any) -> None:
     """The same for an estimator that may not be fitted, which has no requirements."""
-    if not isinstance(estimator, Sound):
-        return
-    estimator._settle()
-    known = _KNOWN.get(estimator)
-    if known is not None and known.are_all(estimator):
+    if not isinstance(estimator, Sound) or _unchanged(estimator) is not None:
         return
     found = _Parts(estimator)
     for part in [*reversed(found.inner), estimator]:
@@ -74,25 +75,35 @@ def remember_parts(estimator: Any) -> None:
         _KNOWN[estimator] = _Parts(estimator)
 
 
+def _unchanged(estimator: Any) -> "_Parts | None":
+    """The parts of an estimator, if they are known, and none was replaced."""
+    if not isinstance(estimator, Sound):
+        return None
+    estimator._settle()
+    known = _KNOWN.get(estimator)
+    return known if known is not None and known.are_all(estimator) else None
+
+
 class _Parts:
     """All that an object consists of; it does not keep the object itself.
 
     Attributes
     ----------
+    is_fitted : bool
+        Whether the object is known to be a fitted estimator.
     inner : list of Sound
         All estimators in it, from outside to inside.
     """
 
     def __init__(self, whole: Any):
+        self.is_fitted = False
         self.inner: list[Sound] = []
-        self._objects: list[tuple[Any, Callable[[dict], tuple]]] = []
+        self._objects: list[Any] = []
         self._containers: list[Iterable] = []
-        self._arrays: list[np.ndarray] = []
         left, seen = [whole], set()
         while left:
             part = left.pop()
             if isinstance(part, np.ndarray):
-                self._arrays.append(part)
                 if part.dtype.kind in "iu":  # kernels follow them
                     part.flags.writeable = False
             elif id(part) not in seen:
@@ -100,17 +111,25 @@ class _Parts:
                 left.extend(self._add(part))
                 if isinstance(part, Sound) and part is not whole:
                     self.inner.append(part)
-        _, self._own = self._objects.pop(0)
-        self._members, self._shapes = [*self._all_members(whole)], self._all_shapes()
+        self._names = [(*part.__dict__,) for part in self._objects]
+        self._members = [(*part.__dict__.values(),) for part in self._objects]
+        self._elements = [[*members] for members in self._containers]
+        del self._objects[0]  # the whole
+        self._arrays = [
+            name for name, part in whole.__dict__.items() if isinstance(part, np.ndarray)
+        ]
+        self._shapes = self._all_shapes(whole)
 
     def are_all(self, whole: Any) -> bool:
-        """Whether the parts are still these objects, and the arrays have the same shapes."""
-        try:
-            now = [*self._all_members(whole)]
-        except (KeyError, RuntimeError):  # one is missing, or another thread adds one
+        """Whether the parts are still these objects, and its arrays have the same shapes."""
+        if not have_members([whole, *self._objects], self._names, self._members):
             return False
-        known = len(now) == len(self._members) and all(map(is_, now, self._members))
-        return known and self._all_shapes() == self._shapes
+        try:
+            elements = [[*members] for members in self._containers]
+            # Equal lists of the same objects compare these by identity alone.
+            return elements == self._elements and self._all_shapes(whole) == self._shapes
+        except Exception:  # another thread adds one, or one is an array, which has no truth value
+            return False
 
     def _add(self, part: Any) -> Iterable:
         """Add an object, and return its members; those of tuples cannot be replaced."""
@@ -124,18 +143,12 @@ class _Parts:
         names = getattr(part, "__dict__", None)
         if not names or not (isinstance(part, Sound) or sp.issparse(part) or _is_known(type(part))):
             return ()
-        names = [*names]
-        self._objects.append((part, itemgetter(*names, names[0])))  # of one name it makes no tuple
+        self._objects.append(part)
         given = _given(cast(Hashable, type(part))) if isinstance(part, BaseEstimator) else ()
         return [part.__dict__[name] for name in names if name not in given]
 
-    def _all_members(self, whole: Any) -> Iterator[Any]:
-        states = [members(part.__dict__) for part, members in self._objects]
-        states.append(self._own(whole.__dict__))
-        return chain(chain.from_iterable(states), chain.from_iterable(self._containers))
-
-    def _all_shapes(self) -> list[tuple[int, ...]]:
-        return [array.shape for array in self._arrays]
+    def _all_shapes(self, whole: Any) -> list[tuple[int, ...]]:
+        return [whole.__dict__[name].shape for name in self._arrays]
 
 
 def _is_known(kind: type) -> bool:
