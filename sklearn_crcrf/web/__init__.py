@@ -3,6 +3,9 @@
 They need the packages ``starlette`` and ``uvicorn``: ``pip install "sklearn-crcrf[web]"``.
 """
 
+from . import _starlette  # noqa: F401, says first if a package is missing
+
+# isort: split
 from .annotating import annotation_app
 from .guard import Guard
 from .serving import serve

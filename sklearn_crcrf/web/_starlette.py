@@ -2,11 +2,9 @@
 
 try:
     import starlette  # noqa: F401
-    import uvicorn
+    import uvicorn  # noqa: F401
 except ImportError as error:
     raise ImportError(
         "Pages in a browser need the packages starlette and uvicorn: "
         'pip install "sklearn-crcrf[web]"'
     ) from error
-
-__all__ = ["uvicorn"]

@@ -3,9 +3,6 @@
 from collections.abc import Callable, Generator
 from typing import Any
 
-from . import _starlette  # noqa: F401, says first if a package is missing
-
-# isort: split
 from starlette.applications import Starlette
 
 from ..annotation import Workbench

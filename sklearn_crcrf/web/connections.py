@@ -5,9 +5,7 @@ import sys
 from collections.abc import Iterable
 from typing import Any
 
-from ._starlette import uvicorn
-
-# isort: split
+import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 __all__ = ["BACKLOG", "Connection", "Server"]

@@ -13,7 +13,8 @@ from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
-from ._starlette import uvicorn
+import uvicorn
+
 from .connections import BACKLOG, Connection, Server
 from .guard import Guard
 

@@ -5,9 +5,6 @@ from collections.abc import Callable, Generator, Sequence
 from itertools import pairwise
 from typing import Any
 
-from . import _starlette  # noqa: F401, says first if a package is missing
-
-# isort: split
 import numpy as np
 from starlette.applications import Starlette
 
