@@ -276,6 +276,8 @@ class FoundLabels(SequenceTransformer):
             return table.codes[:, column_number(self.groups, table.names)].astype(np.int64) + 1
         documents = np.zeros(len(words), dtype=np.int64)
         if self.marker is not None:
+            if not isinstance(self.marker, str):
+                raise ValueError(f"marker must be a str or None, got {self.marker!r}")
             known = table.categories[column_number(self.column, table.names)] == self.marker
             first = symbols.offsets[:-1][symbols.lengths > 0]
             documents[first] = np.append(False, known)[words[first]]

@@ -104,7 +104,7 @@ class TemplateFeatures(SymbolTransformer):
 
     def _templates(self) -> list[FeatureTemplate]:
         """The templates, except those that make no column."""
-        if self.syntax not in SYNTAXES:
+        if not isinstance(self.syntax, str) or self.syntax not in SYNTAXES:
             raise ValueError(f"syntax must be one of {[*SYNTAXES]}, got {self.syntax!r}")
         if not isinstance(self.template, str):
             raise ValueError(

@@ -251,11 +251,10 @@ class SegmentGazetteer(SpanTransformer):
         check_scalar(self.scale, "scale", Real, min_val=0.0, include_boundaries="neither")
         if not np.isfinite(self.scale):
             raise ValueError(f"scale must be finite, got {self.scale}")
-        bins = np.array(self.bins, dtype=object)
-        fits = bins.ndim == 1 and all(
-            isinstance(value, Real) and 0 < float(value) <= 1 for value in bins
-        )
-        if not fits or (np.diff(bins.astype(float)) <= 0).any():
+        is_flat = isinstance(self.bins, Iterable) and getattr(self.bins, "ndim", 1) == 1
+        bins = [*self.bins] if is_flat else [None]
+        edges = np.array(bins if all(isinstance(value, Real) for value in bins) else [0.0], float)
+        if not ((edges > 0) & (edges <= 1)).all() or (np.diff(edges) <= 0).any():
             raise ValueError(f"bins must be increasing numbers in (0, 1], got {self.bins!r}")
 
     def _requirements(self) -> Iterator[Requirement]:

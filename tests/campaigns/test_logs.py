@@ -7,6 +7,7 @@ import pytest
 
 from sklearn_crcrf.annotation import Log
 
+SKIP = {"do": "skip", "by": "ann"}
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="campaigns need Linux")
 
 
@@ -22,7 +23,9 @@ def test_no_fault_loses_what_was_acknowledged(load, tmp_path, monkeypatch, numbe
 def test_a_log_that_goes_on_in_a_file_that_is_no_longer_there_is_found(load, tmp_path):
     logs, path = load("_logs"), tmp_path / "log.jsonl"
     with Log(path) as log:
-        acknowledged = [log.append({"sentence": k})["id"].encode() for k in range(5)]
+        acknowledged = [
+            log.append({"do": "skip", "sentence": k, "by": "ann"})["id"].encode() for k in range(5)
+        ]
     logs._check("moved", path, acknowledged, 3, 0)
     path.unlink()
     with pytest.raises(load("_campaign").Wrong, match="acknowledged after the fault"):
@@ -32,7 +35,9 @@ def test_a_log_that_goes_on_in_a_file_that_is_no_longer_there_is_found(load, tmp
 def test_entries_that_a_repair_does_not_keep_are_found(load, tmp_path):
     logs, path = load("_logs"), tmp_path / "log.jsonl"
     with Log(path) as log:
-        acknowledged = [log.append({"sentence": k})["id"].encode() for k in range(5)]
+        acknowledged = [
+            log.append({"do": "skip", "sentence": k, "by": "ann"})["id"].encode() for k in range(5)
+        ]
     lines = path.read_bytes().splitlines(keepends=True)
     path.write_bytes(b"".join(lines[:2] + lines[4:]))
     with pytest.raises(load("_campaign").Wrong, match="acknowledged entries are lost"):

@@ -178,3 +178,10 @@ def test_invalid():
         text_features("verbs")
     with pytest.raises(ValueError, match="columns"):
         text_features("names", columns="word")
+
+
+@pytest.mark.parametrize("marker", [5, float, ["-DOCSTART-"]])
+def test_a_marker_is_a_word(marker):
+    X, y = [["a"], ["b"]] * 5, [["O"], ["N"]] * 5
+    with pytest.raises(ValueError, match="marker must be a str or None"):
+        FoundLabels(EmpiricalCRF(), marker=marker).fit(X, y).transform(X)

@@ -212,6 +212,7 @@ def test_errors_of_wapiti_are_located(template, message):
     ("features", "message"),
     [
         (TemplateFeatures("U", "mallet"), "syntax must be one of"),
+        (TemplateFeatures("U", {}), "syntax must be one of"),
         (TemplateFeatures(["U"]), "template must be a str"),
     ],
 )
