@@ -10,6 +10,8 @@ from ..data.ragged import SequenceArray, locate
 __all__ = ["check_meant", "refuse_ignored"]
 
 IGNORED = -100
+# Most estimators have a matrix of all pairs of labels, of 800 MB for this number.
+MOST = 10_000
 
 
 def check_meant(different: Iterable[Any], y: SequenceArray, name: str = "y") -> None:
@@ -25,7 +27,7 @@ def check_meant(different: Iterable[Any], y: SequenceArray, name: str = "y") -> 
     Raises
     ------
     ValueError
-        As :func:`refuse_ignored`.
+        As :func:`refuse_ignored`, or if there are so many labels that they must be words.
 
     Warns
     -----
@@ -33,6 +35,12 @@ def check_meant(different: Iterable[Any], y: SequenceArray, name: str = "y") -> 
         If a label has spaces in it, as where the labels of a sentence are not split.
     """
     different = list(different)
+    if len(different) > MOST:
+        raise ValueError(
+            f"{name} has {len(different):,} different labels, for {len(y.data):,} tokens, but "
+            f"there may be at most {MOST:,}; are words and labels swapped, or is the label in "
+            "another column?"
+        )
     refuse_ignored(different, y, name)
     for label in different:
         if isinstance(label, str) and len(label.split()) > 1:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..data.layout import check_one_per_token
 from ..data.ragged import SequenceArray, locate
 from ..utils.names import check_several, shown
 
@@ -24,8 +25,7 @@ def label_sequences(y: Any, name: str) -> SequenceArray:
         labels = SequenceArray(flat, [0, len(flat)])
     else:
         labels = SequenceArray.from_sequences([y])
-    if labels.data.ndim != 1:
-        raise ValueError(f"{name} must hold one value per token")
+    check_one_per_token(labels, name)
     return labels
 
 

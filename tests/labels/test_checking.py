@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 from cases import for_each
 
-from sklearn_crcrf import CRF, HMM, SequenceArray
+from sklearn_crcrf import CRF, HMM, MEMM, EmpiricalCRF, SequenceArray, StructuredPerceptron
 from sklearn_crcrf.labels import encode_partial_labels
-from sklearn_crcrf.metrics import token_accuracy
+from sklearn_crcrf.metrics import segment_f1, token_accuracy
 
 X = [["a", "b", "c"], ["b", "c", "a"]]
 
@@ -66,3 +66,43 @@ def test_labels_with_spaces_are_told():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         encode_partial_labels(sequences(["O", " ", "", "a ", 3, ("a b",)]))
+
+
+@for_each("make", [CRF, HMM, EmpiricalCRF, MEMM, StructuredPerceptron])
+def test_words_for_labels_are_refused_at_once(make):
+    words = [[f"word {i}"] for i in range(10_001)]
+    with pytest.raises(ValueError, match=r"y has 10,001 different labels.* swapped"):
+        make().fit([["N"]] * len(words), words)
+
+
+def nested(value, n_levels, width=1):
+    for _ in range(n_levels):
+        value = (value,) * width
+    return value
+
+
+# CPython crashes where it hashes the first of them, and does not end with the second.
+@for_each("n_levels, width", [(200_000, 1), (101, 1), (99, 2)])
+@for_each(
+    "use",
+    [
+        lambda y: CRF().fit(X[:1], y),
+        lambda y: HMM().partial_fit(X[:1], y),
+        lambda y: EmpiricalCRF().fit(X[:1], y),
+        lambda y: HMM().partial_fit(X[:1], [["N"] * 3], classes=y[0]),
+        lambda y: CRF().fit(X, [["N", "V", "N"]] * 2).score(X[:1], y),
+        lambda y: CRF().fit(X, [["N", "V", "N"]] * 2).predict(X[:1], allowed=y),
+        lambda y: token_accuracy(y, y),
+        lambda y: segment_f1(y, y),
+        lambda y: token_accuracy(y[0], y[0]),
+    ],
+)
+def test_deep_tuples_are_refused(use, n_levels, width):
+    y = [["N", nested("N", n_levels, width), "V"]]
+    with pytest.raises(ValueError, match="sequence 0, position 1: a tuple must have at most 100"):
+        use(y)
+
+
+def test_tuples_are_labels():
+    y = [["N", nested("N", 99), ("V", nested("N", 98))]] * 2
+    assert HMM().fit(X, y).predict(X).tolist() == y
