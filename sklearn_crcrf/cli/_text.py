@@ -23,7 +23,6 @@ from ..datasets.columns import (
     is_conllu,
 )
 from ..utils.lines import lines_of
-from ..utils.names import default_columns
 from ..utils.replacing import check_replaceable, replacing
 from ..utils.unpacking import MAX_BYTES, read_limited, unpack
 from ..utils.unpacking import read_text as read_any_text
@@ -61,6 +60,8 @@ KNOWN, UNKNOWN, ALTERNATIVE = "known", "_", "|"
 ITEMS: list[str | None] = ["label", "*"]
 # FORM and UPOS of the ten columns of CoNLL-U.
 CONLLU_COLUMNS: list[str | None] = [None, "word", None, "label", *[None] * 6]
+# Maximum number of columns that nobody has named.
+MOST_COLUMNS = 1_000
 Columns = Sequence[str | None]
 
 
@@ -284,15 +285,15 @@ def read_text(source: Source, columns: Columns | None, labelled: bool = False) -
             text = Text(*items, None, ITEMS)
     else:
         text = text_of(source, source.rows(), columns)
-    if labelled and not text.X:
-        raise ValueError(f"{source.name}: there are no tokens")
     if labelled:
         check_labelled(text, source.name)
     return text
 
 
 def check_labelled(text: Text, name: str) -> None:
-    """Raise ValueError unless there is a column of labels."""
+    """Raise ValueError unless there are tokens and a column of labels."""
+    if not text.X:
+        raise ValueError(f"{name}: there are no tokens")
     if text.y is None:
         by = "" if text.rows is None else f", separated by {text.rows.separated_by},"
         raise ValueError(
@@ -322,7 +323,12 @@ def text_of(source: Source, rows: Rows, columns: Columns | None) -> Text:
 def columns_of(source: Source, rows: Rows) -> list[str | None]:
     """The columns of a file that nobody has named."""
     if not is_conllu(rows):
-        return [*default_columns(rows.width)]
+        if rows.width > MOST_COLUMNS:
+            raise ValueError(
+                f"{source.name}: line {rows.number(0)} has {rows.width:,} columns: write one token "
+                "per line, with an empty line between sequences; or name the columns by --columns"
+            )
+        return checked_columns(None, rows.width)
     warnings.warn(
         f"{source.name} is read as CoNLL-U: the word is FORM, and the label is UPOS; --columns "
         f"{listed(CONLLU_COLUMNS, ',')} names others",

@@ -256,8 +256,6 @@ def read_words(
     rows = _fitting_rows(source, trained, layouts)
     text = text_of(source, rows, _layout(rows, layouts))
     if labelled:
-        if not text.X:
-            raise ValueError(f"{source.name}: there are no tokens")
         check_labelled(text, source.name)
     return text
 

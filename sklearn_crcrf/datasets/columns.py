@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..utils.names import check_no_string, default_columns
+from ..utils.names import check_no_string
 
 __all__ = [
     "CONLLU",
@@ -198,9 +198,13 @@ def words_of(rows: Rows) -> Rows:
 
 
 def checked_columns(columns: Sequence[str | None] | None, width: int) -> list[str | None]:
-    """Return the names of the columns, or raise ValueError; by default those for a width."""
+    """Return the names of the columns, or raise ValueError.
+
+    By default the first column has the word, and the last of several the label.
+    """
     if columns is None:
-        return [*default_columns(width)]
+        between = (f"column_{j}" for j in range(2, width))
+        return ["word"] if width == 1 else ["word", *between, "label"]
     check_no_string(columns, "columns")
     columns = list(columns)
     names = [name for name in columns if name is not None]

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from reprlib import Repr
 from typing import Any
 
-__all__ = ["check_no_string", "check_several", "default_columns", "shown"]
+__all__ = ["check_no_string", "check_several", "shown"]
 
 REPR = Repr()
 REPR.maxlevel = 3
@@ -69,26 +69,3 @@ def check_several(values: Any, what: str) -> None:
     check_no_string(values, what)
     if not isinstance(values, Iterable) or getattr(values, "shape", None) == ():
         raise ValueError(f"{what} must be a list, but is {values!r}")
-
-
-def default_columns(width: int) -> list[str]:
-    """Names of the columns of a text: the first has the word, and the last the label.
-
-    Parameters
-    ----------
-    width : int
-        Number of columns; the only one has the word.
-
-    Returns
-    -------
-    list of str
-
-    Examples
-    --------
-    >>> from sklearn_crcrf.utils.names import default_columns
-    >>> default_columns(1), default_columns(3)
-    (['word'], ['word', 'column_2', 'label'])
-    """
-    if width == 1:
-        return ["word"]
-    return ["word", *(f"column_{j}" for j in range(2, width)), "label"]

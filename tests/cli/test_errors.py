@@ -24,6 +24,8 @@ pytest.importorskip("skops")
             "no labels; the columns, separated by spaces and tabs, are: word",
         ),
         (["evaluate", "empty.txt"], "there are no tokens"),
+        (["train", "wide.txt", "--model", "m"], "wide.txt: line 2 has 20,000 columns: write one"),
+        (["train", "wide.txt", "--model", "m", "--out-of-core"], "line 2 has 20,000 columns"),
         (["evaluate", "ragged.txt"], "ragged.txt: line 2 has 3 columns, expected 2"),
         (["evaluate", "one.txt"], "none can be held out"),
         (["evaluate", "."], "Is a directory"),
@@ -76,6 +78,7 @@ def test_errors_are_one_line_and_status_2(argv, message, tmp_path, monkeypatch, 
     (tmp_path / "empty.txt").write_text("")
     (tmp_path / "latin.txt").write_bytes("Stra\xdfe N\n".encode("latin-1"))
     (tmp_path / "ragged.txt").write_text("Ann N\nsings V x\n")
+    (tmp_path / "wide.txt").write_text("\n" + " ".join(["Ann"] * 20_000) + "\n")
     (tmp_path / "full.gz").write_bytes(gzip.compress(b"Ann N\n" * 100))
     (tmp_path / "damaged.gz").write_bytes(gzip.compress(b"Ann N\n" * 100)[:-12])
     (tmp_path / "bad.tpl").write_text("U00:%x[0;0]\n")
