@@ -8,15 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils import column_or_1d
 
-from .._kernels._interning import are_strings
 from .missing import are_missing, is_missing
 from .padded import unpadded_labels
-from .ragged import SequenceArray, join_sequences, locate, object_array
+from .ragged import SequenceArray, join_sequences, object_array
 
 __all__ = ["Layout", "Lists", "Ragged", "Rows", "Sequences", "check_one_per_token"]
-
-# Limits of tuples that are labels.
-MOST_LEVELS, MOST_PARTS = 100, 10**5
 
 
 @dataclass(frozen=True)
@@ -225,31 +221,8 @@ def _is_flat(values: Any, n_tokens: int) -> bool:
 
 
 def check_one_per_token(y: SequenceArray, name: str) -> None:
-    """Raise ValueError unless the data is one-dimensional, and safe to be hashed."""
+    """Raise ValueError unless the data is one-dimensional."""
     if y.data.ndim != 1:
         raise ValueError(
             f"{name} must have one value per token, but its data has shape {y.data.shape}"
         )
-    values = y.data.tolist() if y.data.dtype == object else []
-    if are_strings(values):  # the usual case
-        return
-    tuples = {id(value): t for t, value in enumerate(values) if isinstance(value, tuple)}
-    for token in tuples.values():
-        if not _can_be_hashed(values[token]):
-            sequence, position = locate(y.offsets, token)
-            raise ValueError(
-                f"{name}, sequence {sequence}, position {position}: a tuple must have at most "
-                f"{MOST_LEVELS} levels, and {MOST_PARTS:,} parts in each"
-            )
-
-
-def _can_be_hashed(value: tuple) -> bool:
-    """Whether a tuple is so small that its hash ends; CPython recurses without a limit."""
-    level: list[Any] = [value]
-    for _ in range(MOST_LEVELS):
-        level = [part for inner in level for part in inner if isinstance(part, tuple)]
-        if not level:
-            return True
-        if len(level) > MOST_PARTS:
-            return False
-    return False

@@ -1,4 +1,4 @@
-"""Which values are missing: None, NaN and pandas.NA."""
+"""Which values are missing: None, NaN and pandas.NA; and which have no hash."""
 
 from typing import Any
 
@@ -6,7 +6,10 @@ import numpy as np
 
 from .._kernels._interning import are_strings
 
-__all__ = ["are_missing", "is_missing"]
+__all__ = ["are_missing", "endless_hash", "is_missing"]
+
+# Limits of nested tuples.
+MOST_LEVELS, MOST_PARTS = 100, 10**5
 
 
 def is_missing(value: Any) -> bool:
@@ -46,9 +49,35 @@ def are_missing(values: np.ndarray) -> np.ndarray:
     if are_strings(items):  # the usual case, in a fraction of the time
         return found
     try:
-        if not any(map(is_missing, set(items))):
+        if endless_hash(items) is None and not any(map(is_missing, set(items))):
             return found
     except TypeError:  # sets are not hashable
         pass
     found[:] = [is_missing(item) for item in items]
     return found
+
+
+def endless_hash(items: list) -> int | None:
+    """The position of a tuple that is nested so much that its hash crashes CPython, or never ends.
+
+    Examples
+    --------
+    >>> nested = "N"
+    >>> for _ in range(200):
+    ...     nested = (nested,)
+    >>> endless_hash(["N", ("N", "V"), nested])
+    2
+    """
+    tuples = {id(item): t for t, item in enumerate(items) if isinstance(item, tuple)}
+    return next((t for t in tuples.values() if _is_endless(items[t])), None)
+
+
+def _is_endless(value: tuple) -> bool:
+    level: list[Any] = [value]
+    for _ in range(MOST_LEVELS):
+        level = [part for inner in level for part in inner if isinstance(part, tuple)]
+        if not level:
+            return False
+        if len(level) > MOST_PARTS:
+            return True
+    return True

@@ -5,8 +5,9 @@ from collections.abc import Iterable
 import numpy as np
 
 from .._kernels._interning import are_strings
-from ..data.missing import are_missing
+from ..data.missing import are_missing, endless_hash
 from ..data.ragged import SequenceArray
+from ..utils.names import shown
 from .checking import refuse_ignored
 from .encoding import as_python, sort_labels, token_error
 
@@ -37,7 +38,8 @@ def completed(
     Raises
     ------
     ValueError
-        If a set is empty, or -100 is among labels from 0 on.
+        If a set is empty, a tuple has too many levels to be hashed, or -100 is among labels from
+        0 on.
     TypeError
         If a label that is looked for in a set is not hashable.
 
@@ -52,6 +54,9 @@ def completed(
     items = true.data.tolist()
     if are_strings(items) or true.data.dtype.kind in "USb":  # the usual case
         return true, np.ones(len(items), dtype=bool)
+    endless = endless_hash(items)
+    if endless is not None:
+        raise token_error(true, endless, name, f"{shown(items[endless])} is not hashable")
     refuse_ignored(_different(items), true, name)
     is_known = ~are_missing(true.data)
     sets = [(t, item) for t, item in enumerate(items) if isinstance(item, (set, frozenset))]

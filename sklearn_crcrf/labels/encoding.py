@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..data.layout import check_one_per_token
-from ..data.missing import is_missing
+from ..data.missing import endless_hash, is_missing
 from ..data.ragged import SequenceArray, locate
 from ..data.vocabulary import InvalidTokenError, Vocabulary
 from ..utils.memory import require_memory
@@ -291,6 +291,9 @@ def number_objects(labels: list) -> tuple[list, np.ndarray]:
     """The different labels in the order of their first occurrence, and the ids of all labels."""
     numbers: dict[Any, int] = {}
     ids = []
+    endless = endless_hash(labels)
+    if endless is not None:
+        raise InvalidLabelError(endless)
     try:
         for label in labels:
             ids.append(numbers.setdefault(label, len(numbers)))  # noqa: PERF401

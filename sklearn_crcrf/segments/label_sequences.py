@@ -6,7 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from .._kernels._interning import are_strings
 from ..data.layout import check_one_per_token
+from ..data.missing import endless_hash
 from ..data.ragged import SequenceArray, locate
 from ..utils.names import check_several, shown
 
@@ -64,6 +66,8 @@ def factorize(values: np.ndarray) -> tuple[list, np.ndarray]:
     """The distinct values, sorted if they can be, and the index of each value among them."""
     # Hashing beats the sorting of np.unique several times on arrays of Python objects.
     values = values.tolist()
+    if not are_strings(values) and endless_hash(values) is not None:
+        raise TypeError("a tuple is nested too deeply to be hashed")
     distinct = list(dict.fromkeys(values))
     try:
         distinct.sort()
@@ -75,6 +79,8 @@ def factorize(values: np.ndarray) -> tuple[list, np.ndarray]:
 
 
 def _is_hashable(label: Any) -> bool:
+    if endless_hash([label]) is not None:
+        return False
     try:
         hash(label)
     except TypeError:

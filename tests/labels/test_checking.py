@@ -99,7 +99,7 @@ def nested(value, n_levels, width=1):
 )
 def test_deep_tuples_are_refused(use, n_levels, width):
     y = [["N", nested("N", n_levels, width), "V"]]
-    with pytest.raises(ValueError, match="sequence 0, position 1: a tuple must have at most 100"):
+    with pytest.raises(ValueError, match=r"sequence 0, position 1: .*hashable"):
         use(y)
 
 
