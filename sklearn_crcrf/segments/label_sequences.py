@@ -65,16 +65,16 @@ def naming_unhashable(**labels: SequenceArray) -> Iterator[None]:
 def factorize(values: np.ndarray) -> tuple[list, np.ndarray]:
     """The distinct values, sorted if they can be, and the index of each value among them."""
     # Hashing beats the sorting of np.unique several times on arrays of Python objects.
-    values = values.tolist()
-    if not are_strings(values) and endless_hash(values) is not None:
+    items = values.tolist()
+    if not are_strings(items) and endless_hash(items) is not None:
         raise TypeError("a tuple is nested too deeply to be hashed")
-    distinct = list(dict.fromkeys(values))
+    distinct = list(dict.fromkeys(items))
     try:
         distinct.sort()
     except TypeError:
         distinct.sort(key=lambda v: (type(v).__name__, repr(v)))
     index = {value: i for i, value in enumerate(distinct)}
-    codes = np.fromiter(map(index.__getitem__, values), dtype=np.int64, count=len(values))
+    codes = np.fromiter(map(index.__getitem__, items), dtype=np.int64, count=len(items))
     return distinct, codes
 
 
