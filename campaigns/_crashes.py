@@ -19,7 +19,8 @@ __all__ = [
 
 PACKAGE = "sklearn_crcrf/"
 SANITIZERS = re.compile(
-    r"(?:ERROR|WARNING): (\w+Sanitizer:? \S+(?: \S+)?)|runtime error: (.*)", re.MULTILINE
+    r"(?:ERROR|WARNING): (\w+Sanitizer:? (?!failed to allocate)\S+(?: \S+)?)|runtime error: (.*)",
+    re.MULTILINE,
 )
 NATIVE_FRAME = re.compile(r"^\s*#\d+ 0x[0-9a-f]+ in (\S+) (\S+)", re.MULTILINE)
 PYTHON_FRAME = re.compile(r'^\s*File "([^"]*)", line (\d+) in', re.MULTILINE)

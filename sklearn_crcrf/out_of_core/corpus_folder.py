@@ -91,6 +91,12 @@ class CorpusFolder:
         self._parts: list[str] = names
         self.n_sequences = _number(described, "n_sequences", path)
         self.n_tokens = _number(described, "n_tokens", path)
+        parts = [self.folder / name / PART for name in names]
+        n_tokens = sum(_number(_json(part), "n_tokens", part) for part in parts)
+        if n_tokens != self.n_tokens:
+            raise ValueError(
+                f"{path} is damaged: it says {self.n_tokens} tokens, but its parts have {n_tokens}"
+            )
         self._checked: set[int] = set()
 
     def __reduce__(self):

@@ -127,6 +127,8 @@ def damage(corpus, what):
             "format": {"x": 1},
             "json": [],
             "parts": {**described, "parts": 1},
+            "twice": {**described, "parts": described["parts"] + described["parts"][:1]},
+            "tokens": {**described, "n_tokens": described["n_tokens"] + 1},
         }[what]
         (corpus.folder / "corpus.json").write_text(json.dumps(content))
 
@@ -138,12 +140,14 @@ def damage(corpus, what):
         ("short", "labels.npy is damaged"),
         ("missing", "part-00000 is damaged"),
         ("part", "part.json is damaged"),
-        ("key", "part-00000 is damaged"),
+        ("key", "part-00000/part.json is damaged"),
         ("forged codes header", "codes.npy is damaged"),
         ("version", "version 2 of the format; this is 1"),
         ("format", "is no corpus folder"),
         ("json", "corpus.json is damaged"),
         ("parts", "corpus.json is damaged"),
+        ("twice", "corpus.json is damaged: it says"),
+        ("tokens", "corpus.json is damaged: it says"),
         *((f"forged {name} {how}", name) for name in TOKENS + LABELS for how in FORGERIES),
         *(
             (f"says {name}", "part.json")
