@@ -10,7 +10,6 @@ from _campaign import Campaign, Wrong, show
 from _samples import ATOMS, LABELS, STRANGE_LABELS, Sample, as_series, weights
 
 from sklearn_crcrf import SequenceArray, metrics, segments
-from sklearn_crcrf.datasets import make_addresses, make_label_bias
 
 __all__ = ["CAMPAIGNS"]
 
@@ -121,9 +120,6 @@ ARGUMENTS: dict[str, Callable[[Random, list[int], list], Any]] = {
     "output_dict": _one_of(True, False),
     "segments": _segments,
     "lengths": lambda rng, lengths, pool: rng.choice([lengths, lengths, [], [-1], None, [0.5]]),
-    "n_samples": _one_of(0, 1, 5, -1, "a"),
-    "noise": _one_of(0.0, 0.1, 1.0, -1.0, 2.0, float("nan"), "a"),
-    "random_state": _one_of(0, None, -1, "a"),
 }
 
 
@@ -134,7 +130,6 @@ def _functions() -> Iterator[Callable]:
         if inspect.isfunction(function) and "y_true" in inspect.signature(function).parameters:
             yield function
     yield from (segments.to_segments, segments.segments_to_labels, segments.convert_scheme)
-    yield from (make_addresses, make_label_bias)
 
 
 FUNCTIONS = list(_functions())
