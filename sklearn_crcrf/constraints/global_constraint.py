@@ -8,9 +8,11 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from ..data.layout import Layout
+from ..data.missing import endless_hash
 from ..labels.encoding import as_python
 from ..labels.inequalities import Inequalities
 from ..utils.docstrings import entries_of, filling
+from ..utils.names import shown
 from .groups import Groups, group_ids
 
 __all__ = [
@@ -174,7 +176,7 @@ def as_labels(labels: Any, name: str) -> list:
     Raises
     ------
     ValueError
-        If there is no label.
+        If there is no label, or a tuple has too many levels to be hashed.
     """
     if isinstance(labels, np.ndarray):
         labels = labels.tolist()
@@ -182,6 +184,9 @@ def as_labels(labels: Any, name: str) -> list:
     as_list = [as_python(label) for label in ([labels] if is_one else labels)]
     if not as_list:
         raise ValueError(f"{name} must not be empty")
+    endless = endless_hash(as_list)
+    if endless is not None:
+        raise ValueError(f"{name}: {shown(as_list[endless])} is not hashable")
     return as_list
 
 

@@ -215,7 +215,7 @@ class EmpiricalTraining(CountingClassifier):
                 parts.append(self._held_out(corpus.take(held_out), weight[held_out]))
         if parts:
             self._fit_exponents(parts)
-        elif is_complete.all():
+        elif is_complete.all() or np.count_nonzero(weight) < 2:
             raise ValueError('exponents="fit" needs tokens in two sequences')
         else:
             warnings.warn(NOTHING_COMPLETE, stacklevel=6)

@@ -30,8 +30,8 @@ def completed(
     Returns
     -------
     completed : SequenceArray
-        A set becomes the predicted label if it holds it, else its first label in increasing order;
-        an unknown label becomes the predicted label.
+        A set becomes the predicted label if it holds it, or is that label itself, else its first
+        label in increasing order; an unknown label becomes the predicted label.
     is_known : ndarray of shape (n_tokens,), bool
         False for unknown labels.
 
@@ -68,7 +68,7 @@ def completed(
     for token, options in sets:
         if not options:
             raise token_error(true, token, name, "the set of possible labels is empty")
-        if predicted[token] in options:
+        if predicted[token] in options or predicted[token] == options:
             labels[token] = predicted[token]
         else:
             labels[token] = sort_labels([as_python(label) for label in options])[0].tolist()[0]

@@ -10,6 +10,7 @@ from ..base.batches import Batch
 from ..base.classifier import BaseSequenceClassifier
 from ..base.contributions import Contributions
 from ..base.unwrap import steps_of
+from ..data.missing import endless_hash
 from ..utils.names import shown
 from ._markup import Markup, NotebookDisplay, element
 from .single import single
@@ -238,8 +239,9 @@ def _label_ids(
     if len(labels) != n_tokens:
         raise ValueError(f"there are {n_tokens} tokens, but {len(labels)} {name}")
     place = {label: j for j, label in enumerate(classifier.classes_.tolist())}
+    endless = endless_hash(labels)
     for t, label in enumerate(labels):
-        if label not in place:
+        if t == endless or label not in place:
             raise ValueError(f"{name}, position {t}: {shown(label)} is not among {list(place)}")
     return np.array([place[label] for label in labels], dtype=np.int32)
 

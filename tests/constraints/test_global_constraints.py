@@ -1,5 +1,6 @@
 """Constraints on the labels of samples: what breaks them, their inequalities, and their errors."""
 
+from functools import reduce
 from itertools import pairwise
 
 import numpy as np
@@ -208,3 +209,10 @@ def test_no_label_has_a_kind():
 )
 def test_text(constraint, text):
     assert repr(constraint) == text
+
+
+def test_labels_that_are_too_deep_to_be_hashed_are_refused():
+    endless = reduce(lambda inner, _: (inner,), range(200_000), "N")
+    for make in (lambda: AtMost([endless], 1), lambda: Implies("N", [endless])):
+        with pytest.raises(ValueError, match="is not hashable"):
+            make()

@@ -1,5 +1,6 @@
 """Entries of explanations add up to scores, and are what their names say."""
 
+from functools import reduce
 from itertools import pairwise
 
 import numpy as np
@@ -310,6 +311,9 @@ def test_labels_must_fit():
     model = EmpiricalCRF().fit(X, Y)
     with pytest.raises(ValueError, match="there are 2 tokens, but 1 labels"):
         explain(model, ["a", "b"], ["O"])
+    endless = reduce(lambda inner, _: (inner,), range(200_000), "N")
+    with pytest.raises(ValueError, match=r"against, position 0: .* is not among"):
+        explain(model, ["a", "b"], against=[endless, "O"])
     with pytest.raises(ValueError, match="against, position 1: 'no' is not among"):
         explain(model, ["a", "b"], against=["O", "no"])
     with pytest.raises(ValueError, match="2 tokens, but 1 names of tokens"):
