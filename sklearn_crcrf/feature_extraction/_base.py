@@ -14,6 +14,7 @@ from ..data.ragged import SequenceArray
 from ..data.sequences import as_sequences, is_table
 from ..data.symbols import SymbolTable, symbolize
 from ..utils.soundness import Fact, Requirement, Sound
+from .word_column import HasWordColumn
 
 
 class SequenceTransformer(Sound, TransformerMixin, BaseEstimator):
@@ -147,6 +148,8 @@ class SymbolTransformer(SequenceTransformer):
         names = sequences.data.names
         self._names_out(names)
         self.feature_names_in_ = np.array(names, dtype=object)
+        if isinstance(self, HasWordColumn):
+            self.column_ = self._choose_column(sequences)
 
     def _requirements(self) -> Iterator[Requirement]:
         names = self.feature_names_in_.tolist()
@@ -163,15 +166,6 @@ class SymbolTransformer(SequenceTransformer):
 
     @abstractmethod
     def _transform(self, table: SymbolTable, lengths: np.ndarray) -> SymbolTable: ...
-
-
-def column_number(column: str | None, names: Sequence[str]) -> int:
-    """The number of the column of this name; None means the first column."""
-    if column is None and names:
-        return 0
-    if column not in names:
-        raise ValueError(f"X has no column {column!r}; its columns are {[*names]}")
-    return names.index(column)
 
 
 def is_frame(X: Any) -> bool:

@@ -13,8 +13,9 @@ from ..data.symbols import join_columns
 from ..segments.label_sequences import factorize
 from ..utils.replaced_parts import check_fitted
 from ..utils.soundness import Fact, Requirement
-from ._base import SequenceTransformer, as_symbols, column_number
+from ._base import SequenceTransformer, as_symbols
 from ._found_columns import CONFIDENCES, Found, Text, column_names, found_table
+from .word_column import HasWordColumn, column_number
 
 __all__ = ["FoundLabels"]
 
@@ -22,7 +23,7 @@ __all__ = ["FoundLabels"]
 _SECOND = 0.05
 
 
-class FoundLabels(SequenceTransformer):
+class FoundLabels(HasWordColumn, SequenceTransformer):
     """Add columns of the labels that a first model predicts here and elsewhere in the text.
 
     What is a name in one sentence is a name in the next, where it may be harder to tell. A second
@@ -61,7 +62,8 @@ class FoundLabels(SequenceTransformer):
         A sequence whose first token is this one begins a document. Without any, or with None, all
         of X is one document.
     column : str, optional
-        The column, or key of feature dicts, that holds the token. Default: the first.
+        The column, or key of feature dicts, that holds the token. Default: the one with the
+        most different words, whatever the order; if the choice is close, there is a warning.
 
     Attributes
     ----------
@@ -69,6 +71,8 @@ class FoundLabels(SequenceTransformer):
         Fitted to all training data.
     classes_ : ndarray of shape (n_labels,)
         The labels seen in fit.
+    column_ : str
+        The column that holds the token.
     feature_names_in_ : ndarray of str objects
         Names of the columns seen in fit; token strings are one column ``"token"``.
 
@@ -208,6 +212,7 @@ class FoundLabels(SequenceTransformer):
         self._check_columns(symbols.data.names)
         self.estimator_ = clone(self.estimator).fit(self._observed(symbols), labels)
         self.classes_ = np.array(factorize(labels.data)[0])
+        self.column_ = self._choose_column(self._observed(symbols))
         self.feature_names_in_ = np.array(symbols.data.names, dtype=object)
 
     def _labels(self, X: Any, y: Any) -> SequenceArray:
@@ -265,11 +270,15 @@ class FoundLabels(SequenceTransformer):
 
     def _text(self, symbols: SequenceArray) -> Text:
         """The words, and the documents that they are in."""
-        column = column_number(self.column, symbols.data.names)
-        words = symbols.data.codes[:, column].astype(np.int64) + 1
-        return Text(words, self._documents(symbols, words), symbols.offsets)
+        observed = self._observed(symbols).data
+        column = self._place_of_column(observed, symbols.lengths)
+        words = observed.codes[:, column].astype(np.int64) + 1
+        marks = observed.categories[column] == self.marker
+        return Text(words, self._documents(symbols, words, marks), symbols.offsets)
 
-    def _documents(self, symbols: SequenceArray, words: np.ndarray) -> np.ndarray:
+    def _documents(
+        self, symbols: SequenceArray, words: np.ndarray, marks: np.ndarray
+    ) -> np.ndarray:
         """The number of the document of each token."""
         table = symbols.data
         if self.groups is not None:
@@ -278,7 +287,6 @@ class FoundLabels(SequenceTransformer):
         if self.marker is not None:
             if not isinstance(self.marker, str):
                 raise ValueError(f"marker must be a str or None, got {self.marker!r}")
-            known = table.categories[column_number(self.column, table.names)] == self.marker
             first = symbols.offsets[:-1][symbols.lengths > 0]
-            documents[first] = np.append(False, known)[words[first]]
+            documents[first] = np.append(False, marks)[words[first]]
         return np.cumsum(documents)

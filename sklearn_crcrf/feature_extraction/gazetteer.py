@@ -9,13 +9,14 @@ from ..data.symbols import SymbolTable
 from ..utils.names import check_several, shown
 from ..utils.replaced_parts import check_fitted
 from ..utils.soundness import Requirement, below
-from ._base import SymbolTransformer, column_number
+from ._base import SymbolTransformer
 from ._phrases import Phrases, leftmost
+from .word_column import HasWordColumn, column_number
 
 __all__ = ["Gazetteer"]
 
 
-class Gazetteer(SymbolTransformer):
+class Gazetteer(HasWordColumn, SymbolTransformer):
     """Mark where the phrases of lists occur, such as names of places or of drugs.
 
     There is one column for each list. Its symbol is ``"B"`` where a phrase of the list begins and
@@ -31,12 +32,15 @@ class Gazetteer(SymbolTransformer):
     ignore_case : bool, default=False
         Whether upper and lower case are treated as equal.
     column : str, optional
-        The column, or key of feature dicts, that holds the token. Default: the first.
+        The column, or key of feature dicts, that holds the token. Default: the one with the
+        most different words, whatever the order; if the choice is close, there is a warning.
 
     Attributes
     ----------
     phrases_ : dict from str to Phrases
         The phrases of each list.
+    column_ : str
+        The column that holds the token.
     feature_names_in_ : ndarray of str objects
         Names of the columns seen in fit; token strings are one column ``"token"``.
 
@@ -105,7 +109,7 @@ class Gazetteer(SymbolTransformer):
 
     def _transform(self, table: SymbolTable, lengths: np.ndarray) -> SymbolTable:
         check_fitted(self)
-        j = column_number(self.column, table.names)
+        j = self._place_of_column(table, lengths)
         symbols = [self._folded(symbol) for symbol in table.categories[j]]
         ends = np.repeat(np.cumsum(lengths), lengths)
         following = ends - 1 - np.arange(len(ends))

@@ -6,19 +6,20 @@ import numpy as np
 
 from ..data.symbols import SymbolTable, join_columns
 from ..utils.names import check_several
-from ._base import SymbolTransformer, column_number
+from ._base import SymbolTransformer
 from .presets import SPELLING
 from .spelling import DEFAULT_FEATURES, SIMPLE_FEATURES, spelling_table
+from .word_column import HasWordColumn, column_number
 
 __all__ = ["TokenFeatures"]
 
 _PRESETS = {"default": DEFAULT_FEATURES, "simple": SIMPLE_FEATURES, **SPELLING}
 
 
-class TokenFeatures(SymbolTransformer):
+class TokenFeatures(HasWordColumn, SymbolTransformer):
     """Add columns that describe how the tokens are spelled.
 
-    Features are computed once for every unique token. Nothing is learned in fit.
+    Features are computed once for every unique token. Only ``column_`` is learned in fit.
 
     Parameters
     ----------
@@ -30,10 +31,13 @@ class TokenFeatures(SymbolTransformer):
         :func:`~sklearn_crcrf.text_features`. Or names that
         :func:`~sklearn_crcrf.feature_extraction.spelling.spelling_table` knows.
     column : str, optional
-        The column, or key of feature dicts, that holds the token. Default: the first.
+        The column, or key of feature dicts, that holds the token. Default: the one with the
+        most different words, whatever the order; if the choice is close, there is a warning.
 
     Attributes
     ----------
+    column_ : str
+        The column that holds the token.
     feature_names_in_ : ndarray of str objects
         Names of the columns seen in fit; token strings are one column ``"token"``.
 
@@ -65,7 +69,7 @@ class TokenFeatures(SymbolTransformer):
         return [*names, *self._features()]
 
     def _transform(self, table: SymbolTable, lengths: np.ndarray) -> SymbolTable:
-        j = column_number(self.column, table.names)
+        j = self._place_of_column(table, lengths)
         spelled = spelling_table(table.categories[j], self._features())
         # The last row is for tokens without a symbol, whose code is -1.
         columns = [np.append(column, np.int32(-1))[table.codes[:, j]] for column in spelled.codes.T]
@@ -75,7 +79,8 @@ class TokenFeatures(SymbolTransformer):
 
     def tagger_step(self, names: tuple[str, ...]) -> list:
         """As in :class:`SymbolTransformer`."""
-        return ["spelling", names[column_number(self.column, names)], [*self._features()]]
+        column = names[column_number(self._known_column(names), names)]
+        return ["spelling", column, [*self._features()]]
 
     def _features(self) -> Sequence[str]:
         if isinstance(self.features, str):

@@ -2,9 +2,11 @@
 
 from collections.abc import Sequence
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
+from ..data.ragged import SequenceArray
 from ..data.symbols import SymbolTable
 from ..data.vocabulary import JoinedStrings
 from ..utils.names import check_several, shown
@@ -12,21 +14,22 @@ from ._base import SymbolTransformer
 from ._neighbours import Column, Neighbours, combine
 from .presets import TEMPLATES, preset_templates
 from .window_templates import Places, parse_places, places_name
+from .word_column import HasWordColumn
 
 __all__ = ["Window"]
 
 _OUTSIDE = "<boundary"
 
 
-class Window(SymbolTransformer):
+class Window(HasWordColumn, SymbolTransformer):
     """Make columns of neighbouring symbols, single or joined.
 
     The symbols outside the sequence are ``"<boundary-1>"``, ``"<boundary-2>"``, ... before its
     first token, and ``"<boundary+1>"``, ``"<boundary+2>"``, ... after its last one. Symbols are
     joined by ``"|"``. A ``"|"`` or backslash in a joined symbol is escaped by a backslash, and so
     is a neighbour that contains ``"<boundary"``, so that different neighbours never look the same.
-    A join with a missing symbol is missing. Nothing is learned in fit, and the input columns are
-    kept only if the templates contain offset 0.
+    A join with a missing symbol is missing. Only ``column_`` is learned in fit. The input columns
+    are kept only if the templates contain offset 0.
 
     Parameters
     ----------
@@ -35,10 +38,13 @@ class Window(SymbolTransformer):
         (negative: to the left), of every column. A tuple of ints joins the symbols at these
         offsets, of every column. A str names the columns too, as in ``"word[-1]"`` or
         ``"word[0]|tag[+1]"``. ``"names"``,
-        ``"chunks"`` and ``"tags"`` stand for the templates of :func:`text_features`.
+        ``"chunks"`` and ``"tags"`` stand for the templates of :func:`text_features`, of which
+        those of the token are for the column with the most different words.
 
     Attributes
     ----------
+    column_ : str or None
+        The column that holds the token; None if the templates are not those of a name.
     feature_names_in_ : ndarray of str objects
         Names of the columns seen in fit; token strings are one column ``"token"``.
 
@@ -71,10 +77,14 @@ class Window(SymbolTransformer):
         self.templates = templates
 
     def _names_out(self, names: tuple[str, ...]) -> list[str]:
-        return [places_name(template) for template in _expand(self.templates, names)]
+        token = self._known_column(names)
+        return [places_name(template) for template in _expand(self.templates, names, token)]
 
     def _transform(self, table: SymbolTable, lengths: np.ndarray) -> SymbolTable:
-        templates = _expand(self.templates, table.names)
+        token = None
+        if _is_preset(self.templates):
+            token = table.names[self._place_of_column(table, lengths)]
+        templates = _expand(self.templates, table.names, token)
         symbols = _Symbols(table, lengths)
         columns = [symbols.join(template) for template in templates]
         codes = np.array([c.codes for c in columns], dtype=np.int32)
@@ -86,8 +96,15 @@ class Window(SymbolTransformer):
 
     def tagger_step(self, names: tuple[str, ...]) -> list:
         """As in :class:`SymbolTransformer`."""
-        templates = [[*map(list, template)] for template in _expand(self.templates, names)]
+        expanded = _expand(self.templates, names, self._known_column(names))
+        templates = [[*map(list, template)] for template in expanded]
         return ["window", templates, self._names_out(names)]
+
+    def _choose_column(self, X: SequenceArray, stacklevel: int = 4) -> str | None:
+        return super()._choose_column(X, stacklevel + 1) if _is_preset(self.templates) else None
+
+    def _how_to_name(self, column: str) -> str:
+        return f"choose with text_features(columns=[{column!r}, ...]), or write the templates out"
 
 
 class _Symbols:
@@ -136,10 +153,15 @@ def _outside(distance: int) -> str:
     return f"{_OUTSIDE}{distance:+d}>"
 
 
-def _expand(templates: str | Sequence, names: tuple[str, ...]) -> list[Places]:
+def _is_preset(templates: Any) -> bool:
+    return isinstance(templates, str) and templates in TEMPLATES
+
+
+def _expand(templates: str | Sequence, names: tuple[str, ...], token: str | None) -> list[Places]:
     """Every template as pairs of column and offset; without names, once for each column."""
-    if isinstance(templates, str) and templates in TEMPLATES:
-        templates = preset_templates(templates, names)
+    if isinstance(templates, str) and _is_preset(templates):
+        first = [*([token] if token in names else []), *(n for n in names if n != token)]
+        templates = preset_templates(templates, first)
     check_several(templates, "templates")
     expanded = []
     for template in templates:

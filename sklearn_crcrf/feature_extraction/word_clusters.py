@@ -7,12 +7,13 @@ import numpy as np
 from ..data.symbols import SymbolTable
 from ..data.vocabulary import Vocabulary
 from ..utils.names import check_several
-from ._base import SymbolTransformer, column_number
+from ._base import SymbolTransformer
+from .word_column import HasWordColumn, column_number
 
 __all__ = ["WordClusters"]
 
 
-class WordClusters(SymbolTransformer):
+class WordClusters(HasWordColumn, SymbolTransformer):
     """Make columns of the clusters that words belong to.
 
     Brown clusters [1]_ are the leaves of a tree, named by the path from the root, such as
@@ -31,10 +32,13 @@ class WordClusters(SymbolTransformer):
     name : str, default="cluster"
         Name of the column; with prefixes, the columns are ``"cluster:4"``, ``"cluster:6"``, ...
     column : str, optional
-        The column, or key of feature dicts, that holds the token. Default: the first.
+        The column, or key of feature dicts, that holds the token. Default: the one with the
+        most different words, whatever the order; if the choice is close, there is a warning.
 
     Attributes
     ----------
+    column_ : str
+        The column that holds the token.
     feature_names_in_ : ndarray of str objects
         Names of the columns seen in fit; token strings are one column ``"token"``.
 
@@ -89,7 +93,7 @@ class WordClusters(SymbolTransformer):
 
     def _transform(self, table: SymbolTable, lengths: np.ndarray) -> SymbolTable:
         names = self._names_out(table.names)
-        j = column_number(self.column, table.names)
+        j = self._place_of_column(table, lengths)
         paths = [self._cluster(symbol) for symbol in table.categories[j]]
         known = np.array([path is not None for path in paths], dtype=bool)
         columns, categories = [], []
@@ -109,7 +113,7 @@ class WordClusters(SymbolTransformer):
         clusters = {word: str(cluster) for word, cluster in self.clusters.items()}
         return [
             "clusters",
-            names[column_number(self.column, names)],
+            names[column_number(self._known_column(names), names)],
             clusters,
             made,
             self.ignore_case,

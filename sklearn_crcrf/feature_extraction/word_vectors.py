@@ -12,12 +12,13 @@ from ..data.vocabulary import Vocabulary
 from ..utils.names import check_no_string
 from ..utils.replaced_parts import check_fitted
 from ..utils.soundness import Array, Fact, Requirement
-from ._base import SequenceTransformer, as_symbols, column_number
+from ._base import SequenceTransformer, as_symbols
+from .word_column import HasWordColumn
 
 __all__ = ["WordVectors"]
 
 
-class WordVectors(SequenceTransformer):
+class WordVectors(HasWordColumn, SequenceTransformer):
     """Make columns of numbers from the vectors, or embeddings, of words.
 
     Parameters
@@ -30,10 +31,13 @@ class WordVectors(SequenceTransformer):
     ignore_case : bool, default=False
         Whether a word that is not found is looked up again in lower case.
     column : str, optional
-        The column, or key of feature dicts, that holds the token. Default: the first.
+        The column, or key of feature dicts, that holds the token. Default: the one with the
+        most different words, whatever the order; if the choice is close, there is a warning.
 
     Attributes
     ----------
+    column_ : str
+        The column that holds the token.
     vocabulary_ : Vocabulary
         The words, by number.
     vectors_ : ndarray of shape (n_words, n_dimensions)
@@ -84,7 +88,7 @@ class WordVectors(SequenceTransformer):
         ValueError
             If the vectors are not finite or differ in length, or X lacks the column.
         """
-        column_number(self.column, as_symbols(X).data.names)
+        column = self._choose_column(as_symbols(X), stacklevel=3)
         words, rows = _read(self.vectors)
         rows = check_array(rows, dtype=[np.float64, np.float32], input_name="vectors")
         if len(words) != len(rows):
@@ -97,7 +101,7 @@ class WordVectors(SequenceTransformer):
             )
         vocabulary = Vocabulary()
         _, first = number_keys(vocabulary.add(words).astype(np.int64))
-        self.vocabulary_ = vocabulary
+        self.column_, self.vocabulary_ = column, vocabulary
         self.vectors_ = rows if len(first) == len(rows) else rows[first]
         self.unknown_ = unknown
         return self
@@ -117,7 +121,7 @@ class WordVectors(SequenceTransformer):
         check_fitted(self)
         sequences = as_symbols(X)
         table = sequences.data
-        j = column_number(self.column, table.names)
+        j = self._place_of_column(table, sequences.lengths)
         ids = self._look_up(table.categories[j].tolist())
         known = np.flatnonzero(ids >= 0)
         # The last row is for tokens without a symbol, whose code is -1.

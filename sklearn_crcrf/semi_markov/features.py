@@ -9,6 +9,8 @@ from sklearn.utils import check_scalar
 
 from ..data.ragged import SequenceArray
 from ..data.sequences import as_sequences
+from ..data.symbols import symbolize
+from ..feature_extraction.word_column import HasWordColumn
 from ..segments.roles import roles_of
 from ..segments.schemes import ONE_TO_ONE, check_option
 from ..structures import SemiMarkovChain
@@ -17,14 +19,14 @@ from ..utils.replaced_parts import check_fitted
 from ..utils.soundness import Fact, Requirement, below
 from ._base import SpanTransformer
 from .segmented import SegmentedArray
-from .span_source import SegmentFunction, SpanSource
+from .span_source import OF_WORDS, SegmentFunction, SpanSource
 from .span_symbols import SpanSymbols
 from .span_table import Entries, segmented
 
 __all__ = ["SegmentFeatures"]
 
 
-class SegmentFeatures(SpanTransformer):
+class SegmentFeatures(HasWordColumn, SpanTransformer):
     """Symbols of whole spans, such as the string of all their tokens.
 
     Only symbols of segments of the training labels become features, and a symbol should occur in
@@ -46,10 +48,13 @@ class SegmentFeatures(SpanTransformer):
     scheme : {"IOB2", "IOBES", "BIOES", "BILOU", "BMES"}, default="IOB2"
         How labels spell segments.
     column : str, optional
-        The column, or key of feature dicts, that holds the token. Default: the first.
+        The column, or key of feature dicts, that holds the token. Default: the one with the
+        most different words, whatever the order; if the choice is close, there is a warning.
 
     Attributes
     ----------
+    column_ : str or None
+        The column that holds the token; None if no feature needs it.
     symbols_ : list of SpanSymbols
         The symbols of each of the features.
 
@@ -116,7 +121,10 @@ class SegmentFeatures(SpanTransformer):
         start, length = _segments(sequences.y, self.scheme)
         short = length <= self.max_length
         start, length = start[short], length[short]
-        source = SpanSource(sequences.X, self.column)
+        table, self.column_ = symbolize(sequences.X), self.column
+        if self._has_words():
+            self.column_ = self._choose_column(sequences.X.with_data(table), stacklevel=3)
+        source = SpanSource(sequences.X, table, self.column_)
         self.symbols_ = [
             SpanSymbols.frequent(source.runs(feature, start, length), self.min_freq)
             for feature in self.features
@@ -142,7 +150,10 @@ class SegmentFeatures(SpanTransformer):
         """
         check_fitted(self)
         sequences = as_sequences(X).X
-        source = SpanSource(sequences, self.column)
+        table, token = symbolize(sequences), None
+        if self._has_words():
+            token = table.names[self._place_of_column(table, sequences.lengths)]
+        source = SpanSource(sequences, table, token)
         entries, n_before = [], 0
         for feature, symbols in zip(self.features, self.symbols_, strict=True):
             start, length, column = source.find(feature, symbols, self.max_length)
@@ -170,6 +181,9 @@ class SegmentFeatures(SpanTransformer):
             for run in symbols.names()
         ]
         return np.array(names, dtype=object)
+
+    def _has_words(self) -> bool:
+        return any(f in OF_WORDS for f in self.features if isinstance(f, str))
 
     def _check_parameters(self) -> None:
         check_several(self.features, "features")

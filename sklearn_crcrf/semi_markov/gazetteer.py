@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_scalar
 
+from ..data.ragged import SequenceArray
 from ..data.sequences import as_sequences
 from ..data.symbols import symbolize
+from ..feature_extraction.word_column import HasWordColumn
 from ..utils.lines import lines_of
 from ..utils.names import check_several
 from ..utils.replaced_parts import check_fitted
@@ -27,7 +29,7 @@ __all__ = ["SegmentGazetteer"]
 BLOCK = 50_000
 
 
-class SegmentGazetteer(SpanTransformer):
+class SegmentGazetteer(HasWordColumn, SpanTransformer):
     """Features of spans that are phrases of lists, or resemble them [1]_.
 
     A feature of tokens, such as a mark of :class:`Gazetteer`, cannot tell that a whole segment is
@@ -58,10 +60,13 @@ class SegmentGazetteer(SpanTransformer):
     ignore_case : bool, default=True
         Whether upper and lower case are treated as equal.
     column : str, optional
-        The column, or key of feature dicts, that holds the token. Default: the first.
+        The column, or key of feature dicts, that holds the token. Default: the one with the
+        most different words, whatever the order; if the choice is close, there is a warning.
 
     Attributes
     ----------
+    column_ : str or None
+        The column that holds the token; None if X is None or has strings.
     phrases_ : list of SpanSymbols
         The phrases of each list.
 
@@ -109,7 +114,9 @@ class SegmentGazetteer(SpanTransformer):
 
         Parameters
         ----------
-        X, y : ignored
+        X : list of sequences of str or dict, SequenceArray, or DataFrame, optional
+            The tokens, by which the column is chosen.
+        y : ignored
 
         Returns
         -------
@@ -126,7 +133,15 @@ class SegmentGazetteer(SpanTransformer):
             SpanSymbols(sorted({phrase for phrase in self._read(name, phrases) if phrase}))
             for name, phrases in self.lists.items()
         ]
+        self.column_ = self.column if X is None else self._column_of(as_sequences(X).X)
         return self
+
+    def _column_of(self, X: SequenceArray) -> str | None:
+        """The column of the tokens; strings, which need not be counted, have only one."""
+        are_strings = isinstance(X.data, np.ndarray) and isinstance(next(iter(X.data), None), str)
+        if self.column is not None or are_strings:
+            return self.column
+        return self._choose_column(X.with_data(symbolize(X)), stacklevel=4)
 
     def transform(self, X: Any) -> SegmentedArray:
         """Find the spans that are in the lists, or resemble their phrases.
@@ -149,11 +164,7 @@ class SegmentGazetteer(SpanTransformer):
         check_fitted(self)
         sequences = as_sequences(X).X
         table = symbolize(sequences)
-        names = list(table.names)
-        column = names[0] if self.column is None and names else self.column
-        if column not in names:
-            raise ValueError(f"X has no column {column!r}; its columns are {names}")
-        j = names.index(column)
+        j = self._place_of_column(table, sequences.lengths)
         symbols = [self._folded(symbol) for symbol in table.categories[j]]
         distinct = list(dict.fromkeys(symbols))
         number = {symbol: i for i, symbol in enumerate(distinct)}

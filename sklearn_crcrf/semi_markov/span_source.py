@@ -6,12 +6,15 @@ from typing import Any, cast
 import numpy as np
 
 from ..data.ragged import SequenceArray
-from ..data.symbols import SymbolTable, symbolize
+from ..data.symbols import SymbolTable
 from ..feature_extraction.spelling import spelling_table
 from .span_symbols import SpanSymbols
 from .span_table import following_tokens
 
-__all__ = ["SegmentFunction", "SpanSource"]
+__all__ = ["OF_WORDS", "SegmentFunction", "SpanSource"]
+
+#: The features that are made of the tokens rather than of a column by name.
+OF_WORDS = ("string", "around", "shape")
 
 # Stand for the token before the first and after the last token of a sequence.
 BEFORE, AFTER = "^", "$"
@@ -25,13 +28,14 @@ class SpanSource:
     Parameters
     ----------
     X : SequenceArray
+    table : SymbolTable
+        Its symbols.
     column : str, optional
         The column of the token.
     """
 
-    def __init__(self, X: SequenceArray, column: str | None):
-        self._X, self._column = X, column
-        self._table: SymbolTable = symbolize(X)
+    def __init__(self, X: SequenceArray, table: SymbolTable, column: str | None):
+        self._X, self._table, self._column = X, table, column
         self._following = following_tokens(X.offsets)
 
     def runs(self, feature: Any, start: np.ndarray, length: np.ndarray) -> list[tuple[str, ...]]:
@@ -74,11 +78,9 @@ class SpanSource:
     def _symbols(self, feature: str) -> tuple[Sequence[str], np.ndarray]:
         """Symbols, and the number of the symbol of each token."""
         table, names = self._table, list(self._table.names)
-        if feature in ("string", "around", "shape"):
-            wanted = names[0] if self._column is None and names else self._column
-            of_word = "shape" if feature == "shape" else "lower"
-        else:
-            wanted, of_word = feature, None
+        wanted, of_word = cast(str | None, feature), None
+        if feature in OF_WORDS:
+            wanted, of_word = self._column, "shape" if feature == "shape" else "lower"
         if wanted not in names:
             raise ValueError(f"X has no column {wanted!r}; its columns are {names}")
         j = names.index(wanted)

@@ -158,7 +158,7 @@ def check_sound(fitted: Any) -> None:
     ValueError
         If a requirement is not met; the message names the class and the violation.
     """
-    if isinstance(fitted, Sound) and _is_fitted(fitted):
+    if isinstance(fitted, Sound) and is_fitted(fitted):
         require(type(fitted).__name__, type(fitted)._requirements(fitted))
 
 
@@ -192,7 +192,7 @@ def setting_state(owner: str) -> Iterator[None]:
         raise ValueError(f"{owner}: its state is damaged: {error!r}") from error
 
 
-def _is_fitted(estimator: Any) -> bool:
+def is_fitted(estimator: Any) -> bool:
     return any(name.endswith("_") and not name.startswith("__") for name in vars(estimator))
 
 

@@ -77,7 +77,7 @@ def test_case_and_tokens_with_spaces():
 def test_a_named_column_and_missing_tokens():
     X = [[{"t": "a", "w": "b"}, {"t": "b"}, {"w": "b"}]]
     assert marks({"x": ["b"]}, X, column="w") == {"x": ["B", None, "B"]}
-    assert marks({"x": ["a b"]}, X) == {"x": ["B", "I", None]}
+    assert marks({"x": ["a b"]}, X, column="t") == {"x": ["B", "I", None]}
     with pytest.raises(ValueError, match="no column 'v'"):
         Gazetteer({}, column="v").fit(X)
 

@@ -29,8 +29,8 @@ def test_column_and_missing_symbols():
     out = TokenFeatures(["prefix1"], column="word").transform(dicts)
     assert out.data.names == ("tag", "word", "prefix1")
     assert out.data.column("prefix1").tolist() == ["A", None]
-    first = TokenFeatures(["lower"]).transform(dicts)
-    assert first.data.column("lower").tolist() == ["n", "v"]
+    with pytest.raises(ValueError, match=r"not the first but 'word' .* column='word'"):
+        TokenFeatures(["lower"]).transform(dicts)
 
 
 def test_a_slice_of_a_table_says_the_same():
