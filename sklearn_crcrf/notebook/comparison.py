@@ -89,7 +89,7 @@ class LabelComparison(NotebookDisplay):
         sequence : one sequence, such as a list of tokens
         gold : sequence of labels
         tokens : sequence of str, optional
-            Texts of the tokens; by default the first string of each token.
+            Texts of the tokens; by default the word or first string of each token.
         scheme : as in the class
 
         Returns

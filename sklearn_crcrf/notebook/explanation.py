@@ -52,7 +52,7 @@ def explain(
         Other labels of the same sequence: then contributions are differences, which sum to the
         score of ``labels`` minus the score of ``against``, the log-odds of the two labellings.
     tokens : sequence of str, optional
-        Texts of the tokens; by default the first string of each token, or its number.
+        Texts of the tokens; by default the word or first string of each token, or its number.
 
     Returns
     -------

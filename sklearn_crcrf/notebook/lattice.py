@@ -86,7 +86,7 @@ class Lattice(NotebookDisplay):
         k : int, default=3
             Number of paths.
         tokens : sequence of str, optional
-            Texts of the tokens; by default the first string of each token.
+            Texts of the tokens; by default the word or first string of each token.
 
         Returns
         -------

@@ -32,7 +32,7 @@ def single(estimator: Any, sequence: Any, tokens: Sequence[str] | None = None) -
     sequence : list of tokens, 2-D array or CSR, SequenceArray or DataFrame
         The last two hold one sequence.
     tokens : sequence of str, optional
-        Texts of the tokens; by default the first string of each token, or its number.
+        Texts of the tokens; by default the word or first string of each token, or its number.
 
     Returns
     -------
@@ -48,20 +48,23 @@ def single(estimator: Any, sequence: Any, tokens: Sequence[str] | None = None) -
     outer = as_sequences(X).X
     if len(outer) != 1:
         raise ValueError(f"sequence must be a single sequence, but there are {len(outer)}")
-    texts = token_texts(outer) if tokens is None else [str(token) for token in tokens]
+    classifier, inner = unwrap(estimator, X)
+    words = getattr(classifier, "observation_", None)
+    texts = token_texts(outer, words) if tokens is None else [str(token) for token in tokens]
     if len(texts) != outer.lengths[0]:
         raise ValueError(f"there are {outer.lengths[0]} tokens, but {len(texts)} names of tokens")
-    classifier, inner = unwrap(estimator, X)
     check_fitted(classifier)
     return Single(classifier, as_sequences(inner).X, texts)
 
 
-def token_texts(X: SequenceArray) -> list[str]:
+def token_texts(X: SequenceArray, words: str | None = None) -> list[str]:
     """Texts of the tokens of X: the first string of each token, or its number.
 
     Parameters
     ----------
     X : SequenceArray
+    words : str, optional
+        The column that holds the words; tokens that have it are shown by it.
 
     Returns
     -------
@@ -75,17 +78,18 @@ def token_texts(X: SequenceArray) -> list[str]:
     """
     data = X.data
     if isinstance(data, SymbolTable):
-        name = next((n for n in data.names if n not in data.numbers), None)
+        texts = (n for n in data.names if n not in data.numbers)
+        name = words if words in data.names else next(texts, None)
         return _numbers(len(data)) if name is None else [str(s) for s in data.column(name)]
     if not isinstance(data, np.ndarray) or data.dtype.kind in "biuf":
         return _numbers(data.shape[0])
-    return [_text(token, number) for number, token in enumerate(data)]
+    return [_text(token, number, words) for number, token in enumerate(data)]
 
 
-def _text(token: Any, number: int) -> str:
+def _text(token: Any, number: int, words: str | None) -> str:
     if isinstance(token, str):
         return str(token)
-    values = token.values() if isinstance(token, Mapping) else token
+    values = [token.get(words), *token.values()] if isinstance(token, Mapping) else token
     values = values if isinstance(values, Iterable) else ()
     return next((str(value) for value in values if isinstance(value, str)), str(number))
 

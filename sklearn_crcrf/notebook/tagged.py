@@ -82,7 +82,7 @@ class TaggedSequence(NotebookDisplay):
         estimator : fitted sequence classifier, or a pipeline or search that ends in one
         sequence : one sequence, such as a list of tokens
         tokens : sequence of str, optional
-            Texts of the tokens; by default the first string of each token.
+            Texts of the tokens; by default the word or first string of each token.
         scheme : as in the class
 
         Returns

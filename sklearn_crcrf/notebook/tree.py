@@ -82,7 +82,7 @@ class TaggedTree(NotebookDisplay):
         tree : GraphArray
             One sample, such as ``X[:1]``.
         tokens : sequence of str, optional
-            Texts of the tokens; by default the first string of each token.
+            Texts of the tokens; by default the word or first string of each token.
 
         Returns
         -------

@@ -31,6 +31,7 @@ from sklearn_crcrf.base.batches import Batch
 from sklearn_crcrf.base.contributions import Contributions
 from sklearn_crcrf.datasets import make_addresses
 from sklearn_crcrf.notebook.explanation import Explanation
+from sklearn_crcrf.notebook.single import single
 from sklearn_crcrf.structures import Chain, HigherOrderChain
 
 X, Y = make_addresses(40, random_state=0)
@@ -344,3 +345,12 @@ def test_only_the_entries_that_add_most_are_listed_one_by_one():
         "  -1.500 a1",
         "  +1.500 3 others",
     ]
+
+
+def test_tokens_are_shown_by_the_column_of_the_words():
+    words = [["dog", "walks", "home"], ["a", "cat", "sleeps"], ["birds", "sing", "well"]]
+    X = [[{"shape": "x", "word": word} for word in sentence] for sentence in words]
+    model = EmpiricalCRF(order=1).fit(X, [["D", "N", "V"]] * 3)
+    assert model.observation_ == "word"
+    for sequence in (X[0], SequenceArray.from_sequences(X)[:1]):
+        assert single(model, sequence).tokens == words[0]
