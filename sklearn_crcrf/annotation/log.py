@@ -52,7 +52,7 @@ class Log:
         If another process has opened it.
     ValueError
         If a line is damaged, repeated, or not in its place; the message names the line, and says
-        how many entries :func:`repair_log` would keep.
+        how many entries ``annotate --repair`` would keep.
 
     Examples
     --------
