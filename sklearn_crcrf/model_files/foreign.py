@@ -363,13 +363,19 @@ def _column_transformer(columns: Any) -> Iterator[Requirement]:
     if not hasattr(columns, "transformers_"):
         return
     yield from _width(columns)
+    for attribute in ("transformers", "transformers_"):
+        parts = getattr(columns, attribute)
+        are_parts = isinstance(parts, list) and all(
+            isinstance(part, tuple) and len(part) == 3 and isinstance(part[0], str)
+            for part in parts
+        )
+        yield Fact(attribute, are_parts, "must be names, transformers and columns")
     n, parts = int(columns.n_features_in_), columns.transformers_
-    are_parts = isinstance(parts, list) and all(
-        isinstance(part, tuple) and len(part) == 3 and isinstance(part[0], str) for part in parts
-    )
-    yield Fact("transformers_", are_parts, "must be names, transformers and columns")
+    known = {*getattr(columns, "feature_names_in_", ())}
+    given = {name: transformer for name, transformer, _ in columns.transformers}
     for name, transformer, selected in parts:
-        holds = _transforms(transformer, ("drop",)) and _selects(selected, n)
+        holds = _transforms(transformer, ("drop",)) and _selects(selected, n, known)
+        holds = holds and (given.get(name) != "drop" or transformer == "drop")
         yield Fact("transformers_", holds, f"has {name!r}, which does not transform columns of X")
     inputs = columns._transformer_to_input_indices
     names = {name for name, transformer, _ in parts if not isinstance(transformer, str)}
@@ -388,11 +394,12 @@ def _column_transformer(columns: Any) -> Iterator[Requirement]:
         yield Fact(name, isinstance(value, kind), f"must be a {kind.__name__}")
 
 
-def _selects(columns: Any, n: int) -> bool:
+def _selects(columns: Any, n: int, known: set[Any]) -> bool:
     """Whether this selects some of n columns: numbers, names, a mask of all or a slice."""
     if isinstance(columns, slice):
         ends = columns.start, columns.stop, columns.step
-        return columns.step != 0 and _are(int | str | None, ends)
+        names = {end for end in ends if isinstance(end, str)}
+        return columns.step != 0 and _are(int | str | None, ends) and names <= known
     if isinstance(columns, np.ndarray):
         if columns.ndim == 1 and columns.dtype.kind in "iu":
             return not len(columns) or -n <= columns.min() <= columns.max() < n
@@ -402,7 +409,7 @@ def _selects(columns: Any, n: int) -> bool:
     values = columns if isinstance(columns, list) else [columns]
     if values and _are(bool | np.bool_, values):
         return len(values) == n
-    return _are(str, values) or (
+    return (_are(str, values) and known.issuperset(values)) or (
         _are(Integral, values) and all(-n <= int(value) < n for value in values)
     )
 

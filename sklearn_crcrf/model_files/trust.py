@@ -165,7 +165,12 @@ NUMPY_FUNCTIONS = [
 SCIPY_FUNCTIONS = ["expit", "log_expit", "logit"]
 # The modules of these functions in different versions of NumPy and SciPy.
 NUMPY_MODULES = ["numpy", "numpy._core._multiarray_umath", "numpy.core._multiarray_umath"]
-SCIPY_MODULES = ["scipy.special", "scipy.special._special_ufuncs", "scipy.special._ufuncs"]
+SCIPY_MODULES = [
+    "scipy.special",
+    "scipy.special._special_ufuncs",
+    "scipy.special._support_alternative_backends",
+    "scipy.special._ufuncs",
+]
 
 NUMPY_SCALARS = [
     "bool",
