@@ -35,9 +35,12 @@ def _move(rng: Random, path: Path, pid: int) -> None:
 
 
 def _replace(rng: Random, path: Path, pid: int) -> None:
+    # Nothing is acknowledged in between, which the copy could not have.
+    os.kill(pid, signal.SIGSTOP)
     copy = path.with_name("copy")
     copy.write_bytes(path.read_bytes())
     os.replace(copy, path)
+    os.kill(pid, signal.SIGCONT)
 
 
 def _delete(rng: Random, path: Path, pid: int) -> None:
