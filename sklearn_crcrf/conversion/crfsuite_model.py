@@ -55,8 +55,8 @@ def read_crfsuite_model(
 
     Notes
     -----
-    Labels are those of CRFsuite. Of several labellings that have exactly the same score, such as
-    those of a single token without any known attribute, the first in sorted order is taken.
+    The model labels as CRFsuite does. If several labellings have exactly the same score, such as
+    all labels of a single token without any known attribute, it takes the first in sorted order.
 
     Examples
     --------

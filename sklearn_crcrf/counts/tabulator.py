@@ -198,7 +198,7 @@ class Tabulator:
         return _join(symbols, self._bin(_numbers(table, self._numbers), self._numbers)), bag
 
     def _wanted(self, names: Sequence[str]) -> list[str]:
-        """The columns to make: those of fit, and a few others, by which an error is noticed."""
+        """Return the columns to make: the columns of fit, and a few others, to notice an error."""
         if not self._columns:
             return [*names]
         known = {*self._columns}

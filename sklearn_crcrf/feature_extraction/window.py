@@ -39,12 +39,12 @@ class Window(HasWordColumn, SymbolTransformer):
         offsets, of every column. A str names the columns too, as in ``"word[-1]"`` or
         ``"word[0]|tag[+1]"``. ``"names"``,
         ``"chunks"`` and ``"tags"`` stand for the templates of :func:`text_features`, of which
-        those of the token are for the column with the most different words.
+        the templates of the token are for the column with the most different words.
 
     Attributes
     ----------
     column_ : str or None
-        The column that holds the token; None if the templates are not those of a name.
+        The column that holds the token; None if the templates are given one by one.
     feature_names_in_ : ndarray of str objects
         Names of the columns seen in fit; token strings are one column ``"token"``.
 

@@ -245,7 +245,7 @@ def count(y_true: Any, y_pred: Any, scheme: str, reading: str, sample_weight: An
 
 
 def segments_of(pair: Pair, scheme: str, reading: str) -> tuple[Segments, Segments]:
-    """True and predicted segments, without those of which no label is known."""
+    """Return true and predicted segments, without segments of which no label is known."""
     # Predicted labels come first: unknown true labels were completed from them.
     pred = find_segments(pair.pred, scheme, reading, "y_pred")
     true = find_segments(pair.true, scheme, reading, "y_true")

@@ -46,7 +46,7 @@ def check_foreign(estimator: Any) -> None:
 
 
 def _all_requirements(estimator: Any, name: str) -> Iterator[Requirement]:
-    """The requirements of a class, and those of the attributes that they do not name."""
+    """Yield the requirements of a class, and of all attributes that these do not name."""
     named = {"_sklearn_output_config"}
     if hasattr(estimator, "_parameter_constraints"):
         estimator._validate_params()
