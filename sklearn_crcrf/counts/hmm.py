@@ -276,7 +276,7 @@ class HMM(CountingClassifier):
             sizes.append(self.encoder_.n_weighted)
         exponents = 1, len(columns)
         yield from below("_weights", state_requirements(self._weights, sizes, exponents, n))
-        yield Array("_starts", self._starts, (len(sizes),), 0, sum(sizes), "iu")
+        yield Array("_starts", self._starts, (len(sizes),), 0, sum(sizes), "i")
         yield Fact("_starts", np.array_equal(self._starts, self._weights.starts), "differ")
 
     def _named_weights(self) -> NamedWeights:

@@ -371,7 +371,7 @@ class FeatureInduction(TransformerMixin, BaseSequenceClassifier):
         yield indices("_places", self._places, (n,), n_columns)
         yield indices("_labels", self._labels, (n,), len(self.classes_))
         yield Array("gains_", self.gains_, (n,))
-        yield Array("rounds_", self.rounds_, (n,), 0, kind="iu")
+        yield Array("rounds_", self.rounds_, (n,), 0, kind="i")
         yield Fact("estimator_", isinstance(self.estimator_, CRF), "must be a CRF")
         same = self.estimator_.classes_.tolist() == self.classes_.tolist()
         yield Fact("estimator_", same, "must have the same labels")

@@ -302,7 +302,7 @@ def _logistic_regression(classifier: Any) -> Iterator[Requirement]:
     n_rows = 1 if len(classes) == 2 else len(classes)
     yield Array("coef_", classifier.coef_, (n_rows, n))
     yield Array("intercept_", classifier.intercept_, (n_rows,))
-    yield Array("n_iter_", classifier.n_iter_, (len(classifier.n_iter_),), kind="iu")
+    yield Array("n_iter_", classifier.n_iter_, (len(classifier.n_iter_),), kind="i")
 
 
 def _function_transformer(transformer: Any) -> Iterator[Requirement]:

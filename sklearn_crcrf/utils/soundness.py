@@ -30,7 +30,7 @@ __all__ = [
 LARGEST = float(np.finfo(np.float64).max)
 LARGEST_INT = np.iinfo(np.int64).max
 POINTERS = (np.int32, np.int64)
-KINDS = {"f": "floats", "iu": "integers", "fiu": "numbers", "b": "bools", "OUS": "strings"}
+KINDS = {"f": "floats", "i": "signed integers", "fiu": "numbers", "b": "bools", "OUS": "strings"}
 # Errors raised when an attribute of an object is missing or of an unexpected type.
 ERRORS = (AttributeError, IndexError, KeyError, OverflowError, TypeError)
 
@@ -46,9 +46,9 @@ class Array(NamedTuple):
     shape : tuple of int
     least, most : float
         The smallest and the largest value allowed; by default all finite numbers.
-    kind : {"f", "iu", "fiu", "b", "OUS"}
-        Floats in single or double precision, integers, numbers, bools or strings. Numbers and
-        strings have no range.
+    kind : {"f", "i", "fiu", "b", "OUS"}
+        Floats in single or double precision, signed integers, numbers, bools or strings. Numbers
+        and strings have no range.
 
     Examples
     --------
@@ -212,7 +212,7 @@ def labels(name: str, value: Any) -> Iterator[Requirement]:
 
 def indices(name: str, value: Any, shape: tuple[int, ...], stop: int, start: int = 0) -> Array:
     """Integers from ``start`` to before ``stop``."""
-    return Array(name, value, shape, start, stop - 1, "iu")
+    return Array(name, value, shape, start, stop - 1, "i")
 
 
 def pointers(name: str, value: Any, n_rows: int, n_entries: int) -> Iterator[Requirement]:

@@ -226,7 +226,7 @@ def test_pointers_are_of_a_type_that_kernels_read(kind):
     hmm = HMM().fit(X, y)
     weights = hmm._weights.coef
     weights.indptr = weights.indptr.astype(kind)
-    with pytest.raises(ValueError, match="indptr must hold int32 or int64"):
+    with pytest.raises(ValueError, match="indptr must hold"):
         check_sound(hmm)
 
 
