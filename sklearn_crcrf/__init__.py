@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Any
 
 from . import _kernels  # noqa: F401, says at once if the kernels are not compiled
 from ._version import __version__
-from .utils import moved
 
 if TYPE_CHECKING:
     from .base.pipeline import SequencePipeline, make_sequence_pipeline
@@ -136,8 +135,6 @@ __all__ = [
     "make_sequence_pipeline",
     "text_features",
 ]
-
-moved.keep_importable(__name__)
 
 
 def __getattr__(name: str) -> Any:

@@ -5,7 +5,7 @@ import re
 import shutil
 import subprocess
 import sys
-from importlib import import_module, metadata
+from importlib import import_module
 from pathlib import Path
 from pkgutil import walk_packages
 
@@ -118,8 +118,10 @@ def test_the_reference_lists_what_is_public():
     assert missing == []
 
 
-def test_version_is_that_of_the_distribution():
-    assert sklearn_crcrf.__version__ == metadata.version("sklearn-crcrf")
+def test_the_citation_and_the_changelog_name_the_version():
+    root, version = FOLDER.parent, sklearn_crcrf.__version__
+    assert f"\nversion: {version}\n" in (root / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"\n## {version}\n" in (root / "CHANGELOG.md").read_text(encoding="utf-8")
 
 
 def test_type_hints_are_announced():

@@ -175,7 +175,6 @@ class BoostedCRF(CallbackSupportMixin, BaseSequenceClassifier):
             "verbose",
         ),
     }
-    _added_parameters = ("warm_start", "class_weight")
 
     def __init__(
         self,

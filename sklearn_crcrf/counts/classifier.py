@@ -363,8 +363,6 @@ class CountingClassifier(PostponesEstimates, BaseSequenceClassifier):
         """Count more data as the data that was counted."""
         twin = copy(self)
         twin._follow(self._plan(), self._label_ids.declared())
-        # The model may be from a version with fewer features.
-        twin.encoder_ = twin.encoder_.narrowed(self.encoder_.lexicon.features)
         sequences, weights = twin._check_training(X, y, sample_weight, reset=False)
         return twin._part(twin._count(twin._learn(sequences, weights)))
 

@@ -253,8 +253,7 @@ class HMM(CountingClassifier):
     @property
     def edge_transitions_(self) -> np.ndarray:
         """Scores of transitions for each type of edges, (n_edge_types, n_labels, n_labels)."""
-        n = len(self.classes_)  # models that were stored before edges had types have none
-        return getattr(self, "_edge_transitions", np.empty((0, n, n)))
+        return self._edge_transitions
 
     @property
     def coef_(self) -> sp.csr_array:

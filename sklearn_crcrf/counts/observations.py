@@ -130,11 +130,6 @@ class Encoder:
         Whether tokens have a bag of attributes.
     """
 
-    # Of models that were stored before tokens had links.
-    links = "next"
-    edge_types: Vocabulary | None = None
-    bag: Vocabulary | None = None  # of attributes that are no columns
-
     def __init__(
         self,
         names: Sequence[str],
@@ -222,10 +217,7 @@ class Encoder:
         """The same ids, without spelling features that no template has."""
         columns = {name for template in templates for name, _ in template.symbols}
         words = self.names[0]
-        return self.narrowed([f for f in self.lexicon.features if f"{words}:{f}" in columns])
-
-    def narrowed(self, features: Sequence[str]) -> "Encoder":
-        """The same ids, with some of the spelling features."""
+        features = [f for f in self.lexicon.features if f"{words}:{f}" in columns]
         twin = self.copy()
         twin.lexicon = self.lexicon.narrowed(features)
         return twin

@@ -1,7 +1,6 @@
 """Sparse rows of counts and weights, and how to find the row of an attribute."""
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -59,10 +58,6 @@ class KeyIndex:
             level = _pack(rank, ids)
             rank = _rank(level)
             self._levels.append(level[np.append(True, level[1:] != level[:-1])[: len(level)]])
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        # Older versions stored the keys too.
-        vars(self).update({name: value for name, value in state.items() if name != "keys"})
 
     def __len__(self) -> int:
         return len(self._levels[-1]) if self._levels else int(self._first.max()) + 1

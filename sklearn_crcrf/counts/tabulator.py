@@ -42,11 +42,6 @@ class Tabulator:
         Gives integer codes to numeric columns.
     """
 
-    # Of models that were stored before words were found.
-    _columns: list[str] | None = None
-    _rivals: list[str] | None = None
-    _has_bag = False
-
     def __init__(self, observation: str | None, binning: BaseEstimator | None):
         self._observation = observation
         self._binning = EqualFrequencyBins() if binning is None else clone(binning)
@@ -63,8 +58,8 @@ class Tabulator:
 
     @property
     def columns(self) -> list[str]:
-        """The columns of X in their order; empty if they are not known."""
-        return self._columns or []
+        """The columns of X in their order."""
+        return self._columns
 
     @property
     def has_bag(self) -> bool:
@@ -109,7 +104,7 @@ class Tabulator:
                 f"attributes, and {text}. CRF learns a weight for each attribute"
             )
         elif self._rivals and has_observation:
-            text += f", but {_some(self._rivals or [])} may be meant"
+            text += f", but {_some(self._rivals)} may be meant"
             choose += (
                 "; if columns are features made of words, CRF learns a weight for each of them"
             )
@@ -122,7 +117,7 @@ class Tabulator:
         yield Fact("_kind", self._kind in KINDS, f"must be one of {KINDS}")
         yield Fact("_words", isinstance(self._words, str), "must be a str")
         for name in ("_numbers", "_columns", "_rivals"):
-            names = [] if getattr(self, name) is None else getattr(self, name)
+            names = getattr(self, name)
             are_names = all(isinstance(it, str) for it in names) and isinstance(names, list)
             yield Fact(name, are_names, "must be strings")
         yield Fact("_has_bag", isinstance(self._has_bag, bool), "must be True or False")
@@ -142,6 +137,9 @@ class Tabulator:
 
     def _fit(self, X: SequenceArray, content: Any, sample_weight: np.ndarray) -> None:
         self._kind, self._words, self._numbers = _kind(X.data), WORD, []
+        self._columns: list[str] = []
+        self._rivals: list[str] = []
+        self._has_bag = False
         self._n_columns = X.data.shape[1] if X.data.ndim > 1 else 1
         if self._kind == "numbers":
             self._fit_bins(as_numbers(X, np.float64), sample_weight)
@@ -160,7 +158,6 @@ class Tabulator:
             raise ValueError(f"observation={given!r} is not among the columns of X: {_some(names)}")
         self._has_bag = isinstance(content, ItemTable) and len(names) > MOST_KEYS
         table = content.columns(content.usual_names()) if self._has_bag else _columns_of(content)
-        self._rivals = []
         if given is None:
             is_counted = None if (sample_weight > 0).all() else sample_weight > 0
             given, self._rivals = find_words(X.with_data(table), is_counted)

@@ -29,7 +29,6 @@ from ..utils.replaced_parts import check_fitted
 from ..utils.replacing import check_replaceable, replacing
 from ..utils.soundness import Fact, Requirement, Sound
 from ..utils.unpacking import MAX_BYTES, read_limited
-from .algorithms import _FrequentFeatures as _FrequentFeatures  # files of release 0.1
 from .algorithms import estimator_of
 from .attribute_lists import listed, read_attributes
 from .binary_model import crfsuite_bytes, parse_crfsuite_model
@@ -193,16 +192,6 @@ class CRFsuiteCRF(FittedState, Sound, SummaryMixin, BaseEstimator):
         "n_jobs": [Integral, None],
         "random_state": ["random_state"],
     }
-    _added_parameters = (
-        *MEANINGLESS,
-        "model_filename",
-        "pa_type",
-        "c",
-        "error_sensitive",
-        "averaging",
-        "variance",
-        "gamma",
-    )
 
     def __init__(
         self,

@@ -201,7 +201,6 @@ class EmpiricalCRF(EmpiricalTraining):
     array([list(['D', 'N'])], dtype=object)
     """
 
-    _added_parameters = ("experts", "inference", "segments", "min_count")
     _parameter_constraints: dict = {
         "mu_oov": [Interval(Real, 0, None, closed="left")],
         "spelling": [StrOptions(set(SPELLINGS))],

@@ -1,6 +1,6 @@
 """The attributes around a token that predict its label."""
 
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from ..counts import Template
@@ -100,11 +100,6 @@ class Experts(NamedTuple):
         ]
         experts += self.edges
         return [*(expert.template for expert in experts), *given_templates(self.edges)]
-
-    def among(self, counted: Container[Template]) -> "Experts":
-        """The experts without experts on context whose templates were not counted."""
-        contexts = [expert for expert in self.contexts if expert.template in counted]
-        return self._replace(contexts=contexts)
 
     def exponents(self, are_segments: bool) -> dict[str, float]:
         """Default exponents by name; for labels of segments if ``are_segments``."""

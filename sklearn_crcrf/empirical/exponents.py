@@ -1,14 +1,13 @@
 """The exponents of all experts: names, defaults, and the slots where they apply."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
 from ..counts.state_weights import FREQUENT, SELDOM, UNSEEN
 from ..counts.storage import Storable
-from ..utils.soundness import setting_state
 
 __all__ = ["Entry", "Exponents"]
 
@@ -58,11 +57,6 @@ class Exponents(Storable):
         columns = np.repeat(np.arange(len(entries)), [len(entry.cells) for entry in entries])
         shape = N_KINDS * n_slots, len(entries)
         self._map = sp.csr_array((factors, (np.array(cells, dtype=int), columns)), shape=shape)
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(state)
-        with setting_state(type(self).__name__):
-            self._map = sp.csr_array(self._map)  # the first version stored an ndarray
 
     def __getitem__(self, name: str) -> float:
         return float(self.values[self.names.index(name)])

@@ -55,8 +55,7 @@ class ProductSpelling(Storable):
     Parameters
     ----------
     lexicon : Lexicon
-        A lexicon with the spelling features of this class; a lexicon of an older version may lack
-        some.
+        A lexicon with the spelling features of this class.
     counts : CSR of shape (n_words, n_labels)
         How often each word of the lexicon has each label.
     label_prior : ndarray of shape (n_labels,)
@@ -86,8 +85,7 @@ class ProductSpelling(Storable):
         blocks = [sp.csr_array(np.log(base / base.min())[None, :])]
         self._indexes = []
         estimates: dict[str, Any] = {}
-        experts = [expert for expert in EXPERTS if expert.feature in lexicon.features]
-        for feature, _, shorter in experts:
+        for feature, _, shorter in EXPERTS:
             column = lexicon.features.index(feature)
             keys, first, which = rank_rows(lexicon.spelling[rare][:, [column]])
             grouped = sum_rows(counts, which, len(keys))
@@ -100,8 +98,8 @@ class ProductSpelling(Storable):
             blocks.append(association(grouped, prior, strength))
             self._indexes.append(KeyIndex(keys))
             estimates[feature] = which, grouped, smooth(grouped, prior, strength)
-        self.names = ["label", *(expert.feature for expert in experts)]
-        self.exponents = np.array([1.0, *(expert.exponent for expert in experts)])
+        self.names = ["label", *self.features]
+        self.exponents = np.array([1.0, *(expert.exponent for expert in EXPERTS)])
         self.coef = sp.vstack(blocks, format="csr")
         self._starts = np.cumsum([b.shape[0] for b in blocks])
 

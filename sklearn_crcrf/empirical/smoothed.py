@@ -41,8 +41,7 @@ from .smoothing import Smoothing
 from .transitions import (
     LABEL_PAIRS,
 )
-from .triangle_rates import TriangleRates, exact_units
-from .type_rates import TypeRates
+from .triangle_rates import exact_units
 
 __all__ = ["SmoothedModel"]
 
@@ -75,9 +74,7 @@ class SmoothedModel(Storable):
         The labels of segments, if segments were counted.
     """
 
-    type_rates: TypeRates | None = None  # of models that were stored before links had types
     segments: Any = None  # SegmentRates, if segments are counted
-    triangle_rates: TriangleRates | None = None  # of models that were stored before these were
     # Whether words were predicted, and the tagger that predicts them from the second time on.
     has_predicted = False
     may_have_tagger = True

@@ -93,8 +93,8 @@ class EmpiricalTraining(CountingClassifier):
     binning: Any
     model_: Any
     _trigrams: TrigramRates | None
-    _fourgrams: FourgramRates | None = None
-    _kept_from = 1  # the min_count of a fit; models of older versions have all counts
+    _fourgrams: FourgramRates | None
+    _kept_from = 1  # the min_count of the estimates
     _private_estimates = (
         "_label_ids",
         "_exponents",
@@ -123,12 +123,7 @@ class EmpiricalTraining(CountingClassifier):
         """The templates of the events that are counted."""
         if self.zeros == "smoothed":
             given = None if self.exponents == "fit" else self._exponents
-            experts = self._experts()
-            if hasattr(self, "counts_"):  # models of older versions counted for other experts
-                experts = experts.among(self.counts_)
-            templates = SmoothedModel.templates(self.encoder_, given, experts)
-            if hasattr(self, "counts_") and TRIANGLES not in self.counts_:
-                templates = [template for template in templates if template != TRIANGLES]
+            templates = SmoothedModel.templates(self.encoder_, given, self._experts())
         elif self.encoder_.n_attributes is None:
             templates = FrequencyModel.templates(self.encoder_)
         else:

@@ -65,10 +65,7 @@ class AttributeEncoder:
         return packed(vars(self), "names")
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        # The first release called ``has_columns`` ``_has_columns``.
-        renamed = {"has_columns" if k == "_has_columns" else k: v for k, v in state.items()}
-        # Models stored before there were edge data have no encoder for it.
-        vars(self).update({"_edges": EdgeEncoder(), **unpacked(renamed, "names")})
+        vars(self).update(unpacked(state, "names"))
 
     @property
     def columns(self) -> np.ndarray | None:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from ..utils.unpacking import MAX_BYTES, Budget, TooLargeError, memory_of_json
 from .headers import read_header
-from .schema import check_schema, files_of, rename_modules
+from .schema import check_schema, files_of
 
 __all__ = ["MAX_BYTES", "Archive", "TooLargeError", "checked_archive"]
 
@@ -77,7 +77,6 @@ def checked_archive(data: bytes, max_bytes: int | None) -> Archive:
     text = members.pop(SCHEMA)
     budget.take(max(WEIGHT_OF_TEXT * len(text), memory_of_json(text)) - len(text))
     schema = json.loads(text)
-    rename_modules(schema)
     check_schema(schema, members)
     return Archive(schema, _checked_members(schema, members, budget))
 

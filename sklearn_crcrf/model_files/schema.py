@@ -9,11 +9,10 @@ from collections.abc import Iterator, Mapping
 from importlib import import_module
 from typing import Any
 
-from ..utils.moved import MOVED
 from .headers import read_header
-from .trust import LIMITED, PACKAGE, is_trusted
+from .trust import LIMITED, is_trusted
 
-__all__ = ["UntrustedError", "check_schema", "files_of", "rename_modules"]
+__all__ = ["UntrustedError", "check_schema", "files_of"]
 
 # Older protocols have other kinds of nodes.
 OLDEST_PROTOCOL = 2
@@ -59,14 +58,6 @@ def check_schema(schema: Any, members: Mapping[str, bytearray]) -> None:
         if check is not None:
             check(node, members)
     _check_shared(schema, members)
-
-
-def rename_modules(schema: Any) -> None:
-    """Replace old names of modules in the schema of a file of an earlier release."""
-    for node in nodes_of(schema):
-        package, _, module = str(node["__module__"]).partition(".")
-        if package == PACKAGE and module in MOVED:
-            node["__module__"] = f"{PACKAGE}.{MOVED[module]}"
 
 
 def files_of(schema: Any) -> Iterator[tuple[str, str, Any]]:

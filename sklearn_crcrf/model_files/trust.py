@@ -103,11 +103,10 @@ NAMED_TUPLES = {
     "counts.storage": ["Rows"],
     "counts.tables": ["Table"],
     "crfsuite.algorithms": ["_FrequentFeatures"],
-    "crfsuite.estimator": ["_FrequentFeatures"],  # where release 0.1 had it
     "empirical.transitions": ["Transitions"],
     "induction.conjunctions": ["Conjunctions"],
     "lattice.candidates": ["CandidateStatistics"],
-    "perceptron.voting": ["Ballots", "Changes", "WeightHistory"],
+    "perceptron.voting": ["Changes", "WeightHistory"],
 }
 
 # Functions that may be the criterion or the choice of features of a CRF.

@@ -133,7 +133,6 @@ class OpinionPoolCRF(CallbackSupportMixin, MetaSequenceClassifier, _BaseComposit
         "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
         **shared("sample_unit", "n_jobs", "random_state", "verbose"),
     }
-    _added_parameters = ("verbose",)
 
     def __init__(
         self,

@@ -150,7 +150,6 @@ class StructuredPerceptron(CallbackSupportMixin, LinearChainClassifier):
         "averaging": [StrOptions(set(LEARNERS))],
         **ONLINE_CONSTRAINTS,
     }
-    _added_parameters = ("warm_start",)
 
     def __init__(
         self,
@@ -439,11 +438,6 @@ class StructuredPerceptron(CallbackSupportMixin, LinearChainClassifier):
             yield from below("_history", self._history.requirements(state_shape, pair_shape))
             is_seen = self._history.n_seen == self._n_seen
             yield Fact("_n_seen", is_seen, "must be the number of votes")
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        # Release 0.1 had another name for it.
-        renamed = {"_history" if k == "_ballots" else k: v for k, v in state.items()}
-        super().__setstate__(renamed)
 
     def _set_fitted(self, learner: LastWeights, training: Training) -> None:
         """Set the learned weights and the curves of training."""

@@ -154,10 +154,6 @@ class WeightHistory(NamedTuple):
         )
 
 
-# The name in models of release 0.1.
-Ballots = WeightHistory
-
-
 def count_votes(
     history: WeightHistory, examples: Examples, allowed: np.ndarray | None
 ) -> np.ndarray:

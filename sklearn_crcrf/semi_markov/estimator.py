@@ -162,7 +162,6 @@ class SemiMarkovCRF(CRF):
             "verbose",
         ),
     }
-    _added_parameters = ("warm_start",)
 
     def __init__(
         self,

@@ -3,7 +3,6 @@
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from inspect import signature
 from threading import Lock
 from typing import Any, Self
 
@@ -33,9 +32,6 @@ class FittedState:
     ones do not end with one, so every fit must set all of them. Other attributes, such as
     parameters and scikit-learn's own, are never replaced.
 
-    A model that was stored before a parameter was added gets the default of that parameter when it
-    is loaded; the class attribute ``_added_parameters`` has the names of these.
-
     Examples
     --------
     >>> from sklearn.base import BaseEstimator
@@ -54,7 +50,6 @@ class FittedState:
     """
 
     get_params: Callable[..., dict[str, Any]]
-    _added_parameters: tuple[str, ...] = ()
 
     def _unfitted(self) -> Self:
         """A twin with the same parameters and nothing else, to be fitted anew."""
@@ -100,7 +95,5 @@ class FittedState:
         return twin
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        parameters = signature(type(self)).parameters
-        defaults = {name: parameters[name].default for name in self._added_parameters}
-        super().__setstate__({**defaults, **state})  # type: ignore[misc]  # BaseEstimator has it
+        super().__setstate__(state)  # type: ignore[misc]  # BaseEstimator has it
         remember_parts(self)

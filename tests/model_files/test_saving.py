@@ -33,7 +33,6 @@ skops = pytest.importorskip("skops.io")
 
 X, y = make_corpus(n_sequences=20)
 # Written before estimators had all parameters that they have now.
-OLDER = Path(__file__).parent / "version_1"
 
 
 class Foreign(HMM):
@@ -235,21 +234,6 @@ def test_the_limit_on_what_a_file_unpacks_to(tmp_path):
         load_model(tmp_path / "m", max_bytes=-1)
     with pytest.raises(TypeError, match="max_bytes"):
         load_model(tmp_path / "m", max_bytes="1 GB")
-
-
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@for_each("path", sorted(OLDER.glob("*.skops")))
-def test_older_files_are_read(path):
-    stored = load_model(path)
-    assert stored.columns == ["word", "label"]
-    if path.stem == "CRF-rows":
-        assert stored.estimator.predict([np.eye(2)]).tolist() == [["A", "B"]]
-    else:
-        X, y = [["the", "dog", "sleeps"], ["cats", "sleep"]], [["D", "N", "V"], ["N", "V"]]
-        assert stored.estimator.predict(X).tolist() == y
-        if hasattr(stored.estimator, "partial_fit"):
-            assert stored.estimator.partial_fit([*X, ["new"]], [*y, ["N"]]).predict(X).tolist() == y
-        assert stored.estimator.fit(X, y).predict(X).tolist() == y
 
 
 def test_a_large_limit_takes_no_memory(tmp_path):

@@ -203,12 +203,11 @@ def test_attributes_are_listed_where_they_are_checked(tmp_path):
         load_model(tmp_path / "m")
 
 
-@pytest.mark.parametrize("name", ["_parameter_constraints", "_added_parameters"])
-def test_no_attribute_hides_what_a_class_says_of_its_parameters(name, tmp_path):
+def test_no_attribute_hides_what_a_class_says_of_its_parameters(tmp_path):
     crf = CRF(max_iter=2).fit(X, y)
-    setattr(crf, name, {})
+    crf._parameter_constraints = {}
     (tmp_path / "m").write_bytes(dumped(crf))
-    with pytest.raises(ValueError, match=rf"CRF\.{name} is of the class"):
+    with pytest.raises(ValueError, match=r"CRF\._parameter_constraints is of the class"):
         load_model(tmp_path / "m")
 
 

@@ -2,7 +2,6 @@
 
 import copy
 import pickle
-import zipfile
 from functools import cache
 
 import joblib
@@ -17,12 +16,10 @@ from sklearn_crcrf import (
     HMM,
     MEMM,
     BoostedCRF,
-    CRFsuiteCRF,
     FeatureInduction,
     OpinionPoolCRF,
     SequenceVectorizer,
 )
-from sklearn_crcrf.model_files import load_model, save_model
 from sklearn_crcrf.opinion_pool import label_experts, random_experts
 
 X, y = make_corpus(n_sequences=20)
@@ -85,18 +82,3 @@ def test_a_stored_model_is_the_same_model(number, store, tmp_path):
     for p, q in zip(loaded.predict_proba(NEW), model.predict_proba(NEW), strict=True):
         assert np.array_equal(p, q)
     assert loaded.fit(X, y).predict(NEW).tolist() == model.predict(NEW).tolist()
-
-
-def test_features_of_crfsuite_as_release_0_1_named_them(tmp_path):
-    path, old = tmp_path / "model.skops", tmp_path / "old.skops"
-    X, y = [[{"w": "a"}, {"w": "b"}]], [["A", "B"]]
-    model = CRFsuiteCRF(max_iterations=5).fit(X, y)
-    save_model(model, path)
-    with zipfile.ZipFile(path) as archive, zipfile.ZipFile(old, "w") as other:
-        for name in archive.namelist():
-            content = archive.read(name)
-            if name == "schema.json":
-                assert b"crfsuite.algorithms" in content
-                content = content.replace(b"crfsuite.algorithms", b"crf.crfsuite")
-            other.writestr(name, content)
-    assert load_model(old).estimator.predict(X) == model.predict(X)

@@ -322,27 +322,6 @@ def test_parameters_stay_what_they_are():
     assert (perceptron.max_iter, perceptron.validation_fraction) == (4, 0.3)
 
 
-class Later(HMM):
-    """A model with a parameter that earlier ones did not have."""
-
-    _added_parameters = ("depth",)
-
-    def __init__(self, smoothing=0.1, depth=3):
-        super().__init__(smoothing)
-        self.depth = depth
-
-
-def test_stored_models_get_the_default_of_a_parameter_that_was_added():
-    state = Later(smoothing=0.5, depth=4).fit(*INPUTS["token lists"]).__getstate__()
-    for given, expected in (({"depth": 4}, 4), ({}, 3)):
-        del state["depth"]
-        state |= given
-        loaded = Later.__new__(Later)
-        loaded.__setstate__(state)
-        assert (loaded.smoothing, loaded.depth) == (0.5, expected)
-        assert len(loaded.classes_) == 3
-
-
 def test_a_warm_start_goes_on_and_a_cold_one_does_not():
     X, y = INPUTS["token lists"]
     crf = CRF(max_iter=3).fit(X, y)
