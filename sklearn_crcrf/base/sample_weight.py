@@ -111,4 +111,4 @@ def _is_collection(weights: Any) -> bool:
 
 
 def _is_nested(weights: Any) -> bool:
-    return isinstance(weights, SequenceArray) or np.ndim(next(iter(weights), 0)) == 1
+    return isinstance(weights, SequenceArray) or _is_collection(next(iter(weights), 0))

@@ -26,8 +26,13 @@ def read_attributes(X: Any) -> SequenceArray:
         return sequences
     tokens = data.tolist()
     if any(issubclass(kind, _LISTS) for kind in set(map(type, tokens))):
+        given = chain.from_iterable(token for token in tokens if isinstance(token, _LISTS))
+        # The hash of a tuple of many levels ends the process.
+        can_be_hashed = not any(issubclass(kind, tuple) for kind in set(map(type, given)))
         tokens = [
-            _counted(attributes, offsets, token) if isinstance(attributes, _LISTS) else attributes
+            _counted(attributes, offsets, token, can_be_hashed)
+            if isinstance(attributes, _LISTS)
+            else attributes
             for token, attributes in enumerate(tokens)
         ]
     if _have_bytes([attributes for attributes in tokens if isinstance(attributes, dict)]):
@@ -51,9 +56,14 @@ def _is_item_sequence(s: Any) -> bool:
     return type(s).__name__ == "ItemSequence" and hasattr(s, "items")
 
 
-def _counted(attributes: Collection, offsets: np.ndarray, token: int) -> Counter:
+def _counted(
+    attributes: Collection, offsets: np.ndarray, token: int, can_be_hashed: bool
+) -> dict[Any, int]:
     try:
-        return Counter(attributes)
+        if not can_be_hashed and any(isinstance(attribute, tuple) for attribute in attributes):
+            raise TypeError
+        ones = dict.fromkeys(attributes, 1)
+        return ones if len(ones) == len(attributes) else Counter(attributes)
     except TypeError:
         sequence, position = locate(offsets, token)
         raise ValueError(

@@ -38,8 +38,7 @@ def completed(
     Raises
     ------
     ValueError
-        If a set is empty, a tuple has too many levels to be hashed, or -100 is among labels from
-        0 on.
+        If a set is empty, a label is not hashable, or -100 is among labels from 0 on.
     TypeError
         If a label that is looked for in a set is not hashable.
 
@@ -57,7 +56,7 @@ def completed(
     endless = endless_hash(items)
     if endless is not None:
         raise token_error(true, endless, name, f"{shown(items[endless])} is not hashable")
-    refuse_ignored(_different(items), true, name)
+    refuse_ignored(_different(items, true, name), true, name)
     is_known = ~are_missing(true.data)
     sets = [(t, item) for t, item in enumerate(items) if isinstance(item, (set, frozenset))]
     if is_known.all() and not sets:
@@ -75,9 +74,16 @@ def completed(
     return true.with_data(labels), is_known
 
 
-def _different(items: list) -> Iterable:
-    """The different items, or all if some are not hashable."""
+def _different(items: list, true: SequenceArray, name: str) -> Iterable:
+    """The different items; apart from sets, all must be hashable."""
     try:
         return set(items)
     except TypeError:
-        return items
+        labels = [None if isinstance(item, set) else item for item in items]
+    for token, label in enumerate(labels):
+        try:
+            hash(label)
+        except TypeError:
+            what = f"the label {shown(label)} is not hashable"
+            raise token_error(true, token, name, what) from None
+    return labels

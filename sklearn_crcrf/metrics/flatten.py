@@ -66,7 +66,9 @@ def are_equal(pair: Pair) -> np.ndarray:
     """Whether the true and the predicted label of each token are equal."""
     with naming_unhashable(y_true=pair.true, y_pred=pair.pred):
         try:
-            return pair.true.data == pair.pred.data
+            same = pair.true.data == pair.pred.data
+            set(pair.pred.data[~same].tolist())  # TypeError if a label is not hashable
+            return same
         except ValueError:  # a numpy number compares with each entry of a tuple
             true, pred = pair.true.data.tolist(), pair.pred.data.tolist()
             set(chain(true, pred))  # TypeError if a label is not hashable

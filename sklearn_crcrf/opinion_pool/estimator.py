@@ -272,6 +272,8 @@ class OpinionPoolCRF(CallbackSupportMixin, MetaSequenceClassifier, _BaseComposit
             )
         first, *others = (expert.classifier.classes_ for expert in self._experts())
         known = set(first.tolist()).intersection(*(classes.tolist() for classes in others))
+        if not known:
+            raise ValueError("the estimators must know a common label, but there is none")
         self.classes_ = first[[label in known for label in first.tolist()]]
 
     def _require_known(self, y: SequenceArray, weight: np.ndarray) -> None:

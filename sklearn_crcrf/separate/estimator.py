@@ -199,6 +199,8 @@ class SeparateCRF(BaseSequenceClassifier):
         self.attribute_names_ = self._encoder.names
         self._edge_encoder = EdgeEncoder().fit(sequences.X)
         self.classes_, ids, _ = encode_partial_labels(sequences.y)
+        if not (ids >= 0).any():
+            raise ValueError("y: no token has one label that is known, so nothing can be learned")
         self._count = IterationCount()
         links = self._links(sequences.X, self._structure(sequences.X))
         held_out = HeldOut(self, attributes, ids, weights, links)

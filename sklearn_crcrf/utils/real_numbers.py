@@ -23,7 +23,8 @@ def real_numbers(values: Any, message: str) -> np.ndarray:
     Raises
     ------
     ValueError
-        If they are no numbers, or complex numbers, whose imaginary part would be lost.
+        If they are no numbers, such as dates, or complex numbers, whose imaginary part would be
+        lost.
 
     Examples
     --------
@@ -37,8 +38,10 @@ def real_numbers(values: Any, message: str) -> np.ndarray:
     try:
         array = np.asarray(values)
         items = array.ravel().tolist() if array.dtype == object else []
-        if array.dtype.kind != "c" and not any(map(np.iscomplexobj, items)):
+        if array.dtype.kind == "c" or any(map(np.iscomplexobj, items)):
+            message += ", not complex ones"
+        elif array.dtype.kind not in "mM":
             return array.astype(float, copy=False)
     except (TypeError, ValueError, OverflowError):
-        raise ValueError(message) from None
-    raise ValueError(f"{message}, not complex ones")
+        pass
+    raise ValueError(message)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from cases import for_each
 
-from sklearn_crcrf import SequenceArray
+from sklearn_crcrf import HMM, SequenceArray
 from sklearn_crcrf.base.sample_weight import label_weights, sequence_weights, token_weights
 from sklearn_crcrf.data.sequences import as_sequences
 
@@ -63,3 +63,10 @@ def test_label_weights():
 def test_a_sequence_weighs_what_its_tokens_do_on_average():
     weights, offsets = np.array([1.0, 2.0, 6.0]), np.array([0, 0, 2, 2, 3, 3])
     assert sequence_weights(weights, offsets).tolist() == [0, 1.5, 0, 6, 0]
+
+
+def test_lists_without_end_are_refused_by_name():
+    endless = []
+    endless.append(endless)
+    with pytest.raises(ValueError, match="sample_weight"):
+        HMM().fit([["a"], ["b"]], [["A"], ["B"]], sample_weight=endless)

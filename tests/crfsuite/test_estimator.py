@@ -313,6 +313,11 @@ def test_bad_input_is_named():
         CRFsuiteCRF().fit([[{"a": "b"}], [{"a": None}]], [["A"], ["B"]])
     with pytest.raises(ValueError, match=r"X, sequence 0, position 1.*must be str, got \[{"):
         CRFsuiteCRF().fit([[["a"], [{"b": "c"}]]], [["A", "B"]])
+    endless = "a"
+    for _ in range(200_000):
+        endless = (endless,)
+    with pytest.raises(ValueError, match=r"X, sequence 0, position 1.*must be str, got \[\(+\."):
+        CRFsuiteCRF().fit([[["a"], [endless]]], [["A", "B"]])
     with pytest.raises(ValueError, match="list of dict"):
         CRFsuiteCRF().fit(X[0], y[0])
     with pytest.raises(NotFittedError):

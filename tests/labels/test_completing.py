@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from cases import for_each
 
 from sklearn_crcrf import SequenceArray
 from sklearn_crcrf.labels.completing import completed
@@ -33,3 +34,10 @@ def test_partial_labels_agree_with_predictions_where_they_can():
 def test_an_empty_set_is_named():
     with pytest.raises(ValueError, match=r"^y, sequence 1, position 0: the set of possible"):
         completed(sequences(["a"], [set()]), sequences(["a"], ["a"]))
+
+
+@for_each("label", [["a"], {"a": 1}, ("a", ["b"]), np.array(["a"])])
+def test_a_label_that_is_not_hashable_is_named(label):
+    true, pred = sequences(["a"], [{"a"}, label]), sequences(["a"], ["a", "a"])
+    with pytest.raises(ValueError, match=r"^y, sequence 1, position 1: .* is not hashable"):
+        completed(true, pred)

@@ -159,3 +159,16 @@ def test_scorers_and_scores_leave_unknown_labels_out(name):
     assert crf.score(X, HIDDEN, sample_weight=[1, 0, 0] * 4) == 1.0
     with pytest.raises(ValueError, match="known label"):
         crf.score(X, [[None] * 2] * 12)
+
+
+@for_each("label", [["B"], {"B": 1}, ("B", ["B"])])
+@for_each("metric", [token_accuracy, sequence_accuracy])
+def test_a_label_that_is_not_hashable_is_refused_rather_than_wrong(metric, label):
+    for name, given in {
+        "y_true": ([["B", label]], [["B", "B"]]),
+        "y_pred": ([["B", "B"]], [["B", label]]),
+    }.items():
+        with pytest.raises(ValueError, match=f"{name}, sequence 0, position 1: .* not hashable"):
+            metric(*given)
+    with pytest.raises(ValueError, match=r"y, sequence 0, position 1: .* not hashable"):
+        CRF().fit(X, Y).score(X, [["B", label], *Y[1:]])

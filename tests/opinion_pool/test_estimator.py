@@ -419,3 +419,9 @@ def test_a_pool_is_as_good_as_its_experts():
 def test_weights_must_be_numbers(weights):
     with pytest.raises(ValueError, match="weights must be a number for each expert"):
         pool_of("crf", "hmm", weights=weights).fit(X, y)
+
+
+def test_experts_must_know_a_common_label():
+    sets = [[frozenset([label]) for label in labels] for labels in y]  # for HMM, labels themselves
+    with pytest.raises(ValueError, match="the estimators must know a common label"):
+        pool_of("crf", "hmm").fit(X, sets)

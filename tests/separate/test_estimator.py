@@ -288,3 +288,8 @@ def test_estimator_checks(estimator, check, monkeypatch):
     for name in ("STRENGTHS", "EXPONENTS"):
         monkeypatch.setattr(module, name, getattr(module, name)[::2])
     check(estimator)
+
+
+def test_a_label_must_be_known():
+    with pytest.raises(ValueError, match="y: no token has one label that is known"):
+        SeparateCRF().fit([["a", "b"]], [[{"A", "B"}, {"A"}]])

@@ -35,7 +35,10 @@ def test_complex_weights_are_refused(values):
             call()
 
 
-@for_each("values", [["x"], [[1], [1, 2]], [10**400], object()])
+DATES = [np.array(["2020-01-01"], "M8[D]"), np.ones(2, "m8[s]")]
+
+
+@for_each("values", [["x"], [[1], [1, 2]], [10**400], object(), *DATES])
 def test_what_is_no_number_is_refused(values):
     with pytest.raises(ValueError, match=r"^numbers$"):
         real_numbers(values, "numbers")
